@@ -1,0 +1,1 @@
+"""Predict any dynamical system from its context alone."""
