@@ -41,4 +41,4 @@ class Forecast:
         width = np.asarray(self.upper) - np.asarray(self.lower)
         shape = " x ".join(str(size) for size in width.shape)
         first, last = float(np.mean(width[0])), float(np.mean(width[-1]))
-        return f"{shape} values, intervals of level {self.level:g} from {first:.3g} wide at the first step to {last:.3g} at the last"
+        return f"{shape} values, intervals of level {self.level:g} are {first:.3g} wide at first and {last:.3g} at last"
