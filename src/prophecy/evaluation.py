@@ -1,0 +1,109 @@
+"""Scores of predictions: one step ahead (predict, then observe) and many steps ahead.
+
+One-step predictions follow the project's convention: y[..., k] predicts u[..., k + 1]. The paper's loss (Sec. 4)
+averages |y[k] - u[k + 1]| over k from T_s to the end, with T_s = T / 2 unless said otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from prophecy import _checks
+
+Array = NDArray[np.float64]
+
+
+class Streaming(Protocol):
+    """Anything that predicts the next value and is then told it."""
+
+    def predict(self) -> Any: ...
+    def observe(self, value: float) -> object: ...
+
+
+def one_step_errors(u: ArrayLike, y: ArrayLike, start: int | None = None) -> Array:
+    """u[k + 1] - y[k] for k = start … T - 2; `start` is half the length by default.
+
+    >>> one_step_errors([1.0, 2.0, 4.0, 7.0], [2.0, 3.0, 6.0, 0.0], start=1)
+    array([1., 1.])
+    """
+    truth, ahead = np.asarray(_checks.series("u", u), float), np.asarray(_checks.series("y", y), float)
+    if truth.shape != ahead.shape:
+        raise ValueError(f"u and y must have one shape, got {truth.shape} and {ahead.shape}")
+    time = truth.shape[-1]
+    first = time // 2 if start is None else start
+    if not 0 <= first < time - 1:
+        raise ValueError(f"start must lie between 0 and time - 2 = {time - 2}, got {first}; give a longer series")
+    return np.asarray(truth[..., first + 1 :] - ahead[..., first:-1], dtype=np.float64)
+
+
+def mean_absolute_error(u: ArrayLike, y: ArrayLike, start: int | None = None) -> Array:
+    """The paper's loss, one number per series."""
+    return np.asarray(np.mean(np.abs(one_step_errors(u, y, start)), axis=-1), dtype=np.float64)
+
+
+def mean_squared_error(u: ArrayLike, y: ArrayLike, start: int | None = None) -> Array:
+    """The measure of the paper's tables, one number per series."""
+    return np.asarray(np.mean(one_step_errors(u, y, start) ** 2, axis=-1), dtype=np.float64)
+
+
+def predict_then_observe(model: Streaming, u: ArrayLike) -> Array:
+    """Feed `u` one value at a time and collect predictions: (time,), the last one predicting beyond the end.
+
+    `predict()` may return a number or an object with a `mean`.
+    """
+    values = np.asarray(_checks.series("u", u), dtype=np.float64)
+    if values.ndim != 1:
+        raise ValueError(f"u must be (time,), got shape {values.shape}; stream one series at a time")
+    ahead = np.empty_like(values)
+    for k, value in enumerate(values):
+        model.observe(float(value))
+        forecast = model.predict()
+        ahead[k] = float(getattr(forecast, "mean", forecast))
+    return ahead
+
+
+def smape(truth: ArrayLike, forecast: ArrayLike) -> Array:
+    """Symmetric mean absolute percentage error per step, averaged over variables, in percent (0 … 200): (horizon,)."""
+    true, guess = _horizon(truth, forecast)
+    total = np.abs(true) + np.abs(guess)
+    # A variable that is zero in both is predicted perfectly; NaN must stay NaN and not pass for zero.
+    ratio = np.where(total == 0.0, 0.0, np.abs(true - guess) / np.where(total == 0.0, 1.0, total))
+    return np.asarray(200.0 * ratio.mean(axis=-1), dtype=np.float64)
+
+
+def valid_prediction_time(
+    truth: ArrayLike, forecast: ArrayLike, samples_per_time: float = 1.0, threshold: float = 30.0
+) -> float:
+    """Time until `smape` first exceeds `threshold` percent, in units of `samples_per_time` samples.
+
+    With 30 samples per Lyapunov time the result is in Lyapunov times. A forecast that never fails scores its length.
+
+    >>> valid_prediction_time([1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 3.0, 1.0], samples_per_time=2)
+    1.0
+    """
+    _checks.positive("samples_per_time", samples_per_time)
+    _checks.positive("threshold", threshold)
+    scores = smape(truth, forecast)
+    # NaN compares false with everything: count it as a failure.
+    failed = np.flatnonzero(~(scores <= threshold))
+    return float((failed[0] if failed.size else scores.size) / samples_per_time)
+
+
+def coverage(truth: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> float:
+    """Fraction of values inside [lower, upper]."""
+    true, low, high = np.asarray(truth, float), np.asarray(lower, float), np.asarray(upper, float)
+    if not true.shape == low.shape == high.shape or true.size == 0:
+        raise ValueError(f"truth, lower and upper must have one shape, got {true.shape}, {low.shape}, {high.shape}")
+    return float(np.mean((low <= true) & (true <= high)))
+
+
+def _horizon(truth: ArrayLike, forecast: ArrayLike) -> tuple[Array, Array]:
+    true, guess = np.asarray(truth, dtype=np.float64), np.asarray(forecast, dtype=np.float64)
+    if true.shape != guess.shape or true.ndim not in (1, 2) or true.size == 0:
+        raise ValueError(
+            f"truth and forecast must both be (horizon,) or (horizon, variables), got {true.shape} and {guess.shape}"
+        )
+    return (true[:, None], guess[:, None]) if true.ndim == 1 else (true, guess)

@@ -1,0 +1,248 @@
+r"""The signals of the paper's experiments, each from its definition, vectorised and seeded.
+
+Random signals have shape (functions, samples). Function `i` of a call with seed `s` depends on `s + i` and on nothing
+else: functions 100 … 199 asked for separately (seed 100) are the same rows as those of 0 … 999 asked for at once, so
+experiments can be cut into pieces and resumed.
+
+The ordinary differential equations come twice: from their closed form, accurate to rounding, and from SciPy's
+`solve_ivp` with any tolerance, because the paper's tables were made with SciPy's default of rtol = 1e-3 and show that
+solver's error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
+from scipy.signal import lfilter
+
+from prophecy import _checks
+
+Array = NDArray[np.float64]
+
+SAMPLES = 10_000
+DT = 1e-3
+
+
+class Tolerance(NamedTuple):
+    """How `solve_ivp` integrates an equation."""
+
+    rtol: float
+    atol: float
+    method: str = "RK45"
+
+
+SCIPY_DEFAULTS = Tolerance(rtol=1e-3, atol=1e-6)
+"""What `solve_ivp` does when nobody asks for more: the paper's ODE tables were made with it."""
+
+
+class AlphaFilter(NamedTuple):
+    """`1 / (tau s + 1)^2` under zero-order hold: y[k] = lead w[k] + lag w[k-1] + 2 pole y[k-1] - pole^2 y[k-2]."""
+
+    lead: float
+    lag: float
+    pole: float
+
+
+def alpha_filter(time_constant: float, dt: float = DT) -> AlphaFilter:
+    """Discrete Alpha filter with the input taken one step early, as the Filtered Noise process uses it.
+
+    >>> lead, lag, pole = alpha_filter(0.1)
+    >>> round((lead + lag) / (1 - pole) ** 2, 12)  # unit gain for constants
+    1.0
+    """
+    _checks.positive("time_constant", time_constant)
+    _checks.positive("dt", dt)
+    ratio = dt / time_constant
+    pole = math.exp(-ratio)
+    # expm1 keeps the two coefficients, both of size ratio^2 / 2, at full relative precision.
+    rise = -math.expm1(-ratio)
+    return AlphaFilter(lead=rise - ratio * pole, lag=pole * (ratio - rise), pole=pole)
+
+
+def white_signal(
+    cutoff: float,
+    functions: int = 1,
+    samples: int = SAMPLES,
+    *,
+    seed: int = 0,
+    dt: float = DT,
+    period: float = 10.0,
+    rms: float = 0.5,
+    start: float | None = 0.0,
+) -> Array:
+    """Band-limited white noise of the given period with no power above `cutoff` Hz: (functions, samples).
+
+    `start` rolls each function so that it begins at the sample nearest that value (the paper uses 0); None leaves it
+    where it is. Row `i` is what the public reference generator gives for seed `seed + i`.
+    """
+    _checks.order("functions", functions)
+    _checks.order("samples", samples)
+    _checks.positive("dt", dt)
+    _checks.positive("period", period)
+    if not 1.0 / period <= cutoff <= 0.5 / dt:
+        raise ValueError(
+            f"cutoff must lie between 1/period = {1.0 / period:g} and 0.5/dt = {0.5 / dt:g} Hz, got {cutoff}; "
+            "use a longer period for lower frequencies or a smaller dt for higher ones"
+        )
+    half = math.ceil(period / dt / 2.0)
+    kept = int(np.count_nonzero(np.fft.rfftfreq(2 * half, d=dt) <= cutoff))
+    scale = math.sqrt(2.0 * half) / math.sqrt(1.0 - (half + 1 - kept) / half)
+    spectrum = np.zeros((functions, half + 1), dtype=np.complex128)
+    for row in range(functions):
+        draws = np.random.RandomState(seed + row).normal(0.0, rms * math.sqrt(0.5), size=(2, half + 1))
+        spectrum[row, :kept] = draws[1, :kept] + 1j * draws[0, :kept]
+    spectrum[:, 0] = 0.0
+    spectrum[:, -1] = spectrum[:, -1].real
+    wave = np.fft.irfft(spectrum * scale, n=2 * half, axis=-1)
+    first = np.ones(functions, dtype=np.intp) if start is None else np.argmin(np.abs(start - wave), axis=-1)
+    index = (first[:, None] + np.arange(samples)) % (2 * half)
+    return np.ascontiguousarray(np.take_along_axis(wave, index, axis=-1), dtype=np.float64)
+
+
+def filtered_noise(
+    time_constant: float, functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, dt: float = DT
+) -> Array:
+    """White Gaussian noise of density 1 through an Alpha filter, from rest: (functions, samples).
+
+    Its stationary variance is `1 / (4 time_constant)`.
+    """
+    _checks.order("functions", functions)
+    _checks.order("samples", samples)
+    lead, lag, pole = alpha_filter(time_constant, dt)
+    noise = np.stack([np.random.RandomState(seed + row).normal(size=samples) for row in range(functions)])
+    filtered = lfilter([lead, lag], [1.0, -2.0 * pole, pole * pole], noise / math.sqrt(dt), axis=-1)
+    return np.asarray(filtered, dtype=np.float64)
+
+
+def van_der_pol(
+    samples: int = SAMPLES,
+    *,
+    end: float = 20.0,
+    initial: float = 0.5,
+    stiffness: float = 7.0,
+    tolerance: Tolerance | None = None,
+) -> Array:
+    r"""The paper's one-variable Van der Pol equation u' = mu (1 - u^2) sin t on `samples` points over [0, end].
+
+    Without a tolerance, from its closed form u(t) = tanh(mu (1 - cos t) + artanh u(0)).
+    """
+    times = _times(samples, end)
+    if not abs(initial) < 1.0:
+        raise ValueError(f"initial must lie strictly between -1 and 1, where the closed form holds, got {initial}")
+    if tolerance is not None:
+        return _integrate(lambda t, u: stiffness * (1.0 - u * u) * math.sin(t), initial, times, tolerance)
+    return np.asarray(np.tanh(stiffness * (1.0 - np.cos(times)) + math.atanh(initial)), dtype=np.float64)
+
+
+def bernoulli(
+    samples: int = SAMPLES, *, end: float = 10.0, initial: float = 0.1, tolerance: Tolerance | None = None
+) -> Array:
+    r"""The paper's Bernoulli equation u' = sin(t) sqrt(u) - cos(5t) u on `samples` points over [0, end].
+
+    Without a tolerance, from v = sqrt(u), which is linear: (e^{sin(5t)/10} v)' = e^{sin(5t)/10} sin(t) / 2, integrated
+    by Gauss-Legendre quadrature between neighbouring samples.
+    """
+    times = _times(samples, end)
+    if not initial > 0.0:
+        raise ValueError(f"initial must be positive, got {initial}; the equation has a square root of u")
+    if tolerance is not None:
+        return _integrate(lambda t, u: math.sin(t) * math.sqrt(u) - math.cos(5.0 * t) * u, initial, times, tolerance)
+    root = _bernoulli_root(times, math.sqrt(initial))
+    if np.any(root <= 0.0):
+        raise ValueError(f"the solution from initial = {initial} reaches 0 before end = {end}, where it is not unique")
+    return root * root
+
+
+def _bernoulli_root(times: Array, start: float) -> Array:
+    pieces = max(1, math.ceil(float(times[-1] - times[0]) / max(times.size - 1, 1) / 0.05))
+    knots = np.linspace(times[0], times[-1], pieces * (times.size - 1) + 1) if times.size > 1 else times
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    middle, half = (knots[1:] + knots[:-1]) / 2.0, (knots[1:] - knots[:-1]) / 2.0
+    points = middle[:, None] + half[:, None] * nodes
+    areas = half * ((np.exp(np.sin(5.0 * points) / 10.0) * np.sin(points) / 2.0) @ weights)
+    total = start + np.concatenate([[0.0], np.cumsum(areas)])[::pieces]
+    return np.asarray(np.exp(-np.sin(5.0 * times) / 10.0) * total, dtype=np.float64)
+
+
+def _integrate(slope: Callable[[float, float], float], initial: float, times: Array, tolerance: Tolerance) -> Array:
+    solution = solve_ivp(
+        lambda t, u: [slope(t, float(u[0]))],
+        (float(times[0]), float(times[-1])),
+        [initial],
+        t_eval=times,
+        method=tolerance.method,
+        rtol=tolerance.rtol,
+        atol=tolerance.atol,
+    )
+    if not solution.success:
+        raise ArithmeticError(f"solve_ivp stopped early with tolerance {tolerance}: {solution.message}")
+    return np.asarray(solution.y[0], dtype=np.float64)
+
+
+def sines(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, highest: float = 50.0, terms: int = 5) -> Array:
+    """Sums of `terms` sines with frequencies uniform in (0, highest) cycles per sequence: (functions, samples)."""
+    _checks.order("functions", functions)
+    _checks.order("samples", samples)
+    _checks.order("terms", terms)
+    _checks.positive("highest", highest)
+    times = np.arange(samples) / samples
+    rows = np.empty((functions, samples))
+    for row in range(functions):
+        draw = np.random.default_rng(seed + row)
+        frequency, phase, size = (
+            draw.uniform(0, highest, terms),
+            draw.uniform(0, 2 * np.pi, terms),
+            draw.normal(size=terms),
+        )
+        rows[row] = size @ np.sin(2 * np.pi * frequency[:, None] * times + phase[:, None]) / math.sqrt(terms)
+    return rows
+
+
+def legendre(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, degree: int = 15) -> Array:
+    """Legendre polynomials over the whole sequence with Gaussian coefficients up to `degree`: (functions, samples)."""
+    _checks.order("functions", functions)
+    _checks.order("samples", samples)
+    if degree < 0:
+        raise ValueError(f"degree must be 0 or more, got {degree}")
+    basis = np.polynomial.legendre.legvander(np.linspace(-1.0, 1.0, samples), degree)
+    weights = np.stack([np.random.default_rng(seed + row).normal(size=degree + 1) for row in range(functions)])
+    return np.asarray(weights @ basis.T / math.sqrt(degree + 1), dtype=np.float64)
+
+
+def linear(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, slope: float = 10.0) -> Array:
+    """Lines through 0 with slopes uniform in [-slope, slope] per sequence: (functions, samples)."""
+    _checks.order("functions", functions)
+    _checks.order("samples", samples)
+    slopes = np.array([np.random.default_rng(seed + row).uniform(-slope, slope) for row in range(functions)])
+    return np.asarray(slopes[:, None] * (np.arange(samples) / samples), dtype=np.float64)
+
+
+def mixed(functions: int = 3, samples: int = SAMPLES, *, seed: int = 0) -> Array:
+    """A third each of sines, White Signals with cut-offs in [0.3, 1.5] Hz and Legendre polynomials, interleaved.
+
+    Row `i` is of kind `(seed + i) mod 3`, so any leading piece is balanced to within one function.
+    """
+    _checks.order("functions", functions)
+    _checks.order("samples", samples)
+    rows = np.empty((functions, samples))
+    for row in range(functions):
+        kind, inner = (seed + row) % 3, seed + row
+        if kind == 0:
+            rows[row] = sines(1, samples, seed=inner)[0]
+        elif kind == 1:
+            cutoff = float(np.random.default_rng((inner, 1)).uniform(0.3, 1.5))
+            rows[row] = white_signal(cutoff, 1, samples, seed=inner)[0]
+        else:
+            rows[row] = legendre(1, samples, seed=inner)[0]
+    return rows
+
+
+def _times(samples: int, end: float) -> Array:
+    _checks.order("samples", samples)
+    _checks.positive("end", end)
+    return np.linspace(0.0, end, samples)
