@@ -1,1 +1,29 @@
-"""Predict any dynamical system from its context alone."""
+"""Predict any dynamical system from its context alone, with no training.
+
+HiPPO-Prophecy's explicit state-space models and what goes beyond them. A newcomer reads `bases`, `constructions`,
+`engines.step` and `predictor`, in this order, and has understood the paper.
+"""
+
+from prophecy.bases import Basis, ScaledBasis, fout, fout_as_printed, legs, legt
+from prophecy.constructions import derivative, next_value, series_derivative
+from prophecy.engines import run
+from prophecy.predictor import Predictor
+from prophecy.system import ScaledSystem, System
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Basis",
+    "Predictor",
+    "ScaledBasis",
+    "ScaledSystem",
+    "System",
+    "derivative",
+    "fout",
+    "fout_as_printed",
+    "legs",
+    "legt",
+    "next_value",
+    "run",
+    "series_derivative",
+]

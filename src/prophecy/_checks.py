@@ -1,0 +1,126 @@
+"""Argument checks. Every message names the argument, the value it got and the way out."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.floating[Any]]
+
+
+def order(name: str, value: object) -> int:
+    """A count of states: a whole number ≥ 1 (booleans and 3.0 are refused: they are usually mistakes)."""
+    if isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be a whole number, got {value!r}")
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, got {value!r} of type {type(value).__name__}") from None
+    if number < 1:
+        raise ValueError(f"{name} must be at least 1, got {number}")
+    return number
+
+
+def positive(name: str, value: object) -> float:
+    """A finite real number > 0, such as a window or a step in seconds."""
+    if isinstance(value, bool | np.bool_ | str | bytes | complex | np.complexfloating):
+        raise TypeError(f"{name} must be a real number, got {value!r}")
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a real number, got {value!r} of type {type(value).__name__}") from None
+    if not np.isfinite(number) or number <= 0:
+        raise ValueError(f"{name} must be positive and finite, got {number}")
+    return number
+
+
+def real_array(name: str, value: ArrayLike) -> NDArray[Any]:
+    """`value` as an array of float32, float64 or integers, without copying what is an array already."""
+    array = value if isinstance(value, np.ndarray) else _as_array(name, value)
+    kind = array.dtype.kind
+    if kind == "c":
+        raise TypeError(f"{name} must be real, got {array.dtype}; pass {name}.real or |{name}|")
+    if kind not in "iuf":
+        raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}; convert it with np.asarray({name}, float)")
+    if kind == "f" and array.dtype.itemsize not in (4, 8):
+        raise TypeError(f"{name} must be float32 or float64, got {array.dtype}; use {name}.astype(np.float64)")
+    return array
+
+
+def _as_array(name: str, value: ArrayLike) -> NDArray[Any]:
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{name} must be rectangular, got nested sequences of different lengths; pad or split them") from None
+
+
+def shaped(name: str, value: ArrayLike, shape: Sequence[int]) -> NDArray[np.float64]:
+    """A finite float64 array of exactly this shape; a fresh copy, so that nobody else can change it."""
+    array = real_array(name, value)
+    if array.shape != tuple(shape):
+        raise ValueError(f"{name} must have shape {tuple(shape)}, got {array.shape}")
+    array = np.array(array, dtype=np.float64, order="C")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, got {first_bad(array)}")
+    return array
+
+
+def series(name: str, value: ArrayLike) -> NDArray[Any]:
+    """Data to run over: (time,) or (series, time), at least one sample, not yet looked at."""
+    array = real_array(name, value)
+    if array.ndim not in (1, 2):
+        raise ValueError(f"{name} must be (time,) or (series, time), got shape {array.shape}")
+    if array.size == 0:
+        raise ValueError(f"{name} must hold at least one sample, got shape {array.shape}")
+    return array
+
+
+def numbers(name: str, value: ArrayLike, dtype: np.dtype[Any]) -> Floats:
+    """Data values in the dtype of the system; a float64 array is never narrowed behind the caller's back."""
+    array = real_array(name, value)
+    if dtype == np.float32 and array.dtype == np.float64 and isinstance(value, np.ndarray):
+        raise TypeError(
+            f"{name} is float64 but the system is float32; use {name}.astype(np.float32) or the float64 system"
+        )
+    return array.astype(dtype, copy=False)
+
+
+def largest(dtype: np.dtype[Any]) -> float:
+    """The largest magnitude accepted: its square is still a number, so no product of two overflows."""
+    return float(np.sqrt(np.finfo(dtype).max))
+
+
+def in_range(name: str, array: NDArray[Any], dtype: np.dtype[Any]) -> None:
+    """Refuse NaN, infinities and magnitudes whose squares overflow, naming the first offender."""
+    limit = largest(dtype)
+    with np.errstate(invalid="ignore"):
+        low, high = array.min(), array.max()
+    if -limit <= low and high <= limit:
+        return
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise ValueError(
+            f"{name} must be finite, got {first_bad(array)}; drop or fill gaps first, "
+            "or feed a Predictor with gaps='hold' or 'predict'"
+        )
+    where, worst = first_bad(np.where(np.abs(array) > limit, np.inf, array)), max(abs(low), abs(high))
+    raise ValueError(
+        f"{name} holds values up to {worst:.3g} ({where.split(' at ')[-1]}), beyond ±{limit:.3g} where {dtype} overflows; "
+        "rescale the data"
+    )
+
+
+def first_bad(array: NDArray[Any]) -> str:
+    """`nan at index (3, 17)`: the first value that is not finite, and where."""
+    bad = np.argwhere(~np.isfinite(array))[0]
+    index = tuple(int(i) for i in bad)
+    return f"{array[index]} at index {index[0] if len(index) == 1 else index}"
+
+
+def choice(name: str, value: object, options: Sequence[str]) -> str:
+    if not isinstance(value, str) or value not in options:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, got {value!r}")
+    return value

@@ -1,0 +1,252 @@
+r"""Bases: how the past is remembered (Sec. 2, App. A).
+
+A basis is a set of functions p_n over the ages `a = t - s` of past moments, and a pair (A, B) whose state
+
+    x'(t) = A x(t) + B u(t)                                                   (Eq. 1)
+
+holds the coefficients of the past in these functions, so that `u(t - a) ≈ Σ_n x_n(t) p_n(a)` (Eq. 2). Windows are in
+seconds and explicit everywhere; nothing is scaled behind the caller's back. `conventions` has the other scalings in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from prophecy import _checks
+
+Array: TypeAlias = NDArray[np.float64]
+Functions: TypeAlias = Callable[[Array], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """A memory of the last `window` seconds, the same at all times.
+
+    A (N, N) and B (N,) as in Eq. (1); `newest` = p(t, t) and `oldest` = p(t, t - window), both (N,);
+    `functions` maps ages in seconds, (ages,), to the values of all N functions there, (ages, N).
+    """
+
+    A: Array
+    B: Array
+    newest: Array
+    oldest: Array
+    window: float
+    functions: Functions = field(repr=False)
+    name: str = "basis"
+
+    def __post_init__(self) -> None:
+        order = _checks.order("order of A", len(np.atleast_1d(self.A)))
+        object.__setattr__(self, "window", _checks.positive("window", self.window))
+        _freeze(self, A=(order, order), B=(order,), newest=(order,), oldest=(order,))
+
+    @property
+    def order(self) -> int:
+        return len(self.B)
+
+    def evaluate(self, ages: ArrayLike) -> Array:
+        """The basis functions at these ages (0 is now, `window` the oldest edge): (ages, N)."""
+        where = _ages(ages, self.window)
+        return _functions(self.functions, where, self.order)
+
+    def reconstruct(self, state: ArrayLike, ages: ArrayLike) -> Array:
+        """The remembered signal `u(t - age)`: state (..., N) gives (..., ages) (Eq. 2)."""
+        return _states(state, self.order) @ self.evaluate(ages).T
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledBasis:
+    """A memory of everything since time 0, stretched as time goes on (LegS): x'(t) = (-A x(t) + B u(t)) / t.
+
+    It has no window: ages run from 0 to the time elapsed. `functions` takes ages as fractions of it.
+    """
+
+    A: Array
+    B: Array
+    newest: Array
+    oldest: Array
+    functions: Functions = field(repr=False)
+    name: str = "scaled basis"
+
+    def __post_init__(self) -> None:
+        order = _checks.order("order of A", len(np.atleast_1d(self.A)))
+        _freeze(self, A=(order, order), B=(order,), newest=(order,), oldest=(order,))
+
+    @property
+    def order(self) -> int:
+        return len(self.B)
+
+    def evaluate(self, ages: ArrayLike, elapsed: float) -> Array:
+        """The basis functions at these ages when `elapsed` seconds have passed since time 0: (ages, N)."""
+        elapsed = _checks.positive("elapsed", elapsed)
+        where = _ages(ages, elapsed)
+        return _functions(self.functions, where / elapsed, self.order)
+
+    def reconstruct(self, state: ArrayLike, ages: ArrayLike, elapsed: float) -> Array:
+        """The remembered signal `u(t - age)`: state (..., N) gives (..., ages)."""
+        return _states(state, self.order) @ self.evaluate(ages, elapsed).T
+
+
+def legt(order: int, window: float) -> Basis:
+    r"""Translated Legendre memory of the last `window` seconds θ (App. A.1), in the orthonormal scaling.
+
+    p_n(t, s) = √(2n+1) P_n(2 (s - t)/θ + 1), A_nk = -√(2n+1) √(2k+1)/θ · {1 if k ≤ n, (-1)^(n-k) if k > n}, B_n = √(2n+1)/θ.
+
+    App. A.1 prints A in the LMU's scaling and with the opposite sign, beside p_n in this one; `conventions.to_lmu` has
+    the consistent pair in that scaling.
+
+    >>> legt(order=3, window=1.0).B.round(3)
+    array([1.   , 1.732, 2.236])
+    """
+    order, window = _checks.order("order", order), _checks.positive("window", window)
+    n = np.arange(order)
+    root = np.sqrt(2.0 * n + 1)
+    sign = (-1.0) ** n
+    upper = np.triu(np.outer(sign, sign), 1) + np.tril(np.ones((order, order)))
+    return Basis(
+        A=-np.outer(root, root) * upper / window,
+        B=root / window,
+        newest=root,
+        oldest=root * sign,
+        window=window,
+        functions=lambda ages: legendre(1 - 2 * ages / window, order),
+        name="LegT",
+    )
+
+
+def legs(order: int) -> ScaledBasis:
+    r"""Scaled Legendre memory of the whole past (App. A.2): x'(t) = (-A x(t) + B u(t)) / t.
+
+    p_n(t, s) = √(2n+1) P_n(2s/t - 1), A_nk = √(2n+1) √(2k+1) if n > k, n + 1 if n = k, else 0, B_n = √(2n+1).
+
+    >>> legs(order=3).A.round(3)
+    array([[1.   , 0.   , 0.   ],
+           [1.732, 2.   , 0.   ],
+           [2.236, 3.873, 3.   ]])
+    """
+    order = _checks.order("order", order)
+    n = np.arange(order)
+    root = np.sqrt(2.0 * n + 1)
+    return ScaledBasis(
+        A=np.tril(np.outer(root, root), -1) + np.diag(n + 1.0),
+        B=root,
+        newest=root,
+        oldest=root * (-1.0) ** n,
+        functions=lambda fractions: legendre(1 - 2 * fractions, order),
+        name="LegS",
+    )
+
+
+def fout(order: int, window: float) -> Basis:
+    r"""Truncated Fourier memory of the last `window` seconds θ (App. A.3), frequencies m = 1 … (order - 1)/2.
+
+    p = [1, √2 cos(2πm a/θ), √2 sin(2πm a/θ), …] of the age a, A = rotation - 2 newest newestᵀ/θ, B = 2 newest/θ.
+
+    The rotation turns pair m by 2πm/θ; App. A.3 can be read as twice that (`fout_as_printed`). It also prints the sines
+    of 1 - a, which is their negative and does not fit the printed A; the proof in App. D has the sines of a, as here.
+
+    >>> fout(order=3, window=1.0).B.round(3)
+    array([2.   , 2.828, 0.   ])
+    """
+    order, window = _fout_order(order), _checks.positive("window", window)
+    frequencies = np.arange(1, order // 2 + 1)
+    return _fourier(frequencies, window, constant=1.0, name="FouT")
+
+
+def fout_as_printed(order: int, window: float) -> Basis:
+    """FouT with App. A.3 read to the letter, which is what the paper's FouT numbers were made with.
+
+    The rotation entries `2πn` take n as the *matrix index* 2, 4, 6, …, twice the frequency, and every basis function
+    carries √2, the constant too. The memory this makes is one of signals with period window/2: use it to reproduce the
+    published numbers and `fout` for anything else.
+
+    >>> (fout_as_printed(3, 1.0).A - fout(3, 1.0).A).round(3)
+    array([[ 0.   ,  0.   ,  0.   ],
+           [ 0.   ,  0.   , -6.283],
+           [ 0.   ,  6.283,  0.   ]])
+    """
+    order, window = _fout_order(order), _checks.positive("window", window)
+    frequencies = 2 * np.arange(1, order // 2 + 1)
+    return _fourier(frequencies, window, constant=np.sqrt(2.0), name="FouT as printed")
+
+
+def _fourier(frequencies: NDArray[np.int64], window: float, constant: float, name: str) -> Basis:
+    order = 1 + 2 * len(frequencies)
+    edge = np.zeros(order)
+    edge[0], edge[1::2] = 1.0, np.sqrt(2.0)
+    rotation = np.zeros((order, order))
+    cosine = np.arange(1, order, 2)
+    rotation[cosine + 1, cosine] = 2 * np.pi * frequencies / window
+    rotation[cosine, cosine + 1] = -2 * np.pi * frequencies / window
+    values = edge.copy()
+    values[0] = constant
+
+    def functions(ages: Array) -> Array:
+        phase = 2 * np.pi * np.outer(ages / window, frequencies)
+        table = np.empty((len(ages), order))
+        table[:, 0] = constant
+        table[:, 1::2], table[:, 2::2] = np.sqrt(2.0) * np.cos(phase), np.sqrt(2.0) * np.sin(phase)
+        return table
+
+    return Basis(
+        A=rotation - 2 * np.outer(edge, edge) / window,
+        B=2 * edge / window,
+        newest=values,
+        oldest=values,
+        window=window,
+        functions=functions,
+        name=name,
+    )
+
+
+def legendre(x: Array, order: int) -> Array:
+    """Orthonormal Legendre polynomials √(2n+1) P_n(x) for n < order: (len(x), order), by the three-term recurrence."""
+    table = np.empty((len(x), order))
+    table[:, 0] = 1.0
+    if order > 1:
+        table[:, 1] = x
+    for n in range(1, order - 1):
+        table[:, n + 1] = ((2 * n + 1) * x * table[:, n] - n * table[:, n - 1]) / (n + 1)
+    return table * np.sqrt(2.0 * np.arange(order) + 1)
+
+
+def _fout_order(order: int) -> int:
+    order = _checks.order("order", order)
+    if order % 2 == 0:
+        raise ValueError(f"order must be odd for FouT (a constant and pairs of cosine and sine), got {order}; use {order + 1}")
+    return order
+
+
+def _freeze(basis: Basis | ScaledBasis, **shapes: tuple[int, ...]) -> None:
+    for name, shape in shapes.items():
+        array = _checks.shaped(name, getattr(basis, name), shape)
+        array.setflags(write=False)
+        object.__setattr__(basis, name, array)
+
+
+def _ages(ages: ArrayLike, window: float) -> Array:
+    array = np.atleast_1d(_checks.real_array("ages", ages)).astype(np.float64)
+    if array.ndim != 1:
+        raise ValueError(f"ages must be a number or (ages,), got shape {array.shape}")
+    inside = (array >= 0) & (array <= window)
+    if not inside.all():
+        raise ValueError(f"ages must lie between 0 (now) and {window:g} seconds, got {array[~inside][0]:g}")
+    return array
+
+
+def _functions(functions: Functions, where: Array, order: int) -> Array:
+    table = functions(where)
+    if table.shape != (len(where), order):
+        raise ValueError(f"functions must return shape (ages, order) = {(len(where), order)}, got {table.shape}")
+    return table
+
+
+def _states(state: ArrayLike, order: int) -> Array:
+    array = _checks.real_array("state", state).astype(np.float64)
+    if array.ndim == 0 or array.shape[-1] != order:
+        raise ValueError(f"state must have shape (..., {order}), got {array.shape}")
+    return array

@@ -1,0 +1,108 @@
+r"""From the continuous pair (A, B) to the discrete pair of a step dt (App. C.2).
+
+Each rule takes x' = A x + B u to the recurrence of the time convention, where x has seen u[k]:
+
+    x = A @ x + B * u[k]
+
+`shift` is zero except for `foh`: there the state that fits the samples' straight-line interpolation is `x + shift * u`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import expm
+
+from prophecy import _checks
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+class Discrete(NamedTuple):
+    """A discrete pair A (N, N), B (N,); the state to read from is `x + shift * u`."""
+
+    A: Array
+    B: Array
+    shift: Array
+
+
+Rule: TypeAlias = Callable[[Array, Array, float], Discrete]
+
+
+def bilinear(A: Array, B: Array, dt: float) -> Discrete:
+    """Tustin's rule, the paper's: A = (I - dt/2 A)⁻¹ (I + dt/2 A), B = dt (I - dt/2 A)⁻¹ B (Sec. 3).
+
+    >>> bilinear(np.array([[-2.0]]), np.array([2.0]), 0.5).A
+    array([[0.33333333]])
+    """
+    A, B, dt = _pair(A, B, dt)
+    eye = np.eye(len(B))
+    solved = np.linalg.solve(eye - dt / 2 * A, np.column_stack([eye + dt / 2 * A, dt * B]))
+    return Discrete(solved[:, :-1], solved[:, -1], np.zeros_like(B))
+
+
+def zoh(A: Array, B: Array, dt: float) -> Discrete:
+    """Zero-order hold: exact when the input is constant within a step.
+
+    One exponential of the augmented matrix [[A, B], [0, 0]] gives both, so a singular A is no special case.
+    """
+    A, B, dt = _pair(A, B, dt)
+    order = len(B)
+    joint = np.zeros((order + 1, order + 1))
+    joint[:order, :order], joint[:order, order] = A * dt, B * dt
+    powered = expm(joint)
+    return Discrete(powered[:order, :order], powered[:order, order], np.zeros_like(B))
+
+
+def foh(A: Array, B: Array, dt: float) -> Discrete:
+    """First-order hold: exact when the input is a straight line between samples.
+
+    x(t + dt) = Φ x(t) + Γ₀ u(t) + Γ₁ u(t + dt) looks one sample ahead; the recurrence carries x - Γ₁ u instead, whose
+    input matrix is Γ₀ + Φ Γ₁, and `shift` = Γ₁ brings the readout back (as `scipy.signal.cont2discrete` does).
+    """
+    A, B, dt = _pair(A, B, dt)
+    order = len(B)
+    joint = np.zeros((order + 2, order + 2))
+    joint[:order, :order], joint[:order, order], joint[order, order + 1] = A * dt, B * dt, 1.0
+    powered = expm(joint)
+    phi, hold, ramp = powered[:order, :order], powered[:order, order], powered[:order, order + 1]
+    return Discrete(phi, hold - ramp + phi @ ramp, ramp)
+
+
+def euler(A: Array, B: Array, dt: float) -> Discrete:
+    """Forward Euler: A = I + dt A, B = dt B. Stable only while dt is small against the fastest mode of A."""
+    A, B, dt = _pair(A, B, dt)
+    return Discrete(np.eye(len(B)) + dt * A, dt * B, np.zeros_like(B))
+
+
+def backward(A: Array, B: Array, dt: float) -> Discrete:
+    """Backward Euler: A = (I - dt A)⁻¹, B = dt (I - dt A)⁻¹ B. Stable for every dt when A is."""
+    A, B, dt = _pair(A, B, dt)
+    eye = np.eye(len(B))
+    solved = np.linalg.solve(eye - dt * A, np.column_stack([eye, dt * B]))
+    return Discrete(solved[:, :-1], solved[:, -1], np.zeros_like(B))
+
+
+def scaled(rule: Rule, A: Array, B: Array, count: int) -> Discrete:
+    """LegS's pair for the sample that makes `count` seen, under any rule: x' = (-A x + B u)/t, t = count · dt.
+
+    The holds are exact in the logarithm of time, where LegS is a constant system: from t to t + dt they advance by
+    log(count / (count - 1)). The other rules take the step dt/t = 1/count. The first sample has no past: it *is* the
+    memory, a constant, so x = e₀ u whatever the rule (App. A.2; B₀ = 1 and A e₀ = B make e₀ u the rest point).
+    """
+    count = _checks.order("count", count)
+    A, B, _ = _pair(A, B, 1.0)
+    if count == 1:
+        first = np.zeros_like(B)
+        first[0] = 1.0
+        return Discrete(np.zeros_like(A), first, np.zeros_like(B))
+    step = np.log(count / (count - 1)) if rule in (zoh, foh) else 1.0 / count
+    return rule(-A, B, float(step))
+
+
+def _pair(A: Array, B: Array, dt: float) -> tuple[Array, Array, float]:
+    order = len(np.atleast_1d(B))
+    return _checks.shaped("A", A, (order, order)), _checks.shaped("B", B, (order,)), _checks.positive("dt", dt)

@@ -1,0 +1,163 @@
+"""Engines: ways to run a system over data. All of them compute the same numbers.
+
+    # x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
+    x = A @ x + B * u[k]
+    y[k] = C @ x + D * u[k]
+
+An engine is a function `engine(system, u, x, y)`: u (series, time) is read, x (series, N) holds the states before the run and
+receives those after it, y (series, time) receives the predictions. A new engine is a file with such a function and a line
+in `ENGINES` (constant systems) or `SCALED_ENGINES` (LegS, whose engines also take the count of samples seen before).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from prophecy import _checks
+from prophecy.engines import choice, fft, lifted, scan, step
+from prophecy.engines.choice import Choice
+from prophecy.system import ScaledState, ScaledSystem, System
+
+Array: TypeAlias = NDArray[Any]
+Engine: TypeAlias = Callable[[System, Array, Array, Array], None]
+ScaledEngine: TypeAlias = Callable[[ScaledSystem, Array, Array, Array, int], None]
+
+ENGINES: dict[str, Engine] = {"step": step.run, "lifted": lifted.run, "fft": fft.run}
+SCALED_ENGINES: dict[str, ScaledEngine] = {"step": step.run_scaled, "scan": scan.run}
+
+__all__ = ["ENGINES", "SCALED_ENGINES", "Choice", "pick", "run", "run_states"]
+
+
+@overload
+def run(
+    system: System, u: ArrayLike, engine: str = ..., state: ArrayLike | None = ..., *, out: Array | None = ...
+) -> tuple[Array, Array]: ...
+@overload
+def run(
+    system: ScaledSystem, u: ArrayLike, engine: str = ..., state: ScaledState | None = ..., *, out: Array | None = ...
+) -> tuple[Array, ScaledState]: ...
+def run(
+    system: System | ScaledSystem,
+    u: ArrayLike,
+    engine: str = "auto",
+    state: ArrayLike | ScaledState | None = None,
+    *,
+    out: Array | None = None,
+) -> tuple[Array, Array | ScaledState]:
+    """Predictions of a system over data, and its final state: y[..., k] predicts u[..., k + 1].
+
+    u: (time,) or (series, time), integers, float32 or float64. Computation and results have the dtype of the *system*.
+    engine: "step", "lifted", "fft" ("step", "scan" for LegS), or "auto": the one measured fastest here, see `pick`.
+    state: where an earlier run ended, (N,) or (series, N) (for LegS a `ScaledState`); zero if not given.
+    out: an array (a memory map, say) for the predictions, shaped like u with the system's dtype.
+
+    Beyond u and the result memory stays at a few megabytes: memory-mapped arrays are read and written in pieces.
+
+    >>> from prophecy import legt, next_value
+    >>> system = next_value(legt(order=4, window=64.0), dt=1.0)
+    >>> y, state = run(system, np.ones(100))
+    >>> bool(abs(y[-1] - 1) < 1e-3), state.shape
+    (True, (4,))
+    """
+    data = _checks.series("u", u)
+    rows = data if data.ndim == 2 else data[None, :]
+    y = _output(system, data, out)
+    name = pick(system, data.shape).engine if engine == "auto" else _known(system, engine)
+    x, count = _initial(system, data, state)
+    _whole(data, system.dtype)
+    target = y if y.ndim == 2 else y[None, :]
+    with np.errstate(over="ignore", invalid="ignore"):
+        if isinstance(system, ScaledSystem):
+            SCALED_ENGINES[name](system, rows, x, target, count)
+        else:
+            ENGINES[name](system, rows, x, target)
+    if not np.isfinite(x).all():
+        raise ValueError(f"the run overflowed {system.dtype}: the system is unstable or u too large; rescale u")
+    final = x if data.ndim == 2 else x[0]
+    return y, ScaledState(final, count + data.shape[-1]) if isinstance(system, ScaledSystem) else final
+
+
+def run_states(
+    system: System | ScaledSystem, u: ArrayLike, state: ArrayLike | ScaledState | None = None
+) -> tuple[Array, Array]:
+    """Predictions and *all* states, by the plain step: y like u, states (..., time, N), states[..., k, :] having seen u[k]."""
+    data = _checks.series("u", u)
+    x, count = _initial(system, data, state)
+    _whole(data, system.dtype)
+    rows = data if data.ndim == 2 else data[None, :]
+    states = np.empty((*rows.shape, system.order), system.dtype)
+    y = np.empty(rows.shape, system.dtype)
+    step.record(system, rows, x, y, states, count)
+    return (y, states) if data.ndim == 2 else (y[0], states[0])
+
+
+def pick(system: System | ScaledSystem, shape: tuple[int, ...]) -> Choice:
+    """Which engine "auto" takes for this system and data of this shape, and the measurements that say so.
+
+    The candidates run on a small piece of data like this once per machine; the times are cached (see `choice`).
+    """
+    if isinstance(system, ScaledSystem):
+        name = "scan" if scan.supports(system) else "step"
+        return Choice(name, {}, "LegS: the O(N) scan where the memory's rule allows it, the plain step otherwise")
+    return choice.pick(ENGINES, system, shape)
+
+
+def _known(system: System | ScaledSystem, engine: str) -> str:
+    table: dict[str, Any] = dict(SCALED_ENGINES if isinstance(system, ScaledSystem) else ENGINES)
+    if isinstance(system, ScaledSystem) and engine in ENGINES and engine not in table:
+        raise TypeError(
+            f"engine {engine!r} needs a constant system, got a ScaledSystem (LegS changes with time); "
+            "use engine='auto', 'scan' or 'step', or a LegT basis"
+        )
+    return _checks.choice("engine", engine, ("auto", *table))
+
+
+def _output(system: System | ScaledSystem, data: Array, out: Array | None) -> Array:
+    if isinstance(out, np.ndarray):
+        if out.shape != data.shape or out.dtype != system.dtype:
+            raise ValueError(
+                f"out must have shape {data.shape} and dtype {system.dtype}, got {out.shape} and {out.dtype}"
+            )
+        return out
+    if out is not None:
+        raise TypeError(f"out must be a NumPy array, got {type(out).__name__}")
+    return np.empty(data.shape, system.dtype)
+
+
+def _initial(system: System | ScaledSystem, data: Array, state: ArrayLike | ScaledState | None) -> tuple[Array, int]:
+    if not isinstance(system, System | ScaledSystem):
+        raise TypeError(f"system must be a System or a ScaledSystem, got {type(system).__name__}; see prophecy.next_value")
+    if data.dtype == np.float64 and system.dtype == np.float32:
+        raise TypeError("u is float64 but the system is float32; use u.astype(np.float32) or the float64 system")
+    series = data.shape[0] if data.ndim == 2 else 1
+    if state is None:
+        return np.zeros((series, system.order), system.dtype), 0
+    count = 0
+    if isinstance(system, ScaledSystem):
+        if not isinstance(state, ScaledState):
+            raise TypeError(
+                f"state of a ScaledSystem must be a ScaledState (x, count), got {type(state).__name__}; "
+                "pass what an earlier run returned"
+            )
+        state, count = state
+    elif isinstance(state, ScaledState):
+        raise TypeError("state is a ScaledState but the system is constant; pass state.x")
+    expected = (*data.shape[:-1], system.order)
+    x = _checks.shaped("state", state, expected)
+    _checks.in_range("state", x, system.dtype)
+    return x.astype(system.dtype).reshape(series, system.order), count
+
+
+def _whole(data: Array, dtype: np.dtype[Any]) -> None:
+    """Look at all of u before anything is computed or written, a few megabytes at a time."""
+    rows = max(1, (1 << 22) // max(1, data.shape[-1])) if data.ndim == 2 else 1 << 22
+    for start in range(0, len(data), rows):
+        try:
+            _checks.in_range("u", data[start : start + rows], dtype)
+        except ValueError as error:
+            where = f" (rows from {start})" if start else ""
+            raise ValueError(f"{error}{where}") from None

@@ -1,0 +1,106 @@
+"""Which engine "auto" takes: the one that was fastest on data like this, measured once per machine and remembered.
+
+Costs depend on the order, the dtype and how many series and samples there are, each rounded up to a power of two. For a new
+combination the candidates run on a piece of random data of that shape (at most 64 × 4 096 samples, repeated until a few
+milliseconds are spent) and the times go to a small JSON file in the user's cache folder (`PROPHECY_CACHE` overrides the place).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy import _files
+from prophecy.system import System
+
+Array = NDArray[Any]
+
+SERIES, TIME = 64, 4096  # the largest piece measured; beyond it all engines grow in proportion
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The engine taken, the measured seconds per million samples of each candidate, and a sentence about it."""
+
+    engine: str
+    seconds: dict[str, float]
+    reason: str
+
+    def __str__(self) -> str:
+        times = ", ".join(f"{name} {value:.3g}" for name, value in sorted(self.seconds.items(), key=lambda kv: kv[1]))
+        return f"{self.engine}: {self.reason}" + (f" (seconds per million samples: {times})" if times else "")
+
+
+def pick(engines: Mapping[str, Callable[..., None]], system: System, shape: tuple[int, ...]) -> Choice:
+    """The fastest of these engines for this system and data of this shape."""
+    series = shape[0] if len(shape) == 2 else 1
+    key = _key(system, series, shape[-1])
+    table = _remembered(str(_place()))
+    if key not in table or set(table[key]) != set(engines):
+        table[key] = _measure(engines, system, *_piece(series, shape[-1]))
+        _remember(table)
+    seconds = table[key]
+    best = min(seconds, key=lambda name: seconds[name])
+    return Choice(best, dict(seconds), f"fastest of {len(seconds)} measured here for {key}")
+
+
+def _piece(series: int, samples: int) -> tuple[int, int]:
+    return min(_up(series), SERIES), min(_up(samples), TIME)
+
+
+def _key(system: System, series: int, samples: int) -> str:
+    rows, columns = _piece(series, samples)
+    return f"order {_up(system.order)}, {rows} series × {columns} samples, {system.dtype}, {os.cpu_count()} cores"
+
+
+def _up(number: int) -> int:
+    return 1 << (number - 1).bit_length()
+
+
+def _measure(engines: Mapping[str, Callable[..., None]], system: System, series: int, samples: int) -> dict[str, float]:
+    """Seconds per million samples: the best of a few runs, after one that builds what each engine caches."""
+    u = np.random.default_rng(0).standard_normal((series, samples)).astype(system.dtype)
+    y = np.empty_like(u)
+    found = {}
+    for name, engine in engines.items():
+        times: list[float] = []
+        while len(times) < 2 or (sum(times) < 5e-3 and len(times) < 8):
+            start = time.perf_counter()
+            engine(system, u, np.zeros((series, system.order), system.dtype), y)
+            times.append(time.perf_counter() - start)
+        found[name] = min(times[1:]) * 1e6 / u.size
+    return found
+
+
+def _place() -> Path:
+    base = os.environ.get("PROPHECY_CACHE") or os.path.join(
+        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "prophecy"
+    )
+    return Path(base) / "engines.json"
+
+
+@lru_cache(maxsize=4)
+def _remembered(place: str) -> dict[str, dict[str, float]]:
+    try:
+        table = json.loads(Path(place).read_text())
+    except (OSError, ValueError):
+        return {}  # no cache yet, or a damaged one: measuring again is all it costs
+    return table if isinstance(table, dict) else {}
+
+
+def _remember(table: dict[str, dict[str, float]]) -> None:
+    place = _place()
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        _files.write_json(place, table)
+    except OSError:
+        return  # a read-only home is fine: the table lives on in this process

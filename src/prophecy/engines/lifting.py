@@ -1,0 +1,62 @@
+r"""Lifting: a system over a block of L samples is one matrix (used by the lifted, FFT and torch engines).
+
+    [y; x'] = [[K, O], [R, A^L]] [u; x]
+
+K (L, L) is lower-triangular Toeplitz with first column `kernel`: kernel[0] = C B + D, kernel[j] = C A^j B. O (L, N) has rows
+C A^(i+1), R (N, L) has columns A^(L-1-j) B. Powers are formed by doubling, in float64 whatever the system's dtype, so
+L costs O(log L) products and no more rounding than L steps.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import toeplitz
+
+from prophecy.system import System
+
+Array = NDArray[Any]
+
+
+class Lifted(NamedTuple):
+    """kernel (L,), observe = O (L, N), reach = R (N, L), power = A^L (N, N), in the system's dtype."""
+
+    kernel: Array
+    observe: Array
+    reach: Array
+    power: Array
+
+
+@lru_cache(maxsize=32)
+def lift(system: System, length: int) -> Lifted:
+    """The block matrices of a system for blocks of `length` samples."""
+    A, B, C = (matrix.astype(np.float64) for matrix in (system.A, system.B, system.C))
+    reach, observe, power, done = B[:, None], (C @ A)[None, :], A, 1  # reach[:, j] = A^j B for now
+    while done < length:
+        take = min(done, length - done)
+        reach = np.concatenate([reach, power @ reach[:, :take]], axis=1)
+        observe = np.concatenate([observe, observe[:take] @ power], axis=0)
+        power, done = (power @ power if done * 2 <= length else power), done + take
+    kernel = C @ reach
+    kernel[0] += system.D
+    final = np.linalg.matrix_power(A, length)
+    parts = (kernel, observe, np.ascontiguousarray(reach[:, ::-1]), final)
+    return Lifted(*(_readonly(part, system.dtype) for part in parts))
+
+
+@lru_cache(maxsize=32)
+def block_matrix(system: System, length: int) -> tuple[Array, Array, Array]:
+    """What the lifted engine multiplies by: [K, O]ᵀ (L + N, L), Rᵀ (L, N) and (A^L)ᵀ (N, N), contiguous."""
+    lifted = lift(system, length)
+    K = toeplitz(lifted.kernel, np.zeros(length, system.dtype))
+    both = np.concatenate([K, lifted.observe], axis=1).T
+    return tuple(_readonly(np.ascontiguousarray(m), system.dtype) for m in (both, lifted.reach.T, lifted.power.T))  # type: ignore[return-value]
+
+
+def _readonly(array: Array, dtype: np.dtype[Any]) -> Array:
+    made = array.astype(dtype)
+    made.setflags(write=False)
+    return made
