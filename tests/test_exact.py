@@ -1,0 +1,176 @@
+"""Exact readouts: exact for polynomials, least noise among all that are, whatever the memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.linalg import solve_discrete_lyapunov
+
+from prophecy import discretize
+from prophecy.baselines import extrapolation_weights
+from prophecy.bases import fout, legs, legt
+from prophecy.exact import exact, noise_gain, polynomial_response
+from prophecy.signals import white_signal
+from prophecy.system import Readout, System
+
+MEMORIES = {
+    "LegT": lambda order, window: legt(order, window),
+    "FouT": lambda order, window: fout(order + 1 - order % 2, window),
+}
+
+
+def kernel(system: System, readout: Readout | None = None, length: int = 4000) -> np.ndarray:
+    """The impulse response by stepping: independent of the Gramian and of the solve."""
+    C, D = readout or system.readout
+    x, taps = np.array(system.B), np.empty(length)
+    for j in range(length):
+        taps[j] = C @ x
+        x = system.A @ x
+    taps[0] += D
+    return taps
+
+
+def stepped(system: System, u: np.ndarray) -> np.ndarray:
+    x, y = np.zeros(system.order), np.empty(len(u))
+    for k, value in enumerate(u):
+        x = system.A @ x + system.B * value
+        y[k] = system.C @ x + system.D * value
+    return y
+
+
+@given(
+    order=st.integers(2, 16),
+    samples=st.floats(10, 200),
+    degree=st.integers(0, 5),
+    horizon=st.integers(0, 5),
+    derivative=st.integers(0, 2),
+    rule=st.sampled_from([discretize.bilinear, discretize.zoh, discretize.backward]),
+    dt=st.floats(1e-3, 1e3),
+)
+@settings(max_examples=60, deadline=None)
+def test_every_polynomial_up_to_the_degree_is_predicted_exactly(order, samples, degree, horizon, derivative, rule, dt):
+    degree = min(degree, order)
+    derivative = min(derivative, degree)
+    system = exact(legt(order, samples * dt), dt, degree, horizon, derivative, memory=rule)
+    taps = kernel(system)
+    ages = -np.arange(len(taps)) / samples
+    for power in range(degree + 1):
+        wanted = np.polynomial.Polynomial([0] * power + [1]).deriv(derivative)(horizon / samples)
+        got = taps @ ages**power * (samples * dt) ** derivative
+        size = np.abs(taps) @ np.abs(ages) ** power * (samples * dt) ** derivative
+        assert abs(got - wanted) <= 1e-11 * max(size, 1.0), (power, got, wanted)
+
+
+@pytest.mark.parametrize(
+    ("order", "samples", "degree"), [(8, 64, 3), (8, 64, 7), (33, 300, 9), (64, 1024, 11), (64, 64, 7)]
+)
+@pytest.mark.parametrize("name", MEMORIES)
+def test_orders_up_to_64_run_without_error_on_ramps_and_parabolas(name, order, samples, degree):
+    degree = degree if name == "LegT" else 2
+    system = exact(MEMORIES[name](order, float(samples)), 1.0, degree)
+    # LegT forgets the start within a few windows; FouT rings on, for a hundred where it holds frequencies near Nyquist.
+    windows = 6 if name == "LegT" else 40 if order < samples / 2 else 120
+    k = np.arange(windows * samples) / samples
+    for u in (np.ones_like(k), k, k**2):
+        y = stepped(system, u)
+        assert abs(y[-2] - u[-1]) <= 1e-10 * np.abs(u).max()
+
+
+@pytest.mark.parametrize("name", MEMORIES)
+@pytest.mark.parametrize(("order", "samples", "degree"), [(3, 16, 1), (7, 40, 2), (9, 100, 3)])
+def test_no_other_readout_that_is_exact_has_less_noise(name, order, samples, degree):
+    basis = MEMORIES[name](order, float(samples))
+    system = exact(basis, 1.0, degree)
+    seen = np.vstack([polynomial_response(system.A, system.B, samples, degree), np.ones(degree + 1)])
+    _, _, right = np.linalg.svd(seen.T)
+    least = noise_gain(system)
+    rng = np.random.default_rng(0)
+    for direction in rng.normal(size=(20, len(right) - degree - 1)) @ right[degree + 1 :]:
+        for size in (1e-3, 1e-1):
+            other = Readout(system.C + size * direction[:-1], system.D + size * direction[-1])
+            assert noise_gain(system, other) > least
+
+
+@pytest.mark.parametrize("order", [1, 2, 8, 33])
+def test_noise_gain_is_the_squared_kernel_summed_and_solves_the_lyapunov_equation(order):
+    system = exact(legt(order, 80.0), 1.0, min(order, 3))
+    gramian = solve_discrete_lyapunov(system.A, np.outer(system.B, system.B))
+    C, D = system.readout
+    by_lyapunov = C @ gramian @ C + 2 * D * (C @ system.B) + D * D
+    assert noise_gain(system) == pytest.approx(np.sum(kernel(system) ** 2), rel=1e-10)
+    assert noise_gain(system) == pytest.approx(by_lyapunov, rel=1e-9)
+
+
+def test_noise_gain_is_the_variance_noise_comes_out_with():
+    system = exact(legt(8, 64.0), 1.0, 3)
+    noise = np.random.default_rng(1).normal(size=200_000)
+    taps = kernel(system, length=600)
+    out = np.convolve(noise, taps)[600 : len(noise)]
+    assert np.var(out) == pytest.approx(noise_gain(system), rel=0.03)
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2, 3])
+def test_a_rich_memory_does_no_worse_than_least_squares_over_its_window(degree):
+    """Least squares over the window is the best unbiased readout of *all* its samples; order 20 nearly holds all 64."""
+    window = 64
+    best = np.sum(extrapolation_weights(window, degree) ** 2)
+    assert noise_gain(exact(legt(20, float(window)), 1.0, degree)) <= 1.05 * best
+
+
+def test_noise_falls_as_the_square_of_the_degree_over_the_window():
+    gains = [noise_gain(exact(legt(8, float(w)), 1.0, 3)) * w / 16 for w in (64, 128, 256, 512, 1024)]
+    assert np.ptp(gains[2:]) < 0.1 * gains[2]
+    assert 0.8 < gains[-1] < 1.2
+
+
+def test_the_derivative_beside_a_prediction_is_exact_and_is_the_derivative_construction():
+    dt = 0.01
+    system = exact(legt(8, 0.64), dt, 4)
+    alone = exact(legt(8, 0.64), dt, 4, horizon=0, derivative=1)
+    assert system.derivative is not None
+    np.testing.assert_allclose(system.derivative.C, alone.C, rtol=1e-10, atol=1e-9)
+    times = np.arange(600) * dt
+    y = stepped(alone, times**4 - times[-1] * times**2)
+    assert y[-1] == pytest.approx(4 * times[-1] ** 3 - 2 * times[-1] ** 2, rel=1e-10)
+
+
+def test_the_step_only_sets_the_unit_of_time():
+    slow, fast = exact(legt(6, 32.0), 1.0, 3, derivative=1), exact(legt(6, 32e-6), 1e-6, 3, derivative=1)
+    np.testing.assert_allclose(fast.A, slow.A, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(fast.C, slow.C * 1e6, rtol=1e-8, atol=1e-3)
+    assert fast.dt == 1e-6
+
+
+@pytest.mark.parametrize(("cutoff", "at_most"), [(0.3, 1e-29), (1.0, 1e-24), (2.0, 1e-18)])
+def test_white_signals_are_predicted_ten_digits_better_than_the_paper(cutoff, at_most):
+    system = exact(legt(8, 64.0), 1.0, 7)
+    u = white_signal(cutoff, samples=3000)[0]
+    y = stepped(system, u - u[0]) + u[0]
+    assert np.mean((y[1500:-1] - u[1501:]) ** 2) < at_most
+
+
+def test_a_step_of_zero_steps_ahead_is_the_best_estimate_of_now():
+    smooth, ahead = exact(legt(8, 64.0), 1.0, 2, horizon=0), exact(legt(8, 64.0), 1.0, 2, horizon=4)
+    assert noise_gain(smooth) < noise_gain(ahead)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: exact(legt(3, 1.0), 0.1, 4), ValueError, "degree 4 needs a memory of order 4"),
+        (lambda: exact(legt(3, 1.0), 0.0, 1), ValueError, "dt must be positive"),
+        (lambda: exact(legt(3, 1.0), 0.1, 1, derivative=2), ValueError, "derivative 2 of polynomials up to degree 1"),
+        (lambda: exact(legt(3, 1.0), 0.1, -1), ValueError, "degree must be 0 or more"),
+        (lambda: exact(legt(3, 1.0), 0.1, 1.5), TypeError, "degree must be a whole number"),
+        (lambda: exact(legt(3, 1.0), 0.1, 1, horizon=float("nan")), ValueError, "horizon must be a finite number"),
+        (lambda: exact(legs(3), 0.1, 1), TypeError, "basis must be a Basis with a window"),
+        (lambda: exact(legt(64, 1024.0), 1.0, 50), ValueError, "degree 50 is beyond what LegT of order 64"),
+        (lambda: exact(legt(8, 1.0), 0.1, 1, memory=discretize.euler), ValueError, "does not forget"),
+        (lambda: noise_gain("LegT"), TypeError, "system must be a System"),
+    ],
+)
+def test_bad_input_names_the_argument_and_the_way_out(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
