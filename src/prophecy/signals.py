@@ -130,8 +130,8 @@ def van_der_pol(
     r"""The paper's one-variable Van der Pol equation u' = mu (1 - u^2) sin t on `samples` points over [0, end].
 
     Without a tolerance, from its closed form u(t) = tanh(mu (1 - cos t) + artanh u(0)), which never leaves [u(0), 1).
-    A solver does: at the top of a cycle 1 - u is 4e-12, below its error, and what comes back may pass -1. The square wave
-    between -1 and 1 that the paper shows from u(0) = 0.5 is such an artefact of SciPy's default tolerance.
+    A solver does: at the top of a cycle 1 - u is 4e-12, below its error, and what comes back may pass -1. The square
+    wave between -1 and 1 that the paper shows from u(0) = 0.5 is such an artefact of SciPy's default tolerance.
     """
     times = _times(samples, end)
     if not abs(initial) < 1.0:
