@@ -45,7 +45,7 @@ def real_array(name: str, value: ArrayLike) -> NDArray[Any]:
     if kind == "c":
         raise TypeError(f"{name} must be real, got {array.dtype}; pass {name}.real or |{name}|")
     if kind not in "iuf":
-        raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}; convert it with np.asarray({name}, float)")
+        raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}; convert it to floats first")
     if kind == "f" and array.dtype.itemsize not in (4, 8):
         raise TypeError(f"{name} must be float32 or float64, got {array.dtype}; use {name}.astype(np.float64)")
     return array
@@ -55,7 +55,7 @@ def _as_array(name: str, value: ArrayLike) -> NDArray[Any]:
     try:
         return np.asarray(value)
     except ValueError:
-        raise ValueError(f"{name} must be rectangular, got nested sequences of different lengths; pad or split them") from None
+        raise ValueError(f"{name} must be rectangular, got sequences of different lengths; pad or split them") from None
 
 
 def shaped(name: str, value: ArrayLike, shape: Sequence[int]) -> NDArray[np.float64]:
@@ -106,11 +106,8 @@ def in_range(name: str, array: NDArray[Any], dtype: np.dtype[Any]) -> None:
             f"{name} must be finite, got {first_bad(array)}; drop or fill gaps first, "
             "or feed a Predictor with gaps='hold' or 'predict'"
         )
-    where, worst = first_bad(np.where(np.abs(array) > limit, np.inf, array)), max(abs(low), abs(high))
-    raise ValueError(
-        f"{name} holds values up to {worst:.3g} ({where.split(' at ')[-1]}), beyond ±{limit:.3g} where {dtype} overflows; "
-        "rescale the data"
-    )
+    worst = max(-low, high)
+    raise ValueError(f"{name} holds {worst:.3g}, beyond the ±{limit:.3g} that {dtype} can square; rescale the data")
 
 
 def first_bad(array: NDArray[Any]) -> str:

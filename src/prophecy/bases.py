@@ -4,8 +4,8 @@ A basis is a set of functions p_n over the ages `a = t - s` of past moments, and
 
     x'(t) = A x(t) + B u(t)                                                   (Eq. 1)
 
-holds the coefficients of the past in these functions, so that `u(t - a) ≈ Σ_n x_n(t) p_n(a)` (Eq. 2). Windows are in
-seconds and explicit everywhere; nothing is scaled behind the caller's back. `conventions` has the other scalings in use.
+holds the coefficients of the past in these functions, so that `u(t - a) ≈ Σ_n x_n(t) p_n(a)` (Eq. 2). Windows are
+in seconds and explicit everywhere; nothing is scaled behind the caller's back. `conventions` has the other scalings.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ class ScaledBasis:
 def legt(order: int, window: float) -> Basis:
     r"""Translated Legendre memory of the last `window` seconds θ (App. A.1), in the orthonormal scaling.
 
-    p_n(t, s) = √(2n+1) P_n(2 (s - t)/θ + 1), A_nk = -√(2n+1) √(2k+1)/θ · {1 if k ≤ n, (-1)^(n-k) if k > n}, B_n = √(2n+1)/θ.
+    p_n(t, s) = √(2n+1) P_n(2 (s - t)/θ + 1), B_n = √(2n+1)/θ,
+    A_nk = -√(2n+1) √(2k+1)/θ · {1 if k ≤ n, (-1)^(n-k) if k > n}.
 
     App. A.1 prints A in the LMU's scaling and with the opposite sign, beside p_n in this one; `conventions.to_lmu` has
     the consistent pair in that scaling.
@@ -217,7 +218,7 @@ def legendre(x: Array, order: int) -> Array:
 def _fout_order(order: int) -> int:
     order = _checks.order("order", order)
     if order % 2 == 0:
-        raise ValueError(f"order must be odd for FouT (a constant and pairs of cosine and sine), got {order}; use {order + 1}")
+        raise ValueError(f"order must be odd for FouT (a constant, then pairs), got {order}; use {order + 1}")
     return order
 
 
@@ -229,7 +230,7 @@ def _freeze(basis: Basis | ScaledBasis, **shapes: tuple[int, ...]) -> None:
 
 
 def _ages(ages: ArrayLike, window: float) -> Array:
-    array = np.atleast_1d(_checks.real_array("ages", ages)).astype(np.float64)
+    array: Array = np.atleast_1d(_checks.real_array("ages", ages)).astype(np.float64)
     if array.ndim != 1:
         raise ValueError(f"ages must be a number or (ages,), got shape {array.shape}")
     inside = (array >= 0) & (array <= window)
@@ -242,7 +243,7 @@ def _functions(functions: Functions, where: Array, order: int) -> Array:
     table = functions(where)
     if table.shape != (len(where), order):
         raise ValueError(f"functions must return shape (ages, order) = {(len(where), order)}, got {table.shape}")
-    return table
+    return np.asarray(table, np.float64)
 
 
 def _states(state: ArrayLike, order: int) -> Array:

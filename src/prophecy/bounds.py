@@ -7,6 +7,8 @@ however smooth the signal is, and the error of Prop. 2 does not fall with the or
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy.special import zeta
 
@@ -23,7 +25,7 @@ def coefficient_bound(frequency: int, smoothness: int, lipschitz: float, window:
     """
     frequency, smoothness = _checks.order("frequency", frequency), _checks.order("smoothness", smoothness)
     lipschitz, window = _bound("lipschitz", lipschitz), _checks.positive("window", window)
-    return 2 * np.sqrt(2) / np.pi * lipschitz * (window / (2 * np.pi * frequency)) ** smoothness
+    return 2 * math.sqrt(2) / math.pi * lipschitz * (window / (2 * np.pi * frequency)) ** smoothness
 
 
 def derivative_bound(order: int, smoothness: int, lipschitz: float, window: float) -> float:

@@ -1,7 +1,7 @@
 r"""The paper's constructions: readouts that make a memory predict (Sec. 3, App. B–D).
 
-`derivative` is step (1) of Sec. 3, the continuous system with y(t) ≈ u'(t); `next_value` is step (2), the discrete system
-of Eq. (5) with y[k] ≈ u[k + 1]. Nothing is trained: every number follows from the basis and the step.
+`derivative` is step (1) of Sec. 3, the continuous system with y(t) ≈ u'(t); `next_value` is step (2), the discrete
+system of Eq. (5) with y[k] ≈ u[k + 1]. Nothing is trained: every number follows from the basis and the step.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def derivative(basis: ScaledBasis) -> ScaledContinuous: ...
 def derivative(basis: Basis | ScaledBasis) -> Continuous | ScaledContinuous:
     r"""The continuous system whose output is the derivative of its input (Prop. 1; App. B.2 for LegS).
 
-    C_j = Σ_k A_kj p_k(t, t) and D = Σ_k B_k p_k(t, t): differentiate u(t) = Σ_k x_k(t) p_k(t, t) and put x' = A x + B u in.
+    C_j = Σ_k A_kj p_k(t, t) and D = Σ_k B_k p_k(t, t): differentiate u(t) = Σ_k x_k(t) p_k(t, t), put x' = A x + B u.
 
-    For LegS the state obeys x' = (-A x + B u)/t, so C carries the minus sign that Prop. 3 leaves out. With FouT the series
-    converges to the mean of the window's two ends, so the output tends to (u'(t) + u'(t - window))/2.
+    For LegS the state obeys x' = (-A x + B u)/t, so C carries the minus sign that Prop. 3 leaves out. With FouT the
+    series converges to the mean of the window's two ends, so the output tends to (u'(t) + u'(t - window))/2.
 
     >>> from prophecy import legt
     >>> derivative(legt(order=4, window=2.0)).D     # N²/window
@@ -51,11 +51,11 @@ def derivative(basis: Basis | ScaledBasis) -> Continuous | ScaledContinuous:
 def series_derivative(basis: Basis) -> Continuous:
     r"""The alternative construction for FouT: differentiate the Fourier series term by term (Prop. 2).
 
-    C = -2√2 π m/window on the sine of frequency m, 0 elsewhere, and D = 0. Right for signals with period `window`, at the
-    rate of Theorem 1; for others the series at the window's edge does not converge and neither does this.
+    C = -2√2 π m/window on the sine of frequency m, 0 elsewhere, and D = 0. Right for signals with period `window`, at
+    the rate of Theorem 1; for others the series at the window's edge does not converge and neither does this.
     """
     if not isinstance(basis, Basis) or not basis.name.startswith("FouT"):
-        raise TypeError(f"series_derivative needs a FouT basis, got {getattr(basis, 'name', basis)!r}; use prophecy.fout")
+        raise TypeError(f"series_derivative needs a FouT basis, got {getattr(basis, 'name', basis)!r}; use fout")
     sine = np.arange(2, basis.order, 2)
     C = np.zeros(basis.order)
     # A[sine, cosine] = 2πm/window, the rotation's own entries, so the as-printed basis keeps its own frequencies.
@@ -87,7 +87,7 @@ def next_value(
     rule: how the integral of u' over the next step is taken.
       "trapezoid" (the paper's): C̄ = dt C/(1 - D dt/2), D̄ = (1 + D dt/2)/(1 - D dt/2).
       "euler": C̄ = dt C, D̄ = 1 + D dt. No pole, one order less in dt.
-      "twice": C and D are first discretised with the memory, then as above; App. C.2 finds it worse, so it can be checked.
+      "twice": C and D are first discretised with the memory, then as above; App. C.2 finds it worse: check it here.
     construction: `derivative` (Prop. 1) or `series_derivative` (Prop. 2, FouT only).
     memory: how A and B are discretised, one of `prophecy.discretize`; the paper uses `bilinear`.
 

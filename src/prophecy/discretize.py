@@ -10,7 +10,7 @@ Each rule takes x' = A x + B u to the recurrence of the time convention, where x
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from scipy.linalg import expm
 
 from prophecy import _checks
 
-Array: TypeAlias = NDArray[np.float64]
+Array: TypeAlias = NDArray[Any]
 
 
 class Discrete(NamedTuple):
@@ -63,13 +63,8 @@ def foh(A: Array, B: Array, dt: float) -> Discrete:
     x(t + dt) = Φ x(t) + Γ₀ u(t) + Γ₁ u(t + dt) looks one sample ahead; the recurrence carries x - Γ₁ u instead, whose
     input matrix is Γ₀ + Φ Γ₁, and `shift` = Γ₁ brings the readout back (as `scipy.signal.cont2discrete` does).
     """
-    A, B, dt = _pair(A, B, dt)
-    order = len(B)
-    joint = np.zeros((order + 2, order + 2))
-    joint[:order, :order], joint[:order, order], joint[order, order + 1] = A * dt, B * dt, 1.0
-    powered = expm(joint)
-    phi, hold, ramp = powered[:order, :order], powered[:order, order], powered[:order, order + 1]
-    return Discrete(phi, hold - ramp + phi @ ramp, ramp)
+    phi, start, end = _line(*_pair(A, B, dt))
+    return Discrete(phi, start + phi @ end, end)
 
 
 def euler(A: Array, B: Array, dt: float) -> Discrete:
@@ -95,12 +90,26 @@ def scaled(rule: Rule, A: Array, B: Array, count: int) -> Discrete:
     """
     count = _checks.order("count", count)
     A, B, _ = _pair(A, B, 1.0)
+    first = np.zeros_like(B)
+    first[0] = 1.0
+    if rule is foh:  # looks ahead to sample count + 1, so it needs the ends of two steps, which differ here
+        phi, start, end = _line(-A, B, np.log1p(1 / count))
+        if count == 1:
+            return Discrete(np.zeros_like(A), phi @ first + start, end)
+        return Discrete(phi, start + phi @ _line(-A, B, -np.log1p(-1 / count))[2], end)
     if count == 1:
-        first = np.zeros_like(B)
-        first[0] = 1.0
         return Discrete(np.zeros_like(A), first, np.zeros_like(B))
-    step = np.log(count / (count - 1)) if rule in (zoh, foh) else 1.0 / count
-    return rule(-A, B, float(step))
+    return rule(-A, B, -np.log1p(-1 / count) if rule is zoh else 1.0 / count)
+
+
+def _line(A: Array, B: Array, dt: float) -> tuple[Array, Array, Array]:
+    """Φ, Γ₀, Γ₁ of x(t + dt) = Φ x(t) + Γ₀ u(t) + Γ₁ u(t + dt) for a straight line between the two."""
+    order = len(B)
+    joint = np.zeros((order + 2, order + 2))
+    joint[:order, :order], joint[:order, order], joint[order, order + 1] = A * dt, B * dt, 1.0
+    powered = expm(joint)
+    hold, ramp = powered[:order, order], powered[:order, order + 1]
+    return powered[:order, :order], hold - ramp, ramp
 
 
 def _pair(A: Array, B: Array, dt: float) -> tuple[Array, Array, float]:

@@ -84,7 +84,7 @@ class Predictor:
         elif self._gaps == "raise":
             moment = int(np.argwhere(missing)[0][0])
             raise ValueError(
-                f"value is NaN at moment {moment} of {len(data)}; drop it, or make the Predictor with gaps='hold' or 'predict'"
+                f"value is NaN at moment {moment} of {len(data)}; drop it, or use gaps='hold' or 'predict'"
             )
         else:
             self._feed_with_gaps(data, missing)
@@ -98,7 +98,7 @@ class Predictor:
         if isinstance(self._system, ScaledSystem):
             return self._read(self._system.derivative(max(1, self._count)))
         if self._system.derivative is None:
-            raise ValueError("this system has no derivative readout; make it with prophecy.next_value, or set System.derivative")
+            raise ValueError("this system has no derivative readout; make it with next_value or set System.derivative")
         return self._read(self._system.derivative)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -112,7 +112,7 @@ class Predictor:
             "gaps": self._gaps,
             "count": self._count,
         }
-        arrays: dict[str, Any] = {"A": system.A, "B": system.B, "C": system.C, "D": system.D, "x": self._x, "last": self._last}
+        arrays: dict[str, Any] = {name: getattr(system, name) for name in "ABCD"} | {"x": self._x, "last": self._last}
         if isinstance(system, ScaledSystem):
             meta |= {"rule": _rule_name(system.rule), "switch": system.switch}
         elif system.derivative is not None:

@@ -53,7 +53,7 @@ class Continuous:
 
 @dataclass(frozen=True, eq=False)
 class ScaledContinuous:
-    """x'(t) = (-A x(t) + B u(t))/t, y(t) = (C x(t) + D u(t))/t (App. B.2): the same shapes, divided by the time elapsed."""
+    """x'(t) = (-A x(t) + B u(t))/t, y(t) = (C x(t) + D u(t))/t (App. B.2): the same shapes, over the time elapsed."""
 
     A: Array
     B: Array
@@ -75,7 +75,7 @@ class System:
         x = A @ x + B * u[k]
         y[k] = C @ x + D * u[k]        # x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
 
-    `derivative`, where it is known, reads u'(t) from the same state. `dtype` is float64 unless `astype` made a narrower one.
+    `derivative`, where it is known, reads u'(t) from the same state. `dtype` is float64 unless `astype` narrowed it.
     """
 
     A: Array
@@ -170,7 +170,7 @@ class ScaledState(NamedTuple):
     """Where a run of a `ScaledSystem` stands: x (N,) or (series, N), and how many samples it has seen."""
 
     x: Array
-    count: int
+    seen: int
 
 
 def _dtype(dtype: DTypeLike) -> np.dtype[Any]:

@@ -4,9 +4,9 @@
     x = A @ x + B * u[k]
     y[k] = C @ x + D * u[k]
 
-An engine is a function `engine(system, u, x, y)`: u (series, time) is read, x (series, N) holds the states before the run and
-receives those after it, y (series, time) receives the predictions. A new engine is a file with such a function and a line
-in `ENGINES` (constant systems) or `SCALED_ENGINES` (LegS, whose engines also take the count of samples seen before).
+An engine is a function `engine(system, u, x, y)`: u (series, time) is read, x (series, N) holds the states before the
+run and receives those after it, y (series, time) receives the predictions. A new engine is a file with such a function
+and a line in `ENGINES` (constant systems) or `SCALED_ENGINES` (LegS; these also take the count of samples seen before).
 """
 
 from __future__ import annotations
@@ -75,8 +75,7 @@ def run(
             SCALED_ENGINES[name](system, rows, x, target, count)
         else:
             ENGINES[name](system, rows, x, target)
-    if not np.isfinite(x).all():
-        raise ValueError(f"the run overflowed {system.dtype}: the system is unstable or u too large; rescale u")
+    _finite(system, x)
     final = x if data.ndim == 2 else x[0]
     return y, ScaledState(final, count + data.shape[-1]) if isinstance(system, ScaledSystem) else final
 
@@ -84,14 +83,16 @@ def run(
 def run_states(
     system: System | ScaledSystem, u: ArrayLike, state: ArrayLike | ScaledState | None = None
 ) -> tuple[Array, Array]:
-    """Predictions and *all* states, by the plain step: y like u, states (..., time, N), states[..., k, :] having seen u[k]."""
+    """Predictions, shaped like u, and *all* states, (..., time, N), by the plain step: states[..., k, :] has seen u[k]."""
     data = _checks.series("u", u)
     x, count = _initial(system, data, state)
     _whole(data, system.dtype)
     rows = data if data.ndim == 2 else data[None, :]
     states = np.empty((*rows.shape, system.order), system.dtype)
     y = np.empty(rows.shape, system.dtype)
-    step.record(system, rows, x, y, states, count)
+    with np.errstate(over="ignore", invalid="ignore"):
+        step.record(system, rows, x, y, states, count)
+    _finite(system, x)
     return (y, states) if data.ndim == 2 else (y[0], states[0])
 
 
@@ -130,7 +131,7 @@ def _output(system: System | ScaledSystem, data: Array, out: Array | None) -> Ar
 
 def _initial(system: System | ScaledSystem, data: Array, state: ArrayLike | ScaledState | None) -> tuple[Array, int]:
     if not isinstance(system, System | ScaledSystem):
-        raise TypeError(f"system must be a System or a ScaledSystem, got {type(system).__name__}; see prophecy.next_value")
+        raise TypeError(f"system must be a System or ScaledSystem, got {type(system).__name__}; see next_value")
     if data.dtype == np.float64 and system.dtype == np.float32:
         raise TypeError("u is float64 but the system is float32; use u.astype(np.float32) or the float64 system")
     series = data.shape[0] if data.ndim == 2 else 1
@@ -150,6 +151,11 @@ def _initial(system: System | ScaledSystem, data: Array, state: ArrayLike | Scal
     x = _checks.shaped("state", state, expected)
     _checks.in_range("state", x, system.dtype)
     return x.astype(system.dtype).reshape(series, system.order), count
+
+
+def _finite(system: System | ScaledSystem, x: Array) -> None:
+    if not np.isfinite(x).all():
+        raise ValueError(f"the run overflowed {system.dtype}: the system is unstable or u too large; rescale u")
 
 
 def _whole(data: Array, dtype: np.dtype[Any]) -> None:

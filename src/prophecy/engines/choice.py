@@ -1,8 +1,9 @@
 """Which engine "auto" takes: the one that was fastest on data like this, measured once per machine and remembered.
 
-Costs depend on the order, the dtype and how many series and samples there are, each rounded up to a power of two. For a new
-combination the candidates run on a piece of random data of that shape (at most 64 × 4 096 samples, repeated until a few
-milliseconds are spent) and the times go to a small JSON file in the user's cache folder (`PROPHECY_CACHE` overrides the place).
+Costs depend on the order, the dtype and how many series and samples there are, each rounded up to a power of two. For a
+new combination the candidates run on a piece of random data of that shape (at most 64 × 4 096 samples, repeated until a
+few milliseconds are spent) and the times go to a small JSON file in the user's cache folder (`PROPHECY_CACHE` overrides
+the place).
 """
 
 from __future__ import annotations

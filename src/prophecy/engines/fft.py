@@ -1,15 +1,14 @@
 """The FFT engine: convolution with the system's kernel, in long blocks that carry the state (see `lifting`).
 
-    # x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
-    x = A @ x + B * u[k]
-    y[k] = C @ x + D * u[k]
+# x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
+x = A @ x + B * u[k]
+y[k] = C @ x + D * u[k]
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
@@ -24,7 +23,7 @@ WORK = 8 << 20  # bytes of spectra at a time
 
 def run(system: System, u: Array, x: Array, y: Array) -> None:
     """Predictions into y and final states into x, in place."""
-    series, time = u.shape
+    time = u.shape[1]
     for start in range(0, time, LENGTH):
         columns = slice(start, min(time, start + LENGTH))
         _block(system, u[:, columns], x, y[:, columns])
@@ -44,4 +43,3 @@ def _block(system: System, u: Array, x: Array, y: Array) -> None:
         y[rows] = fft.irfft(spectrum, padded, axis=1)[:, :length]
         y[rows] += x[rows] @ lifted.observe.T
         x[rows] = x[rows] @ lifted.power.T + now @ lifted.reach.T
-    assert np.all(np.isfinite(kernel)), "a finite system has a finite kernel"

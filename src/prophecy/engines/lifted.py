@@ -21,7 +21,7 @@ from prophecy.system import System
 
 Array = NDArray[Any]
 
-# Bytes of one work buffer. Two megabytes keep it and the matrices in a core's second-level cache and one slice of the third.
+# Bytes of one work buffer: small enough to stay in a core's caches beside the matrices.
 WORK = 2 << 20
 
 
@@ -38,7 +38,7 @@ def run(system: System, u: Array, x: Array, y: Array, length: int | None = None,
 
 
 def block_length(order: int) -> int:
-    """Near the least operations per sample, 2 L + 4 N + 2 N²/L, which is at L = N; never so short that overhead rules."""
+    """Near the least operations per sample, 2 L + 4 N + 2 N²/L at L = N; never so short that overhead rules."""
     return int(np.clip(16 * round(order / 16), 32, 256))
 
 

@@ -2,9 +2,9 @@ r"""Lifting: a system over a block of L samples is one matrix (used by the lifte
 
     [y; x'] = [[K, O], [R, A^L]] [u; x]
 
-K (L, L) is lower-triangular Toeplitz with first column `kernel`: kernel[0] = C B + D, kernel[j] = C A^j B. O (L, N) has rows
-C A^(i+1), R (N, L) has columns A^(L-1-j) B. Powers are formed by doubling, in float64 whatever the system's dtype, so
-L costs O(log L) products and no more rounding than L steps.
+K (L, L) is lower-triangular Toeplitz with first column `kernel`: kernel[0] = C B + D, kernel[j] = C A^j B. O (L, N) has
+rows C A^(i+1), R (N, L) has columns A^(L-1-j) B. Powers are formed by doubling, in float64 whatever the system's dtype,
+so L costs O(log L) products and no more rounding than L steps.
 """
 
 from __future__ import annotations

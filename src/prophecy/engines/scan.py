@@ -26,7 +26,7 @@ from prophecy.system import ScaledSystem
 Array = NDArray[Any]
 
 # Weight of the new end of the step in each rule of the family (I + αhA) x' = (I - (1-α)hA) x + h B u.
-_ENDS = {discretize.bilinear: 0.5, discretize.backward: 1.0, discretize.euler: 0.0}
+_ENDS: dict[discretize.Rule, float] = {discretize.bilinear: 0.5, discretize.backward: 1.0, discretize.euler: 0.0}
 
 
 def supports(system: ScaledSystem) -> bool:
@@ -64,7 +64,8 @@ def run(system: ScaledSystem, u: Array, x: Array, y: Array, count: int) -> None:
 def _times_A(root: Array, diagonal: Array, state: Array) -> Array:
     weighted = root[:, None] * state
     sums = np.cumsum(weighted, axis=0) - weighted
-    return diagonal[:, None] * state + root[:, None] * sums
+    product: Array = diagonal[:, None] * state + root[:, None] * sums
+    return product
 
 
 def _solve(solve: Any, root: Array, diagonal: Array, h: Any, right: Array) -> Array:
@@ -78,7 +79,8 @@ def _solve(solve: Any, root: Array, diagonal: Array, h: Any, right: Array) -> Ar
         raise np.linalg.LinAlgError(f"banded triangular solve failed with info {info}")
     before = np.zeros_like(sums)
     before[1:] = sums[:-1]
-    return (right - h * root[:, None] * before) / d[:, None]
+    solution: Array = (right - h * root[:, None] * before) / d[:, None]
+    return solution
 
 
 def _is_legs(system: ScaledSystem) -> bool:
