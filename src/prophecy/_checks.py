@@ -98,7 +98,7 @@ def in_range(name: str, array: NDArray[Any], dtype: np.dtype[Any]) -> None:
     """Refuse NaN, infinities and magnitudes whose squares overflow, naming the first offender."""
     limit = largest(dtype)
     with np.errstate(invalid="ignore"):
-        low, high = array.min(), array.max()
+        low, high = float(array.min()), float(array.max())
     if -limit <= low and high <= limit:
         return
     if not (np.isfinite(low) and np.isfinite(high)):

@@ -115,7 +115,9 @@ def next_value(
         C=C,
         D=D + float(C @ pair.shift),
         dt=dt,
-        derivative=Readout(rate.C, rate.D + float(rate.C @ pair.shift)),
+        # The slope the prediction is made of, (y - u)/dt. The bare C x + D u lags it: x has held u[k] for a whole step,
+        # which costs a ramp the fraction D dt/2 of its slope, just what the trapezoid rule divides by.
+        derivative=Readout(C / dt, (D + float(C @ pair.shift) - 1) / dt),
     )
 
 

@@ -144,8 +144,9 @@ class ScaledSystem:
         return Readout(self.C / self.dtype.type(count * (1 - gain / 2)), (1 + gain / 2) / (1 - gain / 2))
 
     def derivative(self, count: int) -> Readout:
-        """The derivative's readout once `count` samples have been seen (Prop. 3, with the sign its proof forgets)."""
-        return Readout(self.C / self.dtype.type(count * self.dt), self.D / (count * self.dt))
+        """The derivative's readout once `count` samples have been seen: the slope (y - u)/dt of the prediction."""
+        C, D = self.readout(count)
+        return Readout(C / self.dtype.type(self.dt), (D - 1) / self.dt)
 
     def at(self, count: int) -> Matrices:
         """The matrices of the step that takes in sample number `count` = 1, 2, …"""

@@ -63,7 +63,7 @@ def run(
     >>> bool(abs(y[-1] - 1) < 1e-3), state.shape
     (True, (4,))
     """
-    data = _checks.series("u", u)
+    data = _series(system, u)
     rows = data if data.ndim == 2 else data[None, :]
     y = _output(system, data, out)
     name = pick(system, data.shape).engine if engine == "auto" else _known(system, engine)
@@ -83,8 +83,8 @@ def run(
 def run_states(
     system: System | ScaledSystem, u: ArrayLike, state: ArrayLike | ScaledState | None = None
 ) -> tuple[Array, Array]:
-    """Predictions, shaped like u, and *all* states, (..., time, N), by the plain step: states[..., k, :] has seen u[k]."""
-    data = _checks.series("u", u)
+    """Predictions and *all* states, (..., time, N), by the plain step; states[..., k, :] has seen u[k]."""
+    data = _series(system, u)
     x, count = _initial(system, data, state)
     _whole(data, system.dtype)
     rows = data if data.ndim == 2 else data[None, :]
@@ -117,6 +117,15 @@ def _known(system: System | ScaledSystem, engine: str) -> str:
     return _checks.choice("engine", engine, ("auto", *table))
 
 
+def _series(system: System | ScaledSystem, u: ArrayLike) -> Array:
+    if not isinstance(system, System | ScaledSystem):
+        raise TypeError(f"system must be a System or ScaledSystem, got {type(system).__name__}; see next_value")
+    data = _checks.series("u", u)
+    if data.dtype == np.float64 and system.dtype == np.float32:
+        raise TypeError("u is float64 but the system is float32; use u.astype(np.float32) or the float64 system")
+    return data
+
+
 def _output(system: System | ScaledSystem, data: Array, out: Array | None) -> Array:
     if isinstance(out, np.ndarray):
         if out.shape != data.shape or out.dtype != system.dtype:
@@ -130,10 +139,6 @@ def _output(system: System | ScaledSystem, data: Array, out: Array | None) -> Ar
 
 
 def _initial(system: System | ScaledSystem, data: Array, state: ArrayLike | ScaledState | None) -> tuple[Array, int]:
-    if not isinstance(system, System | ScaledSystem):
-        raise TypeError(f"system must be a System or ScaledSystem, got {type(system).__name__}; see next_value")
-    if data.dtype == np.float64 and system.dtype == np.float32:
-        raise TypeError("u is float64 but the system is float32; use u.astype(np.float32) or the float64 system")
     series = data.shape[0] if data.ndim == 2 else 1
     if state is None:
         return np.zeros((series, system.order), system.dtype), 0

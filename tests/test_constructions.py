@@ -1,0 +1,246 @@
+"""The paper's constructions: Propositions 1-3, Eq. (5), the poles, the bounds."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.signal import StateSpace, lsim
+
+from prophecy import Basis, derivative, fout, fout_as_printed, legs, legt, next_value, run, series_derivative
+from prophecy.bounds import coefficient_bound, derivative_bound, value_bound
+from prophecy.conventions import transformed
+from prophecy.system import Continuous, ScaledContinuous, ScaledSystem
+
+
+@given(order=st.integers(1, 60), window=st.floats(1e-3, 1e3))
+def test_D_is_what_the_paper_says(order: int, window: float) -> None:
+    assert pytest.approx(order**2 / window) == derivative(legt(order, window)).D
+    assert pytest.approx(2 * (order | 1) / window) == derivative(fout(order | 1, window)).D
+    assert pytest.approx(order**2) == derivative(legs(order)).D
+
+
+@given(order=st.integers(1, 30), window=st.floats(0.1, 10), seed=st.integers(0, 99))
+def test_prediction_does_not_depend_on_the_scaling_of_the_states(order: int, window: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    b = legt(order, window)
+    T = np.diag(rng.uniform(0.5, 2, order)) @ np.linalg.qr(rng.standard_normal((order, order)))[0]
+    u = rng.standard_normal(50)
+    dt = window / max(4 * order**2, 64)
+    ours, theirs = (run(next_value(basis, dt), u, "step")[0] for basis in (b, transformed(b, T)))
+    np.testing.assert_allclose(theirs, ours, atol=1e-9)
+
+
+def test_next_value_is_equation_5() -> None:
+    b, dt = legt(7, 3.0), 0.01
+    rate, system = derivative(b), next_value(b, dt)
+    half = rate.D * dt / 2
+    np.testing.assert_allclose(system.C, dt * rate.C / (1 - half), rtol=1e-14)
+    assert pytest.approx((1 + half) / (1 - half)) == system.D
+    eye = np.eye(7)
+    np.testing.assert_allclose((eye - dt / 2 * b.A) @ system.A, eye + dt / 2 * b.A, atol=1e-13)
+    np.testing.assert_allclose((eye - dt / 2 * b.A) @ system.B, dt * b.B, atol=1e-14)
+
+
+@pytest.mark.parametrize("order", [3, 6, 10])
+def test_the_derivative_of_a_polynomial_below_the_order_is_exact(order: int) -> None:
+    """With the state the exact projection, C x + D u is u'(t): the construction has no error of its own here."""
+    b = legt(order, 2.0)
+    rate = derivative(b)
+    polynomial = np.polynomial.Legendre(np.random.default_rng(order).standard_normal(order), domain=[0, 5])
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    now, ages = 4.0, b.window * (nodes + 1) / 2
+    x = (polynomial(now - ages) * weights / 2) @ b.evaluate(ages)
+    assert rate.C @ x + rate.D * polynomial(now) == pytest.approx(polynomial.deriv()(now), abs=1e-10)
+
+
+def test_the_derivative_converges_on_a_smooth_signal_faster_than_any_power() -> None:
+    """LegT on exp(sin t): each two more orders gain at least a factor five until rounding (spectral convergence)."""
+    t = np.linspace(0, 12, 6001)
+    u, exact = np.exp(np.sin(t)), np.cos(t) * np.exp(np.sin(t))
+    errors = []
+    for order in (4, 6, 8, 10):
+        rate = derivative(legt(order, 2.0))
+        plant = StateSpace(rate.A, rate.B[:, None], rate.C[None, :], rate.D)
+        y = lsim(plant, u, t)[1]
+        errors.append(np.abs(y - exact)[3000:].max())
+    assert all(late < early / 5 for early, late in itertools.pairwise(errors)), errors
+
+
+def test_prediction_error_falls_with_the_cube_of_the_step() -> None:
+    """With a memory good enough for sin t, Eq. (5) errs like the trapezoid rule, dt³ (measured 3.25, 3.00)."""
+    errors = []
+    for dt in (8e-3, 4e-3, 2e-3):
+        t = np.arange(0, 8, dt)
+        y, _ = run(next_value(legt(12, 2.0), dt), np.sin(t))
+        errors.append(np.abs(y[:-1] - np.sin(t[1:]))[len(t) // 2 :].max())
+    rates = np.log2(np.array(errors[:-1]) / errors[1:])
+    np.testing.assert_allclose(rates, 3.0, atol=0.35)
+
+
+def response(rate: Continuous, omega: float) -> complex:
+    """The system's answer to exp(iωt), per exp(iωt)."""
+    solved = np.linalg.solve(1j * omega * np.eye(rate.order) - rate.A, rate.B)
+    return complex(rate.C @ solved + rate.D)
+
+
+def test_series_derivative_has_no_feedthrough_and_is_right_for_periodic_signals_only() -> None:
+    window, order = 2.0, 9
+    rate = series_derivative(fout(order, window))
+    assert rate.D == 0
+    for m in range(1, order // 2 + 1):
+        omega = 2 * np.pi * m / window
+        assert response(rate, omega) == pytest.approx(1j * omega, abs=1e-10)
+        between = omega + np.pi / window
+        assert abs(response(rate, between) - 1j * between) > 0.3 * between
+
+
+def test_fout_estimates_the_mean_of_the_slopes_at_both_edges() -> None:
+    window = 1.0
+    for omega in (0.5, 2.0, 7.0):
+        mean = 1j * omega * (1 + np.exp(-1j * omega * window)) / 2
+        errors = [abs(response(derivative(fout(order, window)), omega) - mean) for order in (17, 65, 257)]
+        assert errors[0] > 3 * errors[1] > 9 * errors[2]
+        assert errors[2] < 0.01 * omega
+
+
+def test_legs_carries_the_sign_its_proposition_forgets() -> None:
+    rate = derivative(legs(5))
+    assert isinstance(rate, ScaledContinuous)
+    np.testing.assert_allclose(rate.C, -legs(5).newest @ legs(5).A)
+    # A constant past has derivative zero: C e₀ + D = 0.
+    assert rate.C[0] + rate.D == pytest.approx(0)
+
+
+@pytest.mark.parametrize("rule", ["trapezoid", "euler", "twice"])
+@pytest.mark.parametrize("make", [legt, fout, fout_as_printed])
+def test_every_rule_learns_to_hold_a_constant(rule: str, make: object) -> None:
+    system = next_value(make(5, 64.0), 1.0, rule)  # type: ignore[operator]
+    y, _ = run(system, np.full(2000, 3.0), "step")
+    tolerance = 0.2 if "printed" in system.__class__.__name__ or make is fout_as_printed else 1e-9
+    assert y[-1] == pytest.approx(3.0, abs=tolerance)
+
+
+def test_discretising_the_readout_twice_is_the_formula_of_appendix_c() -> None:
+    b, dt = legt(6, 4.0), 0.05
+    rate, once = derivative(b), next_value(b, dt)
+    inverse = np.linalg.inv(np.eye(6) - dt / 2 * b.A)
+    C, D = inverse.T @ rate.C, rate.D + rate.C @ once.B / 2
+    twice = next_value(b, dt, "twice")
+    np.testing.assert_allclose(twice.C, dt * C / (1 - D * dt / 2), rtol=1e-10)
+    assert pytest.approx((1 + D * dt / 2) / (1 - D * dt / 2)) == twice.D
+
+
+def test_the_pole_of_the_trapezoid_rule_is_refused_with_the_way_out() -> None:
+    with pytest.raises(ValueError, match=r"order 20 .* near the pole .*window of at least 222, .* rule='euler'"):
+        next_value(legt(20, 200.0), 1.0)
+    with pytest.raises(ValueError, match="beyond the pole"):
+        next_value(legt(20, 50.0), 1.0)
+    next_value(legt(20, 222.3), 1.0)
+    next_value(legt(20, 50.0), 1.0, rule="euler")
+
+
+def test_legs_switches_rule_until_it_is_past_its_pole() -> None:
+    order = 6
+    system = next_value(legs(order), 1e-3)
+    assert isinstance(system, ScaledSystem)
+    assert system.switch == order**2
+    gains = [abs(system.at(count).D) for count in range(1, 4 * order**2)]
+    assert max(gains) <= 1 + order**2  # forward Euler at the first step; the bare rule would reach infinity at 18
+    u = np.cumsum(np.random.default_rng(0).standard_normal(400))
+    y, _ = run(system, u)
+    assert np.abs(y).max() < 10 * np.abs(u).max()
+    early = system.at(order**2)
+    assert pytest.approx(2.0) == early.D  # 1 + D/count
+    late = system.at(order**2 + 1)
+    gain = order**2 / (order**2 + 1)
+    assert pytest.approx((1 + gain / 2) / (1 - gain / 2)) == late.D
+
+
+def test_legs_does_not_know_the_unit_of_time() -> None:
+    u = np.sin(np.arange(300) / 20)
+    slow, fast = (run(next_value(legs(5), dt), u)[0] for dt in (1.0, 1e-6))
+    np.testing.assert_array_equal(slow, fast)
+
+
+@given(smoothness=st.integers(3, 8), m=st.integers(1, 60), window=st.floats(0.1, 10))
+def test_theorem_1_is_the_sum_of_its_tail(smoothness: int, m: int, window: float) -> None:
+    kept, more = (derivative_bound(2 * n + 1, smoothness, 1.0, window) for n in (m, m + 1))
+    term = 2 * np.sqrt(2) * np.pi * (m + 1) / window * coefficient_bound(m + 1, smoothness, 1.0, window)
+    assert kept - more == pytest.approx(term, rel=1e-6)  # the bound's steps are the terms, and it tends to zero
+    assert derivative_bound(2 * 10**6 + 1, smoothness, 1.0, window) < 1e-4 * kept
+    bound = kept
+    assert value_bound(2.0, 2 * m + 1, smoothness, 1.0, window) == pytest.approx(2 * bound)
+    assert derivative_bound(2 * m + 1, smoothness, 3.0, window) == pytest.approx(3 * bound)
+
+
+@pytest.mark.parametrize("smoothness", [3, 4, 5])
+def test_the_bound_holds_for_a_periodic_signal_and_falls_at_the_papers_rate(smoothness: int) -> None:
+    """u^(k) a square wave with |u^(k)| = 1: its sine series is known, so the truncation error is too."""
+    window = 1.0
+    n = np.arange(1, 200_001, 2)
+    for m in (5, 11, 21):
+        tail = n[n > m]
+        amplitude = 4 / np.pi / tail * (window / (2 * np.pi * tail)) ** smoothness
+        worst = np.sum(amplitude * 2 * np.pi * tail / window)  # all terms in phase
+        assert worst <= derivative_bound(2 * m + 1, smoothness, 1.0, window)
+    far, near = (derivative_bound(2 * m + 1, smoothness, 1.0, window) for m in (800, 400))
+    assert np.log2(near / far) == pytest.approx(smoothness - 2, abs=0.02)
+
+
+def test_bounds_refuse_what_the_theorem_excludes() -> None:
+    with pytest.raises(ValueError, match="smoothness must be at least 3"):
+        derivative_bound(9, 2, 1.0, 1.0)
+    with pytest.raises(ValueError, match="order must be odd"):
+        derivative_bound(8, 3, 1.0, 1.0)
+
+
+def test_constructions_refuse_what_is_no_basis() -> None:
+    with pytest.raises(TypeError, match="basis must be a Basis"):
+        derivative("legt")  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="series_derivative needs a FouT basis, got 'LegT'"):
+        series_derivative(legt(5, 1.0))
+    with pytest.raises(ValueError, match="rule must be one of 'trapezoid', 'euler', 'twice', got 'simpson'"):
+        next_value(legt(5, 100.0), 1.0, "simpson")
+    with pytest.raises(ValueError, match="'twice' is for constant systems"):
+        next_value(legs(5), 1.0, "twice")
+    with pytest.raises(ValueError, match="dt must be positive"):
+        next_value(legt(5, 1.0), 0.0)
+
+
+def haar(order: int, window: float) -> Basis:
+    """A toy basis the package has never heard of: steps over parts of the window, upwind transport between them."""
+    part = window / order
+    return Basis(
+        A=(np.eye(order, k=-1) - np.eye(order)) / part,
+        B=np.eye(order)[0] / part,
+        newest=np.eye(order)[0] * 1.5 - np.eye(order)[min(1, order - 1)] * 0.5,
+        oldest=np.eye(order)[-1],
+        window=window,
+        functions=lambda ages: np.eye(order)[np.minimum((ages / part).astype(int), order - 1)],
+        name="steps",
+    )
+
+
+def test_a_basis_from_outside_goes_through_everything(tmp_path: object) -> None:
+    from prophecy import Predictor
+    from prophecy.engines import ENGINES
+
+    b = haar(16, 32.0)
+    assert isinstance(derivative(b), Continuous)
+    system = next_value(b, dt=0.25, rule="euler")
+    t = np.arange(1000) * 0.25
+    u = np.sin(t / 20)
+    reference, state = run(system, u, "step")
+    for engine in ENGINES:
+        np.testing.assert_allclose(run(system, u, engine)[0], reference, atol=1e-12)
+    p = Predictor(system)
+    p.observe(u)
+    assert p.predict() == pytest.approx(reference[-1], abs=1e-12)
+    p.save(tmp_path / "p.npz")  # type: ignore[operator]
+    assert Predictor.load(tmp_path / "p.npz").predict() == p.predict()  # type: ignore[operator]
+    ages = (np.arange(16) + 0.5) * 2.0
+    np.testing.assert_allclose(b.reconstruct(state, ages), np.sin((t[-1] - ages) / 20), atol=0.15)

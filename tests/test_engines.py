@@ -1,0 +1,262 @@
+"""Engines: all of them compute the numbers of the plain step, from any state, at any length, split anywhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prophecy import ScaledSystem, System, fout, fout_as_printed, legs, legt, next_value, run
+from prophecy.discretize import Rule, backward, bilinear, euler, foh, zoh
+from prophecy.engines import ENGINES, pick, run_states
+from prophecy.engines.lifting import lift
+from prophecy.system import ScaledState
+
+TOLERANCE = {np.float64: 1e-12, np.float32: 1e-5}
+LENGTHS = [1, 2, 63, 64, 65, 1000]
+FAST = [name for name in ENGINES if name != "step"]
+
+
+def system_of(order: int, family: str = "legt", dtype: Any = np.float64) -> System:
+    make = {"legt": legt, "fout": fout, "printed": fout_as_printed}[family]
+    order = order if family == "legt" else order | 1
+    return next_value(make(order, float(max(64, 2 * order**2))), 1.0).astype(dtype)
+
+
+def relative(found: Any, wanted: Any) -> float:
+    scale = np.sqrt(np.mean(np.asarray(wanted, float) ** 2))
+    return float(np.sqrt(np.mean((np.asarray(found, float) - wanted) ** 2)) / max(scale, 1e-300))
+
+
+@pytest.mark.parametrize("engine", FAST)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", [1, 2, 3, 16, 33, 65, 128])
+@pytest.mark.parametrize("family", ["legt", "fout"])
+def test_engines_agree_with_the_step_from_any_state(engine: str, dtype: Any, order: int, family: str) -> None:
+    system = system_of(order, family, dtype)
+    rng = np.random.default_rng(order)
+    for length in LENGTHS:
+        u = rng.standard_normal((3, length)).astype(dtype)
+        x = rng.standard_normal((3, system.order)).astype(dtype)
+        expected, final = run(system, u, "step", x)
+        y, state = run(system, u, engine, x)
+        assert y.dtype == state.dtype == dtype
+        assert relative(y, expected) < TOLERANCE[dtype]
+        assert relative(state, final) < TOLERANCE[dtype] * 10
+
+
+@pytest.mark.parametrize("engine", FAST)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_engines_agree_over_ten_thousand_samples_of_the_papers_system(engine: str, dtype: Any) -> None:
+    system = next_value(legt(65, 10.0), 1e-3).astype(dtype)
+    u = np.cumsum(np.random.default_rng(1).standard_normal((2, 10_000)), axis=1).astype(dtype) / 30
+    expected, _ = run(system, u, "step")
+    assert relative(run(system, u, engine)[0], expected) < TOLERANCE[dtype]
+
+
+@given(
+    engine=st.sampled_from([*ENGINES, "auto"]),
+    order=st.integers(1, 40),
+    length=st.integers(2, 300),
+    cut=st.floats(0.01, 0.99),
+    seed=st.integers(0, 1000),
+)
+def test_a_run_may_be_split_anywhere(engine: str, order: int, length: int, cut: float, seed: int) -> None:
+    rng, system = np.random.default_rng(seed), system_of(order)
+    u = rng.standard_normal((2, length))
+    at = min(length - 1, max(1, int(cut * length)))
+    whole, final = run(system, u, "step")
+    first, middle = run(system, u[:, :at], engine)
+    second, end = run(system, u[:, at:], engine, middle)
+    np.testing.assert_allclose(np.concatenate([first, second], axis=1), whole, atol=1e-11)
+    np.testing.assert_allclose(end, final, atol=1e-11)
+
+
+@given(length=st.integers(1, 200), order=st.integers(1, 20))
+def test_lifting_is_the_matrix_of_the_step(length: int, order: int) -> None:
+    """Apply the step to unit inputs and unit states: its columns are the lifted blocks."""
+    system = system_of(order)
+    block = lift(system, length)
+    pulse = np.zeros((1, length))
+    pulse[0, 0] = 1
+    np.testing.assert_allclose(block.kernel, run(system, pulse, "step")[0][0], atol=1e-13)
+    y, x = run(system, np.zeros((order, length)), "step", np.eye(order))
+    np.testing.assert_allclose(block.observe, y.T, atol=1e-13)
+    np.testing.assert_allclose(block.power, x.T, atol=1e-13)
+    np.testing.assert_allclose(block.reach[:, 0], run(system, pulse, "step")[1][0], atol=1e-13)
+
+
+@pytest.mark.parametrize("rule", [bilinear, euler, backward])
+@pytest.mark.parametrize(("order", "dtype"), [(1, np.float64), (2, np.float64), (33, np.float64), (9, np.float32)])
+def test_the_scan_is_legs_by_the_step(rule: Rule, order: int, dtype: Any) -> None:
+    system = next_value(legs(order), 1.0, memory=rule).astype(dtype)
+    rng = np.random.default_rng(order)
+    for length in (1, 2, 65, 300):
+        u = np.cumsum(rng.standard_normal((3, length)), axis=1).astype(dtype)
+        # Forward Euler explodes while count < N: start where it is stable.
+        start = ScaledState(rng.standard_normal((3, order)).astype(dtype), 2 * order)
+        expected, final = run(system, u, "step", start)
+        y, state = run(system, u, "scan", start)
+        assert relative(y, expected) < TOLERANCE[dtype]
+        assert relative(state.x, final.x) < TOLERANCE[dtype]
+        assert state.seen == final.seen == 2 * order + length
+
+
+@given(length=st.integers(2, 120), cut=st.integers(1, 119), order=st.integers(1, 12))
+def test_legs_may_be_split_anywhere(length: int, cut: int, order: int) -> None:
+    system, u = next_value(legs(order), 1.0), np.sin(np.arange(length) / 5)
+    cut = min(cut, length - 1)
+    whole, end = run(system, u)
+    first, middle = run(system, u[:cut])
+    second, last = run(system, u[cut:], state=middle)
+    np.testing.assert_allclose(np.concatenate([first, second]), whole, atol=1e-12)
+    np.testing.assert_allclose(last.x, end.x, atol=1e-12)
+
+
+@pytest.mark.parametrize("rule", [zoh, foh])
+def test_legs_under_a_hold_runs_by_the_step_and_says_so(rule: Rule) -> None:
+    system = next_value(legs(4), 1.0, memory=rule)
+    assert pick(system, (100,)).engine == "step"
+    with pytest.raises(ValueError, match="use engine='step'"):
+        run(system, np.ones(5), "scan")
+    y, _ = run(system, np.ones(50))
+    np.testing.assert_allclose(y, 1, atol=1e-10)
+
+
+def test_all_states_are_those_of_the_step() -> None:
+    system, u = system_of(5), np.random.default_rng(0).standard_normal((2, 30))
+    y, states = run_states(system, u)
+    assert states.shape == (2, 30, 5)
+    for k in (0, 7, 29):
+        np.testing.assert_allclose(states[:, k], run(system, u[:, : k + 1], "step")[1], atol=1e-14)
+    np.testing.assert_allclose(y, run(system, u, "step")[0], atol=1e-14)
+    scaled = next_value(legs(3), 1.0)
+    np.testing.assert_allclose(run_states(scaled, u[0])[1][-1], run(scaled, u[0])[1].x, atol=1e-13)
+
+
+def test_auto_says_what_it_picked_and_remembers_the_measurement(tmp_path: Any, monkeypatch: Any) -> None:
+    monkeypatch.setenv("PROPHECY_CACHE", str(tmp_path))
+    system = system_of(16)
+    chosen = pick(system, (8, 512))
+    assert chosen.engine in ENGINES
+    assert set(chosen.seconds) == set(ENGINES)
+    assert min(chosen.seconds, key=lambda name: chosen.seconds[name]) == chosen.engine
+    assert chosen.engine in str(chosen)
+    assert (tmp_path / "engines.json").exists()
+    assert pick(system, (8, 512)).seconds == chosen.seconds
+
+
+def test_a_damaged_or_unwritable_cache_only_costs_a_measurement(tmp_path: Any, monkeypatch: Any) -> None:
+    (tmp_path / "engines.json").write_text("{broken")
+    monkeypatch.setenv("PROPHECY_CACHE", str(tmp_path))
+    assert pick(system_of(3), (100,)).engine in ENGINES
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("PROPHECY_CACHE", str(tmp_path / "file" / "below"))
+    assert pick(system_of(3), (100,)).engine in ENGINES
+
+
+@pytest.mark.parametrize("engine", [*ENGINES, "auto"])
+def test_a_memory_mapped_array_is_read_and_written_in_place(engine: str, tmp_path: Any) -> None:
+    rng = np.random.default_rng(0)
+    data = rng.standard_normal((37, 333)).astype(np.float32)
+    source = np.memmap(tmp_path / "u", np.float32, "w+", shape=data.shape)
+    source[:] = data
+    target = np.memmap(tmp_path / "y", np.float32, "w+", shape=data.shape)
+    system = system_of(8, dtype=np.float32)
+    y, _ = run(system, source, engine, out=target)
+    assert y is target
+    assert relative(np.asarray(target), run(system, data, "step")[0]) < 1e-5
+
+
+def test_memory_stays_small_beside_input_and_output() -> None:
+    import tracemalloc
+
+    system = system_of(16, dtype=np.float32)
+    u = np.zeros((4000, 2000), np.float32) + np.float32(0.5)
+    y = np.empty_like(u)
+    for engine in FAST:
+        run(system, u[:2], engine)
+        tracemalloc.start()
+        run(system, u, engine, out=y)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < u.nbytes / 2, (engine, peak)
+
+
+@pytest.mark.parametrize("engine", [*ENGINES])
+def test_dtypes_follow_the_system(engine: str) -> None:
+    system = system_of(4)
+    ones = np.arange(20)
+    for u in (ones, ones.astype(np.float32), ones.astype(np.uint8), list(range(20))):
+        y, x = run(system, u, engine)
+        assert y.dtype == x.dtype == np.float64
+        np.testing.assert_allclose(y, run(system, ones.astype(float), "step")[0], atol=1e-12)
+    narrow = system.astype(np.float32)
+    assert run(narrow, ones, engine)[0].dtype == np.float32
+    with pytest.raises(TypeError, match=r"u is float64 but the system is float32; use u\.astype"):
+        run(narrow, ones.astype(float), engine)
+
+
+BAD = [
+    (np.ones((2, 2, 2)), ValueError, r"u must be \(time,\) or \(series, time\), got shape \(2, 2, 2\)"),
+    (np.empty(0), ValueError, "at least one sample"),
+    (np.empty((0, 5)), ValueError, "at least one sample"),
+    (3.0, ValueError, "u must be"),
+    (np.ones(3, complex), TypeError, "u must be real"),
+    (np.array(["a", "b"]), TypeError, "u must hold real numbers"),
+    (np.array([1, None]), TypeError, "u must hold real numbers"),
+    (np.ones(3, np.float16), TypeError, "float32 or float64, got float16"),
+    (np.array([True, False]), TypeError, "u must hold real numbers"),
+    ([1.0, np.nan, 2.0], ValueError, "u must be finite, got nan at index 1"),
+    ([1.0, np.inf], ValueError, "u must be finite, got inf at index 1"),
+    ([1.0, 1e300], ValueError, r"u holds 1e\+300, beyond"),
+    ([[1.0, 2.0], [3.0]], ValueError, "u must be rectangular"),
+]
+
+
+@pytest.mark.parametrize(("u", "error", "message"), BAD)
+@pytest.mark.parametrize("engine", ["step", "lifted", "fft", "auto"])
+def test_bad_data_is_refused_by_name(u: Any, error: Any, message: str, engine: str) -> None:
+    with pytest.raises(error, match=message):
+        run(system_of(3), u, engine)
+
+
+def test_nothing_is_written_when_the_data_is_refused() -> None:
+    u = np.ones((3, 5000))
+    u[2, 4000] = np.nan
+    out = np.full_like(u, 7.0)
+    for engine in ENGINES:
+        with pytest.raises(ValueError, match=r"nan at index \(2, 4000\)"):
+            run(system_of(3), u, engine, out=out)
+    assert (out == 7.0).all()
+
+
+def test_wrong_states_outputs_engines_and_systems_are_refused() -> None:
+    system, u = system_of(3), np.ones((2, 5))
+    with pytest.raises(ValueError, match=r"state must have shape \(2, 3\), got \(3,\)"):
+        run(system, u, state=np.zeros(3))
+    with pytest.raises(ValueError, match="state must be finite"):
+        run(system, u[0], state=np.array([0, np.nan, 0]))
+    with pytest.raises(ValueError, match=r"out must have shape \(2, 5\)"):
+        run(system, u, out=np.zeros((2, 4)))
+    with pytest.raises(ValueError, match=r"engine must be one of 'auto', 'step'.*got 'warp'"):
+        run(system, u, "warp")
+    scaled = next_value(legs(3), 1.0)
+    assert isinstance(scaled, ScaledSystem)
+    for engine in FAST:
+        with pytest.raises(TypeError, match=f"engine '{engine}' needs a constant system"):
+            run(scaled, u, engine)
+    with pytest.raises(TypeError, match="must be a ScaledState"):
+        run(scaled, u, state=np.zeros((2, 3)))  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="system must be a System"):
+        run("system", u)  # type: ignore[call-overload]
+
+
+def test_an_unstable_system_that_overflows_is_named() -> None:
+    unstable = System(A=np.array([[1e10]]), B=np.ones(1), C=np.ones(1), D=0.0)
+    for engine in ("step",):
+        with pytest.raises(ValueError, match="overflowed float64"):
+            run(unstable, np.ones(200), engine)
