@@ -1,0 +1,42 @@
+"""Every figure and table of the paper, recomputed: one small file per experiment.
+
+`prophecy reproduce` finds the experiments, computes what is missing, writes `results/<name>.json` and then
+`report.html`, which is made from the results files alone.
+
+To add a page, put one file into this folder; nothing else needs to change. It defines a subclass of
+`framework.Experiment` and makes one, called `EXPERIMENT`:
+
+    class MyPage(Experiment):
+        name = "my-page"                     # results/my-page.json, the command's argument, the page's anchor
+        title = "What the page is about"
+        paper = "Fig. 1b"                    # or "beyond the paper"
+        place = 200                          # pages are sorted by this
+        functions = 100                      # functions at full scale; 0 if --functions means nothing to it
+
+        def units(self, ask):                # the work in pieces: one piece is what a kill can lose
+            return [Unit("White Signal, 1, 0", {"cutoff": 1.0, "first": 0, "count": 25}), ...]
+
+        def compute(self, ask, unit):        # runs in a worker process; returns JSON
+            u = signals.white_signal(unit.arguments["cutoff"], unit.arguments["count"], seed=ask.seed + ...)
+            return {"mse": [...]}
+
+        def gather(self, ask, parts):        # parts[unit.name] is what compute returned
+            return Outcome(rows=[row(...)], details={...})
+
+        def pictures(self, result):          # from the results file alone; matplotlib is imported inside
+            return [Picture("my-page", "What one sees.", draw)]        # draw() -> matplotlib Figure
+
+        def verdicts(self, result):          # does the statement hold, and which number says so
+            return [Verdict("Error falls with context.", True, "It falls 40-fold, from 2e-3 to 5e-5.")]
+
+    EXPERIMENT = MyPage()
+
+Also to override where wanted: `settings` (what else the numbers depend on), `tables` (by default every row with a paper
+value, as paper | ours | ratio), `slips` (what the paper got wrong, with evidence), `introduction`. Colours and figure
+sizes come from `style`. Import matplotlib, torch and other extras inside functions, never at the top of a file: the
+list of experiments must load with numpy and scipy alone.
+
+Pieces are cached under a key made of the settings, the seed, the package version and the source code they depend on
+(the numerics, the page's own file without its drawing methods, and what its attribute `modules` names, such as
+("adaptive", "reproduce/helpers")), so a second run computes only what changed.
+"""

@@ -1,0 +1,73 @@
+"""`prophecy reproduce`: every figure and table of the paper, and a report."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from prophecy.reproduce import registry, runner
+from prophecy.reproduce.framework import Ask
+from prophecy.reproduce.progress import progress
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command(name="reproduce")(reproduce)
+
+
+def reproduce(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Experiments; all if none.")] = None,
+    show: Annotated[bool, typer.Option("--list", help="List the experiments and stop.")] = False,
+    functions: Annotated[
+        int | None, typer.Option(help="Random functions per data set; the paper's number if not given.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the random functions.")] = 0,
+    jobs: Annotated[int | None, typer.Option(help="Processes; one per core if not given.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for results, figures and the report.")] = Path("reproduction"),
+    device: Annotated[str, typer.Option(help="Where fig-training trains: cpu or cuda.")] = "cpu",
+    full: Annotated[bool, typer.Option("--full", help="fig-training at the paper's size (hours on a CPU).")] = False,
+) -> None:
+    """Recompute the paper's figures and tables and write report.html. Stop it at any time; run it again to go on."""
+    console, errors = Console(), Console(stderr=True)
+    if show:
+        _list(console)
+        return
+    try:
+        if device not in ("cpu", "cuda"):
+            raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}")
+        ask = Ask(functions=functions, seed=seed, device=device, full=full)
+        workers = jobs if jobs is not None else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+        chosen = registry.choose(names or [])
+        with progress(console, len(chosen)) as told:
+            runner.reproduce([experiment.name for experiment in chosen], ask, out, workers, told)
+        report = _report(out)
+    except (ValueError, OSError, ModuleNotFoundError) as error:
+        errors.print(f"prophecy reproduce: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(2) from error
+    except KeyboardInterrupt:
+        errors.print("Stopped. What was finished is kept; run the same command again to go on.", soft_wrap=True)
+        raise typer.Exit(130) from None
+    console.print(f"\n{report}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _report(out: Path) -> Path:
+    from prophecy.reproduce.report import write
+
+    return write(out)
+
+
+def _list(console: Console) -> None:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("name", "paper", "functions", "what"):
+        table.add_column(
+            heading, style="bold" if heading == "name" else None, justify="left", no_wrap=heading != "what"
+        )
+    for experiment in registry.experiments().values():
+        count = f"{experiment.functions:,}".replace(",", " ") if experiment.functions else "–"
+        table.add_row(experiment.name, experiment.paper, count, experiment.title)
+    console.print(table)

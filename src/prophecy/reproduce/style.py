@@ -1,0 +1,113 @@
+"""One look for every figure: colours that mean the same everywhere and survive colour blindness, print and projectors.
+
+Colours are Okabe and Ito's. Use them by meaning, `COLOURS["LegT"]`, and draw inside `with style.use():` (the report
+does).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+INK = "#1b1f24"
+MUTED = "#6b7280"
+GRID = "#e5e7eb"
+
+COLOURS = {
+    "truth": INK,
+    "LegT": "#0072B2",
+    "FouT": "#D55E00",
+    "FouT as printed": "#E69F00",
+    "LegS": "#009E73",
+    "ours": "#AA3377",
+    "prophecy": "#AA3377",
+    "paper": "#6b7280",
+    "copy": "#9ca3af",
+    "line": "#4b5563",
+    "autoregression": "#56B4E9",
+    "Savitzky–Golay": "#8c6d31",
+    "local level": "#bcbddc",
+    "local trend": "#756bb1",
+    "floor": INK,
+}
+"""A colour per meaning: methods of the paper, ours, baselines, the floor."""
+
+MARKERS = {"LegT": "o", "FouT": "s", "FouT as printed": "D", "LegS": "^", "ours": "*"}
+
+SEQUENCE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#6b7280")
+"""For things without a meaning of their own, in this order."""
+
+WIDE, COLUMN, HEIGHT = 10.0, 5.0, 3.6
+"""Inches: the page's full width, half of it, and the usual height."""
+
+_RC: dict[str, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 11,
+    "axes.titlesize": 12,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 11,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": 10,
+    "ytick.labelsize": 10,
+    "legend.frameon": False,
+    "legend.fontsize": 10,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 4.5,
+    "figure.facecolor": "white",
+    "figure.dpi": 100,
+    "savefig.dpi": 200,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "prophecy",
+}
+
+
+@contextlib.contextmanager
+def use() -> Iterator[None]:
+    """Matplotlib with this look, drawing to files only, and as before afterwards."""
+    import matplotlib
+    from matplotlib import pyplot
+
+    before = matplotlib.get_backend()
+    with matplotlib.rc_context(_RC):
+        pyplot.switch_backend("agg")
+        try:
+            yield
+        finally:
+            pyplot.close("all")
+            with contextlib.suppress(ImportError):
+                pyplot.switch_backend(before)
+
+
+def figure(rows: int = 1, columns: int = 1, width: float = WIDE, height: float = HEIGHT, **options: Any) -> Any:
+    """(figure, axes) of the page's width; axes are a list in reading order. `height` is that of one row."""
+    from matplotlib import pyplot
+
+    made, axes = pyplot.subplots(
+        rows, columns, figsize=(width, height * rows), squeeze=False, layout="constrained", **options
+    )
+    return made, list(axes.flat)
+
+
+def band(axis: Any, x: Sequence[float], mean: Any, std: Any, colour: str, **options: Any) -> None:
+    """A line with its ± std band; on log axes the band's lower edge stays above zero."""
+    import numpy as np
+
+    middle, width = np.asarray(mean, dtype=float), np.asarray(std, dtype=float)
+    low = np.maximum(middle - width, middle / 10) if axis.get_yscale() == "log" else middle - width
+    axis.plot(x, middle, color=colour, **options)
+    axis.fill_between(x, low, middle + width, color=colour, alpha=0.15, linewidth=0)
