@@ -71,6 +71,7 @@ def lifted(
     x_down,
     MODE: tl.constexpr,
     STATES_ONLY: tl.constexpr,
+    REVERSE: tl.constexpr,
     ORDER: tl.constexpr,
     LENGTH: tl.constexpr,
     GROUP: tl.constexpr,
@@ -78,13 +79,20 @@ def lifted(
 ):
     """x (rows, ORDER) are the states before, end those after, `blocks` blocks of LENGTH samples of each row.
 
-    A row is one piece of one series: row r is piece r % pieces of series r // pieces, `blocks` · LENGTH samples each.
+    A row is one piece of one series: row r is piece r % pieces of series r // pieces, `blocks` · LENGTH samples each;
+    with REVERSE pieces and blocks count from the end of time.
     matrices, lows: Kᵀ (L, L), Oᵀ (N, L), Rᵀ (L, N), (A^L)ᵀ (N, N), one after another; `lows` their low halves ("half").
     """
     row = tl.program_id(0) * GROUP + tl.arange(0, GROUP)
     inside = row < rows
     series = (row // pieces).to(tl.int64)
-    first = (row % pieces).to(tl.int64) * blocks * LENGTH
+    piece = (row % pieces).to(tl.int64)
+    if REVERSE:
+        first = ((pieces - piece) * blocks - 1) * LENGTH
+        advance = -LENGTH
+    else:
+        first = piece * blocks * LENGTH
+        advance = LENGTH
     moment = tl.arange(0, LENGTH)
     order = tl.arange(0, ORDER)
     u_at = u + (series * u_series + first * u_time)[:, None] + moment[None, :].to(tl.int64) * u_time
@@ -99,7 +107,7 @@ def lifted(
     P = _matrix(matrices + P_, ORDER, ORDER)
     if not STATES_ONLY:
         K = _matrix(matrices, LENGTH, LENGTH)
-        O = _matrix(matrices + O_, ORDER, LENGTH)  # noqa: E741
+        O = _matrix(matrices + O_, ORDER, LENGTH)
     if MODE == "half":
         R_low = _matrix(lows + R_, LENGTH, ORDER)
         P_low = _matrix(lows + P_, ORDER, ORDER)
@@ -135,6 +143,6 @@ def lifted(
                 tl.store(y_at, out, mask=inside[:, None])
             added = tl.dot(now, R, out_dtype=tl.float64)
             state = tl.dot(state, P, added, out_dtype=tl.float64)
-        u_at += LENGTH * u_time
-        y_at += LENGTH * y_time
+        u_at += advance * u_time
+        y_at += advance * y_time
     tl.store(end + x_at, state, mask=inside[:, None])

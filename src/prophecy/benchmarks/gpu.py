@@ -1,0 +1,262 @@
+"""The GPU cases: `python -m prophecy.benchmarks.gpu --out gpu.json [--tune] [--only NAME …]`.
+
+Outputs are poisoned with NaN before each check, compared with the float64 lifted engine on the whole array (itself compared
+with the float64 step on a few series), and timed by `triton.testing.do_bench` (median, cache cleared in between). Results are
+written after every case, so a run that is cut short leaves what it has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import itertools
+import json
+import platform
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import triton
+import triton.testing
+from torch import Tensor
+
+import prophecy
+from prophecy.benchmarks.measure import Case, Entry, describe, relative_error
+from prophecy.engines import lifting, torch_engine, triton_engine
+from prophecy.engines.triton_engine import Plan
+from prophecy.system import System
+
+DEVICE = torch.device("cuda")
+SEARCH = 60.0  # seconds a search may take
+
+
+def system_of(order: int, dtype: Any) -> System:
+    """LegT with a window of 4 N² samples: far from the rule's pole, near enough that the state matters as much as u."""
+    return prophecy.next_value(prophecy.legt(order, window=4.0 * order**2), dt=1.0).astype(dtype)
+
+
+def clock(function: Callable[[], object], budget_ms: float = 60.0) -> float:
+    """Seconds: the median of as many runs as fit the budget."""
+    milliseconds: float = triton.testing.do_bench(function, warmup=15, rep=int(budget_ms), return_mode="median")
+    return milliseconds * 1e-3
+
+
+def data(series: int, samples: int, dtype: torch.dtype, seed: int = 0) -> Tensor:
+    """Fresh white noise, each series at a scale of its own between 1e-3 and 1e3."""
+    generator = torch.Generator(DEVICE).manual_seed(seed)
+    u = torch.randn(series, samples, dtype=dtype, device=DEVICE, generator=generator)
+    scale = 10 ** (6 * torch.rand(series, 1, dtype=dtype, device=DEVICE, generator=generator) - 3)
+    return u.mul_(scale)
+
+
+def errors(system: System, u: Tensor, y: Tensor) -> tuple[float, float]:
+    """Relative error over everything after scaling each series to 1, and that of the worst series, against float64."""
+    exact = system.astype(np.float64)
+    total, worst = 0.0, 0.0
+    rows = max(1, (1 << 27) // u.shape[1])
+    for first in range(0, len(u), rows):
+        some = slice(first, first + rows)
+        expected, _ = torch_engine.predict(exact, u[some].double())
+        gap = (y[some].double() - expected).norm(dim=1) / expected.norm(dim=1)
+        gap = torch.nan_to_num(gap, nan=float("inf"), posinf=float("inf"))
+        total, worst = total + float((gap**2).sum()), max(worst, float(gap.max()))
+    return (total / len(u)) ** 0.5, worst
+
+
+def reference_is_right(order: int) -> float:
+    """The float64 lifted torch engine against the plain float64 step, on three series: their relative difference."""
+    system = system_of(order, np.float64)
+    u = data(3, 3001, torch.float64, seed=7)
+    expected, _ = prophecy.run(system, u.cpu().numpy(), engine="step")
+    return relative_error(torch_engine.predict(system, u)[0].cpu().numpy(), expected)
+
+
+def candidates(order: int, mode: str) -> list[Plan]:
+    """Plans worth trying, the likeliest first; those that overflow the shared memory fail by themselves."""
+    lengths = {16: (64, 32, 128), 32: (64, 32), 64: (64, 32, 128), 128: (64, 32)}[order]
+    if mode == "double":
+        lengths = (32, 64, 16) if order <= 64 else (32, 16)
+    stages = (3, 2, 4) if order <= 32 else (2, 3)
+    found = []
+    for stage, length, group, warps in itertools.product(stages, lengths, (64, 32, 16), (4, 8, 2)):
+        registers = group * (3 * length + 4 * order) * (2 if mode == "double" else 1) / (32 * warps)
+        if registers <= 330 and not (mode == "double" and stage > 2) and not (warps == 2 and order > 16):
+            found.append(Plan(mode, length, group, warps, stage))
+    return found
+
+
+def tune(
+    system: System, u: Tensor, plans: Iterable[Plan], tolerance: float, log: list[Any], pieces: int | None = None
+) -> Plan:
+    """The fastest plan whose result is right. A plan is timed only after its check."""
+    best, fastest = None, float("inf")
+    check = u[:192, : 8 * 1024 + 37] if pieces is None else u
+    begun = time.perf_counter()
+    for plan in plans:
+        started = time.perf_counter()
+        if started - begun > SEARCH:
+            break
+        try:
+            out = torch.full_like(check, float("nan"))
+            triton_engine.predict(system, check, plan=plan, pieces=pieces, out=out)
+            error, _ = errors(system, check, out)
+            if not error <= tolerance:
+                log.append({"plan": dataclasses.asdict(plan), "error": min(error, 1e30), "seconds": None})
+                continue
+            full = torch.empty_like(u)
+            took = clock(lambda p=plan, o=full: triton_engine.predict(system, u, plan=p, pieces=pieces, out=o), 12.0)  # type: ignore[misc]
+        except triton.runtime.errors.OutOfResources as refused:
+            log.append({"plan": dataclasses.asdict(plan), "error": None, "seconds": None, "why": str(refused)[:80]})
+            continue
+        log.append(
+            {"plan": dataclasses.asdict(plan), "error": error, "seconds": took, "spent": time.perf_counter() - started}
+        )
+        if took < fastest:
+            best, fastest = plan, took
+    if best is None:
+        raise RuntimeError(f"no plan passed its check for order {system.order}: {log[-3:]}")
+    return best
+
+
+def fft_convolution(system: System, u: Tensor) -> Callable[[], Tensor]:
+    """The peer: causal convolution with the whole kernel by torch.fft, as S4-style layers do it."""
+    samples = u.shape[1]
+    kernel = torch.from_numpy(np.array(lifting.lift(system.astype(np.float64), samples).kernel)).to(DEVICE, u.dtype)
+
+    def convolve() -> Tensor:
+        spectrum = torch.fft.rfft(u, 2 * samples) * torch.fft.rfft(kernel, 2 * samples)
+        return torch.fft.irfft(spectrum, 2 * samples)[:, :samples]
+
+    return convolve
+
+
+def python_loop(system: System, u: Tensor, steps: int) -> Callable[[], Tensor]:
+    """The peer: a Python loop over time with all series together, as the paper's authors step their models."""
+    A, B, C = (torch.from_numpy(np.array(m)).to(DEVICE) for m in (system.A, system.B, system.C))
+
+    def walk() -> Tensor:
+        x = torch.zeros(len(u), system.order, dtype=u.dtype, device=DEVICE)
+        outputs = []
+        for k in range(steps):
+            now = u[:, k]
+            x = x @ A.T + now[:, None] * B
+            outputs.append(x @ C + system.D * now)
+        return torch.stack(outputs, dim=1)
+
+    return walk
+
+
+def batch(name: str, order: int, series: int, samples: int, dtype: Any, tolerance: float, goals: dict[str, float], tuning: bool,
+          log: list[Any], peers: bool = True, pieces: int | None = None) -> Case:  # fmt: skip
+    """One case: ceilings, our engines, peers."""
+    system, kind = system_of(order, dtype), torch.float32 if dtype == np.float32 else torch.float64
+    mode = "half" if dtype == np.float32 else "double"
+    u = data(series, samples, kind)
+    plan = triton_engine.plan_for(system)
+    if tuning:
+        plan = tune(system, u, candidates(triton_engine.padded_order(order), mode), tolerance, log, pieces)
+    out = torch.full_like(u, float("nan"))
+    triton_engine.predict(system, u, plan=plan, pieces=pieces, out=out)
+    error, worst = errors(system, u, out)
+    settings = {"order": order, "series": series, "samples": samples, "dtype": str(np.dtype(dtype)), "plan": dataclasses.asdict(plan),
+                "worst_series_error": worst, "bytes": 2 * u.nbytes}  # fmt: skip
+    case = Case(
+        name,
+        f"{name}: {series} × {samples}, N = {order}, {np.dtype(dtype)}",
+        settings,
+        u.numel(),
+        tolerance,
+        goals=goals,
+    )
+    case.entries.append(Entry("copy", "ceiling", clock(lambda: out.copy_(u))))
+    took = clock(lambda: triton_engine.predict(system, u, plan=plan, pieces=pieces, out=out), 150.0)
+    case.entries.append(Entry("fused Triton kernel", "ours", took, error))
+    if peers:
+        part = u[: max(1, len(u) // 4)] if u.numel() > 1 << 26 else u
+        share = part.numel() / u.numel()
+        lifted = clock(lambda: torch_engine.predict(system, part), 30.0) / share
+        error, _ = errors(system, part[:64], torch_engine.predict(system, part[:64])[0])
+        case.entries.append(Entry("torch engine", "peer", lifted, error, share))
+        convolve = fft_convolution(system, part)
+        error, _ = errors(system, part[:64], convolve()[:64])
+        case.entries.append(Entry("torch FFT", "peer", clock(convolve, 30.0) / share, error, share))
+        walk = python_loop(system, u, 256)
+        walk()
+        torch.cuda.synchronize()
+        started = time.perf_counter()
+        walk()
+        torch.cuda.synchronize()
+        case.entries.append(
+            Entry("torch loop over time", "peer", (time.perf_counter() - started) * samples / 256, None, 256 / samples)
+        )
+    return case
+
+
+def scaling() -> list[dict[str, Any]]:
+    """Seconds against series, samples and order, one of them at a time."""
+    rows = []
+    points = [(2**k, 4096, 64) for k in range(0, 16, 1)] + [(8192, 2**k, 64) for k in range(7, 16)]
+    points += [(64, 2**k, 64) for k in range(7, 21)] + [(8192, 4096, n) for n in (8, 16, 24, 32, 48, 64, 96, 128)]
+    for series, samples, order in points:
+        system, u = system_of(order, np.float32), data(series, samples, torch.float32)
+        out = torch.full_like(u, float("nan"))
+        triton_engine.predict(system, u, out=out)
+        error, _ = errors(system, u, out)
+        row = {"series": series, "samples": samples, "order": order, "dtype": "float32", "error": error}
+        if error <= 2e-6:
+            row["seconds"] = clock(lambda s=system, v=u, o=out: triton_engine.predict(s, v, out=o), 8.0)  # type: ignore[misc]
+            row["copy"] = clock(lambda v=u, o=out: o.copy_(v), 4.0)  # type: ignore[misc]
+        rows.append(row)
+    return rows
+
+
+CASES: dict[str, Callable[[bool, list[Any]], Case]] = {
+    "gpu-16": lambda tuning, log: batch("gpu-16", 16, 8192, 16384, np.float32, 5e-7, {"copy": 0.65, "torch FFT": 8.0}, tuning, log),
+    "gpu-64": lambda tuning, log: batch("gpu-64", 64, 8192, 16384, np.float32, 5e-7, {"copy": 0.35, "torch FFT": 8.0}, tuning, log),
+    "gpu-long": lambda tuning, log: batch("gpu-long", 64, 4, 1 << 24, np.float32, 5e-7, {"copy": 0.10}, False, log, peers=False),
+    "gpu-double": lambda tuning, log: batch("gpu-double", 64, 8192, 16384, np.float64, 1e-13, {"copy": 0.10}, tuning, log),
+}  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", required=True, type=Path)
+    parser.add_argument("--tune", action="store_true", help="search the plans instead of taking the stored ones")
+    parser.add_argument("--only", nargs="*", default=list(CASES))
+    parser.add_argument("--scaling", action="store_true")
+    arguments = parser.parse_args()
+    properties = torch.cuda.get_device_properties(DEVICE)
+    result: dict[str, Any] = {
+        "experiment": "speed-gpu",
+        "device": properties.name,
+        "multiprocessors": properties.multi_processor_count,
+        "torch": torch.__version__, "triton": triton.__version__, "python": platform.python_version(), "numpy": np.__version__,
+        "version": prophecy.__version__,
+        "reference_against_step": {str(n): reference_is_right(n) for n in (16, 64)},
+        "cases": [], "tuning": {}, "scaling": [],
+    }  # fmt: skip
+    for name in arguments.only:
+        log: list[Any] = []
+        started = time.perf_counter()
+        try:
+            case = CASES[name](arguments.tune, log)
+            result["cases"].append(case.as_dict())
+            print(describe(case), flush=True)
+        except Exception as error:  # one broken case must not cost the others their device time
+            result["cases"].append({"case": name, "failed": f"{type(error).__name__}: {error}"[:500]})
+            print(name, "failed:", error, flush=True)
+        result["tuning"][name] = log
+        for row in sorted((r for r in log if r["seconds"]), key=lambda r: r["seconds"])[:6]:
+            print("     ", row["plan"], f"{row['seconds'] * 1e3:.3f} ms, error {row['error']:.1e}", flush=True)
+        print(f"   ({time.perf_counter() - started:.0f} s)", flush=True)
+        arguments.out.write_text(json.dumps(result, indent=1))
+    if arguments.scaling:
+        result["scaling"] = scaling()
+        arguments.out.write_text(json.dumps(result, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,283 @@
+r"""The Triton engine: one fused GPU kernel per run (see `_triton_kernels`), for orders up to 128.
+
+    # x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
+    x = A @ x + B * u[k]
+    y[k] = C @ x + D * u[k]
+
+Many series: one pass, each program carries the states of a group of series through all of time. Few long series: time is
+cut into pieces that run at once (`split`): a first pass gives each piece's final state from zero, `torch_engine.starts` carries
+the states from piece to piece, a second pass computes the predictions. The samples after the last whole block are a
+small torch product.
+
+The block matrix M = [[K, O], [R, A^L]] is all the kernel knows; gradients to u and to the first state run the same kernel
+with Mᵀ, last block first (`differentiable`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.linalg import toeplitz
+from torch import Tensor
+
+from prophecy.engines import torch_engine
+from prophecy.engines.lifting import lift
+from prophecy.system import System
+
+Array = NDArray[Any]
+
+LARGEST = 128  # orders beyond it do not fit the registers; the torch engine takes them
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the kernel is built: products (`_triton_kernels`), samples per block, series per program, warps, loads ahead."""
+
+    mode: str
+    length: int
+    group: int
+    warps: int
+    stages: int
+
+
+# Measured fastest on an H200 (benchmarks/results/gpu.json); keyed by mode and padded order.
+PLANS = {
+    ("half", 16): Plan("half", 64, 64, 4, 3),
+    ("half", 32): Plan("half", 64, 64, 4, 3),
+    ("half", 64): Plan("half", 64, 64, 4, 2),
+    ("half", 128): Plan("half", 64, 64, 8, 2),
+    ("double", 16): Plan("double", 32, 16, 4, 2),
+    ("double", 32): Plan("double", 32, 16, 4, 2),
+    ("double", 64): Plan("double", 64, 16, 4, 2),
+    ("double", 128): Plan("double", 32, 16, 8, 1),
+}
+
+
+class Matrices(NamedTuple):
+    """What the kernel multiplies by, packed; `lows` the low halves; the factors that undo the matrices' scaling."""
+
+    packed: Tensor
+    lows: Tensor
+    y_down: float
+    x_down: float
+
+
+def run(system: System, u: Array, x: Array, y: Array) -> None:
+    """Predictions into y and final states into x, in place, on the GPU."""
+    device = _device()
+    rows = max(1, torch_engine.WORK["cuda"] // max(1, u.shape[1]))
+    for first in range(0, len(u), rows):
+        some = slice(first, first + rows)
+        data = torch.from_numpy(np.array(u[some], dtype=system.dtype, order="C")).to(device)
+        out, final = predict(system, data, torch.from_numpy(x[some].copy()).to(device))
+        y[some], x[some] = out.cpu().numpy(), final.cpu().numpy()
+
+
+@torch.no_grad()
+def predict(
+    system: System,
+    u: Tensor,
+    state: Tensor | None = None,
+    *,
+    plan: Plan | None = None,
+    pieces: int | None = None,
+    out: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Predictions like u and final states (series, N); u (series, time) on a GPU, any strides, in the system's dtype.
+
+    plan: how the kernel is built; the one measured fastest for this order if not given.
+    pieces: into how many pieces the time is cut; chosen by how many series there are if not given.
+    """
+    return _run(system, u, state, plan, pieces, out, transposed=False)
+
+
+def differentiable(system: System, u: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """`predict` with gradients to u and to the state, by the same kernel; see `torch_engine.simulate` for the matrices'."""
+    torch_engine.check(system, u, state)
+    x = u.new_zeros(len(u), system.order) if state is None else state
+    result: tuple[Tensor, Tensor] = _Fused.apply(u, x, system)  # type: ignore[no-untyped-call]
+    return result
+
+
+class _Fused(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, u: Tensor, x: Tensor, system: System) -> tuple[Tensor, Tensor]:
+        ctx.system = system
+        return _run(system, u, x, None, None, None, transposed=False)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
+        y_grad, x_grad = grads
+        u_grad, start_grad = _run(ctx.system, y_grad, x_grad, None, None, None, transposed=True)
+        return u_grad, start_grad, None
+
+
+def _run(
+    system: System,
+    u: Tensor,
+    state: Tensor | None,
+    plan: Plan | None,
+    pieces: int | None,
+    out: Tensor | None,
+    *,
+    transposed: bool,
+) -> tuple[Tensor, Tensor]:
+    torch_engine.check(system, u, state)
+    plan = plan or plan_for(system)
+    y = torch.empty(u.shape, dtype=u.dtype, device=u.device) if out is None else out
+    padded = padded_order(system.order)
+    x = torch.zeros(len(u), padded, dtype=u.dtype, device=u.device)
+    if state is not None:
+        x[:, : system.order] = state
+    if u.numel():
+        whole = u.shape[1] // plan.length * plan.length
+        parts = [slice(0, whole), slice(whole, u.shape[1])]
+        for part in reversed(parts) if transposed else parts:
+            if part.start == part.stop:
+                continue
+            if part.start == whole:
+                x = _tail(system, u[:, part], x, y[:, part], transposed)
+            else:
+                x = _whole(system, u[:, part], x, y[:, part], plan, pieces, transposed)
+    return y, x[:, : system.order].contiguous()
+
+
+def _whole(system: System, u: Tensor, x: Tensor, y: Tensor, plan: Plan, pieces: int | None, transposed: bool) -> Tensor:
+    """Whole blocks: cut into pieces of equal length, and the few blocks the cut leaves over."""
+    blocks = u.shape[1] // plan.length
+    pieces = pieces_for(len(u), blocks, plan.group, _programs(u.device)) if pieces is None else min(pieces, blocks)
+    each = blocks // pieces
+    edge = pieces * each * plan.length
+    matrices = _matrices(system, plan, transposed, u.device)
+    spans = [(slice(0, edge), pieces), (slice(edge, None), 1)]
+    if transposed:
+        edge = u.shape[1] - edge
+        spans = [(slice(edge, None), pieces), (slice(0, edge), 1)]
+    for span, count in spans:
+        if u[:, span].shape[1]:
+            x = _launch(system, matrices, u[:, span], x, y[:, span], plan, count, transposed)
+    return x
+
+
+def _launch(
+    system: System, matrices: Matrices, u: Tensor, x: Tensor, y: Tensor, plan: Plan, pieces: int, transposed: bool
+) -> Tensor:
+    if pieces == 1:
+        return _kernel(matrices, u, x, y, plan, 1, transposed, states_only=False)
+    series, order = x.shape
+    zero = x.new_zeros(series * pieces, order)
+    ends = _kernel(matrices, u, zero, y, plan, pieces, transposed, states_only=True)
+    power = _piece_power(system, u.shape[1] // pieces, order, u.device)
+    with torch_engine.exact_products():
+        before, _ = torch_engine.starts(ends.reshape(series, pieces, order), x, power.T if transposed else power, 4)
+    first = before.reshape(series * pieces, order).contiguous()
+    after = _kernel(matrices, u, first, y, plan, pieces, transposed, states_only=False)
+    return after.reshape(series, pieces, order)[:, -1].contiguous()
+
+
+def _kernel(
+    matrices: Matrices, u: Tensor, x: Tensor, y: Tensor, plan: Plan, pieces: int, transposed: bool, states_only: bool
+) -> Tensor:
+    from prophecy.engines import _triton_kernels
+
+    rows, order = x.shape
+    end = torch.empty_like(x)
+    grid = (-(-rows // plan.group),)
+    _triton_kernels.lifted[grid](
+        u, y, x, end, matrices.packed, matrices.lows, rows, u.shape[1] // pieces // plan.length, pieces,
+        u.stride(0), u.stride(1), y.stride(0), y.stride(1), matrices.y_down, matrices.x_down,
+        MODE=plan.mode, STATES_ONLY=states_only, REVERSE=transposed, ORDER=order, LENGTH=plan.length, GROUP=plan.group,
+        STAGES=plan.stages, num_warps=plan.warps,
+    )  # fmt: skip
+    return end
+
+
+def _tail(system: System, u: Tensor, x: Tensor, y: Tensor, transposed: bool) -> Tensor:
+    """The samples after the last whole block, as one product with the block matrix of their number."""
+    length, order = u.shape[1], x.shape[1]
+    M = torch.from_numpy(_block(system, length, order)).to(u.device, u.dtype)
+    with torch_engine.exact_products():
+        both = torch.cat([u, x], dim=1) @ (M if transposed else M.T)
+    y.copy_(both[:, :length])
+    return both[:, length:].contiguous()
+
+
+def _block(system: System, length: int, order: int) -> Array:
+    """M = [[K, O], [R, A^L]] in float64, zero-padded to `order` states."""
+    lifted = lift(system, length)
+    M = np.zeros((length + order, length + order))
+    inner = slice(length, length + system.order)
+    M[:length, :length] = toeplitz(lifted.kernel, np.zeros(length))
+    M[:length, inner], M[inner, :length], M[inner, inner] = lifted.observe, lifted.reach, lifted.power
+    return M
+
+
+@lru_cache(maxsize=32)
+def _matrices(system: System, plan: Plan, transposed: bool, device: torch.device) -> Matrices:
+    L = plan.length
+    M = _block(system, L, padded_order(system.order))
+    right = M if transposed else M.T  # rows of samples and states are multiplied from the right
+    to_y, to_x = right[:, :L], right[:, L:]
+    y_scale, x_scale = (_scale(part) for part in (to_y, to_x)) if plan.mode == "half" else (1.0, 1.0)
+    to_y, to_x = to_y * y_scale, to_x * x_scale
+    flat = np.concatenate([part.ravel() for part in (to_y[:L], to_y[L:], to_x[:L], to_x[L:])])
+    if plan.mode == "half":
+        high = flat.astype(np.float16)
+        low = (flat - high.astype(np.float64)).astype(np.float16)
+    else:
+        high = low = flat.astype(system.dtype)
+    packed, lows = torch.from_numpy(high).to(device), torch.from_numpy(low).to(device)
+    return Matrices(packed, lows, 1 / y_scale, 1 / x_scale)
+
+
+def _scale(matrix: Array) -> float:
+    """A power of two that brings the largest entry near 2^8, so that float16 resolves the low halves of small entries too."""
+    largest = float(np.abs(matrix).max())
+    return 2.0 ** (8 - np.frexp(largest)[1]) if largest > 0 else 1.0
+
+
+@lru_cache(maxsize=32)
+def _piece_power(system: System, samples: int, order: int, device: torch.device) -> Tensor:
+    power = np.zeros((order, order))
+    power[: system.order, : system.order] = np.linalg.matrix_power(system.A.astype(np.float64), samples)
+    return torch.from_numpy(power.astype(system.dtype)).to(device)
+
+
+def plan_for(system: System) -> Plan:
+    """The plan measured fastest for this order and dtype."""
+    return PLANS["half" if system.dtype == np.float32 else "double", padded_order(system.order)]
+
+
+def padded_order(order: int) -> int:
+    if order > LARGEST:
+        raise ValueError(f"the fused kernel takes orders up to {LARGEST}, got {order}; use the torch engine")
+    return max(16, 1 << (order - 1).bit_length())
+
+
+def pieces_for(series: int, blocks: int, group: int, programs: int) -> int:
+    """How many pieces fill the chip: 1 if the series do by themselves (cutting costs a second read), else as many as it
+    takes, the count nearby that leaves the fewest blocks over."""
+    if series * 2 >= programs * group or blocks < 8:
+        return 1
+    most = min(max(1, programs * group // series), max(1, blocks // 4))
+    return min(range(max(1, most * 3 // 4), most + 1), key=lambda p: (blocks % p, -p))
+
+
+def _programs(device: torch.device) -> int:
+    """How many programs the device runs at once, one for each multiprocessor."""
+    return torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 4
+
+
+def _device() -> torch.device:
+    if not torch.cuda.is_available():
+        raise RuntimeError("engine 'triton' needs a CUDA device and torch sees none; use engine='torch' or 'lifted'")
+    return torch.device("cuda")
+
+
+def with_length(plan: Plan, length: int) -> Plan:
+    return replace(plan, length=length)
