@@ -1,0 +1,134 @@
+"""Score `prophecy.dynamics.forecast` and simple baselines on a file of chaotic series.
+
+    python benchmarks/forecast_dev.py chaos.npz --trajectories 0 2 4 --out benchmarks/results/forecast_dev.json
+
+The file holds one array (trajectories, 812, variables) per system: 512 samples of context, 300 to predict, 30 samples per
+Lyapunov time. Every third system is held out: nothing in the method was chosen by looking at its scores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy.dynamics import forecast
+from prophecy.dynamics.linear import fit_linear
+from prophecy.dynamics.repeats import Copy, Mean, Repetition
+
+Array = NDArray[np.float64]
+CONTEXT, PER_LYAPUNOV = 512, 30
+
+
+def step_errors(predicted: Array, truth: Array) -> Array:
+    """sMAPE over variables at each step, in percent."""
+    return 200 * np.mean(np.abs(predicted - truth) / (np.abs(predicted) + np.abs(truth) + 1e-300), axis=1)
+
+
+def scores(predicted: Array, truth: Array) -> dict[str, float]:
+    errors = step_errors(predicted, truth)
+    lost = np.nonzero(errors > 30)[0]
+    return {
+        "vpt": float(lost[0] if len(lost) else len(errors)) / PER_LYAPUNOV,
+        "smape": float(errors.mean()),
+    }
+
+
+def baselines(context: Array, horizon: int) -> dict[str, Array]:
+    centre, scale = context.mean(axis=0), context.std(axis=0)
+    scaled = (context - centre) / scale
+    origin = np.array([len(scaled)])
+    rows = np.arange(len(scaled) - 1)
+    models: dict[str, Any] = {"copy": Copy(), "mean": Mean(), "repetition": Repetition(30)}
+    models["linear"] = fit_linear(12, 1e-8, scaled, rows)
+    return {name: model.rollout(scaled, origin, horizon)[0] * scale + centre for name, model in models.items()}
+
+
+def one(job: tuple[str, int, Array, float]) -> dict[str, Any]:
+    name, trajectory, series, noise = job
+    context, truth = series[:CONTEXT], series[CONTEXT:]
+    generator = np.random.default_rng([trajectory, len(name)])
+    context = context + noise * context.std(axis=0) * generator.standard_normal(context.shape)
+    began = time.perf_counter()
+    answer = forecast(context, len(truth))
+    seconds = time.perf_counter() - began
+    inside = (np.asarray(answer.lower) <= truth) & (truth <= np.asarray(answer.upper))
+    row: dict[str, Any] = {"system": name, "trajectory": trajectory, "method": answer.method, "seconds": seconds}
+    row |= {"coverage": float(inside.mean()), "coverage_early": float(inside[:30].mean())}
+    row |= {"ours": scores(np.asarray(answer.mean), truth)}
+    row |= {kind: scores(path, truth) for kind, path in baselines(context, len(truth)).items()}
+    return row
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    out: dict[str, Any] = {"forecasts": len(rows)}
+    for kind in ("ours", "copy", "mean", "repetition", "linear"):
+        vpt, smape = (np.array([row[kind][metric] for row in rows]) for metric in ("vpt", "smape"))
+        out[kind] = {
+            "vpt_median": float(np.median(vpt)),
+            "vpt_mean": float(vpt.mean()),
+            "smape_median": float(np.median(smape)),
+            "smape_mean": float(smape.mean()),
+        }
+    seconds = np.array([row["seconds"] for row in rows])
+    out["seconds"] = {"median": float(np.median(seconds)), "max": float(seconds.max())}
+    out["coverage"] = float(np.mean([row["coverage"] for row in rows]))
+    out["coverage_early"] = float(np.mean([row["coverage_early"] for row in rows]))
+    worse = {}
+    for system in sorted({row["system"] for row in rows}):
+        mine = [row for row in rows if row["system"] == system]
+        ours = np.mean([row["ours"]["smape"] for row in mine])
+        best = {k: float(np.mean([row[k]["smape"] for row in mine])) for k in ("copy", "repetition", "linear")}
+        least = min(best, key=lambda k: best[k])
+        if ours > 1.1 * best[least]:
+            worse[system] = f"{ours:.1f} against {best[least]:.1f} ({least})"
+    out["worse_than_a_baseline"] = worse
+    return out
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--trajectories", type=int, nargs="+", default=[0])
+    parser.add_argument("--part", choices=["development", "held-out", "all"], default="development")
+    parser.add_argument("--systems", nargs="*")
+    parser.add_argument("--noise", type=float, default=0.0)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    data = np.load(options.data)
+    names = options.systems or list(data.files)
+    held = set(data.files[2::3])
+    if options.part != "all" and not options.systems:
+        names = [name for name in names if (name in held) == (options.part == "held-out")]
+    jobs = [(name, t, data[name][t], options.noise) for name in names for t in options.trajectories]
+    rows = []
+    with ProcessPoolExecutor(options.jobs) as pool:
+        for row in pool.map(one, jobs):
+            rows.append(row)
+            o, least = row["ours"], min(row[k]["smape"] for k in ("copy", "repetition", "linear"))
+            print(
+                f"{row['system']:22} {row['trajectory']} vpt {o['vpt']:5.1f} smape {o['smape']:6.1f} (baseline {least:5.1f})"
+                f" cover {row['coverage']:.2f} {row['coverage_early']:.2f} {row['seconds']:.2f} s  {row['method']}",
+                flush=True,
+            )
+    parts = {"all": rows, "development": [r for r in rows if r["system"] not in held]}
+    parts["held-out"] = [r for r in rows if r["system"] in held]
+    result = {"noise": options.noise, "rows": rows, "summary": {k: summary(v) for k, v in parts.items() if v}}
+    print(json.dumps(result["summary"], indent=1))
+    if options.out:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        options.out.write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""The list of candidates, cheap and robust ones first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy.dynamics.choice import Candidate, Model
+from prophecy.dynamics.context import Context
+from prophecy.dynamics.features import Family, Monomials, Units, monomial_count
+from prophecy.dynamics.fields import FittedField, fit_field
+from prophecy.dynamics.linear import fit_linear
+from prophecy.dynamics.maps import delays, fit_kernel_map, fit_polynomial_map, legendre
+from prophecy.dynamics.repeats import Copy, Mean, Repetition
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_MOST_PARAMETERS = 260
+
+
+def _fixed(name: str, model: Model) -> Candidate:
+    return Candidate(name, lambda values, rows, known: model)
+
+
+def _linear(lags: int, ridge: float) -> Candidate:
+    return Candidate(
+        f"linear, {lags} lags, ridge {ridge:g}", lambda values, rows, known: fit_linear(lags, ridge, values, rows)
+    )
+
+
+def _kernel(length: int) -> Candidate:
+    memory = delays(length)
+    return Candidate(f"kernel map, {length} delays", lambda values, rows, known: fit_kernel_map(memory, values, rows))
+
+
+def _field(family: Family) -> Candidate:
+    def fit(values: Array, rows: Indices, known: Mapping[str, Model]) -> Model | None:
+        hints = [
+            np.asarray(m.theta)
+            for m in known.values()
+            if isinstance(m, FittedField) and (m.family.name == family.name or _nested(m.family, family))
+        ]
+        padded = [np.concatenate([h, np.zeros((family.size - len(h), h.shape[1]))]) for h in hints]
+        return fit_field(family, values, rows, tuple(padded))
+
+    return Candidate(family.name, fit)
+
+
+def _nested(small: Family, large: Family) -> bool:
+    plain = not small.functions and small.denominator is None
+    return plain and small.numerator.size <= large.numerator.size
+
+
+FUNCTIONS = {"sin, cos": (np.sin, np.cos), "abs": (np.abs,), "tanh": (np.tanh,), "exp": (np.exp,)}
+
+
+FALLBACKS = ("copy", "mean", "repetition")
+
+
+def tiers(context: Context) -> list[list[Candidate]]:
+    units = context.units
+    simple = [_fixed("copy of the last value", Copy()), _fixed("mean", Mean())]
+    repeats = [_fixed(f"repetition, {w} samples", Repetition(w)) for w in (4, 12, 36)]
+    linear = [_linear(lags, r) for lags in (2, 8, 24) for r in (1e-12, 1e-5)]
+    polynomial = [_field(f) for f in _polynomials(units)]
+    kernels = [_kernel(q) for q in (1, 2, 4)]
+    others = [_field(f) for f in _others(units)]
+    return [simple, repeats, linear, polynomial[:2], polynomial[2:3], polynomial[3:], others, kernels]
+
+
+def _fits(family: Family) -> bool:
+    return family.size * family.variables <= _MOST_PARAMETERS
+
+
+def _polynomials(units: Units) -> Iterator[Family]:
+    variables = len(units.scale)
+    for degree in (1, 2, 3, 4):
+        if degree <= 2 or monomial_count(variables, degree) * variables <= _MOST_PARAMETERS:
+            yield Family(f"polynomial field of degree {degree}", units, Monomials(variables, degree))
+
+
+def _others(units: Units) -> Iterator[Family]:
+    variables = len(units.scale)
+    for above, below in ((3, 1), (2, 2)):
+        if (monomial_count(variables, above) + monomial_count(variables, below)) * variables <= _MOST_PARAMETERS:
+            name = f"rational field of degrees {above} and {below}"
+            yield Family(name, units, Monomials(variables, above), Monomials(variables, below))
+    for degree in (1, 2):
+        for name, functions in FUNCTIONS.items():
+            if (monomial_count(variables, degree) + len(functions) * variables) * variables <= _MOST_PARAMETERS:
+                yield Family(
+                    f"field of degree {degree} with {name}", units, Monomials(variables, degree), None, functions
+                )

@@ -1,0 +1,129 @@
+"""A context made ready: checked, gaps filled, constant variables set aside, scaled, thinned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from prophecy import _checks
+from prophecy.dynamics.features import Units
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_SHORTEST = 8
+_MOST_VARIABLES = 64
+_ROWS = 1024  # transitions a model is solved from: half of them the latest, half spread over everything older
+_PER_PERIOD = 16  # samples of the fastest period that are plenty
+_KEPT = 512  # samples that thinning must leave
+_QUIET = 1e-4  # share of the variance that counts as the fastest period's surroundings
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """values: (time, varying variables), in spreads around the mean, every `stride`-th sample, the latest included.
+
+    rows: the k whose transition from k to k + 1 was fully observed and is used for solving.
+    full, floor, ceiling: the filled context in raw units and its envelope, per variable.
+    """
+
+    values: Array
+    rows: Indices
+    units: Units
+    stride: int
+    varying: NDArray[np.bool_]
+    full: Array
+    floor: Array
+    ceiling: Array
+    notes: tuple[str, ...]
+
+
+def read(context: ArrayLike) -> Context:
+    """Check and prepare (time,) or (time, variables)."""
+    raw = _checked(context)
+    missing = np.isnan(raw)
+    full = _filled(raw, missing)
+    low, high = full.min(axis=0), full.max(axis=0)
+    reach = high - low
+    varying = reach > 0
+    centre, scale = full[:, varying].mean(axis=0), full[:, varying].std(axis=0)
+    varying[varying] = np.isfinite(scale) & (scale > 0)
+    keep = np.isfinite(scale) & (scale > 0)
+    centre, scale = centre[keep], scale[keep]
+    scaled = (full[:, varying] - centre) / scale
+    stride = _stride(scaled)
+    values = scaled[(len(scaled) - 1) % stride :: stride]
+    known = ~missing.any(axis=1)[(len(scaled) - 1) % stride :: stride]
+    notes = []
+    if missing.any():
+        notes.append(f"{int(missing.sum())} missing values were interpolated; no transition through them was used.")
+    if not varying.all():
+        notes.append(f"{int((~varying).sum())} constant variables were continued as they are.")
+    if stride > 1:
+        notes.append(f"The context is sampled finely: one sample in {stride} was used.")
+    rows = _rows(known)
+    if len(rows) < len(values) - 1 and known.all():
+        notes.append(f"{len(rows)} of {len(values) - 1} transitions were used, half of them the latest.")
+    return Context(values, rows, Units(centre, scale), stride, varying, full, low - reach, high + reach, tuple(notes))
+
+
+def _checked(context: ArrayLike) -> Array:
+    array = _checks.real_array("context", context)
+    if array.ndim not in (1, 2):
+        raise ValueError(
+            f"context must be (time,) or (time, variables), got shape {array.shape}; forecast_many takes batches"
+        )
+    values = np.array(array, dtype=np.float64).reshape(len(array), -1)
+    if len(values) < _SHORTEST:
+        raise ValueError(f"context must hold at least {_SHORTEST} samples, got {len(values)}; observe a little longer")
+    if not 1 <= values.shape[1] <= _MOST_VARIABLES:
+        raise ValueError(
+            f"context must have 1 to {_MOST_VARIABLES} variables, got {values.shape[1]}; is it (variables, time)?"
+        )
+    if np.isinf(values).any():
+        raise ValueError(
+            f"context must be finite or NaN where missing, got {_checks.first_bad(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf))}"
+        )
+    limit = _checks.largest(np.dtype(np.float64)) * 1e-10
+    if np.nanmax(np.abs(values), initial=0.0) > limit:
+        raise ValueError(f"context holds magnitudes beyond {limit:.3g}; rescale the data")
+    empty = np.isnan(values).all(axis=0)
+    if empty.any():
+        raise ValueError(f"variable {int(np.argmax(empty))} of context has no value at all; leave it out")
+    return values
+
+
+def _filled(raw: Array, missing: NDArray[np.bool_]) -> Array:
+    full = raw.copy()
+    times = np.arange(len(raw))
+    for variable in np.nonzero(missing.any(axis=0))[0]:
+        there = ~missing[:, variable]
+        full[:, variable] = np.interp(times, times[there], raw[there, variable])
+    return full
+
+
+def _stride(scaled: Array) -> int:
+    """Thin what is sampled much more finely than its fastest period, but leave enough samples to solve from."""
+    most = len(scaled) // _KEPT
+    if most < 2 or not scaled.shape[1]:
+        return 1
+    recent = scaled[-16384:]
+    times = np.linspace(-1, 1, len(recent))[:, None]
+    flat = recent - recent.mean(axis=0) - times * (recent * times).mean(axis=0) / np.mean(times**2)
+    power = np.abs(np.fft.rfft(flat * np.hanning(len(flat))[:, None], axis=0)) ** 2
+    tail = 1 - np.cumsum(power, axis=0) / np.maximum(power.sum(axis=0), 1e-300)
+    fastest = int(np.max(np.argmax(tail < _QUIET, axis=0)))
+    return int(np.clip(len(flat) / (max(fastest, 1) * _PER_PERIOD), 1, most))
+
+
+def _rows(known: NDArray[np.bool_]) -> Indices:
+    rows = np.nonzero(known[:-1] & known[1:])[0]
+    if len(rows) < min(_SHORTEST, len(known) // 2):
+        rows = np.arange(len(known) - 1)
+    if len(rows) > _ROWS:
+        older = rows[: -_ROWS // 2]
+        spread = older[np.linspace(0, len(older) - 1, _ROWS // 2).astype(np.intp)]
+        rows = np.concatenate([np.unique(spread), rows[-_ROWS // 2 :]])
+    return rows

@@ -1,0 +1,138 @@
+"""`forecast`: the one call that does it all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_all_start_methods, get_context
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from prophecy import _checks
+from prophecy._forecast import Forecast
+from prophecy.dynamics.candidates import FALLBACKS, tiers
+from prophecy.dynamics.choice import Model, Rolling, Trial, trials
+from prophecy.dynamics.context import Context, read
+from prophecy.dynamics.intervals import half_widths
+
+Array = NDArray[np.float64]
+
+
+def forecast(context: ArrayLike, horizon: int, level: float = 0.9) -> Forecast:
+    """Predict the next `horizon` samples of (time,) or (time, variables) from the context alone.
+
+    The mean follows the candidate whose rolling forecasts inside the context were best; the interval holds each value
+    with probability `level`. Both stay within one range of the context's own range, per variable.
+    Missing values are NaN. See docs/forecasting.md.
+
+    >>> wave = np.sin(np.arange(200) / 5)
+    >>> ahead = forecast(wave, horizon=50)
+    >>> bool(np.abs(ahead.mean - np.sin(np.arange(200, 250) / 5)).max() < 1e-6)
+    True
+    """
+    horizon = _checks.order("horizon", horizon)
+    level = _level(level)
+    ready = read(context)
+    with np.errstate(all="ignore"):
+        answer = _forecast(ready, horizon, level)
+    if np.ndim(context) != 1:
+        return answer
+    flat = [np.asarray(part)[:, 0] for part in (answer.mean, answer.lower, answer.upper)]
+    return Forecast(*flat, level=level, method=answer.method, notes=answer.notes)
+
+
+def forecast_many(
+    contexts: Sequence[ArrayLike] | NDArray[np.floating], horizon: int, level: float = 0.9, *, jobs: int | None = None
+) -> list[Forecast]:
+    """`forecast` for every context of a batch: (series, time), (series, time, variables) or a list of either.
+
+    jobs: how many processes share the work; None takes one per core, 1 stays in this process.
+    """
+    batch = list(contexts)
+    for index, context in enumerate(batch):
+        if np.ndim(context) not in (1, 2):
+            raise ValueError(f"contexts[{index}] must be (time,) or (time, variables), got shape {np.shape(context)}")
+    jobs = (os.cpu_count() or 1) if jobs is None else _checks.order("jobs", jobs)
+    jobs = min(jobs, len(batch)) if "fork" in get_all_start_methods() else 1
+    one = partial(forecast, horizon=horizon, level=level)
+    if jobs <= 1:
+        return [one(context) for context in batch]
+    with ProcessPoolExecutor(jobs, mp_context=get_context("fork")) as pool:
+        return list(pool.map(one, batch, chunksize=max(1, len(batch) // (4 * jobs))))
+
+
+def _level(level: float) -> float:
+    number = _checks.positive("level", level)
+    if number >= 1:
+        raise ValueError(f"level must be between 0 and 1, got {level}; 0.9 asks for nine values in ten")
+    return number
+
+
+def _forecast(context: Context, horizon: int, level: float) -> Forecast:
+    steps = -(-horizon // context.stride)
+    shape = horizon, len(context.varying)
+    mean, half = np.tile(context.full[-1], (horizon, 1)), np.zeros(shape)
+    method, notes = "constant", ()
+    if context.varying.any():
+        scaled, widths, method, notes = _predict(context, steps, level)
+        scaled, widths = _between(context, scaled, horizon), _stretched(context, widths, horizon)
+        mean[:, context.varying] = scaled * context.units.scale + context.units.centre
+        half[:, context.varying] = widths * context.units.scale
+    lower = np.clip(mean - half, context.floor, context.ceiling)
+    upper = np.clip(mean + half, context.floor, context.ceiling)
+    mean = np.clip(mean, context.floor, context.ceiling)
+    return Forecast(mean, lower, upper, level, method, (*notes, *context.notes))
+
+
+def _predict(context: Context, steps: int, level: float) -> tuple[Array, Array, str, tuple[str, ...]]:
+    values = context.values
+    rolling = Rolling.over(len(values), steps)
+    ranking = trials(tiers(context), values, context.rows, rolling)
+    known = {trial.candidate.name: trial.model for trial in ranking}
+    origin = np.array([len(values)])
+    for trial in ranking:
+        path = _final(trial, context, known).rollout(values, origin, steps)[0]
+        if np.isfinite(path).all():
+            break
+    return path, half_widths(trial.errors, values, steps, level), trial.candidate.name, _notes(trial, ranking)
+
+
+def _final(trial: Trial, context: Context, known: dict[str, Model]) -> Model:
+    """The candidate solved again from the whole context, unless that went worse than from the early part."""
+    model = trial.candidate.fit(context.values, context.rows, known)
+    if model is None or model.residual > 10 * trial.model.residual:
+        return trial.model
+    return model
+
+
+def _notes(trial: Trial, ranking: list[Trial]) -> tuple[str, ...]:
+    score = f"Rolling forecasts inside the context were off by {trial.score:.2g} spreads on average"
+    simple = [other for other in ranking if other.candidate.name.startswith(FALLBACKS)]
+    if trial in simple:
+        return (f"{score}; nothing that was solved from the context did better.",)
+    return (f"{score}; {simple[0].candidate.name} by {simple[0].score:.2g}.",) if simple else (f"{score}.",)
+
+
+def _between(context: Context, coarse: Array, horizon: int) -> Array:
+    """Values at every sample from those at every `stride`-th, by polynomials through eight of them."""
+    if context.stride == 1:
+        return coarse[:horizon]
+    joined = np.concatenate([context.values[-4:], coarse])
+    at = 3 + np.arange(1, horizon + 1) / context.stride
+    first = np.clip(np.floor(at).astype(np.intp) - 3, 0, max(len(joined) - 8, 0))
+    width = min(8, len(joined))
+    out = np.zeros((horizon, coarse.shape[1]))
+    for j in range(width):
+        others = [m for m in range(width) if m != j]
+        weight = np.prod([(at - first - m) / (j - m) for m in others], axis=0)
+        out += weight[:, None] * joined[first + j]
+    return out
+
+
+def _stretched(context: Context, widths: Array, horizon: int) -> Array:
+    coarse = np.arange(1, len(widths) + 1) * context.stride
+    fine = np.arange(1, horizon + 1)
+    return np.stack([np.interp(fine, coarse, column) for column in widths.T], axis=1)

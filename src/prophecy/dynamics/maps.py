@@ -1,0 +1,153 @@
+"""One-step maps solved from the context: from a short memory of all variables to the next increment.
+
+A memory is a matrix: what it keeps of the last `length` samples of each variable is weights @ samples. Delays keep the
+samples themselves; a Legendre (HiPPO) memory keeps their first projections. Readouts are linear in features of what is
+kept: the kept values themselves, their monomials, or the kernel with every remembered state of the context.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.spatial.distance import cdist
+
+from prophecy.bases import legt
+from prophecy.dynamics.features import Monomials
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_BEYOND = 30.0
+_NUGGETS = np.array([1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1e-1, 1.0])
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """weights: (kept, length); column 0 belongs to the newest sample."""
+
+    weights: Array
+
+    @property
+    def length(self) -> int:
+        return int(self.weights.shape[1])
+
+    def read(self, values: Array, ends: Indices) -> Array:
+        """What is kept after each sample in `ends`: (ends, kept * variables), newest first."""
+        window = values[ends[:, None] - np.arange(self.length)]
+        return self.keep(window)
+
+    def keep(self, window: Array) -> Array:
+        """window: (points, length, variables), newest first."""
+        return (self.weights @ window).reshape(len(window), -1)
+
+
+def delays(length: int) -> Memory:
+    return Memory(np.eye(length))
+
+
+def legendre(order: int, length: int) -> Memory:
+    """The newest sample and the first `order` LegT coefficients of the last `length` samples."""
+    basis = legt(order=order, window=float(length))
+    projections = basis.evaluate(np.arange(length) + 0.5).T / length
+    return Memory(np.vstack([np.eye(1, length), projections]))
+
+
+@dataclass(frozen=True, eq=False)
+class FittedMap:
+    """next = newest + readout(features(memory)); residual is the leave-one-out or one-step error on the context."""
+
+    memory: Memory
+    readout: Monomial | Kernel
+    residual: float
+
+    def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
+        window = values[origins[:, None] - 1 - np.arange(self.memory.length)]
+        out = np.full((len(origins), horizon, values.shape[1]), np.nan)
+        inside = np.arange(len(origins))
+        for k in range(horizon):
+            latest = window[:, 0] + self.readout(self.memory.keep(window))
+            stays = (np.abs(latest) <= _BEYOND).all(axis=1)
+            inside, latest, window = inside[stays], latest[stays], window[stays]
+            if not len(inside):
+                break
+            out[inside, k] = latest
+            window = np.concatenate([latest[:, None], window[:, :-1]], axis=1)
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Monomial:
+    monomials: Monomials
+    coefficients: Array
+
+    def __call__(self, kept: Array) -> Array:
+        return self.monomials(kept.T).T @ self.coefficients
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """The inverse multiquadric: as smooth as a Gaussian, and it does not forget between distant points."""
+
+    centres: Array
+    width: float
+    coefficients: Array
+
+    def __call__(self, kept: Array) -> Array:
+        return _kernel(kept, self.centres, self.width) @ self.coefficients
+
+
+def _kernel(a: Array, b: Array, width: float) -> Array:
+    return np.asarray(1.0 / np.sqrt(1.0 + cdist(a, b, "sqeuclidean") / width**2))
+
+
+def fit_polynomial_map(memory: Memory, degree: int, ridge: float, values: Array, rows: Indices) -> FittedMap | None:
+    """Ridge regression of the increments on all monomials of the memory, by SVD; ridge relative to the largest."""
+    rows = rows[rows >= memory.length - 1]
+    if len(rows) < 4:
+        return None
+    kept = memory.read(values, rows)
+    monomials = Monomials(kept.shape[1], degree)
+    if monomials.size > 0.8 * len(rows):
+        return None
+    features, rise = monomials(kept.T).T, values[rows + 1] - values[rows]
+    norms = np.linalg.norm(features, axis=0)
+    norms = np.where(norms > 0, norms, 1.0)
+    u, s, vt = np.linalg.svd(features / norms, full_matrices=False)
+    gain = s / (s**2 + (ridge * s[0]) ** 2)
+    coefficients = vt.T @ (gain[:, None] * (u.T @ rise)) / norms[:, None]
+    residual = float(np.sqrt(np.mean((features @ coefficients - rise) ** 2)))
+    return FittedMap(memory, Monomial(monomials, coefficients), residual)
+
+
+def fit_kernel_map(memory: Memory, values: Array, rows: Indices, tune_on: int = 240) -> FittedMap | None:
+    """Kernel regression of the increments; width and nugget by leave-one-out errors, which are known in closed form."""
+    rows = rows[rows >= memory.length - 1]
+    if len(rows) < 4:
+        return None
+    kept, rise = memory.read(values, rows), values[rows + 1] - values[rows]
+    some = np.unique(np.linspace(0, len(rows) - 1, min(tune_on, len(rows))).astype(np.intp))
+    spread = float(np.sqrt(np.mean(np.var(kept, axis=0)) * kept.shape[1])) or 1.0
+    trials = [(*_leave_one_out(kept[some], rise[some], width * spread), width * spread) for width in (0.7, 2.5, 8.0)]
+    residual, nugget, width = min(trials)
+    gram = _kernel(kept, kept, width)
+    gram[np.diag_indices_from(gram)] += nugget
+    try:
+        coefficients = cho_solve(cho_factor(gram, overwrite_a=True, check_finite=False), rise)
+    except np.linalg.LinAlgError:
+        return None
+    return FittedMap(memory, Kernel(kept, width, coefficients), residual)
+
+
+def _leave_one_out(kept: Array, rise: Array, width: float) -> tuple[float, float]:
+    """The least leave-one-out error over the nuggets, and that nugget: error_i = alpha_i / inverse_ii."""
+    eigenvalues, vectors = eigh(_kernel(kept, kept, width), check_finite=False)
+    projected = vectors.T @ rise
+    best = np.inf, 1.0
+    for nugget in _NUGGETS:
+        inverse = 1.0 / (np.maximum(eigenvalues, 0.0) + nugget)
+        errors = (vectors @ (inverse[:, None] * projected)) / ((vectors**2) @ inverse)[:, None]
+        best = min(best, (float(np.sqrt(np.mean(errors**2))), float(nugget)))
+    return best
