@@ -1,0 +1,43 @@
+# Two commands: `make reproduce` regenerates the paper and ends with its report; `make test` runs every check.
+# Each makes its own environment in .venv from the versions pinned in constraints.txt.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+OUT ?= results
+
+.PHONY: reproduce test check lint types contract doctest unit statsforecast clean
+
+reproduce: $(STAMP)
+	$(BIN)/prophecy reproduce --out $(OUT)
+
+test: check unit statsforecast
+
+check: lint types contract doctest
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'prophecy needs Python 3.11 or later')"
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade -c constraints.txt pip
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev]"
+	touch $(STAMP)
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+contract: $(STAMP)
+	$(BIN)/lint-imports
+
+doctest: $(STAMP)
+	$(BIN)/pytest --doctest-modules src
+
+unit: $(STAMP)
+	$(BIN)/pytest tests -n 2 --dist loadgroup
+
+clean:
+	rm -rf $(VENV) .venv-statsforecast .pytest_cache .mypy_cache .ruff_cache .hypothesis results

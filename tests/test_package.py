@@ -1,0 +1,88 @@
+"""The package: what it exports, what importing it costs, and that its words match its code."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import prophecy
+
+ROOT = Path(__file__).parent.parent
+NAMES = {
+    "Basis",
+    "Forecast",
+    "Predictor",
+    "Prophecy",
+    "ScaledBasis",
+    "ScaledSystem",
+    "System",
+    "derivative",
+    "exact",
+    "forecast",
+    "fout",
+    "fout_as_printed",
+    "legs",
+    "legt",
+    "next_value",
+    "run",
+    "series_derivative",
+}
+
+
+def test_the_public_names_are_these() -> None:
+    assert set(prophecy.__all__) == NAMES
+    assert all(hasattr(prophecy, name) for name in NAMES)
+
+
+def test_importing_prophecy_loads_numpy_and_scipy_alone() -> None:
+    code = "import sys; before = set(sys.modules); import prophecy; print(*{m.split('.')[0] for m in set(sys.modules) - before})"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    foreign = {m for m in out if m not in sys.stdlib_module_names and not m.startswith("_")}
+    assert foreign <= {"prophecy", "numpy", "scipy"}, foreign
+
+
+def test_the_version_is_one() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["version"] == prophecy.__version__ == metadata.version("hippo-prophecy")
+    assert f"## {prophecy.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_types_are_shipped_and_the_licence_is_there() -> None:
+    assert (ROOT / "src/prophecy/py.typed").exists()
+    assert "MIT License" in (ROOT / "LICENSE").read_text()
+
+
+def test_the_core_requires_numpy_and_scipy_alone() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert {re.split(r"[<>=]", d)[0] for d in project["dependencies"]} == {"numpy", "scipy"}
+
+
+def test_every_engine_repeats_the_time_convention_word_for_word() -> None:
+    lines = [
+        "# x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].",
+        "x = A @ x + B * u[k]",
+        "y[k] = C @ x + D * u[k]",
+    ]
+    assert all(line in (ROOT / "docs/notation.md").read_text() for line in lines)
+    engines = sorted((ROOT / "src/prophecy/engines").glob("*.py"))
+    helpers = {"choice", "lifting", "_triton_kernels"}
+    for path in engines:
+        if path.stem not in helpers:
+            assert all(line in path.read_text() for line in lines), path.name
+
+
+def test_links_between_the_documents_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+            if not target.startswith(("http", "mailto")):
+                assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_readmes_python_runs_as_printed() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    assert blocks
+    subprocess.run([sys.executable, "-c", "\n".join(blocks)], check=True, cwd=ROOT, capture_output=True, text=True)
