@@ -1,0 +1,39 @@
+"""The command line: `prophecy …`. Nothing but parsing and printing; the work is done elsewhere.
+
+To add a command, write `commands/<name>.py` with a function `register(app)` and add the module to `COMMANDS`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+COMMANDS = ("matrices", "reproduce")
+"""Modules of `prophecy.commands`, in the order of the help page."""
+
+
+def main() -> None:
+    """Entry point of the `prophecy` command."""
+    try:
+        import rich  # noqa: F401
+        import typer
+    except ModuleNotFoundError as error:
+        sys.exit(f"prophecy: the command line needs {error.name!r}; install it with: pip install 'hippo-prophecy[cli]'")
+    app = typer.Typer(
+        name="prophecy",
+        help="Predict any dynamical system from its context alone, with no training.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+    )
+    app.callback(invoke_without_command=True)(_root)
+    for name in COMMANDS:
+        importlib.import_module(f"prophecy.commands.{name}").register(app)
+    app()
+
+
+def _root() -> None:
+    """Keeps `prophecy <command>` the way to call it, however many commands there are."""
+
+
+if __name__ == "__main__":
+    main()

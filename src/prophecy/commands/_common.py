@@ -1,0 +1,66 @@
+"""What all commands share: exit codes, messages on stderr, files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import typer
+
+DATA, USAGE, INTERRUPTED, PIPE = 1, 2, 130, 141
+
+
+@contextlib.contextmanager
+def guarded(command: str, code: int = DATA) -> Iterator[None]:
+    """Turn the user's mistakes into one line on stderr and an exit code: no traceback, nothing half-written.
+
+    0 is success, 1 a problem with the data, 2 with the way the command was called, 130 Ctrl-C, 141 a reader that left.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        # Whoever read our output is gone: not an error worth a word. Python must not try to flush into the pipe again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(PIPE) from None
+    except KeyboardInterrupt:
+        say(command, "stopped")
+        raise typer.Exit(INTERRUPTED) from None
+    except ModuleNotFoundError as error:
+        say(command, f"needs {error.name!r}; install it with: pip install 'hippo-prophecy[cli]'")
+        raise typer.Exit(DATA) from None
+    except FileNotFoundError as error:
+        say(command, f"no such file: {error.filename}" if error.filename else str(error))
+        raise typer.Exit(code) from None
+    except (ValueError, OSError) as error:
+        say(command, str(error))
+        raise typer.Exit(code) from None
+
+
+def say(command: str, message: str) -> None:
+    """One line to the person, on stderr, so that stdout stays data."""
+    typer.echo(f"prophecy {command}: {message}", err=True)
+
+
+@contextlib.contextmanager
+def appearing(path: Path) -> Iterator[Path]:
+    """A temporary file beside `path` to write to; it becomes `path` when the block ends well and vanishes otherwise."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"folder {str(path.parent)!r} does not exist; create it first")
+    handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=f".part{path.suffix}", dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,194 @@
+"""`prophecy matrices`: the right A and B (and C and D), in the scaling you need."""
+
+from __future__ import annotations
+
+import enum
+import io
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from prophecy import _files, bases, conventions
+from prophecy.bases import Basis, ScaledBasis
+from prophecy.commands._common import USAGE, guarded, say
+from prophecy.constructions import next_value
+
+Array: TypeAlias = NDArray[Any]
+
+EXAMPLES = """Examples:
+
+\b
+  prophecy matrices legt --order 8 --window 1
+  prophecy matrices legt --order 64 --window 2 --convention s4 --out legt.npz
+  prophecy matrices fout --order 9 --window 1 --dt 0.01 --format latex
+"""
+
+
+class Family(enum.StrEnum):
+    """The memories."""
+
+    legt = "legt"
+    legs = "legs"
+    fout = "fout"
+    fout_as_printed = "fout-as-printed"
+
+
+class Convention(enum.StrEnum):
+    """Scalings; see `prophecy.conventions`."""
+
+    ours = "ours"
+    s4 = "s4"
+    lmu = "lmu"
+    hippo = "hippo"
+
+
+class Format(enum.StrEnum):
+    """How to write them."""
+
+    text = "text"
+    npz = "npz"
+    csv = "csv"
+    latex = "latex"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command(name="matrices", epilog=EXAMPLES)(matrices)
+
+
+def matrices(
+    family: Annotated[Family, typer.Argument(help="The memory: of a window (legt, fout) or of everything (legs).")],
+    order: Annotated[int, typer.Option(help="How many states, N.")],
+    window: Annotated[float | None, typer.Option(help="Length of the memory in seconds; legs has none.")] = None,
+    dt: Annotated[float | None, typer.Option(help="Step in seconds: adds the discrete next-value system.")] = None,
+    convention: Annotated[Convention, typer.Option(help="Whose scaling; each but ours has its own unit of time.")] = (
+        Convention.ours
+    ),
+    layout: Annotated[Format | None, typer.Option("--format", help="Told by --out if not given, else text.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write; otherwise stdout.")] = None,
+) -> None:
+    """The matrices of a memory, continuous and (with --dt) discrete, ready to paste or load."""
+    with guarded("matrices", USAGE):
+        chosen = layout or _told_by(out)
+        made, note = _collect(family, order, window, dt, convention)
+        if note:
+            say("matrices", note)
+        data = _render(made, chosen)
+        if out is not None:
+            _files.write_atomic(out, data)
+        elif chosen is Format.npz:
+            raise ValueError("npz is binary and goes to a file; add --out matrices.npz")
+        else:
+            typer.echo(data.decode(), nl=False)
+
+
+def _told_by(out: Path | None) -> Format:
+    endings = {".npz": Format.npz, ".csv": Format.csv, ".tex": Format.latex}
+    return endings.get(out.suffix, Format.text) if out else Format.text
+
+
+def _collect(
+    family: Family, order: int, window: float | None, dt: float | None, convention: Convention
+) -> tuple[dict[str, Array], str]:
+    """Matrices by name, and a remark about units where there is one to make."""
+    if family is Family.legs:
+        if window is not None:
+            raise ValueError(f"window must not be given for legs, which remembers everything, got {window}")
+        return _scaled(order, dt, convention)
+    if window is None:
+        raise ValueError(f"window must be given for {family.value}: the length of the memory in seconds")
+    make = {Family.legt: bases.legt, Family.fout: bases.fout, Family.fout_as_printed: bases.fout_as_printed}[family]
+    basis = make(order, window)
+    theirs = _converted(basis, convention)
+    made = {"A": theirs.A, "B": theirs.B}
+    note = ""
+    if convention is not Convention.ours:
+        note = f"time in {convention.value}'s own unit, in which the window is {theirs.window:g}"
+    if dt is not None:
+        step = dt * theirs.window / window
+        system = next_value(theirs, step)
+        made |= {
+            "A_discrete": system.A,
+            "B_discrete": system.B,
+            "C_discrete": system.C,
+            "D_discrete": np.array(system.D),
+        }
+        note += f"; {dt:g} s is a step of {step:g} there" if note else ""
+    return made, note
+
+
+def _scaled(order: int, dt: float | None, convention: Convention) -> tuple[dict[str, Array], str]:
+    if dt is not None:
+        raise ValueError(
+            "dt must not be given for legs: its discrete matrices change with every sample (ScaledSystem.at)"
+        )
+    basis = bases.legs(order)
+    if convention is Convention.ours:
+        return {"A": basis.A, "B": basis.B}, "x'(t) = (-A x(t) + B u(t))/t"
+    if convention is Convention.lmu:
+        raise ValueError("convention lmu has no legs; use ours, s4 or hippo")
+    pair = conventions.to_s4(basis) if convention is Convention.s4 else conventions.to_hippo(basis)
+    assert isinstance(pair, tuple), "LegS converts to a pair"
+    return {"A": pair[0], "B": pair[1]}, "x'(t) = (A x(t) + B u(t))/t: A carries its minus sign"
+
+
+def _converted(basis: Basis, convention: Convention) -> Basis:
+    converters = {
+        Convention.s4: conventions.to_s4,
+        Convention.lmu: conventions.to_lmu,
+        Convention.hippo: conventions.to_hippo,
+    }
+    if convention is Convention.ours:
+        return basis
+    try:
+        made: Basis | ScaledBasis | Any = converters[convention](basis)
+    except TypeError:
+        raise ValueError(f"convention {convention.value} has no {basis.name}; use ours") from None
+    assert isinstance(made, Basis), "a basis with a window converts to one"
+    return made
+
+
+def _render(made: dict[str, Array], layout: Format) -> bytes:
+    if layout is Format.npz:
+        buffer = io.BytesIO()
+        np.savez(buffer, **made)  # type: ignore[arg-type]
+        return buffer.getvalue()
+    writers = {Format.text: _text, Format.csv: _csv, Format.latex: _latex}
+    return (writers[layout](made) + "\n").encode()
+
+
+def _text(made: dict[str, Array]) -> str:
+    with np.printoptions(precision=8, suppress=True, linewidth=200, threshold=100_000):
+        return "\n\n".join(f"{name} =\n{value + 0.0}" for name, value in made.items())
+
+
+def _csv(made: dict[str, Array]) -> str:
+    """One number per line, every digit of it: matrix,row,column,value."""
+    lines = ["matrix,row,column,value"]
+    for name, value in made.items():
+        table = np.atleast_2d(value if value.ndim == 2 else value[..., None])
+        lines += [
+            f"{name},{i},{j},{float(table[i, j])!r}" for i in range(table.shape[0]) for j in range(table.shape[1])
+        ]
+    return "\n".join(lines)
+
+
+def _latex(made: dict[str, Array]) -> str:
+    symbols = {"A": "A", "B": "B"} | {f"{letter}_discrete": rf"\bar{{{letter}}}" for letter in "ABCD"}
+    return "\n".join(f"{symbols[name]} = {_latex_matrix(name, value)}" for name, value in made.items())
+
+
+def _latex_matrix(name: str, value: Array) -> str:
+    if value.ndim == 0:
+        return f"{float(value):.6g}"
+    table = value if value.ndim == 2 else value[None, :] if name.startswith("C") else value[:, None]
+    rows = " \\\\\n  ".join(" & ".join(_latex_number(number) for number in row) for row in table)
+    return "\\begin{pmatrix}\n  " + rows + "\n\\end{pmatrix}"
+
+
+def _latex_number(number: float) -> str:
+    mantissa, _, exponent = f"{number:.6g}".partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
