@@ -4,8 +4,10 @@ HiPPO-Prophecy's explicit state-space models and what goes beyond them. A newcom
 `engines.step` and `predictor`, in this order, and has understood the paper.
 """
 
+from prophecy._forecast import Forecast
 from prophecy.bases import Basis, ScaledBasis, fout, fout_as_printed, legs, legt
-from prophecy.constructions import derivative, next_value, series_derivative
+from prophecy.constructions import derivative, exact, next_value, series_derivative
+from prophecy.dynamics import forecast
 from prophecy.engines import run
 from prophecy.predictor import Predictor
 from prophecy.system import ScaledSystem, System
@@ -14,11 +16,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Basis",
+    "Forecast",
     "Predictor",
     "ScaledBasis",
     "ScaledSystem",
     "System",
     "derivative",
+    "exact",
+    "forecast",
     "fout",
     "fout_as_printed",
     "legs",
