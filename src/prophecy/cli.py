@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-COMMANDS = ("matrices", "reproduce")
+COMMANDS = ("forecast", "matrices", "reproduce")
 """Modules of `prophecy.commands`, in the order of the help page."""
 
 

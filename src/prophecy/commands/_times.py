@@ -1,0 +1,73 @@
+"""When things happened: a time column as an axis, and the times after its last one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Times: TypeAlias = NDArray[Any]
+
+
+def axis(times: Sequence[Any] | None, count: int) -> Times:
+    """Numbers or datetime64 for these cells; row numbers where there are none or they cannot be read."""
+    if times is None or len(times) != count:
+        return np.arange(count, dtype=np.float64)
+    cells = np.asarray(times)
+    if cells.dtype.kind in "iuf":
+        return cells.astype(np.float64)
+    if cells.dtype.kind == "M":
+        return cells
+    try:
+        return np.array([float(cell) for cell in times])
+    except (TypeError, ValueError):
+        return _dates(list(times), count)
+
+
+def _dates(times: list[Any], count: int) -> Times:
+    import pandas as pd
+
+    try:
+        read = pd.to_datetime(times, format="ISO8601", utc=True)
+    except (TypeError, ValueError):
+        try:
+            read = pd.to_datetime(times, utc=True)
+        except (TypeError, ValueError):
+            return np.arange(count, dtype=np.float64)
+    return np.asarray(read.tz_localize(None).to_numpy(), dtype="datetime64[ns]")
+
+
+def extended(where: Times, count: int) -> Times:
+    """`count` further points of an axis: calendar steps (months …) where the dates have them, else even ones."""
+    if len(where) < 2:
+        return np.arange(1, count + 1) + where[-1] if where.dtype.kind != "M" else np.repeat(where[-1:], count)
+    if where.dtype.kind == "M":
+        import pandas as pd
+
+        recent = pd.DatetimeIndex(where[-50:])
+        steps = pd.infer_freq(recent) if len(recent) > 2 and recent.is_monotonic_increasing else None
+        if steps is not None:
+            return np.asarray(pd.date_range(recent[-1], periods=count + 1, freq=steps)[1:].to_numpy(), "datetime64[ns]")
+    step = np.median(np.diff(where[-50:]).astype(np.float64))
+    if where.dtype.kind == "M":
+        return np.asarray(where[-1] + (np.arange(1, count + 1) * step).astype("timedelta64[ns]"))
+    return np.asarray(where[-1] + np.arange(1, count + 1) * step)
+
+
+def after(times: Sequence[Any] | None, count: int) -> list[Any]:
+    """The next `count` cells of a time column, written the way its cells are; 1, 2, … without one."""
+    if times is None or not len(times):
+        return list(range(1, count + 1))
+    where = axis(times, len(times))
+    ahead = extended(where, count)
+    if where.dtype.kind == "M":
+        days = (
+            bool((ahead == ahead.astype("datetime64[D]")).all())
+            and "T" not in str(times[-1])
+            and ":" not in str(times[-1])
+        )
+        return [str(moment) for moment in ahead.astype("datetime64[D]" if days else "datetime64[s]")]
+    whole = bool(np.all(ahead == np.round(ahead))) and "." not in str(times[-1])
+    return [int(moment) if whole else float(moment) for moment in ahead]
