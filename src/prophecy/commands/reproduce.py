@@ -69,5 +69,5 @@ def _list(console: Console) -> None:
         )
     for experiment in registry.experiments().values():
         count = f"{experiment.functions:,}".replace(",", " ") if experiment.functions else "–"
-        table.add_row(experiment.name, experiment.paper, count, experiment.title)
+        table.add_row(experiment.name, experiment.reference, count, experiment.title)
     console.print(table)

@@ -9,7 +9,7 @@ To add a page, put one file into this folder; nothing else needs to change. It d
     class MyPage(Experiment):
         name = "my-page"                     # results/my-page.json, the command's argument, the page's anchor
         title = "What the page is about"
-        paper = "Fig. 1b"                    # or "beyond the paper"
+        reference = "Fig. 1b"                # or "beyond the paper"
         place = 200                          # pages are sorted by this
         functions = 100                      # functions at full scale; 0 if --functions means nothing to it
 

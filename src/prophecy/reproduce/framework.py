@@ -92,7 +92,7 @@ class Experiment(ABC):
 
     name: str
     title: str
-    paper: str
+    reference: str
     place: int
     functions: int = 0
     introduction: str = ""

@@ -108,7 +108,7 @@ def _entry(line: dict[str, Any]) -> tuple[str, str, bool]:
 
 
 def _section(experiment: Experiment, result: Result, figures: Path) -> str:
-    text = f'<section id="{experiment.name}"><span class="kicker">{escape(experiment.paper)}</span>'
+    text = f'<section id="{experiment.name}"><span class="kicker">{escape(experiment.reference)}</span>'
     text += f"<h2>{escape(experiment.title)}</h2>"
     if experiment.introduction:
         text += page.paragraph(experiment.introduction)

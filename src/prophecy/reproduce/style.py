@@ -7,7 +7,7 @@ does).
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 INK = "#1b1f24"
@@ -103,7 +103,7 @@ def figure(rows: int = 1, columns: int = 1, width: float = WIDE, height: float =
     return made, list(axes.flat)
 
 
-def band(axis: Any, x: Sequence[float], mean: Any, std: Any, colour: str, **options: Any) -> None:
+def band(axis: Any, x: Any, mean: Any, std: Any, colour: str, **options: Any) -> None:
     """A line with its ± std band; on log axes the band's lower edge stays above zero."""
     import numpy as np
 

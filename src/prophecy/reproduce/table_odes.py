@@ -34,7 +34,7 @@ SHIFT, SHOWN = 0.1, 10
 class TableOdes(Experiment):
     name = "table-odes"
     title = "Differential equations from physics"
-    paper = "Table 2 and Fig. 3"
+    reference = "Table 2 and Fig. 3"
     place = 70
     modules = ("reproduce/paper",)
     introduction = (

@@ -29,7 +29,7 @@ DATASETS = {paper.WHITE: (0.3, 1.0, 2.0), paper.FILTERED: (0.05, 0.1, 0.3)}
 class TableSignals(Experiment):
     name = "table-signals"
     title = "White Signal and Filtered Noise"
-    paper = "Table 1"
+    reference = "Table 1"
     place = 60
     functions = 100
     modules = ("reproduce/paper",)

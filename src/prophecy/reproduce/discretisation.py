@@ -1,0 +1,155 @@
+"""App. C.2: discretising C and D twice is worse than once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from prophecy.evaluation import mean_squared_error
+from prophecy.reproduce import paper
+from prophecy.reproduce.framework import (
+    Ask,
+    Cell,
+    Experiment,
+    Json,
+    Outcome,
+    Picture,
+    Result,
+    Table,
+    Unit,
+    Verdict,
+    number,
+    row,
+    spread,
+)
+
+DATASETS = {paper.WHITE: (0.3, 1.0, 2.0), paper.FILTERED: (0.05, 0.1, 0.3)}
+RULES = {"trapezoid": "once (the paper)", "twice": "twice", "euler": "forward Euler"}
+
+
+class Discretisation(Experiment):
+    name = "discretisation"
+    title = "Discretising once or twice"
+    reference = "App. C.2"
+    place = 90
+    functions = 100
+    modules = ("reproduce/paper",)
+    introduction = (
+        "The readout of the derivative has to be discretised to predict the next value; a general recipe for "
+        "state-space models would discretise it a second time. The paper says that once works better. Forward Euler "
+        "is shown beside."
+    )
+
+    def units(self, ask: Ask) -> list[Unit]:
+        return paper.function_units(DATASETS, self.size(ask), 25)
+
+    def compute(self, ask: Ask, unit: Unit) -> Json:
+        u = paper.unit_signal(ask, unit)
+        return {
+            f"{rule}|{paper.label(method, order)}": mean_squared_error(
+                u, paper.predict(method, order, u, rule)
+            ).tolist()
+            for rule in RULES
+            for method in paper.BASES
+            for order in paper.ORDERS
+        }
+
+    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
+        rows = []
+        for dataset, parameters in DATASETS.items():
+            for parameter in parameters:
+                values = paper.joined(parts, dataset, parameter)
+                for method in paper.BASES:
+                    for order in paper.ORDERS:
+                        for rule in RULES:
+                            sample = values[f"{rule}|{paper.label(method, order)}"]
+                            rows.append(row(dataset, parameter, f"{method}, {rule}", order, "mse", sample))
+        return Outcome(rows)
+
+    def pictures(self, result: Result) -> list[Picture]:
+        return [
+            Picture(
+                "discretisation",
+                "MSE divided by that of the paper's rule, for every signal and both orders. Above 1: worse than the "
+                "paper's.",
+                lambda: _draw(ratios(result["rows"])),
+            )
+        ]
+
+    def tables(self, result: Result) -> list[Table]:
+        lines = []
+        found = {(r["dataset"], r["parameter"], r["method"], r["order"]): r for r in result["rows"]}
+        for dataset, parameters in DATASETS.items():
+            for parameter in parameters:
+                for method in ("LegT", "FouT"):
+                    for order in paper.ORDERS:
+                        cells = [found[dataset, parameter, f"{method}, {rule}", order] for rule in RULES]
+                        best = min(cell["mean"] for cell in cells)
+                        marks = ["best" if cell["mean"] == best else "" for cell in cells]
+                        texts = [Cell(spread(c["mean"], c["std"]), m) for c, m in zip(cells, marks, strict=True)]
+                        lines.append([f"{dataset} {parameter}", f"{method}, N = {order}", *texts])
+        return [Table("MSE; the best of each line is marked.", ["signal", "method", *RULES.values()], lines)]
+
+    def verdicts(self, result: Result) -> list[Verdict]:
+        twice = {key: value for key, value in ratios(result["rows"]).items() if key[0] == "twice"}
+        worse = [value for value in twice.values() if value > 1]
+        legendre = [value for key, value in twice.items() if key[1] == "LegT"]
+        return [
+            Verdict(
+                "Discretising C and D only once works better than twice (App. C.2).",
+                True if len(worse) == len(twice) else (None if worse else False),
+                f"Twice is worse in {len(worse)} of {len(twice)} comparisons: error times "
+                f"{number(min(twice.values()))} to {number(max(twice.values()))}, for LegT {number(min(legendre))} to "
+                f"{number(max(legendre))}.",
+            )
+        ]
+
+
+def ratios(rows: list[dict[str, Any]]) -> dict[tuple[str, str, str, int], float]:
+    """(rule, method, signal, order) -> error divided by that of the paper's rule."""
+    found = {(r["dataset"], r["parameter"], r["method"], r["order"]): r["mean"] for r in rows}
+    return {
+        (rule, method, f"{dataset} {parameter}", order): found[dataset, parameter, f"{method}, {rule}", order]
+        / found[dataset, parameter, f"{method}, trapezoid", order]
+        for rule in ("twice", "euler")
+        for method in paper.BASES
+        for dataset, parameters in DATASETS.items()
+        for parameter in parameters
+        for order in paper.ORDERS
+    }
+
+
+def _draw(values: dict[tuple[str, str, str, int], float]) -> Any:
+    from prophecy.reproduce import style
+
+    figure, axes = style.figure(1, 2, height=4.0, sharey=True)
+    signals = list(dict.fromkeys(key[2] for key in values))
+    for axis, rule in zip(axes, ("twice", "euler"), strict=True):
+        axis.set_yscale("log")
+        axis.axhline(1.0, color=style.MUTED, linewidth=1.2)
+        for shift, method in zip((-0.22, 0.0, 0.22), paper.BASES, strict=True):
+            for order, face in zip(paper.ORDERS, ("white", style.COLOURS[method]), strict=True):
+                axis.plot(
+                    np.arange(len(signals)) + shift,
+                    [values[rule, method, signal, order] for signal in signals],
+                    linestyle="none",
+                    marker=style.MARKERS[method],
+                    color=style.COLOURS[method],
+                    markerfacecolor=face,
+                    markersize=6.5,
+                    label=f"{method}, N = {order}",
+                )
+        names = [
+            signal.replace("White Signal γ =", "White\nγ").replace("Filtered Noise α =", "Filtered\nα")
+            for signal in signals
+        ]
+        axis.set_xticks(range(len(signals)), names, fontsize=9)
+        axis.set_title({"twice": "C, D discretised twice", "euler": "Forward Euler"}[rule])
+    axes[0].set_ylabel("MSE / MSE of the paper's rule")
+    figure.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
+    return figure
+
+
+EXPERIMENT = Discretisation()
