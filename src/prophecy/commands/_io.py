@@ -6,6 +6,7 @@ nulls; all other columns of a CSV are carried along as the very text they were.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import io
@@ -77,38 +78,41 @@ def open_table(path: str, columns: Sequence[str] = (), time: str | None = None, 
 
 
 def _open_csv(path: str, columns: Sequence[str], time: str | None, group: str | None) -> Table:
-    import pyarrow as pa
-    import pyarrow.csv as arrow
-
     raw: BinaryIO = sys.stdin.buffer if path == "-" else open(path, "rb", SNIFF)  # noqa: SIM115 (closed with the process)
     size = os.fstat(raw.fileno()).st_size if path != "-" else 0
     stream: Any = raw
-    if stream.peek(2)[:2] == b"\x1f\x8b":
-        stream = io.BufferedReader(gzip.GzipFile(fileobj=stream), SNIFF)
-    dialect = sniff(path, stream)
+    with _explaining(path):
+        if stream.peek(2)[:2] == b"\x1f\x8b":
+            stream = io.BufferedReader(gzip.GzipFile(fileobj=stream), SNIFF)
+        dialect = sniff(path, stream)
     roles = resolve(path, dialect.names, dialect.numeric, columns, time, group)
-    types = {name: pa.float64() if name in roles.values else pa.string() for name in dialect.names}
-    reader = arrow.open_csv(
-        stream,
-        arrow.ReadOptions(
-            block_size=PIECE, column_names=list(dialect.names), skip_rows=1 if dialect.header else 0, use_threads=True
-        ),
-        arrow.ParseOptions(delimiter=dialect.delimiter),
-        arrow.ConvertOptions(
-            column_types=types, null_values=MISSING, strings_can_be_null=False, decimal_point=dialect.decimal
-        ),
-    )
-    return Table(path, roles, dialect.names, size, raw, _explained(path, reader))
+    return Table(path, roles, dialect.names, size, raw, _csv_batches(path, stream, dialect, roles))
 
 
-def _explained(path: str, reader: Any) -> Iterator[Any]:
-    """The batches of a reader, with its errors told in terms of the file."""
+def _csv_batches(path: str, stream: Any, dialect: Dialect, roles: Roles) -> Iterator[Any]:
+    import pyarrow as pa
+    import pyarrow.csv as arrow
+
+    names = list(dialect.names)
+    types = {name: pa.float64() if name in roles.values else pa.string() for name in names}
+    with _explaining(path):
+        yield from arrow.open_csv(
+            stream,
+            arrow.ReadOptions(block_size=PIECE, column_names=names, skip_rows=1 if dialect.header else 0),
+            arrow.ParseOptions(delimiter=dialect.delimiter),
+            arrow.ConvertOptions(column_types=types, null_values=MISSING, decimal_point=dialect.decimal),
+        )
+
+
+@contextlib.contextmanager
+def _explaining(path: str) -> Iterator[None]:
+    """Errors of readers, told in terms of the file."""
     try:
-        yield from reader
+        yield
     except (EOFError, gzip.BadGzipFile) as error:
         raise ValueError(f"{path} is damaged: {error}") from error
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise ValueError(str(error) if str(error).startswith(path) else f"{path}: {error}") from error
 
 
 def sniff(path: str, stream: Any) -> Dialect:

@@ -53,7 +53,10 @@ Model = TypeVar("Model", bound=Savable)
 
 
 class Ledger(Generic[Model]):
-    """Checkpoint and journal of a stream; `line` is the last line taken in, `oldest` the first still told again."""
+    """Checkpoint and journal of a stream; `line` is the last line taken in, `oldest` the first still told again.
+
+    `note` is a number kept with the checkpoint: which field of a line is the value.
+    """
 
     def __init__(
         self,
@@ -67,6 +70,7 @@ class Ledger(Generic[Model]):
         self._old = path.with_name(path.name + ".journal.old")
         self._lock = self._locked()
         self._file = self._opened()
+        self.note: int | None = None
         self.saved, self.model = self._checkpointed(load)
         self.line = self.saved
         self._recent: dict[int, Entry] = {}
@@ -115,7 +119,7 @@ class Ledger(Generic[Model]):
             name = os.path.join(folder, "model")
             self.model.save(name)
             data = np.frombuffer(Path(name).read_bytes(), np.uint8)
-        _files.write_state(self._path, KIND, FORMAT, {"line": self.line}, model=data)
+        _files.write_state(self._path, KIND, FORMAT, {"line": self.line, "note": self.note}, model=data)
         if self.line > self.saved:
             self._rotate()
         self.saved = self.line
@@ -142,6 +146,7 @@ class Ledger(Generic[Model]):
         if not self._path.exists():
             return 0, None
         header, arrays = _files.read_state(self._path, KIND, FORMAT)
+        self.note = header["note"]
         with tempfile.TemporaryDirectory() as folder:
             name = os.path.join(folder, "model")
             Path(name).write_bytes(arrays["model"].tobytes())

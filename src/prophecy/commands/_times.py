@@ -29,13 +29,14 @@ def axis(times: Sequence[Any] | None, count: int) -> Times:
 def _dates(times: list[Any], count: int) -> Times:
     import pandas as pd
 
-    try:
-        read = pd.to_datetime(times, format="ISO8601", utc=True)
-    except (TypeError, ValueError):
+    for layout in ("ISO8601", "mixed"):
         try:
-            read = pd.to_datetime(times, utc=True)
+            read = pd.to_datetime(times, format=layout, utc=True)
+            break
         except (TypeError, ValueError):
-            return np.arange(count, dtype=np.float64)
+            continue
+    else:
+        return np.arange(count, dtype=np.float64)
     return np.asarray(read.tz_localize(None).to_numpy(), dtype="datetime64[ns]")
 
 
