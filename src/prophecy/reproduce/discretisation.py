@@ -79,7 +79,7 @@ class Discretisation(Experiment):
         ]
 
     def tables(self, result: Result) -> list[Table]:
-        lines = []
+        lines: list[list[Cell | str]] = []
         found = {(r["dataset"], r["parameter"], r["method"], r["order"]): r for r in result["rows"]}
         for dataset, parameters in DATASETS.items():
             for parameter in parameters:

@@ -25,7 +25,7 @@ class FigVanDerPol(Experiment):
     modules = ("reproduce/paper",)
     introduction = (
         "u' = 7 (1 − u²) sin t from u(0) = 0.5. Left, as the paper solved it; right, the exact solution, which looks "
-        "nothing like it: the paper's square wave is made of the solver's rounding at the top of the first cycle."
+        "nothing like it: the paper's square wave is the solver's error at the top of the first cycle, grown large."
     )
 
     def settings(self, ask: Ask) -> dict[str, Json]:
