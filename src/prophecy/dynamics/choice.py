@@ -14,15 +14,21 @@ Indices = NDArray[np.intp]
 
 _LOST = np.sqrt(2.0)  # how far two unrelated moments of a series are from each other, in spreads
 _GOOD = 0.003  # rolling forecasts this close, in spreads, end the search
-_GLANCE = 8  # steps of the short forecasts that decide which candidates of a tier get long ones
-_FINALISTS = 3
+_GLANCES = 256
+_STRETCH = 16
+_FINALISTS = 2  # candidates of each tier, the best one step ahead, that go on to long forecasts
 
 
 class Model(Protocol):
     """Anything that continues a series from any origin: values[:origin] is known there."""
 
     @property
-    def residual(self) -> float: ...
+    def residual(self) -> float:
+        """What it left of the context it was solved from, in spreads."""
+
+    @property
+    def conclusive(self) -> bool:
+        """Whether it explains that context so well that no other candidate need be tried."""
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array: ...
 
@@ -60,15 +66,30 @@ class Rolling:
         last = max(early, length - max(1, length // 20))
         count = min(16, last - early + 1)
         origins = np.unique(np.linspace(early, last, count).astype(np.intp))
-        return cls(early, origins, min(horizon, length - early))
+        return cls(early, origins, min(horizon, max(1, 2 * (length - early) // 3)))
 
-    def errors(self, model: Model, values: Array, horizon: int | None = None) -> Array:
-        """Forecast minus truth for every origin; forecasts that left count as infinitely wrong."""
-        horizon = min(horizon or self.horizon, self.horizon)
-        forecast = model.rollout(values, self.origins, horizon)
-        ahead = self.origins[:, None] + np.arange(horizon)
-        truth = np.where((ahead < len(values))[..., None], values[np.minimum(ahead, len(values) - 1)], np.nan)
-        return np.where(np.isnan(truth), np.nan, np.where(np.isfinite(forecast), forecast, np.inf) - truth)
+    def errors(self, model: Model, values: Array) -> Array:
+        """Forecast minus truth from every origin, NaN after the end of the context."""
+        return _errors(model, values, self.origins, self.horizon)
+
+    def glance(self, model: Model, values: Array) -> float:
+        """The typical error one step ahead, from every moment of the rest."""
+        origins = np.arange(self.early, len(values))[-_GLANCES:]
+        return float(np.median(np.sqrt(np.mean(_errors(model, values, origins, 1) ** 2, axis=2))))
+
+
+    def soon_lost(self, model: Model, values: Array, best: Array) -> bool:
+        """Whether a first stretch of the forecasts is already much worse than the best so far."""
+        stretch = min(_STRETCH, self.horizon)
+        first = _errors(model, values, self.origins, stretch)
+        return score(first) > 2 * score(best[:, :stretch])
+
+
+def _errors(model: Model, values: Array, origins: Indices, horizon: int) -> Array:
+    forecast = model.rollout(values, origins, horizon)
+    ahead = origins[:, None] + np.arange(horizon)
+    truth = np.where((ahead < len(values))[..., None], values[np.minimum(ahead, len(values) - 1)], np.nan)
+    return np.where(np.isnan(truth), np.nan, np.where(np.isfinite(forecast), forecast, np.inf) - truth)
 
 
 def score(errors: Array) -> float:
@@ -83,17 +104,19 @@ def trials(tiers: Sequence[Sequence[Candidate]], values: Array, rows: Indices, r
     known: dict[str, Model] = {}
     early, early_rows = values[: rolling.early], rows[rows < rolling.early - 1]
     for tier in tiers:
-        glances = []
+        glances: list[tuple[float, int, Candidate, Model]] = []
         for candidate in tier:
             model = candidate.fit(early, early_rows, known)
             if model is None:
                 continue
             known[candidate.name] = model
-            glances.append((score(rolling.errors(model, values, _GLANCE)), len(glances), candidate, model))
+            glances.append((rolling.glance(model, values), len(glances), candidate, model))
         for _, _, candidate, model in sorted(glances)[:_FINALISTS]:
+            if found and rolling.soon_lost(model, values, found[0].errors):
+                continue
             errors = rolling.errors(model, values)
             found.append(Trial(candidate, model, errors, score(errors)))
         found.sort(key=lambda trial: trial.score)
-        if found and found[0].score < _GOOD:
+        if found and (found[0].score < _GOOD or found[0].model.conclusive):
             break
     return found

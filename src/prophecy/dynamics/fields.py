@@ -25,6 +25,8 @@ _NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2
 _FAR = 3.0  # a residual of three spreads is as bad as any
 _BEYOND = 30.0  # nothing thirty spreads away from the context comes back
 _EXACT = 3e-9  # the accuracy at which chaotic systems are usually integrated
+_CONCLUSIVE = 1e-7
+_COARSE = 0.01  # a field that leaves more than this is not worth many iterations
 _COUPLED = 260  # parameters up to which all variables are solved for together
 
 
@@ -36,6 +38,7 @@ class FittedField:
     theta: Array
     substeps: int
     residual: float
+    conclusive: bool
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         """Follow the flow from the sample before each origin. values: (time, variables) -> (origins, horizon, variables)."""
@@ -51,6 +54,8 @@ def fit_field(
 
     hints are parameters worth starting from. None when no start lets the flow through.
     """
+    if len(rows) < 1.5 * family.size:
+        return None
     x0, x1 = values[rows].T, values[rows + 1].T
     substeps = 1
     best: tuple[float, Array] | None = None
@@ -68,7 +73,8 @@ def fit_field(
         if wanted > substeps or cost == best[0]:
             substeps = max(wanted, substeps)
             cost, theta = _gauss_newton(family, theta, x0, x1, substeps, iterations)
-    return FittedField(family, theta, substeps, cost)
+    conclusive = cost < _CONCLUSIVE and len(rows) > 3 * family.size
+    return FittedField(family, theta, substeps, cost, conclusive)
 
 
 def _cost(residual: Array) -> float:
@@ -81,8 +87,8 @@ def _gauss_newton(
 ) -> tuple[float, Array]:
     residual = x1 - step(family.field(theta), x0, substeps)
     cost = _cost(residual)
-    damping = 1e-6 if cost < 0.1 else 1e-3
-    for _ in range(iterations):
+    start, damping = cost, 1e-6 if cost < 0.1 else 1e-3
+    for iteration in range(iterations):
         update = _Update(family, theta, x0, residual)
         before = cost
         for _ in range(5):
@@ -94,7 +100,8 @@ def _gauss_newton(
                 break
             damping = max(10 * damping, 1e-6)
         damping /= 10
-        if cost > 0.99 * before or (cost > 0.9 * before and cost < 1e-6):
+        stuck = cost > 0.95 * before or (cost > 0.8 * before and cost < 1e-6)
+        if stuck or (iteration >= 3 and cost > max(0.3 * start, _COARSE)):
             break
     return cost, theta
 

@@ -20,6 +20,7 @@ class FittedLinear:
     eigenvalues: Complex
     vectors: Complex
     residual: float
+    conclusive: bool = False
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         window = values[origins[:, None] - 1 - np.arange(self.lags)].reshape(len(origins), -1)

@@ -62,6 +62,7 @@ class FittedMap:
     memory: Memory
     readout: Monomial | Kernel
     residual: float
+    conclusive: bool = False
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         window = values[origins[:, None] - 1 - np.arange(self.memory.length)]

@@ -16,6 +16,7 @@ _SEARCHED = 16384  # samples back from each origin in which a match is looked fo
 @dataclass(frozen=True)
 class Copy:
     residual: float = np.inf
+    conclusive: bool = False
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         return np.repeat(values[origins - 1][:, None], horizon, axis=1)
@@ -24,6 +25,7 @@ class Copy:
 @dataclass(frozen=True)
 class Mean:
     residual: float = np.inf
+    conclusive: bool = False
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         return np.stack([np.tile(values[:origin].mean(axis=0), (horizon, 1)) for origin in origins])
@@ -35,6 +37,7 @@ class Repetition:
 
     window: int
     residual: float = np.inf
+    conclusive: bool = False
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         return np.stack([self._from(values[max(0, origin - _SEARCHED) : origin], horizon) for origin in origins])
