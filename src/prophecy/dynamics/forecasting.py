@@ -14,11 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from prophecy import _checks
 from prophecy._forecast import Forecast
 from prophecy.dynamics.candidates import FALLBACKS, tiers
-from prophecy.dynamics.choice import Model, Rolling, Trial, trials
+from prophecy.dynamics.choice import Model, Rolling, Trial, score, trials
 from prophecy.dynamics.context import Context, read
 from prophecy.dynamics.intervals import half_widths
 
 Array = NDArray[np.float64]
+
+_TWINS = 6
+_TAIL = 128
 
 
 def forecast(context: ArrayLike, horizon: int, level: float = 0.9) -> Forecast:
@@ -92,20 +95,38 @@ def _predict(context: Context, steps: int, level: float) -> tuple[Array, Array, 
     rolling = Rolling.over(len(values), steps)
     ranking = trials(tiers(context), values, context.rows, rolling)
     known = {trial.candidate.name: trial.model for trial in ranking}
-    origin = np.array([len(values)])
     for trial in ranking:
-        path = _final(trial, context, known).rollout(values, origin, steps)[0]
-        if np.isfinite(path).all():
+        model = _final(trial, context, rolling, known)
+        paths = model.rollout(*_twins(values, trial.errors), steps)
+        if np.isfinite(paths[0]).all():
             break
-    return path, half_widths(trial.errors, values, steps, level), trial.candidate.name, _notes(trial, ranking)
+    widths = half_widths(trial.errors, paths, values, level)
+    return paths[0], widths, trial.candidate.name, _notes(trial, ranking)
 
 
-def _final(trial: Trial, context: Context, known: dict[str, Model]) -> Model:
-    """The candidate solved again from the whole context, unless that went worse than from the early part."""
+def _final(trial: Trial, context: Context, rolling: Rolling, known: dict[str, Model]) -> Model:
+    """The candidate solved again from the whole context, unless that made it worse than the early part did."""
     model = trial.candidate.fit(context.values, context.rows, known)
     if model is None or model.residual > 10 * trial.model.residual:
         return trial.model
+    if model is not trial.model and not trial.model.conclusive:
+        if score(rolling.errors(model, context.values)) > trial.score:
+            return trial.model
     return model
+
+
+def _twins(values: Array, errors: Array) -> tuple[Array, NDArray[np.intp]]:
+    """The context and copies of its end whose last sample is off by as much as first steps are; where each ends.
+
+    Copies are as long as the longest memory needs.
+    """
+    size = np.sqrt(np.nanmean(np.where(np.isfinite(errors[:, 0]), errors[:, 0], 1.0) ** 2, axis=0))
+    nudges = np.random.default_rng(0).standard_normal((_TWINS, values.shape[1])) * size
+    tail = values[-_TAIL:]
+    copies = np.repeat(tail[None], _TWINS, axis=0)
+    copies[:, -1] += nudges
+    joined = np.concatenate([values, copies.reshape(-1, values.shape[1])])
+    return joined, len(values) + len(tail) * np.arange(_TWINS + 1)
 
 
 def _notes(trial: Trial, ranking: list[Trial]) -> tuple[str, ...]:

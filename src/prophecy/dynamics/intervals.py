@@ -8,31 +8,51 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-def half_widths(errors: Array, values: Array, horizon: int, level: float) -> Array:
-    """The `level` quantile of the absolute errors at each step, (horizon, variables), never narrowing.
+def half_widths(errors: Array, paths: Array, values: Array, level: float) -> Array:
+    """Half the width of the interval at each step, (horizon, variables), never narrowing.
 
-    errors: (origins, steps, variables), NaN where the context had ended. Each step borrows the errors of steps within
-    a quarter of its distance. Beyond the last step the width goes on growing at the rate it had, up to that of
-    the difference between unrelated moments of the context: no forecast is worse than that.
+    errors: (origins, steps, variables) of rolling forecasts, NaN where the context had ended: the `level` quantile of
+    their size, each step borrowing from the steps within a quarter of its distance. Beyond the last step, or
+    where it is more, the width is that of the twins: paths[1:] started a typical first error away from paths[0],
+    and what separates them, on the scale at which it agrees with the rolling forecasts, says how errors grow here.
+    No interval is wider than the difference between unrelated moments of the context.
     """
-    size = np.abs(errors)
-    steps = size.shape[1]
+    horizon = paths.shape[1]
     ceiling = _unrelated(values, level)
-    widths = np.empty((min(steps, horizon), values.shape[1]))
+    rolling = _rolling(errors, level, ceiling)[:horizon]
+    twins = _twins(paths)
+    common = slice(0, len(rolling))
+    scale = np.median(rolling / np.maximum(twins[common], 1e-300), axis=0)
+    widths = np.where(scale < 1e100, scale, 0.0) * twins
+    widths[common] = np.maximum(widths[common], rolling)
+    if horizon > len(rolling):
+        widths[len(rolling) :] = np.maximum(widths[len(rolling) :], _grown(rolling, horizon - len(rolling)))
+    return np.minimum(np.maximum.accumulate(widths, axis=0), ceiling)
+
+
+def _rolling(errors: Array, level: float, ceiling: Array) -> Array:
+    size = np.abs(errors)
+    widths = np.empty(size.shape[1:])
     for k in range(len(widths)):
         reach = (k + 1) // 4
         nearby = size[:, max(0, k - reach) : k + reach + 1].reshape(-1, size.shape[2])
         sound = nearby[~np.isnan(nearby).any(axis=1)]
         widths[k] = _upper_quantile(sound, level) if len(sound) else ceiling
-    widths = np.minimum(np.maximum.accumulate(widths, axis=0), ceiling)
-    if horizon <= len(widths):
-        return widths
+    return np.minimum(np.maximum.accumulate(widths, axis=0), ceiling)
+
+
+def _twins(paths: Array) -> Array:
+    """Root mean square distance of the twins that stayed, smoothed by never narrowing."""
+    gaps = paths[1:] - paths[0]
+    return np.maximum.accumulate(np.sqrt(np.mean(np.nan_to_num(gaps, nan=1.0) ** 2, axis=0)), axis=0)
+
+
+def _grown(widths: Array, further: int) -> Array:
+    """Widths that go on growing at the mean rate of their second half."""
     half = len(widths) // 2
     tiny = np.finfo(np.float64).tiny
     growth = np.log(np.maximum(widths[-1], tiny) / np.maximum(widths[half], tiny)) / max(len(widths) - 1 - half, 1)
-    further = np.arange(1, horizon - len(widths) + 1)[:, None]
-    grown = widths[-1] * np.exp(np.minimum(growth * further, 700.0))
-    return np.concatenate([widths, np.minimum(grown, ceiling)])
+    return np.asarray(widths[-1] * np.exp(np.minimum(growth * np.arange(1, further + 1)[:, None], 700.0)))
 
 
 def _upper_quantile(sample: Array, level: float) -> Array:
