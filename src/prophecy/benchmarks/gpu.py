@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import itertools
 import json
 import platform
 import time
@@ -30,7 +29,7 @@ from prophecy.engines.triton_engine import Plan
 from prophecy.system import System
 
 DEVICE = torch.device("cuda")
-SEARCH = 60.0  # seconds a search may take
+SEARCH = 45.0  # seconds a search may take
 
 
 def system_of(order: int, dtype: Any) -> System:
@@ -74,17 +73,19 @@ def reference_is_right(order: int) -> float:
     return relative_error(torch_engine.predict(system, u)[0].cpu().numpy(), expected)
 
 
-def candidates(order: int, mode: str) -> list[Plan]:
+def candidates(order: int, dtype: Any) -> list[Plan]:
     """Plans worth trying, the likeliest first; those that overflow the shared memory fail by themselves."""
-    lengths = {16: (64, 32, 128), 32: (64, 32), 64: (64, 32, 128), 128: (64, 32)}[order]
-    if mode == "double":
-        lengths = (32, 64, 16) if order <= 64 else (32, 16)
-    stages = (3, 2, 4) if order <= 32 else (2, 3)
-    found = []
-    for stage, length, group, warps in itertools.product(stages, lengths, (64, 32, 16), (4, 8, 2)):
-        registers = group * (3 * length + 4 * order) * (2 if mode == "double" else 1) / (32 * warps)
-        if registers <= 330 and not (mode == "double" and stage > 2) and not (warps == 2 and order > 16):
-            found.append(Plan(mode, length, group, warps, stage))
+    lengths = {16: (64, 32, 128), 32: (64, 32), 64: (64, 32), 128: (32, 64)}[order]
+    if dtype == np.float64:
+        return [
+            Plan("double", length, group, 4, stages)
+            for stages in (2, 3, 1)
+            for length in (32, 16)
+            for group in (32, 16)
+        ]
+    found = [Plan("hopper", length, 64, 4, stages) for stages in (3, 4, 2, 6) for length in lengths]
+    found += [Plan("half", length, 64, 4, stages) for stages in (3, 4) for length in lengths]
+    found += [Plan("half", length, group, 2, stages) for stages in (3, 4) for length in lengths for group in (32, 16)]
     return found
 
 
@@ -128,7 +129,8 @@ def fft_convolution(system: System, u: Tensor) -> Callable[[], Tensor]:
 
     def convolve() -> Tensor:
         spectrum = torch.fft.rfft(u, 2 * samples) * torch.fft.rfft(kernel, 2 * samples)
-        return torch.fft.irfft(spectrum, 2 * samples)[:, :samples]
+        made: Tensor = torch.fft.irfft(spectrum, 2 * samples)[:, :samples]
+        return made
 
     return convolve
 
@@ -153,11 +155,10 @@ def batch(name: str, order: int, series: int, samples: int, dtype: Any, toleranc
           log: list[Any], peers: bool = True, pieces: int | None = None) -> Case:  # fmt: skip
     """One case: ceilings, our engines, peers."""
     system, kind = system_of(order, dtype), torch.float32 if dtype == np.float32 else torch.float64
-    mode = "half" if dtype == np.float32 else "double"
     u = data(series, samples, kind)
-    plan = triton_engine.plan_for(system)
+    plan = triton_engine.plan_for(system, DEVICE)
     if tuning:
-        plan = tune(system, u, candidates(triton_engine.padded_order(order), mode), tolerance, log, pieces)
+        plan = tune(system, u, candidates(triton_engine.padded_order(order), dtype), tolerance, log, pieces)
     out = torch.full_like(u, float("nan"))
     triton_engine.predict(system, u, plan=plan, pieces=pieces, out=out)
     error, worst = errors(system, u, out)

@@ -4,9 +4,9 @@ r"""The torch engine: lifted blocks (see `lifting`) as torch products, on any de
     x = A @ x + B * u[k]
     y[k] = C @ x + D * u[k]
 
-Time is cut into blocks of L samples. What each block adds to its state is one product over all blocks of all series; the
-states between blocks follow in O(log blocks) products (`starts`); all predictions are two more. No product uses TF32,
-whatever the global setting, because its 10 bits would be the accuracy of the result.
+Time is cut into blocks of L samples. What each block adds to its state is one product over all blocks of all series;
+the states between blocks follow in O(log blocks) products (`starts`); all predictions are two more. No product uses
+TF32, whatever the global setting, because its 10 bits would be the accuracy of the result.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def predict(system: System, u: Tensor, state: Tensor | None = None, length: int 
     with exact_products():
         rows = max(1, WORK.get(u.device.type, WORK["cuda"]) // u.shape[1])
         parts = [_run(_constant(system, length, u.device), part, x[i * rows : (i + 1) * rows], system)
-                 for i, part in enumerate(u.split(rows))]  # fmt: skip
+                 for i, part in enumerate(torch.split(u, rows))]  # fmt: skip
     return torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts])
 
 
@@ -103,8 +103,9 @@ def lift_tensors(A: Tensor, B: Tensor, C: Tensor, D: Tensor, length: int) -> Blo
 def starts(added: Tensor, x: Tensor, power: Tensor, radix: int = RADIX) -> tuple[Tensor, Tensor]:
     """States before each block and after the last, from what each adds: x[b + 1] = power x[b] + added[b].
 
-    added (series, blocks, N), x (series, N) before the first. Groups of `radix` blocks are walked from zero, all groups at
-    once; the groups' starts are the same problem with power^radix; then each block gets its group's start, carried to it.
+    added (series, blocks, N), x (series, N) before the first. Groups of `radix` blocks are walked from zero, all groups
+    at once; the groups' starts are the same problem with power^radix; then each block gets its group's start, carried
+    to it.
     """
     series, blocks, order = added.shape
     if blocks <= radix:

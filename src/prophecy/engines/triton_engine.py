@@ -4,18 +4,18 @@ r"""The Triton engine: one fused GPU kernel per run (see `_triton_kernels`), for
     x = A @ x + B * u[k]
     y[k] = C @ x + D * u[k]
 
-Many series: one pass, each program carries the states of a group of series through all of time. Few long series: time is
-cut into pieces that run at once (`split`): a first pass gives each piece's final state from zero, `torch_engine.starts` carries
-the states from piece to piece, a second pass computes the predictions. The samples after the last whole block are a
-small torch product.
+Many series: one pass, each program carries the states of a group of series through all of time. Few long series: time
+is cut into pieces that run at once: a first pass gives each piece's final state from zero, `_carry` takes the states from
+piece to piece in log2(pieces) products, a second pass computes the predictions. The samples after the last whole block
+are a small torch product.
 
-The block matrix M = [[K, O], [R, A^L]] is all the kernel knows; gradients to u and to the first state run the same kernel
-with Mᵀ, last block first (`differentiable`).
+The block matrix M = [[K, O], [R, A^L]] is all the kernel knows; gradients to u and to the first state run the same
+kernel with Mᵀ, last block first (`differentiable`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -31,12 +31,13 @@ from prophecy.system import System
 
 Array = NDArray[Any]
 
+HALVES = ("half", "hopper")  # the modes that multiply float32 by three float16 products
 LARGEST = 128  # orders beyond it do not fit the registers; the torch engine takes them
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How the kernel is built: products (`_triton_kernels`), samples per block, series per program, warps, loads ahead."""
+    """How the kernel is built: kind of products, samples per block, series per program, warps, loads ahead."""
 
     mode: str
     length: int
@@ -47,14 +48,18 @@ class Plan:
 
 # Measured fastest on an H200 (benchmarks/results/gpu.json); keyed by mode and padded order.
 PLANS = {
-    ("half", 16): Plan("half", 64, 64, 4, 3),
-    ("half", 32): Plan("half", 64, 64, 4, 3),
-    ("half", 64): Plan("half", 64, 64, 4, 2),
-    ("half", 128): Plan("half", 64, 64, 8, 2),
+    ("hopper", 16): Plan("hopper", 64, 64, 4, 4),
+    ("hopper", 32): Plan("hopper", 64, 64, 4, 3),
+    ("hopper", 64): Plan("hopper", 64, 64, 4, 3),
+    ("hopper", 128): Plan("hopper", 32, 64, 4, 3),
+    ("half", 16): Plan("half", 32, 32, 2, 3),
+    ("half", 32): Plan("half", 32, 32, 4, 3),
+    ("half", 64): Plan("half", 32, 16, 4, 3),
+    ("half", 128): Plan("half", 32, 16, 4, 2),
     ("double", 16): Plan("double", 32, 16, 4, 2),
-    ("double", 32): Plan("double", 32, 16, 4, 2),
-    ("double", 64): Plan("double", 64, 16, 4, 2),
-    ("double", 128): Plan("double", 32, 16, 8, 1),
+    ("double", 32): Plan("double", 32, 32, 4, 3),
+    ("double", 64): Plan("double", 32, 32, 4, 3),
+    ("double", 128): Plan("double", 16, 16, 4, 1),
 }
 
 
@@ -97,7 +102,7 @@ def predict(
 
 
 def differentiable(system: System, u: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """`predict` with gradients to u and to the state, by the same kernel; see `torch_engine.simulate` for the matrices'."""
+    """`predict` with gradients to u and to the state, by the same kernel (`torch_engine.simulate`: to the matrices)."""
     torch_engine.check(system, u, state)
     x = u.new_zeros(len(u), system.order) if state is None else state
     result: tuple[Tensor, Tensor] = _Fused.apply(u, x, system)  # type: ignore[no-untyped-call]
@@ -128,7 +133,7 @@ def _run(
     transposed: bool,
 ) -> tuple[Tensor, Tensor]:
     torch_engine.check(system, u, state)
-    plan = plan or plan_for(system)
+    plan = plan or plan_for(system, u.device)
     y = torch.empty(u.shape, dtype=u.dtype, device=u.device) if out is None else out
     padded = padded_order(system.order)
     x = torch.zeros(len(u), padded, dtype=u.dtype, device=u.device)
@@ -172,28 +177,39 @@ def _launch(
     series, order = x.shape
     zero = x.new_zeros(series * pieces, order)
     ends = _kernel(matrices, u, zero, y, plan, pieces, transposed, states_only=True)
-    power = _piece_power(system, u.shape[1] // pieces, order, u.device)
-    with torch_engine.exact_products():
-        before, _ = torch_engine.starts(ends.reshape(series, pieces, order), x, power.T if transposed else power, 4)
-    first = before.reshape(series * pieces, order).contiguous()
-    after = _kernel(matrices, u, first, y, plan, pieces, transposed, states_only=False)
+    powers = _piece_powers(system, u.shape[1] // pieces, (pieces - 1).bit_length(), order, transposed, u.device)
+    first = _carry(torch.cat([x[:, None], ends.reshape(series, pieces, order)[:, :-1]], dim=1), powers)
+    after = _kernel(matrices, u, first.reshape(zero.shape), y, plan, pieces, transposed, states_only=False)
     return after.reshape(series, pieces, order)[:, -1].contiguous()
 
 
 def _kernel(
     matrices: Matrices, u: Tensor, x: Tensor, y: Tensor, plan: Plan, pieces: int, transposed: bool, states_only: bool
 ) -> Tensor:
-    from prophecy.engines import _triton_kernels
-
     rows, order = x.shape
     end = torch.empty_like(x)
     grid = (-(-rows // plan.group),)
-    _triton_kernels.lifted[grid](
+    arguments = (
         u, y, x, end, matrices.packed, matrices.lows, rows, u.shape[1] // pieces // plan.length, pieces,
         u.stride(0), u.stride(1), y.stride(0), y.stride(1), matrices.y_down, matrices.x_down,
-        MODE=plan.mode, STATES_ONLY=states_only, REVERSE=transposed, ORDER=order, LENGTH=plan.length, GROUP=plan.group,
-        STAGES=plan.stages, num_warps=plan.warps,
     )  # fmt: skip
+    built = {
+        "STATES_ONLY": states_only,
+        "REVERSE": transposed,
+        "ORDER": order,
+        "LENGTH": plan.length,
+        "GROUP": plan.group,
+        "STAGES": plan.stages,
+        "num_warps": plan.warps,
+    }
+    if plan.mode == "hopper":
+        from prophecy.engines import _gluon_kernels
+
+        _gluon_kernels.lifted[grid](*arguments, **built)
+    else:
+        from prophecy.engines import _triton_kernels
+
+        _triton_kernels.lifted[grid](*arguments, MODE=plan.mode, **built)
     return end
 
 
@@ -223,10 +239,10 @@ def _matrices(system: System, plan: Plan, transposed: bool, device: torch.device
     M = _block(system, L, padded_order(system.order))
     right = M if transposed else M.T  # rows of samples and states are multiplied from the right
     to_y, to_x = right[:, :L], right[:, L:]
-    y_scale, x_scale = (_scale(part) for part in (to_y, to_x)) if plan.mode == "half" else (1.0, 1.0)
+    y_scale, x_scale = (_scale(part) for part in (to_y, to_x)) if plan.mode in HALVES else (1.0, 1.0)
     to_y, to_x = to_y * y_scale, to_x * x_scale
     flat = np.concatenate([part.ravel() for part in (to_y[:L], to_y[L:], to_x[:L], to_x[L:])])
-    if plan.mode == "half":
+    if plan.mode in HALVES:
         high = flat.astype(np.float16)
         low = (flat - high.astype(np.float64)).astype(np.float16)
     else:
@@ -236,21 +252,54 @@ def _matrices(system: System, plan: Plan, transposed: bool, device: torch.device
 
 
 def _scale(matrix: Array) -> float:
-    """A power of two that brings the largest entry near 2^8, so that float16 resolves the low halves of small entries too."""
+    """A power of two that brings the largest entry near 2^8: float16 then resolves the low halves of small ones too."""
     largest = float(np.abs(matrix).max())
     return 2.0 ** (8 - np.frexp(largest)[1]) if largest > 0 else 1.0
 
 
+def _carry(added: Tensor, powers: Tensor) -> Tensor:
+    """States before each piece, from the first state and what each piece but the last adds: (series, pieces, N).
+
+    After round k every piece holds what the 2^k pieces before it add, so log2(pieces) products suffice.
+    """
+    with torch_engine.exact_products():
+        for k, power in enumerate(powers):
+            far = 1 << k
+            carried = added.clone()
+            carried[:, far:].baddbmm_(added[:, :-far], power.expand(len(added), *power.shape))
+            added = carried
+    return added
+
+
 @lru_cache(maxsize=32)
-def _piece_power(system: System, samples: int, order: int, device: torch.device) -> Tensor:
-    power = np.zeros((order, order))
-    power[: system.order, : system.order] = np.linalg.matrix_power(system.A.astype(np.float64), samples)
-    return torch.from_numpy(power.astype(system.dtype)).to(device)
+def _piece_powers(
+    system: System, samples: int, rounds: int, order: int, transposed: bool, device: torch.device
+) -> Tensor:
+    """A^samples and its squares, squared again, …, to be multiplied from the right: (rounds, N, N), made in float64."""
+    power = np.linalg.matrix_power(system.A.astype(np.float64), samples)
+    powers = np.zeros((rounds, order, order))
+    for k in range(rounds):
+        powers[k, : system.order, : system.order] = power if transposed else power.T
+        power = power @ power
+    return torch.from_numpy(powers.astype(system.dtype)).to(device)
 
 
-def plan_for(system: System) -> Plan:
-    """The plan measured fastest for this order and dtype."""
-    return PLANS["half" if system.dtype == np.float32 else "double", padded_order(system.order)]
+def plan_for(system: System, device: torch.device) -> Plan:
+    """The plan measured fastest for this order and dtype on this kind of device."""
+    mode = "double" if system.dtype == np.float64 else "hopper" if _is_hopper(device) else "half"
+    return PLANS[mode, padded_order(system.order)]
+
+
+@lru_cache(maxsize=8)
+def _is_hopper(device: torch.device) -> bool:
+    """Whether warpgroup products exist there (compute capability 9) and Triton is new enough to issue them."""
+    if device.type != "cuda" or torch.cuda.get_device_capability(device)[0] != 9:
+        return False
+    try:
+        from prophecy.engines import _gluon_kernels  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 def padded_order(order: int) -> int:
@@ -277,7 +326,3 @@ def _device() -> torch.device:
     if not torch.cuda.is_available():
         raise RuntimeError("engine 'triton' needs a CUDA device and torch sees none; use engine='torch' or 'lifted'")
     return torch.device("cuda")
-
-
-def with_length(plan: Plan, length: int) -> Plan:
-    return replace(plan, length=length)
