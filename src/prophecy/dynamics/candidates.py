@@ -12,7 +12,7 @@ from prophecy.dynamics.context import Context
 from prophecy.dynamics.features import Family, Monomials, Units, monomial_count
 from prophecy.dynamics.fields import FittedField, fit_field
 from prophecy.dynamics.linear import fit_linear
-from prophecy.dynamics.maps import delays, fit_kernel_map
+from prophecy.dynamics.maps import Memory, delays, fit_kernel_map, legendre
 from prophecy.dynamics.repeats import Copy, Mean, Repetition
 from prophecy.dynamics.shooting import ShotField, fit_shot
 
@@ -34,9 +34,15 @@ def _linear(lags: int, ridge: float) -> Candidate:
     )
 
 
-def _kernel(length: int) -> Candidate:
-    memory = delays(length)
-    return Candidate(f"kernel map, {length} delays", lambda values, rows, known: fit_kernel_map(memory, values, rows))
+def _kernel(name: str, memory: Memory) -> Candidate:
+    return Candidate(f"kernel map, {name}", lambda values, rows, known: fit_kernel_map(memory, values, rows))
+
+
+def _kernels(variables: int) -> list[Candidate]:
+    """Few variables need a longer memory to tell the states of a system apart."""
+    shapes = [(1, 1), (2, 1), (4, 1)] if variables > 2 else [(2, 1), (4, 1), (8, 1), (6, 3), (6, 8)]
+    found = [_kernel(f"{count} delays {spacing} apart", delays(count, spacing)) for count, spacing in shapes]
+    return found if variables > 2 else [*found, _kernel("Legendre memory of 32 samples", legendre(6, 32))]
 
 
 def _field(family: Family) -> Candidate:
@@ -82,7 +88,7 @@ def tiers(context: Context) -> list[list[Candidate]]:
     repeats = [_fixed(f"repetition, {w} samples", Repetition(w)) for w in (4, 12, 36)]
     linear = [_linear(lags, r) for lags in (2, 8, 24) for r in (1e-12, 1e-5)]
     polynomial = [_field(f) for f in _polynomials(units)]
-    kernels = [_kernel(q) for q in (1, 2, 4)]
+    kernels = _kernels(len(units.scale))
     others = [_field(f) for f in _others(units)]
     shooting = [Candidate(_SHOOTING, _shot)]
     return [simple, repeats, linear, polynomial[:2], polynomial[2:3], shooting, polynomial[3:], others, kernels]
@@ -101,7 +107,7 @@ def _polynomials(units: Units) -> Iterator[Family]:
 
 def _others(units: Units) -> Iterator[Family]:
     variables = len(units.scale)
-    for above, below in ((3, 1), (2, 2)):
+    for above, below in ((3, 1), (3, 2)):
         if (monomial_count(variables, above) + monomial_count(variables, below)) * variables <= _MOST_PARAMETERS:
             name = f"rational field of degrees {above} and {below}"
             yield Family(name, units, Monomials(variables, above), Monomials(variables, below))

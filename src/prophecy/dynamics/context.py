@@ -18,6 +18,8 @@ _MOST_VARIABLES = 64
 _ROWS = 1024  # transitions a model is solved from: half of them the latest, half spread over everything older
 _PER_PERIOD = 16  # samples of the fastest period that are plenty
 _KEPT = 512  # samples that thinning must leave
+_PHASED = 32  # samples needed to call a variable a sinusoid
+_SINUSOID = 0.1  # how far a sinusoid may be off, in spreads
 _QUIET = 1e-4  # share of the variance that counts as the fastest period's surroundings
 
 
@@ -56,7 +58,12 @@ def read(context: ArrayLike) -> Context:
     stride = _stride(scaled)
     values = scaled[(len(scaled) - 1) % stride :: stride]
     known = ~missing.any(axis=1)[(len(scaled) - 1) % stride :: stride]
+    partners = _hidden_phases(values)
+    values = np.column_stack([values, partners])
+    units = Units(np.append(centre, np.zeros(partners.shape[1])), np.append(scale, np.ones(partners.shape[1])))
     notes = []
+    if partners.shape[1]:
+        notes.append(f"{partners.shape[1]} variables are sinusoids; their quarter-period partners joined the state.")
     if missing.any():
         notes.append(f"{int(missing.sum())} missing values were interpolated; no transition through them was used.")
     if not varying.all():
@@ -66,7 +73,7 @@ def read(context: ArrayLike) -> Context:
     rows = _rows(known)
     if len(rows) < len(values) - 1 and known.all():
         notes.append(f"{len(rows)} of {len(values) - 1} transitions were used, half of them the latest.")
-    return Context(values, rows, Units(centre, scale), stride, varying, full, low - reach, high + reach, tuple(notes))
+    return Context(values, rows, units, stride, varying, full, low - reach, high + reach, tuple(notes))
 
 
 def _checked(context: ArrayLike) -> Array:
@@ -102,6 +109,32 @@ def _filled(raw: Array, missing: NDArray[np.bool_]) -> Array:
         there = ~missing[:, variable]
         full[:, variable] = np.interp(times, times[there], raw[there, variable])
     return full
+
+
+def _hidden_phases(values: Array) -> Array:
+    """For every variable that is a sinusoid, the same a quarter of a period later: (time, sinusoids).
+
+    A system driven by a sinusoid and observed together with it is autonomous again once the phase is known.
+    """
+    partners = [_quarter_later(column) for column in values.T] if len(values) >= _PHASED else []
+    return np.column_stack([np.empty((len(values), 0)), *(p for p in partners if p is not None)])
+
+
+def _quarter_later(column: Array) -> Array | None:
+    times = np.arange(len(column)) - len(column) / 2
+    middle = column[1:-1] - column[1:-1].mean()
+    cosine = float(middle @ (column[2:] + column[:-2] - 2 * column[1:-1].mean())) / max(float(2 * middle @ middle), 1e-300)
+    frequency = float(np.arccos(np.clip(cosine, -1, 1)))
+    for _ in range(8):
+        wave = np.column_stack([np.cos(frequency * times), np.sin(frequency * times), np.ones(len(column))])
+        (a, b, c), *_ = np.linalg.lstsq(wave, column)
+        rest = column - wave @ np.array([a, b, c])
+        slope = times * (b * wave[:, 0] - a * wave[:, 1])
+        (*_, change), *_ = np.linalg.lstsq(np.column_stack([wave, slope]), rest)
+        frequency += float(change)
+    if not 1e-3 < frequency < np.pi - 1e-3 or np.mean(rest**2) > _SINUSOID**2:
+        return None
+    return np.asarray((b * wave[:, 0] - a * wave[:, 1]) / np.sqrt((a * a + b * b) / 2))
 
 
 def _stride(scaled: Array) -> int:

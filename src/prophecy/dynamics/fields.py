@@ -68,7 +68,7 @@ def fit_field(
     if best is None:
         return None
     cost, theta = best
-    for _ in range(3):
+    for _ in range(4):
         wanted = needed_substeps(family.field(theta), x0, tolerance=max(_EXACT, 1e-2 * cost))
         if wanted > substeps or cost == best[0]:
             substeps = max(wanted, substeps)
@@ -89,7 +89,7 @@ def _gauss_newton(
     cost = _cost(residual)
     start, damping = cost, 1e-6 if cost < 0.1 else 1e-3
     for iteration in range(iterations):
-        update = _Update(family, theta, x0, residual)
+        update = _Update(family, theta, x0, residual, substeps)
         before = cost
         for _ in range(5):
             trial = theta + update(damping)
@@ -109,13 +109,13 @@ def _gauss_newton(
 class _Update:
     """Damped least-squares solutions of response @ change = residual for any damping, from one decomposition."""
 
-    def __init__(self, family: Family, theta: Array, x0: Array, residual: Array) -> None:
+    def __init__(self, family: Family, theta: Array, x0: Array, residual: Array, substeps: int) -> None:
         field, gradients = family.field(theta), family.gradients(theta)
         variables, points = x0.shape
         self._shape = variables, family.size
         coupled = variables * family.size <= _COUPLED or family.denominator is not None
         if coupled:
-            _, response = sensitivities(field, gradients, x0)
+            _, response = sensitivities(field, gradients, x0, substeps)
             system, target = response.reshape(points * variables, -1), residual.T.reshape(-1, 1)
         else:
             system, target = _mean_gradient(field, gradients, x0), residual.T

@@ -82,8 +82,9 @@ def _forecast(context: Context, horizon: int, level: float) -> Forecast:
     if context.varying.any():
         scaled, widths, method, notes = _predict(context, steps, level)
         scaled, widths = _between(context, scaled, horizon), _stretched(context, widths, horizon)
-        mean[:, context.varying] = scaled * context.units.scale + context.units.centre
-        half[:, context.varying] = widths * context.units.scale
+        seen = slice(0, int(context.varying.sum()))
+        mean[:, context.varying] = (scaled * context.units.scale + context.units.centre)[:, seen]
+        half[:, context.varying] = (widths * context.units.scale)[:, seen]
     lower = np.clip(mean - half, context.floor, context.ceiling)
     upper = np.clip(mean + half, context.floor, context.ceiling)
     mean = np.clip(mean, context.floor, context.ceiling)

@@ -19,8 +19,8 @@ _A: Array = np.asarray(DOP853.A[:12, :12], dtype=np.float64)
 _B: Array = np.asarray(DOP853.B, dtype=np.float64)
 _E5: Array = np.asarray(DOP853.E5[:12], dtype=np.float64)
 _E3: Array = np.asarray(DOP853.E3[:12], dtype=np.float64)
-_SUBSTEPS = 4
-# Boole's rule on the ends of the four substeps: exact to degree 5.
+_QUARTERS = 4
+# Boole's rule on the ends of the four quarters: exact to degree 5.
 _BOOLE = np.array([7.0, 32.0, 12.0, 32.0, 7.0]) / 90.0
 _NUDGE = 1e-6
 _MOST_SUBSTEPS = 32
@@ -81,38 +81,45 @@ def _runge_kutta(field: VectorField, x: Array, h: float) -> Array:
     return x + h / 6 * (a + 2 * b + 2 * c + field(x + h * c))
 
 
-def sensitivities(field: VectorField, gradients: VectorField, x: Array) -> tuple[Array, Array]:
+def sensitivities(field: VectorField, gradients: VectorField, x: Array, substeps: int = 1) -> tuple[Array, Array]:
     """First-order change of one step from x with its start and with the field's parameters.
 
-    gradients(x): (variables or 1, parameters, points), the field's derivative with respect to each variable's parameters.
+    gradients(x): (variables or 1, parameters, points), the derivative of the field with each variable's parameters.
     Returns transition (points, variables, variables) and response (points, variables, variables, parameters), where
     response[:, i, j, p] is the change of variable i after the step with parameter p of variable j.
 
-    Order 4 in four substeps is plenty: the residual they are used to reduce is computed with `step`.
+    Order 4 is plenty: the residual that they are used to reduce is computed with `step`.
     """
+    transition, response, x = _sensitivities(field, gradients, x, 1.0 / substeps)
+    for _ in range(substeps - 1):
+        onward, more, x = _sensitivities(field, gradients, x, 1.0 / substeps)
+        response = np.einsum("pij,pjkq->pikq", onward, response) + more
+        transition = onward @ transition
+    return transition, response
+
+
+def _sensitivities(field: VectorField, gradients: VectorField, x: Array, span: float) -> tuple[Array, Array, Array]:
     variables, points = x.shape
+    h = span / _QUARTERS
     path = [x]
-    for _ in range(_SUBSTEPS):
-        path.append(_runge_kutta(field, path[-1], 1 / _SUBSTEPS))
-    starts = np.stack(path[:-1], axis=1)
-    nudged = np.repeat(starts[:, None], variables, axis=1)
+    for _ in range(_QUARTERS):
+        path.append(_runge_kutta(field, path[-1], h))
+    nudged = np.repeat(np.stack(path[:-1], axis=1)[:, None], variables, axis=1)
     for variable in range(variables):
         nudged[variable, variable] += _NUDGE
-    ends = _runge_kutta(field, nudged.reshape(variables, -1), 1 / _SUBSTEPS)
-    ends = ends.reshape(variables, variables, _SUBSTEPS, points)
-    substeps = (ends - np.stack(path[1:], axis=1)[:, None]) / _NUDGE
-    substeps = substeps.transpose(2, 3, 0, 1)
+    ends = _runge_kutta(field, nudged.reshape(variables, -1), h).reshape(nudged.shape)
+    quarters = ((ends - np.stack(path[1:], axis=1)[:, None]) / _NUDGE).transpose(2, 3, 0, 1)
     onward = np.broadcast_to(np.eye(variables), (points, variables, variables))
     response: Array = np.zeros(())
-    for node in range(_SUBSTEPS, -1, -1):
+    for node in range(_QUARTERS, -1, -1):
         gradient = gradients(path[node]).transpose(2, 0, 1)[:, None]
-        response = response + _BOOLE[node] * onward[..., None] * gradient
+        response = response + span * _BOOLE[node] * onward[..., None] * gradient
         if node:
-            onward = onward @ substeps[node - 1]
-    return np.asarray(onward), response
+            onward = onward @ quarters[node - 1]
+    return np.asarray(onward), response, path[-1]
 
 
-def needed_substeps(field: VectorField, x: Array, tolerance: float = 1e-10, most: int = 8) -> int:
+def needed_substeps(field: VectorField, x: Array, tolerance: float = 1e-10, most: int = 16) -> int:
     """The fewest substeps (a power of two) with which a step from each of the points x has converged."""
     substeps, coarse = 1, step(field, x)
     while substeps < most:

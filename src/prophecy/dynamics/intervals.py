@@ -22,7 +22,7 @@ def half_widths(errors: Array, paths: Array, values: Array, level: float) -> Arr
     rolling = _rolling(errors, level, ceiling)[:horizon]
     twins = _twins(paths)
     common = slice(0, len(rolling))
-    scale = np.median(rolling / np.maximum(twins[common], 1e-300), axis=0)
+    scale = np.quantile(rolling / np.maximum(twins[common], 1e-300), 0.8, axis=0)
     widths = np.where(scale < 1e100, scale, 0.0) * twins
     widths[common] = np.maximum(widths[common], rolling)
     if horizon > len(rolling):

@@ -44,8 +44,9 @@ class Memory:
         return (self.weights @ window).reshape(len(window), -1)
 
 
-def delays(length: int) -> Memory:
-    return Memory(np.eye(length))
+def delays(count: int, spacing: int = 1) -> Memory:
+    """`count` samples, `spacing` apart."""
+    return Memory(np.eye((count - 1) * spacing + 1)[::spacing])
 
 
 def legendre(order: int, length: int) -> Memory:
