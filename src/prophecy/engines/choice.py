@@ -45,13 +45,18 @@ def pick(engines: Mapping[str, Callable[..., None]], system: System, shape: tupl
     """The fastest of these engines for this system and data of this shape."""
     series = shape[0] if len(shape) == 2 else 1
     key = _key(system, series, shape[-1])
-    table = _remembered(str(_place()))
-    if key not in table or set(table[key]) != set(engines):
-        table[key] = _measure(engines, system, *_piece(series, shape[-1]))
-        _remember(table)
-    seconds = table[key]
+    seconds = remembered(key, set(engines), lambda: _measure(engines, system, *_piece(series, shape[-1])))
     best = min(seconds, key=lambda name: seconds[name])
     return Choice(best, dict(seconds), f"fastest of {len(seconds)} measured here for {key}")
+
+
+def remembered(key: str, names: set[str], measure: Callable[[], dict[str, float]]) -> dict[str, float]:
+    """The times stored under `key` if they are those of just these names, else measured now and stored."""
+    table = _remembered(str(_place()))
+    if key not in table or set(table[key]) != names:
+        table[key] = measure()
+        _remember(table)
+    return table[key]
 
 
 def _piece(series: int, samples: int) -> tuple[int, int]:

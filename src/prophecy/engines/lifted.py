@@ -4,73 +4,175 @@
     x = A @ x + B * u[k]
     y[k] = C @ x + D * u[k]
 
-For a group of series and a stretch of blocks: first what each block adds to its state (one product), then the states
-from block to block (one small product per block), then all predictions from the samples and the states (one product).
+Many series: the samples of a block stand beside the states, (series, L + N), and one product with the block matrix
+[[K, O], [R, A^L]]ᵀ gives predictions and new states. Groups of series run on all cores at once. Few series: the blocks
+of a stretch of time are the rows of the products, and the states between them follow in a few products (`_starts`).
+
+Block length and group are those measured fastest here for this order and dtype (`search`), once per machine.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import time as clock
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.engines import step
-from prophecy.engines.lifting import block_matrix
+from prophecy.engines import _threads, choice, step
+from prophecy.engines.lifting import block_matrix, lift
 from prophecy.system import System
 
 Array = NDArray[Any]
 
-# Bytes of one work buffer: small enough to stay in a core's caches beside the matrices.
-WORK = 2 << 20
+FEW = 24  # fewer series than this make products too thin; their blocks become the rows instead
+WORK = 1 << 18  # samples of a stretch for few series: a few megabytes of buffers
+RADIX = 32  # blocks walked one after another in `_starts`
+SEARCH = 1 << 21  # samples a run must have before a search for its setting is worth its tenth of a second
 
 
-def run(system: System, u: Array, x: Array, y: Array, length: int | None = None, work: int = WORK) -> None:
+class Setting(NamedTuple):
+    """Samples per block, series per group."""
+
+    length: int
+    group: int
+
+
+def run(system: System, u: Array, x: Array, y: Array, setting: Setting | None = None) -> None:
     """Predictions into y and final states into x, in place."""
     series, time = u.shape
-    length = min(block_length(system.order), time) if length is None else min(length, time)
-    group, stretch = pieces(system, series, time, length, work)
-    for first in range(0, series, group):
-        rows = slice(first, min(series, first + group))
-        for start in range(0, time, stretch):
-            columns = slice(start, min(time, start + stretch))
-            _piece(system, u[rows, columns], x[rows], y[rows, columns], length)
+    if setting is None:
+        setting = search(system) if series >= 2 * FEW and series * time >= SEARCH else default(system)
+    if series < FEW:
+        with _threads.one_library_thread():
+            for start in range(0, time, WORK // series):
+                some = slice(start, min(time, start + WORK // series))
+                _few(system, u[:, some], x, y[:, some], setting.length)
+        return
+    if time >= setting.length:
+        block_matrix(system, setting.length)  # made here once, not by every thread
+    rows = _threads.shares(series, least=FEW, most=setting.group)
+    _threads.over(lambda some: _many(system, u[some], x[some], y[some], setting.length), rows)
 
 
-def block_length(order: int) -> int:
-    """Near the least operations per sample, 2 L + 4 N + 2 N²/L at L = N; never so short that overhead rules."""
-    return int(np.clip(16 * round(order / 16), 32, 256))
+def default(system: System) -> Setting:
+    """Near the fewest operations per sample, 2 L + 4 N + 2 N²/L, at L = N; never so short that overhead rules."""
+    return Setting(int(np.clip(16 * round(system.order / 16), 32, 256)), 256)
 
 
-def pieces(system: System, series: int, time: int, length: int, work: int) -> tuple[int, int]:
-    """How many series and samples one piece takes so that its buffer stays within `work` bytes."""
-    block = (length + system.order) * system.dtype.itemsize
-    group = max(1, min(series, work // block))
-    stretch = max(1, work // (block * group))
-    return group, length * min(stretch, max(1, time // length))
+def search(system: System) -> Setting:
+    """The fastest of a few settings for systems of this order and dtype, measured once per machine and remembered."""
+    return _search(system.order, system.dtype.name)
 
 
-def _piece(system: System, u: Array, x: Array, y: Array, length: int) -> None:
+@lru_cache(maxsize=64)
+def _search(order: int, dtype: str) -> Setting:
+    base = default(_example(order, dtype)).length
+    lengths = sorted({max(32, base // 2), base, min(512, base * 2)})
+    options = {f"length {L}, group {G}": Setting(L, G) for L in lengths for G in (128, 256, 512)}
+    key = f"lifted, order {order}, {dtype}, {_threads.workers()} threads"
+    seconds = choice.remembered(key, set(options), lambda: _measure(_example(order, dtype), options))
+    return options[min(seconds, key=lambda name: seconds[name])]
+
+
+def _measure(system: System, options: dict[str, Setting]) -> dict[str, float]:
+    """Seconds per million samples of each setting, the best of two turns, over as many series as fill all cores."""
+    series, time = 512 * _threads.workers(), 4 * max(setting.length for setting in options.values())
+    u = np.random.default_rng(0).standard_normal((series, time)).astype(system.dtype)
+    y, found = np.empty_like(u), dict.fromkeys(options, np.inf)
+    for _ in range(2):
+        for name, setting in options.items():
+            start = clock.perf_counter()
+            run(system, u, np.zeros((series, system.order), system.dtype), y, setting)
+            found[name] = min(found[name], (clock.perf_counter() - start) * 1e6 / u.size)
+    return found
+
+
+def _example(order: int, dtype: str) -> System:
+    """Any stable system will do: the time a product takes does not depend on its numbers."""
+    return System(0.5 * np.eye(order), np.ones(order), np.ones(order), 0.0, dtype=np.dtype(dtype))
+
+
+def _many(system: System, u: Array, x: Array, y: Array, length: int) -> None:
+    series, time = u.shape
+    if length > time:
+        _tail(system, u, x, y, length)
+        return
+    matrix = block_matrix(system, length)
+    joint = np.empty((series, length + system.order), system.dtype)
+    made = np.empty_like(joint)
+    joint[:, length:] = x
+    whole = time // length * length
+    for start in range(0, whole, length):
+        joint[:, :length] = u[:, start : start + length]
+        np.matmul(joint, matrix, out=made)
+        y[:, start : start + length] = made[:, :length]
+        joint[:, length:] = made[:, length:]
+    x[:] = joint[:, length:]
+    _tail(system, u[:, whole:], x, y[:, whole:], length)
+
+
+def _few(system: System, u: Array, x: Array, y: Array, length: int) -> None:
     series, time = u.shape
     blocks, N = time // length, system.order
     whole = blocks * length
     if blocks:
-        both, reach, power = block_matrix(system, length)
+        matrix, power = block_matrix(system, length), lift(system, length).power
         joint = np.empty((series, blocks, length + N), system.dtype)
         joint[:, :, :length] = u[:, :whole].reshape(series, blocks, length)
         flat = joint.reshape(series * blocks, length + N)
-        added = (flat[:, :length] @ reach).reshape(series, blocks, N)
-        for b in range(blocks):
-            joint[:, b, length:] = x
-            x[:] = x @ power + added[:, b]
-        y[:, :whole] = (flat @ both).reshape(series, whole)
-    if whole < time:
-        _tail(system, u[:, whole:], x, y[:, whole:], length)
+        reach, both = np.ascontiguousarray(matrix[:length, length:]), np.ascontiguousarray(matrix[:, :length])
+        added, made = np.empty((len(flat), N), system.dtype), np.empty((len(flat), length), system.dtype)
+        cut = _threads.shares(len(flat), least=256)
+        _threads.over(lambda some: np.matmul(flat[some, :length], reach, out=added[some]), cut)
+        joint[:, :, length:], x[:] = _starts(added.reshape(series, blocks, N), x, power)
+        _threads.over(lambda some: np.matmul(flat[some], both, out=made[some]), cut)
+        y[:, :whole] = made.reshape(series, whole)
+    _tail(system, u[:, whole:], x, y[:, whole:], length)
+
+
+def _starts(added: Array, x: Array, power: Array) -> tuple[Array, Array]:
+    """States before each block and after the last, from what each adds: x[b + 1] = power x[b] + added[b].
+
+    added (series, blocks, N). Groups of `RADIX` blocks are walked from zero, all groups at once; the groups' starts are
+    the same problem with power^RADIX; then each block gets its group's start, carried to it.
+    """
+    series, blocks, order = added.shape
+    if blocks <= 2 * RADIX:
+        return _walk(added, x, power)
+    groups = blocks // RADIX
+    inner = added[:, : groups * RADIX].reshape(series * groups, RADIX, order)
+    local, ends = _walk(inner, np.zeros((series * groups, order), added.dtype), power)
+    carried = _powers(power.tobytes(), order, power.dtype.str)
+    group_starts, last = _starts(ends.reshape(series, groups, order), x, carried[:, -order:].T)
+    local += (group_starts.reshape(-1, order) @ carried[:, :-order]).reshape(local.shape)
+    rest, final = _walk(added[:, groups * RADIX :], last, power)
+    return np.concatenate([local.reshape(series, groups * RADIX, order), rest], axis=1), final
+
+
+def _walk(added: Array, x: Array, power: Array) -> tuple[Array, Array]:
+    states = np.empty_like(added)
+    right = np.ascontiguousarray(power.T)
+    for block in range(added.shape[1]):
+        states[:, block] = x
+        x = x @ right + added[:, block]
+    return states, x
+
+
+@lru_cache(maxsize=16)
+def _powers(power: bytes, order: int, dtype: str) -> Array:
+    """[I, P, P², …, P^RADIX] transposed, side by side, to be multiplied from the right: (N, (RADIX + 1) N)."""
+    right = np.frombuffer(power, dtype).reshape(order, order).T.astype(np.float64)
+    found = [np.eye(order)]
+    for _ in range(RADIX):
+        found.append(found[-1] @ right)
+    return np.concatenate(found, axis=1).astype(dtype)
 
 
 def _tail(system: System, u: Array, x: Array, y: Array, length: int) -> None:
     """The last samples, fewer than a block: shorter blocks first, the last few by the plain step."""
     if u.shape[1] >= 16 and length > 16:
-        _piece(system, u, x, y, max(16, length // 4))
-    else:
+        (_few if len(u) < FEW else _many)(system, u, x, y, max(16, length // 4))
+    elif u.shape[1]:
         step.run(system, u, x, y)

@@ -9,8 +9,8 @@ so L costs O(log L) products and no more rounding than L steps.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +30,28 @@ class Lifted(NamedTuple):
     power: Array
 
 
-@lru_cache(maxsize=32)
+# What has been lifted lives as long as its system.
+_lifted: WeakKeyDictionary[System, dict[int, Lifted]] = WeakKeyDictionary()
+_blocks: WeakKeyDictionary[System, dict[int, Array]] = WeakKeyDictionary()
+_stable: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
+
+
+def is_stable(system: System) -> bool:
+    """Whether no mode grows (beyond what 10⁷ steps of rounding would hide)."""
+    if system not in _stable:
+        _stable[system] = bool(np.abs(np.linalg.eigvals(system.A.astype(np.float64))).max() < 1 + 1e-7)
+    return _stable[system]
+
+
 def lift(system: System, length: int) -> Lifted:
     """The block matrices of a system for blocks of `length` samples."""
+    known = _lifted.setdefault(system, {})
+    if length not in known:
+        known[length] = _lift(system, length)
+    return known[length]
+
+
+def _lift(system: System, length: int) -> Lifted:
     A, B, C = (matrix.astype(np.float64) for matrix in (system.A, system.B, system.C))
     reach, observe, power, done = B[:, None], (C @ A)[None, :], A, 1  # reach[:, j] = A^j B for now
     while done < length:
@@ -47,13 +66,14 @@ def lift(system: System, length: int) -> Lifted:
     return Lifted(*(_readonly(part, system.dtype) for part in parts))
 
 
-@lru_cache(maxsize=32)
-def block_matrix(system: System, length: int) -> tuple[Array, Array, Array]:
-    """What the lifted engine multiplies by: [K, O]ᵀ (L + N, L), Rᵀ (L, N) and (A^L)ᵀ (N, N), contiguous."""
-    lifted = lift(system, length)
-    K = toeplitz(lifted.kernel, np.zeros(length, system.dtype))
-    both = np.concatenate([K, lifted.observe], axis=1).T
-    return tuple(_readonly(np.ascontiguousarray(m), system.dtype) for m in (both, lifted.reach.T, lifted.power.T))  # type: ignore[return-value]
+def block_matrix(system: System, length: int) -> Array:
+    """[[K, O], [R, A^L]]ᵀ (L + N, L + N): rows [u, x] times it are rows [y, x']."""
+    known = _blocks.setdefault(system, {})
+    if length not in known:
+        lifted = lift(system, length)
+        K = toeplitz(lifted.kernel, np.zeros(length, system.dtype))
+        known[length] = _readonly(np.block([[K, lifted.observe], [lifted.reach, lifted.power]]).T.copy(), system.dtype)
+    return known[length]
 
 
 def _readonly(array: Array, dtype: np.dtype[Any]) -> Array:

@@ -5,9 +5,9 @@ r"""The Triton engine: one fused GPU kernel per run (see `_triton_kernels`), for
     y[k] = C @ x + D * u[k]
 
 Many series: one pass, each program carries the states of a group of series through all of time. Few long series: time
-is cut into pieces that run at once: a first pass gives each piece's final state from zero, `_carry` takes the states from
-piece to piece in log2(pieces) products, a second pass computes the predictions. The samples after the last whole block
-are a small torch product.
+is cut into pieces that run at once: a first pass gives each piece's final state from zero, `_carry` takes the states
+from piece to piece in log2(pieces) products, a second pass computes the predictions. The samples after the last whole
+block are a small torch product.
 
 The block matrix M = [[K, O], [R, A^L]] is all the kernel knows; gradients to u and to the first state run the same
 kernel with Mᵀ, last block first (`differentiable`).
