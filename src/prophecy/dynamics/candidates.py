@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,16 +10,20 @@ from numpy.typing import NDArray
 from prophecy.dynamics.choice import Candidate, Model
 from prophecy.dynamics.context import Context
 from prophecy.dynamics.features import Family, Monomials, Units, monomial_count
-from prophecy.dynamics.fields import FittedField, fit_field
+from prophecy.dynamics.fields import FittedField, best_start, fit_field
 from prophecy.dynamics.linear import fit_linear
 from prophecy.dynamics.maps import Memory, delays, fit_kernel_map, legendre
 from prophecy.dynamics.repeats import Copy, Mean, Repetition
 from prophecy.dynamics.shooting import ShotField, fit_shot
+from prophecy.dynamics.starts import Paths, starts
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _MOST_PARAMETERS = 260
+_ATTEMPTS = 4
+_GLANCES = 128
+_ALIKE = np.log(4.0)
 _SHOOTING = "polynomial field by shooting"
 _HOPELESS = 0.3  # a field this far off after one step, in spreads, has nothing to do with the data
 
@@ -45,17 +49,32 @@ def _kernels(variables: int) -> list[Candidate]:
     return found if variables > 2 else [*found, _kernel("Legendre memory of 32 samples", legendre(6, 32))]
 
 
-def _field(family: Family) -> Candidate:
+def _field(family: Family, guesses: Sequence[Array]) -> Candidate:
     def fit(values: Array, rows: Indices, known: Mapping[str, Model]) -> Model | None:
-        hints = [
-            np.asarray(m.theta)
-            for m in known.values()
-            if isinstance(m, FittedField) and (m.family.name == family.name or _nested(m.family, family))
-        ]
-        padded = [np.concatenate([h, np.zeros((family.size - len(h), h.shape[1]))]) for h in hints]
-        return fit_field(family, values, rows, tuple(padded))
+        before = known.get(family.name)
+        if isinstance(before, FittedField):
+            return fit_field(family, values, rows, [before.theta])
+        smaller = [m for m in known.values() if isinstance(m, FittedField) and _nested(m.family, family)]
+        padded = [np.concatenate([m.theta, np.zeros((family.size - len(m.theta), values.shape[1]))]) for m in smaller]
+        return fit_field(family, values, rows, [*guesses, *padded])
 
     return Candidate(family.name, fit)
+
+
+def _fields(units: Units, values: Array, rows: Indices) -> list[Candidate]:
+    """Families in the order of how close their starts come, the smaller first among those much alike."""
+    paths = Paths.through(values, rows)
+    some = rows[:: max(1, len(rows) // _GLANCES)]
+    x0, x1 = values[some].T, values[some + 1].T
+    ranked = []
+    for family in (*_polynomials(units), *_others(units)):
+        if len(rows) >= 1.5 * family.size:
+            guesses = starts(family, paths)
+            closeness, _ = best_start(family, x0, x1, guesses)
+            ranked.append((closeness, family, guesses))
+    least = max(min((closeness for closeness, _, _ in ranked), default=1.0), 1e-12)
+    ranked.sort(key=lambda item: (int(np.log(max(item[0], least) / least) / _ALIKE), item[1].size))
+    return [_field(family, guesses) for _, family, guesses in ranked[:_ATTEMPTS]]
 
 
 def _shot(values: Array, rows: Indices, known: Mapping[str, Model]) -> Model | None:
@@ -65,7 +84,7 @@ def _shot(values: Array, rows: Indices, known: Mapping[str, Model]) -> Model | N
         return fit_shot(before.family, values, before)
     fields = [m for m in known.values() if isinstance(m, FittedField)]
     least = min((m.residual for m in fields), default=np.inf)
-    near = [m for m in fields if m.residual <= 1.3 * least and m.residual < _HOPELESS]
+    near = [m for m in fields if m.residual <= min(1.3 * least, _HOPELESS) and m.family.denominator is None]
     if not near:
         return None
     return fit_shot(min(near, key=lambda m: m.family.size).family, values, one_step=least)
@@ -82,20 +101,16 @@ _FUNCTIONS = (np.sin, np.cos, np.tanh, np.abs)
 FALLBACKS = ("copy", "mean", "repetition")
 
 
-def tiers(context: Context) -> list[list[Candidate]]:
-    units = context.units
-    simple = [_fixed("copy of the last value", Copy()), _fixed("mean", Mean())]
-    repeats = [_fixed(f"repetition, {w} samples", Repetition(w)) for w in (4, 12, 36)]
-    linear = [_linear(lags, r) for lags in (2, 8, 24) for r in (1e-12, 1e-5)]
-    polynomial = [_field(f) for f in _polynomials(units)]
-    kernels = _kernels(len(units.scale))
-    others = [_field(f) for f in _others(units)]
-    shooting = [Candidate(_SHOOTING, _shot)]
-    return [simple, repeats, linear, polynomial[:2], polynomial[2:3], shooting, polynomial[3:], others, kernels]
-
-
-def _fits(family: Family) -> bool:
-    return family.size * family.variables <= _MOST_PARAMETERS
+def tiers(context: Context, early: int) -> Iterator[list[Candidate]]:
+    """Lists of candidates to try one after the other. `early`: the samples that may be looked at beforehand."""
+    yield [_fixed("copy of the last value", Copy()), _fixed("mean", Mean())]
+    yield [_fixed(f"repetition, {w} samples", Repetition(w)) for w in (4, 12, 36)]
+    yield [_linear(lags, r) for lags in (2, 8, 24) for r in (1e-12, 1e-5)]
+    fields = _fields(context.units, context.values[:early], context.rows[context.rows < early - 1])
+    yield from ([field] for field in fields[:2])
+    yield [Candidate(_SHOOTING, _shot)]
+    yield from ([field] for field in fields[2:])
+    yield _kernels(context.values.shape[1])
 
 
 def _polynomials(units: Units) -> Iterator[Family]:

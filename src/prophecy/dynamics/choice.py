@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _LOST = np.sqrt(2.0)  # how far two unrelated moments of a series are from each other, in spreads
-_GOOD = 0.003  # rolling forecasts this close, in spreads, end the search
+_GOOD = 0.0003  # rolling forecasts this close, in spreads, end the search
 _GLANCES = 256
 _STRETCH = 16
 _FINALISTS = 2  # candidates of each tier, the best one step ahead, that go on to long forecasts
@@ -98,7 +98,7 @@ def score(errors: Array) -> float:
     return float(np.nanmean(np.minimum(distance, _LOST)))
 
 
-def trials(tiers: Sequence[Sequence[Candidate]], values: Array, rows: Indices, rolling: Rolling) -> list[Trial]:
+def trials(tiers: Iterable[Sequence[Candidate]], values: Array, rows: Indices, rolling: Rolling) -> list[Trial]:
     """Tier after tier of candidates, best first, until one is good."""
     found: list[Trial] = []
     known: dict[str, Model] = {}

@@ -1,27 +1,24 @@
 """Vector fields solved from the context: the field whose flow carries every sample to the next.
 
-A start comes from the integral form of the equation, x(k + 1) - x(k) = sum_p theta_p int phi_p(x(s)) ds along an
-interpolation of the samples, which is linear in theta. Gauss-Newton steps then remove what the interpolation got wrong:
-the residual is that of the flow itself, so on noise-free samples of a field inside the family it falls to rounding.
+Gauss-Newton steps on the residual of the flow itself: on noise-free samples of a field inside the family it falls to
+rounding, however coarse the sampling. Where to start comes from `starts`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import logm, qr
+from scipy.linalg import qr
 
 from prophecy.dynamics.features import Family
-from prophecy.dynamics.integrate import follow, needed_substeps, sensitivities, step
+from prophecy.dynamics.integrate import VectorField, follow, needed_substeps, sensitivities, step
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
-_NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2
 _FAR = 3.0  # a residual of three spreads is as bad as any
 _BEYOND = 30.0  # nothing thirty spreads away from the context comes back
 _EXACT = 3e-9  # the accuracy at which chaotic systems are usually integrated
@@ -48,33 +45,33 @@ class FittedField:
 
 
 def fit_field(
-    family: Family, values: Array, rows: Indices, hints: tuple[Array, ...] = (), iterations: int = 12
+    family: Family, values: Array, rows: Indices, starts: Sequence[Array], iterations: int = 12
 ) -> FittedField | None:
     """The member of `family` whose flow takes values[k] to values[k + 1] for every k in rows, in least squares.
 
-    hints are parameters worth starting from. None when no start lets the flow through.
+    starts are parameters worth starting from; None when there are none, or too few rows.
     """
     if len(rows) < 1.5 * family.size:
         return None
     x0, x1 = values[rows].T, values[rows + 1].T
-    substeps = 1
-    best: tuple[float, Array] | None = None
-    for theta in (*hints, *_starts(family, values, rows)):
-        if not np.all(np.isfinite(theta)):
-            continue
-        cost = _cost(x1 - step(family.field(theta), x0, substeps))
-        if best is None or cost < best[0]:
-            best = cost, theta
-    if best is None:
+    cost, theta = best_start(family, x0, x1, starts)
+    if theta is None:
         return None
-    cost, theta = best
+    substeps, first = 1, cost
     for _ in range(4):
         wanted = needed_substeps(family.field(theta), x0, tolerance=max(_EXACT, 1e-2 * cost))
-        if wanted > substeps or cost == best[0]:
+        if wanted > substeps or cost == first:
             substeps = max(wanted, substeps)
             cost, theta = _gauss_newton(family, theta, x0, x1, substeps, iterations)
     conclusive = cost < _CONCLUSIVE and len(rows) > 3 * family.size
     return FittedField(family, theta, substeps, cost, conclusive)
+
+
+def best_start(family: Family, x0: Array, x1: Array, starts: Sequence[Array]) -> tuple[float, Array | None]:
+    """The start whose flow comes closest, and how close that is, in spreads."""
+    finite = [theta for theta in starts if np.all(np.isfinite(theta))]
+    costs = [_cost(x1 - step(family.field(theta), x0)) for theta in finite]
+    return min(costs, default=np.inf), finite[int(np.argmin(costs))] if finite else None
 
 
 def _cost(residual: Array) -> float:
@@ -135,72 +132,9 @@ class _Update:
         return np.asarray(change)
 
 
-def _mean_gradient(field, gradients, x0):  # type: ignore[no-untyped-def]
+def _mean_gradient(field: VectorField, gradients: VectorField, x0: Array) -> Array:
+    """The response with every variable on its own: the gradients along the step, by Simpson's rule."""
     ends = step(field, x0)
     middle = (x0 + ends) / 2 - (field(ends) - field(x0)) / 8
     parts = [gradients(x)[0].T for x in (x0, middle, ends)]
-    return (parts[0] + 4 * parts[1] + parts[2]) / 6
-
-
-def _starts(family: Family, values: Array, rows: Indices) -> Iterator[Array]:
-    """Parameters from the integral form along local interpolations, then from the logarithm of the linear map."""
-    rise = values[rows + 1] - values[rows]
-    for width in (8, 4):
-        if len(values) <= width:
-            continue
-        path, slope = _interpolate(values, rows, width)
-        points = path.reshape(path.shape[0], -1)
-        phi = family.features(points).reshape(family.upper, len(rows), -1) @ _WEIGHTS
-        if family.denominator is None:
-            yield _solve(phi.T, rise)
-            continue
-        psi = family.divisors(points).reshape(-1, len(rows), len(_WEIGHTS))
-        systems = [np.concatenate([phi, -(psi * each) @ _WEIGHTS]).T for each in slope]
-        for damping in (1e-12, 1e-8, 1e-6, 1e-4, 1e-2):
-            columns = [_solve(s, rise[:, [i]], damping) for i, s in enumerate(systems)]
-            yield np.concatenate(columns, axis=1)
-    yield from _linear_start(family, values, rows)
-
-
-def _linear_start(family: Family, values: Array, rows: Indices) -> Iterator[Array]:
-    """Where samples are so far apart that no interpolation helps, the linear part still has a logarithm."""
-    variables = values.shape[1]
-    affine = np.column_stack([np.ones(len(rows)), values[rows]])
-    matrix = np.eye(variables + 1)
-    matrix[1:] = _solve(affine, values[rows + 1]).T
-    if not np.all(np.isfinite(matrix)) or np.min(np.abs(np.linalg.eigvals(matrix))) < 1e-12:
-        return
-    theta = np.zeros((family.size, variables))
-    theta[: variables + 1] = np.real(logm(matrix))[1:].T
-    yield theta
-
-
-def _solve(system: Array, target: Array, damping: float = 1e-13) -> Array:
-    norms = np.linalg.norm(system, axis=0)
-    norms = np.where(norms > 0, norms, 1.0)
-    u, s, vt = np.linalg.svd(system / norms, full_matrices=False)
-    gain = s / (s**2 + (damping * s[0]) ** 2)
-    return np.asarray((vt.T @ (gain[:, None] * (u.T @ target))) / norms[:, None])
-
-
-def _interpolate(values: Array, rows: Indices, width: int) -> tuple[Array, Array]:
-    """Values and slopes between samples k and k + 1, by the polynomial through the `width` samples around them.
-
-    Both (variables, rows, nodes).
-    """
-    first = np.clip(rows - width // 2 + 1, 0, len(values) - width)
-    path = np.empty((values.shape[1], len(rows), len(_NODES)))
-    slope = np.empty_like(path)
-    for offset in np.unique(first - rows):
-        here = np.nonzero(first - rows == offset)[0]
-        stencil = values[first[here][:, None] + np.arange(width)]
-        centre = offset + (width - 1) / 2
-        vander = np.polynomial.legendre.legvander((np.arange(offset, offset + width) - centre) * 2 / width, width - 1)
-        to_series = np.linalg.inv(vander)
-        at = (_NODES - centre) * 2 / width
-        weights = np.polynomial.legendre.legvander(at, width - 1) @ to_series
-        series_slopes = np.polynomial.legendre.legder(np.eye(width), axis=0) * 2 / width
-        slopes = np.polynomial.legendre.legvander(at, width - 2) @ series_slopes @ to_series
-        path[:, here] = np.einsum("nw,hwv->vhn", weights, stencil)
-        slope[:, here] = np.einsum("nw,hwv->vhn", slopes, stencil)
-    return path, slope
+    return np.asarray((parts[0] + 4 * parts[1] + parts[2]) / 6)

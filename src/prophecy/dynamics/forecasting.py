@@ -94,7 +94,7 @@ def _forecast(context: Context, horizon: int, level: float) -> Forecast:
 def _predict(context: Context, steps: int, level: float) -> tuple[Array, Array, str, tuple[str, ...]]:
     values = context.values
     rolling = Rolling.over(len(values), steps)
-    ranking = trials(tiers(context), values, context.rows, rolling)
+    ranking = trials(tiers(context, rolling.early), values, context.rows, rolling)
     known = {trial.candidate.name: trial.model for trial in ranking}
     for trial in ranking:
         model = _final(trial, context, rolling, known)

@@ -15,8 +15,8 @@ from scipy.fft import dct, idct
 from scipy.linalg import qr
 
 from prophecy.dynamics.features import Family
-from prophecy.dynamics.fields import _interpolate, _solve, _WEIGHTS
-from prophecy.dynamics.integrate import follow, sensitivities, step
+from prophecy.dynamics.integrate import VectorField, follow, sensitivities, step
+from prophecy.dynamics.starts import integrals, interpolate, solve
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -49,7 +49,8 @@ class ShotField:
         return follow(field, now, horizon, max(1e-6, 1e-2 * self.residual), _BEYOND).transpose(2, 0, 1)
 
 
-def _flow(field, x, steps):
+def _flow(field: VectorField, x: Array, steps: int) -> Array:
+    """x and its next `steps` states: (steps + 1, variables, points)."""
     out = np.empty((steps + 1, *x.shape))
     out[0] = x
     for k in range(steps):
@@ -144,10 +145,8 @@ def smoothed(values: Array) -> Array:
 
 
 def _start(family: Family, smooth: Array) -> Array:
-    rows = np.arange(len(smooth) - 1)
-    path, _ = _interpolate(smooth, rows, 8)
-    phi = family.features(path.reshape(path.shape[0], -1)).reshape(family.upper, len(rows), -1) @ _WEIGHTS
-    return _solve(phi.T, smooth[1:] - smooth[:-1], 1e-6)
+    path, _ = interpolate(smooth, np.arange(len(smooth) - 1), 8)
+    return solve(integrals(family, path), smooth[1:] - smooth[:-1], 1e-6)
 
 
 class _Shots:
