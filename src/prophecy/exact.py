@@ -30,9 +30,10 @@ SMALLEST_DIRECTION = 1e-6
 # 1e7 and more where the memory's tail outside the window meets polynomials too steep there for float64.
 LARGEST_CONDITION = 1e3
 
-# The polynomials are scaled over the window or a multiple of it, whichever conditions them best: LegT forgets at the
-# window's edge, FouT's memory rings on for several windows.
-STRETCHES = (1.0, 2.0, 4.0, 8.0)
+# The polynomials are scaled over the window, or over a multiple of it where that conditions them better: LegT forgets
+# at the window's edge, FouT's memory rings on for several windows.
+GOOD_CONDITION = 30.0
+STRETCHES = (2.0, 4.0, 8.0)
 
 
 def exact(
@@ -73,7 +74,10 @@ def exact(
     if not np.isfinite(horizon):
         raise ValueError(f"horizon must be a finite number of steps, got {horizon}")
     pair = memory(basis.A, basis.B, dt)
-    best = min((_Conditions.of(pair, stretch * basis.window / dt, degree) for stretch in STRETCHES), key=_condition)
+    best = _Conditions.of(pair, basis.window / dt, degree)
+    for stretch in STRETCHES:
+        if _condition(best) > GOOD_CONDITION:
+            best = min(best, _Conditions.of(pair, stretch * basis.window / dt, degree), key=_condition)
     if not _condition(best) < LARGEST_CONDITION:
         raise ValueError(
             f"degree {degree} is beyond what {basis.name} of order {basis.order} over {basis.window / dt:.4g} samples "

@@ -1,0 +1,93 @@
+r"""Calibration: intervals and surprise, from the errors the forecast itself has made.
+
+Errors are divided by their discounted root mean square, and the quantiles of what remains are tracked level by level:
+a quantile too low is raised by a factor, one too high lowered, in the proportion that makes it right in the long run
+whatever the distribution is. After T values the share of errors beyond the quantile of level p differs from 1 - p by at
+most (log(largest/smallest) + RATE)/(RATE · T), where largest and smallest bound the normalised errors.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr, ndtri
+
+from prophecy.adaptive.mixing import BLOCK, CEILING, DISCOUNT, SETTLE
+
+Array = NDArray[np.float64]
+
+LEVELS = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995])
+NORMAL = ndtri((1.0 + LEVELS) / 2.0)
+RATE = 0.03
+TINY = 1e-290
+
+
+class Calibration:
+    """Scale and quantiles of the forecast's errors for a number of series."""
+
+    STATE = ("scale", "quantiles", "peak", "last_peak", "count")
+
+    def __init__(self, series: int) -> None:
+        self.scale = np.zeros(series)
+        self.quantiles = np.tile(NORMAL, (series, 1))
+        self.peak = np.zeros(series)
+        self.last_peak = np.zeros(series)
+        self.count = np.zeros(series, dtype=np.int64)
+        self.steps = 0
+        self._young = True
+        self._raise, self._lower = np.exp(RATE * LEVELS), np.exp(RATE * (LEVELS - 1.0))
+
+    def learn(self, errors: Array) -> None:
+        """Take in the errors (series,) of the last forecast."""
+        squared = errors * errors
+        rate: float | Array = 1.0 - DISCOUNT
+        if self._young:
+            rate = self._begin(squared)
+        beyond = squared[:, None] > np.square(self.quantiles) * self.scale[:, None]
+        self.quantiles *= np.where(beyond, self._raise, self._lower)
+        self.scale += (squared - self.scale) * rate
+        np.maximum(self.scale, TINY, out=self.scale)
+        np.maximum(self.peak, squared, out=self.peak)
+        self.count += 1
+        self.steps += 1
+        if self.steps % BLOCK == 0:
+            np.minimum(self.scale, CEILING * np.maximum(np.maximum(self.peak, self.last_peak), TINY), out=self.scale)
+            self.last_peak[:] = self.peak
+            self.peak[:] = 0.0
+
+    def half_width(self, level: float) -> Array:
+        """Half the width of the interval of this level, (series,); infinite until a first error is known."""
+        normal = float(ndtri((1.0 + level) / 2.0))
+        above = min(int(np.searchsorted(NORMAL, normal)), len(NORMAL) - 1)
+        knots = self._knots()
+        upper, at = knots[:, above], NORMAL[above]
+        lower, start = (knots[:, above - 1], NORMAL[above - 1]) if above and normal <= at else (0.0 * upper, 0.0)
+        width = lower + (upper - lower) * (normal - start) / (at - start)
+        return np.where(self.count > 0, width * np.sqrt(self.scale), np.inf)
+
+    def score(self, errors: Array) -> Array:
+        """-log10 of the probability of an error at least this large, (series,); 0 until a first error is known."""
+        size = np.abs(errors) / np.sqrt(np.maximum(self.scale, TINY))
+        knots = self._knots()
+        above = np.minimum((size[:, None] > knots).sum(axis=1), len(LEVELS) - 1)
+        rows = np.arange(len(size))
+        inside = (above > 0) & (size <= knots[:, -1])
+        lower = np.where(inside, knots[rows, above - 1], 0.0)
+        start = np.where(inside, NORMAL[above - 1], 0.0)
+        step = np.maximum(knots[rows, above] - lower, TINY)
+        normal = start + (NORMAL[above] - start) * (size - lower) / step
+        surprise = -(log_ndtr(-normal) + np.log(2.0)) / np.log(10.0)
+        return np.where(self.count > 0, np.maximum(surprise, 0.0), 0.0)
+
+    def wake(self) -> None:
+        """Look again at who has seen enough; after the state was set from outside."""
+        self._young = True
+
+    def _knots(self) -> Array:
+        return np.asarray(np.maximum.accumulate(self.quantiles, axis=1), dtype=np.float64)
+
+    def _begin(self, squared: Array) -> Array:
+        new = self.count == 0
+        self.scale[new] = np.maximum(squared[new], TINY)
+        self._young = bool((self.count < 1.0 / (1.0 - DISCOUNT)).any())
+        return np.maximum(1.0 - DISCOUNT, 1.0 / (self.count + 1 + SETTLE))

@@ -1,0 +1,55 @@
+"""Timestamps: which interval is a regular step, which a gap of several, and which neither."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+JITTER = 0.01
+"""An interval within this share of a step of a whole number of steps counts as that many."""
+
+LONGEST_GAP = 256
+
+
+class Clock:
+    """The time of the last value, if times are known, and the regular step."""
+
+    def __init__(self, dt: float | None) -> None:
+        self.given = dt
+        self.dt = dt
+        self.last: float | None = None
+
+    @property
+    def step(self) -> float:
+        """The regular step in seconds; 1 where nobody said."""
+        return 1.0 if self.dt is None else self.dt
+
+    def checked(self, time: ArrayLike | None, moments: int, count: int) -> Array | None:
+        """`time` as (moments,) increasing seconds after the last value's; None where there are no timestamps at all."""
+        if time is None:
+            if self.last is None:
+                return None
+            return np.asarray(self.last + self.step * np.arange(1, moments + 1), dtype=np.float64)
+        times = np.atleast_1d(np.asarray(time, dtype=np.float64))
+        if times.shape != (moments,):
+            raise ValueError(f"time must be one number per moment, {moments} of them, got shape {np.shape(time)}")
+        if count and self.last is None:
+            raise ValueError("time must be given from the first value on or not at all; call reset first")
+        before = np.concatenate([[-np.inf if self.last is None else self.last], times])
+        bad = ~(np.isfinite(times) & (np.diff(before) > 0.0))
+        if bad.any():
+            first = int(np.argmax(bad))
+            raise ValueError(f"time must be finite and increase, got {times[first]} after {before[first]}")
+        return times
+
+    def missing(self, time: float) -> int | None:
+        """How many regular steps lie between the last value and this one, None if it does not fall on a step."""
+        if self.last is None:
+            return 0
+        if self.dt is None:
+            self.dt = time - self.last
+        steps = (time - self.last) / self.dt
+        whole = max(round(min(steps, 1e9)), 1)
+        return whole - 1 if abs(steps - whole) <= JITTER else None

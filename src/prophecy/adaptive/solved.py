@@ -1,0 +1,118 @@
+r"""Readouts solved in context: recursive least squares in square-root form, several members and series at once.
+
+Each member predicts the next difference as w · φ from its features φ, and w minimises Σ λ^age (du - w · φ)² plus a
+prior around a constructed readout. The covariance is kept as a factor, P = S Sᵀ (Potter's form):
+
+    g = Sᵀ φ,  β = λ + g · g,  w += S g (du - w · φ)/β,  S ← (S - S g gᵀ/(β + √(λ β)))/√λ
+
+S Sᵀ cannot lose its sign, and its condition number is the square root of P's. The growth by 1/√λ is kept in a number
+beside S (`stretch`), applied every `TIDY` steps, when S is also bounded: directions the signal never excites would
+otherwise grow without end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy.adaptive.members import LAGS, NOTHING, SOLVED
+
+Array = NDArray[np.float64]
+
+PRIOR = 1e12
+"""Prior variance of the weights times the mean square of the first features: next to no opinion."""
+
+BOUND = 1e16
+"""Largest ‖S‖² times the mean square of the features: beyond it a direction is noise, whatever the noise is."""
+
+TIDY = 64
+TINY = 1e-280
+
+
+class SolvedReadouts:
+    """State of the members `SOLVED` for a number of series; arrays start with the series axis."""
+
+    STATE = ("factor", "stretch", "weights", "power", "count")
+
+    def __init__(self, series: int) -> None:
+        width = max(len(member.features) for member in SOLVED)
+        self.index = np.full((len(SOLVED), width), NOTHING)
+        for row, member in zip(self.index, SOLVED, strict=True):
+            row[: len(member.features)] = member.features
+        self.used = (self.index != NOTHING).astype(np.float64)
+        self.forgetting = np.array([member.forgetting for member in SOLVED])
+        # Lags before the first value repeat it: equations with them are wrong and would be remembered for long.
+        self.longest = ((self.index < LAGS) * self.index).max(axis=1)
+        self.needed = self.longest + 2 * self.used.sum(axis=1)
+        self.start = np.zeros((len(SOLVED), width))
+        # Features are relative to the newest value: weight -1 on lag 1 is the straight line, no weight the copy.
+        self.start[:, 0] = [-float(member.start) for member in SOLVED]
+        self.factor = np.zeros((series, len(SOLVED), width, width))
+        self.stretch = np.ones((series, len(SOLVED)))
+        self.weights = np.tile(self.start, (series, 1, 1))
+        self.power = np.zeros((series, len(SOLVED)))
+        self.count = np.zeros(series, dtype=np.int64)
+        self.steps = 0
+        self._young = True
+        self._features = np.zeros((series, len(SOLVED), width))
+
+    def predict(self, features: Array) -> Array:
+        """features (series, all) → predicted differences (series, members); remembers its own for `learn`."""
+        self.look(features)
+        ahead = np.einsum("srn,srn->sr", self.weights, self._features)
+        if self._young:
+            asleep = self.count[:, None] < self.needed
+            ahead = np.where(asleep, np.einsum("rn,srn->sr", self.start, self._features), ahead)
+            self._young = bool(asleep.any())
+        return np.asarray(ahead, dtype=np.float64)
+
+    def look(self, features: Array) -> None:
+        """Pick the members' features: (series, all) → (series, members, width)."""
+        self._features = features[:, self.index]
+
+    def learn(self, difference: Array) -> None:
+        """Take in the difference (series,) that the last `predict` was about."""
+        phi = self._features
+        if self._young:
+            phi = phi * (self.count[:, None] >= self.longest)[..., None]
+        power = np.einsum("srn,srn->sr", phi, phi)
+        if self._young or self.steps % TIDY == 0:
+            self._begin(power)
+        g = np.matmul(phi[..., None, :], self.factor)[..., 0, :] * self.stretch[..., None]
+        beta = self.forgetting + np.einsum("srn,srn->sr", g, g)
+        gain = np.matmul(self.factor, g[..., None]) * self.stretch[..., None, None]
+        missed = (difference[:, None] - np.einsum("srn,srn->sr", self.weights, phi)) / beta
+        self.weights += gain[..., 0] * missed[..., None]
+        shrink = 1.0 / ((beta + np.sqrt(self.forgetting * beta)) * self.stretch)
+        self.factor -= (gain * shrink[..., None, None]) * g[..., None, :]
+        # Nothing is forgotten while nothing is learned, as on a constant stretch.
+        self.stretch /= np.where(power > TINY, np.sqrt(self.forgetting), 1.0)
+        self.power += (power - self.power) / TIDY
+        self.count += 1
+        self.steps += 1
+        if self.steps % TIDY == 0:
+            self._tidy()
+
+    def wake(self) -> None:
+        """Look again at who has seen enough; after the state was set from outside."""
+        self._young = True
+
+    def _begin(self, power: Array) -> None:
+        """Give members their prior when they see their first non-zero features."""
+        new = (self.power == 0.0) & (power > TINY)
+        if new.any():
+            spread = np.sqrt(PRIOR / np.where(power > TINY, power, 1.0))
+            prior = np.eye(self.factor.shape[-1]) * (spread[..., None] * self.used)[..., None]
+            self.factor = np.where(new[..., None, None], prior, self.factor)
+            self.stretch = np.where(new, 1.0, self.stretch)
+            self.power = np.where(new, power, self.power)
+
+    def _tidy(self) -> None:
+        self.factor *= self.stretch[..., None, None]
+        self.stretch[:] = 1.0
+        size = np.einsum("srnm,srnm->sr", self.factor, self.factor) * self.power
+        self.factor *= np.sqrt(BOUND / np.maximum(size, BOUND))[..., None, None]
+        broken = ~(np.isfinite(size) & np.isfinite(self.weights).all(axis=-1))
+        if broken.any():
+            self.factor[broken], self.power[broken] = 0.0, 0.0
+            self.weights = np.where(broken[..., None], self.start, self.weights)
