@@ -177,8 +177,10 @@ def _torch() -> tuple[Any, Any]:
 def _plan(ask: Ask) -> Any:
     _, training = _torch()
     plan = training.FULL if ask.full else training.SHORT
-    # A small --functions is a wish for a quick look: training is cut down with it.
-    return plan if ask.functions is None or ask.functions >= 100 else replace(plan, steps=plan.steps // 10)
+    if ask.functions is None or ask.functions >= 100:
+        return plan
+    # A small --functions is a wish for a quick look: training is cut down in proportion.
+    return replace(plan, steps=max(2, plan.steps * ask.functions // 100))
 
 
 def _merged(parts: list[dict[str, Any]]) -> dict[str, Any]:
@@ -250,7 +252,7 @@ def _bars(runs: dict[str, Any]) -> Any:
                     mean,
                     width=0.18,
                     color=colour,
-                    yerr=[[mean - least], [most - mean]],
+                    yerr=[[max(mean - least, 0.0)], [max(most - mean, 0.0)]],
                     error_kw={"ecolor": style.INK, "elinewidth": 1.2, "capsize": 2},
                     label=f"{setting}: {SETTINGS[setting]}" if place == 0 else None,
                 )

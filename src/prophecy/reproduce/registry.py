@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from prophecy.reproduce.framework import Experiment
 
-# Written for torch alone, which may be absent: it is imported by fig_training when it is needed.
-_NOT_PAGES = ("training",)
+# These need torch and rich, which may be absent; they are imported where they are used.
+_NOT_PAGES = ("training", "progress")
 
 
 def experiments() -> dict[str, Experiment]:

@@ -134,6 +134,9 @@ def _svg(drawn: Picture, figures: Path) -> str:
     with style.use():
         figure = drawn.draw()
         buffer, pixels = io.BytesIO(), io.BytesIO()
+        # The layout is found once, not once per format.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
         figure.savefig(buffer, format="svg", metadata={"Date": None})
         figure.savefig(pixels, format="png")
     _files.write_atomic(figures / f"{drawn.name}.svg", buffer.getvalue())

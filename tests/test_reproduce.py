@@ -1,0 +1,260 @@
+"""The reproduction runs in pieces, survives anything, and says clearly what is wrong with what it was asked."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from prophecy.reproduce import framework, registry, runner
+from prophecy.reproduce.framework import Ask, Experiment, Outcome, Unit, chunks, row
+
+NAMES = {
+    "fig-van-der-pol",
+    "fig-order-filtered",
+    "fig-order-white",
+    "fig-training",
+    "fig-context",
+    "fig-signals",
+    "table-signals",
+    "table-odes",
+    "theory",
+    "discretisation",
+    "legs",
+    "baselines",
+}
+ROW = {"dataset", "parameter", "method", "order", "metric", "mean", "std", "paper_mean", "paper_std"}
+
+
+class Toy(Experiment):
+    """Squares of numbers, one piece per ten, counting its calls."""
+
+    name = "toy"
+    title = "Squares"
+    reference = "none"
+    place = 1
+    functions = 30
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def units(self, ask: Ask) -> list[Unit]:
+        return [Unit(f"{a}+{n}", {"first": a, "count": n}) for a, n in chunks(self.size(ask), 10)]
+
+    def compute(self, ask: Ask, unit: Unit) -> object:
+        self.calls.append(unit.name)
+        first, count = unit.arguments["first"], unit.arguments["count"]
+        return [(ask.seed + k) ** 2 / 3 for k in range(first, first + count)]
+
+    def gather(self, ask: Ask, parts: Mapping[str, object]) -> Outcome:
+        values = [value for part in parts.values() for value in part]  # type: ignore[attr-defined]
+        return Outcome([row("numbers", None, "square", None, "mse", values)])
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> Toy:
+    made = Toy()
+    monkeypatch.setattr(registry, "experiments", lambda: {"toy": made})
+    return made
+
+
+def mean(path: Path) -> float:
+    return float(json.loads(path.read_text())["rows"][0]["mean"])
+
+
+def test_every_experiment_of_the_paper_is_there() -> None:
+    assert set(registry.experiments()) >= NAMES
+
+
+def test_the_list_of_experiments_loads_with_numpy_and_scipy_alone() -> None:
+    code = (
+        "import sys\n"
+        "from prophecy.reproduce import registry\n"
+        "assert registry.experiments()\n"
+        "heavy = {'matplotlib', 'torch', 'pandas', 'rich', 'typer', 'nengo', 'sklearn'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_second_run_computes_nothing(toy: Toy, tmp_path: Path) -> None:
+    (first,) = runner.reproduce([], Ask(), tmp_path)
+    stamp = first.read_bytes()
+    toy.calls.clear()
+    (second,) = runner.reproduce([], Ask(), tmp_path)
+    assert toy.calls == []
+    assert second.read_bytes() == stamp
+
+
+def test_only_what_changed_is_computed_again(toy: Toy, tmp_path: Path) -> None:
+    runner.reproduce([], Ask(functions=20), tmp_path)
+    toy.calls.clear()
+    runner.reproduce([], Ask(functions=35), tmp_path)
+    assert toy.calls == ["20+10", "30+5"]
+    toy.calls.clear()
+    runner.reproduce([], Ask(functions=35, seed=1), tmp_path)
+    assert len(toy.calls) == 4
+
+
+def test_a_new_version_or_new_settings_compute_everything_again(
+    toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner.reproduce([], Ask(), tmp_path)
+    for change in ("version", "settings"):
+        toy.calls.clear()
+        if change == "version":
+            monkeypatch.setattr("prophecy.__version__", "99.0")
+        else:
+            monkeypatch.setattr(Toy, "settings", lambda self, ask: {"new": 1})
+        runner.reproduce([], Ask(), tmp_path)
+        assert len(toy.calls) == 3, change
+
+
+def test_a_run_that_failed_half_way_is_taken_up_where_it_stopped(
+    toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = mean(runner.reproduce([], Ask(), tmp_path / "whole")[0])
+    plain = Toy.compute
+
+    def failing(self: Toy, ask: Ask, unit: Unit) -> object:
+        if unit.name == "20+10":
+            raise KeyboardInterrupt
+        return plain(self, ask, unit)
+
+    monkeypatch.setattr(Toy, "compute", failing)
+    with pytest.raises(KeyboardInterrupt):
+        runner.reproduce([], Ask(), tmp_path / "broken")
+    assert not (tmp_path / "broken" / "results" / "toy.json").exists()
+    monkeypatch.setattr(Toy, "compute", plain)
+    toy.calls.clear()
+    assert mean(runner.reproduce([], Ask(), tmp_path / "broken")[0]) == whole
+    assert toy.calls == ["20+10"]
+
+
+def test_damaged_files_are_computed_again(toy: Toy, tmp_path: Path) -> None:
+    (result,) = runner.reproduce([], Ask(), tmp_path)
+    before = mean(result)
+    piece = sorted((tmp_path / "cache" / "toy").iterdir())[0]
+    piece.write_text(piece.read_text()[:20])
+    result.write_text("{")
+    toy.calls.clear()
+    runner.reproduce([], Ask(), tmp_path)
+    assert len(toy.calls) == 1
+    assert mean(result) == before
+
+
+def test_drawing_code_does_not_count_but_computing_code_does() -> None:
+    here = runner._code(Toy)
+    assert here == runner._code(Toy)
+    from prophecy.reproduce.theory import Theory
+
+    assert runner._code(Theory) != here
+
+
+@pytest.mark.parametrize(
+    ("names", "ask", "jobs", "message"),
+    [
+        (["tabel-signals"], Ask(), 1, "unknown experiment 'tabel-signals'; did you mean 'table-signals'"),
+        (["zzz"], Ask(), 1, "unknown experiment 'zzz'; known are fig-van-der-pol"),
+        ([], Ask(functions=0), 1, "functions must be at least 1, got 0"),
+        ([], Ask(seed=-1), 1, "seed must be 0 or more, got -1"),
+        ([], Ask(), 0, "jobs must be at least 1, got 0"),
+    ],
+)
+def test_bad_wishes_are_named(tmp_path: Path, names: list[str], ask: Ask, jobs: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        runner.reproduce(names, ask, tmp_path, jobs)
+    assert not list(tmp_path.iterdir()), "nothing was written"
+
+
+def test_an_unwritable_folder_is_named_before_any_work(toy: Toy, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match=r"cannot write to .*file.*--out"):
+        runner.reproduce([], Ask(), tmp_path / "file" / "sub")
+    assert toy.calls == []
+
+
+def test_processes_give_the_numbers_of_one_process(tmp_path: Path) -> None:
+    ask = Ask(functions=30)
+    one = runner.reproduce(["table-signals", "table-odes"], ask, tmp_path / "one", jobs=1)
+    two = runner.reproduce(["table-signals", "table-odes"], ask, tmp_path / "two", jobs=2)
+    for a, b in zip(one, two, strict=True):
+        assert_same_numbers(json.loads(a.read_text())["rows"], json.loads(b.read_text())["rows"])
+
+
+def assert_same_numbers(a: list[dict[str, object]], b: list[dict[str, object]]) -> None:
+    """Equal rows; the last digit may differ, because BLAS sums in another order with another number of threads."""
+    assert len(a) == len(b)
+    for x, y in zip(a, b, strict=True):
+        assert {k: v for k, v in x.items() if k not in ("mean", "std")} == {
+            k: v for k, v in y.items() if k not in ("mean", "std")
+        }
+        assert x["mean"] == pytest.approx(y["mean"], rel=1e-9)
+        assert (x["std"] is None and y["std"] is None) or x["std"] == pytest.approx(y["std"], rel=1e-9)
+
+
+SCRIPT = (
+    "import sys\n"
+    "from prophecy.reproduce import runner\n"
+    "from prophecy.reproduce.framework import Ask\n"
+    "if __name__ == '__main__':\n"
+    "    runner.reproduce(['table-signals', 'discretisation'], Ask(functions=60), sys.argv[1], int(sys.argv[2]))\n"
+)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_killed_at_any_moment_the_next_run_ends_with_the_same_numbers(tmp_path: Path, jobs: int) -> None:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    script = tmp_path / "run.py"
+    script.write_text(SCRIPT)
+
+    def command(out: str) -> list[str]:
+        return [sys.executable, str(script), str(tmp_path / out), str(jobs)]
+
+    subprocess.run(command("undisturbed"), check=True, env=environment)
+    total = len(list((tmp_path / "undisturbed" / "cache").glob("*/*.json")))
+    moments = random.Random()
+    kills = 0
+    for target in (1, total // 2) if jobs == 1 else (total // 2,):
+        process = subprocess.Popen(command("killed"), env=environment, start_new_session=True)
+        while process.poll() is None and len(list((tmp_path / "killed" / "cache").glob("*/*.json"))) < target:
+            time.sleep(0.002)
+        time.sleep(moments.uniform(0.0, 0.03))
+        process.send_signal(signal.SIGKILL)
+        kills += process.wait() == -signal.SIGKILL
+    assert kills >= 1, "at least one kill has to hit a running process"
+    subprocess.run(command("killed"), check=True, env=environment)
+    for name in ("table-signals", "discretisation"):
+        ours, theirs = (
+            json.loads((tmp_path / out / "results" / f"{name}.json").read_text()) for out in ("killed", "undisturbed")
+        )
+        assert ours["rows"] == theirs["rows"]
+        assert ours["details"] == theirs["details"]
+
+
+def test_rows_follow_the_schema_and_refuse_what_is_no_number() -> None:
+    line = row("White", 1.0, "LegT", 33, "mse", [1.0, 3.0], (2.0, 0.5))
+    assert set(line) == ROW
+    assert (line["mean"], line["std"]) == (2.0, 1.0)
+    with pytest.raises(ArithmeticError, match="LegT"):
+        row("White", 1.0, "LegT", 33, "mse", [float("nan")])
+
+
+@pytest.mark.parametrize(
+    ("ours", "paper", "std", "agrees"),
+    [(1.1, 1.0, 0.2, True), (1.3, 1.0, 0.2, False), (1.14, 1.0, None, True), (0.8, 1.0, None, False)],
+)
+def test_agreement_is_one_standard_deviation_or_fifteen_percent(
+    ours: float, paper: float, std: float | None, agrees: bool
+) -> None:
+    assert framework.agrees(row("x", None, "m", None, "mse", ours, (paper, std))) is agrees
+
+
+def test_a_row_the_paper_does_not_have_agrees_with_nothing() -> None:
+    assert framework.agrees(row("x", None, "m", None, "mse", 1.0)) is None
