@@ -1,8 +1,8 @@
 """The GPU cases: `python -m prophecy.benchmarks.gpu --out gpu.json [--tune] [--only NAME …]`.
 
-Outputs are poisoned with NaN before each check, compared with the float64 lifted engine on the whole array (itself compared
-with the float64 step on a few series), and timed by `triton.testing.do_bench` (median, cache cleared in between). Results are
-written after every case, so a run that is cut short leaves what it has.
+Outputs are poisoned with NaN before each check, compared with the float64 lifted engine on the whole array (itself
+compared with the float64 step on a few series), and timed by `triton.testing.do_bench` (median, cache cleared in
+between). Results are written after every case, so a run that is cut short leaves what it has.
 """
 
 from __future__ import annotations
@@ -89,12 +89,10 @@ def candidates(order: int, dtype: Any) -> list[Plan]:
     return found
 
 
-def tune(
-    system: System, u: Tensor, plans: Iterable[Plan], tolerance: float, log: list[Any], pieces: int | None = None
-) -> Plan:
+def tune(system: System, u: Tensor, plans: Iterable[Plan], tolerance: float, log: list[Any]) -> Plan:
     """The fastest plan whose result is right. A plan is timed only after its check."""
     best, fastest = None, float("inf")
-    check = u[:192, : 8 * 1024 + 37] if pieces is None else u
+    check = u[:192, : 8 * 1024 + 37]
     begun = time.perf_counter()
     for plan in plans:
         started = time.perf_counter()
@@ -102,13 +100,13 @@ def tune(
             break
         try:
             out = torch.full_like(check, float("nan"))
-            triton_engine.predict(system, check, plan=plan, pieces=pieces, out=out)
+            triton_engine.predict(system, check, plan=plan, out=out)
             error, _ = errors(system, check, out)
             if not error <= tolerance:
                 log.append({"plan": dataclasses.asdict(plan), "error": min(error, 1e30), "seconds": None})
                 continue
             full = torch.empty_like(u)
-            took = clock(lambda p=plan, o=full: triton_engine.predict(system, u, plan=p, pieces=pieces, out=o), 12.0)  # type: ignore[misc]
+            took = clock(lambda p=plan, o=full: triton_engine.predict(system, u, plan=p, out=o), 12.0)  # type: ignore[misc]
         except triton.runtime.errors.OutOfResources as refused:
             log.append({"plan": dataclasses.asdict(plan), "error": None, "seconds": None, "why": str(refused)[:80]})
             continue
@@ -151,49 +149,79 @@ def python_loop(system: System, u: Tensor, steps: int) -> Callable[[], Tensor]:
     return walk
 
 
-def batch(name: str, order: int, series: int, samples: int, dtype: Any, tolerance: float, goals: dict[str, float], tuning: bool,
-          log: list[Any], peers: bool = True, pieces: int | None = None) -> Case:  # fmt: skip
-    """One case: ceilings, our engines, peers."""
-    system, kind = system_of(order, dtype), torch.float32 if dtype == np.float32 else torch.float64
-    u = data(series, samples, kind)
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """What a case runs over, how right it must be and what it should reach."""
+
+    order: int
+    series: int
+    samples: int
+    dtype: Any
+    tolerance: float
+    goals: dict[str, float]
+    tuned: bool = True
+
+
+SIZES = {
+    "gpu-16": Size(16, 8192, 16384, np.float32, 5e-7, {"copy": 0.65, "torch FFT": 8.0}),
+    "gpu-64": Size(64, 8192, 16384, np.float32, 5e-7, {"copy": 0.35, "torch FFT": 8.0}),
+    "gpu-long": Size(64, 4, 1 << 24, np.float32, 5e-7, {"copy": 0.10}, tuned=False),
+    "gpu-double": Size(64, 8192, 16384, np.float64, 1e-13, {"copy": 0.10}),
+}
+
+
+def run(name: str, tuning: bool, log: list[Any]) -> Case:
+    """One case: ceiling, our kernel, peers."""
+    size = SIZES[name]
+    system = system_of(size.order, size.dtype)
+    u = data(size.series, size.samples, torch.float32 if size.dtype == np.float32 else torch.float64)
     plan = triton_engine.plan_for(system, DEVICE)
-    if tuning:
-        plan = tune(system, u, candidates(triton_engine.padded_order(order), dtype), tolerance, log, pieces)
+    if tuning and size.tuned:
+        plan = tune(system, u, candidates(triton_engine.padded_order(size.order), size.dtype), size.tolerance, log)
     out = torch.full_like(u, float("nan"))
-    triton_engine.predict(system, u, plan=plan, pieces=pieces, out=out)
+    triton_engine.predict(system, u, plan=plan, out=out)
     error, worst = errors(system, u, out)
-    settings = {"order": order, "series": series, "samples": samples, "dtype": str(np.dtype(dtype)), "plan": dataclasses.asdict(plan),
-                "worst_series_error": worst, "bytes": 2 * u.nbytes}  # fmt: skip
-    case = Case(
-        name,
-        f"{name}: {series} × {samples}, N = {order}, {np.dtype(dtype)}",
-        settings,
-        u.numel(),
-        tolerance,
-        goals=goals,
-    )
+    kind = str(np.dtype(size.dtype))
+    settings = {
+        "order": size.order,
+        "series": size.series,
+        "samples": size.samples,
+        "dtype": kind,
+        "bytes": 2 * u.nbytes,
+    }
+    settings |= {"plan": dataclasses.asdict(plan), "worst_series_error": worst}
+    title = f"{name}: {size.series} × {size.samples}, N = {size.order}, {kind}"
+    case = Case(name, title, settings, u.numel(), size.tolerance, goals=size.goals)
     case.entries.append(Entry("copy", "ceiling", clock(lambda: out.copy_(u))))
-    took = clock(lambda: triton_engine.predict(system, u, plan=plan, pieces=pieces, out=out), 150.0)
+    took = clock(lambda: triton_engine.predict(system, u, plan=plan, out=out), 150.0)
     case.entries.append(Entry("fused Triton kernel", "ours", took, error))
-    if peers:
-        part = u[: max(1, len(u) // 4)] if u.numel() > 1 << 26 else u
-        share = part.numel() / u.numel()
-        lifted = clock(lambda: torch_engine.predict(system, part), 30.0) / share
-        error, _ = errors(system, part[:64], torch_engine.predict(system, part[:64])[0])
-        case.entries.append(Entry("torch engine", "peer", lifted, error, share))
-        convolve = fft_convolution(system, part)
-        error, _ = errors(system, part[:64], convolve()[:64])
-        case.entries.append(Entry("torch FFT", "peer", clock(convolve, 30.0) / share, error, share))
-        walk = python_loop(system, u, 256)
-        walk()
-        torch.cuda.synchronize()
-        started = time.perf_counter()
-        walk()
-        torch.cuda.synchronize()
-        case.entries.append(
-            Entry("torch loop over time", "peer", (time.perf_counter() - started) * samples / 256, None, 256 / samples)
-        )
+    if size.series > 64:
+        case.entries += peers(system, u)
     return case
+
+
+def peers(system: System, u: Tensor) -> list[Entry]:
+    """The torch engine, torch's FFT and a Python loop over time, each on as much as it needs to be at full speed."""
+    part = u[: max(1, len(u) // 4)] if u.numel() > 1 << 26 else u
+    share = part.numel() / u.numel()
+    found = []
+    contestants = {
+        "torch engine": lambda: torch_engine.predict(system, part)[0],
+        "torch FFT": fft_convolution(system, part),
+    }
+    for name, function in contestants.items():
+        error, _ = errors(system, part[:64], function()[:64])
+        found.append(Entry(name, "peer", clock(function, 30.0) / share, error, share))
+    steps = 256
+    walk = python_loop(system, u, steps)
+    walk()
+    torch.cuda.synchronize()
+    started = time.perf_counter()
+    walk()
+    torch.cuda.synchronize()
+    part_of = steps / u.shape[1]
+    found.append(Entry("torch loop over time", "peer", (time.perf_counter() - started) / part_of, None, part_of))
+    return found
 
 
 def scaling() -> list[dict[str, Any]]:
@@ -215,11 +243,9 @@ def scaling() -> list[dict[str, Any]]:
 
 
 CASES: dict[str, Callable[[bool, list[Any]], Case]] = {
-    "gpu-16": lambda tuning, log: batch("gpu-16", 16, 8192, 16384, np.float32, 5e-7, {"copy": 0.65, "torch FFT": 8.0}, tuning, log),
-    "gpu-64": lambda tuning, log: batch("gpu-64", 64, 8192, 16384, np.float32, 5e-7, {"copy": 0.35, "torch FFT": 8.0}, tuning, log),
-    "gpu-long": lambda tuning, log: batch("gpu-long", 64, 4, 1 << 24, np.float32, 5e-7, {"copy": 0.10}, False, log, peers=False),
-    "gpu-double": lambda tuning, log: batch("gpu-double", 64, 8192, 16384, np.float64, 1e-13, {"copy": 0.10}, tuning, log),
-}  # fmt: skip
+    name: lambda tuning, log, name=name: run(name, tuning, log)  # type: ignore[misc]
+    for name in SIZES
+}
 
 
 def main() -> None:
@@ -234,7 +260,8 @@ def main() -> None:
         "experiment": "speed-gpu",
         "device": properties.name,
         "multiprocessors": properties.multi_processor_count,
-        "torch": torch.__version__, "triton": triton.__version__, "python": platform.python_version(), "numpy": np.__version__,
+        "torch": torch.__version__, "triton": triton.__version__,
+        "python": platform.python_version(), "numpy": np.__version__,
         "version": prophecy.__version__,
         "reference_against_step": {str(n): reference_is_right(n) for n in (16, 64)},
         "cases": [], "tuning": {}, "scaling": [],

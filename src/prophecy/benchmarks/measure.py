@@ -17,9 +17,9 @@ Array = NDArray[Any]
 
 @dataclass
 class Entry:
-    """One contestant: kind "ours", "peer" or "ceiling"; seconds for the whole case; its relative error, None for ceilings.
+    """One contestant: kind "ours", "peer" or "ceiling"; seconds for the whole case; its relative error if it has one.
 
-    `extrapolated`: the share of the samples that was really run, where a slow peer ran a part and the rest is in proportion.
+    `extrapolated`: the share of the samples that was really run, where a slow peer ran a part of them.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Entry:
 
 @dataclass
 class Case:
-    """A case: what was run, the contestants, the ratios (peer's seconds over ours; ours over the ceiling) and the goals."""
+    """What was run, the contestants, how right ours must be, and the ratios ours should reach."""
 
     case: str
     title: str
@@ -132,9 +132,8 @@ def describe(case: Case) -> str:
             ratio = f"  ours reaches {ratios[entry.name]:.3g} of it"
         part = f"  (from {entry.extrapolated:.2g} of the samples)" if entry.extrapolated < 1 else ""
         mark = {"ours": "*", "peer": " ", "ceiling": "‾"}[entry.kind]
-        lines.append(
-            f"  {mark} {entry.name:<34} {seconds(entry.seconds / case.samples):>9} a sample  {rate:9.3g}/s{error}{ratio}{part}"
-        )
+        each = seconds(entry.seconds / case.samples)
+        lines.append(f"  {mark} {entry.name:<34} {each:>9} a sample  {rate:9.3g}/s{error}{ratio}{part}")
     for name, least in case.goals.items():
         got = ratios.get(name, float("nan"))
         lines.append(f"    goal: {name} ≥ {least:g}: {got:.3g} {'reached' if got >= least else 'missed'}")

@@ -1,0 +1,119 @@
+"""The peers: how the same predictions are computed elsewhere, as well as we can make it run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft, signal
+
+from prophecy.engines import lifting
+from prophecy.system import System
+
+Array = NDArray[Any]
+
+
+def plain_steps(system: System, values: list[float]) -> list[float]:
+    """The textbook loop over one stream: two NumPy lines per value."""
+    A, B, C, D = system.A, system.B, system.C, system.D
+    x, outputs = np.zeros(system.order), []
+    for value in values:
+        x = A @ x + B * value
+        outputs.append(float(C @ x + D * value))
+    return outputs
+
+
+def scipy_fft(system: System, u: Array, rows: int = 64) -> Callable[[], Array]:
+    """Causal convolution with the whole kernel by SciPy's FFT on all cores, in groups of rows that suit the caches."""
+    time = u.shape[1]
+    padded = fft.next_fast_len(2 * time - 1, real=True)
+    kernel = fft.rfft(lifting.lift(system, time).kernel, padded)
+    y = np.empty_like(u)
+
+    def convolve() -> Array:
+        for first in range(0, len(u), rows):
+            some = slice(first, first + rows)
+            spectrum = fft.rfft(u[some], padded, axis=1, workers=-1)
+            spectrum *= kernel
+            y[some] = fft.irfft(spectrum, padded, axis=1, overwrite_x=True, workers=-1)[:, :time]
+        return y
+
+    return convolve
+
+
+def scipy_dlsim(system: System, u: Array) -> Callable[[], Array]:
+    """`scipy.signal.dlsim` of one series. It reads y before the step, so C and D are carried one step on."""
+    A, B, C, D = system.A, system.B[:, None], system.C[None, :], system.D
+    shifted = (A, B, C @ A, np.atleast_2d(C @ B + D), 1.0)
+
+    def simulate() -> Array:
+        _, y, _ = signal.dlsim(shifted, u[:, None])
+        made: Array = y[:, 0]
+        return made
+
+    return simulate
+
+
+def torch_loop(system: System, u: Array) -> Callable[[], Array]:
+    """A Python loop over time in torch with all series together, as the paper's authors step their models."""
+    import torch
+
+    A, B, C = (torch.from_numpy(np.array(m)) for m in (system.A, system.B, system.C))
+    data = torch.from_numpy(u)
+
+    def walk() -> Array:
+        x = torch.zeros(len(u), system.order, dtype=data.dtype)
+        outputs = []
+        for k in range(u.shape[1]):
+            now = data[:, k]
+            x = x @ A.T + now[:, None] * B
+            outputs.append(x @ C + system.D * now)
+        made: Array = torch.stack(outputs, dim=1).numpy()
+        return made
+
+    return walk
+
+
+def torch_fft(system: System, u: Array, rows: int = 64) -> Callable[[], Array]:
+    """The same convolution by torch.fft, in groups of rows."""
+    import torch
+
+    time = u.shape[1]
+    padded = fft.next_fast_len(2 * time - 1, real=True)
+    kernel = torch.fft.rfft(torch.from_numpy(np.array(lifting.lift(system, time).kernel)), padded)
+    data, y = torch.from_numpy(u), torch.empty(u.shape, dtype=torch.float64 if u.dtype == np.float64 else torch.float32)
+
+    def convolve() -> Array:
+        for first in range(0, len(u), rows):
+            some = slice(first, first + rows)
+            y[some] = torch.fft.irfft(torch.fft.rfft(data[some], padded) * kernel, padded)[:, :time]
+        made: Array = y.numpy()
+        return made
+
+    return convolve
+
+
+def river_forecasts(model: Any, values: list[float]) -> list[float]:
+    """A river forecaster over a stream: after each value, its forecast of the next."""
+    outputs = []
+    for value in values:
+        model.learn_one(value)
+        outputs.append(model.forecast(horizon=1)[0])
+    return outputs
+
+
+def recursive_least_squares(values: list[float], lags: int = 8, forget: float = 0.999) -> list[float]:
+    """Autoregression fitted as it goes, by the textbook recursion: after each value, its forecast of the next."""
+    past, weights, P = np.zeros(lags), np.zeros(lags), 1e4 * np.eye(lags)
+    outputs = []
+    for value in values:
+        gain = P @ past
+        gain /= forget + past @ gain
+        weights = weights + gain * (value - weights @ past)
+        P = (P - np.outer(gain, past @ P)) / forget
+        past[1:] = past[:-1]
+        past[0] = value
+        outputs.append(float(weights @ past))
+    return outputs

@@ -1,0 +1,84 @@
+"""The README's speed table, made from result files: `python -m prophecy.benchmarks.table [FOLDER]`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from prophecy.benchmarks.measure import seconds as pretty
+
+FOLDER = Path("benchmarks/results")
+CEILINGS = ("copy", "matrix product")
+
+
+def rows(result: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    """(case, our speed, against peers, against ceilings) of every case that passed its check."""
+    made = []
+    for case in result["cases"]:
+        if not case.get("passed"):
+            continue
+        ours = min((e for e in case["entries"] if e["kind"] == "ours"), key=lambda e: e["seconds"])
+        each = ours["seconds"] / case["samples"]
+        speed = f"{pretty(each)} a value" if each > 2e-7 else f"{_rate(1 / each)} samples/s"
+        peers = [(ratio, name) for name, ratio in case["ratios"].items() if name not in CEILINGS]
+        against = ", ".join(f"{_times(ratio)} {name}" for ratio, name in sorted(peers))
+        shares = [f"{ratio:.2f} of {_THE[name]}" for name, ratio in case["ratios"].items() if _told(case, name)]
+        made.append((_title(case), speed, against, ", ".join(shares)))
+    return made
+
+
+_THE = {"copy": "copying the array", "matrix product": "the matrix product"}
+
+
+def _told(case: dict[str, Any], ceiling: str) -> bool:
+    """A copy is no ceiling worth naming where arithmetic rules: on the CPU the matrix product is."""
+    return ceiling == "matrix product" or (ceiling == "copy" and "matrix product" not in case["ratios"])
+
+
+def _title(case: dict[str, Any]) -> str:
+    s = case["settings"]
+    if "series" in s:
+        where = "H200" if case["case"].startswith("gpu") else "CPU"
+        what = "LegS, " if case["case"].startswith("legs") else ""
+        return f"{where}: {what}{s['series']:,} × {s['samples']:,}, N = {s['order']}, {s['dtype']}".replace(
+            ",", " "
+        ).replace("  ", ", ")
+    if case["case"] == "prophecy":
+        return "CPU: `Prophecy`, one stream"
+    return f"CPU: `Predictor`, one stream, {_family(case['case'])}, N = {s['order']}"
+
+
+def _family(name: str) -> str:
+    return {"legt": "LegT", "fout": "FouT", "legs": "LegS"}[name.rsplit("-", 1)[-1]]
+
+
+def _rate(value: float) -> str:
+    return f"{value / 1e9:.3g} billion" if value >= 1e9 else f"{value / 1e6:.3g} million"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.0f} ×" if ratio >= 20 else f"{ratio:.2g} ×"
+
+
+def markdown(results: list[dict[str, Any]]) -> str:
+    lines = ["| case | speed | faster than | reaches |", "|---|---|---|---|"]
+    for result in results:
+        lines += [f"| {' | '.join(row)} |" for row in rows(result)]
+    return "\n".join(lines)
+
+
+def load(folder: Path) -> list[dict[str, Any]]:
+    found = [json.loads((folder / name).read_text()) for name in ("cpu.json", "gpu.json") if (folder / name).exists()]
+    if not found:
+        raise FileNotFoundError(f"no cpu.json or gpu.json in {str(folder)!r}; make them with: prophecy bench --json")
+    return found
+
+
+def main() -> None:
+    print(markdown(load(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER)))
+
+
+if __name__ == "__main__":
+    main()
