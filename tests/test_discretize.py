@@ -75,9 +75,9 @@ def test_legs_starts_from_the_first_sample_and_keeps_constants(rule: Rule) -> No
         np.testing.assert_allclose(x + pair.shift * 2.5, [2.5, 0, 0, 0, 0], atol=1e-12)
 
 
-@pytest.mark.parametrize(("rule", "tolerance"), [(zoh, 2e-3), (foh, 5e-3), (bilinear, 2e-3), (backward, 5e-3)])
+@pytest.mark.parametrize(("rule", "tolerance"), [(zoh, 8e-3), (foh, 2e-2), (bilinear, 8e-3), (backward, 2e-2)])
 def test_legs_follows_its_differential_equation(rule: Rule, tolerance: float) -> None:
-    b, steps, dt = legs(4), 4000, 1e-3
+    b, steps, dt = legs(4), 1000, 4e-3
 
     def u(t: object) -> object:
         return np.cos(2 * np.asarray(t))

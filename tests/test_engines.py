@@ -10,12 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prophecy import ScaledSystem, System, fout, fout_as_printed, legs, legt, next_value, run
-from prophecy.discretize import Rule, backward, bilinear, euler, foh, zoh
+from prophecy.discretize import Rule, backward, bilinear, zoh
 from prophecy.engines import ENGINES, pick, run_states
 from prophecy.engines.lifting import lift
 from prophecy.system import ScaledState
 
 TOLERANCE = {np.float64: 1e-12, np.float32: 1e-5}
+# LegS reads small differences of its state before its pole, D/count times larger than the result: up to 8 digits of
+# amplification at order 128 in the first samples, of which the plain step in float32 loses a few (measured 20 at most).
+READOUT = {np.float64: 10, np.float32: 100}
 LENGTHS = [1, 2, 63, 64, 65, 1000]
 FAST = [name for name in ENGINES if name != "step"]
 
@@ -45,16 +48,20 @@ def test_engines_agree_with_the_step_from_any_state(engine: str, dtype: Any, ord
         y, state = run(system, u, engine, x)
         assert y.dtype == state.dtype == dtype
         assert relative(y, expected) < TOLERANCE[dtype]
+        # LegT's slowest modes sum up the rounding of every step: states agree to a digit less than what is read off.
         assert relative(state, final) < TOLERANCE[dtype] * 10
 
 
 @pytest.mark.parametrize("engine", FAST)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_engines_agree_over_ten_thousand_samples_of_the_papers_system(engine: str, dtype: Any) -> None:
-    system = next_value(legt(65, 10.0), 1e-3).astype(dtype)
-    u = np.cumsum(np.random.default_rng(1).standard_normal((2, 10_000)), axis=1).astype(dtype) / 30
-    expected, _ = run(system, u, "step")
-    assert relative(run(system, u, engine)[0], expected) < TOLERANCE[dtype]
+@pytest.mark.parametrize("order", [1, 65, 128])
+def test_engines_agree_over_ten_thousand_samples_from_any_state(engine: str, dtype: Any, order: int) -> None:
+    system = next_value(legt(order, 17.0), 1e-3).astype(dtype)
+    rng = np.random.default_rng(1)
+    u = np.cumsum(rng.standard_normal((2, 10_000)), axis=1).astype(dtype) / dtype(30)
+    x = rng.standard_normal((2, order)).astype(dtype)
+    expected, _ = run(system, u, "step", x)
+    assert relative(run(system, u, engine, x)[0], expected) < TOLERANCE[dtype]
 
 
 @given(
@@ -89,20 +96,23 @@ def test_lifting_is_the_matrix_of_the_step(length: int, order: int) -> None:
     np.testing.assert_allclose(block.reach[:, 0], run(system, pulse, "step")[1][0], atol=1e-13)
 
 
-@pytest.mark.parametrize("rule", [bilinear, euler, backward])
-@pytest.mark.parametrize(("order", "dtype"), [(1, np.float64), (2, np.float64), (33, np.float64), (9, np.float32)])
+@pytest.mark.parametrize("rule", [bilinear, backward])
+@pytest.mark.parametrize(
+    ("order", "dtype"),
+    [(1, np.float64), (2, np.float64), (33, np.float64), (128, np.float64), (9, np.float32), (64, np.float32)],
+)
 def test_the_scan_is_legs_by_the_step(rule: Rule, order: int, dtype: Any) -> None:
     system = next_value(legs(order), 1.0, memory=rule).astype(dtype)
     rng = np.random.default_rng(order)
-    for length in (1, 2, 65, 300):
+    for length in (1, 2, 65) if order > 64 else (1, 2, 65, 300):
         u = np.cumsum(rng.standard_normal((3, length)), axis=1).astype(dtype)
-        # Forward Euler explodes while count < N: start where it is stable.
-        start = ScaledState(rng.standard_normal((3, order)).astype(dtype), 2 * order)
-        expected, final = run(system, u, "step", start)
-        y, state = run(system, u, "scan", start)
-        assert relative(y, expected) < TOLERANCE[dtype]
-        assert relative(state.x, final.x) < TOLERANCE[dtype]
-        assert state.seen == final.seen == 2 * order + length
+        for seen in (0, 7, 2 * order):
+            start = ScaledState(rng.standard_normal((3, order)).astype(dtype), seen)
+            expected, final = run(system, u, "step", start)
+            y, state = run(system, u, "scan", start)
+            assert relative(y, expected) < TOLERANCE[dtype] * READOUT[dtype]
+            assert relative(state.x, final.x) < TOLERANCE[dtype]
+            assert state.seen == final.seen == seen + length
 
 
 @given(length=st.integers(2, 120), cut=st.integers(1, 119), order=st.integers(1, 12))
@@ -116,9 +126,8 @@ def test_legs_may_be_split_anywhere(length: int, cut: int, order: int) -> None:
     np.testing.assert_allclose(last.x, end.x, atol=1e-12)
 
 
-@pytest.mark.parametrize("rule", [zoh, foh])
-def test_legs_under_a_hold_runs_by_the_step_and_says_so(rule: Rule) -> None:
-    system = next_value(legs(4), 1.0, memory=rule)
+def test_legs_under_a_hold_runs_by_the_step_and_says_so() -> None:
+    system = next_value(legs(4), 1.0, memory=zoh)
     assert pick(system, (100,)).engine == "step"
     with pytest.raises(ValueError, match="use engine='step'"):
         run(system, np.ones(5), "scan")
@@ -150,9 +159,20 @@ def test_auto_says_what_it_picked_and_remembers_the_measurement(tmp_path: Any, m
 
 
 def test_a_damaged_or_unwritable_cache_only_costs_a_measurement(tmp_path: Any, monkeypatch: Any) -> None:
-    (tmp_path / "engines.json").write_text("{broken")
-    monkeypatch.setenv("PROPHECY_CACHE", str(tmp_path))
-    assert pick(system_of(3), (100,)).engine in ENGINES
+    good = pick(system_of(3), (100,))
+    key = good.reason.split("for ", 1)[1]
+    damaged = [
+        "{broken",
+        "[1, 2]",
+        "[" * 100_000,
+        *(f'{{"{key}": {v}}}' for v in ("5", "null", "[1]", '{"step": null}')),
+    ]
+    for number, text in enumerate(damaged):
+        place = tmp_path / str(number)
+        place.mkdir()
+        (place / "engines.json").write_text(text)
+        monkeypatch.setenv("PROPHECY_CACHE", str(place))
+        assert pick(system_of(3), (100,)).engine in ENGINES
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("PROPHECY_CACHE", str(tmp_path / "file" / "below"))
     assert pick(system_of(3), (100,)).engine in ENGINES
@@ -214,6 +234,7 @@ BAD = [
     ([1.0, np.inf], ValueError, "u must be finite, got inf at index 1"),
     ([1.0, 1e300], ValueError, r"u holds 1e\+300, beyond"),
     ([[1.0, 2.0], [3.0]], ValueError, "u must be rectangular"),
+    (np.ma.masked_array([1.0, 2.0], [True, False]), TypeError, "u is a masked array"),
 ]
 
 
@@ -249,6 +270,9 @@ def test_wrong_states_outputs_engines_and_systems_are_refused() -> None:
     for engine in FAST:
         with pytest.raises(TypeError, match=f"engine '{engine}' needs a constant system"):
             run(scaled, u, engine)
+    for seen in (-1, 2.5, "a"):
+        with pytest.raises((TypeError, ValueError), match=r"state\.seen must be"):
+            run(scaled, u, state=ScaledState(np.zeros((2, 3)), seen))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="must be a ScaledState"):
         run(scaled, u, state=np.zeros((2, 3)))  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="system must be a System"):
@@ -257,6 +281,74 @@ def test_wrong_states_outputs_engines_and_systems_are_refused() -> None:
 
 def test_an_unstable_system_that_overflows_is_named() -> None:
     unstable = System(A=np.array([[1e10]]), B=np.ones(1), C=np.ones(1), D=0.0)
-    for engine in ("step",):
+    for engine in ("step", "lifted", "auto"):
         with pytest.raises(ValueError, match="overflowed float64"):
             run(unstable, np.ones(200), engine)
+    with pytest.raises(ValueError, match="engine 'fft' needs a stable system"):
+        run(unstable, np.ones(200), "fft")
+    growing = System(A=np.array([[1.01]]), B=np.ones(1), C=np.ones(1), D=0.0)
+    assert pick(growing, (1000,)).engine == "step"
+    np.testing.assert_allclose(run(growing, np.ones(500), "lifted")[0], run(growing, np.ones(500))[0], rtol=1e-12)
+
+
+def test_out_may_be_u_itself_but_not_overlap_it() -> None:
+    system, u = system_of(4), np.random.default_rng(0).standard_normal(600)
+    for engine in ENGINES:
+        expected, data = run(system, u, "step")[0], u.copy()
+        run(system, data, engine, out=data)
+        np.testing.assert_allclose(data, expected, atol=1e-12)
+    buffer = np.zeros(601)
+    with pytest.raises(ValueError, match="out overlaps u"):
+        run(system, buffer[:600], out=buffer[1:])
+    frozen = np.zeros(600)
+    frozen.setflags(write=False)
+    with pytest.raises(ValueError, match="out must be writeable"):
+        run(system, u, out=frozen)
+
+
+@pytest.mark.parametrize("engine", [*ENGINES])
+def test_layout_does_not_matter(engine: str) -> None:
+    system, u = system_of(5), np.random.default_rng(0).standard_normal((6, 140))
+    expected = run(system, u, "step")[0]
+    wide = np.zeros((12, 280))
+    wide[::2, ::2] = u
+    for same in (
+        np.asfortranarray(u),
+        wide[::2, ::2],
+        u[::-1][::-1],
+        u.astype(">f8"),
+        np.ascontiguousarray(u[:, ::-1])[:, ::-1],
+    ):
+        np.testing.assert_allclose(run(system, same, engine)[0], expected, atol=1e-12)
+
+
+def test_the_callers_state_is_left_alone() -> None:
+    system, x = system_of(3), np.ones((2, 3))
+    for engine in ENGINES:
+        run(system, np.ones((2, 40)), engine, x)
+    assert (x == 1).all()
+
+
+def test_the_place_of_a_bad_value_is_right_beyond_the_first_piece() -> None:
+    u = np.zeros(4_500_001)
+    u[-1] = np.nan
+    with pytest.raises(ValueError, match="nan at index 4500000"):
+        run(system_of(1), u)
+
+
+def test_copies_and_pickles_are_frozen_and_equal() -> None:
+    import copy
+    import pickle
+
+    for thing in (legt(4, 1.0), legs(4), fout(5, 1.0), system_of(4), next_value(legs(4), 1.0)):
+        for again in (pickle.loads(pickle.dumps(thing)), copy.deepcopy(thing)):
+            np.testing.assert_array_equal(again.A, thing.A)
+            assert not again.A.flags.writeable
+            assert type(again) is type(thing)
+    assert len(repr(system_of(64))) < 100
+
+
+def test_a_system_that_does_not_fit_float32_is_refused() -> None:
+    big = System(A=np.eye(1), B=np.ones(1), C=np.array([1e200]), D=0.0)
+    with pytest.raises(ValueError, match="does not fit into float32"):
+        big.astype(np.float32)

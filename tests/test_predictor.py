@@ -40,7 +40,8 @@ def test_one_by_one_equals_arrays_of_any_sizes(data: list[float], cuts: list[int
     for value in data:
         one.observe(value)
     for piece in np.split(np.array(data), sorted(min(c, len(data)) for c in cuts)):
-        many.observe(piece)
+        if len(piece):
+            many.observe(piece)
     scale = max(1.0, np.abs(data).max())
     assert one.count == many.count == len(data)
     np.testing.assert_allclose(many.state, one.state, atol=1e-11 * scale)
@@ -75,10 +76,10 @@ def test_the_derivative_is_in_units_per_second() -> None:
     for dt in (1.0, 1e-3):
         p = Predictor(next_value(legt(5, 200 * dt), dt))
         p.observe(3.0 * dt * np.arange(1000))
-        assert p.derivative() == pytest.approx(3.0, rel=0.05)
+        assert p.derivative() == pytest.approx(3.0, rel=1e-6)
         scaled = Predictor(next_value(legs(3), dt))
         scaled.observe(3.0 * dt * np.arange(3000))
-        assert scaled.derivative() == pytest.approx(3.0, rel=0.05)
+        assert scaled.derivative() == pytest.approx(3.0, rel=0.01)
 
 
 def test_reset_forgets_everything() -> None:
@@ -222,10 +223,69 @@ def test_wrong_arguments_are_named() -> None:
         bare.derivative()
 
 
-def test_an_empty_array_is_no_moment() -> None:
+def test_an_empty_array_is_refused() -> None:
+    for channels in (None, 2):
+        with pytest.raises(ValueError, match="value must"):
+            Predictor(SYSTEMS["legt"], channels).observe([])
+
+
+def test_a_long_gap_stays_within_the_range_seen() -> None:
+    u = np.sin(np.arange(1300) / 40)
+    u[1000:] = np.nan
+    p = Predictor(next_value(legt(33, 2000.0), 1.0), gaps="predict")
+    p.observe(u)
+    assert abs(p.predict()) < 1000  # fed with itself without a bound this system is at 8e15 by now
+    assert np.abs(p.state).max() < 10
+
+
+def test_gaps_before_the_first_value_are_skipped() -> None:
+    p = Predictor(SYSTEMS["legs"], gaps="hold")
+    p.observe([np.nan, np.nan, 5.0, 5.0])
+    assert p.count == 2
+    assert p.predict() == pytest.approx(5.0)
+
+
+def test_a_file_with_any_two_bytes_changed_is_refused_or_sound(tmp_path: Any) -> None:
     p = Predictor(SYSTEMS["legt"])
-    p.observe([])
-    assert p.count == 0
+    p.observe([1.0, 2.0])
+    path = tmp_path / "p.npz"
+    p.save(path)
+    whole, rng = path.read_bytes(), np.random.default_rng(0)
+    for _ in range(300):
+        broken = bytearray(whole)
+        for at in rng.integers(0, len(whole), 2):
+            broken[at] = rng.integers(0, 256)
+        path.write_bytes(bytes(broken))
+        try:
+            q = Predictor.load(path)
+        except ValueError:
+            continue  # anything else that is raised fails the test
+        assert np.isfinite(q.predict())
+
+
+@pytest.mark.parametrize(
+    ("meta", "arrays"),
+    [
+        ({"count": -5}, {}),
+        ({"count": 2.7}, {}),
+        ({"system": "junk"}, {}),
+        ({"dtype": "float16"}, {}),
+        ({"gaps": "skip"}, {}),
+        ({}, {"x": np.full((1, 9), np.nan)}),
+        ({}, {"x": np.zeros(9)}),
+        ({}, {"last": np.array([np.inf])}),
+        ({}, {"A": np.zeros((2, 2))}),
+    ],
+)
+def test_a_tampered_file_is_refused(meta: dict[str, Any], arrays: dict[str, Any], tmp_path: Any) -> None:
+    from prophecy import _files
+
+    path = tmp_path / "p.npz"
+    Predictor(SYSTEMS["legt"]).save(path)
+    header, content = _files.read_state(path, "Predictor", 1)
+    _files.write_state(path, "Predictor", 1, header | meta, **(content | arrays))
+    with pytest.raises(ValueError, match="damaged Predictor file"):
+        Predictor.load(path)
 
 
 def test_a_system_keeps_its_derivative_readout_through_astype() -> None:

@@ -12,35 +12,41 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.floating[Any]]
 
 
-def order(name: str, value: object) -> int:
-    """A count of states: a whole number ≥ 1 (booleans and 3.0 are refused: they are usually mistakes)."""
+def order(name: str, value: object, least: int = 1) -> int:
+    """A count: a whole number of at least `least` (booleans and 3.0 are refused: they are usually mistakes)."""
     if isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be a whole number, got {value!r}")
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise TypeError(f"{name} must be a whole number, got {value!r} of type {type(value).__name__}") from None
-    if number < 1:
-        raise ValueError(f"{name} must be at least 1, got {number}")
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}, got {number}")
     return number
 
 
 def positive(name: str, value: object) -> float:
-    """A finite real number > 0, such as a window or a step in seconds."""
+    """A finite real number > 0 whose square is one too, such as a window or a step in seconds."""
     if isinstance(value, bool | np.bool_ | str | bytes | complex | np.complexfloating):
         raise TypeError(f"{name} must be a real number, got {value!r}")
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a real number, got {value!r} of type {type(value).__name__}") from None
+    except OverflowError:
+        number = float("inf")
     if not np.isfinite(number) or number <= 0:
         raise ValueError(f"{name} must be positive and finite, got {number}")
+    if not 1e-150 < number < 1e150:
+        raise ValueError(f"{name} must lie between 1e-150 and 1e150, got {number}; use another unit")
     return number
 
 
 def real_array(name: str, value: ArrayLike) -> NDArray[Any]:
     """`value` as an array of float32, float64 or integers, without copying what is an array already."""
-    array = value if isinstance(value, np.ndarray) else _as_array(name, value)
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array; use {name}.filled(np.nan) and a Predictor with a gaps policy")
+    array = _as_array(name, value)
     kind = array.dtype.kind
     if kind == "c":
         raise TypeError(f"{name} must be real, got {array.dtype}; pass {name}.real or |{name}|")
@@ -79,14 +85,12 @@ def series(name: str, value: ArrayLike) -> NDArray[Any]:
     return array
 
 
-def numbers(name: str, value: ArrayLike, dtype: np.dtype[Any]) -> Floats:
-    """Data values in the dtype of the system; a float64 array is never narrowed behind the caller's back."""
-    array = real_array(name, value)
-    if dtype == np.float32 and array.dtype == np.float64 and isinstance(value, np.ndarray):
+def not_wider(name: str, value: ArrayLike, dtype: np.dtype[Any]) -> None:
+    """A float64 array is never narrowed behind the caller's back; plain Python numbers have no width of their own."""
+    if dtype == np.float32 and isinstance(value, np.ndarray) and value.dtype == np.float64:
         raise TypeError(
             f"{name} is float64 but the system is float32; use {name}.astype(np.float32) or the float64 system"
         )
-    return array.astype(dtype, copy=False)
 
 
 def largest(dtype: np.dtype[Any]) -> float:
@@ -94,30 +98,37 @@ def largest(dtype: np.dtype[Any]) -> float:
     return float(np.sqrt(np.finfo(dtype).max))
 
 
-def in_range(name: str, array: NDArray[Any], dtype: np.dtype[Any]) -> None:
-    """Refuse NaN, infinities and magnitudes whose squares overflow, naming the first offender."""
+def in_range(name: str, array: NDArray[Any], dtype: np.dtype[Any], offset: int = 0) -> None:
+    """Refuse NaN, infinities and magnitudes whose squares overflow, naming the first; array[0] is row `offset`."""
     limit = largest(dtype)
     with np.errstate(invalid="ignore"):
         low, high = float(array.min()), float(array.max())
     if -limit <= low and high <= limit:
         return
     if not (np.isfinite(low) and np.isfinite(high)):
-        raise ValueError(
-            f"{name} must be finite, got {first_bad(array)}; drop or fill gaps first, "
-            "or feed a Predictor with gaps='hold' or 'predict'"
+        bad = first_bad(array, offset)
+        way_out = (
+            "; drop or fill gaps first, or use a Predictor with gaps='hold'" if "nan" in bad else "; drop it first"
         )
+        raise ValueError(f"{name} must be finite, got {bad}{way_out}")
     worst = max(-low, high)
     raise ValueError(f"{name} holds {worst:.3g}, beyond the ±{limit:.3g} that {dtype} can square; rescale the data")
 
 
-def first_bad(array: NDArray[Any]) -> str:
-    """`nan at index (3, 17)`: the first value that is not finite, and where."""
-    bad = np.argwhere(~np.isfinite(array))[0]
-    index = tuple(int(i) for i in bad)
-    return f"{array[index]} at index {index[0] if len(index) == 1 else index}"
+def first_bad(array: NDArray[Any], offset: int = 0) -> str:
+    """`nan at index (3, 17)`: the first value that is not finite, and where, if array[0] is row `offset`."""
+    index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+    value = array[index]
+    index = (index[0] + offset, *index[1:]) if index else index
+    return f"{value} at index {index[0] if len(index) == 1 else index}" if index else str(value)
 
 
 def choice(name: str, value: object, options: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in options:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, got {value!r}")
     return value
+
+
+def function(name: str, value: object) -> None:
+    if not callable(value):
+        raise TypeError(f"{name} must be a function, got {value!r}")

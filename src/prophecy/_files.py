@@ -7,27 +7,30 @@ import json
 import os
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+# Read once, while nobody else is about: asking for the umask sets it for a moment.
+_UMASK = os.umask(0)
+os.umask(_UMASK)
+
 
 def write_atomic(path: str | os.PathLike[str], data: bytes) -> None:
     """Write `data` to a temporary file beside `path`, flush it to the disk, then rename it over `path`."""
-    target = Path(path)
+    target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"folder {str(target.parent)!r} does not exist; create it first")
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    handle, name = tempfile.mkstemp(prefix=".prophecy-", suffix=".part", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
+        os.chmod(name, 0o666 & ~_UMASK)
         os.replace(name, target)
     except BaseException:
         Path(name).unlink(missing_ok=True)
@@ -47,6 +50,23 @@ def write_state(path: str | os.PathLike[str], kind: str, version: int, meta: dic
     write_atomic(path, buffer.getvalue())
 
 
+# What np.load and json.loads raise on damaged bytes, as fuzzing found it.
+_UNREADABLE = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,  # RecursionError is one
+    OverflowError,
+    MemoryError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
 def read_state(path: str | os.PathLike[str], kind: str, version: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """What `write_state` wrote, refusing any other file with a message that says what it is."""
     what = f"{os.fspath(path)!r}"
@@ -54,11 +74,13 @@ def read_state(path: str | os.PathLike[str], kind: str, version: int) -> tuple[d
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         header = json.loads(str(arrays.pop("header")))
-        found, its_version = header.pop("kind"), header.pop("version")
+        found, its_version = str(header.pop("kind")), header.pop("version")
     except FileNotFoundError:
         raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+    except _UNREADABLE as error:
         raise ValueError(f"{what} is not a saved {kind}: {type(error).__name__}: {error}") from error
+    if type(its_version) is not int:
+        raise ValueError(f"{what} is not a saved {kind}: its format {its_version!r} is no number")
     if found != kind:
         raise ValueError(f"{what} holds a saved {found}, not a {kind}; load it with {found}.load")
     if its_version != version:

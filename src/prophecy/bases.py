@@ -11,7 +11,8 @@ in seconds and explicit everywhere; nothing is scaled behind the caller's back. 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -31,10 +32,10 @@ class Basis:
     `functions` maps ages in seconds, (ages,), to the values of all N functions there, (ages, N).
     """
 
-    A: Array
-    B: Array
-    newest: Array
-    oldest: Array
+    A: Array = field(repr=False)
+    B: Array = field(repr=False)
+    newest: Array = field(repr=False)
+    oldest: Array = field(repr=False)
     window: float
     functions: Functions = field(repr=False)
     name: str = "basis"
@@ -42,7 +43,11 @@ class Basis:
     def __post_init__(self) -> None:
         order = _checks.order("order of A", len(np.atleast_1d(self.A)))
         object.__setattr__(self, "window", _checks.positive("window", self.window))
+        _checks.function("functions", self.functions)
         _freeze(self, A=(order, order), B=(order,), newest=(order,), oldest=(order,))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), tuple(getattr(self, f.name) for f in fields(self))  # copies are checked and frozen too
 
     @property
     def order(self) -> int:
@@ -65,16 +70,19 @@ class ScaledBasis:
     It has no window: ages run from 0 to the time elapsed. `functions` takes ages as fractions of it.
     """
 
-    A: Array
-    B: Array
-    newest: Array
-    oldest: Array
+    A: Array = field(repr=False)
+    B: Array = field(repr=False)
+    newest: Array = field(repr=False)
+    oldest: Array = field(repr=False)
     functions: Functions = field(repr=False)
     name: str = "scaled basis"
 
     def __post_init__(self) -> None:
         order = _checks.order("order of A", len(np.atleast_1d(self.A)))
         _freeze(self, A=(order, order), B=(order,), newest=(order,), oldest=(order,))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), tuple(getattr(self, f.name) for f in fields(self))  # copies are checked and frozen too
 
     @property
     def order(self) -> int:
@@ -114,7 +122,7 @@ def legt(order: int, window: float) -> Basis:
         newest=root,
         oldest=root * sign,
         window=window,
-        functions=lambda ages: legendre(1 - 2 * ages / window, order),
+        functions=partial(_legendre_ages, order, window),
         name="LegT",
     )
 
@@ -137,7 +145,7 @@ def legs(order: int) -> ScaledBasis:
         B=root,
         newest=root,
         oldest=root * (-1.0) ** n,
-        functions=lambda fractions: legendre(1 - 2 * fractions, order),
+        functions=partial(_legendre_ages, order, 1.0),
         name="LegS",
     )
 
@@ -185,34 +193,39 @@ def _fourier(frequencies: NDArray[np.int64], window: float, constant: float, nam
     rotation[cosine, cosine + 1] = -2 * np.pi * frequencies / window
     values = edge.copy()
     values[0] = constant
-
-    def functions(ages: Array) -> Array:
-        phase = 2 * np.pi * np.outer(ages / window, frequencies)
-        table = np.empty((len(ages), order))
-        table[:, 0] = constant
-        table[:, 1::2], table[:, 2::2] = np.sqrt(2.0) * np.cos(phase), np.sqrt(2.0) * np.sin(phase)
-        return table
-
     return Basis(
         A=rotation - 2 * np.outer(edge, edge) / window,
         B=2 * edge / window,
         newest=values,
         oldest=values,
         window=window,
-        functions=functions,
+        functions=partial(_fourier_ages, frequencies, window, constant),
         name=name,
     )
 
 
+def _fourier_ages(frequencies: NDArray[np.int64], window: float, constant: float, ages: Array) -> Array:
+    phase = 2 * np.pi * np.outer(ages / window, frequencies)
+    table = np.empty((len(ages), 1 + 2 * len(frequencies)))
+    table[:, 0] = constant
+    table[:, 1::2], table[:, 2::2] = np.sqrt(2.0) * np.cos(phase), np.sqrt(2.0) * np.sin(phase)
+    return table
+
+
+def _legendre_ages(order: int, window: float, ages: Array) -> Array:
+    return legendre(1 - 2 * ages / window, order)
+
+
 def legendre(x: Array, order: int) -> Array:
     """Orthonormal Legendre polynomials √(2n+1) P_n(x) for n < order: (len(x), order), by the three-term recurrence."""
-    table = np.empty((len(x), order))
+    table: Array = np.empty((len(x), order))
     table[:, 0] = 1.0
     if order > 1:
         table[:, 1] = x
     for n in range(1, order - 1):
         table[:, n + 1] = ((2 * n + 1) * x * table[:, n] - n * table[:, n - 1]) / (n + 1)
-    return table * np.sqrt(2.0 * np.arange(order) + 1)
+    table *= np.sqrt(2.0 * np.arange(order) + 1)
+    return table
 
 
 def _fout_order(order: int) -> int:
@@ -233,17 +246,19 @@ def _ages(ages: ArrayLike, window: float) -> Array:
     array: Array = np.atleast_1d(_checks.real_array("ages", ages)).astype(np.float64)
     if array.ndim != 1:
         raise ValueError(f"ages must be a number or (ages,), got shape {array.shape}")
-    inside = (array >= 0) & (array <= window)
+    # A few roundings beyond the edge, such as 3 · 0.1 for a window of 0.3, are the edge.
+    slack = 4 * np.finfo(np.float64).eps * window
+    inside = (array >= -slack) & (array <= window + slack)
     if not inside.all():
         raise ValueError(f"ages must lie between 0 (now) and {window:g} seconds, got {array[~inside][0]:g}")
-    return array
+    return np.clip(array, 0.0, window)
 
 
 def _functions(functions: Functions, where: Array, order: int) -> Array:
-    table = functions(where)
+    table = np.asarray(functions(where), np.float64)
     if table.shape != (len(where), order):
         raise ValueError(f"functions must return shape (ages, order) = {(len(where), order)}, got {table.shape}")
-    return np.asarray(table, np.float64)
+    return table
 
 
 def _states(state: ArrayLike, order: int) -> Array:

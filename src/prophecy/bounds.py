@@ -49,8 +49,9 @@ def derivative_bound(order: int, smoothness: int, lipschitz: float, window: floa
 
 def value_bound(time: float, order: int, smoothness: int, lipschitz: float, window: float) -> float:
     r"""Corollary 1: |u(t) - ∫₀ᵗ u'_N| ≤ t times the bound of Theorem 1."""
-    return _checks.positive("time", time) * derivative_bound(order, smoothness, lipschitz, window)
+    return _bound("time", time) * derivative_bound(order, smoothness, lipschitz, window)
 
 
 def _bound(name: str, value: float) -> float:
-    return 0.0 if value == 0 else _checks.positive(name, value)
+    is_zero = isinstance(value, int | float) and not isinstance(value, bool) and value == 0
+    return 0.0 if is_zero else _checks.positive(name, value)

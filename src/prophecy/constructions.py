@@ -13,7 +13,7 @@ from typing import overload
 import numpy as np
 
 from prophecy import _checks, discretize
-from prophecy.bases import Basis, ScaledBasis
+from prophecy.bases import Basis, ScaledBasis, fout, fout_as_printed
 from prophecy.exact import exact, noise_gain
 from prophecy.system import Continuous, Readout, ScaledContinuous, ScaledSystem, System
 
@@ -21,12 +21,8 @@ __all__ = ["RULES", "derivative", "exact", "next_value", "noise_gain", "series_d
 
 RULES = ("trapezoid", "euler", "twice")
 
-# Where the trapezoid rule is refused. It divides by 1 - D dt/2: at D dt = 1.8 it multiplies the derivative's error by
-# ten, at 2 it is infinite, and beyond its sign is wrong.
-LARGEST_GAIN = 1.8
-
-# LegS meets the same pole at sample D/2 and is given forward Euler until D/count has fallen to 1, sample D = N².
-SCALED_GAIN = 1.0
+# How near to its pole the trapezoid rule is refused: it divides by the gain 1 - D dt/2, and with it multiplies noise.
+NEAR = 0.1
 
 
 @overload
@@ -58,13 +54,20 @@ def series_derivative(basis: Basis) -> Continuous:
     C = -2√2 π m/window on the sine of frequency m, 0 elsewhere, and D = 0. Right for signals with period `window`, at
     the rate of Theorem 1; for others the series at the window's edge does not converge and neither does this.
     """
-    if not isinstance(basis, Basis) or not basis.name.startswith("FouT"):
-        raise TypeError(f"series_derivative needs a FouT basis, got {getattr(basis, 'name', basis)!r}; use fout")
+    if not isinstance(basis, Basis) or not _is_fourier(basis):
+        raise TypeError(f"series_derivative needs fout or fout_as_printed, got {getattr(basis, 'name', basis)!r}")
     sine = np.arange(2, basis.order, 2)
     C = np.zeros(basis.order)
     # A[sine, cosine] = 2πm/window, the rotation's own entries, so the as-printed basis keeps its own frequencies.
     C[sine] = -np.sqrt(2.0) * basis.A[sine, sine - 1]
     return Continuous(A=basis.A, B=basis.B, C=C, D=0.0)
+
+
+def _is_fourier(basis: Basis) -> bool:
+    """Judged by the matrices: names can be given to anything."""
+    makers = (fout, fout_as_printed) if basis.order % 2 else ()
+    made = [make(basis.order, basis.window) for make in makers]
+    return any(np.allclose(basis.A, b.A, rtol=1e-12) and np.allclose(basis.B, b.B, rtol=1e-12) for b in made)
 
 
 @overload
@@ -90,10 +93,12 @@ def next_value(
 
     rule: how the integral of u' over the next step is taken.
       "trapezoid" (the paper's): C̄ = dt C/(1 - D dt/2), D̄ = (1 + D dt/2)/(1 - D dt/2).
-      "euler": C̄ = dt C, D̄ = 1 + D dt. No pole, one order less in dt.
+      "euler": C̄ = dt C, D̄ = 1 + D dt. No pole, but a ramp is followed with 1 - D dt/2 of its slope.
       "twice": C and D are first discretised with the memory, then as above; App. C.2 finds it worse: check it here.
     construction: `derivative` (Prop. 1) or `series_derivative` (Prop. 2, FouT only).
-    memory: how A and B are discretised, one of `prophecy.discretize`; the paper uses `bilinear`.
+    memory: how A and B are discretised, one of `prophecy.discretize`; the paper uses `bilinear`. 1 - D dt/2 is the gain
+      with which that memory answers a ramp; for another memory its own gain takes the place (for `backward` it is 1:
+      no pole).
 
     >>> from prophecy import legt
     >>> system = next_value(legt(order=2, window=8.0), dt=1.0)
@@ -101,37 +106,54 @@ def next_value(
     1.667
     """
     dt, rule = _checks.positive("dt", dt), _checks.choice("rule", rule, RULES)
+    _checks.function("construction", construction)
+    _checks.function("memory", memory)
     if isinstance(basis, ScaledBasis):
-        return _next_scaled(basis, dt, rule, memory)
+        return _next_scaled(basis, dt, rule, construction, memory)
     rate = construction(basis)
     pair = memory(rate.A, rate.B, dt)
     C, D = rate.C, rate.D
     if rule == "twice":
+        if memory is not discretize.bilinear:
+            raise ValueError("rule 'twice' is the bilinear rule applied twice (App. C.2); leave memory at bilinear")
         C, D = _discretised_readout(rate, dt)
-    if rule == "euler":
-        C, D = dt * C, 1 + dt * D
+        gain = 1 - D * dt / 2
     else:
-        _refuse_pole(basis, dt, D * dt)
-        C, D = dt * C / (1 - D * dt / 2), (1 + D * dt / 2) / (1 - D * dt / 2)
-    return System(
-        A=pair.A,
-        B=pair.B,
-        C=C,
-        D=D + float(C @ pair.shift),
-        dt=dt,
-        # The slope the prediction is made of, (y - u)/dt. The bare C x + D u lags it: x has held u[k] for a whole step,
-        # which costs a ramp the fraction D dt/2 of its slope, just what the trapezoid rule divides by.
-        derivative=Readout(C / dt, (D + float(C @ pair.shift) - 1) / dt),
-    )
+        gain = _ramp_gain(basis, rate, pair, dt, memory)
+    D = D + float(C @ pair.shift)
+    _refuse_pole(basis, dt, rule, gain)
+    divisor = 1.0 if rule == "euler" else gain
+    slope = Readout(C / gain, D / gain) if rule != "euler" or gain > 0 else Readout(C, D)
+    return System(A=pair.A, B=pair.B, C=dt * C / divisor, D=1 + dt * D / divisor, dt=dt, derivative=slope)
 
 
-def _next_scaled(basis: ScaledBasis, dt: float, rule: str, memory: discretize.Rule) -> ScaledSystem:
+def _ramp_gain(basis: Basis, rate: Continuous, pair: discretize.Discrete, dt: float, memory: discretize.Rule) -> float:
+    """What share of a ramp's slope C x + D u shows: the discrete state trails the newest sample.
+
+    For the bilinear memory it is 1 - D dt/2 exactly, the trapezoid rule's denominator. For others it is read off the
+    steady response x[k] = x₀ + x₁ k to u[k] = k: x₁ = (I - A)⁻¹ B, x₀ = -(I - A)⁻¹ A x₁, and C x₀ is the slope seen.
+    """
+    if memory is discretize.bilinear or rate.D == 0:
+        return 1 - rate.D * dt / 2
+    remains = np.eye(rate.order) - pair.A
+    constant = np.linalg.solve(remains, pair.B)
+    if abs(rate.C @ (constant + pair.shift) + rate.D) > 1e-6 * abs(rate.D):
+        raise ValueError(
+            f"{basis.name} under {memory.__name__} does not hold constants; use memory=discretize.bilinear"
+        )
+    return float(dt * (rate.C @ np.linalg.solve(remains, -pair.A @ constant)))
+
+
+def _next_scaled(
+    basis: ScaledBasis, dt: float, rule: str, construction: Callable[[Basis], Continuous], memory: discretize.Rule
+) -> ScaledSystem:
     if rule == "twice":
         raise ValueError("rule 'twice' is for constant systems (App. C.2); for LegS use 'trapezoid' or 'euler'")
+    if construction is not derivative:
+        raise ValueError("construction must be left at derivative for LegS, which has no other")
     rate = derivative(basis)
-    always = np.iinfo(np.int64).max
-    switch = always if rule == "euler" else int(np.ceil(rate.D / SCALED_GAIN))
-    return ScaledSystem(A=rate.A, B=rate.B, C=rate.C, D=rate.D, dt=dt, rule=memory, switch=switch)
+    corrected = rule == "trapezoid"
+    return ScaledSystem(A=rate.A, B=rate.B, C=rate.C, D=rate.D, dt=dt, memory=memory, corrected=corrected)
 
 
 def _discretised_readout(rate: Continuous, dt: float) -> Readout:
@@ -140,12 +162,15 @@ def _discretised_readout(rate: Continuous, dt: float) -> Readout:
     return Readout(C, rate.D + float(rate.C @ discretize.bilinear(rate.A, rate.B, dt).B) / 2)
 
 
-def _refuse_pole(basis: Basis, dt: float, gain: float) -> None:
-    if gain <= LARGEST_GAIN:
-        return
-    where = "sits near" if gain < 2.2 else "lies beyond"
-    raise ValueError(
-        f"order {basis.order} with dt/window {dt / basis.window:.3g} gives D·dt = {gain:.3g}, which {where} the pole "
-        f"D·dt = 2 of the trapezoid rule (LegT: N²·dt/window = 2); use a window of at least "
-        f"{basis.window * gain / LARGEST_GAIN:.3g}, a smaller order or rule='euler'"
-    )
+def _refuse_pole(basis: Basis, dt: float, rule: str, gain: float) -> None:
+    where = f"order {basis.order} with dt/window {dt / basis.window:.3g}"
+    if rule == "euler" and gain <= 0:
+        raise ValueError(
+            f"{where}: rule 'euler' would follow a ramp with {gain:.3g} of its slope, the wrong way; "
+            "use a longer window, a smaller order or rule='trapezoid'"
+        )
+    if rule != "euler" and abs(gain) < NEAR:
+        raise ValueError(
+            f"{where} sits near the trapezoid rule's pole (LegT: N²·dt/window = 2): it would divide by {gain:.2g}; "
+            "use another window, a smaller order or memory=prophecy.discretize.backward"
+        )

@@ -18,13 +18,15 @@ basis in seconds.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
-from prophecy.bases import Array, Basis, ScaledBasis, fout, legs, legt
+from prophecy.bases import Array, Basis, Functions, ScaledBasis, fout, legs, legt
 
 Pair: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
 
@@ -41,9 +43,17 @@ def rescaled(basis: Basis, window: float) -> Basis:
         newest=basis.newest,
         oldest=basis.oldest,
         window=window,
-        functions=lambda ages: basis.functions(ages * ratio),
+        functions=partial(_stretched, basis.functions, ratio),
         name=basis.name,
     )
+
+
+def _stretched(functions: Functions, ratio: float, ages: Array) -> Array:
+    return functions(ages * ratio)
+
+
+def _after(functions: Functions, matrix: NDArray[Any], ages: Array) -> Array:
+    return np.asarray(functions(ages) @ matrix, np.float64)
 
 
 def transformed(basis: Basis, T: ArrayLike) -> Basis:
@@ -52,6 +62,8 @@ def transformed(basis: Basis, T: ArrayLike) -> Basis:
     A becomes T A T⁻¹, B becomes T B, and the basis functions p T⁻¹, so that p·x stays what it was.
     """
     T = _checks.shaped("T", T, (basis.order, basis.order))
+    if not np.linalg.cond(T) < 1 / np.finfo(np.float64).eps:
+        raise ValueError(f"T must be invertible, got one of condition number {np.linalg.cond(T):.2g}")
     inverse = np.linalg.inv(T)
     return Basis(
         A=T @ basis.A @ inverse,
@@ -59,8 +71,8 @@ def transformed(basis: Basis, T: ArrayLike) -> Basis:
         newest=basis.newest @ inverse,
         oldest=basis.oldest @ inverse,
         window=basis.window,
-        functions=lambda ages: basis.functions(ages) @ inverse,
-        name=basis.name,
+        functions=partial(_after, basis.functions, inverse),
+        name=f"{basis.name}, states transformed",
     )
 
 
@@ -71,7 +83,7 @@ def to_lmu(basis: Basis) -> Basis:
     """
     _need(basis, legt, "to_lmu")
     n = np.arange(basis.order)
-    return transformed(rescaled(basis, 1.0), np.diag((-1.0) ** n * np.sqrt(2.0 * n + 1)))
+    return replace(transformed(rescaled(basis, 1.0), np.diag((-1.0) ** n * np.sqrt(2.0 * n + 1))), name="LegT (LMU)")
 
 
 def from_lmu(A: ArrayLike, B: ArrayLike, window: float) -> Basis:
@@ -86,7 +98,7 @@ def to_s4(basis: Basis | ScaledBasis) -> Basis | Pair:
     """
     if isinstance(basis, ScaledBasis):
         return -basis.A, basis.B
-    if basis.name == "FouT":
+    if isinstance(basis, Basis) and basis.order % 2 and _is(basis, fout):
         return _with_dead_state(rescaled(basis, 2.0))
     _need(basis, legt, "to_s4")
     return rescaled(basis, 2.0)
@@ -119,22 +131,14 @@ def from_hippo(A: ArrayLike, B: ArrayLike, window: float | None = None) -> Basis
 
 
 def _with_dead_state(basis: Basis) -> Basis:
-    keep = np.delete(np.arange(basis.order + 1), 1)
-
-    def widen(values: Array) -> Array:
-        wide = np.zeros((*values.shape[:-1], basis.order + 1))
-        wide[..., keep] = values
-        return wide
-
-    A = np.zeros((basis.order + 1, basis.order + 1))
-    A[np.ix_(keep, keep)] = basis.A
+    widen = np.delete(np.eye(basis.order + 1), 1, axis=0)  # (N, N + 1): states in, a zero after the first
     return Basis(
-        A=A,
-        B=widen(basis.B),
-        newest=widen(basis.newest),
-        oldest=widen(basis.oldest),
+        A=widen.T @ basis.A @ widen,
+        B=basis.B @ widen,
+        newest=basis.newest @ widen,
+        oldest=basis.oldest @ widen,
         window=basis.window,
-        functions=lambda ages: widen(basis.functions(ages)),
+        functions=partial(_after, basis.functions, widen),
         name="FouT (S4)",
     )
 
@@ -165,16 +169,19 @@ def _recognise(
             return ours[name](order, window)
     nearest = ", ".join(f"{name} by {gap:.2g}" for name, gap in distances.items())
     raise ValueError(
-        f"A and B of order {order} are not a {convention} memory with a window: they miss {nearest} of the largest "
+        f"A and B of order {order} are not a {convention} memory with a window: they miss {nearest} of an "
         "entry; check the convention, undo any time scaling, and leave window out for LegS"
     )
 
 
 def _distance(A: ArrayLike, B: ArrayLike, reference: Pair) -> float:
-    """The largest difference, against the largest entry."""
+    """The largest difference of an entry, against that entry or 1."""
     matrix, column = _pair(A, B)
-    gap = max(np.abs(matrix - reference[0]).max(), np.abs(column - reference[1]).max())
-    return float(gap / np.abs(reference[0]).max())
+    gaps = (
+        (found - wanted) / np.maximum(np.abs(wanted), 1)
+        for found, wanted in zip((matrix, column), reference, strict=True)
+    )
+    return float(max(np.abs(gap).max() for gap in gaps))
 
 
 def _scaled(convention: str, A: ArrayLike, B: ArrayLike, own_window: int) -> ScaledBasis:
@@ -182,14 +189,19 @@ def _scaled(convention: str, A: ArrayLike, B: ArrayLike, own_window: int) -> Sca
     gap = _distance(A, B, (-basis.A, basis.B))
     if gap > SAME:
         raise ValueError(
-            f"without a window A and B must be {convention}'s LegS, and they miss it by {gap:.2g} of the largest "
+            f"without a window A and B must be {convention}'s LegS, and they miss it by {gap:.2g} of an "
             f"entry; for LegT or FouT give window in seconds ({convention}'s own unit is window={own_window})"
         )
     return basis
 
 
-def _need(basis: Basis, family: Callable[[int, float], Basis], what: str) -> None:
-    if not isinstance(basis, Basis) or basis.name != "LegT":
-        raise TypeError(
-            f"{what} knows {family.__name__} bases, got {getattr(basis, 'name', basis)!r}; see the table in conventions"
-        )
+def _is(basis: Basis, family: Callable[[int, float], Basis]) -> bool:
+    """Whether this is the family's own memory, judged by its matrices: names can be given to anything."""
+    own = family(basis.order, basis.window)
+    return _distance(basis.A * basis.window, basis.B * basis.window, (own.A * own.window, own.B * own.window)) < SAME
+
+
+def _need(basis: object, family: Callable[[int, float], Basis], what: str) -> None:
+    if not isinstance(basis, Basis) or not _is(basis, family):
+        found = repr(basis.name) if isinstance(basis, Basis | ScaledBasis) else repr(basis)
+        raise TypeError(f"{what} knows {family.__name__} bases in this project's scaling, got {found}; see its table")

@@ -40,7 +40,7 @@ def bilinear(A: Array, B: Array, dt: float) -> Discrete:
     """
     A, B, dt = _pair(A, B, dt)
     eye = np.eye(len(B))
-    solved = np.linalg.solve(eye - dt / 2 * A, np.column_stack([eye + dt / 2 * A, dt * B]))
+    solved = _solve(eye - dt / 2 * A, np.column_stack([eye + dt / 2 * A, dt * B]), dt)
     return Discrete(solved[:, :-1], solved[:, -1], np.zeros_like(B))
 
 
@@ -77,7 +77,7 @@ def backward(A: Array, B: Array, dt: float) -> Discrete:
     """Backward Euler: A = (I - dt A)⁻¹, B = dt (I - dt A)⁻¹ B. Stable for every dt when A is."""
     A, B, dt = _pair(A, B, dt)
     eye = np.eye(len(B))
-    solved = np.linalg.solve(eye - dt * A, np.column_stack([eye, dt * B]))
+    solved = _solve(eye - dt * A, np.column_stack([eye, dt * B]), dt)
     return Discrete(solved[:, :-1], solved[:, -1], np.zeros_like(B))
 
 
@@ -110,6 +110,15 @@ def _line(A: Array, B: Array, dt: float) -> tuple[Array, Array, Array]:
     powered = expm(joint)
     hold, ramp = powered[:order, order], powered[:order, order + 1]
     return powered[:order, :order], hold - ramp, ramp
+
+
+def _solve(matrix: Array, right: Array, dt: float) -> Array:
+    try:
+        return np.linalg.solve(matrix, right)
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            f"dt = {dt:g} meets an eigenvalue of A that this rule cannot invert; use another step or zoh"
+        ) from None
 
 
 def _pair(A: Array, B: Array, dt: float) -> tuple[Array, Array, float]:

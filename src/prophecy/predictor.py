@@ -8,9 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prophecy import _checks, _files, discretize
-from prophecy.engines import run
-from prophecy.system import Readout, ScaledState, ScaledSystem, System
+from prophecy import _checks, _files
+from prophecy.engines import lifting, run
+from prophecy.engines.stream import LENGTH, Stream
+from prophecy.system import LAGS, Readout, ScaledState, ScaledSystem, System
 
 Array: TypeAlias = NDArray[Any]
 
@@ -24,7 +25,8 @@ class Predictor:
     system: from `next_value` (or any `System`, `ScaledSystem`).
     channels: None for a stream of numbers, or how many numbers arrive at each moment; each has a memory of its own.
     gaps: what a NaN does. "raise" refuses it and changes nothing; "hold" repeats the last value; "predict" feeds the
-        memory its own prediction. Runs of NaN are gaps of that length. Before the first value both fill with zero.
+        memory its own prediction, kept within one range of the values seen so far, because a predictor fed with itself
+        may run away. Runs of NaN are gaps of that length; those before the first value are skipped.
 
     The state starts at zero, a past in which nothing happened, so the first prediction is 0.
 
@@ -42,7 +44,13 @@ class Predictor:
         self._system = system
         self._channels = None if channels is None else _checks.order("channels", channels)
         self._gaps = _checks.choice("gaps", gaps, GAPS)
+        # Single numbers up to this size go to a `Stream`; none do where it would not give the numbers of the step.
+        self._quick = _checks.largest(system.dtype) if channels is None and _streams(system) else -1.0
+        self._spare: Stream | None = None
         self.reset()
+
+    def __repr__(self) -> str:
+        return f"Predictor({self._system!r}, channels={self._channels}, gaps={self._gaps!r}, seen {self.count})"
 
     @property
     def system(self) -> System | ScaledSystem:
@@ -55,11 +63,12 @@ class Predictor:
     @property
     def count(self) -> int:
         """How many moments have been observed."""
-        return self._count
+        return self._count if self._stream is None else self._stream.count
 
     @property
     def state(self) -> Array:
         """A copy of the memory: (N,), or (channels, N)."""
+        self._settle()
         return self._x[0].copy() if self._channels is None else self._x.copy()
 
     def reset(self) -> None:
@@ -67,7 +76,15 @@ class Predictor:
         width = self._channels or 1
         self._x = np.zeros((width, self._system.order), self._system.dtype)
         self._last = np.zeros(width, self._system.dtype)
+        self._low = np.full(width, np.inf, self._system.dtype)
+        self._high = np.full(width, -np.inf, self._system.dtype)
         self._count = 0
+        self._stream: Stream | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: a stream's buffers are views of each other and do not survive either."""
+        self._settle()
+        return {**self.__dict__, "_spare": None}
 
     def observe(self, value: ArrayLike) -> None:
         """Take in one moment, a number or (channels,), or many, (time,) or (time, channels).
@@ -75,12 +92,19 @@ class Predictor:
         Observing one by one and observing an array end in the same state (to the engines' tolerance). After an error
         the predictor is as it was.
         """
-        data = self._moments(value)
-        if not len(data):
+        kind = type(value)
+        if (kind is float or kind is np.float64) and -self._quick <= value <= self._quick:  # type: ignore[operator]
+            stream = self._stream or self._begin()
+            if len(stream.pending) == LENGTH:
+                stream.advance()
+            stream.pending.append(float(value))  # type: ignore[arg-type]
             return
+        data = self._moments(value)
+        self._settle()
         missing = np.isnan(data)
         if not missing.any():
             self._feed(data)
+            self._note(data)
         elif self._gaps == "raise":
             moment = int(np.argwhere(missing)[0][0])
             raise ValueError(
@@ -91,10 +115,13 @@ class Predictor:
 
     def predict(self) -> Any:
         """The next value, a number or (channels,). Changes nothing."""
+        if self._stream is not None and self._stream.pending:
+            return self._stream.predict()
         return self._read(self._readout())
 
     def derivative(self) -> Any:
         """The derivative at the newest value, in units per second. Changes nothing."""
+        self._settle()
         if isinstance(self._system, ScaledSystem):
             return self._read(self._system.derivative(max(1, self._count)))
         if self._system.derivative is None:
@@ -103,6 +130,7 @@ class Predictor:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write system and state to one file, atomically; it holds arrays and JSON, no pickles."""
+        self._settle()
         system = self._system
         meta = {
             "system": type(system).__name__,
@@ -112,9 +140,10 @@ class Predictor:
             "gaps": self._gaps,
             "count": self._count,
         }
-        arrays: dict[str, Any] = {name: getattr(system, name) for name in "ABCD"} | {"x": self._x, "last": self._last}
+        arrays: dict[str, Any] = {name: getattr(system, name) for name in "ABCD"}
+        arrays |= {"x": self._x, "last": self._last, "low": self._low, "high": self._high}
         if isinstance(system, ScaledSystem):
-            meta |= {"rule": _rule_name(system.rule), "switch": system.switch}
+            meta |= {"memory": system.memory.__name__, "corrected": system.corrected}
         elif system.derivative is not None:
             arrays |= {"derivative_C": system.derivative.C, "derivative_D": system.derivative.D}
         _files.write_state(path, "Predictor", FORMAT, meta, **arrays)
@@ -124,33 +153,51 @@ class Predictor:
         """A predictor that goes on where the saved one stood."""
         meta, arrays = _files.read_state(path, "Predictor", FORMAT)
         try:
-            common = {name: arrays[name] for name in "ABCD"} | {"dt": meta["dt"], "dtype": np.dtype(meta["dtype"])}
-            system: System | ScaledSystem
-            if meta["system"] == "ScaledSystem":
-                system = ScaledSystem(**common, rule=getattr(discretize, meta["rule"]), switch=meta["switch"])
-            else:
-                has = "derivative_C" in arrays
-                rate = Readout(arrays["derivative_C"], float(arrays["derivative_D"])) if has else None
-                system = System(**common, derivative=rate)
-            made = cls(system, channels=meta["channels"], gaps=meta["gaps"])
-            made._x[:], made._last[:], made._count = arrays["x"], arrays["last"], int(meta["count"])
+            made = cls(_system(meta, arrays), channels=meta["channels"], gaps=meta["gaps"])
+            count = _checks.order("count", meta["count"], least=0)
+            width = (made._channels or 1,)
+            for name, shape in (("x", (*width, made._system.order)), ("last", width), ("low", width), ("high", width)):
+                array = arrays[name]
+                if array.shape != shape or array.dtype != made._system.dtype:
+                    raise ValueError(f"{name} must be {shape} {made._system.dtype}, got {array.shape} {array.dtype}")
+                if np.isnan(array).any() or (name in ("x", "last") and not np.isfinite(array).all()):
+                    raise ValueError(f"{name} must be finite, got {_checks.first_bad(array)}")
+                setattr(made, f"_{name}", array.copy())
+            made._count = count
         except (KeyError, AttributeError, ValueError, TypeError) as error:
             raise ValueError(f"{os.fspath(path)!r} is a damaged Predictor file: {error}") from error
         return made
 
+    def _begin(self) -> Stream:
+        self._spare = self._spare or Stream(self._system)  # type: ignore[arg-type]
+        self._spare.begin(self._x[0], self._count, float(self._low[0]), float(self._high[0]))
+        self._stream = self._spare
+        return self._spare
+
+    def _settle(self) -> None:
+        """Bring what a stream holds into the state, as if the values had been stepped through."""
+        stream, self._stream = self._stream, None
+        if stream is not None and stream.pending:
+            self._x, self._last, self._count = stream.state()[None, :], np.array(stream.pending[-1:]), stream.count
+            self._low, self._high = (np.array([bound]) for bound in stream.bounds)
+
     def _moments(self, value: ArrayLike) -> Array:
         """`value` as (time, channels), checked for type, shape and size but not for gaps."""
-        array = _checks.numbers("value", value, self._system.dtype)
+        dtype = self._system.dtype
+        _checks.not_wider("value", value, dtype)
+        array = _checks.real_array("value", value)
         width = self._channels or 1
         single = 0 if self._channels is None else 1
         if array.ndim not in (single, single + 1) or (self._channels is not None and array.shape[-1] != width):
             shapes = "a number or (time,)" if self._channels is None else f"({width},) or (time, {width})"
             raise ValueError(f"value must be {shapes}, got shape {array.shape}")
-        array = array.reshape(-1, width)
+        if array.size == 0:
+            raise ValueError(f"value must hold at least one moment, got shape {array.shape}")
         present = array[~np.isnan(array)]
         if present.size:
-            _checks.in_range("value", present, self._system.dtype)
-        return array
+            _checks.in_range("value", present, dtype)
+        moments: Array = array.astype(dtype, copy=False).reshape(-1, width)
+        return moments
 
     def _feed(self, data: Array) -> None:
         if len(data) == 1:
@@ -162,14 +209,36 @@ class Predictor:
         self._x, self._last, self._count = x, data[-1].copy(), self._count + len(data)
 
     def _feed_with_gaps(self, data: Array, missing: Array) -> None:
-        before = (self._x, self._last, self._count)
+        """Clean stretches as they are, the moments between them one by one; after an error nothing has changed."""
+        before = {name: getattr(self, name) for name in ("_x", "_last", "_low", "_high", "_count")}
         try:
-            for moment, gone in zip(data, missing, strict=True):
-                fill = self._last if self._gaps == "hold" else np.atleast_1d(self.predict())
-                self._feed(np.where(gone, fill, moment)[None, :])
+            gone = missing.any(axis=1)
+            edges = np.flatnonzero(np.diff(gone)) + 1
+            for piece, holes in zip(np.split(data, edges), np.split(missing, edges), strict=True):
+                self._note(piece)
+                if not holes.any():
+                    self._feed(piece)
+                    continue
+                for moment, hole in zip(piece, holes, strict=True):
+                    if self._count or not hole.all():
+                        self._feed(np.where(hole, self._fill(), moment)[None, :])
         except BaseException:
-            self._x, self._last, self._count = before
+            for name, value in before.items():
+                setattr(self, name, value)
             raise
+
+    def _note(self, data: Array) -> None:
+        """Widen the range of values truly seen; NaN are passed over."""
+        self._low = np.fmin(self._low, np.fmin.reduce(data, axis=0))
+        self._high = np.fmax(self._high, np.fmax.reduce(data, axis=0))
+
+    def _fill(self) -> Array:
+        """What stands in for a missing value."""
+        if self._gaps == "hold" or not self._count:
+            return self._last
+        room = self._high - self._low
+        filled: Array = np.clip(np.atleast_1d(self.predict()), self._low - room, self._high + room)
+        return filled
 
     def _step(self, now: Array) -> Array:
         system = self._system
@@ -189,8 +258,18 @@ class Predictor:
         return float(y[0]) if self._channels is None else y
 
 
-def _rule_name(rule: discretize.Rule) -> str:
-    name = getattr(rule, "__name__", "")
-    if getattr(discretize, name, None) is not rule:
-        raise ValueError(f"cannot save a system with the custom rule {rule!r}; use one of prophecy.discretize")
-    return name
+def _streams(system: System | ScaledSystem) -> bool:
+    """Whether the lifted stream is the step for this system: in float64, and not where rounding grows."""
+    return isinstance(system, System) and system.dtype == np.float64 and lifting.is_stable(system)
+
+
+def _system(meta: dict[str, Any], arrays: dict[str, Array]) -> System | ScaledSystem:
+    """The system a file describes, checked by its own constructor."""
+    common = {name: arrays[name] for name in "ABCD"} | {"dt": meta["dt"], "dtype": np.dtype(meta["dtype"])}
+    if meta["system"] == "ScaledSystem":
+        memories = {rule.__name__: rule for rule in LAGS}
+        return ScaledSystem(**common, memory=memories[meta["memory"]], corrected=bool(meta["corrected"]))
+    if meta["system"] != "System":
+        raise ValueError(f"unknown system {meta['system']!r}")
+    has = "derivative_C" in arrays
+    return System(**common, derivative=Readout(arrays["derivative_C"], float(arrays["derivative_D"])) if has else None)

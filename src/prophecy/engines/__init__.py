@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
-from prophecy.engines import choice, fft, lifted, scan, step
+from prophecy.engines import choice, fft, lifted, lifting, scan, step
 from prophecy.engines.choice import Choice
 from prophecy.system import ScaledState, ScaledSystem, System
 
@@ -76,6 +76,8 @@ def run(
         else:
             ENGINES[name](system, rows, x, target)
     _finite(system, x)
+    if isinstance(system, System) and not lifting.is_stable(system):
+        _finite(system, y)
     final = x if data.ndim == 2 else x[0]
     return y, ScaledState(final, count + data.shape[-1]) if isinstance(system, ScaledSystem) else final
 
@@ -101,6 +103,10 @@ def pick(system: System | ScaledSystem, shape: tuple[int, ...]) -> Choice:
 
     The candidates run on a small piece of data like this once per machine; the times are cached (see `choice`).
     """
+    if not isinstance(shape, tuple) or len(shape) not in (1, 2):
+        raise ValueError(f"shape must be (time,) or (series, time), got {shape!r}")
+    if isinstance(system, System) and not lifting.is_stable(system):
+        return Choice("step", {}, "the system is unstable, and only the plain step grows exactly as it does")
     if isinstance(system, ScaledSystem):
         name = "scan" if scan.supports(system) else "step"
         return Choice(name, {}, "LegS: the O(N) scan where the memory's rule allows it, the plain step otherwise")
@@ -120,10 +126,8 @@ def _known(system: System | ScaledSystem, engine: str) -> str:
 def _series(system: System | ScaledSystem, u: ArrayLike) -> Array:
     if not isinstance(system, System | ScaledSystem):
         raise TypeError(f"system must be a System or ScaledSystem, got {type(system).__name__}; see next_value")
-    data = _checks.series("u", u)
-    if data.dtype == np.float64 and system.dtype == np.float32:
-        raise TypeError("u is float64 but the system is float32; use u.astype(np.float32) or the float64 system")
-    return data
+    _checks.not_wider("u", u, system.dtype)
+    return _checks.series("u", u)
 
 
 def _output(system: System | ScaledSystem, data: Array, out: Array | None) -> Array:
@@ -132,6 +136,11 @@ def _output(system: System | ScaledSystem, data: Array, out: Array | None) -> Ar
             raise ValueError(
                 f"out must have shape {data.shape} and dtype {system.dtype}, got {out.shape} and {out.dtype}"
             )
+        if not out.flags.writeable:
+            raise ValueError("out must be writeable, got a read-only array")
+        same = out.__array_interface__["data"] == data.__array_interface__["data"] and out.strides == data.strides
+        if np.may_share_memory(out, data) and not (same and out.dtype == data.dtype):
+            raise ValueError("out overlaps u without being u; use u itself or memory of its own")
         return out
     if out is not None:
         raise TypeError(f"out must be a NumPy array, got {type(out).__name__}")
@@ -149,7 +158,8 @@ def _initial(system: System | ScaledSystem, data: Array, state: ArrayLike | Scal
                 f"state of a ScaledSystem must be a ScaledState (x, count), got {type(state).__name__}; "
                 "pass what an earlier run returned"
             )
-        state, count = state
+        count = _checks.order("state.seen", state.seen, least=0)
+        state = state.x
     elif isinstance(state, ScaledState):
         raise TypeError("state is a ScaledState but the system is constant; pass state.x")
     expected = (*data.shape[:-1], system.order)
@@ -167,8 +177,4 @@ def _whole(data: Array, dtype: np.dtype[Any]) -> None:
     """Look at all of u before anything is computed or written, a few megabytes at a time."""
     rows = max(1, (1 << 22) // max(1, data.shape[-1])) if data.ndim == 2 else 1 << 22
     for start in range(0, len(data), rows):
-        try:
-            _checks.in_range("u", data[start : start + rows], dtype)
-        except ValueError as error:
-            where = f" (rows from {start})" if start else ""
-            raise ValueError(f"{error}{where}") from None
+        _checks.in_range("u", data[start : start + rows], dtype, offset=start)

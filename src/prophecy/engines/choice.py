@@ -1,15 +1,16 @@
 """Which engine "auto" takes: the one that was fastest on data like this, measured once per machine and remembered.
 
 Costs depend on the order, the dtype and how many series and samples there are, each rounded up to a power of two. For a
-new combination the candidates run on a piece of random data of that shape (at most 64 × 4 096 samples, repeated until a
-few milliseconds are spent) and the times go to a small JSON file in the user's cache folder (`PROPHECY_CACHE` overrides
-the place).
+new combination the candidates run a few times on a piece of random data of that shape (at most 64 × 4 096 samples),
+which takes milliseconds for short data and up to a second at order 128. The times go to a small JSON file in the user's
+cache folder (`PROPHECY_CACHE` overrides the place).
 """
 
 from __future__ import annotations
 
 import json
 import os
+import platform
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from prophecy.system import System
 Array = NDArray[Any]
 
 SERIES, TIME = 64, 4096  # the largest piece measured; beyond it all engines grow in proportion
+RUNS = 4
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ def _piece(series: int, samples: int) -> tuple[int, int]:
 
 def _key(system: System, series: int, samples: int) -> str:
     rows, columns = _piece(series, samples)
-    return f"order {_up(system.order)}, {rows} series × {columns} samples, {system.dtype}, {os.cpu_count()} cores"
+    machine = f"{platform.node()}, {os.cpu_count()} cores"
+    return f"order {_up(system.order)}, {rows} series × {columns} samples, {system.dtype} on {machine}"
 
 
 def _up(number: int) -> int:
@@ -73,18 +76,27 @@ def _up(number: int) -> int:
 
 
 def _measure(engines: Mapping[str, Callable[..., None]], system: System, series: int, samples: int) -> dict[str, float]:
-    """Seconds per million samples: the best of a few runs, after one that builds what each engine caches."""
+    """Seconds per million samples: the best of a few runs in turns, after one that builds what each engine caches.
+
+    An engine more than three times slower than the best in its first timed run is not run again.
+    """
     u = np.random.default_rng(0).standard_normal((series, samples)).astype(system.dtype)
     y = np.empty_like(u)
-    found = {}
-    for name, engine in engines.items():
-        times: list[float] = []
-        while len(times) < 2 or (sum(times) < 5e-3 and len(times) < 8):
-            start = time.perf_counter()
-            engine(system, u, np.zeros((series, system.order), system.dtype), y)
-            times.append(time.perf_counter() - start)
-        found[name] = min(times[1:]) * 1e6 / u.size
-    return found
+
+    def seconds(engine: Callable[..., None]) -> float:
+        start = time.perf_counter()
+        engine(system, u, np.zeros((series, system.order), system.dtype), y)
+        return time.perf_counter() - start
+
+    for engine in engines.values():
+        engine(system, u[:, :64], np.zeros((series, system.order), system.dtype), y[:, :64])
+        if engine is not engines.get("step"):
+            seconds(engine)
+    found = {name: seconds(engine) for name, engine in engines.items()}
+    for _ in range(RUNS - 1):
+        near = 3 * min(found.values())
+        found |= {name: min(found[name], seconds(engine)) for name, engine in engines.items() if found[name] <= near}
+    return {name: best * 1e6 / u.size for name, best in found.items()}
 
 
 def _place() -> Path:
@@ -98,9 +110,14 @@ def _place() -> Path:
 def _remembered(place: str) -> dict[str, dict[str, float]]:
     try:
         table = json.loads(Path(place).read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}  # no cache yet, or a damaged one: measuring again is all it costs
-    return table if isinstance(table, dict) else {}
+    return {key: times for key, times in table.items() if _sound(times)} if isinstance(table, dict) else {}
+
+
+def _sound(times: object) -> bool:
+    """Whether an entry of the file is what this module writes."""
+    return isinstance(times, dict) and all(isinstance(t, float) and 0 < t < float("inf") for t in times.values())
 
 
 def _remember(table: dict[str, dict[str, float]]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from numpy.typing import NDArray
 from scipy import fft
 
-from prophecy.engines.lifting import lift
+from prophecy.engines.lifting import is_stable, lift
 from prophecy.system import System
 
 Array = NDArray[Any]
@@ -31,6 +31,10 @@ def run(system: System, u: Array, x: Array, y: Array) -> None:
 
 def _block(system: System, u: Array, x: Array, y: Array) -> None:
     series, length = u.shape
+    if not is_stable(system):
+        raise ValueError(
+            "engine 'fft' needs a stable system: a kernel that grows drowns in its own rounding; use 'step'"
+        )
     lifted = lift(system, length)
     padded = fft.next_fast_len(2 * length - 1, real=True)
     kernel = fft.rfft(lifted.kernel, padded)

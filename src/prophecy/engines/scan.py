@@ -26,38 +26,38 @@ from prophecy.system import ScaledSystem
 Array = NDArray[Any]
 
 # Weight of the new end of the step in each rule of the family (I + αhA) x' = (I - (1-α)hA) x + h B u.
-_ENDS: dict[discretize.Rule, float] = {discretize.bilinear: 0.5, discretize.backward: 1.0, discretize.euler: 0.0}
+_ENDS: dict[discretize.Rule, float] = {discretize.bilinear: 0.5, discretize.backward: 1.0}
 
 
 def supports(system: ScaledSystem) -> bool:
-    """Whether the memory is LegS under a rule this scan knows (the holds need an exponential at each step)."""
-    return system.rule in _ENDS and _is_legs(system)
+    """Whether the memory is LegS under a rule this scan knows (the hold needs an exponential at each step)."""
+    return system.memory in _ENDS and _is_legs(system)
 
 
 def run(system: ScaledSystem, u: Array, x: Array, y: Array, count: int) -> None:
     """Predictions into y and final states into x, in place."""
     if not supports(system):
-        raise ValueError(
-            "engine 'scan' knows the LegS memory under the bilinear, euler and backward rules; use engine='step'"
-        )
-    (solve,) = get_lapack_funcs(("tbtrs",), (system.A,))
-    dtype, end = system.dtype, _ENDS[system.rule]
-    root, diagonal = system.B, np.arange(1, system.order + 1, dtype=dtype)
-    state = np.asfortranarray(x.T)  # (N, series): LAPACK solves columns
+        raise ValueError("engine 'scan' knows the LegS memory under the bilinear and backward rules; use engine='step'")
+    # The first steps solve systems whose condition number grows with N: they are carried in float64 and rounded on the
+    # way out, or a float32 run of order 128 would lose half its digits in two samples.
+    (solve,) = get_lapack_funcs(("tbtrs",), (np.empty(0),))
+    end, root = _ENDS[system.memory], system.B.astype(np.float64)
+    diagonal = np.arange(1.0, system.order + 1)
+    state = np.asfortranarray(x.T.astype(np.float64))  # (N, series): LAPACK solves columns
     for k in range(u.shape[1]):
         seen = count + k + 1
-        now = u[:, k].astype(dtype)
+        now = u[:, k].astype(np.float64)
         if seen == 1:
             state[:] = 0
             state[0] = now
         else:
-            h = dtype.type(1.0 / seen)
+            h = 1.0 / seen
             driven = state + h * root[:, None] * now
             if end < 1:
-                driven -= dtype.type((1 - end) * h) * _times_A(root, diagonal, state)
-            state = _solve(solve, root, diagonal, dtype.type(end * h), driven) if end else driven
+                driven -= (1 - end) * h * _times_A(root, diagonal, state)
+            state = _solve(solve, root, diagonal, end * h, driven)
         C, D = system.readout(seen)
-        y[:, k] = C @ state + dtype.type(D) * now
+        y[:, k] = C @ state + D * now
     x[:] = state.T
 
 
@@ -68,7 +68,7 @@ def _times_A(root: Array, diagonal: Array, state: Array) -> Array:
     return product
 
 
-def _solve(solve: Any, root: Array, diagonal: Array, h: Any, right: Array) -> Array:
+def _solve(solve: Any, root: Array, diagonal: Array, h: float, right: Array) -> Array:
     d = 1 + h * diagonal
     bands = np.empty((2, len(root)), root.dtype, order="F")
     bands[0] = 1
