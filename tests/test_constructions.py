@@ -149,7 +149,7 @@ def test_discretising_the_readout_twice_is_the_formula_of_appendix_c() -> None:
 
 def test_the_pole_of_the_trapezoid_rule_is_refused_with_the_way_out() -> None:
     for window in (200.0, 182.0, 222.0):
-        with pytest.raises(ValueError, match=r"order 20 .* near .* pole.* use another window, .* discretize\.backward"):
+        with pytest.raises(ValueError, match=r"order 20 .* near .* pole.* use another window, .*discretize\.backward"):
             next_value(legt(20, window), 1.0)
     with pytest.raises(ValueError, match=r"rule 'euler' would follow a ramp with -3 of its slope, the wrong way"):
         next_value(legt(20, 50.0), 1.0, rule="euler")

@@ -5,6 +5,7 @@ HiPPO-Prophecy's explicit state-space models and what goes beyond them. A newcom
 """
 
 from prophecy._forecast import Forecast
+from prophecy.adaptive import Prophecy
 from prophecy.bases import Basis, ScaledBasis, fout, fout_as_printed, legs, legt
 from prophecy.constructions import derivative, exact, next_value, series_derivative
 from prophecy.dynamics import forecast
@@ -18,6 +19,7 @@ __all__ = [
     "Basis",
     "Forecast",
     "Predictor",
+    "Prophecy",
     "ScaledBasis",
     "ScaledSystem",
     "System",

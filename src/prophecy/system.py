@@ -132,8 +132,8 @@ class ScaledSystem:
     A, B, C, D are those of `ScaledContinuous`; `memory` is one of LAGS, the rules that discretise the memory stably
     from the first sample on. Its state trails the newest sample by `lag` steps, so the bare slope C x + D u answers a
     ramp with the gain 1 - lag D/count. `corrected` divides by it (the trapezoid rule of Eq. 5), which has a pole at
-    count = lag D = N²/2: where the gain is nearer to 0 than NEAR, the last value is repeated instead. Uncorrected (forward
-    Euler) slopes would point the wrong way before the pole, so the last value is repeated there too.
+    count = lag D = N²/2: where the gain is nearer to 0 than NEAR, the last value is repeated instead. Uncorrected
+    (forward Euler) slopes would point the wrong way before the pole, so the last value is repeated there too.
 
     dt cancels out of the prediction (LegS does not know the time scale) and only sets the derivative's unit.
     """
