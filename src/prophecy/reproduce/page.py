@@ -38,7 +38,8 @@ caption{text-align:left;color:var(--muted);padding-bottom:.4rem}
 th{text-align:left;font-weight:600;border-bottom:2px solid var(--ink);padding:.4rem .8rem .4rem 0;white-space:nowrap;
 vertical-align:bottom}
 td{border-bottom:1px solid var(--line);padding:.34rem .8rem .34rem 0;white-space:nowrap}
-td:first-child{padding-right:1.4rem}
+td:first-child{padding-right:1.4rem}td.again{border-bottom-color:transparent}
+tr.group td{border-top:1px solid #c9ced6}
 .chip{display:inline-block;border-radius:.35rem;padding:.05rem .5rem}
 .good .chip,.chip.good{background:var(--good-bg);color:var(--good)}
 .bad .chip,.chip.bad{background:var(--bad-bg);color:var(--bad)}
@@ -48,7 +49,7 @@ td:first-child{padding-right:1.4rem}
 .glance .cell small{display:block;opacity:.85;font-size:.76rem}
 .cell.good{background:var(--good-bg);color:var(--good)}.cell.bad{background:var(--bad-bg);color:var(--bad)}
 ol.claims,ul.claims{list-style:none;padding:0;margin:1rem 0;max-width:52rem}
-.claims li{display:grid;grid-template-columns:6.2rem minmax(0,1fr);gap:.2rem .9rem;padding:.6rem 0;
+.claims li{display:grid;grid-template-columns:7.6rem minmax(0,1fr);gap:.2rem .9rem;padding:.6rem 0;
 border-bottom:1px solid var(--line)}
 .claims .tag{justify-self:start;align-self:start;border-radius:.35rem;padding:.1rem .55rem;font-size:.8rem;
 font-weight:600}
@@ -91,7 +92,14 @@ def numbers(pairs: Iterable[tuple[str, str]]) -> str:
 
 def table(content: Table) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in content.header)
-    body = "".join("<tr>" + "".join(_cell(cell) for cell in line) + "</tr>" for line in content.rows)
+    body, before = "", None
+    for line in content.rows:
+        # A name is shown once; its lines belong together.
+        same = line[0] == before
+        first = '<td class="again"></td>' if same else _cell(line[0])
+        body += f"<tr>{first}" if same else f'<tr class="group">{first}'
+        body += "".join(_cell(cell) for cell in line[1:]) + "</tr>"
+        before = line[0]
     caption = f"<caption>{escape(content.caption)}</caption>" if content.caption else ""
     return f'<div class="scroll"><table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
@@ -124,7 +132,7 @@ def claims(items: Iterable[tuple[Verdict, str | None]]) -> str:
     """Statements with their verdicts; a link leads to the page that decides them."""
     inner = ""
     for verdict, anchor in items:
-        mark, word = {True: ("good", "holds"), False: ("bad", "does not"), None: ("open", "partly")}[verdict.holds]
+        mark, word = {True: ("good", "holds"), False: ("bad", "does not hold"), None: ("open", "partly")}[verdict.holds]
         text = escape(verdict.statement)
         text = f'<a href="#{anchor}">{text}</a>' if anchor else text
         inner += f'<li><span class="tag {mark}">{word}</span><div><p>{text}</p>'

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from dataclasses import replace
 
+import numpy as np
+
+from prophecy import fout_as_printed, next_value, run
 from prophecy.evaluation import mean_squared_error
 from prophecy.reproduce import paper
 from prophecy.reproduce.framework import (
@@ -22,6 +26,7 @@ from prophecy.reproduce.framework import (
     number,
     row,
 )
+from prophecy.system import System
 
 DATASETS = {paper.WHITE: (0.3, 1.0, 2.0), paper.FILTERED: (0.05, 0.1, 0.3)}
 
@@ -44,14 +49,16 @@ class TableSignals(Experiment):
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
         u = paper.unit_signal(ask, unit)
-        return {
+        value = {
             paper.label(method, order): mean_squared_error(u, paper.predict(method, order, u)).tolist()
             for order in paper.ORDERS
             for method in paper.BASES
         }
+        y, _ = run(_constant_one(), u, engine="lifted")
+        return {**value, "constant": mean_squared_error(u, y).tolist()}
 
     def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
-        rows = []
+        rows, constant = [], []
         for dataset, parameters in DATASETS.items():
             for parameter in parameters:
                 values = paper.joined(parts, dataset, parameter)
@@ -60,7 +67,10 @@ class TableSignals(Experiment):
                         known = paper.published(dataset, parameter, method, order)
                         sample = values[paper.label(method, order)]
                         rows.append(row(dataset, parameter, method, order, "mse", sample, known))
-        return Outcome(rows)
+                constant.append(
+                    float(np.mean(values["constant"]) / np.mean(values[paper.label("FouT as printed", 33)]))
+                )
+        return Outcome(rows, {"constant": constant, "printed LegT": printed_legt(33)})
 
     def pictures(self, result: Result) -> list[Picture]:
         from prophecy.reproduce.draw import paper_against_ours
@@ -80,7 +90,7 @@ class TableSignals(Experiment):
         worst = max(cells, key=lambda line: abs(line["mean"] / line["paper_mean"] - 1))
         ratio = worst["mean"] / worst["paper_mean"]
         first = Verdict(
-            "The published table can be reproduced.",
+            "Table 1 can be reproduced.",
             len(good) == len(cells),
             f"{len(good)} of {len(cells)} cells lie within the paper's own mean ± std over {result['functions']} "
             f"functions; the farthest is {worst['method']} N = {worst['order']} on {worst['dataset']} "
@@ -109,14 +119,46 @@ class TableSignals(Experiment):
         rows = result["rows"]
         where = {"dataset": paper.WHITE, "parameter": 1.0, "order": 33}
         wrong, right = find(rows, method="FouT as printed", **where), find(rows, method="FouT", **where)
+        growth, feedthrough = result["details"]["printed LegT"]
+        constant = result["details"]["constant"]
         return [
+            Slip(
+                "App. A.1 prints LegT's A with a plus sign and the scaling (2n + 1), beside p_n(t, t) = √(2n + 1).",
+                "A has a minus sign, and both belong to one scaling: A_nk = −√(2n+1)√(2k+1)/θ · {1, (−1)^(n−k)} with "
+                "this p, or the (2n + 1) form with p_n(t, t) = (−1)^n.",
+                f"N = 33, θ = 1: the printed A has an eigenvalue with real part {number(growth)}, so its state "
+                f"explodes, and the printed pair gives D = {number(feedthrough)} in place of N² = {33**2}.",
+            ),
+            Slip(
+                "App. A.3: every FouT basis function carries √2, the constant too.",
+                "The constant is 1; the printed A and B agree with that.",
+                f"Next to no effect: the MSE at N = 33 changes by {number(100 * max(abs(r - 1) for r in constant))} % "
+                f"at most.",
+            ),
             Slip(
                 "App. A.3 writes the FouT rotation as 2πn with n the matrix index (2, 4, 6, …).",
                 "n is the frequency m = 1, 2, 3, …; read as the index, every frequency is doubled.",
                 f"White Signal γ = 1, N = 33: {number(wrong['mean'])} with the printed reading, which is the published "
                 f"{number(wrong['paper_mean'])}, and {number(right['mean'])} with the right frequencies.",
-            )
+            ),
         ]
+
+
+def _constant_one() -> System:
+    """FouT as printed, N = 33, but with the constant basis function at 1 instead of √2."""
+    basis = fout_as_printed(33, 1.0)
+    newest = basis.newest.copy()
+    newest[0] = 1.0
+    return next_value(replace(basis, newest=newest), 1.0 / paper.SAMPLES)
+
+
+def printed_legt(order: int) -> list[float]:
+    """Largest real part of the eigenvalues of A as App. A.1 prints it, and D = Σ B_k p_k(t, t), for window 1."""
+    n = np.arange(order)
+    sign = (-1.0) ** (n[:, None] - n[None, :])
+    A = (2 * n[:, None] + 1) * np.where(n[:, None] >= n[None, :], sign, 1.0)
+    D = float(np.sum((2 * n + 1) * (-1.0) ** n * np.sqrt(2 * n + 1)))
+    return [float(np.linalg.eigvals(A).real.max()), D]
 
 
 EXPERIMENT = TableSignals()
