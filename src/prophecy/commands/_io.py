@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 Array: TypeAlias = NDArray[np.float64]
 
 PIECE = 8 << 20  # bytes of text per piece: some 300 000 short rows, large enough for Arrow's parser to work in parallel
+LONG = 200_000  # rows from which a table counts as long
 ROWS = 1 << 18  # rows per piece where rows are known (Parquet, .npy)
 SNIFF = 1 << 16  # bytes looked at to find delimiter, header and number columns
 
@@ -41,13 +42,14 @@ class Roles(NamedTuple):
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a CSV is written; `numeric` are the columns whose first cells are all numbers or missing."""
+    """How a CSV is written; `numeric` columns begin with numbers or gaps; `width` is the bytes of a usual line."""
 
     delimiter: str
     decimal: str
     header: bool
     names: tuple[str, ...]
     numeric: tuple[str, ...]
+    width: float
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ class Table:
     roles: Roles
     names: tuple[str, ...]
     size: int
+    long: bool
     raw: BinaryIO | None
     batches: Iterator[Any]
 
@@ -86,7 +89,9 @@ def _open_csv(path: str, columns: Sequence[str], time: str | None, group: str | 
             stream = io.BufferedReader(gzip.GzipFile(fileobj=stream), SNIFF)
         dialect = sniff(path, stream)
     roles = resolve(path, dialect.names, dialect.numeric, columns, time, group)
-    return Table(path, roles, dialect.names, size, raw, _csv_batches(path, stream, dialect, roles))
+    packed = 4 if stream is not raw else 1  # text like this shrinks to a quarter or less
+    long = size * packed > LONG * dialect.width
+    return Table(path, roles, dialect.names, size, long, raw, _csv_batches(path, stream, dialect, roles))
 
 
 def _csv_batches(path: str, stream: Any, dialect: Dialect, roles: Roles) -> Iterator[Any]:
@@ -141,7 +146,7 @@ def sniff(path: str, stream: Any) -> Dialect:
         raise ValueError(f"{path} has several columns called {sorted(repeated)[0]!r}; rename them")
     body = [row for row in rows[1 if header else 0 :] if len(row) == width]
     numeric = tuple(name for i, name in enumerate(names) if _numbers([row[i] for row in body], decimal))
-    return Dialect(delimiter, decimal, header, names, numeric)
+    return Dialect(delimiter, decimal, header, names, numeric, sum(map(len, lines)) / len(lines) + 1)
 
 
 def _number(cell: str, decimal: str) -> float | None:
@@ -204,7 +209,8 @@ def _open_parquet(path: str, columns: Sequence[str], time: str | None, group: st
     numeric = [field.name for field in schema if any(is_kind(field.type) for is_kind in kinds)]
     roles = resolve(path, schema.names, numeric, columns, time, group)
     batches = (_as_floats(batch, roles) for batch in file.iter_batches(ROWS))
-    return Table(path, roles, tuple(schema.names), os.fstat(raw.fileno()).st_size, raw, batches)
+    long = file.metadata.num_rows > LONG
+    return Table(path, roles, tuple(schema.names), os.fstat(raw.fileno()).st_size, long, raw, batches)
 
 
 def _as_floats(batch: Any, roles: Roles) -> Any:
@@ -236,7 +242,7 @@ def _open_npy(path: str, columns: Sequence[str], time: str | None, group: str | 
             part = np.asarray(data[start : start + rows], dtype=np.float64).reshape(-1, len(names))
             yield pa.RecordBatch.from_arrays([pa.array(part[:, i], from_pandas=True) for i in range(len(names))], names)
 
-    return Table(path, roles, tuple(names), 0, None, batches())
+    return Table(path, roles, tuple(names), 0, len(data) > LONG, None, batches())
 
 
 def floats(batch: Any, name: str) -> Array:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from prophecy.commands._io import MISSING
 
 FIELDS = ("line", "value", "surprise", "next", "lower", "upper")
-LARGEST = math.sqrt(1.7976931348623157e308)  # beyond it a square overflows; the models refuse it too
+LARGEST = 1e100  # what `Prophecy` takes
 
 
 @dataclass
@@ -96,10 +96,10 @@ class Jsonl:
 
 
 def in_range(number: float) -> float:
-    """A number a model can take: finite (NaN is a gap) and with a square that is, too."""
+    """A number a model can take; NaN is a gap."""
     if math.isnan(number) or abs(number) <= LARGEST:
         return number
-    raise ValueError(f"{number!r} is beyond ±{LARGEST:.3g}")
+    raise ValueError(f"{number!r} is beyond ±{LARGEST:g}")
 
 
 def _number(cell: str) -> float | None:

@@ -88,11 +88,11 @@ def forecasts(panels: Sequence[Panel], level: float) -> Any:
         axis.axvline(panel.where[-1], color=style.MUTED, linewidth=0.8, linestyle=":")
         _dress(axis, panel)
     _legend(axes[0])
-    _more(figure, panels)
+    _more(figure, len(panels))
     return figure
 
 
-def predictions(panels: Sequence[Panel], level: float) -> Any:
+def predictions(panels: Sequence[Panel], level: float, count: int) -> Any:
     """Per series: the last stretch with each value's prediction made before it was seen, and the error over time."""
     shown = panels[:PANELS]
     widths = {"width_ratios": [3, 2]}
@@ -100,14 +100,14 @@ def predictions(panels: Sequence[Panel], level: float) -> Any:
     for left, right, panel in zip(axes[::2], axes[1::2], shown, strict=True):
         _stretch(left, panel, level)
         _error_curves(right, panel)
-    axes[1].set_title("error, typical size over time")
+    axes[1].set_title("RMS error")
     _legend(axes[0])
     _legend(axes[1])
-    _more(figure, panels)
+    _more(figure, count)
     return figure
 
 
-def anomalies(panels: Sequence[Panel], level: float, threshold: float) -> Any:
+def anomalies(panels: Sequence[Panel], threshold: float, count: int) -> Any:
     """Per series: the signal with its flagged points, and the surprise of each value below it."""
     shown = panels[:PANELS]
     ratios = {"height_ratios": [2.2, 1] * len(shown)}
@@ -125,7 +125,7 @@ def anomalies(panels: Sequence[Panel], level: float, threshold: float) -> Any:
         lower.axhline(threshold, color=red, linewidth=0.9, linestyle="--")
         lower.set_ylabel("surprise")
         _legend(upper)
-    _more(figure, panels)
+    _more(figure, count)
     return figure
 
 
@@ -144,8 +144,16 @@ def _error_curves(axis: Any, panel: Panel) -> None:
     for name, (where, size) in panel.errors.items():
         colour, width = looks[name]
         drawn = size > 0
-        axis.plot(where[drawn], size[drawn], color=style.COLOURS[colour], linewidth=width, label=name)
+        axis.plot(where[drawn], size[drawn], ".-", color=style.COLOURS[colour], linewidth=width, label=name)
     axis.set_yscale("log")
+    sizes = np.concatenate([size[size > 0] for _, size in panel.errors.values()])
+    if len(sizes) and sizes.max() < 20 * sizes.min():
+        # Less than a decade and a bit: plain numbers at a few places instead of powers of ten.
+        import matplotlib.ticker
+
+        axis.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.yaxis.set_major_formatter(matplotlib.ticker.FormatStrFormatter("%g"))
+        axis.yaxis.set_minor_locator(matplotlib.ticker.NullLocator())
     axis.set_xlabel("row")
 
 
@@ -176,6 +184,6 @@ def _percent(level: float) -> str:
     return f"{100 * level:g} % interval"
 
 
-def _more(figure: Any, panels: Sequence[Panel]) -> None:
-    if len(panels) > PANELS:
-        figure.supxlabel(f"the first {PANELS} of {len(panels)} series", fontsize=10, color=style.MUTED)
+def _more(figure: Any, count: int) -> None:
+    if count > PANELS:
+        figure.supxlabel(f"the first {PANELS} of {count} series", fontsize=10, color=style.MUTED)

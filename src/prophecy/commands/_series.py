@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from prophecy.commands import _io
 
 Array: TypeAlias = NDArray[np.float64]
+Advance: TypeAlias = Callable[[str, str, Array, Any], dict[str, Array]]
 
 
 def groups(batch: Any, group: str | None) -> Iterator[tuple[str, NDArray[np.int64] | slice]]:
@@ -27,6 +28,28 @@ def groups(batch: Any, group: str | None) -> Iterator[tuple[str, NDArray[np.int6
     for start, rows in zip(starts, np.split(order, starts[1:]), strict=True):
         code = codes[order[start]]
         yield (names[code] if code >= 0 else "(no group)"), rows
+
+
+def through(batch: Any, roles: _io.Roles, advance: Advance) -> dict[str, Array]:
+    """What `advance(group, column, values, times)` says about each series' rows, as columns beside the batch.
+
+    Its parts are named by the value column where there are several.
+    """
+    added: dict[str, Array] = {}
+    clock = None if roles.time is None else batch.column(batch.schema.get_field_index(roles.time))
+    found = list(groups(batch, roles.group))
+    for name in roles.values:
+        values, start = _io.floats(batch, name), "" if len(roles.values) == 1 else f"{name}_"
+        for key, rows in found:
+            times = clock if clock is None or isinstance(rows, slice) else clock.take(rows)
+            for part, column in advance(key, name, values[rows], times).items():
+                added.setdefault(f"{start}{part}", np.empty(len(values)))[rows] = column
+    return added
+
+
+def title(group: str, column: str) -> str:
+    """What a series is called."""
+    return " · ".join(part for part in (group, column) if part)
 
 
 @dataclass

@@ -13,7 +13,7 @@ from rich.table import Table as RichTable
 
 from prophecy.commands import _io, _options, _plots, _times
 from prophecy.commands._common import appearing, guarded
-from prophecy.commands._series import Tails, read_tails
+from prophecy.commands._series import Tails, read_tails, title
 from prophecy.dynamics import forecast as solve
 
 Array: TypeAlias = NDArray[np.float64]
@@ -102,9 +102,10 @@ def _draw(plot: Path, tails: Tails, answers: dict[str, dict[str, Any]], level: f
         for i, (name, answer) in enumerate(columns.items()):
             shown = slice(-min(len(values), max(100, 3 * len(answer.mean))), None)
             ahead = _times.extended(axis, len(answer.mean))
-            title = " · ".join(part for part in (key, name) if part)
             panels.append(
-                _plots.Panel(title, axis[shown], values[shown, i], answer.mean, answer.lower, answer.upper, ahead)
+                _plots.Panel(
+                    title(key, name), axis[shown], values[shown, i], answer.mean, answer.lower, answer.upper, ahead
+                )
             )
     with style.use():
         figure = _plots.forecasts(panels, level)
@@ -122,7 +123,7 @@ def _print(tails: Tails, answers: dict[str, dict[str, Any]], out: Path | None) -
     for key, columns in list(answers.items())[:20]:
         for name, answer in columns.items():
             first, last = (f"{m:.4g} [{lo:.4g}, {hi:.4g}]" for m, lo, hi in _ends(answer))
-            shown.add_row(" · ".join(p for p in (key, name) if p), str(tails.length(key)), answer.method, first, last)
+            shown.add_row(title(key, name), str(tails.length(key)), answer.method, first, last)
     console = Console()
     console.print(shown)
     if len(answers) > 20:

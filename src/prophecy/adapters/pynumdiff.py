@@ -1,0 +1,32 @@
+"""A differentiation function shaped like PyNumDiff's (needs nothing but NumPy itself)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from prophecy import _checks
+from prophecy.adaptive import Prophecy
+
+
+def prophecydiff(x: ArrayLike, dt: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Smoothed signal and derivative, causally: sample k of both depends on samples 0 … k of `x` and nothing else.
+
+    x: (time,) or (time, variables). There are no parameters: how far to look back is decided from the data so far.
+    The smoothed signal is halfway between each sample and the prediction of it made before it came (a NaN is replaced
+    by the prediction).
+
+    >>> t = np.arange(500) * 0.01
+    >>> x_hat, dxdt_hat = prophecydiff(np.sin(t), dt=0.01)
+    >>> bool(np.abs(dxdt_hat - np.cos(t))[100:].max() < 1e-6)
+    True
+    """
+    data = _checks.series("x", x).astype(np.float64)
+    rows = data if data.ndim == 2 else data[:, None]
+    model = Prophecy(rows.shape[1], dt=dt, context=1)
+    smooth, slope = np.empty(rows.shape), np.empty(rows.shape)
+    for k, row in enumerate(rows):
+        expected = model.predict().mean if k else row
+        model.observe(row)
+        smooth[k], slope[k] = np.where(np.isnan(row), expected, (row + expected) / 2), model.derivative()
+    return smooth.reshape(data.shape), slope.reshape(data.shape)

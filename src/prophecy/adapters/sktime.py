@@ -1,0 +1,109 @@
+"""A forecaster for sktime (extra `sktime`)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+import pandas as pd
+from sktime.forecasting.base import BaseForecaster
+
+from prophecy._forecast import Forecast
+from prophecy.adapters._ahead import ahead
+from prophecy.adaptive import Prophecy
+
+Steps: TypeAlias = np.ndarray[Any, np.dtype[np.intp]]
+
+
+class ProphecyForecaster(BaseForecaster):  # type: ignore[misc]
+    """Forecasts with `prophecy.Prophecy`: nothing is trained, `fit` only reads the series.
+
+    `update` observes the new values alone, at a cost that depends on their number and not on what was seen before.
+
+    Parameters
+    ----------
+    context : int, default=2048
+        How many past values are kept for forecasts of many steps.
+
+    Examples
+    --------
+    >>> from sktime.datasets import load_airline
+    >>> from prophecy.adapters.sktime import ProphecyForecaster
+    >>> forecaster = ProphecyForecaster().fit(load_airline(), fh=[1, 2, 3])
+    >>> forecaster.predict().index.astype(str).tolist()
+    ['1961-01', '1961-02', '1961-03']
+    """
+
+    _tags: ClassVar[dict[str, Any]] = {
+        "authors": ["hippo-prophecy developers"],
+        "maintainers": ["hippo-prophecy developers"],
+        "python_dependencies": ["hippo-prophecy"],
+        "capability:multivariate": False,
+        "capability:exogenous": False,
+        "capability:insample": False,
+        "capability:pred_int": True,
+        "capability:pred_int:insample": False,
+        "capability:missing_values": True,
+        "capability:update": True,
+        "requires-fh-in-fit": False,
+        "y_inner_mtype": "pd.Series",
+    }
+
+    def __init__(self, context: int = 2048) -> None:
+        self.context = context
+        super().__init__()
+
+    def _fit(self, y: pd.Series, X: Any = None, fh: Any = None) -> ProphecyForecaster:
+        self.model_ = Prophecy(context=self.context)
+        self.model_.observe(_values(y))
+        self._seen, self._name = y.index[-1], y.name
+        self._ahead: dict[tuple[int, float], Forecast] = {}
+        return self
+
+    def _update(self, y: pd.Series, X: Any = None, update_params: bool = True) -> ProphecyForecaster:
+        """Observe what is new; the state must follow the data whether or not parameters may change."""
+        new = y[y.index > self._seen]
+        if len(new):
+            self.model_.observe(_values(new))
+            self._seen, self._ahead = new.index[-1], {}
+        return self
+
+    def _predict(self, fh: Any, X: Any = None) -> pd.Series:
+        steps = self._steps(fh)
+        mean = np.asarray(self._forecast(steps, 0.9).mean)
+        return pd.Series(mean[steps - 1], index=fh.to_absolute_index(self.cutoff), name=self._name)
+
+    def _predict_interval(self, fh: Any, X: Any, coverage: list[float]) -> pd.DataFrame:
+        steps = self._steps(fh)
+        name = self._get_varnames()[0]
+        columns = pd.MultiIndex.from_product([[name], coverage, ["lower", "upper"]])
+        made = pd.DataFrame(index=fh.to_absolute_index(self.cutoff), columns=columns, dtype=float)
+        for level in coverage:
+            # sktime asks for level 0 to get a median, and may ask for 1.
+            ahead = self._forecast(steps, float(min(max(level, 1e-9), 1 - 1e-9)))
+            made[(name, level, "lower")] = np.asarray(ahead.lower)[steps - 1]
+            made[(name, level, "upper")] = np.asarray(ahead.upper)[steps - 1]
+        return made
+
+    def _forecast(self, steps: Steps, level: float) -> Forecast:
+        """The model's forecast, made once for each horizon and level between updates."""
+        key = int(steps.max()), level
+        if key not in self._ahead:
+            self._ahead[key] = ahead(self.model_, *key)
+        found: Forecast = self._ahead[key]
+        return found
+
+    def _steps(self, fh: Any) -> Steps:
+        return np.asarray(fh.to_relative(self.cutoff), dtype=np.intp)
+
+    def _get_fitted_params(self) -> dict[str, Any]:
+        return {"count": self.model_.count}
+
+    @classmethod
+    def get_test_params(cls, parameter_set: str = "default") -> list[dict[str, Any]]:
+        """Settings sktime's own tests use."""
+        return [{"context": 8}, {"context": 10}]
+
+
+def _values(y: pd.Series) -> Any:
+    return y.to_numpy(dtype=np.float64, na_value=np.nan)

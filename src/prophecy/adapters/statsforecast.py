@@ -1,0 +1,83 @@
+"""A model for statsforecast (extra `statsforecast`), and through it for Spark, Dask and Ray."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from statsforecast.models import _TS
+
+from prophecy.adaptive import Prophecy
+from prophecy.dynamics import forecast
+
+Array = NDArray[np.float64]
+
+
+class ProphecyModel(_TS):  # type: ignore[misc]
+    """Forecasts with dynamics solved from the series itself; nothing is trained, there is no season to name.
+
+    Intervals are the forecast's own unless `prediction_intervals` asks for conformal ones.
+
+    Use it as `StatsForecast(models=[ProphecyModel()], freq="D").forecast(df=df, h=7, level=[90])`.
+    """
+
+    uses_exog = False
+
+    def __init__(self, alias: str = "Prophecy", prediction_intervals: Any = None) -> None:
+        self.alias = alias
+        self.prediction_intervals = prediction_intervals
+
+    def fit(self, y: Array, X: Any = None) -> ProphecyModel:
+        """Keep the series, and how each value would have been predicted from those before it."""
+        values = np.asarray(y, dtype=np.float64)
+        self.model_ = {"y": values, **_in_sample(values, None)}
+        self._store_cs(y=values, X=X)
+        return self
+
+    def predict(self, h: int, X: Any = None, level: list[float] | None = None) -> dict[str, Array]:
+        """The `h` values after the series given to `fit`."""
+        return self._ahead(self.model_["y"], h, level, stored=True)
+
+    def predict_in_sample(self, level: list[float] | None = None) -> dict[str, Array]:
+        """One-step predictions of the series given to `fit`; the first value, which has none, stands for itself."""
+        return _in_sample(self.model_["y"], level)
+
+    def forecast(
+        self,
+        y: Array,
+        h: int,
+        X: Any = None,
+        X_future: Any = None,
+        level: list[float] | None = None,
+        fitted: bool = False,
+    ) -> dict[str, Array]:
+        """The `h` values after `y`, without keeping anything."""
+        values = np.asarray(y, dtype=np.float64)
+        made = self._ahead(values, h, level, stored=False)
+        return {**made, **_in_sample(values, level)} if fitted else made
+
+    def _ahead(self, y: Array, h: int, level: list[float] | None, stored: bool) -> dict[str, Array]:
+        made = {"mean": np.asarray(forecast(y, h).mean)}
+        if level is None:
+            return made
+        if self.prediction_intervals is not None:
+            levels = sorted(level)
+            if stored:
+                return dict(self._add_predict_conformal_intervals(made, levels))
+            return dict(self._add_conformal_intervals(fcst=made, y=y, X=None, level=levels))
+        for percent in sorted(level):
+            ahead = forecast(y, h, level=percent / 100)
+            made |= {f"lo-{percent}": np.asarray(ahead.lower), f"hi-{percent}": np.asarray(ahead.upper)}
+        return made
+
+
+def _in_sample(y: Array, level: list[float] | None) -> dict[str, Array]:
+    made: dict[str, Array] = {}
+    for percent in [None, *sorted(level or [])]:
+        track = Prophecy(context=1).follow(y, 0.9 if percent is None else percent / 100)
+        mean, lower, upper = (np.concatenate([y[:1], part[:-1]]) for part in track[:3])
+        made["fitted"] = mean
+        if percent is not None:
+            made |= {f"fitted-lo-{percent}": lower, f"fitted-hi-{percent}": upper}
+    return made
