@@ -94,10 +94,10 @@ def test_the_report_needs_nothing_from_outside(text: str) -> None:
 
 def test_every_experiment_has_its_page_with_verdicts_figures_and_tables(text: str, folder: Path) -> None:
     for name, experiment in registry.experiments().items():
-        if not (folder / "results" / f"{name}.json").exists():
+        if not (folder / f"{name}.json").exists():
             continue
         section = text.split(f'<section id="{name}">')[1].split("</section>")[0]
-        result = json.loads((folder / "results" / f"{name}.json").read_text())
+        result = json.loads((folder / f"{name}.json").read_text())
         assert section.count("<figure>") == len(experiment.pictures(result))
         assert section.count("<table>") == len(experiment.tables(result))
         assert section.count('class="tag') == len(experiment.verdicts(result)) > 0
@@ -105,7 +105,7 @@ def test_every_experiment_has_its_page_with_verdicts_figures_and_tables(text: st
 
 def test_every_verdict_and_every_slip_carries_a_number(folder: Path) -> None:
     for name, experiment in registry.experiments().items():
-        path = folder / "results" / f"{name}.json"
+        path = folder / f"{name}.json"
         if path.exists():
             result = json.loads(path.read_text())
             for evidence in [x.evidence for x in (*experiment.verdicts(result), *experiment.slips(result))]:
@@ -119,9 +119,8 @@ def test_figures_are_kept_for_talks(folder: Path) -> None:
 
 
 def test_the_report_is_the_same_when_made_again_from_the_same_results(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "results").mkdir()
     for name in ("table-odes", "theory"):
-        (tmp_path / "results" / f"{name}.json").write_bytes((folder / "results" / f"{name}.json").read_bytes())
+        (tmp_path / f"{name}.json").write_bytes((folder / f"{name}.json").read_bytes())
     assert report.write(tmp_path).read_bytes() == report.write(tmp_path).read_bytes()
 
 

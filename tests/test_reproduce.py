@@ -130,7 +130,7 @@ def test_a_run_that_failed_half_way_is_taken_up_where_it_stopped(
     monkeypatch.setattr(Toy, "compute", failing)
     with pytest.raises(KeyboardInterrupt):
         runner.reproduce([], Ask(), tmp_path / "broken")
-    assert not (tmp_path / "broken" / "results" / "toy.json").exists()
+    assert not (tmp_path / "broken" / "toy.json").exists()
     monkeypatch.setattr(Toy, "compute", plain)
     toy.calls.clear()
     assert mean(runner.reproduce([], Ask(), tmp_path / "broken")[0]) == whole
@@ -231,9 +231,7 @@ def test_killed_at_any_moment_the_next_run_ends_with_the_same_numbers(tmp_path: 
     assert kills >= 1, "at least one kill has to hit a running process"
     subprocess.run(command("killed"), check=True, env=environment)
     for name in ("table-signals", "discretisation"):
-        ours, theirs = (
-            json.loads((tmp_path / out / "results" / f"{name}.json").read_text()) for out in ("killed", "undisturbed")
-        )
+        ours, theirs = (json.loads((tmp_path / out / f"{name}.json").read_text()) for out in ("killed", "undisturbed"))
         assert ours["rows"] == theirs["rows"]
         assert ours["details"] == theirs["details"]
 

@@ -28,7 +28,7 @@ def reproduce(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random functions.")] = 0,
     jobs: Annotated[int | None, typer.Option(help="Processes; one per core if not given.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for results, figures and the report.")] = Path("reproduction"),
+    out: Annotated[Path, typer.Option(help="Folder for results, figures and the report.")] = Path("results"),
     device: Annotated[str, typer.Option(help="Where fig-training trains: cpu or cuda.")] = "cpu",
     full: Annotated[bool, typer.Option("--full", help="fig-training at the paper's size (hours on a CPU).")] = False,
 ) -> None:

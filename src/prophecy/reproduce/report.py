@@ -30,7 +30,7 @@ def write(out: str | Path) -> Path:
         if (stored := read_json(folder.result(name))) is not None
     ]
     if not pages:
-        raise FileNotFoundError(f"no results in {str(folder.root / 'results')!r}; run `prophecy reproduce` first")
+        raise FileNotFoundError(f"no results in {str(folder.root)!r}; run `prophecy reproduce` first")
     figures = folder.root / "figures"
     figures.mkdir(exist_ok=True)
     body = _summary(pages)

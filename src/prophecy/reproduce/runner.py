@@ -55,7 +55,7 @@ class Folder:
     root: Path
 
     def result(self, name: str) -> Path:
-        return self.root / "results" / f"{name}.json"
+        return self.root / f"{name}.json"
 
     def piece(self, name: str, key: str) -> Path:
         return self.root / "cache" / name / f"{key}.json"
@@ -63,9 +63,8 @@ class Folder:
     def prepare(self) -> None:
         """Make the folders and write to one of them, so that a bad place is known before hours of work."""
         try:
-            for folder in (self.root / "results", self.root / "cache"):
-                folder.mkdir(parents=True, exist_ok=True)
-            probe = self.root / "results" / ".writable"
+            (self.root / "cache").mkdir(parents=True, exist_ok=True)
+            probe = self.root / ".writable"
             _files.write_atomic(probe, b"")
             probe.unlink()
         except OSError as error:
