@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics.choice import Candidate, Model
-from prophecy.dynamics.context import Context
+from prophecy.dynamics.context import Context, Rows
 from prophecy.dynamics.features import Family, Monomials, Units, monomial_count
 from prophecy.dynamics.fields import FittedField, best_start, fit_field
 from prophecy.dynamics.linear import fit_linear
@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _MOST_PARAMETERS = 260
+_MOST_SHOT = 400
 _ATTEMPTS = 4
 _GLANCES = 128
 _ALIKE = np.log(4.0)
@@ -50,21 +51,21 @@ def _kernels(variables: int) -> list[Candidate]:
 
 
 def _field(family: Family, guesses: Sequence[Array]) -> Candidate:
-    def fit(values: Array, rows: Indices, known: Mapping[str, Model]) -> Model | None:
+    def fit(values: Array, rows: Rows, known: Mapping[str, Model]) -> Model | None:
         before = known.get(family.name)
         if isinstance(before, FittedField):
-            return fit_field(family, values, rows, [before.theta])
+            return fit_field(family, values, rows.index, [before.theta])
         smaller = [m for m in known.values() if isinstance(m, FittedField) and _nested(m.family, family)]
         padded = [np.concatenate([m.theta, np.zeros((family.size - len(m.theta), values.shape[1]))]) for m in smaller]
-        return fit_field(family, values, rows, [*guesses, *padded])
+        return fit_field(family, values, rows.index, [*guesses, *padded])
 
     return Candidate(family.name, fit)
 
 
-def _fields(units: Units, values: Array, rows: Indices) -> list[Candidate]:
+def _fields(units: Units, values: Array, rows: Rows) -> list[Candidate]:
     """Families in the order of how close their starts come, the smaller first among those much alike."""
-    paths = Paths.through(values, rows)
-    some = rows[:: max(1, len(rows) // _GLANCES)]
+    paths = Paths.through(values, rows.index)
+    some = rows.index[:: max(1, len(rows) // _GLANCES)]
     x0, x1 = values[some].T, values[some + 1].T
     ranked = []
     for family in (*_polynomials(units), *_others(units)):
@@ -77,17 +78,21 @@ def _fields(units: Units, values: Array, rows: Indices) -> list[Candidate]:
     return [_field(family, guesses) for _, family, guesses in ranked[:_ATTEMPTS]]
 
 
-def _shot(values: Array, rows: Indices, known: Mapping[str, Model]) -> Model | None:
+def _shot(values: Array, rows: Rows, known: Mapping[str, Model]) -> Model | None:
     """Shooting with the smallest polynomial family that explains single steps nearly as well as any."""
     before = known.get(_SHOOTING)
     if isinstance(before, ShotField):
         return fit_shot(before.family, values, before)
     fields = [m for m in known.values() if isinstance(m, FittedField)]
     least = min((m.residual for m in fields), default=np.inf)
-    near = [m for m in fields if m.residual <= min(1.3 * least, _HOPELESS) and m.family.denominator is None]
+    near = [m for m in fields if m.residual <= min(1.3 * least, _HOPELESS) and _shootable(m.family)]
     if not near:
         return None
     return fit_shot(min(near, key=lambda m: m.family.size).family, values, one_step=least)
+
+
+def _shootable(family: Family) -> bool:
+    return family.denominator is None and family.size * family.variables <= _MOST_SHOT
 
 
 def _nested(small: Family, large: Family) -> bool:
@@ -105,11 +110,10 @@ def tiers(context: Context, early: int) -> Iterator[list[Candidate]]:
     """Lists of candidates to try one after the other. `early`: the samples that may be looked at beforehand."""
     yield [_fixed("copy of the last value", Copy()), _fixed("mean", Mean())]
     yield [_fixed(f"repetition, {w} samples", Repetition(w)) for w in (4, 12, 36)]
-    yield [_linear(lags, r) for lags in (2, 8, 24) for r in (1e-12, 1e-5)]
-    fields = _fields(context.units, context.values[:early], context.rows[context.rows < early - 1])
-    yield from ([field] for field in fields[:2])
+    yield [_linear(lags, r) for lags in (2, 4, 8, 24) for r in (1e-12, 1e-5)]
+    fields = _fields(context.units, context.values[:early], context.rows.before(early))
+    yield from ([field] for field in fields)
     yield [Candidate(_SHOOTING, _shot)]
-    yield from ([field] for field in fields[2:])
     yield _kernels(context.values.shape[1])
 
 

@@ -9,12 +9,15 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy.dynamics.context import Rows
+
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _LOST = np.sqrt(2.0)  # how far two unrelated moments of a series are from each other, in spreads
 _GOOD = 0.0003  # rolling forecasts this close, in spreads, end the search
 _GLANCES = 256
+_HANDICAP = 1.05
 _STRETCH = 16
 _FINALISTS = 2  # candidates of each tier, the best one step ahead, that go on to long forecasts
 
@@ -33,7 +36,7 @@ class Model(Protocol):
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array: ...
 
 
-Fit = Callable[[Array, Indices, Mapping[str, Model]], Model | None]
+Fit = Callable[[Array, Rows, Mapping[str, Model]], Model | None]
 
 
 @dataclass(frozen=True)
@@ -98,11 +101,16 @@ def score(errors: Array) -> float:
     return float(np.nanmean(np.minimum(distance, _LOST)))
 
 
-def trials(tiers: Iterable[Sequence[Candidate]], values: Array, rows: Indices, rolling: Rolling) -> list[Trial]:
+def _merit(trial: Trial) -> float:
+    """The score, with a handicap for whatever was solved: between equals the simple one wins."""
+    return trial.score if np.isinf(trial.model.residual) else _HANDICAP * trial.score
+
+
+def trials(tiers: Iterable[Sequence[Candidate]], values: Array, rows: Rows, rolling: Rolling) -> list[Trial]:
     """Tier after tier of candidates, best first, until one is good."""
     found: list[Trial] = []
     known: dict[str, Model] = {}
-    early, early_rows = values[: rolling.early], rows[rows < rolling.early - 1]
+    early, early_rows = values[: rolling.early], rows.before(rolling.early)
     for tier in tiers:
         glances: list[tuple[float, int, Candidate, Model]] = []
         for candidate in tier:
@@ -116,7 +124,7 @@ def trials(tiers: Iterable[Sequence[Candidate]], values: Array, rows: Indices, r
                 continue
             errors = rolling.errors(model, values)
             found.append(Trial(candidate, model, errors, score(errors)))
-        found.sort(key=lambda trial: trial.score)
+        found.sort(key=_merit)
         if found and (found[0].score < _GOOD or found[0].model.conclusive):
             break
     return found

@@ -18,23 +18,48 @@ _MOST_VARIABLES = 64
 _ROWS = 1024  # transitions a model is solved from: half of them the latest, half spread over everything older
 _PER_PERIOD = 16  # samples of the fastest period that are plenty
 _KEPT = 512  # samples that thinning must leave
+_MOST_DRIVEN = 16  # variables up to which a hidden phase is looked for
 _PHASED = 32  # samples needed to call a variable a sinusoid
 _SINUSOID = 0.1  # how far a sinusoid may be off, in spreads
 _QUIET = 1e-4  # share of the variance that counts as the fastest period's surroundings
 
 
 @dataclass(frozen=True, eq=False)
+class Rows:
+    """Transitions from k to k + 1 that models are solved from. index: k; history: samples up to k without a gap."""
+
+    index: Indices
+    history: Indices
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def before(self, end: int) -> Rows:
+        """Those within the first `end` samples."""
+        inside = self.index < end - 1
+        return Rows(self.index[inside], self.history[inside])
+
+    def remembering(self, length: int) -> Indices:
+        """The k whose last `length` samples were all observed; if those are few, all that have so many at all."""
+        possible = self.index >= length - 1
+        complete = possible & (self.history >= length)
+        return self.index[complete if 3 * complete.sum() > possible.sum() else possible]
+
+
+@dataclass(frozen=True, eq=False)
 class Context:
     """values: (time, varying variables), in spreads around the mean, every `stride`-th sample, the latest included.
 
-    rows: the k whose transition from k to k + 1 was fully observed and is used for solving.
+    rows: the fully observed transitions to solve from.
+    overdue: samples since the last fully observed one; they are forecast too.
     full, floor, ceiling: the filled context in raw units and its envelope, per variable.
     """
 
     values: Array
-    rows: Indices
+    rows: Rows
     units: Units
     stride: int
+    overdue: int
     varying: NDArray[np.bool_]
     full: Array
     floor: Array
@@ -45,6 +70,8 @@ class Context:
 def read(context: ArrayLike) -> Context:
     """Check and prepare (time,) or (time, variables)."""
     raw = _checked(context)
+    overdue = _overdue(np.isnan(raw))
+    raw = raw[: len(raw) - overdue]
     missing = np.isnan(raw)
     full = _filled(raw, missing)
     low, high = full.min(axis=0), full.max(axis=0)
@@ -73,7 +100,7 @@ def read(context: ArrayLike) -> Context:
     rows = _rows(known)
     if len(rows) < len(values) - 1 and known.all():
         notes.append(f"{len(rows)} of {len(values) - 1} transitions were used, half of them the latest.")
-    return Context(values, rows, units, stride, varying, full, low - reach, high + reach, tuple(notes))
+    return Context(values, rows, units, stride, overdue, varying, full, low - reach, high + reach, tuple(notes))
 
 
 def _checked(context: ArrayLike) -> Array:
@@ -102,6 +129,12 @@ def _checked(context: ArrayLike) -> Array:
     return values
 
 
+def _overdue(missing: NDArray[np.bool_]) -> int:
+    """How many samples at the end lack a value, if they are few enough to forecast them as well."""
+    late = int(np.argmin(missing.any(axis=1)[::-1]))
+    return late if late <= len(missing) // 8 and len(missing) - late >= _SHORTEST else 0
+
+
 def _filled(raw: Array, missing: NDArray[np.bool_]) -> Array:
     full = raw.copy()
     times = np.arange(len(raw))
@@ -116,8 +149,11 @@ def _hidden_phases(values: Array) -> Array:
 
     A system driven by a sinusoid and observed together with it is autonomous again once the phase is known.
     """
-    partners = [_quarter_later(column) for column in values.T] if len(values) >= _PHASED else []
-    return np.column_stack([np.empty((len(values), 0)), *(p for p in partners if p is not None)])
+    none = np.empty((len(values), 0))
+    if len(values) < _PHASED or values.shape[1] > _MOST_DRIVEN:
+        return none
+    partners = [partner for partner in map(_quarter_later, values.T) if partner is not None]
+    return np.column_stack([none, *partners]) if len(partners) < values.shape[1] else none
 
 
 def _quarter_later(column: Array) -> Array | None:
@@ -151,12 +187,14 @@ def _stride(scaled: Array) -> int:
     return int(np.clip(len(flat) / (max(fastest, 1) * _PER_PERIOD), 1, most))
 
 
-def _rows(known: NDArray[np.bool_]) -> Indices:
-    rows = np.nonzero(known[:-1] & known[1:])[0]
-    if len(rows) < min(_SHORTEST, len(known) // 2):
-        rows = np.arange(len(known) - 1)
-    if len(rows) > _ROWS:
-        older = rows[: -_ROWS // 2]
+def _rows(known: NDArray[np.bool_]) -> Rows:
+    times = np.arange(len(known))
+    history = times - np.maximum.accumulate(np.where(known, -1, times))
+    index = np.nonzero(known[:-1] & known[1:])[0]
+    if len(index) < min(_SHORTEST, len(known) // 2):
+        index = times[:-1]
+    if len(index) > _ROWS:
+        older = index[: -_ROWS // 2]
         spread = older[np.linspace(0, len(older) - 1, _ROWS // 2).astype(np.intp)]
-        rows = np.concatenate([np.unique(spread), rows[-_ROWS // 2 :]])
-    return rows
+        index = np.concatenate([np.unique(spread), index[-_ROWS // 2 :]])
+    return Rows(index, history[index])

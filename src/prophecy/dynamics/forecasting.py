@@ -40,11 +40,14 @@ def forecast(context: ArrayLike, horizon: int, level: float = 0.9) -> Forecast:
     level = _level(level)
     ready = read(context)
     with np.errstate(all="ignore"):
-        answer = _forecast(ready, horizon, level)
-    if np.ndim(context) != 1:
-        return answer
-    flat = [np.asarray(part)[:, 0] for part in (answer.mean, answer.lower, answer.upper)]
-    return Forecast(*flat, level=level, method=answer.method, notes=answer.notes)
+        mean, half, method, notes = _forecast(ready, ready.overdue + horizon, level)
+    mean, half = mean[ready.overdue :], half[ready.overdue :]
+    lower = np.clip(mean - half, ready.floor, ready.ceiling)
+    upper = np.clip(mean + half, ready.floor, ready.ceiling)
+    mean = np.clip(mean, ready.floor, ready.ceiling)
+    if np.ndim(context) == 1:
+        mean, lower, upper = mean[:, 0], lower[:, 0], upper[:, 0]
+    return Forecast(mean, lower, upper, level, method, (*notes, *ready.notes))
 
 
 def forecast_many(
@@ -74,21 +77,19 @@ def _level(level: float) -> float:
     return number
 
 
-def _forecast(context: Context, horizon: int, level: float) -> Forecast:
+def _forecast(context: Context, horizon: int, level: float) -> tuple[Array, Array, str, tuple[str, ...]]:
+    """Mean and half widths of the interval in raw units, (horizon, variables), the method and notes."""
     steps = -(-horizon // context.stride)
     shape = horizon, len(context.varying)
     mean, half = np.tile(context.full[-1], (horizon, 1)), np.zeros(shape)
-    method, notes = "constant", ()
+    method, notes = "constant", tuple[str, ...]()
     if context.varying.any():
         scaled, widths, method, notes = _predict(context, steps, level)
         scaled, widths = _between(context, scaled, horizon), _stretched(context, widths, horizon)
         seen = slice(0, int(context.varying.sum()))
         mean[:, context.varying] = (scaled * context.units.scale + context.units.centre)[:, seen]
         half[:, context.varying] = (widths * context.units.scale)[:, seen]
-    lower = np.clip(mean - half, context.floor, context.ceiling)
-    upper = np.clip(mean + half, context.floor, context.ceiling)
-    mean = np.clip(mean, context.floor, context.ceiling)
-    return Forecast(mean, lower, upper, level, method, (*notes, *context.notes))
+    return mean, half, method, notes
 
 
 def _predict(context: Context, steps: int, level: float) -> tuple[Array, Array, str, tuple[str, ...]]:
@@ -99,10 +100,19 @@ def _predict(context: Context, steps: int, level: float) -> tuple[Array, Array, 
     for trial in ranking:
         model = _final(trial, context, rolling, known)
         paths = model.rollout(*_twins(values, trial.errors), steps)
-        if np.isfinite(paths[0]).all():
+        if np.isfinite(paths[0]).all() or model.conclusive:
             break
+    paths[0] = _held(paths[0], values[-1])
     widths = half_widths(trial.errors, paths, values, level)
     return paths[0], widths, trial.candidate.name, _notes(trial, ranking)
+
+
+def _held(path: Array, now: Array) -> Array:
+    """A path that left the surroundings of the context stays where it was last seen."""
+    there = np.isfinite(path).all(axis=1)
+    steps = int(np.argmin(there)) if not there.all() else len(path)
+    last = path[steps - 1] if steps else now
+    return np.concatenate([path[:steps], np.tile(last, (len(path) - steps, 1))])
 
 
 def _final(trial: Trial, context: Context, rolling: Rolling, known: dict[str, Model]) -> Model:

@@ -12,19 +12,19 @@ def half_widths(errors: Array, paths: Array, values: Array, level: float) -> Arr
     """Half the width of the interval at each step, (horizon, variables), never narrowing.
 
     errors: (origins, steps, variables) of rolling forecasts, NaN where the context had ended: the `level` quantile of
-    their size, each step borrowing from the steps within a quarter of its distance. Beyond the last step, or
-    where it is more, the width is that of the twins: paths[1:] started a typical first error away from paths[0],
-    and what separates them, on the scale at which it agrees with the rolling forecasts, says how errors grow here.
+    their size, each step borrowing from the steps within a quarter of its distance. Beyond the last step the width is
+    that of the twins: paths[1:] started a typical first error away from paths[0], and what separates them, on
+    the scale at which it agrees with the last rolling errors, says how errors grow here.
     No interval is wider than the difference between unrelated moments of the context.
     """
     horizon = paths.shape[1]
     ceiling = _unrelated(values, level)
     rolling = _rolling(errors, level, ceiling)[:horizon]
     twins = _twins(paths)
-    common = slice(0, len(rolling))
-    scale = np.quantile(rolling / np.maximum(twins[common], 1e-300), 0.8, axis=0)
+    late = slice(2 * len(rolling) // 3, len(rolling))
+    scale = np.quantile(rolling[late] / np.maximum(twins[late], 1e-300), 0.8, axis=0)
     widths = np.where(scale < 1e100, scale, 0.0) * twins
-    widths[common] = np.maximum(widths[common], rolling)
+    widths[: len(rolling)] = rolling
     if horizon > len(rolling):
         widths[len(rolling) :] = np.maximum(widths[len(rolling) :], _grown(rolling, horizon - len(rolling)))
     return np.minimum(np.maximum.accumulate(widths, axis=0), ceiling)
@@ -63,8 +63,7 @@ def _upper_quantile(sample: Array, level: float) -> Array:
 
 def _unrelated(values: Array, level: float) -> Array:
     """The `level` quantile of |difference| between samples far apart."""
-    length = len(values)
-    shifts = np.unique(np.linspace(length // 4, length // 2, 8).astype(np.intp))
     recent = values[-4096:]
-    gaps = np.concatenate([np.abs(recent[s:] - recent[:-s]) for s in shifts if 0 < s < len(recent)])
+    shifts = np.unique(np.linspace(len(recent) // 4, len(recent) // 2, 8).astype(np.intp))
+    gaps = np.concatenate([np.abs(recent[shift:] - recent[:-shift]) for shift in shifts])
     return np.asarray(np.quantile(gaps, level, axis=0))

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy.dynamics.context import Rows
+
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Complex = NDArray[np.complex128]
@@ -31,14 +33,14 @@ class FittedLinear:
         return np.real(np.einsum("vm,mh,mo->ohv", shapes, powers, amplitudes, optimize=True))
 
 
-def fit_linear(lags: int, ridge: float, values: Array, rows: Indices) -> FittedLinear | None:
+def fit_linear(lags: int, ridge: float, values: Array, rows: Rows) -> FittedLinear | None:
     """Ridge regression of the increments on `lags` samples of every variable and a constant, by SVD."""
-    rows = rows[rows >= lags - 1]
+    index = rows.remembering(lags)
     variables = values.shape[1]
-    if len(rows) < 4 or lags * variables + 1 > 0.8 * len(rows):
+    if len(index) < 4 or lags * variables + 1 > 0.8 * len(index):
         return None
-    features = np.column_stack([values[rows[:, None] - np.arange(lags)].reshape(len(rows), -1), np.ones(len(rows))])
-    rise = values[rows + 1] - values[rows]
+    features = np.column_stack([values[index[:, None] - np.arange(lags)].reshape(len(index), -1), np.ones(len(index))])
+    rise = values[index + 1] - values[index]
     u, s, vt = np.linalg.svd(features, full_matrices=False)
     coefficients = vt.T @ ((s / (s**2 + (ridge * s[0]) ** 2))[:, None] * (u.T @ rise))
     residual = float(np.sqrt(np.mean((features @ coefficients - rise) ** 2)))

@@ -15,6 +15,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.spatial.distance import cdist
 
 from prophecy.bases import legt
+from prophecy.dynamics.context import Rows
 from prophecy.dynamics.features import Monomials
 
 Array = NDArray[np.float64]
@@ -105,16 +106,16 @@ def _kernel(a: Array, b: Array, width: float) -> Array:
     return np.asarray(1.0 / np.sqrt(1.0 + cdist(a, b, "sqeuclidean") / width**2))
 
 
-def fit_polynomial_map(memory: Memory, degree: int, ridge: float, values: Array, rows: Indices) -> FittedMap | None:
+def fit_polynomial_map(memory: Memory, degree: int, ridge: float, values: Array, rows: Rows) -> FittedMap | None:
     """Ridge regression of the increments on all monomials of the memory, by SVD; ridge relative to the largest."""
-    rows = rows[rows >= memory.length - 1]
-    if len(rows) < 4:
+    index = rows.remembering(memory.length)
+    if len(index) < 4:
         return None
-    kept = memory.read(values, rows)
+    kept = memory.read(values, index)
     monomials = Monomials(kept.shape[1], degree)
-    if monomials.size > 0.8 * len(rows):
+    if monomials.size > 0.8 * len(index):
         return None
-    features, rise = monomials(kept.T).T, values[rows + 1] - values[rows]
+    features, rise = monomials(kept.T).T, values[index + 1] - values[index]
     norms = np.linalg.norm(features, axis=0)
     norms = np.where(norms > 0, norms, 1.0)
     u, s, vt = np.linalg.svd(features / norms, full_matrices=False)
@@ -124,13 +125,13 @@ def fit_polynomial_map(memory: Memory, degree: int, ridge: float, values: Array,
     return FittedMap(memory, Monomial(monomials, coefficients), residual)
 
 
-def fit_kernel_map(memory: Memory, values: Array, rows: Indices, tune_on: int = 240) -> FittedMap | None:
+def fit_kernel_map(memory: Memory, values: Array, rows: Rows, tune_on: int = 240) -> FittedMap | None:
     """Kernel regression of the increments; width and nugget by leave-one-out errors, which are known in closed form."""
-    rows = rows[rows >= memory.length - 1]
-    if len(rows) < 4:
+    index = rows.remembering(memory.length)
+    if len(index) < 4:
         return None
-    kept, rise = memory.read(values, rows), values[rows + 1] - values[rows]
-    some = np.unique(np.linspace(0, len(rows) - 1, min(tune_on, len(rows))).astype(np.intp))
+    kept, rise = memory.read(values, index), values[index + 1] - values[index]
+    some = np.unique(np.linspace(0, len(index) - 1, min(tune_on, len(index))).astype(np.intp))
     spread = float(np.sqrt(np.mean(np.var(kept, axis=0)) * kept.shape[1])) or 1.0
     trials = [(*_leave_one_out(kept[some], rise[some], width * spread), width * spread) for width in (0.7, 2.5, 8.0)]
     residual, nugget, width = min(trials)

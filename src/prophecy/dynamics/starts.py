@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import logm
 
 from prophecy.dynamics.features import Family
 
@@ -20,6 +19,7 @@ Indices = NDArray[np.intp]
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
 _NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2
 _WIDTHS = (8, 4)
+_DEFECTIVE = 1e8
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +61,12 @@ def _logarithm(values: Array, rows: Indices) -> Array | None:
     variables = values.shape[1]
     matrix = np.eye(variables + 1)
     matrix[1:] = solve(np.column_stack([np.ones(len(rows)), values[rows]]), values[rows + 1]).T
-    if not np.all(np.isfinite(matrix)) or np.min(np.abs(np.linalg.eigvals(matrix))) < 1e-12:
+    if not np.all(np.isfinite(matrix)):
         return None
-    return np.asarray(np.real(logm(matrix))[1:])
+    eigenvalues, vectors = np.linalg.eig(matrix)
+    if np.min(np.abs(eigenvalues)) < 1e-12 or np.linalg.cond(vectors) > _DEFECTIVE:
+        return None
+    return np.asarray(np.real(vectors @ np.diag(np.log(eigenvalues + 0j)) @ np.linalg.inv(vectors))[1:])
 
 
 def solve(system: Array, target: Array, damping: float = 1e-13) -> Array:
