@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 LEVELS = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995])
 NORMAL = ndtri((1.0 + LEVELS) / 2.0)
 RATE = 0.03
-TINY = 1e-290
+TINY = 1e-200
 
 
 class Calibration:

@@ -34,7 +34,7 @@ CEILING = 9.0
 that: the scale of a jump is forgotten in 16 samples instead of the 2000 that discounting takes from 1 to 1e-30."""
 
 ROUNDING = 1e-17
-SMALLEST = 1e-290
+SMALLEST = 1e-200
 
 
 class Mixture:

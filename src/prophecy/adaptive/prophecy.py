@@ -20,7 +20,7 @@ from prophecy.adaptive.words import explained
 Array = NDArray[np.float64]
 
 GAPS = ("predict", "hold", "raise")
-LARGEST = 1e100
+LARGEST = 1e75
 GROUP = 128
 FORMAT = 1
 

@@ -25,14 +25,17 @@ PRIOR = 1e12
 BOUND = 1e16
 """Largest ‖S‖² times the mean square of the features: beyond it a direction is noise, whatever the noise is."""
 
+FARTHEST = 4.0
+"""Largest predicted step, in units of the length of the features."""
+
 TIDY = 64
-TINY = 1e-280
+TINY = 1e-200
 
 
 class SolvedReadouts:
     """State of the members `SOLVED` for a number of series; arrays start with the series axis."""
 
-    STATE = ("factor", "stretch", "weights", "power", "count")
+    STATE = ("factor", "stretch", "weights", "power", "begun", "count")
 
     def __init__(self, series: int) -> None:
         width = max(len(member.features) for member in SOLVED)
@@ -43,7 +46,7 @@ class SolvedReadouts:
         self.forgetting = np.array([member.forgetting for member in SOLVED])
         # Lags before the first value repeat it: equations with them are wrong and would be remembered for long.
         self.longest = ((self.index < LAGS) * self.index).max(axis=1)
-        self.needed = self.longest + 2 * self.used.sum(axis=1)
+        self.needed = self.longest + 1.5 * self.used.sum(axis=1)
         self.start = np.zeros((len(SOLVED), width))
         # Features are relative to the newest value: weight -1 on lag 1 is the straight line, no weight the copy.
         self.start[:, 0] = [-float(member.start) for member in SOLVED]
@@ -51,15 +54,20 @@ class SolvedReadouts:
         self.stretch = np.ones((series, len(SOLVED)))
         self.weights = np.tile(self.start, (series, 1, 1))
         self.power = np.zeros((series, len(SOLVED)))
+        self.begun = np.zeros((series, len(SOLVED)), dtype=bool)
         self.count = np.zeros(series, dtype=np.int64)
         self.steps = 0
-        self._young = True
+        self._young = self._waiting = True
         self._features = np.zeros((series, len(SOLVED), width))
+        self._power = np.zeros((series, len(SOLVED)))
 
     def predict(self, features: Array) -> Array:
         """features (series, all) → predicted differences (series, members); remembers its own for `learn`."""
         self.look(features)
         ahead = np.einsum("srn,srn->sr", self.weights, self._features)
+        # Weights in directions the signal has hardly shown are free to be wild; no step goes beyond a few times the past.
+        farthest = FARTHEST * np.sqrt(self._power)
+        np.clip(ahead, -farthest, farthest, out=ahead)
         if self._young:
             asleep = self.count[:, None] < self.needed
             ahead = np.where(asleep, np.einsum("rn,srn->sr", self.start, self._features), ahead)
@@ -69,14 +77,15 @@ class SolvedReadouts:
     def look(self, features: Array) -> None:
         """Pick the members' features: (series, all) → (series, members, width)."""
         self._features = features[:, self.index]
+        self._power = np.einsum("srn,srn->sr", self._features, self._features)
 
     def learn(self, difference: Array) -> None:
         """Take in the difference (series,) that the last `predict` was about."""
-        phi = self._features
+        phi, power = self._features, self._power
         if self._young:
-            phi = phi * (self.count[:, None] >= self.longest)[..., None]
-        power = np.einsum("srn,srn->sr", phi, phi)
-        if self._young or self.steps % TIDY == 0:
+            begun = self.count[:, None] >= self.longest
+            phi, power = phi * begun[..., None], power * begun
+        if self._waiting:
             self._begin(power)
         g = np.matmul(phi[..., None, :], self.factor)[..., 0, :] * self.stretch[..., None]
         beta = self.forgetting + np.einsum("srn,srn->sr", g, g)
@@ -95,24 +104,32 @@ class SolvedReadouts:
 
     def wake(self) -> None:
         """Look again at who has seen enough; after the state was set from outside."""
-        self._young = True
+        self._young = self._waiting = True
 
     def _begin(self, power: Array) -> None:
         """Give members their prior when they see their first non-zero features."""
-        new = (self.power == 0.0) & (power > TINY)
+        new = ~self.begun & (power > TINY)
         if new.any():
             spread = np.sqrt(PRIOR / np.where(power > TINY, power, 1.0))
             prior = np.eye(self.factor.shape[-1]) * (spread[..., None] * self.used)[..., None]
             self.factor = np.where(new[..., None, None], prior, self.factor)
             self.stretch = np.where(new, 1.0, self.stretch)
             self.power = np.where(new, power, self.power)
+            self.begun |= new
+        self._waiting = not self.begun.all()
 
     def _tidy(self) -> None:
         self.factor *= self.stretch[..., None, None]
         self.stretch[:] = 1.0
         size = np.einsum("srnm,srnm->sr", self.factor, self.factor) * self.power
-        self.factor *= np.sqrt(BOUND / np.maximum(size, BOUND))[..., None, None]
         broken = ~(np.isfinite(size) & np.isfinite(self.weights).all(axis=-1))
+        large = (size > BOUND) & ~broken
+        if large.any():
+            # Only the directions that have grown come down: the others have learned what they know.
+            left, spread, right = np.linalg.svd(self.factor[large])
+            highest = np.sqrt(0.5 * BOUND / self.power[large] / spread.shape[-1])
+            self.factor[large] = left * np.minimum(spread, highest[:, None])[:, None, :] @ right
         if broken.any():
-            self.factor[broken], self.power[broken] = 0.0, 0.0
+            self.factor[broken], self.begun[broken] = 0.0, False
+            self._waiting = True
             self.weights = np.where(broken[..., None], self.start, self.weights)

@@ -32,6 +32,7 @@ LONGEST = 64.0
 """Intervals beyond this many windows leave a memory empty either way; exp(A δ) is not asked for more."""
 
 RIDGE = 1e-11
+SOFT = 1e-13
 
 
 class TimedBank:
@@ -133,7 +134,7 @@ class TimedBank:
         lead = self.gamma - self._steady
         spread = self.noise - self._steady[:, None] * self.gamma[:, None, :]
         spread = spread - self.gamma[:, :, None] * self._steady + np.outer(self._steady, self._steady)
-        spread += RIDGE * np.trace(spread, axis1=1, axis2=2)[:, None, None] * np.eye(ORDER)
+        spread += RIDGE * (1e-3 + np.trace(spread, axis1=1, axis2=2))[:, None, None] * np.eye(ORDER)
         self.curve[:] = 0.0
         best = min(int(self.seen[0]) - 1, DEGREES[-1])
         for degree in DEGREES:
@@ -141,16 +142,13 @@ class TimedBank:
             size = ORDER + used
             system = np.zeros((len(STEPS), size, size))
             system[:, :ORDER, :ORDER] = spread
-            # Scaling the conditions to the noise keeps the system balanced and drops out of the solution.
-            powers = self.powers[:, :, :used]
-            scale = np.maximum(np.abs(powers).max(axis=1, keepdims=True), 1e-12)
-            scale /= np.abs(spread).max(axis=(1, 2))[:, None, None]
-            system[:, :ORDER, ORDER:] = powers / scale
+            system[:, :ORDER, ORDER:] = self.powers[:, :, :used]
             system[:, ORDER:, :ORDER] = system[:, :ORDER, ORDER:].transpose(0, 2, 1)
+            # A memory much shorter than an interval holds one value: conditions it cannot meet are given up.
+            system[:, range(ORDER, size), range(ORDER, size)] = -SOFT
             right = np.zeros((len(STEPS), size, 1 + used))
             right[:, :ORDER, 0] = -lead
-            for i in range(used):
-                right[:, ORDER + i, 1 + i] = 1.0 / scale[:, 0, i]
+            right[:, range(ORDER, size), range(1, 1 + used)] = 1.0
             readout = np.linalg.solve(system, right)[:, :ORDER]
             read = self.states @ readout
             for i in range(1 + used):
