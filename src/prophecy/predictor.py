@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks, _files
-from prophecy.engines import lifting, run
-from prophecy.engines.stream import LENGTH, Stream
+from prophecy.engines import run
+from prophecy.engines.stream import LENGTH, Stream, stream, streams
 from prophecy.system import LAGS, Readout, ScaledState, ScaledSystem, System
 
 Array: TypeAlias = NDArray[Any]
@@ -45,7 +45,7 @@ class Predictor:
         self._channels = None if channels is None else _checks.order("channels", channels)
         self._gaps = _checks.choice("gaps", gaps, GAPS)
         # Single numbers up to this size go to a `Stream`; none do where it would not give the numbers of the step.
-        self._quick = _checks.largest(system.dtype) if channels is None and _streams(system) else -1.0
+        self._quick = _checks.largest(system.dtype) if channels is None and streams(system) else -1.0
         self._spare: Stream | None = None
         self.reset()
 
@@ -94,10 +94,10 @@ class Predictor:
         """
         kind = type(value)
         if (kind is float or kind is np.float64) and -self._quick <= value <= self._quick:  # type: ignore[operator]
-            stream = self._stream or self._begin()
-            if len(stream.pending) == LENGTH:
-                stream.advance()
-            stream.pending.append(float(value))  # type: ignore[arg-type]
+            live = self._stream or self._begin()
+            if len(live.pending) == LENGTH:
+                live.advance()
+            live.pending.append(float(value))  # type: ignore[arg-type]
             return
         data = self._moments(value)
         self._settle()
@@ -169,17 +169,17 @@ class Predictor:
         return made
 
     def _begin(self) -> Stream:
-        self._spare = self._spare or Stream(self._system)  # type: ignore[arg-type]
+        self._spare = self._spare or stream(self._system)
         self._spare.begin(self._x[0], self._count, float(self._low[0]), float(self._high[0]))
         self._stream = self._spare
         return self._spare
 
     def _settle(self) -> None:
         """Bring what a stream holds into the state, as if the values had been stepped through."""
-        stream, self._stream = self._stream, None
-        if stream is not None and stream.pending:
-            self._x, self._last, self._count = stream.state()[None, :], np.array(stream.pending[-1:]), stream.count
-            self._low, self._high = (np.array([bound]) for bound in stream.bounds)
+        live, self._stream = self._stream, None
+        if live is not None and live.pending:
+            self._x, self._last, self._count = live.state()[None, :], np.array(live.pending[-1:]), live.count
+            self._low, self._high = (np.array([bound]) for bound in live.bounds)
 
     def _moments(self, value: ArrayLike) -> Array:
         """`value` as (time, channels), checked for type, shape and size but not for gaps."""
@@ -256,11 +256,6 @@ class Predictor:
     def _read(self, readout: Readout) -> Any:
         y = self._x @ readout.C + self._x.dtype.type(readout.D) * self._last
         return float(y[0]) if self._channels is None else y
-
-
-def _streams(system: System | ScaledSystem) -> bool:
-    """Whether the lifted stream is the step for this system: in float64, and not where rounding grows."""
-    return isinstance(system, System) and system.dtype == np.float64 and lifting.is_stable(system)
 
 
 def _system(meta: dict[str, Any], arrays: dict[str, Array]) -> System | ScaledSystem:

@@ -129,18 +129,20 @@ def stream(name: str, model: Any, goals: dict[str, float], rounds: int, quick: b
     order = model.order
     title, settings = f"{name}: one stream, N = {order}, observe + predict", {"order": order, "dtype": "float64"}
     case = Case(name, title, settings, len(values), 1e-11, goals=goals)
-    plain = system if isinstance(system, System) else system_of(order)
+    constant = isinstance(system, System)
+    part = values if constant else values[:200]
+    plain = "plain NumPy step" if constant else "plain NumPy step (makes LegS's matrices)"
     took = in_turns(
         {
             "Predictor": ours,
-            "plain NumPy step": lambda: peers.plain_steps(plain, values),
+            plain: lambda: peers.plain_steps(system, part),
             "river HoltWinters": lambda: peers.river_forecasts(time_series.HoltWinters(alpha=0.3, beta=0.1), values),
         },
         rounds,
     )
     for other, seconds in took.items():
-        mine = other == "Predictor"
-        case.entries.append(Entry(other, "ours" if mine else "peer", seconds, error if mine else None))
+        mine, share = other == "Predictor", len(part) / len(values) if other == plain else 1.0
+        case.entries.append(Entry(other, "ours" if mine else "peer", seconds / share, error if mine else None, share))
     return case
 
 

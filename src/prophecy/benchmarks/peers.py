@@ -10,16 +10,21 @@ from numpy.typing import NDArray
 from scipy import fft, signal
 
 from prophecy.engines import lifting
-from prophecy.system import System
+from prophecy.system import ScaledSystem, System
 
 Array = NDArray[Any]
 
 
-def plain_steps(system: System, values: list[float]) -> list[float]:
-    """The textbook loop over one stream: two NumPy lines per value."""
-    A, B, C, D = system.A, system.B, system.C, system.D
+def plain_steps(system: System | ScaledSystem, values: list[float]) -> list[float]:
+    """The textbook loop over one stream: two NumPy lines per value, and for LegS the matrices of each step."""
     x, outputs = np.zeros(system.order), []
-    for value in values:
+    if isinstance(system, System):
+        A, B, C, D = system.A, system.B, system.C, system.D
+        for value in values:
+            x = A @ x + B * value
+            outputs.append(float(C @ x + D * value))
+        return outputs
+    for value, (A, B, C, D) in zip(values, system.steps(0), strict=False):
         x = A @ x + B * value
         outputs.append(float(C @ x + D * value))
     return outputs
@@ -98,9 +103,10 @@ def torch_fft(system: System, u: Array, rows: int = 64) -> Callable[[], Array]:
 def river_forecasts(model: Any, values: list[float]) -> list[float]:
     """A river forecaster over a stream: after each value, its forecast of the next."""
     outputs = []
-    for value in values:
+    for k, value in enumerate(values):
         model.learn_one(value)
-        outputs.append(model.forecast(horizon=1)[0])
+        # HoltWinters cannot forecast before its second value.
+        outputs.append(model.forecast(horizon=1)[0] if k > 2 else value)
     return outputs
 
 

@@ -1,4 +1,4 @@
-"""Time against series, samples and order: `python -m prophecy.benchmarks.plots [RESULTS] [OUT]` draws the speed figures."""
+"""Time against series, samples and order: `python -m prophecy.benchmarks.plots [RESULTS] [OUT]` draws the figures."""
 
 from __future__ import annotations
 
