@@ -185,11 +185,12 @@ def test_members_at_irregular_times_are_exact_for_polynomials(degree, spread):
     for k, (value, time) in enumerate(zip(u, times, strict=True)):
         if k > 40:
             after = time - times[k - 1]
-            error = np.abs(value - bank.last[0] - bank.ahead(after)[0]).reshape(len(STEPS), len(DEGREES))
+            error = np.abs(value - bank.last[0] - bank.ahead(after)[0, 1:]).reshape(len(STEPS), len(DEGREES))
             held = np.array([np.sum(times[:k] > times[k - 1] - 0.7 * steps) for steps in STEPS])
             # Extrapolating beyond a window magnifies rounding by the power of the distance.
-            worst = error[:, DEGREES.index(degree) :].max(axis=1) / (1.0 + after / np.array(STEPS)) ** 3
-            assert worst[held > 8].max(initial=0.0) < 1e-8
+            worst = error[:, DEGREES.index(degree) :].max(axis=1) / (1.0 + after / np.array(STEPS)) ** 5
+            filled = (held > 12) & (np.array(STEPS) < time - times[0])
+            assert worst[filled].max(initial=0.0) < 1e-8
         bank.observe(np.array([value]), time - times[k - 1] if k else 0.0, np.ones(1, dtype=bool))
 
 
@@ -202,8 +203,8 @@ def test_at_regular_times_the_timed_memories_have_the_noise_of_exact_systems():
     for k in range(260):
         noise = rng.normal(size=3000)
         bank.observe(noise, 1.0 if k else 0.0, np.ones(3000, dtype=bool))
-    got = np.var(noise[:, None] + bank.ahead(1.0), axis=0).reshape(len(STEPS), len(DEGREES))
-    for i, steps in enumerate(STEPS[1:5], start=1):
+    got = np.var(noise[:, None] + bank.ahead(1.0)[:, 1:], axis=0).reshape(len(STEPS), len(DEGREES))
+    for i, steps in enumerate(STEPS[2:5], start=2):
         for j, degree in enumerate(DEGREES):
-            wanted = noise_gain(exact(legt(6, steps), 1.0, degree, memory=zoh))
+            wanted = noise_gain(exact(legt(8, steps), 1.0, degree, memory=zoh))
             assert got[i, j] == pytest.approx(wanted, rel=0.15)

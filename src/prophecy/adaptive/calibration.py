@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri
 
 from prophecy.adaptive.mixing import BLOCK, CEILING, DISCOUNT, SETTLE
+from prophecy.adaptive.state import Rhythm
 
 Array = NDArray[np.float64]
 
@@ -33,7 +34,7 @@ class Calibration:
         self.peak = np.zeros(series)
         self.last_peak = np.zeros(series)
         self.count = np.zeros(series, dtype=np.int64)
-        self.steps = 0
+        self._rhythm = Rhythm(BLOCK)
         self._young = True
         self._raise, self._lower = np.exp(RATE * LEVELS), np.exp(RATE * (LEVELS - 1.0))
 
@@ -49,11 +50,12 @@ class Calibration:
         np.maximum(self.scale, TINY, out=self.scale)
         np.maximum(self.peak, squared, out=self.peak)
         self.count += 1
-        self.steps += 1
-        if self.steps % BLOCK == 0:
-            np.minimum(self.scale, CEILING * np.maximum(np.maximum(self.peak, self.last_peak), TINY), out=self.scale)
-            self.last_peak[:] = self.peak
-            self.peak[:] = 0.0
+        rows = self._rhythm.due(self.count)
+        if rows is not None:
+            highest = CEILING * np.maximum(np.maximum(self.peak[rows], self.last_peak[rows]), TINY)
+            self.scale[rows] = np.minimum(self.scale[rows], highest)
+            self.last_peak[rows] = self.peak[rows]
+            self.peak[rows] = 0.0
 
     def half_width(self, level: float) -> Array:
         """Half the width of the interval of this level, (series,); infinite until a first error is known."""
@@ -80,8 +82,9 @@ class Calibration:
         return np.where(self.count > 0, np.maximum(surprise, 0.0), 0.0)
 
     def wake(self) -> None:
-        """Look again at who has seen enough; after the state was set from outside."""
+        """Look again at who has seen how much; after the state was set from outside."""
         self._young = True
+        self._rhythm.look(self.count)
 
     def _knots(self) -> Array:
         return np.asarray(np.maximum.accumulate(self.quantiles, axis=1), dtype=np.float64)

@@ -21,6 +21,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy.adaptive.state import Rhythm, Rows
+
 Array = NDArray[np.float64]
 
 DISCOUNT = 0.985
@@ -49,8 +51,8 @@ class Mixture:
         self.peak = np.zeros((series, len(prior)))
         self.last_peak = np.zeros((series, len(prior)))
         self.count = np.zeros(series, dtype=np.int64)
+        self._rhythm = Rhythm(BLOCK)
         self._young = True
-        self.steps = 0
         self._share = SHARE * prior
         self._work = np.empty((series, len(prior)))
 
@@ -73,9 +75,9 @@ class Mixture:
         np.maximum(scales, least[:, None], out=scales)
         np.maximum(self.peak, squared, out=self.peak)
         self.count += 1
-        self.steps += 1
-        if self.steps % BLOCK == 0:
-            self._come_down(least)
+        rows = self._rhythm.due(self.count)
+        if rows is not None:
+            self._come_down(rows, least)
 
     def combine(self, ahead: Array) -> Array:
         """The point forecast (series,) from the members' predictions (series, members)."""
@@ -95,8 +97,9 @@ class Mixture:
         return np.asarray(np.sqrt(self.scales) / (self.scales + errors**2) / np.pi, dtype=np.float64)
 
     def wake(self) -> None:
-        """Look again at who has seen enough; after the state was set from outside."""
+        """Look again at who has seen how much; after the state was set from outside."""
         self._young = True
+        self._rhythm.look(self.count)
 
     def _begin(self, squared: Array, least: Array) -> Array:
         new = self.count == 0
@@ -105,8 +108,8 @@ class Mixture:
         self._young = bool((self.count < 1.0 / (1.0 - DISCOUNT)).any())
         return np.maximum(1.0 - DISCOUNT, 1.0 / (self.count[:, None] + 1 + SETTLE))
 
-    def _come_down(self, least: Array) -> None:
-        highest = CEILING * np.maximum(np.maximum(self.peak, self.last_peak), least[:, None])
-        np.minimum(self.scales, highest, out=self.scales)
-        self.last_peak[:] = self.peak
-        self.peak[:] = 0.0
+    def _come_down(self, rows: Rows, least: Array) -> None:
+        highest = CEILING * np.maximum(np.maximum(self.peak[rows], self.last_peak[rows]), least[rows, None])
+        self.scales[rows] = np.minimum(self.scales[rows], highest)
+        self.last_peak[rows] = self.peak[rows]
+        self.peak[rows] = 0.0

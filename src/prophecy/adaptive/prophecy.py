@@ -202,7 +202,6 @@ class Prophecy:
             "context": self._length,
             "count": self._count,
             "typical": bank.typical if isinstance(bank, TimedBank) else None,
-            "steps": state.clocks(bank),
         }
         kept = {"context.values": self._context.values(), "context.times": self._context.times()}
         _files.write_state(path, "Prophecy", FORMAT, meta, **state.collect(bank), **kept)
@@ -215,7 +214,7 @@ class Prophecy:
             model = cls(meta["channels"], dt=meta["dt"], gaps=meta["gaps"], context=meta["context"])
             if meta["typical"] is not None:
                 model._bank = TimedBank(model._channels or 1, _checks.positive("typical", meta["typical"]))
-            state.restore(model._bank, arrays, meta["steps"])
+            state.restore(model._bank, arrays)
             model._bank.settle()
             model._context.refill(arrays["context.values"], arrays["context.times"])
             model._clock.dt, model._clock.last = meta["step"], meta["last_time"]

@@ -36,14 +36,14 @@ class SlopeChoice:
         self.average = np.zeros((series, len(windows)))
         self.square = np.zeros((series, len(windows)))
         self.count = np.zeros(series, dtype=np.int64)
-        self.steps = 0
+        self._young = True
 
     def learn(self, errors: Array) -> None:
         """errors (series, members) of all one-step predictions."""
         self.average += (errors[:, self.bank.slopes.member] - self.average) * self.averaging
         self.count += 1
-        self.steps += 1
-        rate = self.forgetting if self.steps > 2000 else np.maximum(self.forgetting, 1.0 / self.count[:, None])
+        rate = np.maximum(self.forgetting, 1.0 / self.count[:, None]) if self._young else self.forgetting
+        self._young = self._young and bool((self.count < 1.0 / self.forgetting.min()).any())
         self.square += (np.square(self.average) - self.square) * rate
 
     def errors(self, scales: Array) -> Array:
@@ -71,4 +71,5 @@ class SlopeChoice:
         return np.asarray(np.einsum("sm,sm->s", self.shares(scales), slopes), dtype=np.float64)
 
     def wake(self) -> None:
-        """Nothing to look at again."""
+        """Look again at who has seen how much; after the state was set from outside."""
+        self._young = True

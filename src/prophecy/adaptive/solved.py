@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.adaptive.members import LAGS, NOTHING, SOLVED
+from prophecy.adaptive.state import Rhythm, Rows
 
 Array = NDArray[np.float64]
 
@@ -56,7 +57,7 @@ class SolvedReadouts:
         self.power = np.zeros((series, len(SOLVED)))
         self.begun = np.zeros((series, len(SOLVED)), dtype=bool)
         self.count = np.zeros(series, dtype=np.int64)
-        self.steps = 0
+        self._rhythm = Rhythm(TIDY)
         self._young = self._waiting = True
         self._features = np.zeros((series, len(SOLVED), width))
         self._power = np.zeros((series, len(SOLVED)))
@@ -65,7 +66,7 @@ class SolvedReadouts:
         """features (series, all) → predicted differences (series, members); remembers its own for `learn`."""
         self.look(features)
         ahead = np.einsum("srn,srn->sr", self.weights, self._features)
-        # Weights in directions the signal has hardly shown are free to be wild; no step goes beyond a few times the past.
+        # Weights in directions the signal has hardly shown are free to be wild: no step goes far beyond the past.
         farthest = FARTHEST * np.sqrt(self._power)
         np.clip(ahead, -farthest, farthest, out=ahead)
         if self._young:
@@ -98,13 +99,14 @@ class SolvedReadouts:
         self.stretch /= np.where(power > TINY, np.sqrt(self.forgetting), 1.0)
         self.power += (power - self.power) / TIDY
         self.count += 1
-        self.steps += 1
-        if self.steps % TIDY == 0:
-            self._tidy()
+        rows = self._rhythm.due(self.count)
+        if rows is not None:
+            self._tidy(rows)
 
     def wake(self) -> None:
-        """Look again at who has seen enough; after the state was set from outside."""
+        """Look again at who has seen how much; after the state was set from outside."""
         self._young = self._waiting = True
+        self._rhythm.look(self.count)
 
     def _begin(self, power: Array) -> None:
         """Give members their prior when they see their first non-zero features."""
@@ -118,18 +120,19 @@ class SolvedReadouts:
             self.begun |= new
         self._waiting = not self.begun.all()
 
-    def _tidy(self) -> None:
-        self.factor *= self.stretch[..., None, None]
-        self.stretch[:] = 1.0
-        size = np.einsum("srnm,srnm->sr", self.factor, self.factor) * self.power
-        broken = ~(np.isfinite(size) & np.isfinite(self.weights).all(axis=-1))
+    def _tidy(self, rows: Rows) -> None:
+        factor, weights, power = self.factor[rows], self.weights[rows], self.power[rows]
+        factor *= self.stretch[rows][..., None, None]
+        size = np.einsum("srnm,srnm->sr", factor, factor) * power
+        broken = ~(np.isfinite(size) & np.isfinite(weights).all(axis=-1))
         large = (size > BOUND) & ~broken
         if large.any():
             # Only the directions that have grown come down: the others have learned what they know.
-            left, spread, right = np.linalg.svd(self.factor[large])
-            highest = np.sqrt(0.5 * BOUND / self.power[large] / spread.shape[-1])
-            self.factor[large] = left * np.minimum(spread, highest[:, None])[:, None, :] @ right
+            left, spread, right = np.linalg.svd(factor[large])
+            highest = np.sqrt(0.5 * BOUND / power[large] / spread.shape[-1])
+            factor[large] = left * np.minimum(spread, highest[:, None])[:, None, :] @ right
         if broken.any():
-            self.factor[broken], self.begun[broken] = 0.0, False
+            factor[broken], weights[broken] = 0.0, self.start[np.nonzero(broken)[1]]
+            self.begun[rows] &= ~broken
             self._waiting = True
-            self.weights = np.where(broken[..., None], self.start, self.weights)
+        self.factor[rows], self.weights[rows], self.stretch[rows] = factor, weights, 1.0

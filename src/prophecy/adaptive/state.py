@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+Rows: TypeAlias = "slice | NDArray[np.bool_]"
+
 
 class Part(Protocol):
-    """What learns in a bank: arrays named in STATE, the series axis first, and a count of its steps."""
+    """What learns in a bank: arrays named in STATE, the series axis first."""
 
     @property
     def STATE(self) -> tuple[str, ...]: ...
-
-    steps: int
 
     def wake(self) -> None: ...
 
@@ -24,13 +24,8 @@ def collect(bank: Any) -> dict[str, NDArray[Any]]:
     return {key: getattr(owner, name) for owner, name, key in _slots(bank)}
 
 
-def clocks(bank: Any) -> dict[str, int]:
-    """How many steps each part has made; it decides when it tidies up."""
-    return {type(part).__name__: part.steps for part in bank.learners}
-
-
-def restore(bank: Any, arrays: dict[str, NDArray[Any]], steps: dict[str, int]) -> None:
-    """Set what `collect` and `clocks` gave, refusing arrays of another shape."""
+def restore(bank: Any, arrays: dict[str, NDArray[Any]]) -> None:
+    """Set what `collect` gave, refusing arrays of another shape."""
     for owner, name, key in _slots(bank):
         current = getattr(owner, name)
         array = np.asarray(arrays[key])
@@ -38,7 +33,6 @@ def restore(bank: Any, arrays: dict[str, NDArray[Any]], steps: dict[str, int]) -
             raise ValueError(f"{key} must be {current.dtype} of shape {current.shape}, got {array.dtype} {array.shape}")
         setattr(owner, name, np.array(array))
     for part in bank.learners:
-        part.steps = int(steps[type(part).__name__])
         part.wake()
 
 
@@ -46,12 +40,33 @@ class Kept:
     """The state of some series, to be put back after a step that was not for them."""
 
     def __init__(self, parts: tuple[Part, ...], rows: NDArray[np.bool_]) -> None:
-        self._rows = rows
+        self._parts, self._rows = parts, rows
         self._kept = [(part, name, getattr(part, name)[rows].copy()) for part in parts for name in part.STATE]
 
     def put_back(self) -> None:
         for part, name, values in self._kept:
             getattr(part, name)[self._rows] = values
+        for part in self._parts:
+            part.wake()
+
+
+class Rhythm:
+    """Something done every so many steps, counted for each series on its own."""
+
+    def __init__(self, every: int) -> None:
+        self._every = every
+        self._together = True
+
+    def due(self, count: NDArray[np.int64]) -> Rows | None:
+        """The series whose turn it is, None if there are none."""
+        if self._together:
+            return slice(None) if count[0] % self._every == 0 else None
+        rows = count % self._every == 0
+        return rows if rows.any() else None
+
+    def look(self, count: NDArray[np.int64]) -> None:
+        """See whether all series are in step."""
+        self._together = bool((count == count[0]).all())
 
 
 def _slots(bank: Any) -> list[tuple[Any, str, str]]:

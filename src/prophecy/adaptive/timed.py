@@ -25,21 +25,22 @@ from prophecy.bases import legt
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-ORDER = 6
+ORDER = 8
 STEPS = (4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
-DEGREES = (0, 1, 2, 3)
+DEGREES = (0, 1, 2, 3, 4, 5)
 LONGEST = 64.0
 """Intervals beyond this many windows leave a memory empty either way; exp(A δ) is not asked for more."""
 
-RIDGE = 1e-11
-SOFT = 1e-13
+RIDGE = 1e-13
+SOFT = 1e-16
 
 
 class TimedBank:
     """Everything known about a number of series whose values come at the same, irregular times.
 
     typical: the usual interval in seconds, which the windows are multiples of. The members' predictions are polynomials
-    in the time ahead: `curve` (powers, series, members) of the time over the window.
+    in the time ahead: `curve` (powers, series, members) of the time over the window. The first member is the copy, then
+    come the degrees of each window.
     """
 
     STATE = ("states", "powers", "noise", "gamma", "last", "curve", "seen", "count", "gap")
@@ -56,11 +57,14 @@ class TimedBank:
         self.noise = np.tile(np.outer(self._steady, self._steady), (len(STEPS), 1, 1))
         self.gamma = np.zeros((len(STEPS), ORDER))
         self.last = np.zeros(series)
-        self.curve = np.zeros((len(DEGREES), series, len(STEPS) * len(DEGREES)))
+        self.curve = np.zeros((len(DEGREES), series, 1 + len(STEPS) * len(DEGREES)))
+        self._spans = np.concatenate([[typical], np.repeat(self.windows, len(DEGREES))])
+        degrees = np.concatenate([[0], np.tile(DEGREES, len(STEPS))])
+        self._sloped = degrees > 0
         self.seen = np.zeros(1, dtype=np.int64)
         self.count = np.zeros(series, dtype=np.int64)
         self.gap = np.zeros(series, dtype=np.int64)
-        prior = np.tile([1.0 / (degree + 1) for degree in DEGREES], len(STEPS))
+        prior = 1.0 / (degrees + 1)
         self.mixture = Mixture(series, prior / prior.sum())
         self.calibration = Calibration(series)
 
@@ -70,7 +74,7 @@ class TimedBank:
 
     def ahead(self, after: float) -> Array:
         """The members' predictions `after` seconds from the last value, relative to it: (series, members)."""
-        time = np.repeat(after / self.windows, len(DEGREES))
+        time = after / self._spans
         return np.asarray(sum(self.curve[i] * time**i for i in range(len(DEGREES))), dtype=np.float64)
 
     def step(self, after: float) -> Array:
@@ -79,8 +83,8 @@ class TimedBank:
 
     def slope(self) -> Array:
         """The derivative at the last value, from the members in proportion to their share: (series,)."""
-        slopes = self.curve[1] / np.repeat(self.windows, len(DEGREES))
-        shares = self.mixture.shares() * (np.tile(DEGREES, len(STEPS)) > 0)
+        slopes = self.curve[1] / self._spans
+        shares = self.mixture.shares() * self._sloped
         total = shares.sum(axis=1)
         return np.where(total > 0.0, np.einsum("sm,sm->s", shares, slopes) / np.where(total > 0.0, total, 1.0), 0.0)
 
@@ -152,4 +156,4 @@ class TimedBank:
             readout = np.linalg.solve(system, right)[:, :ORDER]
             read = self.states @ readout
             for i in range(1 + used):
-                self.curve[i][:, DEGREES.index(degree) :: len(DEGREES)] = read[:, :, i].T
+                self.curve[i][:, 1 + DEGREES.index(degree) :: len(DEGREES)] = read[:, :, i].T

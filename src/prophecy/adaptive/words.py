@@ -22,7 +22,9 @@ def explained(bank: Bank | TimedBank, series: int, count: int, gaps: str) -> str
         if shares[i] >= 0.01:
             lines.append(f"  {shares[i]:4.0%}  {_name(bank, int(i))}: has erred by {np.sqrt(scales[i]):.3g}")
     copy = float(np.sqrt(scales[0]))
-    lines.append(f"{_copy_name(bank)} would have erred by {copy:.3g}, {copy / max(error, 1e-300):.3g} times as much.")
+    lines.append(
+        f"Copying the last value would have erred by {copy:.3g}, {copy / max(error, 1e-300):.3g} times as much."
+    )
     if isinstance(bank, Bank):
         lines += _about_slope(bank, series)
     if bank.gap[series]:
@@ -41,12 +43,10 @@ def _name(bank: Bank | TimedBank, index: int) -> str:
     if isinstance(bank, Bank):
         member = bank.table.members[index]
         return member.name if member.degree is not None else f"solved in context from {member.name}"
-    steps, degree = STEPS[index // len(DEGREES)], DEGREES[index % len(DEGREES)]
+    if index == 0:
+        return "copying the last value"
+    steps, degree = STEPS[(index - 1) // len(DEGREES)], DEGREES[(index - 1) % len(DEGREES)]
     return f"LegT memory of {steps * bank.typical:.4g} seconds, degree {degree}"
-
-
-def _copy_name(bank: Bank | TimedBank) -> str:
-    return "Copying the last value" if isinstance(bank, Bank) else "The mean of the shortest memory"
 
 
 def _filling(gaps: str) -> str:

@@ -1,0 +1,314 @@
+"""Prophecy as people use it: streams, arrays, gaps, timestamps, files, odd input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from prophecy import signals
+from prophecy.adaptive import Prophecy
+from prophecy.evaluation import mean_squared_error, predict_then_observe
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    rng = np.random.default_rng(1)
+    return signals.white_signal(2.0, 3, samples=900) + np.array([[0.0], [1e-3], [0.1]]) * rng.normal(size=(3, 900))
+
+
+def test_streaming_and_whole_arrays_give_the_same_numbers(noisy):
+    """One series agrees to the last bit, since the same code runs; several share matrix products, which round apart."""
+    together = Prophecy().predict_all(noisy)
+    for u, y in zip(noisy, together, strict=True):
+        alone = predict_then_observe(Prophecy(), u)
+        np.testing.assert_array_equal(Prophecy().predict_all(u), alone)
+        error = np.sqrt(mean_squared_error(u, alone))
+        np.testing.assert_allclose(y[100:], alone[100:], atol=max(1e-2 * error, 1e-14))
+
+
+def test_channels_are_series_and_observing_an_array_is_observing_its_moments(noisy):
+    whole, moment = Prophecy(channels=3), Prophecy(channels=3)
+    whole.observe(noisy[:, :400].T)
+    for values in noisy[:, :400].T:
+        moment.observe(values)
+    np.testing.assert_array_equal(whole.predict().mean, moment.predict().mean)
+    assert whole.count == moment.count == 400
+    assert whole.predict().mean.shape == whole.derivative().shape == whole.score(noisy[:, 400]).shape == (3,)
+
+
+def test_reading_changes_nothing(noisy):
+    model, twin = Prophecy(), Prophecy()
+    for value in noisy[1, :300]:
+        model.observe(value)
+        twin.observe(value)
+        model.predict(0.5), model.derivative(), model.score(3.0), model.explain(), model.predict_all(noisy[0, :3])
+    assert model.predict().mean == twin.predict().mean
+    assert model.predict(0.99).upper == twin.predict(0.99).upper
+
+
+def test_follow_says_what_predict_and_score_would_have_said(noisy):
+    track, model = Prophecy().follow(noisy[1, :200], level=0.8), Prophecy()
+    for k, value in enumerate(noisy[1, :200]):
+        assert track.score[k] == model.score(value)
+        model.observe(value)
+        forecast = model.predict(0.8)
+        assert (track.mean[k], track.lower[k], track.upper[k]) == (forecast.mean, forecast.lower, forecast.upper)
+
+
+@pytest.mark.parametrize(
+    ("name", "u", "limit"),
+    [
+        ("constant", np.full(300, 3.7), 0.0),
+        ("zero", np.zeros(300), 0.0),
+        ("ramp", 2.5 * np.arange(300) + 1, 1e-13),
+        ("parabola", np.arange(300.0) ** 2, 1e-8),
+        ("alternation", (-1.0) ** np.arange(300), 1e-10),
+        ("exponential", 1.1 ** np.arange(300), 1.1**300 * 1e-9),
+        ("tone", np.sin(np.arange(300)), 1e-10),
+        ("small on a huge offset", 1e9 + 1e-3 * np.sin(np.arange(300) / 50), 1e-6),
+    ],
+)
+def test_what_follows_a_simple_rule_is_predicted_to_rounding(name, u, limit):
+    error = np.abs(Prophecy().predict_all(u)[200:-1] - u[201:])
+    assert error.max() <= limit
+
+
+@pytest.mark.parametrize("exponent", [-40, 40])
+def test_units_do_not_matter(noisy, exponent):
+    """A power of two changes no digit, so it must come out as it went in: 1e-12 and 1e12 of the unit."""
+    scale = 2.0**exponent
+    plain, scaled = Prophecy().follow(noisy[1, :400]), Prophecy().follow(noisy[1, :400] * scale)
+    np.testing.assert_array_equal(scaled.mean, plain.mean * scale)
+    np.testing.assert_array_equal(scaled.upper[2:], plain.upper[2:] * scale)
+    np.testing.assert_array_equal(scaled.score, plain.score)
+
+
+def test_the_zero_of_the_scale_does_not_matter(noisy):
+    u = np.round(noisy[2, :400] * 2**30) / 2**30
+    shifted = Prophecy().predict_all(u + 2.0**20) - 2.0**20
+    np.testing.assert_allclose(shifted, Prophecy().predict_all(u), atol=2e-10)
+
+
+def test_before_and_after_the_first_values():
+    model = Prophecy()
+    assert model.explain().startswith("0 values seen")
+    first = model.predict()
+    assert (first.mean, first.lower, first.upper) == (0.0, -np.inf, np.inf)
+    assert model.score(5.0) == 0.0
+    model.observe(5.0)
+    assert (model.predict().mean, model.derivative()) == (5.0, 0.0)
+    model.observe(6.0)
+    assert np.isfinite(model.predict().upper)
+
+
+@pytest.mark.parametrize("gaps", ["predict", "hold"])
+def test_a_gap_widens_the_interval_and_teaches_nothing(gaps):
+    u = np.sin(np.arange(500) / 20.0) + 1e-3 * np.random.default_rng(0).normal(size=500)
+    model = Prophecy(gaps=gaps)
+    model.observe(u[:400])
+    before, weights = model.predict(), model._bank.mixture.weights.copy()
+    widths = []
+    for _ in range(5):
+        model.observe(np.nan)
+        widths.append(model.predict().upper - model.predict().mean)
+    assert np.all(np.diff([before.upper - before.mean, *widths]) > 0)
+    np.testing.assert_array_equal(model._bank.mixture.weights, weights)
+    wanted = u[405] if gaps == "predict" else u[399]
+    assert model.predict().mean == pytest.approx(wanted, abs=0.02)
+    model.observe(u[405:])
+    assert abs(model.predict().mean - np.sin(25.0)) < 5e-3
+
+
+def test_a_channel_may_be_missing_while_others_are_not(noisy):
+    u = noisy.copy()
+    u[1, 300:310] = np.nan
+    u[2, :50] = np.nan
+    together = Prophecy().predict_all(u)
+    for row, y in zip(u, together, strict=True):
+        np.testing.assert_allclose(y, Prophecy().predict_all(row), rtol=1e-6, atol=1e-9)
+    assert np.all(together[2, :49] == 0.0)
+
+
+def test_refused_gaps_leave_the_model_as_it_was(noisy):
+    model = Prophecy(gaps="raise")
+    model.observe(noisy[1, :100])
+    before = model.predict()
+    with pytest.raises(ValueError, match="value is NaN at moment 2 of 3; drop it, or use gaps="):
+        model.observe([0.1, 0.2, np.nan])
+    assert (model.count, model.predict().mean) == (100, before.mean)
+
+
+def test_timestamps_on_a_regular_grid_change_nothing_and_holes_in_it_are_gaps(noisy):
+    u, plain = noisy[1, :300], Prophecy(dt=0.5)
+    timed, holey, nans = Prophecy(), Prophecy(), Prophecy(dt=0.5)
+    plain.observe(u)
+    timed.observe(u, time=100.0 + 0.5 * np.arange(300))
+    assert (timed.dt, timed.predict().mean, timed.derivative()) == (0.5, plain.predict().mean, plain.derivative())
+    keep = (np.arange(300) % 50 != 7) & (np.arange(300) % 50 != 8)
+    holey.observe(u[keep], time=0.5 * np.arange(300)[keep])
+    nans.observe(np.where(keep, u, np.nan))
+    assert holey.predict().mean == nans.predict().mean
+
+
+def test_irregular_times_are_taken_as_they_are():
+    rng = np.random.default_rng(0)
+    times = np.cumsum(rng.uniform(0.2, 1.8, 600))
+    wave = lambda t: np.sin(t / 5.0)  # noqa: E731
+    model = Prophecy()
+    errors, slopes = [], []
+    for k, time in enumerate(times):
+        if k > 300:
+            errors.append(model.predict(time=time).mean - wave(time))
+            slopes.append(model.derivative() - np.cos(times[k - 1] / 5.0) / 5.0)
+        model.observe(wave(time), time=time)
+    copy = np.sqrt(np.mean(np.diff(wave(times))[300:] ** 2))
+    assert np.sqrt(np.mean(np.square(errors))) < copy / 200
+    assert np.sqrt(np.mean(np.square(slopes))) < 0.01
+    assert "seconds" in model.explain()
+
+
+def test_irregular_noise_is_covered_by_its_intervals():
+    rng = np.random.default_rng(3)
+    times = np.cumsum(rng.exponential(1.0, 1500) + 0.1)
+    u = np.sin(times / 30.0) + 0.05 * rng.normal(size=1500)
+    model = Prophecy()
+    inside = []
+    for k, (value, time) in enumerate(zip(u, times, strict=True)):
+        if k > 300:
+            forecast = model.predict(time=time)
+            inside.append(forecast.lower <= value <= forecast.upper)
+        model.observe(value, time=time)
+    assert 0.87 < np.mean(inside) < 0.93
+
+
+@pytest.mark.parametrize("kind", ["regular", "irregular", "channels"])
+def test_a_saved_model_goes_on_as_if_never_stopped(tmp_path, noisy, kind):
+    channels = 3 if kind == "channels" else None
+    data = noisy.T if channels else noisy[2]
+    times = np.cumsum(np.random.default_rng(0).uniform(0.5, 1.5, 900)) if kind == "irregular" else None
+    model = Prophecy(channels=channels, dt=0.1 if times is None else None)
+    model.observe(data[:333], None if times is None else times[:333])
+    model.save(tmp_path / "model.npz")
+    loaded = Prophecy.load(tmp_path / "model.npz")
+    for part in (model, loaded):
+        part.observe(data[333:500], None if times is None else times[333:500])
+    np.testing.assert_array_equal(loaded.predict().upper, model.predict().upper)
+    np.testing.assert_array_equal(loaded.derivative(), model.derivative())
+    assert (loaded.count, loaded.dt, loaded.explain()) == (model.count, model.dt, model.explain())
+    np.testing.assert_array_equal(loaded._context.values(), model._context.values())
+
+
+def test_other_files_are_refused(tmp_path, noisy):
+    from prophecy import Predictor, legt, next_value
+
+    (tmp_path / "text").write_text("not a model")
+    with pytest.raises(ValueError, match="is not a saved Prophecy"):
+        Prophecy.load(tmp_path / "text")
+    Predictor(next_value(legt(3, 10.0), 1.0)).save(tmp_path / "p.npz")
+    with pytest.raises(ValueError, match="holds a saved Predictor, not a Prophecy"):
+        Prophecy.load(tmp_path / "p.npz")
+    Prophecy().save(tmp_path / "m.npz")
+    with np.load(tmp_path / "m.npz") as file:
+        arrays = dict(file)
+    arrays["lags"] = arrays["lags"][:, :3]
+    np.savez(tmp_path / "bad.npz", **arrays)
+    with pytest.raises(ValueError, match="damaged Prophecy file: lags must be"):
+        Prophecy.load(tmp_path / "bad.npz")
+
+
+def test_forecast_continues_the_context():
+    model = Prophecy()
+    model.observe(np.sin(np.arange(400) / 7.0))
+    ahead = model.forecast(30)
+    np.testing.assert_allclose(ahead.mean, np.sin(np.arange(400, 430) / 7.0), atol=1e-3)
+
+
+def test_explain_names_what_is_in_use(noisy):
+    model = Prophecy()
+    model.observe(noisy[2])
+    words = model.explain()
+    assert "900 values seen" in words
+    assert "solved in context" in words or "LegT memory" in words
+    assert "Copying the last value would have erred by" in words
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda m: m.observe("x"), TypeError, "value must hold real numbers"),
+        (lambda m: m.observe(1j), TypeError, "value must be real"),
+        (lambda m: m.observe(np.inf), ValueError, "value must be finite and at most 1e\\+75 in size, got inf"),
+        (lambda m: m.observe(1e80), ValueError, "rescale the data"),
+        (lambda m: m.observe([[1.0, 2.0]]), ValueError, r"value must be a number or \(time,\), got shape \(1, 2\)"),
+        (lambda m: m.observe(1.0, time=5.0), ValueError, "time must be given from the first value on"),
+        (lambda m: m.predict(level=1.0), ValueError, "level must lie strictly between 0 and 1, got 1.0"),
+        (lambda m: m.predict(time=3.0), ValueError, "means nothing to a model without timestamps"),
+        (lambda m: m.score([1.0, 2.0]), ValueError, "value must be one moment, got 2"),
+        (lambda m: m.follow([[1.0]]), ValueError, r"u must be \(time,\), got shape \(1, 1\)"),
+        (lambda m: m.predict_all([]), ValueError, "u must hold at least one sample"),
+        (lambda m: m.explain(channel=1), ValueError, "channel must lie between 0 and 0, got 1"),
+        (lambda m: Prophecy(channels=0), ValueError, "channels must be at least 1"),
+        (lambda m: Prophecy(gaps="skip"), ValueError, "gaps must be one of 'predict', 'hold', 'raise', got 'skip'"),
+        (lambda m: Prophecy(dt=-1), ValueError, "dt must be positive"),
+    ],
+)
+def test_bad_input_is_named_and_changes_nothing(call, error, message):
+    model = Prophecy()
+    model.observe([1.0, 2.0, 4.0])
+    before = model.predict()
+    with pytest.raises(error, match=message):
+        call(model)
+    assert (model.count, model.predict().mean, model.predict().upper) == (3, before.mean, before.upper)
+
+
+@pytest.mark.parametrize("times", [[0.0, 1.0, 1.0], [0.0, 1.0, 0.5], [0.0, np.nan, 2.0], [0.0, 1.0]])
+def test_times_must_increase(times):
+    model = Prophecy()
+    with pytest.raises(ValueError, match="time must"):
+        model.observe([1.0, 2.0, 3.0], time=times)
+    assert model.count == 0
+
+
+values = st.one_of(
+    st.floats(-1e12, 1e12),
+    st.floats(-1e75, 1e75),
+    st.floats(-1e-12, 1e-12),
+    st.sampled_from([0.0, 1.0, -1.0, 1e75, -1e75, 5e-324, 1e-160, np.nan]),
+)
+
+
+@given(u=st.lists(values, min_size=1, max_size=60), repeats=st.integers(1, 8), level=st.floats(0.01, 0.999))
+@example(u=[0.0] * 20 + [1e75], repeats=2, level=0.9)
+@example(u=[1e75, -1e75], repeats=8, level=0.9)
+@settings(max_examples=120, deadline=None)
+def test_nothing_but_numbers_comes_out_of_finite_input(u, repeats, level):
+    data = np.tile(u, repeats)
+    model = Prophecy()
+    track = model.follow(data, level)
+    known = ~np.isnan(data)
+    assert np.isfinite(track.mean).all()
+    assert np.all(track.lower <= track.mean)
+    assert np.all(track.mean <= track.upper)
+    assert not np.isnan(track.score[known]).any()
+    assert np.isfinite(model.derivative())
+    assert isinstance(model.explain(), str)
+
+
+@given(
+    steps=st.lists(st.floats(1e-6, 1e6), min_size=3, max_size=60),
+    seed=st.integers(0, 1000),
+    scale=st.sampled_from([1e-12, 1.0, 1e12]),
+)
+@settings(max_examples=60, deadline=None)
+def test_nothing_but_numbers_comes_out_of_any_times(steps, seed, scale):
+    times = np.cumsum(steps)
+    if not np.all(np.diff(times) > 0):
+        return
+    u = scale * np.random.default_rng(seed).normal(size=len(times))
+    model = Prophecy()
+    track = model.follow(u, time=times)
+    assert np.isfinite(track.mean).all()
+    assert not np.isnan(track.score).any()
+    assert np.isfinite(model.derivative())
