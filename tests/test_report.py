@@ -139,6 +139,16 @@ def test_text_from_results_cannot_break_the_page() -> None:
     assert "a &amp; b" in html
 
 
+def test_results_of_other_code_are_named_and_left_out(folder: Path, tmp_path: Path) -> None:
+    for name in ("table-odes", "theory"):
+        stored = json.loads((folder / f"{name}.json").read_text())
+        stored["code"] = stored["code"] if name == "theory" else "older"
+        (tmp_path / f"{name}.json").write_text(json.dumps(stored))
+    text = report.write(tmp_path).read_text()
+    assert "Left out, made by other code: table-odes" in text
+    assert '<section id="table-odes">' not in text
+
+
 def test_no_results_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="run `prophecy reproduce` first"):
         report.write(tmp_path)

@@ -236,6 +236,36 @@ def test_killed_at_any_moment_the_next_run_ends_with_the_same_numbers(tmp_path: 
         assert ours["details"] == theirs["details"]
 
 
+def test_ctrl_c_stops_at_once_and_says_how_to_go_on(tmp_path: Path) -> None:
+    pytest.importorskip("typer")
+    command = [
+        sys.executable,
+        "-m",
+        "prophecy.cli",
+        "reproduce",
+        "fig-order-white",
+        "--functions",
+        "400",
+        "--jobs",
+        "2",
+    ]
+    process = subprocess.Popen(
+        [*command, "--out", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while process.poll() is None and not list((tmp_path / "cache").glob("*/*.json")):
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "run the same command again" in errors
+    assert "Traceback" not in errors
+    assert list((tmp_path / "cache").glob("*/*.json")), "what was finished is kept"
+
+
 def test_rows_follow_the_schema_and_refuse_what_is_no_number() -> None:
     line = row("White", 1.0, "LegT", 33, "mse", [1.0, 3.0], (2.0, 0.5))
     assert set(line) == ROW

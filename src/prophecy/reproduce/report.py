@@ -15,7 +15,7 @@ from typing import Any
 from prophecy import _files
 from prophecy.reproduce import page, registry, style
 from prophecy.reproduce.framework import Experiment, Picture, Result, agrees, number, spread
-from prophecy.reproduce.runner import Folder, read_json
+from prophecy.reproduce.runner import Folder, code, read_json
 
 TITLE = "HiPPO-Prophecy, reproduced"
 Pages = Sequence[tuple[Experiment, Result]]
@@ -24,16 +24,18 @@ Pages = Sequence[tuple[Experiment, Result]]
 def write(out: str | Path) -> Path:
     """Draw the figures into `figures/`, write `report.html` in the folder `out`, and return its path."""
     folder = Folder(Path(out))
-    pages = [
+    found = [
         (experiment, stored)
         for name, experiment in registry.experiments().items()
         if (stored := read_json(folder.result(name))) is not None
     ]
+    pages = [(experiment, stored) for experiment, stored in found if stored.get("code") == code(experiment)]
+    stale = [experiment.name for experiment, stored in found if stored.get("code") != code(experiment)]
     if not pages:
         raise FileNotFoundError(f"no results in {str(folder.root)!r}; run `prophecy reproduce` first")
     figures = folder.root / "figures"
     figures.mkdir(exist_ok=True)
-    body = _summary(pages)
+    body = _summary(pages, stale)
     for experiment, result in pages:
         body += _section(experiment, result, figures)
     links: list[tuple[str, str] | None] = [("summary", "Summary"), ("slips", "What the paper got wrong"), None]
@@ -43,7 +45,7 @@ def write(out: str | Path) -> Path:
     return target.resolve()
 
 
-def _summary(pages: Pages) -> str:
+def _summary(pages: Pages, stale: Sequence[str]) -> str:
     cells = [line for _, result in pages for line in result["rows"] if line["paper_mean"] is not None]
     good = [line for line in cells if agrees(line)]
     verdicts = [(verdict, experiment.name) for experiment, result in pages for verdict in experiment.verdicts(result)]
@@ -68,6 +70,11 @@ def _summary(pages: Pages) -> str:
         )
         + page.paragraph(
             f"prophecy {versions}; {len(pages)} experiments; {seconds / 60:.1f} minutes of computation.", "meta"
+        )
+        + (
+            page.paragraph(f"Left out, made by other code: {', '.join(stale)}; run them again.", "meta")
+            if stale
+            else ""
         )
         + "</header>"
         + page.numbers(facts)
@@ -125,8 +132,16 @@ def _provenance(experiment: Experiment, result: Result) -> str:
     if experiment.functions:
         facts = {"functions per data set": result["functions"], "at full scale": experiment.functions, **facts}
     facts.update(result["settings"])
-    listed = "; ".join(f"{name} {value}" for name, value in facts.items())
+    listed = "; ".join(f"{name} {_plain(value)}" for name, value in facts.items())
     return page.paragraph(f"prophecy reproduce {experiment.name}: {listed}.", "meta")
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return "(" + ", ".join(f"{name.replace('_', ' ')} {_plain(item)}" for name, item in value.items()) + ")"
+    if isinstance(value, list):
+        return ", ".join(map(_plain, value))
+    return str(value)
 
 
 def _svg(drawn: Picture, figures: Path) -> str:

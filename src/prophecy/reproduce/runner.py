@@ -13,6 +13,7 @@ import inspect
 import json
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 import time
@@ -125,6 +126,7 @@ def _run(experiment: Experiment, ask: Ask, folder: Folder, pool: ProcessPoolExec
             "seconds": seconds,
             "version": prophecy.__version__,
             "details": outcome.details,
+            "code": code(experiment),
             "key": whole,
         },
     )
@@ -174,9 +176,15 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor | None]:
     before = {name: os.environ.get(name) for name in THREADS}
     os.environ.update(dict.fromkeys(THREADS, "1"))
     context = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_follow_parent)
     try:
         yield pool
+    except BaseException:
+        # Whoever stops the run should not have to wait for the pieces under way; they are computed again.
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
         for name, value in before.items():
@@ -187,7 +195,8 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor | None]:
 
 
 def _follow_parent() -> None:
-    """A worker whose parent was killed ends too, instead of waiting for work for ever."""
+    """A worker leaves Ctrl-C to its parent, and ends when that is killed instead of waiting for work for ever."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
 
     def watch() -> None:
@@ -205,8 +214,13 @@ def _base(experiment: Experiment, ask: Ask) -> dict[str, Any]:
         "seed": ask.seed,
         "device": ask.device,
         "version": prophecy.__version__,
-        "code": _code(type(experiment)),
+        "code": code(experiment),
     }
+
+
+def code(experiment: Experiment) -> str:
+    """Digest of the source code an experiment's numbers depend on."""
+    return _code(type(experiment))
 
 
 @functools.cache
