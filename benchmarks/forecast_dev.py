@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics import forecast
+from prophecy.dynamics.context import Rows
 from prophecy.dynamics.linear import fit_linear
 from prophecy.dynamics.repeats import Copy, Mean, Repetition
 
@@ -47,9 +48,10 @@ def baselines(context: Array, horizon: int) -> dict[str, Array]:
     centre, scale = context.mean(axis=0), context.std(axis=0)
     scaled = (context - centre) / scale
     origin = np.array([len(scaled)])
-    rows = np.arange(len(scaled) - 1)
+    index = np.arange(len(scaled) - 1)
+    rows = Rows(index, index + 1)
     models: dict[str, Any] = {"copy": Copy(), "mean": Mean(), "repetition": Repetition(30)}
-    models["linear"] = fit_linear(12, 1e-8, scaled, rows)
+    models["linear"] = fit_linear(12, 1, 1e-8, scaled, rows)
     return {name: model.rollout(scaled, origin, horizon)[0] * scale + centre for name, model in models.items()}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.dynamics.choice import Candidate, Model
+from prophecy.dynamics.choice import Candidate, Model, Tier
 from prophecy.dynamics.context import Context, Rows
 from prophecy.dynamics.features import Family, Monomials, Units, monomial_count
 from prophecy.dynamics.fields import FittedField, best_start, fit_field
@@ -16,6 +16,7 @@ from prophecy.dynamics.maps import Memory, delays, fit_kernel_map, legendre
 from prophecy.dynamics.repeats import Copy, Mean, Repetition
 from prophecy.dynamics.shooting import ShotField, fit_shot
 from prophecy.dynamics.starts import Paths, starts
+from prophecy.dynamics.undamped import fit_waves
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -23,6 +24,7 @@ Indices = NDArray[np.intp]
 _MOST_PARAMETERS = 260
 _MOST_SHOT = 400
 _ATTEMPTS = 4
+_ALL = 1000
 _GLANCES = 128
 _ALIKE = np.log(4.0)
 _SHOOTING = "polynomial field by shooting"
@@ -33,10 +35,24 @@ def _fixed(name: str, model: Model) -> Candidate:
     return Candidate(name, lambda values, rows, known: model)
 
 
-def _linear(lags: int, ridge: float) -> Candidate:
-    return Candidate(
-        f"linear, {lags} lags, ridge {ridge:g}", lambda values, rows, known: fit_linear(lags, ridge, values, rows)
-    )
+def _linear(lags: int, spacing: int, ridge: float) -> Candidate:
+    apart = f" {spacing} apart" if spacing > 1 else ""
+    name = f"linear, {lags} lags{apart}, ridge {ridge:g}"
+    return Candidate(name, lambda values, rows, known: fit_linear(lags, spacing, ridge, values, rows))
+
+
+def _waves(pairs: int, spacing: int, ridge: float) -> Candidate:
+    name = f"undamped waves, {pairs} pairs {spacing} apart, ridge {ridge:g}"
+    return Candidate(name, lambda values, rows, known: fit_waves(pairs, spacing, ridge, values, rows))
+
+
+def _linears(pace: int, variables: int) -> list[Candidate]:
+    """Linear models of neighbouring samples, and of samples as far apart as the fastest period allows."""
+    found = [_linear(lags, 1, ridge) for lags in (2, 4, 8, 24) for ridge in (1e-12, 1e-5)]
+    if variables > 2:
+        return [*found, _waves(4, pace, 1e-12), _waves(12, pace, 1e-12)]
+    found += [_waves(pairs, pace, ridge) for pairs in (1, 2, 4, 8, 16, 32) for ridge in (1e-15, 1e-12, 1e-6)]
+    return found if pace == 1 else [*found, *(_linear(lags, pace, 1e-10) for lags in (12, 24, 48))]
 
 
 def _kernel(name: str, memory: Memory) -> Candidate:
@@ -106,15 +122,15 @@ _FUNCTIONS = (np.sin, np.cos, np.tanh, np.abs)
 FALLBACKS = ("copy", "mean", "repetition")
 
 
-def tiers(context: Context, early: int) -> Iterator[list[Candidate]]:
+def tiers(context: Context, early: int) -> Iterator[Tier]:
     """Lists of candidates to try one after the other. `early`: the samples that may be looked at beforehand."""
-    yield [_fixed("copy of the last value", Copy()), _fixed("mean", Mean())]
-    yield [_fixed(f"repetition, {w} samples", Repetition(w)) for w in (4, 12, 36)]
-    yield [_linear(lags, r) for lags in (2, 4, 8, 24) for r in (1e-12, 1e-5)]
-    fields = _fields(context.units, context.values[:early], context.rows.before(early))
-    yield from ([field] for field in fields)
-    yield [Candidate(_SHOOTING, _shot)]
-    yield _kernels(context.values.shape[1])
+    yield Tier([_fixed("copy of the last value", Copy()), _fixed("mean", Mean())])
+    yield Tier([_fixed(f"repetition, {w} samples", Repetition(w)) for w in (4, 12, 36)])
+    yield Tier(_linears(context.pace, context.values.shape[1]), finalists=_ALL)
+    for field in _fields(context.units, context.values[:early], context.rows.before(early)):
+        yield Tier([field])
+    yield Tier([Candidate(_SHOOTING, _shot)])
+    yield Tier(_kernels(context.values.shape[1]))
 
 
 def _polynomials(units: Units) -> Iterator[Family]:

@@ -19,7 +19,7 @@ _GOOD = 0.0003  # rolling forecasts this close, in spreads, end the search
 _GLANCES = 256
 _HANDICAP = 1.05
 _STRETCH = 16
-_FINALISTS = 2  # candidates of each tier, the best one step ahead, that go on to long forecasts
+_SLIGHT = 0.02  # a difference in spreads that does not yet tell
 
 
 class Model(Protocol):
@@ -43,6 +43,14 @@ Fit = Callable[[Array, Rows, Mapping[str, Model]], Model | None]
 class Candidate:
     name: str
     fit: Fit
+
+
+@dataclass(frozen=True)
+class Tier:
+    """Candidates tried together; the `finalists` that were best one step ahead go on to long forecasts."""
+
+    candidates: Sequence[Candidate]
+    finalists: int = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +93,7 @@ class Rolling:
         """Whether a first stretch of the forecasts is already much worse than the best so far."""
         stretch = min(_STRETCH, self.horizon)
         first = _errors(model, values, self.origins, stretch)
-        return score(first) > 2 * score(best[:, :stretch])
+        return score(first) > 2 * score(best[:, :stretch]) + _SLIGHT
 
 
 def _errors(model: Model, values: Array, origins: Indices, horizon: int) -> Array:
@@ -106,20 +114,20 @@ def _merit(trial: Trial) -> float:
     return trial.score if np.isinf(trial.model.residual) else _HANDICAP * trial.score
 
 
-def trials(tiers: Iterable[Sequence[Candidate]], values: Array, rows: Rows, rolling: Rolling) -> list[Trial]:
+def trials(tiers: Iterable[Tier], values: Array, rows: Rows, rolling: Rolling) -> list[Trial]:
     """Tier after tier of candidates, best first, until one is good."""
     found: list[Trial] = []
     known: dict[str, Model] = {}
     early, early_rows = values[: rolling.early], rows.before(rolling.early)
     for tier in tiers:
         glances: list[tuple[float, int, Candidate, Model]] = []
-        for candidate in tier:
+        for candidate in tier.candidates:
             model = candidate.fit(early, early_rows, known)
             if model is None:
                 continue
             known[candidate.name] = model
             glances.append((rolling.glance(model, values), len(glances), candidate, model))
-        for _, _, candidate, model in sorted(glances)[:_FINALISTS]:
+        for _, _, candidate, model in sorted(glances)[: tier.finalists]:
             if found and rolling.soon_lost(model, values, found[0].errors):
                 continue
             errors = rolling.errors(model, values)

@@ -18,6 +18,8 @@ _MOST_VARIABLES = 64
 _ROWS = 1024  # transitions a model is solved from: half of them the latest, half spread over everything older
 _PER_PERIOD = 16  # samples of the fastest period that are plenty
 _KEPT = 512  # samples that thinning must leave
+_FEW_PER_PERIOD = 16  # samples of the fastest period that a linear model can do with
+_KEPT_APART = 48
 _MOST_DRIVEN = 16  # variables up to which a hidden phase is looked for
 _PHASED = 32  # samples needed to call a variable a sinusoid
 _SINUSOID = 0.1  # how far a sinusoid may be off, in spreads
@@ -51,6 +53,7 @@ class Context:
     """values: (time, varying variables), in spreads around the mean, every `stride`-th sample, the latest included.
 
     rows: the fully observed transitions to solve from.
+    pace: samples of `values` that the fastest period can do without between two.
     overdue: samples since the last fully observed one; they are forecast too.
     full, floor, ceiling: the filled context in raw units and its envelope, per variable.
     """
@@ -59,6 +62,7 @@ class Context:
     rows: Rows
     units: Units
     stride: int
+    pace: int
     overdue: int
     varying: NDArray[np.bool_]
     full: Array
@@ -82,7 +86,9 @@ def read(context: ArrayLike) -> Context:
     keep = np.isfinite(scale) & (scale > 0)
     centre, scale = centre[keep], scale[keep]
     scaled = (full[:, varying] - centre) / scale
-    stride = _stride(scaled)
+    period = _fastest_period(scaled)
+    stride = int(np.clip(period / _PER_PERIOD, 1, max(len(scaled) // _KEPT, 1)))
+    pace = int(np.clip(period / stride / _FEW_PER_PERIOD, 1, len(scaled) // stride // _KEPT_APART + 1))
     values = scaled[(len(scaled) - 1) % stride :: stride]
     known = ~missing.any(axis=1)[(len(scaled) - 1) % stride :: stride]
     partners = _hidden_phases(values)
@@ -100,7 +106,7 @@ def read(context: ArrayLike) -> Context:
     rows = _rows(known)
     if len(rows) < len(values) - 1 and known.all():
         notes.append(f"{len(rows)} of {len(values) - 1} transitions were used, half of them the latest.")
-    return Context(values, rows, units, stride, overdue, varying, full, low - reach, high + reach, tuple(notes))
+    return Context(values, rows, units, stride, pace, overdue, varying, full, low - reach, high + reach, tuple(notes))
 
 
 def _checked(context: ArrayLike) -> Array:
@@ -173,18 +179,17 @@ def _quarter_later(column: Array) -> Array | None:
     return np.asarray((b * wave[:, 0] - a * wave[:, 1]) / np.sqrt((a * a + b * b) / 2))
 
 
-def _stride(scaled: Array) -> int:
-    """Thin what is sampled much more finely than its fastest period, but leave enough samples to solve from."""
-    most = len(scaled) // _KEPT
-    if most < 2 or not scaled.shape[1]:
-        return 1
+def _fastest_period(scaled: Array) -> float:
+    """Samples of the period above which all but a small share of the variance of every variable lies."""
     recent = scaled[-16384:]
+    if not recent.shape[1]:
+        return 1.0
     times = np.linspace(-1, 1, len(recent))[:, None]
     flat = recent - recent.mean(axis=0) - times * (recent * times).mean(axis=0) / np.mean(times**2)
     power = np.abs(np.fft.rfft(flat * np.hanning(len(flat))[:, None], axis=0)) ** 2
     tail = 1 - np.cumsum(power, axis=0) / np.maximum(power.sum(axis=0), 1e-300)
     fastest = int(np.max(np.argmax(tail < _QUIET, axis=0)))
-    return int(np.clip(len(flat) / (max(fastest, 1) * _PER_PERIOD), 1, most))
+    return len(flat) / max(fastest, 1)
 
 
 def _rows(known: NDArray[np.bool_]) -> Rows:

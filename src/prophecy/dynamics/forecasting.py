@@ -21,7 +21,7 @@ from prophecy.dynamics.intervals import half_widths
 Array = NDArray[np.float64]
 
 _TWINS = 6
-_TAIL = 128
+_TAIL = 1024
 
 
 def forecast(context: ArrayLike, horizon: int, level: float = 0.9) -> Forecast:
