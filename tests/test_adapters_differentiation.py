@@ -1,0 +1,94 @@
+"""PySINDy and PyNumDiff: causal derivatives in the shapes those libraries use."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from prophecy import Prophecy
+from prophecy.adapters.pynumdiff import prophecydiff
+
+DT = 0.01
+TIME = np.arange(1000) * DT
+
+
+def rms(error):
+    return float(np.sqrt(np.mean(np.square(error))))
+
+
+def test_derivatives_use_the_past_alone():
+    x = np.sin(TIME) + 0.01 * np.random.default_rng(0).standard_normal(1000)
+    changed = x.copy()
+    changed[600:] = 7.0
+    for whole, cut in zip(prophecydiff(x, DT), prophecydiff(changed, DT), strict=True):
+        assert np.array_equal(whole[:600], cut[:600])
+
+
+def test_the_derivative_is_prophecys_for_one_variable_and_for_many():
+    x = np.stack([np.sin(TIME[:200]), np.exp(-TIME[:200])], axis=1)
+    smooth, slope = prophecydiff(x, DT)
+    assert smooth.shape == slope.shape == x.shape
+    model = Prophecy(dt=DT)
+    for k, value in enumerate(x[:, 0]):
+        model.observe(value)
+        assert np.isclose(slope[k, 0], model.derivative(), rtol=1e-9, atol=1e-12)
+    single, single_slope = prophecydiff(x[:, 1], DT)
+    assert np.allclose(single_slope, slope[:, 1], rtol=1e-9, atol=1e-12)
+    assert single.shape == (200,)
+
+
+def test_smoothing_takes_noise_away():
+    rng = np.random.default_rng(1)
+    clean = np.sin(TIME)
+    smooth, _ = prophecydiff(clean + 0.1 * rng.standard_normal(1000), DT)
+    assert rms(smooth[200:] - clean[200:]) < 0.75 * 0.1
+
+
+def test_gaps_are_bridged_and_mistakes_named():
+    x = np.sin(TIME[:300])
+    x[[150, 151]] = np.nan
+    smooth, slope = prophecydiff(x, DT)
+    assert rms(slope[155:] - np.cos(TIME[155:300])) < 1e-3
+    assert np.isfinite(smooth).all()
+    with pytest.raises(ValueError, match="dt must be positive"):
+        prophecydiff(x, 0.0)
+    with pytest.raises(ValueError, match="x must hold at least one sample"):
+        prophecydiff([], DT)
+
+
+def test_pysindy_identifies_a_system_from_causal_derivatives():
+    pysindy = pytest.importorskip("pysindy")
+    from scipy.integrate import solve_ivp
+
+    from prophecy.adapters.pysindy import ProphecyDifferentiation
+
+    t = np.arange(0, 8, 0.01)
+    flow = solve_ivp(
+        lambda _, x: [-0.1 * x[0] + 2 * x[1], -2 * x[0] - 0.1 * x[1]], (0, 8), [2, 0], t_eval=t, rtol=1e-10, atol=1e-12
+    )
+    model = pysindy.SINDy(
+        feature_library=pysindy.PolynomialLibrary(degree=2),
+        differentiation_method=ProphecyDifferentiation(settle=50),
+        optimizer=pysindy.STLSQ(threshold=0.05),
+    )
+    model.fit(flow.y.T, t=t)
+    coefficients = model.coefficients()
+    expected = np.zeros_like(coefficients)
+    expected[:, 1:3] = [[-0.1, 2.0], [-2.0, -0.1]]
+    assert np.abs(coefficients - expected).max() < 1e-3
+
+
+def test_pysindy_gets_even_steps_or_an_error_and_a_clone():
+    pytest.importorskip("pysindy")
+    from sklearn.base import clone
+
+    from prophecy.adapters.pysindy import ProphecyDifferentiation
+
+    method = clone(ProphecyDifferentiation(settle=3))
+    x = np.sin(TIME[:100])[:, None]
+    by_step, by_times = method(x, DT), method(x, TIME[:100])
+    assert np.isnan(by_step[:3]).all()
+    assert np.allclose(by_step[3:], by_times[3:], rtol=1e-9)
+    assert method.smoothed_x_.shape == x.shape
+    with pytest.raises(ValueError, match="even steps"):
+        method(x, TIME[:100] ** 2)
