@@ -18,6 +18,9 @@ from prophecy.commands import reproduce as command  # noqa: E402
 from prophecy.reproduce import page, registry, report, runner  # noqa: E402
 from prophecy.reproduce.framework import Ask, Cell, Table, number, spread  # noqa: E402
 
+# One worker draws the report for all tests of this file.
+pytestmark = pytest.mark.xdist_group("report")
+
 VOID = {"meta", "hr", "br", "img", "link", "input"}
 PAPER = [
     "fig-van-der-pol", "fig-order-filtered", "fig-order-white", "fig-training", "fig-context", "fig-signals",

@@ -180,6 +180,13 @@ def test_an_unwritable_folder_is_named_before_any_work(toy: Toy, tmp_path: Path)
     assert toy.calls == []
 
 
+def test_a_missing_extra_is_named_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ModuleNotFoundError, match=r"fig-training needs torch; install it with: pip install"):
+        runner.reproduce(["fig-signals", "fig-training"], Ask(functions=1), tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_processes_give_the_numbers_of_one_process(tmp_path: Path) -> None:
     ask = Ask(functions=30)
     one = runner.reproduce(["table-signals", "table-odes"], ask, tmp_path / "one", jobs=1)

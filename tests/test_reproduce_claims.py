@@ -10,6 +10,9 @@ import pytest
 from prophecy.reproduce import fig_training, order_sweep, registry, runner
 from prophecy.reproduce.framework import Ask, agrees
 
+# One worker computes the results for all tests of this file.
+pytestmark = pytest.mark.xdist_group("claims")
+
 CHEAP = [
     "fig-order-filtered",
     "fig-order-white",

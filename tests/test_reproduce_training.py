@@ -110,6 +110,15 @@ def test_the_plain_entry_writes_a_readable_file(tmp_path: Path) -> None:
     assert {score["setting"] for score in result["history"][-1]["scores"]} == set(training.SETTINGS)
 
 
+def test_full_means_the_papers_size_and_a_quick_look_is_cut_down() -> None:
+    from prophecy.reproduce import fig_training
+    from prophecy.reproduce.framework import Ask
+
+    assert fig_training._plan(Ask(full=True)) == training.FULL == training.Plan()
+    assert fig_training._plan(Ask()) == training.SHORT
+    assert fig_training._plan(Ask(functions=10)).steps == training.SHORT.steps // 10
+
+
 def test_a_missing_gpu_is_named() -> None:
     if torch.cuda.is_available():
         pytest.skip("there is a GPU here")

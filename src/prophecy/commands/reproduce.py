@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from prophecy.reproduce import registry, runner
 from prophecy.reproduce.framework import Ask
@@ -62,12 +61,7 @@ def _report(out: Path) -> Path:
 
 
 def _list(console: Console) -> None:
-    table = Table(box=None, pad_edge=False)
-    for heading in ("name", "paper", "functions", "what"):
-        table.add_column(
-            heading, style="bold" if heading == "name" else None, justify="left", no_wrap=heading != "what"
-        )
     for experiment in registry.experiments().values():
-        count = f"{experiment.functions:,}".replace(",", " ") if experiment.functions else "–"
-        table.add_row(experiment.name, experiment.reference, count, experiment.title)
-    console.print(table)
+        count = f"{experiment.functions:,} functions".replace(",", " ") if experiment.functions else ""
+        line = f"{experiment.name:<20} {experiment.title} ({experiment.reference})"
+        console.print(line + (f", {count}" if count else ""), markup=False, highlight=False, soft_wrap=True)

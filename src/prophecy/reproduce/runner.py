@@ -85,6 +85,9 @@ def reproduce(
         raise ValueError(f"seed must be 0 or more, got {ask.seed}")
     if jobs < 1:
         raise ValueError(f"jobs must be at least 1, got {jobs}")
+    for experiment in chosen:
+        # What an experiment cannot do without, torch say, is asked for before any work and not after hours of it.
+        experiment.settings(ask)
     folder = Folder(Path(out))
     folder.prepare()
     told = progress or Silent()
