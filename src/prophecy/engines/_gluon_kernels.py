@@ -24,6 +24,10 @@ from triton.experimental.gluon.language.nvidia.hopper import (
     warpgroup_mma_wait,
 )
 
+copy_ahead = (
+    getattr(async_copy, "async_load", None) or async_copy.async_copy_global_to_shared
+)  # renamed after Triton 3.6
+
 
 @gluon.jit
 def _scales(big):
@@ -134,7 +138,7 @@ def lifted(
 
     buffer = gl.allocate_shared_memory(gl.float32, [STAGES, GROUP, LENGTH], samples)
     for ahead in gl.static_range(STAGES - 1):
-        async_copy.async_copy_global_to_shared(buffer.index(ahead), u_at, mask=u_in & (ahead < blocks))
+        copy_ahead(buffer.index(ahead), u_at, mask=u_in & (ahead < blocks))
         async_copy.commit_group()
         u_at += advance * u_time
     zero_x = gl.zeros((GROUP, ORDER), gl.float32, x_layout)
@@ -143,7 +147,7 @@ def lifted(
         async_copy.wait_group(STAGES - 2)
         now = buffer.index(block % STAGES).load(y_layout)
         later = block + STAGES - 1
-        async_copy.async_copy_global_to_shared(buffer.index(later % STAGES), u_at, mask=u_in & (later < blocks))
+        copy_ahead(buffer.index(later % STAGES), u_at, mask=u_in & (later < blocks))
         async_copy.commit_group()
         u_at += advance * u_time
         big = gl.maximum(gl.max(gl.abs(now), 1), gl.convert_layout(gl.max(gl.abs(state), 1), y_rows))

@@ -1,0 +1,129 @@
+"""The torch engine: the step's numbers on any device, gradients by autograd against finite differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import prophecy
+
+torch = pytest.importorskip("torch")
+
+from prophecy.engines import torch_engine  # noqa: E402
+
+
+def _system(order: int, dtype: str = "float64") -> prophecy.System:
+    return prophecy.next_value(prophecy.legt(order, window=4.0 * order**2 + 8), dt=1.0).astype(dtype)
+
+
+def _error(found: np.ndarray, expected: np.ndarray) -> float:
+    return float(np.linalg.norm(found - expected) / max(np.linalg.norm(expected), 1e-300))
+
+
+def _data(series: int, time: int, order: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    return random.standard_normal((series, time)), random.standard_normal((series, order))
+
+
+@pytest.mark.parametrize("order", [1, 2, 16, 33, 64])
+@pytest.mark.parametrize("time", [1, 2, 63, 64, 65, 1000, 2500])
+def test_torch_blocks_are_the_step_from_any_state(order: int, time: int) -> None:
+    system = _system(order)
+    u, x = _data(3, time, order)
+    expected, state = prophecy.run(system, u, engine="step", state=x)
+    y, final = torch_engine.predict(system, torch.from_numpy(u), torch.from_numpy(x))
+    assert _error(y.numpy(), expected) < 1e-12
+    assert _error(final.numpy(), state) < 1e-11
+
+
+def test_float32_keeps_float32_accuracy_even_if_tf32_was_allowed() -> None:
+    system = _system(32, "float32")
+    u, _ = _data(5, 3000, 32)
+    expected, _ = prophecy.run(system.astype(np.float64), u.astype(np.float32).astype(np.float64), engine="step")
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        y, _ = torch_engine.predict(system, torch.from_numpy(u.astype(np.float32)))
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision(before)
+    assert _error(y.numpy().astype(float), expected) < 5e-7
+
+
+@given(st.integers(1, 300), st.integers(0, 300), st.sampled_from([1, 7, 32, 50]))
+def test_a_run_split_anywhere_and_resumed_is_one_run(first: int, second: int, length: int) -> None:
+    system = _system(9)
+    u = torch.from_numpy(_data(2, first + second, 9)[0])
+    whole, end = torch_engine.predict(system, u, length=length)
+    one, state = torch_engine.predict(system, u[:, :first], length=length)
+    two, final = torch_engine.predict(system, u[:, first:], state, length=length)
+    assert _error(torch.cat([one, two], 1).numpy(), whole.numpy()) < 1e-12
+    assert _error(final.numpy(), end.numpy()) < 1e-11
+
+
+@given(st.integers(1, 400), st.sampled_from([2, 3, 16]))
+def test_starts_are_the_recurrence_whatever_the_radix(blocks: int, radix: int) -> None:
+    random = np.random.default_rng(blocks)
+    power = torch.from_numpy(0.4 * random.standard_normal((3, 3)))
+    added, x = (torch.from_numpy(random.standard_normal(shape)) for shape in ((2, blocks, 3), (2, 3)))
+    before, final = torch_engine.starts(added, x, power, radix)
+    for block in range(blocks):
+        assert torch.allclose(before[:, block], x, rtol=1e-11, atol=1e-11)
+        x = x @ power.T + added[:, block]
+    assert torch.allclose(final, x, rtol=1e-11, atol=1e-11)
+
+
+def test_strided_and_empty_inputs_are_taken_as_they_are() -> None:
+    system = _system(5)
+    u = torch.from_numpy(_data(4, 260, 5)[0])
+    expected, _ = torch_engine.predict(system, u[::2, ::3].contiguous())
+    assert torch.allclose(torch_engine.predict(system, u[::2, ::3])[0], expected, rtol=1e-13)
+    assert torch.allclose(torch_engine.predict(system, u.T.contiguous().T)[0], torch_engine.predict(system, u)[0])
+    for empty in (u[:0], u[:, :0]):
+        y, state = torch_engine.predict(system, empty)
+        assert y.shape == empty.shape
+        assert state.shape == (len(empty), 5)
+        assert not state.any()
+
+
+def test_gradients_to_signal_matrices_and_state_are_finite_differences() -> None:
+    system = _system(3)
+    u, x = (torch.from_numpy(a).requires_grad_() for a in _data(2, 23, 3))
+    matrices = [torch.tensor(np.asarray(m), dtype=torch.float64, requires_grad=True)
+                for m in (system.A, system.B, system.C, system.D)]  # fmt: skip
+    assert torch.autograd.gradcheck(lambda *a: torch_engine.simulate(*a, length=5), (u, *matrices, x))
+
+
+def test_simulate_with_the_systems_matrices_is_predict() -> None:
+    system = _system(12)
+    u, x = (torch.from_numpy(a) for a in _data(2, 500, 12))
+    matrices = [torch.tensor(np.asarray(m), dtype=torch.float64) for m in (system.A, system.B, system.C, system.D)]
+    y, final = torch_engine.simulate(u, *matrices, x)
+    expected, end = torch_engine.predict(system, u, x)
+    assert torch.allclose(y, expected, rtol=1e-10)
+    assert torch.allclose(final, end, rtol=1e-9, atol=1e-12)
+
+
+def test_the_numpy_engine_form_fills_its_outputs() -> None:
+    system = _system(16)
+    u, x = _data(3, 777, 16)
+    expected, state = prophecy.run(system, u, engine="step", state=x)
+    y = np.full_like(u, np.nan)
+    torch_engine.run(system, u, x, y)
+    assert _error(y, expected) < 1e-12
+    assert _error(x, state) < 1e-11
+
+
+def test_wrong_tensors_are_named() -> None:
+    system = _system(4)
+    with pytest.raises(TypeError, match=r"u is torch\.float32 but the system is torch\.float64"):
+        torch_engine.predict(system, torch.zeros(2, 3))
+    with pytest.raises(ValueError, match=r"u must be a tensor \(series, time\)"):
+        torch_engine.predict(system, torch.zeros(3, dtype=torch.float64))
+    with pytest.raises(ValueError, match="state must be"):
+        torch_engine.predict(system, torch.zeros(2, 3, dtype=torch.float64), torch.zeros(1, 4, dtype=torch.float64))
+    with pytest.raises(TypeError, match="B must be a tensor"):
+        torch_engine.simulate(torch.zeros(2, 3), torch.zeros(4, 4), torch.zeros(4, dtype=torch.float64),
+                              torch.zeros(4), torch.tensor(1.0))  # fmt: skip
