@@ -74,7 +74,9 @@ class Ledger(Generic[Model]):
         self.saved, self.model = self._checkpointed(load)
         self.line = self.saved
         self._recent: dict[int, Entry] = {}
-        for entry in [*_entries(self._old), *_entries(self._journal)]:
+        journal = list(_entries(self._journal))
+        self._length = len(journal)
+        for entry in [*_entries(self._old), *journal]:
             self._recent[entry.line] = entry
             if entry.line > self.line and self.model is not None:
                 self._replay(entry, observe)
@@ -93,7 +95,7 @@ class Ledger(Generic[Model]):
     def start(self, model: Model) -> None:
         """Begin a new stream with this model."""
         self.model = model
-        self._recent = {}
+        self._recent, self._length = {}, 0
         self._old.unlink(missing_ok=True)
         self._file.truncate(0)
         self.checkpoint()
@@ -108,11 +110,13 @@ class Ledger(Generic[Model]):
         self._file.flush()
         self._recent[entry.line] = entry
         self.line = entry.line
-        if self.line - self.saved >= self._every:
+        self._length += 1
+        if self._length >= self._every:
             self.checkpoint()
+            self._rotate()
 
     def checkpoint(self) -> None:
-        """Save the model, then let the journal begin anew; either file may survive alone and both are still right."""
+        """Save the model as it is now. The journal's lines up to here are then for telling again only."""
         assert self.model is not None, "a stream has a model before it has a checkpoint"
         self._file.flush()
         with tempfile.TemporaryDirectory() as folder:
@@ -120,17 +124,15 @@ class Ledger(Generic[Model]):
             self.model.save(name)
             data = np.frombuffer(Path(name).read_bytes(), np.uint8)
         _files.write_state(self._path, KIND, FORMAT, {"line": self.line, "note": self.note}, model=data)
-        if self.line > self.saved:
-            self._rotate()
         self.saved = self.line
 
     def _rotate(self) -> None:
-        """The journal becomes the old one; what is left of the new one is nothing."""
+        """After a checkpoint: the journal becomes the old one, and a new one begins."""
         os.replace(self._journal, self._old)
         self._file.close()
         self._file = self._opened()
-        kept = {entry.line for entry in _entries(self._old)}
-        self._recent = {line: entry for line, entry in self._recent.items() if line in kept}
+        self._recent = {line: entry for line, entry in self._recent.items() if line > self.line - self._length}
+        self._length = 0
 
     def _replay(self, entry: Entry, observe: Callable[[Model, str], None]) -> None:
         if entry.line != self.line + 1:

@@ -1,0 +1,237 @@
+"""`prophecy stream`: a line out for a line in, at once, and nothing lost or doubled however often it is killed."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("pandas")
+
+from prophecy import Prophecy, cli
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+@pytest.fixture
+def stream(monkeypatch, capsys):
+    def call(text, *arguments):
+        monkeypatch.setattr(sys, "argv", ["prophecy", "stream", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text.encode())))
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        printed = capsys.readouterr()
+        return stop.value.code, printed.out.splitlines(), printed.err
+
+    return call
+
+
+def expected(values, level=0.9):
+    model, rows = Prophecy(), []
+    for line, value in enumerate(values, start=1):
+        surprise = model.score(value)
+        model.observe(value)
+        ahead = model.predict(level)
+        numbers = (line, value, surprise, ahead.mean, ahead.lower, ahead.upper)
+        rows.append(",".join("" if isinstance(x, float) and not math.isfinite(x) else repr(x) for x in numbers))
+    return rows
+
+
+def wave(count, seed=0):
+    rng = np.random.default_rng(seed)
+    return (np.sin(np.arange(count) / 9) + 0.01 * rng.standard_normal(count)).tolist()
+
+
+def lines(values):
+    return "".join(f"{value!r}\n" for value in values)
+
+
+def test_each_line_is_answered_with_what_prophecy_says(stream):
+    values = wave(120)
+    code, out, err = stream(lines(values), "--level", 0.8)
+    assert code == 0
+    assert out == ["line,value,surprise,next,lower,upper", *expected(values, 0.8)]
+    assert err == ""
+
+
+def test_jsonl_holds_the_same_numbers(stream):
+    values = wave(40)
+    text = "".join(json.dumps({"t": k, "temperature": value}) + "\n" for k, value in enumerate(values))
+    _, out, _ = stream(text, "--format", "jsonl", "--column", "temperature")
+    for row, line in zip(map(json.loads, out), expected(values), strict=True):
+        assert ",".join("" if value is None else repr(value) for value in row.values()) == line
+
+
+def test_a_header_names_the_column_and_survives_a_restart(stream, tmp_path):
+    state = tmp_path / "s"
+    _, first, _ = stream("a,b\n1,10\n2,20\n", "--column", "a", "--state", state)
+    assert [row.split(",")[1] for row in first[1:]] == ["1.0", "2.0"]
+    _, second, _ = stream("3,30\n", "--column", "a", "--state", state)
+    assert [row.split(",")[:2] for row in second] == [["4", "3.0"]]
+    assert stream("a,b\n1,2\n", "--column", "c")[0] == 1
+
+
+def test_columns_go_by_number_and_the_last_is_the_default(stream):
+    assert stream("5,6,7\n")[1][1].startswith("1,7.0")
+    assert stream("5,6,7\n", "--column", 2)[1][1].startswith("1,6.0")
+    code, out, err = stream("5,6,7\n", "--column", 4)
+    assert (code, out) == (0, ["line,value,surprise,next,lower,upper"])
+    assert "line 1: there are 3 fields, wanted number 4; skipped" in err
+
+
+@pytest.mark.parametrize(
+    ("bad", "layout", "says"),
+    [
+        ("oops", "csv", "'oops' is not a number"),
+        ("", "csv", "the line is empty"),
+        ("inf", "csv", "beyond"),
+        ("1e300", "csv", "beyond"),
+        ("{", "jsonl", "not JSON"),
+        ('{"x": 1}', "jsonl", "no key 'value'"),
+        ('"1"', "jsonl", "'1' is not a number"),
+        ("true", "jsonl", "True is not a number"),
+        ("\x00\u00ff", "csv", "is not a number"),
+    ],
+)
+def test_malformed_lines_are_named_and_skipped_or_fatal(stream, tmp_path, bad, layout, says):
+    text = f"1\n{bad}\n2\n"
+    code, out, err = stream(text, "--format", layout)
+    assert code == 0
+    assert re.search(f"line 2: .*{re.escape(says)}", err)
+    assert len([row for row in out if not row.startswith("line")]) == 2
+    code, out, err = stream(text, "--format", layout, "--malformed", "fail", "--state", tmp_path / "s")
+    assert code == 1
+    assert len([row for row in out if not row.startswith("line")]) == 1
+    code, out, _ = stream("5\n", "--format", layout, "--state", tmp_path / "s")
+    assert code == 0
+    assert out[-1].replace('{"line": ', "").startswith("2")
+
+
+def test_gaps_are_answered_too(stream):
+    _, out, err = stream("1\nNA\n3\n")
+    assert [row.split(",")[1] for row in out[1:]] == ["1.0", "", "3.0"]
+    assert err == ""
+
+
+def test_usage_errors_and_data_errors_have_their_codes(stream, tmp_path):
+    assert stream("", "--level", 2)[0] == 2
+    assert stream("", "--from-line", 3)[0] == 2
+    assert stream("", "--state", tmp_path / "no" / "s")[0] == 1
+    (tmp_path / "junk").write_text("not a state")
+    code, _, err = stream("1\n", "--state", tmp_path / "junk")
+    assert code == 1
+    assert "not a saved prophecy stream" in err
+    stream("1\n2\n3\n", "--state", tmp_path / "s")
+    for first, says in ((9, "go on from 4"), (2, None)):
+        code, _, err = stream("2\n3\n4\n", "--state", tmp_path / "s", "--from-line", first)
+        assert code == (1 if says else 0)
+        assert says is None or says in err
+    code, _, err = stream("7\n", "--state", tmp_path / "s", "--from-line", 3)
+    assert code == 1
+    assert "was 3.0 when first read" in err
+
+
+def test_lines_told_again_are_the_same_lines_and_are_not_observed_twice(stream, tmp_path):
+    values, state = wave(60), tmp_path / "s"
+    _, whole, _ = stream(lines(values))
+    stream(lines(values[:40]), "--state", state, "--checkpoint", 16)
+    _, again, _ = stream(lines(values[29:]), "--state", state, "--from-line", 30, "--checkpoint", 16)
+    assert again == whole[30:]
+
+
+class Child:
+    """`prophecy stream` in a process of its own, forked so that it starts at once, fed as fast as it reads."""
+
+    def __init__(self, text, *arguments):
+        inside, self.feed = os.pipe()
+        self.output, outside = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                os.close(self.feed)
+                os.close(self.output)
+                for source, target in ((inside, 0), (outside, 1), (os.open(os.devnull, os.O_WRONLY), 2)):
+                    os.dup2(source, target)
+                sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)  # noqa: SIM115
+                sys.argv = ["prophecy", "stream", *map(str, arguments)]
+                cli.main()
+            finally:
+                os._exit(70)
+        os.close(inside)
+        os.close(outside)
+        self.thread = threading.Thread(target=self._write, args=(text.encode(),))
+        self.thread.start()
+
+    def _write(self, data):
+        try:
+            while data:
+                data = data[os.write(self.feed, data) :]
+        except BrokenPipeError:
+            pass
+        finally:
+            os.close(self.feed)
+
+    def kill(self):
+        os.kill(self.pid, signal.SIGKILL)
+
+    def close(self):
+        os.close(self.output)
+        self.thread.join()
+        os.waitpid(self.pid, 0)
+
+
+@pytest.mark.parametrize("reader_dies_too", [False, True])
+def test_killed_at_random_moments_under_load_nothing_is_lost_or_doubled(tmp_path, reader_dies_too):
+    rng, values = random.Random(7 + reader_dies_too), wave(3000, seed=1)
+    whole = expected(values)
+    got, kills, state = [], 0, tmp_path / "s"
+    while len(got) < len(values):
+        resume = ["--from-line", len(got) + 1] if kills else []
+        child = Child(lines(values[len(got) :]), "--state", state, "--checkpoint", 64, *resume)
+        deadline = time.perf_counter() + rng.uniform(0.0, 0.12)
+        if kills < 25:
+            threading.Timer(max(0.0, deadline - time.perf_counter()), child.kill).start()
+        with open(child.output, closefd=False) as output:
+            read = [line.rstrip("\n") for line in output if not line.startswith("line,")]
+        child.close()
+        kills += 1
+        # A reader that dies too loses up to 60 of the lines it had been sent; the state can tell them again.
+        got += (
+            read[: max(0, len(read) - rng.randrange(60))] if reader_dies_too and len(read) + len(got) < 3000 else read
+        )
+    assert kills > 10
+    assert got == whole
+
+
+def test_answers_leave_the_process_before_the_next_line_comes():
+    child = subprocess.Popen(
+        [sys.executable, "-m", "prophecy.cli", "stream"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout.readline().startswith("line,")
+    for k in range(5):
+        child.stdin.write(f"{k}\n")
+        child.stdin.flush()
+        assert child.stdout.readline().startswith(f"{k + 1},{float(k)!r},")
+    child.stdin.close()
+    assert child.wait(timeout=30) == 0
+    child.stdout.close()
+
+
+def test_a_reader_that_leaves_is_not_an_error_worth_a_word():
+    command = f"yes 1 | {sys.executable} -m prophecy.cli stream | head -3"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    assert done.stderr == ""
+    assert len(done.stdout.splitlines()) == 3
