@@ -100,7 +100,8 @@ class Quick:
             np.copyto(error, miss, where=better)
             self._due[m], self._loss[m] = due[len(u) :], loss[-1] / growing[-1]
         mean += offset
-        mean[: max(0, self._horizon - self._seen)] = np.nan
+        early = max(0, self._horizon - self._seen)
+        mean[:early], error[:early] = np.nan, 0.0
         spread = self._spread(error)
         self._past = np.concatenate([self._past, u])[-self._reach :]
         self._seen += len(u)
@@ -131,9 +132,12 @@ class Quick:
     def _spread(self, error: Array) -> Array:
         """Discounted root mean square of the followed errors, as known when each prediction was made."""
         power, self._power = lfilter([1.0], [1.0, -SPREAD], error**2, zi=self._power)
-        ages = np.arange(self._seen + 1, self._seen + 1 + len(error), dtype=np.float64)
-        weight = -np.expm1(ages * math.log(SPREAD)) / (1 - SPREAD)
-        spreads = np.concatenate([self._spreads, np.sqrt(power / weight)])
+        count = np.arange(self._seen + 1, self._seen + 1 + len(error), dtype=np.float64) - self._horizon
+        with np.errstate(divide="ignore", invalid="ignore"):
+            weight = -np.expm1(np.maximum(count, 0.0) * math.log(SPREAD)) / (1 - SPREAD)
+            # One or two errors say little about the next: the widening is 5, 2, 1.4, … and soon nothing.
+            fresh = np.sqrt(power / weight) * (1 + 4 / weight**2)
+        spreads = np.concatenate([self._spreads, fresh])
         self._spreads = spreads[-self._horizon :]
         return spreads[: len(error)]
 

@@ -1,0 +1,222 @@
+"""`prophecy predict` and `prophecy anomalies`: what they write is what the models say, row by row, cut by cut."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+pytest.importorskip("typer")
+
+from prophecy import Prophecy, baselines, cli  # noqa: E402
+from prophecy.commands import _io, _quick, _track  # noqa: E402
+
+RNG = np.random.default_rng(0)
+WAVE = np.sin(np.arange(400) / 9) + 0.02 * RNG.standard_normal(400)
+STEPS = np.cumsum(RNG.standard_normal(400))
+PARTS = ["prediction", "lower", "upper", "residual", "surprise"]
+
+
+@pytest.fixture
+def prophecy(monkeypatch, capsys):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["prophecy", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        printed = capsys.readouterr()
+        return stop.value.code, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def wide(tmp_path):
+    path = tmp_path / "wide.csv"
+    pd.DataFrame({"time": np.arange(400), "wave": WAVE, "steps": STEPS}).to_csv(path, index=False)
+    return path
+
+
+def test_a_rows_prediction_is_what_prophecy_said_before_it_came(prophecy, wide, tmp_path):
+    code, printed, _ = prophecy("predict", wide, "-c", "wave", "--level", 0.8, "--out", tmp_path / "o.csv")
+    assert code == 0
+    made = pd.read_csv(tmp_path / "o.csv")
+    assert made.columns.tolist() == ["time", "wave", "steps", *PARTS]
+    model = Prophecy()
+    for k, value in enumerate(WAVE):
+        row = made.iloc[k]
+        if k:
+            ahead = model.predict(0.8)
+            assert np.isclose(row["prediction"], ahead.mean, rtol=1e-12)
+            assert np.isclose(row["surprise"], model.score(value), rtol=1e-9, atol=1e-12)
+            if k > 1:
+                assert np.allclose(row[["lower", "upper"]].astype(float), [ahead.lower, ahead.upper], rtol=1e-9)
+        model.observe(value)
+    assert np.allclose(made["residual"][1:], WAVE[1:] - made["prediction"][1:])
+    assert made["prediction"].isna().tolist() == [True] + [False] * 399
+    assert "wave" in printed
+
+
+def test_the_table_of_errors_is_right(prophecy, wide, tmp_path):
+    _, printed, _ = prophecy("predict", wide, "-c", "wave", "--out", tmp_path / "o.csv")
+    made = pd.read_csv(tmp_path / "o.csv")
+    cells = printed.splitlines()[2].split()
+    ours = np.abs(made["residual"])[2:].mean()
+    copy = np.abs(WAVE[1:] - baselines.copy(WAVE)[:-1])[1:].mean()
+    line = np.abs(WAVE[1:] - baselines.line(WAVE)[:-1])[1:].mean()
+    assert cells[:2] == ["wave", "400"]
+    assert np.allclose([float(cell) for cell in cells[2:5]], [ours, copy, line], rtol=1e-3)
+    assert "times smaller" in printed
+
+
+@pytest.mark.parametrize("model", ["full", "quick"])
+def test_long_wide_and_npy_tables_say_the_same_about_the_same_series(prophecy, wide, tmp_path, model):
+    rows = pd.DataFrame({"who": ["wave", "steps"] * 400, "value": np.stack([WAVE, STEPS], 1).reshape(-1)})
+    rows.to_parquet(tmp_path / "long.parquet")
+    np.save(tmp_path / "d.npy", np.stack([WAVE, STEPS], 1))
+    prophecy("predict", wide, "--model", model, "--out", tmp_path / "wide.parquet")
+    prophecy("predict", tmp_path / "long.parquet", "--group", "who", "--model", model, "--out", tmp_path / "l.csv.gz")
+    prophecy("predict", tmp_path / "d.npy", "--model", model, "--out", tmp_path / "n.csv")
+    by_column, by_group = pd.read_parquet(tmp_path / "wide.parquet"), pd.read_csv(tmp_path / "l.csv.gz")
+    by_number = pd.read_csv(tmp_path / "n.csv")
+    for i, name in enumerate(["wave", "steps"]):
+        for part in PARTS:
+            expected = by_column[f"{name}_{part}"].to_numpy()
+            assert np.allclose(by_group[by_group["who"] == name][part], expected, rtol=1e-9, equal_nan=True)
+            assert np.allclose(by_number[f"value{i}_{part}"], expected, rtol=1e-9, equal_nan=True)
+
+
+@pytest.mark.parametrize("model", ["full", "quick"])
+def test_where_a_file_is_cut_into_pieces_changes_nothing(prophecy, wide, tmp_path, monkeypatch, model):
+    prophecy("predict", wide, "--model", model, "--out", tmp_path / "whole.parquet")
+    monkeypatch.setattr(_io, "PIECE", 1000)
+    prophecy("predict", wide, "--model", model, "--out", tmp_path / "cut.parquet")
+    whole, cut = pd.read_parquet(tmp_path / "whole.parquet"), pd.read_parquet(tmp_path / "cut.parquet")
+    assert len(list(_io.open_table(str(wide)).batches)) > 5
+    pd.testing.assert_frame_equal(whole, cut, rtol=1e-9, atol=1e-9)
+
+
+def test_gaps_are_predicted_through(prophecy, tmp_path):
+    values = pd.Series(WAVE)
+    values[[100, 101, 102]] = np.nan
+    values.to_frame("v").to_csv(tmp_path / "g.csv", index=False, na_rep="NA")
+    for model in ("full", "quick"):
+        prophecy("predict", tmp_path / "g.csv", "--model", model, "--out", tmp_path / "o.parquet")
+        made = pd.read_parquet(tmp_path / "o.parquet")
+        assert made["prediction"].isna().sum() == 1
+        assert made["residual"].isna().sum() == 4
+        assert np.abs(made["residual"][150:]).max() < 0.2
+
+
+@pytest.mark.parametrize("horizon", [1, 3, 10])
+def test_quick_predictions_h_rows_ahead_use_rows_h_before_alone(horizon):
+    values = STEPS.copy()
+    base = _quick.Quick(horizon).advance(values)
+    values[200:] += 100
+    changed = _quick.Quick(horizon).advance(values)
+    before = slice(horizon, 200 + horizon)  # made from rows up to 199; a transform mixes in rounding from later ones
+    assert np.allclose(base.mean[before], changed.mean[before], rtol=0, atol=1e-12)
+    assert np.isnan(base.mean[:horizon]).all()
+    assert np.isfinite(base.mean[horizon:]).all()
+    ramp = _quick.Quick(horizon).advance(3.0 * np.arange(300) + 1e6)
+    assert np.allclose(ramp.mean[50:], 3.0 * np.arange(50, 300) + 1e6, rtol=1e-12)
+
+
+def test_quick_beats_copy_and_line_where_there_is_something_to_gain():
+    values = np.sin(np.arange(5000) / 40) + 0.02 * np.random.default_rng(1).standard_normal(5000)
+    said = _track.Fast(0.9, 1).advance(values)
+    errors = _track.Baselines(1).errors(values)
+    ours = np.abs(said.residual[600:]).mean()
+    assert ours < 0.85 * min(np.abs(errors["copy"][600:]).mean(), np.abs(errors["line"][600:]).mean())
+    covered = (values >= said.lower) & (values <= said.upper)
+    assert 0.86 < covered[600:].mean() < 0.94
+
+
+def test_quick_is_cut_anywhere_without_a_trace():
+    values = np.random.default_rng(2).standard_normal(40_000).cumsum()
+    whole = _quick.Quick(2).advance(values)
+    model = _quick.Quick(2)
+    parts = [model.advance(part) for part in np.split(values, [1, 2, 700, 20_000])]
+    for one, many in zip(whole, zip(*parts, strict=True), strict=True):
+        assert np.allclose(one, np.concatenate(many), rtol=1e-9, atol=1e-9, equal_nan=True)
+
+
+@pytest.mark.parametrize("cuts", [[], [1], [3, 200], list(range(0, 400, 37))])
+def test_error_curves_hold_every_error_however_they_arrive(cuts):
+    errors = np.random.default_rng(3).standard_normal(2000)
+    curve = _track.Curve()
+    for part in np.split(errors, cuts):
+        if len(part):
+            curve.add(part)
+    where, size = curve.points()
+    assert len(where) <= 20
+    assert 0 < where[0] < where[-1] < 2000
+    assert np.isclose(np.mean(size[:-1] ** 2), np.mean(errors[: int(2 * where[-2] - where[-3]) + 50] ** 2), rtol=0.2)
+    assert np.isclose((curve._sums).sum(), (errors**2).sum())
+
+
+@pytest.mark.parametrize("name", ["p.png", "p.svg", "p.html"])
+def test_pictures_are_drawn_with_dates_and_many_series(prophecy, tmp_path, name):
+    frame = pd.DataFrame({f"s{i}": WAVE * i for i in range(6)})
+    frame.insert(0, "date", pd.date_range("2021", periods=400, freq="h"))
+    frame.to_csv(tmp_path / "many.csv", index=False)
+    for command in ("predict", "anomalies"):
+        code, _, err = prophecy(command, tmp_path / "many.csv", "--model", "quick", "--plot", tmp_path / name)
+        assert (code, err) == (0, "")
+        assert (tmp_path / name).stat().st_size > 10_000
+
+
+def test_anomalies_find_the_strange_rows_and_few_others(prophecy, tmp_path):
+    values = np.sin(np.arange(3000) / 15) + 0.05 * np.random.default_rng(4).standard_normal(3000)
+    values[[1000, 2000]] += [1.0, -1.5]
+    pd.DataFrame({"time": np.arange(3000) * 0.1, "v": values}).to_csv(tmp_path / "a.csv", index=False)
+    for model in ("full", "quick"):
+        code, printed, _ = prophecy("anomalies", tmp_path / "a.csv", "--model", model, "--out", tmp_path / "o.csv")
+        assert code == 0
+        made = pd.read_csv(tmp_path / "o.csv")
+        flagged = set(made.index[made["flagged"] == 1])
+        assert {1000, 2000} <= flagged
+        assert len(flagged) < 20
+        assert "of 3,000 rows flagged" in printed
+        assert printed.splitlines()[2].split()[1] in ("1000", "2000")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("predict",), 2, "Missing argument"),
+        (("predict", "{wide}", "--horizon", 0), 2, "horizon"),
+        (("predict", "{wide}", "--horizon", 3, "--model", "full"), 2, "--model quick"),
+        (("predict", "{wide}", "--plot", "p.pdf"), 2, ".png"),
+        (("predict", "{wide}", "--group", "who"), 1, "no group column 'who'"),
+        (("predict", "{missing}"), 1, "no such file"),
+        (("predict", "{empty}"), 1, "empty"),
+        (("anomalies", "{wide}", "--rate", 0), 2, "--rate"),
+        (("anomalies", "{missing}"), 1, "no such file"),
+    ],
+)
+def test_mistakes_have_exit_codes_and_no_traceback(prophecy, wide, tmp_path, arguments, code, says):
+    (tmp_path / "empty.csv").write_text("")
+    names = {"wide": wide, "missing": tmp_path / "missing.csv", "empty": tmp_path / "empty.csv"}
+    got, out, err = prophecy(*(str(argument).format(**names) for argument in arguments))
+    assert (got, out) == (code, "")
+    assert says in " ".join(err.split())
+    assert "Traceback" not in err
+
+
+def test_bad_rows_far_down_leave_no_file_behind(prophecy, tmp_path):
+    (tmp_path / "bad.csv").write_text("v\n" + "1\n" * 5000 + "oops\n")
+    code, _, err = prophecy("predict", tmp_path / "bad.csv", "--model", "quick", "--out", tmp_path / "o.csv")
+    assert code == 1
+    assert "oops" in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.csv"]
+
+
+def test_long_files_take_the_quick_bank_and_say_so(prophecy, tmp_path, monkeypatch):
+    monkeypatch.setattr(_io, "LONG", 300)
+    np.save(tmp_path / "d.npy", WAVE)
+    assert "quick bank" in prophecy("predict", tmp_path / "d.npy")[2]
+    assert "quick bank" not in prophecy("predict", tmp_path / "d.npy", "--model", "full")[2]
+    assert "quick bank" in prophecy("predict", tmp_path / "d.npy", "--horizon", 2)[2]
