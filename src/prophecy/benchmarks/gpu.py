@@ -29,7 +29,7 @@ from prophecy.engines.triton_engine import Plan
 from prophecy.system import System
 
 DEVICE = torch.device("cuda")
-SEARCH = 45.0  # seconds a search may take
+SEARCH = 40.0  # seconds a search may take
 
 
 def system_of(order: int, dtype: Any) -> System:
@@ -75,18 +75,14 @@ def reference_is_right(order: int) -> float:
 
 def candidates(order: int, dtype: Any) -> list[Plan]:
     """Plans worth trying, the likeliest first; those that overflow the shared memory fail by themselves."""
-    lengths = {16: (64, 32, 128), 32: (64, 32), 64: (64, 32), 128: (32, 64)}[order]
     if dtype == np.float64:
         return [
-            Plan("double", length, group, 4, stages)
-            for stages in (2, 3, 1)
-            for length in (32, 16)
-            for group in (32, 16)
+            Plan("double", length, group, 4, stages) for stages in (3, 2) for length in (32, 16) for group in (32, 16)
         ]
-    found = [Plan("hopper", length, 64, 4, stages) for stages in (3, 4, 2, 6) for length in lengths]
-    found += [Plan("half", length, 64, 4, stages) for stages in (3, 4) for length in lengths]
-    found += [Plan("half", length, group, 2, stages) for stages in (3, 4) for length in lengths for group in (32, 16)]
-    return found
+    lengths = (64, 32) if order < 128 else (32, 64)
+    found = [Plan("hopper", length, 64, 4, stages) for stages in (3, 4, 6) for length in lengths]
+    found += [Plan("half", length, 64, 4, 3) for length in lengths]
+    return found + [Plan("half", length, group, 4, 3) for length in lengths for group in (32, 16)]
 
 
 def tune(system: System, u: Tensor, plans: Iterable[Plan], tolerance: float, log: list[Any]) -> Plan:
@@ -165,6 +161,8 @@ class Size:
 SIZES = {
     "gpu-16": Size(16, 8192, 16384, np.float32, 5e-7, {"copy": 0.65, "torch FFT": 8.0}),
     "gpu-64": Size(64, 8192, 16384, np.float32, 5e-7, {"copy": 0.35, "torch FFT": 8.0}),
+    "gpu-32": Size(32, 8192, 16384, np.float32, 5e-7, {}),
+    "gpu-128": Size(128, 8192, 16384, np.float32, 5e-7, {}),
     "gpu-long": Size(64, 4, 1 << 24, np.float32, 5e-7, {"copy": 0.10}, tuned=False),
     "gpu-double": Size(64, 8192, 16384, np.float64, 1e-13, {"copy": 0.10}),
 }

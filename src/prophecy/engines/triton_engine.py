@@ -46,16 +46,17 @@ class Plan:
     stages: int
 
 
-# Measured fastest on an H200 (benchmarks/results/gpu.json); keyed by mode and padded order.
+# Measured fastest on an H200 (benchmarks/results/gpu.json); keyed by mode and padded order. "half" is for GPUs without
+# warpgroup products, so its plans are the fastest among those that do not use them.
 PLANS = {
     ("hopper", 16): Plan("hopper", 64, 64, 4, 4),
-    ("hopper", 32): Plan("hopper", 64, 64, 4, 3),
+    ("hopper", 32): Plan("hopper", 64, 64, 4, 4),
     ("hopper", 64): Plan("hopper", 64, 64, 4, 3),
-    ("hopper", 128): Plan("hopper", 32, 64, 4, 3),
+    ("hopper", 128): Plan("hopper", 64, 64, 4, 4),
     ("half", 16): Plan("half", 32, 32, 2, 3),
-    ("half", 32): Plan("half", 32, 32, 4, 3),
-    ("half", 64): Plan("half", 32, 16, 4, 3),
-    ("half", 128): Plan("half", 32, 16, 4, 2),
+    ("half", 32): Plan("half", 64, 16, 4, 3),
+    ("half", 64): Plan("half", 64, 32, 4, 3),
+    ("half", 128): Plan("half", 32, 32, 4, 2),
     ("double", 16): Plan("double", 32, 16, 4, 2),
     ("double", 32): Plan("double", 32, 32, 4, 3),
     ("double", 64): Plan("double", 32, 32, 4, 3),
@@ -313,12 +314,21 @@ def padded_order(order: int) -> int:
     return max(16, 1 << (order - 1).bit_length())
 
 
+# Blocks a program gets through in the time that cutting costs (two launches, the carrying between them), measured.
+CUTTING = 300
+
+
+@lru_cache(maxsize=256)
 def pieces_for(series: int, blocks: int, group: int, programs: int) -> int:
-    """How many pieces fill the chip: 1 if the series do by themselves (cutting costs a second read), else as many as it
-    takes, the count nearby that leaves the fewest blocks over."""
-    if series * 2 >= programs * group or blocks < 8:
+    """Into how many pieces to cut the time: 1 unless that pays, else as many as fill the chip.
+
+    One pass takes `blocks` steps however few the series; cut, the chip is full but does the states twice. Of the counts
+    that nearly fill it the one that leaves the fewest blocks over is taken.
+    """
+    rows = programs * group
+    if blocks * (1.0 - 1.6 * series / rows) < CUTTING:
         return 1
-    most = min(max(1, programs * group // series), max(1, blocks // 4))
+    most = min(max(1, rows // series), max(1, blocks // 4))
     return min(range(max(1, most * 3 // 4), most + 1), key=lambda p: (blocks % p, -p))
 
 
