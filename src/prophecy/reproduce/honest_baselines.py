@@ -142,7 +142,7 @@ class Baselines(Experiment):
         return [
             Verdict(
                 "The construction is a competitive one-step predictor.",
-                False if len(lost) * 2 < len(gains) else None,
+                True if len(lost) == len(gains) else (None if lost else False),
                 f"A straight line through the last two samples beats the best of LegT and FouT on "
                 f"{len(gains) - len(lost)} of {len(gains)} signals, by a factor of {number(gains[low])} ({low}) to "
                 f"{number(gains[high])} ({high}).",

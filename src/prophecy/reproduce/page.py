@@ -38,7 +38,7 @@ caption{text-align:left;color:var(--muted);padding-bottom:.4rem}
 th{text-align:left;font-weight:600;border-bottom:2px solid var(--ink);padding:.4rem .8rem .4rem 0;white-space:nowrap;
 vertical-align:bottom}
 td{border-bottom:1px solid var(--line);padding:.34rem .8rem .34rem 0;white-space:nowrap}
-td:first-child{padding-right:1.4rem}td.again{border-bottom-color:transparent}
+td:first-child{padding-right:1.4rem;border-bottom:0}tbody tr:last-child td{border-bottom:1px solid #c9ced6}
 tr.group td{border-top:1px solid #c9ced6}
 .chip{display:inline-block;border-radius:.35rem;padding:.05rem .5rem}
 .good .chip,.chip.good{background:var(--good-bg);color:var(--good)}

@@ -124,7 +124,8 @@ class TableOdes(Experiment):
                 "square wave is an artefact of solve_ivp's default tolerance: 1 − u falls to 4e-12, far below the "
                 "solver's error.",
                 f"Smallest value: {lowest['closed form']:.3f} for the exact solution, {lowest['RK45 defaults']:.3f} "
-                f"for the solver's. Figures 1a and 3 and Table 2 predict the solver's error, not the equation.",
+                f"for the solver's. Fig. 1a, Fig. 3 and the Van der Pol column of Table 2 show the solver's output, "
+                f"not a solution.",
             ),
         ]
 
