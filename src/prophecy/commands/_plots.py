@@ -123,6 +123,7 @@ def anomalies(panels: Sequence[Panel], threshold: float, count: int) -> Any:
         lower.vlines(panel.where, 0, panel.scores, color=style.MUTED, linewidth=0.8)
         lower.vlines(panel.where[panel.flags], 0, panel.scores[panel.flags], color=red, linewidth=1.2)
         lower.axhline(threshold, color=red, linewidth=0.9, linestyle="--")
+        lower.set_ylim(0, 4 * threshold)  # what lies beyond is beyond doubt
         lower.set_ylabel("surprise")
         _legend(upper)
     _more(figure, count)
