@@ -12,7 +12,7 @@ from prophecy.dynamics.context import Context, Rows
 from prophecy.dynamics.features import Family, Monomials, Units, monomial_count
 from prophecy.dynamics.fields import FittedField, best_start, fit_field
 from prophecy.dynamics.linear import fit_linear
-from prophecy.dynamics.maps import Memory, delays, fit_kernel_map, legendre
+from prophecy.dynamics.maps import Memory, delays, fit_kernel_map, fit_polynomial_map, legendre
 from prophecy.dynamics.repeats import Copy, Mean, Repetition
 from prophecy.dynamics.shooting import ShotField, fit_shot
 from prophecy.dynamics.starts import Paths, starts
@@ -25,6 +25,7 @@ _MOST_PARAMETERS = 260
 _MOST_SHOT = 400
 _ATTEMPTS = 4
 _ALL = 1000
+_MOST_FEATURES = 130
 _GLANCES = 128
 _ALIKE = np.log(4.0)
 _SHOOTING = "polynomial field by shooting"
@@ -53,6 +54,22 @@ def _linears(pace: int, variables: int) -> list[Candidate]:
         return [*found, _waves(4, pace, 1e-12), _waves(12, pace, 1e-12)]
     found += [_waves(pairs, pace, ridge) for pairs in (1, 2, 4, 8, 16, 32) for ridge in (1e-15, 1e-12, 1e-6)]
     return found if pace == 1 else [*found, *(_linear(lags, pace, 1e-10) for lags in (12, 24, 48))]
+
+
+def _polynomial_map(name: str, memory: Memory, degree: int, ridge: float) -> Candidate:
+    name = f"polynomial map of degree {degree}, {name}, ridge {ridge:g}"
+    return Candidate(name, lambda values, rows, known: fit_polynomial_map(memory, degree, ridge, values, rows))
+
+
+def _polynomial_maps(variables: int) -> list[Candidate]:
+    """Memory, degree and ridge of readouts with at most a few hundred features."""
+    memories = {"1 delay": delays(1), "2 delays": delays(2), "4 delays": delays(4), "Legendre memory": legendre(3, 8)}
+    found = []
+    for name, memory in memories.items():
+        kept = len(memory.weights) * variables
+        degrees = [degree for degree in (2, 3, 4, 5) if monomial_count(kept, degree) <= _MOST_FEATURES]
+        found += [_polynomial_map(name, memory, degree, ridge) for degree in degrees[-1:] for ridge in (1e-10, 1e-5)]
+    return found
 
 
 def _kernel(name: str, memory: Memory) -> Candidate:
@@ -125,11 +142,12 @@ FALLBACKS = ("copy", "mean", "repetition")
 def tiers(context: Context, early: int) -> Iterator[Tier]:
     """Lists of candidates to try one after the other. `early`: the samples that may be looked at beforehand."""
     yield Tier([_fixed("copy of the last value", Copy()), _fixed("mean", Mean())])
-    yield Tier([_fixed(f"repetition, {w} samples", Repetition(w)) for w in (4, 12, 36)])
+    yield Tier([_fixed(f"repetition, {w} samples", Repetition(w)) for w in (4, 12, 30, 80)], finalists=_ALL)
     yield Tier(_linears(context.pace, context.values.shape[1]), finalists=_ALL)
     for field in _fields(context.units, context.values[:early], context.rows.before(early)):
         yield Tier([field])
     yield Tier([Candidate(_SHOOTING, _shot)])
+    yield Tier(_polynomial_maps(context.values.shape[1]))
     yield Tier(_kernels(context.values.shape[1]))
 
 

@@ -18,6 +18,7 @@ _LOST = np.sqrt(2.0)  # how far two unrelated moments of a series are from each 
 _GOOD = 0.0003  # rolling forecasts this close, in spreads, end the search
 _GLANCES = 256
 _HANDICAP = 1.05
+_TEAM = 3
 _STRETCH = 16
 _SLIGHT = 0.02  # a difference in spreads that does not yet tell
 
@@ -88,7 +89,6 @@ class Rolling:
         origins = np.arange(self.early, len(values))[-_GLANCES:]
         return float(np.median(np.sqrt(np.mean(_errors(model, values, origins, 1) ** 2, axis=2))))
 
-
     def soon_lost(self, model: Model, values: Array, best: Array) -> bool:
         """Whether a first stretch of the forecasts is already much worse than the best so far."""
         stretch = min(_STRETCH, self.horizon)
@@ -136,3 +136,12 @@ def trials(tiers: Iterable[Tier], values: Array, rows: Rows, rolling: Rolling) -
         if found and (found[0].score < _GOOD or found[0].model.conclusive):
             break
     return found
+
+
+def best_team(ranking: Sequence[Trial]) -> list[Trial]:
+    """The best trial, or the best few whose mean did better still: the errors of a mean are the mean of errors."""
+    sizes = range(1, min(_TEAM, len(ranking)) + 1)
+    if ranking[0].model.conclusive or ranking[0].score < _GOOD:
+        return [ranking[0]]
+    merits = [score(np.mean([t.errors for t in ranking[:size]], axis=0)) * _HANDICAP**size for size in sizes]
+    return list(ranking[: int(np.argmin(merits)) + 1])

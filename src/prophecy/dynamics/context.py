@@ -90,7 +90,7 @@ def read(context: ArrayLike) -> Context:
     stride = int(np.clip(period / _PER_PERIOD, 1, max(len(scaled) // _KEPT, 1)))
     pace = int(np.clip(period / stride / _FEW_PER_PERIOD, 1, len(scaled) // stride // _KEPT_APART + 1))
     values = scaled[(len(scaled) - 1) % stride :: stride]
-    known = ~missing.any(axis=1)[(len(scaled) - 1) % stride :: stride]
+    known = ~np.asarray(missing.any(axis=1))[(len(scaled) - 1) % stride :: stride]
     partners = _hidden_phases(values)
     values = np.column_stack([values, partners])
     units = Units(np.append(centre, np.zeros(partners.shape[1])), np.append(scale, np.ones(partners.shape[1])))
@@ -123,9 +123,8 @@ def _checked(context: ArrayLike) -> Array:
             f"context must have 1 to {_MOST_VARIABLES} variables, got {values.shape[1]}; is it (variables, time)?"
         )
     if np.isinf(values).any():
-        raise ValueError(
-            f"context must be finite or NaN where missing, got {_checks.first_bad(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf))}"
-        )
+        bad = _checks.first_bad(np.where(np.isnan(values), 0.0, values))
+        raise ValueError(f"context must be finite, or NaN where a value is missing, got {bad}")
     limit = _checks.largest(np.dtype(np.float64)) * 1e-10
     if np.nanmax(np.abs(values), initial=0.0) > limit:
         raise ValueError(f"context holds magnitudes beyond {limit:.3g}; rescale the data")
@@ -137,7 +136,7 @@ def _checked(context: ArrayLike) -> Array:
 
 def _overdue(missing: NDArray[np.bool_]) -> int:
     """How many samples at the end lack a value, if they are few enough to forecast them as well."""
-    late = int(np.argmin(missing.any(axis=1)[::-1]))
+    late = int(np.argmin(np.asarray(missing.any(axis=1))[::-1]))
     return late if late <= len(missing) // 8 and len(missing) - late >= _SHORTEST else 0
 
 
@@ -165,7 +164,9 @@ def _hidden_phases(values: Array) -> Array:
 def _quarter_later(column: Array) -> Array | None:
     times = np.arange(len(column)) - len(column) / 2
     middle = column[1:-1] - column[1:-1].mean()
-    cosine = float(middle @ (column[2:] + column[:-2] - 2 * column[1:-1].mean())) / max(float(2 * middle @ middle), 1e-300)
+    cosine = float(middle @ (column[2:] + column[:-2] - 2 * column[1:-1].mean())) / max(
+        float(2 * middle @ middle), 1e-300
+    )
     frequency = float(np.arccos(np.clip(cosine, -1, 1)))
     for _ in range(8):
         wave = np.column_stack([np.cos(frequency * times), np.sin(frequency * times), np.ones(len(column))])

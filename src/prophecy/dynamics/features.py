@@ -1,6 +1,6 @@
 """Vector fields that are linear (or one division away from linear) in their parameters.
 
-f_i(x) = sum_p theta_pi phi_p(x), or with a denominator f_i(x) = sum_p theta_pi phi_p(x) / (1 + sum_q theta_qi psi_q(x)),
+f_i(x) = sum_p theta_pi phi_p(x), or with a denominator f_i(x) = sum_p theta_pi phi_p(x) / (1 + sum_q theta_qi psi_q(x))
 with phi and psi the monomials up to some degree in all variables and, if asked for, functions of single variables.
 """
 
@@ -101,7 +101,7 @@ class Family:
         return lambda x: (above @ self.features(x)) / (1.0 + below @ self.divisors(x))
 
     def gradients(self, theta: Array) -> Callable[[Array], Array]:
-        """x -> derivative of f with respect to theta: (variables, size, points), or (1, ...) if all variables share it."""
+        """x -> derivative of f with theta: (variables, size, points), or (1, ...) if all variables share it."""
         if self.denominator is None:
             return lambda x: self.features(x)[None]
         above, below = theta[: self.upper].T, theta[self.upper :].T

@@ -38,7 +38,7 @@ class FittedField:
     conclusive: bool
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
-        """Follow the flow from the sample before each origin. values: (time, variables) -> (origins, horizon, variables)."""
+        """Follow the flow from the sample before each origin: (origins, horizon, variables)."""
         x = values[origins - 1].T
         tolerance = max(_EXACT, 1e-1 * self.residual)
         return follow(self.family.field(self.theta), x, horizon, tolerance, _BEYOND).transpose(2, 0, 1)
@@ -116,7 +116,7 @@ class _Update:
             system, target = response.reshape(points * variables, -1), residual.T.reshape(-1, 1)
         else:
             system, target = _mean_gradient(field, gradients, x0), residual.T
-        sound = np.isfinite(system).all(axis=1) & (np.abs(target) < 10 * _FAR).all(axis=1)
+        sound = np.asarray(np.isfinite(system).all(axis=1) & (np.abs(target) < 10 * _FAR).all(axis=1))
         system, target = np.where(sound[:, None], system, 0.0), np.where(sound[:, None], target, 0.0)
         norms = np.linalg.norm(system, axis=0)
         self._norms = np.where(norms > 0, norms, 1.0)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from prophecy import _checks
 from prophecy._forecast import Forecast
 from prophecy.dynamics.candidates import FALLBACKS, tiers
-from prophecy.dynamics.choice import Model, Rolling, Trial, score, trials
+from prophecy.dynamics.choice import Model, Rolling, Trial, best_team, score, trials
 from prophecy.dynamics.context import Context, read
 from prophecy.dynamics.intervals import half_widths
 
@@ -93,18 +93,25 @@ def _forecast(context: Context, horizon: int, level: float) -> tuple[Array, Arra
 
 
 def _predict(context: Context, steps: int, level: float) -> tuple[Array, Array, str, tuple[str, ...]]:
+    """The mean path of the best team, in spreads, half widths, the method and notes."""
     values = context.values
     rolling = Rolling.over(len(values), steps)
     ranking = trials(tiers(context, rolling.early), values, context.rows, rolling)
     known = {trial.candidate.name: trial.model for trial in ranking}
-    for trial in ranking:
+    team = best_team(ranking)
+    errors = np.mean([trial.errors for trial in team], axis=0)
+    twins = _twins(values, errors)
+    members = []
+    for trial in dict.fromkeys([*team, *ranking]):
         model = _final(trial, context, rolling, known)
-        paths = model.rollout(*_twins(values, trial.errors), steps)
+        paths = model.rollout(*twins, steps)
         if np.isfinite(paths[0]).all() or model.conclusive:
+            members.append((trial, np.stack([_held(path, values[-1]) for path in paths])))
+        if len(members) == len(team):
             break
-    paths[0] = _held(paths[0], values[-1])
-    widths = half_widths(trial.errors, paths, values, level)
-    return paths[0], widths, trial.candidate.name, _notes(trial, ranking)
+    paths = np.mean([path for _, path in members], axis=0)
+    method = " and ".join(trial.candidate.name for trial, _ in members)
+    return paths[0], half_widths(errors, paths, values, level), method, _notes(score(errors), members[0][0], ranking)
 
 
 def _held(path: Array, now: Array) -> Array:
@@ -120,10 +127,9 @@ def _final(trial: Trial, context: Context, rolling: Rolling, known: dict[str, Mo
     model = trial.candidate.fit(context.values, context.rows, known)
     if model is None or model.residual > 10 * trial.model.residual:
         return trial.model
-    if model is not trial.model and not trial.model.conclusive:
-        if score(rolling.errors(model, context.values)) > trial.score:
-            return trial.model
-    return model
+    if model is trial.model or trial.model.conclusive:
+        return model
+    return model if score(rolling.errors(model, context.values)) <= trial.score else trial.model
 
 
 def _twins(values: Array, errors: Array) -> tuple[Array, NDArray[np.intp]]:
@@ -140,8 +146,8 @@ def _twins(values: Array, errors: Array) -> tuple[Array, NDArray[np.intp]]:
     return joined, len(values) + len(tail) * np.arange(_TWINS + 1)
 
 
-def _notes(trial: Trial, ranking: list[Trial]) -> tuple[str, ...]:
-    score = f"Rolling forecasts inside the context were off by {trial.score:.2g} spreads on average"
+def _notes(off: float, trial: Trial, ranking: list[Trial]) -> tuple[str, ...]:
+    score = f"Rolling forecasts inside the context were off by {off:.2g} spreads on average"
     simple = [other for other in ranking if other.candidate.name.startswith(FALLBACKS)]
     if trial in simple:
         return (f"{score}; nothing that was solved from the context did better.",)

@@ -31,13 +31,18 @@ def half_widths(errors: Array, paths: Array, values: Array, level: float) -> Arr
 
 
 def _rolling(errors: Array, level: float, ceiling: Array) -> Array:
+    """Quantiles of the rolling errors. Forecasts that overlap say little more than one of them: at step k the last part
+    of the context, as long as all forecasts together, counts for its length divided by k independent ones.
+    """
     size = np.abs(errors)
     widths = np.empty(size.shape[1:])
+    span = int(np.isfinite(errors[:, :, 0]).any(axis=0).sum()) * 1.5
     for k in range(len(widths)):
         reach = (k + 1) // 4
         nearby = size[:, max(0, k - reach) : k + reach + 1].reshape(-1, size.shape[2])
         sound = nearby[~np.isnan(nearby).any(axis=1)]
-        widths[k] = _upper_quantile(sound, level) if len(sound) else ceiling
+        independent = min(len(sound), span / (k + 1))
+        widths[k] = _upper_quantile(sound, level, independent) if len(sound) else ceiling
     return np.minimum(np.maximum.accumulate(widths, axis=0), ceiling)
 
 
@@ -55,10 +60,10 @@ def _grown(widths: Array, further: int) -> Array:
     return np.asarray(widths[-1] * np.exp(np.minimum(growth * np.arange(1, further + 1)[:, None], 700.0)))
 
 
-def _upper_quantile(sample: Array, level: float) -> Array:
-    """The conformal quantile: the ceil(level (n + 1))-th smallest, the largest if there are too few."""
-    rank = min(len(sample) - 1, int(np.ceil(level * (len(sample) + 1))) - 1)
-    return np.asarray(np.sort(sample, axis=0)[rank])
+def _upper_quantile(sample: Array, level: float, independent: float) -> Array:
+    """The quantile that `independent` draws need so that a new one stays below it with probability `level`."""
+    share = min(1.0, level * (1 + 1 / independent))
+    return np.asarray(np.quantile(sample, share, axis=0, method="higher"))
 
 
 def _unrelated(values: Array, level: float) -> Array:

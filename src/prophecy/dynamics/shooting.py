@@ -64,7 +64,7 @@ def _cost(residual: Array) -> float:
 
 
 def _located(family: Family, theta: Array, seen: Array, iterations: int = 4) -> Array:
-    """The start of a stretch, (variables, stretches), whose flow passes best through seen (time, variables, stretches)."""
+    """The starts, (variables, stretches), whose flows pass best through `seen` (time, variables, stretches)."""
     field, gradients = family.field(theta), lambda x: np.zeros((1, 0, x.shape[1]))
     steps, variables, count = seen.shape[0] - 1, seen.shape[1], seen.shape[2]
     start = seen[0]
@@ -84,10 +84,14 @@ def _located(family: Family, theta: Array, seen: Array, iterations: int = 4) -> 
         path_there = _flow(field, trial, steps)
         cost_there = np.mean((seen - path_there) ** 2, axis=(0, 1))
         better = cost_there < cost
-        start, path, cost = np.where(better, trial, start), np.where(better, path_there, path), np.where(better, cost_there, cost)
+        start, path, cost = (
+            np.where(better, trial, start),
+            np.where(better, path_there, path),
+            np.where(better, cost_there, cost),
+        )
         if not better.any():
             break
-    return start
+    return np.asarray(start)
 
 
 def _chained(transition: Array) -> Array:
@@ -99,9 +103,7 @@ def _chained(transition: Array) -> Array:
     return out
 
 
-def fit_shot(
-    family: Family, values: Array, hint: ShotField | None = None, one_step: float = 0.0
-) -> ShotField | None:
+def fit_shot(family: Family, values: Array, hint: ShotField | None = None, one_step: float = 0.0) -> ShotField | None:
     """Shoot stretches of growing length through all values, removing terms that do not matter.
 
     one_step: what the best field leaves after single steps from the samples. Noise enters that twice, start and end;

@@ -1,7 +1,7 @@
 """Sums of waves that neither grow nor fade: linear recurrences that read the same forwards and backwards.
 
-x[k] + x[k - 2p] = sum_j c_j (x[k - j] + x[k - 2p + j]) + constant, j = 1 ... p, has its roots in pairs r, 1 / r: waves sit
-exactly on the unit circle. Half the unknowns of an autoregression, none of its decay: the many-step instability of
+x[k] + x[k - 2p] = sum_j c_j (x[k - j] + x[k - 2p + j]) + constant, j = 1 ... p, has its roots in pairs r, 1 / r: waves
+sit exactly on the unit circle. Half the unknowns of an autoregression, none of its decay: the many-step instability of
 one-step predictors does not arise. All variables share the c_j, that is, the frequencies; each has its own constant.
 """
 
