@@ -12,7 +12,8 @@ import gzip
 import io
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
@@ -101,12 +102,24 @@ def _csv_batches(path: str, stream: Any, dialect: Dialect, roles: Roles) -> Iter
     names = list(dialect.names)
     types = {name: pa.float64() if name in roles.values else pa.string() for name in names}
     with _explaining(path):
-        yield from arrow.open_csv(
-            stream,
-            arrow.ReadOptions(block_size=PIECE, column_names=names, skip_rows=1 if dialect.header else 0),
-            arrow.ParseOptions(delimiter=dialect.delimiter),
-            arrow.ConvertOptions(column_types=types, null_values=MISSING, decimal_point=dialect.decimal),
+        yield from _ahead(
+            lambda: arrow.open_csv(
+                stream,
+                arrow.ReadOptions(block_size=PIECE, column_names=names, skip_rows=1 if dialect.header else 0),
+                arrow.ParseOptions(delimiter=dialect.delimiter),
+                arrow.ConvertOptions(column_types=types, null_values=MISSING, decimal_point=dialect.decimal),
+            )
         )
+
+
+def _ahead(opened: Callable[[], Iterable[Any]]) -> Iterator[Any]:
+    """The batches of a reader, each parsed while the one before it is worked on."""
+    with ThreadPoolExecutor(1) as pool:
+        reader = pool.submit(lambda: iter(opened())).result()
+        due = pool.submit(next, reader, None)
+        while (batch := due.result()) is not None:
+            due = pool.submit(next, reader, None)
+            yield batch
 
 
 @contextlib.contextmanager

@@ -14,7 +14,6 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
-from scipy.signal import lfilter
 from scipy.special import log_ndtr, ndtri
 
 from prophecy.adaptive.members import least_squares
@@ -58,7 +57,7 @@ class Quick:
         self._past = np.empty(0)
         self._loss = np.zeros(len(MEMBERS))
         self._due = np.tile(np.arange(len(MEMBERS), dtype=np.float64)[:, None], horizon)  # at first, copy
-        self._power = np.zeros(1)
+        self._power = 0.0
         self._spreads = np.full(horizon, np.nan)
         self._seen = 0
 
@@ -131,7 +130,13 @@ class Quick:
 
     def _spread(self, error: Array) -> Array:
         """Discounted root mean square of the followed errors, as known when each prediction was made."""
-        power, self._power = lfilter([1.0], [1.0, -SPREAD], error**2, zi=self._power)
+        growing = SPREAD ** -np.arange(len(error), dtype=np.float64)
+        power = error * error
+        power *= growing
+        power[0] += SPREAD * self._power
+        np.cumsum(power, out=power)
+        power /= growing
+        self._power = float(power[-1])
         count = np.arange(self._seen + 1, self._seen + 1 + len(error), dtype=np.float64) - self._horizon
         with np.errstate(divide="ignore", invalid="ignore"):
             weight = -np.expm1(np.maximum(count, 0.0) * math.log(SPREAD)) / (1 - SPREAD)

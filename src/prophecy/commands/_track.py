@@ -52,15 +52,15 @@ class Full:
 
 
 class Fast:
-    """The small bank, piece by piece."""
+    """The small bank, piece by piece; without `score` nobody will look at the surprise, and it is not computed."""
 
-    def __init__(self, level: float, horizon: int) -> None:
-        self._model = Quick(horizon, level)
+    def __init__(self, level: float, horizon: int, score: bool = True) -> None:
+        self._model, self._score = Quick(horizon, level), score
 
     def advance(self, values: Array) -> Said:
         mean, lower, upper, spread = self._model.advance(values)
         residual = values - mean
-        return Said(mean, lower, upper, residual, surprise(residual, spread))
+        return Said(mean, lower, upper, residual, surprise(residual, spread) if self._score else residual)
 
 
 class Baselines:
@@ -131,11 +131,10 @@ class Tracker:
             self._curves[name].add(error)
         self.rows += len(values)
         self.compared += int(fair.sum())
-        self._keep(np.stack([values, said.mean, said.lower, said.upper]), times)
+        self._keep(np.stack([part[-SHOWN:] for part in (values, said.mean, said.lower, said.upper)]), times)
         return said
 
-    def _keep(self, rows: Array, times: Any) -> None:
-        last = rows[:, -SHOWN:].copy()
+    def _keep(self, last: Array, times: Any) -> None:
         cells = times[len(times) - last.shape[1] :].to_pylist() if times is not None else []
         self._tail.append((last, cells))
         self._held += last.shape[1]

@@ -67,15 +67,15 @@ def predict(
         quick = model is Choice.quick or horizon > 1 or (model is Choice.auto and table.long)
         if quick and model is Choice.auto:
             say("predict", f"using the quick bank ({'a long file' if table.long else 'more than one row ahead'})")
-        trackers = run(table, _maker(quick, level, horizon), horizon, out)
+        trackers = run(table, _maker(quick, level, horizon, out is not None), horizon, out)
         rows = _track.summary(trackers)
         if plot is not None:
             draw(plot, file, trackers, level, rows)
         show(rows, len(trackers))
 
 
-def _maker(quick: bool, level: float, horizon: int) -> Callable[[], _track.Model]:
-    return (lambda: _track.Fast(level, horizon)) if quick else (lambda: _track.Full(level))
+def _maker(quick: bool, level: float, horizon: int, score: bool) -> Callable[[], _track.Model]:
+    return (lambda: _track.Fast(level, horizon, score)) if quick else (lambda: _track.Full(level))
 
 
 def run(table: _io.Table, make: Callable[[], _track.Model], horizon: int, out: Path | None) -> list[_track.Tracker]:
