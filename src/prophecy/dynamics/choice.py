@@ -126,7 +126,8 @@ def trials(tiers: Iterable[Tier], values: Array, rows: Rows, rolling: Rolling) -
             if model is None:
                 continue
             known[candidate.name] = model
-            glances.append((rolling.glance(model, values), len(glances), candidate, model))
+            contested = len(tier.candidates) > tier.finalists
+            glances.append((rolling.glance(model, values) if contested else 0.0, len(glances), candidate, model))
         for _, _, candidate, model in sorted(glances)[: tier.finalists]:
             if found and rolling.soon_lost(model, values, found[0].errors):
                 continue

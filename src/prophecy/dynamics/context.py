@@ -21,6 +21,7 @@ _KEPT = 512  # samples that thinning must leave
 _FEW_PER_PERIOD = 16  # samples of the fastest period that a linear model can do with
 _KEPT_APART = 48
 _MOST_DRIVEN = 16  # variables up to which a hidden phase is looked for
+_LATEST = 4096
 _PHASED = 32  # samples needed to call a variable a sinusoid
 _SINUSOID = 0.1  # how far a sinusoid may be off, in spreads
 _QUIET = 1e-4  # share of the variance that counts as the fastest period's surroundings
@@ -162,22 +163,25 @@ def _hidden_phases(values: Array) -> Array:
 
 
 def _quarter_later(column: Array) -> Array | None:
-    times = np.arange(len(column)) - len(column) / 2
-    middle = column[1:-1] - column[1:-1].mean()
-    cosine = float(middle @ (column[2:] + column[:-2] - 2 * column[1:-1].mean())) / max(
-        float(2 * middle @ middle), 1e-300
-    )
+    recent = column[-_LATEST:] - column[-_LATEST:].mean()
+    middle, around = recent[1:-1], recent[2:] + recent[:-2]
+    cosine = float(middle @ around) / max(float(2 * middle @ middle), 1e-300)
     frequency = float(np.arccos(np.clip(cosine, -1, 1)))
+    times = np.arange(len(column)) - len(column) / 2
+    some = np.unique(np.linspace(0, len(column) - 1, min(len(column), _LATEST)).astype(np.intp))
     for _ in range(8):
-        wave = np.column_stack([np.cos(frequency * times), np.sin(frequency * times), np.ones(len(column))])
-        (a, b, c), *_ = np.linalg.lstsq(wave, column)
-        rest = column - wave @ np.array([a, b, c])
-        slope = times * (b * wave[:, 0] - a * wave[:, 1])
-        (*_, change), *_ = np.linalg.lstsq(np.column_stack([wave, slope]), rest)
-        frequency += float(change)
+        wave = _wave(frequency * times[some])
+        a, b, c = np.linalg.lstsq(wave, column[some])[0]
+        rest = column[some] - wave @ np.array([a, b, c])
+        slope = times[some] * (b * wave[:, 0] - a * wave[:, 1])
+        frequency += float(np.linalg.lstsq(np.column_stack([wave, slope]), rest)[0][3])
     if not 1e-3 < frequency < np.pi - 1e-3 or np.mean(rest**2) > _SINUSOID**2:
         return None
-    return np.asarray((b * wave[:, 0] - a * wave[:, 1]) / np.sqrt((a * a + b * b) / 2))
+    return np.asarray(_wave(frequency * times) @ np.array([b, -a, 0.0]) / np.sqrt((a * a + b * b) / 2))
+
+
+def _wave(phase: Array) -> Array:
+    return np.column_stack([np.cos(phase), np.sin(phase), np.ones(len(phase))])
 
 
 def _fastest_period(scaled: Array) -> float:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_SEARCHED = 16384  # samples back from each origin in which a match is looked for
+_SEARCHED = 8192  # samples back from each origin in which a match is looked for
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ class Mean:
     conclusive: bool = False
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
-        return np.stack([np.tile(values[:origin].mean(axis=0), (horizon, 1)) for origin in origins])
+        means = np.cumsum(values, axis=0)[origins - 1] / origins[:, None]
+        return np.repeat(means[:, None], horizon, axis=1)
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,9 @@ class Repetition:
             return np.tile(past[-1], (horizon, 1))
         latest = past[-window:]
         ends = len(past) - window - max(window // 2, 1)
-        stretches = np.lib.stride_tricks.sliding_window_view(past[: ends + window - 1], window, axis=0)
-        gaps = ((stretches - latest.T) ** 2).sum(axis=(1, 2))
+        searched = past[: ends + window - 1]
+        energy = np.concatenate([[0.0], np.cumsum((searched**2).sum(axis=1))])
+        alike = sum(np.correlate(a, b, "valid") for a, b in zip(searched.T, latest.T, strict=True))
+        gaps = energy[window:] - energy[:-window] - 2 * alike
         period = len(past) - (int(np.argmin(gaps)) + window)
         return np.asarray(past[len(past) - period + np.arange(horizon) % period])

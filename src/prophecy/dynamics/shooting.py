@@ -25,6 +25,7 @@ Mask = NDArray[np.bool_]
 _BEYOND = 30.0
 _STRETCHES = (4, 8, 20, 40)
 _PRUNED = 20
+_LATEST = 1024  # samples that are shot through
 _SIGNIFICANT = 3.0
 _FAR = 1.0
 
@@ -109,6 +110,7 @@ def fit_shot(family: Family, values: Array, hint: ShotField | None = None, one_s
     one_step: what the best field leaves after single steps from the samples. Noise enters that twice, start and end;
     a flow that passes closer than that over whole stretches has explained all but the noise.
     """
+    values = values[-_LATEST:]
     smooth = smoothed(values)
     if hint is None:
         theta, mask = _start(family, smooth), np.ones((family.size, values.shape[1]), dtype=np.bool_)

@@ -1,0 +1,202 @@
+"""The other candidates: maps, linear recurrences, waves, repetition; and how contexts are made ready."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from prophecy import chaos
+from prophecy.dynamics.choice import Candidate, Rolling, Tier, Trial, best_team, score, trials
+from prophecy.dynamics.context import Rows, read
+from prophecy.dynamics.intervals import half_widths
+from prophecy.dynamics.linear import fit_linear
+from prophecy.dynamics.maps import _kernel, _leave_one_out, delays, fit_kernel_map, fit_polynomial_map, legendre
+from prophecy.dynamics.repeats import Copy, Mean, Repetition
+from prophecy.dynamics.undamped import fit_waves
+
+
+def all_rows(values: np.ndarray) -> Rows:
+    index = np.arange(len(values) - 1)
+    return Rows(index, index + 1)
+
+
+def end(values: np.ndarray) -> np.ndarray:
+    return np.array([len(values)])
+
+
+def waves(length: int, *periods: float) -> np.ndarray:
+    times = np.arange(length)
+    return sum(np.cos(2 * np.pi * times / p + i) for i, p in enumerate(periods))[:, None]
+
+
+def test_a_legendre_memory_keeps_constants_lines_and_the_newest_sample():
+    memory = legendre(3, 16)
+    ages = np.arange(16.0)
+    constant, line = (memory.keep(v[None, :, None])[0] for v in (np.ones(16), 1 - (ages + 0.5) / 8))
+    np.testing.assert_allclose(constant, [1, 1, 0, 0], atol=2e-2)
+    np.testing.assert_allclose(line[1:], [0, 1 / np.sqrt(3), 0], atol=2e-2)
+    assert line[0] == 1 - 0.5 / 8
+
+
+def test_delays_are_the_samples_themselves_newest_first():
+    values = np.arange(20.0)[:, None]
+    assert delays(3, 2).read(values, np.array([10]))[0].tolist() == [10, 8, 6]
+
+
+def test_leave_one_out_errors_are_those_of_leaving_one_out():
+    generator = np.random.default_rng(0)
+    kept, rise = generator.standard_normal((25, 2)), generator.standard_normal((25, 1))
+    claimed, nugget = _leave_one_out(kept, rise, 2.0)
+    errors = []
+    for i in range(25):
+        rest = np.delete(np.arange(25), i)
+        gram = _kernel(kept[rest], kept[rest], 2.0) + nugget * np.eye(24)
+        errors.append(_kernel(kept[[i]], kept[rest], 2.0) @ np.linalg.solve(gram, rise[rest]) - rise[i])
+    assert claimed == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=1e-8)
+
+
+def test_a_quadratic_map_is_continued_exactly_while_chaos_allows():
+    values = [0.3]
+    for _ in range(100):
+        values.append(3.8 * values[-1] * (1 - values[-1]))
+    series = np.array(values)[:, None]
+    model = fit_polynomial_map(delays(1), 2, 1e-14, series[:80], all_rows(series[:80]))
+    np.testing.assert_allclose(model.rollout(series, np.array([80]), 15)[0], series[80:95], atol=1e-8)
+
+
+def test_a_kernel_map_continues_a_delay_equation():
+    series = chaos.mackey_glass.sample(420)
+    values = (series - series.mean()) / series.std()
+    model = fit_kernel_map(delays(8), values[:400], all_rows(values[:400]))
+    assert np.abs(model.rollout(values, np.array([400]), 15)[0] - values[400:415]).max() < 0.1
+
+
+@pytest.mark.parametrize("spacing", [1, 3, 5])
+def test_linear_models_continue_waves_at_every_step_between_their_lags(spacing):
+    series = waves(400, 23.0, 61.0) + 0.7
+    model = fit_linear(4, spacing, 1e-14, series[:300], all_rows(series[:300]))
+    np.testing.assert_allclose(model.rollout(series, np.array([300]), 97)[0], series[300:397], atol=1e-5)
+
+
+def test_no_mode_of_a_linear_model_grows_whatever_it_was_fitted_to():
+    explosive = np.exp(np.arange(60) / 10)[:, None]
+    model = fit_linear(2, 1, 1e-12, explosive, all_rows(explosive))
+    assert np.abs(model.eigenvalues).max() <= 1 + 1e-12
+    assert np.abs(model.rollout(explosive, end(explosive), 10_000)).max() < 1e6
+
+
+@pytest.mark.parametrize(("pairs", "spacing"), [(2, 1), (6, 1), (2, 7), (8, 4)])
+def test_waves_neither_grow_nor_fade_over_ten_thousand_steps(pairs, spacing):
+    series = waves(10_600, 47.0, 90.0) - 0.3
+    model = fit_waves(pairs, spacing, 1e-13, series[:600], all_rows(series[:600]))
+    ahead = model.rollout(series, np.array([600]), 10_000)[0]
+    np.testing.assert_allclose(ahead[:500], series[600:1100], atol=1e-3)
+    assert np.std(ahead[-1000:]) == pytest.approx(np.std(series[-1000:]), rel=0.05)
+
+
+def test_waves_share_frequencies_and_keep_their_own_means():
+    times = np.arange(300)
+    series = np.stack([3 + np.sin(times / 5), -2 + np.cos(times / 5), np.sin(times / 5 + 1)], axis=1)
+    model = fit_waves(1, 1, 1e-13, series[:200], all_rows(series[:200]))
+    np.testing.assert_allclose(model.rollout(series, np.array([200]), 100)[0], series[200:], atol=1e-6)
+
+
+@pytest.mark.parametrize("window", [1, 4, 30])
+def test_repetition_continues_what_repeats(window):
+    pattern = np.random.default_rng(0).standard_normal((17, 2))
+    series = np.tile(pattern, (12, 1))
+    ahead = Repetition(window).rollout(series, np.array([120]), 80)[0]
+    np.testing.assert_array_equal(ahead, series[120:200])
+
+
+def test_copy_and_mean_know_only_the_past_of_their_origin():
+    values = np.arange(10.0)[:, None]
+    assert Copy().rollout(values, np.array([3, 5]), 2)[:, :, 0].tolist() == [[2, 2], [4, 4]]
+    assert Mean().rollout(values, np.array([3, 5]), 2)[:, :, 0].tolist() == [[1, 1], [2, 2]]
+
+
+def test_rolling_errors_end_with_the_context_and_lost_forecasts_are_bounded():
+    values = np.zeros((100, 1))
+    rolling = Rolling.over(100, 50)
+    errors = rolling.errors(Copy(), values)
+    assert errors.shape == (len(rolling.origins), rolling.horizon, 1)
+    late = rolling.origins[-1] + np.arange(rolling.horizon) >= 100
+    np.testing.assert_array_equal(np.isnan(errors[-1, :, 0]), late)
+    assert score(np.full((2, 3, 1), np.inf)) == pytest.approx(np.sqrt(2))
+
+
+def test_candidates_are_fitted_to_the_early_part_only_and_ranked():
+    seen = []
+
+    def spy(values, rows, known):
+        seen.append((len(values), int(rows.index.max())))
+        return Mean()
+
+    values = np.sin(np.arange(200) / 3)[:, None]
+    rolling = Rolling.over(200, 20)
+    candidates = [Candidate("spy", spy), Candidate("copy", lambda v, r, k: Copy())]
+    ranking = trials([Tier(candidates)], values, all_rows(values), rolling)
+    assert seen == [(rolling.early, rolling.early - 2)]
+    assert [trial.score for trial in ranking] == sorted(trial.score for trial in ranking)
+
+
+def test_a_team_is_formed_only_when_its_mean_is_better():
+    high, low = np.full((4, 5, 1), 0.5), np.full((4, 5, 1), -0.5)
+
+    def trial(errors):
+        return Trial(Candidate("x", lambda v, r, k: Copy()), Copy(), errors, score(errors))
+
+    assert len(best_team([trial(high), trial(low)])) == 2
+    assert len(best_team([trial(high), trial(high)])) == 1
+
+
+def test_half_widths_never_narrow_and_never_exceed_unrelated_moments():
+    generator = np.random.default_rng(0)
+    values = generator.standard_normal((300, 2))
+    errors = generator.standard_normal((16, 40, 2)) * np.linspace(0.1, 3, 40)[:, None]
+    paths = generator.standard_normal((7, 100, 2)).cumsum(axis=1) * 0.01
+    widths = half_widths(errors, paths, values, 0.9)
+    assert widths.shape == (100, 2)
+    assert (np.diff(widths, axis=0) >= 0).all()
+    assert (widths <= np.quantile(np.abs(values[:150] - values[150:]), 0.9, axis=0) * 1.3).all()
+
+
+def test_a_driving_sinusoid_gets_its_quarter_period_partner():
+    context = read(chaos.duffing.sample(300))
+    assert context.values.shape[1] == 4
+    cosine, sine = context.values[:, 2], context.values[:, 3]
+    np.testing.assert_allclose((cosine - cosine.mean()) ** 2 + sine**2, 2.0, atol=0.05)
+
+
+def test_gaps_are_bridged_but_not_learned_from():
+    series = np.sin(np.arange(100) / 5)[:, None].repeat(2, axis=1)
+    series[:, 1] *= 3
+    series[40:45, 0] = np.nan
+    context = read(series)
+    assert not set(range(39, 45)) & set(context.rows.index.tolist())
+    assert set(context.rows.remembering(10).tolist()).isdisjoint(range(39, 54))
+    assert np.isfinite(context.values).all()
+
+
+def test_samples_missing_at_the_end_are_overdue():
+    series = np.sin(np.arange(100) / 5)
+    series[-3:] = np.nan
+    context = read(series)
+    assert context.overdue == 3
+    assert len(context.full) == 97
+
+
+def test_a_finely_sampled_context_is_thinned_and_keeps_its_latest_sample():
+    series = np.sin(np.arange(20_000) / 500)
+    context = read(series)
+    assert context.stride > 10
+    assert len(context.values) >= 512
+    latest = context.values[-1] * context.units.scale + context.units.centre
+    assert latest[0] == pytest.approx(series[-1])
+
+
+def test_of_a_long_context_half_the_transitions_are_the_latest():
+    context = read(np.random.default_rng(0).standard_normal(50_000))
+    assert len(context.rows) <= 1024
+    assert (np.diff(context.rows.index[-512:]) == 1).all()
+    assert context.rows.index[0] == 0
