@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
-from prophecy.engines import choice, fft, lifted, lifting, scan, step
+from prophecy.engines import _threads, choice, fft, lifted, lifting, scan, step
 from prophecy.engines.choice import Choice
 from prophecy.system import ScaledState, ScaledSystem, System
 
@@ -174,7 +174,7 @@ def _finite(system: System | ScaledSystem, x: Array) -> None:
 
 
 def _whole(data: Array, dtype: np.dtype[Any]) -> None:
-    """Look at all of u before anything is computed or written, a few megabytes at a time."""
-    rows = max(1, (1 << 22) // max(1, data.shape[-1])) if data.ndim == 2 else 1 << 22
-    for start in range(0, len(data), rows):
-        _checks.in_range("u", data[start : start + rows], dtype, offset=start)
+    """Look at all of u before anything is computed or written, a few megabytes at a time, on all cores."""
+    rows = max(1, (1 << 20) // max(1, data.shape[-1])) if data.ndim == 2 else 1 << 20
+    starts = range(0, len(data), rows)
+    _threads.over(lambda start: _checks.in_range("u", data[start : start + rows], dtype, offset=start), starts)

@@ -4,8 +4,8 @@
     x = A @ x + B * u[k]
     y[k] = C @ x + D * u[k]
 
-Many series: the samples of a block stand beside the states, (series, L + N), and one product with the block matrix
-[[K, O], [R, A^L]]ᵀ gives predictions and new states. Groups of series run on all cores at once. Few series: the blocks
+Many series: the samples of a block stand beside the states, (series, N + L), and one product with the block matrix
+[[A^L, R], [O, K]]ᵀ gives new states and predictions. Groups of series run on all cores at once. Few series: the blocks
 of a stretch of time are the rows of the products, and the states between them follow in a few products (`_starts`).
 
 Block length and group are those measured fastest here for this order and dtype (`search`), once per machine.
@@ -16,6 +16,7 @@ from __future__ import annotations
 import time as clock
 from functools import lru_cache
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +52,7 @@ def run(system: System, u: Array, x: Array, y: Array, setting: Setting | None = 
                 _few(system, u[:, some], x, y[:, some], setting.length)
         return
     if time >= setting.length:
-        block_matrix(system, setting.length)  # made here once, not by every thread
+        _states_first(system, setting.length)  # made here once, not by every thread
     rows = _threads.shares(series, least=FEW, most=setting.group)
     _threads.over(lambda some: _many(system, u[some], x[some], y[some], setting.length), rows)
 
@@ -102,18 +103,28 @@ def _many(system: System, u: Array, x: Array, y: Array, length: int) -> None:
     if length > time:
         _tail(system, u, x, y, length)
         return
-    matrix = block_matrix(system, length)
-    joint = np.empty((series, length + system.order), system.dtype)
-    made = np.empty_like(joint)
-    joint[:, length:] = x
+    matrix, N = _states_first(system, length), system.order
+    joint, made = (np.empty((series, N + length), system.dtype) for _ in range(2))
+    joint[:, :N] = x
     whole = time // length * length
     for start in range(0, whole, length):
-        joint[:, :length] = u[:, start : start + length]
+        joint[:, N:] = u[:, start : start + length]
         np.matmul(joint, matrix, out=made)
-        y[:, start : start + length] = made[:, :length]
-        joint[:, length:] = made[:, length:]
-    x[:] = joint[:, length:]
+        y[:, start : start + length] = made[:, N:]
+        joint, made = made, joint  # the new states are where the next block wants them
+    x[:] = joint[:, :N]
     _tail(system, u[:, whole:], x, y[:, whole:], length)
+
+
+# The block matrix for rows [x, u] instead of [u, x].
+_turned: WeakKeyDictionary[System, dict[int, Array]] = WeakKeyDictionary()
+
+
+def _states_first(system: System, length: int) -> Array:
+    known = _turned.setdefault(system, {})
+    if length not in known:
+        known[length] = np.roll(block_matrix(system, length), system.order, axis=(0, 1))
+    return known[length]
 
 
 def _few(system: System, u: Array, x: Array, y: Array, length: int) -> None:
