@@ -273,6 +273,37 @@ def test_ctrl_c_stops_at_once_and_says_how_to_go_on(tmp_path: Path) -> None:
     assert list((tmp_path / "cache").glob("*/*.json")), "what was finished is kept"
 
 
+def test_a_worker_that_dies_is_reported_and_costs_nothing_finished(tmp_path: Path) -> None:
+    pytest.importorskip("typer")
+    command = [
+        sys.executable,
+        "-m",
+        "prophecy.cli",
+        "reproduce",
+        "fig-order-white",
+        "--functions",
+        "400",
+        "--jobs",
+        "2",
+    ]
+    process = subprocess.Popen(
+        [*command, "--out", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while process.poll() is None and not list((tmp_path / "cache").glob("*/*.json")):
+        time.sleep(0.01)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    if not children.exists():
+        process.kill()
+        process.communicate()
+        pytest.skip("children are looked up in /proc")
+    workers = [pid for pid in children.read_text().split() if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text()]
+    os.kill(int(workers[0]), signal.SIGKILL)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 2, errors
+    assert "a worker process died" in errors.replace("\n", " ")
+    assert list((tmp_path / "cache").glob("*/*.json"))
+
+
 def test_rows_follow_the_schema_and_refuse_what_is_no_number() -> None:
     line = row("White", 1.0, "LegT", 33, "mse", [1.0, 3.0], (2.0, 0.5))
     assert set(line) == ROW

@@ -45,7 +45,7 @@ def reproduce(
         with progress(console, len(chosen)) as told:
             runner.reproduce([experiment.name for experiment in chosen], ask, out, workers, told)
         report = _report(out)
-    except (ValueError, OSError, ModuleNotFoundError) as error:
+    except (ValueError, OSError, ModuleNotFoundError, runner.WorkerDied) as error:
         errors.print(f"prophecy reproduce: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit(2) from error
     except KeyboardInterrupt:

@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -31,6 +32,10 @@ from prophecy.reproduce.framework import Ask, Experiment, Unit
 NUMERICS = ("bases", "constructions", "discretize", "system", "exact", "signals", "baselines", "evaluation", "engines")
 PAGES = ("pictures", "tables", "verdicts", "slips")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class WorkerDied(RuntimeError):
+    """A process of the pool ended without an answer."""
 
 
 class Progress(Protocol):
@@ -150,6 +155,11 @@ def _computed(
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 yield running.pop(future), future.result()
+    except BrokenProcessPool as error:
+        raise WorkerDied(
+            "a worker process died, perhaps for want of memory; run the same command again with fewer --jobs: "
+            "what was finished is kept"
+        ) from error
     finally:
         for future in running:
             future.cancel()
