@@ -167,7 +167,7 @@ def _quarter_later(column: Array) -> Array | None:
     middle, around = recent[1:-1], recent[2:] + recent[:-2]
     cosine = float(middle @ around) / max(float(2 * middle @ middle), 1e-300)
     frequency = float(np.arccos(np.clip(cosine, -1, 1)))
-    times = np.arange(len(column)) - len(column) / 2
+    times: Array = np.arange(len(column), dtype=np.float64) - len(column) / 2
     some = np.unique(np.linspace(0, len(column) - 1, min(len(column), _LATEST)).astype(np.intp))
     for _ in range(8):
         wave = _wave(frequency * times[some])
