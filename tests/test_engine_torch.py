@@ -127,3 +127,20 @@ def test_wrong_tensors_are_named() -> None:
     with pytest.raises(TypeError, match="B must be a tensor"):
         torch_engine.simulate(torch.zeros(2, 3), torch.zeros(4, 4), torch.zeros(4, dtype=torch.float64),
                               torch.zeros(4), torch.tensor(1.0))  # fmt: skip
+
+
+def test_run_takes_the_torch_engine_by_name_and_auto_leaves_it_alone() -> None:
+    system = _system(16)
+    u, x = _data(3, 500, 16)
+    expected, state = prophecy.run(system, u, engine="step", state=x)
+    y, final = prophecy.run(system, u, engine="torch", state=x)
+    assert _error(y, expected) < 1e-12
+    assert _error(final, state) < 1e-11
+    assert "torch" not in prophecy.engines.pick(system, (3, 500)).seconds
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_the_triton_engine_says_that_it_needs_a_gpu() -> None:
+    pytest.importorskip("triton")
+    with pytest.raises(RuntimeError, match="needs a CUDA device .* use engine='torch' or 'lifted'"):
+        prophecy.run(_system(4), np.ones(10), engine="triton")

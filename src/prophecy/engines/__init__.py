@@ -12,6 +12,7 @@ and a line in `ENGINES` (constant systems) or `SCALED_ENGINES` (LegS; these also
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, TypeAlias, overload
 
 import numpy as np
@@ -27,9 +28,29 @@ Engine: TypeAlias = Callable[[System, Array, Array, Array], None]
 ScaledEngine: TypeAlias = Callable[[ScaledSystem, Array, Array, Array, int], None]
 
 ENGINES: dict[str, Engine] = {"step": step.run, "lifted": lifted.run, "fft": fft.run}
+
+
+def _extra(name: str) -> Engine:
+    """An engine of the extra `torch`, imported when it is first run."""
+
+    def engine(system: System, u: Array, x: Array, y: Array) -> None:
+        try:
+            module = import_module(f"prophecy.engines.{name}_engine")
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                f"engine {name!r} needs {error.name!r}; install it with: pip install 'hippo-prophecy[torch]'",
+                name=error.name,
+            ) from None
+        module.run(system, u, x, y)
+
+    return engine
+
+
+# Run by name only: "auto" does not load torch or start a GPU for anyone.
+DEVICE_ENGINES: dict[str, Engine] = {"torch": _extra("torch"), "triton": _extra("triton")}
 SCALED_ENGINES: dict[str, ScaledEngine] = {"step": step.run_scaled, "scan": scan.run}
 
-__all__ = ["ENGINES", "SCALED_ENGINES", "Choice", "pick", "run", "run_states"]
+__all__ = ["DEVICE_ENGINES", "ENGINES", "SCALED_ENGINES", "Choice", "pick", "run", "run_states"]
 
 
 @overload
@@ -51,7 +72,8 @@ def run(
     """Predictions of a system over data, and its final state: y[..., k] predicts u[..., k + 1].
 
     u: (time,) or (series, time), integers, float32 or float64. Computation and results have the dtype of the *system*.
-    engine: "step", "lifted", "fft" ("step", "scan" for LegS), or "auto": the one measured fastest here, see `pick`.
+    engine: "step", "lifted", "fft" ("step", "scan" for LegS), or "auto": the one measured fastest here, see `pick`;
+        with the extra `torch` also "torch" and, on a GPU, "triton".
     state: where an earlier run ended, (N,) or (series, N) (for LegS a `ScaledState`); zero if not given.
     out: an array (a memory map, say) for the predictions, shaped like u with the system's dtype.
 
@@ -74,7 +96,7 @@ def run(
         if isinstance(system, ScaledSystem):
             SCALED_ENGINES[name](system, rows, x, target, count)
         else:
-            ENGINES[name](system, rows, x, target)
+            (ENGINES | DEVICE_ENGINES)[name](system, rows, x, target)
     _finite(system, x)
     if isinstance(system, System) and not lifting.is_stable(system):
         _finite(system, y)
@@ -114,7 +136,7 @@ def pick(system: System | ScaledSystem, shape: tuple[int, ...]) -> Choice:
 
 
 def _known(system: System | ScaledSystem, engine: str) -> str:
-    table: dict[str, Any] = dict(SCALED_ENGINES if isinstance(system, ScaledSystem) else ENGINES)
+    table: dict[str, Any] = dict(SCALED_ENGINES if isinstance(system, ScaledSystem) else ENGINES | DEVICE_ENGINES)
     if isinstance(system, ScaledSystem) and engine in ENGINES and engine not in table:
         raise TypeError(
             f"engine {engine!r} needs a constant system, got a ScaledSystem (LegS changes with time); "
