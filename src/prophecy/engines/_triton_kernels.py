@@ -154,3 +154,45 @@ def lifted(
         u_at += advance * u_time
         y_at += advance * y_time
     tl.store(end + x_at, state, mask=inside[:, None])
+
+
+@triton.jit
+def walk(
+    added,
+    x,
+    power,
+    before,
+    end,
+    rows,
+    steps,
+    groups,
+    pieces,
+    KEEP: tl.constexpr,
+    ORDER: tl.constexpr,
+    GROUP: tl.constexpr,
+):
+    """States from piece to piece: x = power x + added. Row r is group r % groups of series r // groups, `steps` pieces.
+
+    added and before (series, pieces, ORDER); x and end (rows, ORDER); power is multiplied from the right. With KEEP the
+    state before each piece is written to `before`, without it the last one to `end`.
+    """
+    row = tl.program_id(0) * GROUP + tl.arange(0, GROUP)
+    inside = row < rows
+    order = tl.arange(0, ORDER)
+    P = _matrix(power, ORDER, ORDER)
+    state = tl.load(x + row[:, None] * ORDER + order[None, :], mask=inside[:, None], other=0.0)
+    first = (row % groups) * steps
+    start = ((row // groups) * pieces + first).to(tl.int64)
+    at = start[:, None] * ORDER + order[None, :]
+    for s in tl.range(0, steps, num_stages=3):
+        there = (inside & (first + s < pieces))[:, None]
+        if KEEP:
+            tl.store(before + at, state, mask=there)
+        now = tl.load(added + at, mask=there, other=0.0)
+        if power.dtype.element_ty == tl.float64:
+            state = tl.dot(state, P, now, out_dtype=tl.float64)
+        else:
+            state = tl.dot(state, P, now, input_precision="tf32x3")
+        at += ORDER
+    if not KEEP:
+        tl.store(end + row[:, None] * ORDER + order[None, :], state, mask=inside[:, None])

@@ -6,7 +6,7 @@ r"""The Triton engine: one fused GPU kernel per run (see `_triton_kernels`), for
 
 Many series: one pass, each program carries the states of a group of series through all of time. Few long series: time
 is cut into pieces that run at once: a first pass gives each piece's final state from zero, `_carry` takes the states
-from piece to piece in log2(pieces) products, a second pass computes the predictions. The samples after the last whole
+from piece to piece, a second pass computes the predictions. The samples after the last whole
 block are a small torch product.
 
 The block matrix M = [[K, O], [R, A^L]] is all the kernel knows; gradients to u and to the first state run the same
@@ -178,8 +178,7 @@ def _launch(
     series, order = x.shape
     zero = x.new_zeros(series * pieces, order)
     ends = _kernel(matrices, u, zero, y, plan, pieces, transposed, states_only=True)
-    powers = _piece_powers(system, u.shape[1] // pieces, (pieces - 1).bit_length(), order, transposed, u.device)
-    first = _carry(torch.cat([x[:, None], ends.reshape(series, pieces, order)[:, :-1]], dim=1), powers)
+    first = _carry(system, ends.reshape(series, pieces, order), x, u.shape[1] // pieces, transposed)
     after = _kernel(matrices, u, first.reshape(zero.shape), y, plan, pieces, transposed, states_only=False)
     return after.reshape(series, pieces, order)[:, -1].contiguous()
 
@@ -258,31 +257,41 @@ def _scale(matrix: Array) -> float:
     return 2.0 ** (8 - np.frexp(largest)[1]) if largest > 0 else 1.0
 
 
-def _carry(added: Tensor, powers: Tensor) -> Tensor:
-    """States before each piece, from the first state and what each piece but the last adds: (series, pieces, N).
+def _carry(system: System, added: Tensor, x: Tensor, samples: int, transposed: bool) -> Tensor:
+    """States before each piece of so many samples, (series, pieces, N), from what each adds to the state before it.
 
-    After round k every piece holds what the 2^k pieces before it add, so log2(pieces) products suffice.
+    Many pieces are walked in √pieces groups at once, from zero; then the groups, from the first state; then the groups
+    again, each from its own start.
     """
-    with torch_engine.exact_products():
-        for k, power in enumerate(powers):
-            far = 1 << k
-            carried = added.clone()
-            carried[:, far:].baddbmm_(added[:, :-far], power.expand(len(added), *power.shape))
-            added = carried
-    return added
+    series, pieces, order = added.shape
+    steps = pieces if pieces <= 32 else int(np.ceil(np.sqrt(pieces)))
+    groups = -(-pieces // steps)
+    power = _power(system, samples, order, transposed, x.device)
+    if groups > 1:
+        far = _power(system, samples * steps, order, transposed, x.device)
+        ends = _walk(added, x.new_zeros(series * groups, order), power, steps, groups, keep=False)
+        x = _walk(ends.reshape(series, groups, order), x, far, groups, 1, keep=True).reshape(-1, order)
+    return _walk(added, x, power, steps, groups, keep=True)
 
 
-@lru_cache(maxsize=32)
-def _piece_powers(
-    system: System, samples: int, rounds: int, order: int, transposed: bool, device: torch.device
-) -> Tensor:
-    """A^samples and its squares, squared again, …, to be multiplied from the right: (rounds, N, N), made in float64."""
+def _walk(added: Tensor, x: Tensor, power: Tensor, steps: int, groups: int, keep: bool) -> Tensor:
+    from prophecy.engines import _triton_kernels
+
+    rows, order = x.shape
+    out = torch.empty_like(added if keep else x)
+    _triton_kernels.walk[(-(-rows // 16),)](
+        added, x, power, out, out, rows, steps, groups, added.shape[1], KEEP=keep, ORDER=order, GROUP=16, num_warps=4
+    )
+    return out
+
+
+@lru_cache(maxsize=64)
+def _power(system: System, samples: int, order: int, transposed: bool, device: torch.device) -> Tensor:
+    """A^samples, made in float64, to be multiplied from the right."""
     power = np.linalg.matrix_power(system.A.astype(np.float64), samples)
-    powers = np.zeros((rounds, order, order))
-    for k in range(rounds):
-        powers[k, : system.order, : system.order] = power if transposed else power.T
-        power = power @ power
-    return torch.from_numpy(powers.astype(system.dtype)).to(device)
+    padded = np.zeros((order, order), system.dtype)
+    padded[: system.order, : system.order] = power if transposed else power.T
+    return torch.from_numpy(padded).to(device)
 
 
 def plan_for(system: System, device: torch.device) -> Plan:
@@ -314,8 +323,8 @@ def padded_order(order: int) -> int:
     return max(16, 1 << (order - 1).bit_length())
 
 
-# Blocks a program gets through in the time that cutting costs (two launches, the carrying between them), measured.
-CUTTING = 300
+# Blocks a program gets through in the time that cutting costs (the launches, the carrying between them), measured.
+CUTTING = 150
 
 
 @lru_cache(maxsize=256)
