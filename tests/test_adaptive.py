@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from prophecy import signals
-from prophecy.adaptive import Prophecy
+from prophecy.adaptive import Prophecy, native
 from prophecy.evaluation import mean_squared_error, predict_then_observe
 
 
@@ -51,7 +51,7 @@ def test_reading_changes_nothing(noisy):
 def test_follow_says_what_predict_and_score_would_have_said(noisy):
     track, model = Prophecy().follow(noisy[1, :200], level=0.8), Prophecy()
     for k, value in enumerate(noisy[1, :200]):
-        assert track.score[k] == model.score(value)
+        assert track.score[k] == pytest.approx(model.score(value), rel=1e-9)
         model.observe(value)
         forecast = model.predict(0.8)
         assert (track.mean[k], track.lower[k], track.upper[k]) == (forecast.mean, forecast.lower, forecast.upper)
@@ -108,13 +108,13 @@ def test_a_gap_widens_the_interval_and_teaches_nothing(gaps):
     u = np.sin(np.arange(500) / 20.0) + 1e-3 * np.random.default_rng(0).normal(size=500)
     model = Prophecy(gaps=gaps)
     model.observe(u[:400])
-    before, weights = model.predict(), model._bank.mixture.weights.copy()
+    before, weights = model.predict(), model._stream.bank.mixture.weights.copy()
     widths = []
     for _ in range(5):
         model.observe(np.nan)
         widths.append(model.predict().upper - model.predict().mean)
     assert np.all(np.diff([before.upper - before.mean, *widths]) > 0)
-    np.testing.assert_array_equal(model._bank.mixture.weights, weights)
+    np.testing.assert_array_equal(model._stream.bank.mixture.weights, weights)
     wanted = u[405] if gaps == "predict" else u[399]
     assert model.predict().mean == pytest.approx(wanted, abs=0.02)
     model.observe(u[405:])
@@ -194,10 +194,12 @@ def test_a_saved_model_goes_on_as_if_never_stopped(tmp_path, noisy, kind):
     loaded = Prophecy.load(tmp_path / "model.npz")
     for part in (model, loaded):
         part.observe(data[333:500], None if times is None else times[333:500])
-    np.testing.assert_array_equal(loaded.predict().upper, model.predict().upper)
-    np.testing.assert_array_equal(loaded.derivative(), model.derivative())
+    # Compiled, to the last bit; NumPy's sums depend on where in memory an array happens to begin.
+    tolerance = 0.0 if native.available() else 1e-9
+    np.testing.assert_allclose(loaded.predict().upper, model.predict().upper, rtol=tolerance)
+    np.testing.assert_allclose(loaded.derivative(), model.derivative(), rtol=tolerance)
     assert (loaded.count, loaded.dt, loaded.explain()) == (model.count, model.dt, model.explain())
-    np.testing.assert_array_equal(loaded._context.values(), model._context.values())
+    np.testing.assert_array_equal(loaded._stream.context.values(), model._stream.context.values())
 
 
 def test_other_files_are_refused(tmp_path, noisy):

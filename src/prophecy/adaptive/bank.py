@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy.adaptive import native
 from prophecy.adaptive.calibration import Calibration
 from prophecy.adaptive.members import ALTERNATING, FEATURES, LAGS, MEMORY, ORDER, WINDOWS, Table, table
 from prophecy.adaptive.mixing import Mixture
@@ -31,7 +32,7 @@ class Bank:
         self.table: Table = table()
         self.series = series
         self.lags = np.zeros((series, 2 * LAGS))
-        self.ring = np.zeros(1, dtype=np.int64)
+        self.ring = np.zeros(series, dtype=np.int64)
         self.last = np.zeros(series)
         self.features = np.zeros((series, FEATURES))
         self.ahead = np.zeros((series, len(self.table.members)))
@@ -45,6 +46,8 @@ class Bank:
         self.calibration = Calibration(series)
         self.slopes = SlopeChoice(series)
         self._plain = False
+        self._native: native.Native | None = None
+        self._in_native = False
 
     @property
     def learners(self) -> tuple[SolvedReadouts, Mixture, Calibration, SlopeChoice]:
@@ -57,12 +60,44 @@ class Bank:
         and nothing is learned from it.
         """
         if known is None and self._plain:
-            self._learn(values)
-            self._advance(values)
+            self.feed(values[:, None])
             return
+        self._leave_native()
         known = np.ones(self.series, dtype=bool) if known is None else known
         fill = self.last if hold else self.last + self.step
         self._observe_with_gaps(np.where(known, values, fill), known)
+
+    def feed(self, values: Array, *out: Array | None) -> bool:
+        """Take in values (series, time) without gaps, and fill `out` as `Native.feed` does; False if it cannot."""
+        if not self._plain:
+            return False
+        if self._native is None:
+            self._native = native.bind(self)
+        if self._native is not None:
+            self._native.feed(values, *(out or (None,) * 4))
+            self._in_native = True
+            return True
+        if out:
+            return False
+        for moment in values.T:
+            self._learn(moment)
+            self._advance(moment)
+        return True
+
+    def take(self, value: float) -> bool:
+        """Take in one value of a single series, if that can be done at once."""
+        if self._native is None or not self._plain:
+            return False
+        self._native.take(value)
+        self._in_native = True
+        return True
+
+    def _leave_native(self) -> None:
+        if self._in_native:
+            for part in self.learners:
+                part.wake()
+            self.solved.look(self.features)
+            self._in_native = False
 
     def _observe_with_gaps(self, values: Array, known: Flags) -> None:
         began = self.count > 0
@@ -79,7 +114,7 @@ class Bank:
             kept.put_back()
         self._advance(values)
         self.count[~(began | known)] = 0
-        self.gap = np.where(known, 0, self.gap + began)
+        self.gap[:] = np.where(known, 0, self.gap + began)
         self._plain = bool((self.count > 0).all() and not self.gap.any())
 
     def _learn(self, values: Array) -> None:
@@ -94,7 +129,7 @@ class Bank:
         difference = values - self.last
         features = self.features
         place = int(self.ring[0] - 1) % LAGS
-        self.ring[0] = place
+        self.ring[:] = place
         self.lags[:, place] = values
         self.lags[:, place + LAGS] = values
         np.subtract(self.lags[:, place : place + LAGS], values[:, None], out=features[:, :LAGS])
@@ -107,10 +142,10 @@ class Bank:
         self.count += 1
         self.level += (values - self.level) * np.maximum(SLOWEST_MEAN, 1.0 / self.count)
         features[:, MEMORY + 2] = self.level - values
-        self.ahead = product[:, HIDDEN:]
+        self.ahead[:] = product[:, HIDDEN:]
         self.ahead[:, len(self.table.gain) :] = self.solved.predict(features)
-        self.last = values.copy()
-        self.step = self.mixture.combine(self.ahead)
+        self.last[:] = values
+        self.step[:] = self.mixture.combine(self.ahead)
 
     def settle(self) -> None:
         """Make ready to go on after the state was set from outside."""

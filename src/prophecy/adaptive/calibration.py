@@ -8,6 +8,10 @@ most (log(largest/smallest) + RATE)/(RATE · T), where largest and smallest boun
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri
@@ -36,7 +40,7 @@ class Calibration:
         self.count = np.zeros(series, dtype=np.int64)
         self._rhythm = Rhythm(BLOCK)
         self._young = True
-        self._raise, self._lower = np.exp(RATE * LEVELS), np.exp(RATE * (LEVELS - 1.0))
+        self.raise_by, self.lower_by = np.exp(RATE * LEVELS), np.exp(RATE * (LEVELS - 1.0))
 
     def learn(self, errors: Array) -> None:
         """Take in the errors (series,) of the last forecast."""
@@ -45,7 +49,7 @@ class Calibration:
         if self._young:
             rate = self._begin(squared)
         beyond = squared[:, None] > np.square(self.quantiles) * self.scale[:, None]
-        self.quantiles *= np.where(beyond, self._raise, self._lower)
+        self.quantiles *= np.where(beyond, self.raise_by, self.lower_by)
         self.scale += (squared - self.scale) * rate
         np.maximum(self.scale, TINY, out=self.scale)
         np.maximum(self.peak, squared, out=self.peak)
@@ -59,38 +63,70 @@ class Calibration:
 
     def half_width(self, level: float) -> Array:
         """Half the width of the interval of this level, (series,); infinite until a first error is known."""
-        normal = float(ndtri((1.0 + level) / 2.0))
-        above = min(int(np.searchsorted(NORMAL, normal)), len(NORMAL) - 1)
-        knots = self._knots()
-        upper, at = knots[:, above], NORMAL[above]
-        lower, start = (knots[:, above - 1], NORMAL[above - 1]) if above and normal <= at else (0.0 * upper, 0.0)
-        width = lower + (upper - lower) * (normal - start) / (at - start)
+        width = normalised_width(level, self.quantiles)
         return np.where(self.count > 0, width * np.sqrt(self.scale), np.inf)
+
+    def only_half_width(self, level: float) -> float:
+        """`half_width` of a single series, without arrays."""
+        if not self.count.item(0):
+            return math.inf
+        above, inside, part = _between(level)
+        row = self.quantiles[0].tolist()
+        upper, lower = max(row[: above + 1]), max(row[:above]) if inside else 0.0
+        return float((lower + (upper - lower) * part) * math.sqrt(self.scale.item(0)))
 
     def score(self, errors: Array) -> Array:
         """-log10 of the probability of an error at least this large, (series,); 0 until a first error is known."""
         size = np.abs(errors) / np.sqrt(np.maximum(self.scale, TINY))
-        knots = self._knots()
-        above = np.minimum((size[:, None] > knots).sum(axis=1), len(LEVELS) - 1)
-        rows = np.arange(len(size))
-        inside = (above > 0) & (size <= knots[:, -1])
-        lower = np.where(inside, knots[rows, above - 1], 0.0)
-        start = np.where(inside, NORMAL[above - 1], 0.0)
-        step = np.maximum(knots[rows, above] - lower, TINY)
-        normal = start + (NORMAL[above] - start) * (size - lower) / step
-        surprise = -(log_ndtr(-normal) + np.log(2.0)) / np.log(10.0)
-        return np.where(self.count > 0, np.maximum(surprise, 0.0), 0.0)
+        return np.where(self.count > 0, surprise(size, self.quantiles), 0.0)
 
     def wake(self) -> None:
         """Look again at who has seen how much; after the state was set from outside."""
         self._young = True
         self._rhythm.look(self.count)
 
-    def _knots(self) -> Array:
-        return np.asarray(np.maximum.accumulate(self.quantiles, axis=1), dtype=np.float64)
-
     def _begin(self, squared: Array) -> Array:
         new = self.count == 0
         self.scale[new] = np.maximum(squared[new], TINY)
         self._young = bool((self.count < 1.0 / (1.0 - DISCOUNT)).any())
         return np.maximum(1.0 - DISCOUNT, 1.0 / (self.count + 1 + SETTLE))
+
+
+class _Between(NamedTuple):
+    """A level between tracked ones: the knot above it, whether one lies below, and how far it is from there."""
+
+    above: int
+    inside: bool
+    part: float
+
+
+@lru_cache(maxsize=64)
+def _between(level: float) -> _Between:
+    """Straight lines over the normal quantiles; below the first knot and beyond the last one, in proportion."""
+    normal = float(ndtri((1.0 + level) / 2.0))
+    above = min(int(np.searchsorted(NORMAL, normal)), len(NORMAL) - 1)
+    inside = above > 0 and normal <= NORMAL[above]
+    start = float(NORMAL[above - 1]) if inside else 0.0
+    return _Between(above, inside, (normal - start) / (float(NORMAL[above]) - start))
+
+
+def normalised_width(level: float, quantiles: Array) -> Array:
+    """The quantile of this level among tracked ones (..., levels)."""
+    above, inside, part = _between(level)
+    knots = np.maximum.accumulate(quantiles, axis=-1)
+    upper = knots[..., above]
+    lower = knots[..., above - 1] if inside else np.zeros_like(upper)
+    return np.asarray(lower + (upper - lower) * part, dtype=np.float64)
+
+
+def surprise(size: Array, quantiles: Array) -> Array:
+    """-log10 of the probability of normalised errors (n,) at least as large, by tracked quantiles (n, levels)."""
+    knots = np.maximum.accumulate(quantiles, axis=-1)
+    above = np.minimum((size[:, None] > knots).sum(axis=1), len(LEVELS) - 1)
+    rows = np.arange(len(size))
+    inside = (above > 0) & (size <= knots[:, -1])
+    lower = np.where(inside, knots[rows, above - 1], 0.0)
+    start = np.where(inside, NORMAL[above - 1], 0.0)
+    step = np.maximum(knots[rows, above] - lower, TINY)
+    normal = start + (NORMAL[above] - start) * (size - lower) / step
+    return np.asarray(np.maximum(-(log_ndtr(-normal) + np.log(2.0)) / np.log(10.0), 0.0), dtype=np.float64)

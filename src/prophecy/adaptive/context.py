@@ -15,26 +15,31 @@ class Context:
     """
 
     def __init__(self, series: int, length: int) -> None:
-        self.length = length
-        self._values = np.zeros((series, min(64, length)))
-        self._times = np.zeros(min(64, length))
+        self.series, self.length = series, length
         self._total = 0
+        self._empty()
 
-    @property
-    def kept(self) -> int:
-        return min(self._total, self.length)
-
-    def append(self, values: Array, time: float) -> None:
+    def append(self, values: Array | float, time: float) -> None:
+        """One moment: (series,), or a number where there is one series."""
         size = len(self._times)
         if self._total == size < self.length:
-            more = min(size, self.length - size)
-            self._values = np.concatenate([self._values, np.zeros((len(values), more))], axis=1)
-            self._times = np.concatenate([self._times, np.zeros(more)])
-            size += more
+            size = self._grow(size + 1)
         place = self._total % size
         self._values[:, place] = values
         self._times[place] = time
         self._total += 1
+
+    def extend(self, values: Array) -> None:
+        """Many moments without times: (series, time)."""
+        first = self._total + values.shape[1] - self.length
+        if first > 0 and first >= self._total:
+            values, self._total = values[:, -self.length :], first
+        if self._total + values.shape[1] > len(self._times):
+            self._grow(min(self._total + values.shape[1], self.length))
+        places = (self._total + np.arange(values.shape[1])) % len(self._times)
+        self._values[:, places] = values
+        self._times[places] = 0.0
+        self._total += values.shape[1]
 
     def values(self) -> Array:
         return self._ordered(self._values)
@@ -44,10 +49,25 @@ class Context:
 
     def refill(self, values: Array, times: Array) -> None:
         """Start over with these moments."""
-        series = len(self._values)
-        self.__init__(series, self.length)  # type: ignore[misc]
+        if values.shape != (self.series, len(times)):
+            raise ValueError(f"context must have shape {(self.series, len(times))}, got {values.shape}")
+        self._empty()
         for moment, time in zip(values.T, times, strict=True):
             self.append(moment, float(time))
+
+    def _empty(self) -> None:
+        start = min(64, self.length)
+        self._values, self._times = np.zeros((self.series, start)), np.zeros(start)
+        self._total = 0
+
+    def _grow(self, least: int) -> int:
+        """Make room for `least` moments at least; only before the ring has come round."""
+        size = len(self._times)
+        more = min(max(2 * size, least), self.length) - size
+        if more > 0:
+            self._values = np.concatenate([self._values, np.zeros((self.series, more))], axis=1)
+            self._times = np.concatenate([self._times, np.zeros(more)])
+        return size + max(more, 0)
 
     def _ordered(self, ring: Array) -> Array:
         if self._total <= ring.shape[-1]:

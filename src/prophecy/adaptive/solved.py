@@ -101,7 +101,7 @@ class SolvedReadouts:
         self.count += 1
         rows = self._rhythm.due(self.count)
         if rows is not None:
-            self._tidy(rows)
+            self.tidy(rows)
 
     def wake(self) -> None:
         """Look again at who has seen how much; after the state was set from outside."""
@@ -114,13 +114,14 @@ class SolvedReadouts:
         if new.any():
             spread = np.sqrt(PRIOR / np.where(power > TINY, power, 1.0))
             prior = np.eye(self.factor.shape[-1]) * (spread[..., None] * self.used)[..., None]
-            self.factor = np.where(new[..., None, None], prior, self.factor)
-            self.stretch = np.where(new, 1.0, self.stretch)
-            self.power = np.where(new, power, self.power)
+            np.copyto(self.factor, prior, where=new[..., None, None])
+            np.copyto(self.stretch, 1.0, where=new)
+            np.copyto(self.power, power, where=new)
             self.begun |= new
         self._waiting = not self.begun.all()
 
-    def _tidy(self, rows: Rows) -> None:
+    def tidy(self, rows: Rows) -> None:
+        """Apply the stretch, and bring down what has grown beyond its bound, for some series."""
         factor, weights, power = self.factor[rows], self.weights[rows], self.power[rows]
         factor *= self.stretch[rows][..., None, None]
         size = np.einsum("srnm,srnm->sr", factor, factor) * power

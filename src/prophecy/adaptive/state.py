@@ -31,7 +31,7 @@ def restore(bank: Any, arrays: dict[str, NDArray[Any]]) -> None:
         array = np.asarray(arrays[key])
         if array.shape != current.shape or array.dtype != current.dtype:
             raise ValueError(f"{key} must be {current.dtype} of shape {current.shape}, got {array.dtype} {array.shape}")
-        setattr(owner, name, np.array(array))
+        current[...] = array
     for part in bank.learners:
         part.wake()
 
