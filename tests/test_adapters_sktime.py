@@ -13,8 +13,6 @@ from sktime.utils.estimator_checks import parametrize_with_checks
 from prophecy import Prophecy
 from prophecy.adapters.sktime import ProphecyForecaster
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # sktime's remarks about its own next version
-
 
 @parametrize_with_checks(ProphecyForecaster)
 def test_sktime_finds_nothing_wrong(obj, test_name):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -85,3 +88,10 @@ def test_short_and_constant_series_and_many_processes(panel):
     pd.testing.assert_frame_equal(one, two)
     flat = pd.DataFrame({"unique_id": "f", "ds": pd.date_range("2020", periods=30), "y": 5.0})
     assert np.allclose(StatsForecast(models=[ProphecyModel()], freq="D").forecast(df=flat, h=4)["Prophecy"], 5.0)
+
+
+def test_the_tutorials_block_runs_and_prints_what_the_page_says(capsys):
+    page = (Path(__file__).parent.parent / "docs" / "tutorial-forecasting.md").read_text()
+    (found,) = re.findall(r"```python\n(# needs statsforecast\n.*?)```\n```text\n(.*?)```", page, re.DOTALL)
+    exec(found[0], {})
+    assert capsys.readouterr().out == found[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -51,7 +52,10 @@ class ProphecyForecaster(BaseForecaster):  # type: ignore[misc]
 
     def __init__(self, context: int = 2048) -> None:
         self.context = context
-        super().__init__()
+        with warnings.catch_warnings():
+            # sktime announces a new default for forecasters that refit at every update; this one never does.
+            warnings.filterwarnings("ignore", message=".*remember_data.*", category=FutureWarning)
+            super().__init__()
 
     def _fit(self, y: pd.Series, X: Any = None, fh: Any = None) -> ProphecyForecaster:
         self.model_ = Prophecy(context=self.context)
