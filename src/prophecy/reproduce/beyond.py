@@ -187,6 +187,18 @@ def limit(signal: str, noise: float) -> float:
     return 1.2 * noise**2 if noise else 1.15 * floor(signal, noise) if signal in FILTERED else 1e-22
 
 
+def missed(rows: list[dict[str, Any]]) -> list[str]:
+    """What was asked of Prophecy and not reached: errors above their limit, or 1.3 times above a tuned baseline's."""
+    found = []
+    for case in _cases():
+        values = _values(rows, *case)
+        if values[OURS] > limit(*case):
+            found.append(f"{_label(*case)}: {number(values[OURS])}, asked for {number(limit(*case))}")
+        if values[OURS] > 1.3 * values[HINDSIGHT]:
+            found.append(f"{_label(*case)}: {values[OURS] / values[HINDSIGHT]:.2f} of the best in hindsight")
+    return found
+
+
 def _cases() -> list[tuple[str, float]]:
     plain = [(signal, 0.0) for signal in (*WHITE, *EQUATIONS, *FILTERED)]
     return plain + [(signal, noise) for signal in NOISY for noise in NOISE]
