@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-COMMANDS = ("predict", "forecast", "stream", "anomalies", "matrices", "reproduce")
+COMMANDS = ("predict", "forecast", "stream", "anomalies", "matrices", "reproduce", "bench")
 """Modules of `prophecy.commands`, in the order of the help page."""
 
 

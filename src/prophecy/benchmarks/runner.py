@@ -31,9 +31,7 @@ def chosen(wanted: Sequence[str], device: str) -> tuple[str, ...]:
     return tuple(wanted) or tuple(name for name in known if name != "scaling")
 
 
-def run(
-    wanted: Sequence[str], device: str, rounds: int, quick: bool, told: Callable[[str], None], plots: bool = False
-) -> dict[str, Any]:
+def run(wanted: Sequence[str], device: str, rounds: int, quick: bool, told: Callable[[str], None]) -> dict[str, Any]:
     """Run these cases; `told` gets each one's text as soon as it is there."""
     cases = chosen(wanted, device)
     result: dict[str, Any] = {

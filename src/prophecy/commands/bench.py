@@ -16,7 +16,7 @@ EXAMPLES = """Examples:
   prophecy bench                           all CPU cases, a few minutes
   prophecy bench stream-legt batch-double
   prophecy bench --device cuda --json gpu.json
-  prophecy bench scaling --json cpu.json   the points of the plots, then: python -m prophecy.benchmarks.plots
+  prophecy bench --plots docs/images       draw the figures of benchmarks/results
 """
 
 
@@ -33,6 +33,12 @@ def bench(
     quick: Annotated[
         bool, typer.Option("--quick", help="Small sizes: a check that it runs, not a measurement.")
     ] = False,
+    plots: Annotated[
+        Path | None, typer.Option(help="Only draw time against size, from --results, into this folder.")
+    ] = None,
+    results: Annotated[Path, typer.Option(help="Folder with cpu.json and gpu.json for --plots.")] = Path(
+        "benchmarks/results"
+    ),
     show: Annotated[bool, typer.Option("--list", help="List the cases and stop.")] = False,
 ) -> None:
     """Measure throughput and latency beside peers and ceilings. No speed is printed for a case whose check fails."""
@@ -42,6 +48,12 @@ def bench(
 
             if show:
                 typer.echo("\n".join(runner.names(device)))
+                return
+            if plots is not None:
+                from prophecy.benchmarks.table import load
+                from prophecy.commands._bench_plots import draw
+
+                typer.echo("\n".join(str(path) for path in draw(load(results), plots)))
                 return
             if json is not None and not json.parent.is_dir():
                 raise FileNotFoundError(f"folder {str(json.parent)!r} does not exist; create it first")
