@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -200,6 +203,20 @@ def test_a_saved_model_goes_on_as_if_never_stopped(tmp_path, noisy, kind):
     np.testing.assert_allclose(loaded.derivative(), model.derivative(), rtol=tolerance)
     assert (loaded.count, loaded.dt, loaded.explain()) == (model.count, model.dt, model.explain())
     np.testing.assert_array_equal(loaded._stream.context.values(), model._stream.context.values())
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_copies_and_pickles_go_their_own_way(noisy, duplicate):
+    model = Prophecy()
+    model.observe(noisy[2, :300])
+    twin = duplicate(model)
+    before = twin.predict()
+    for value in noisy[2, 300:400].tolist():
+        model.observe(value)
+    assert (twin.count, twin.predict().mean, twin.predict().upper) == (300, before.mean, before.upper)
+    for value in noisy[2, 300:400].tolist():
+        twin.observe(value)
+    assert twin.predict().mean == pytest.approx(model.predict().mean, rel=1e-12)
 
 
 def test_other_files_are_refused(tmp_path, noisy):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -48,6 +50,10 @@ class Bank:
         self._plain = False
         self._native: native.Native | None = None
         self._in_native = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies and pickles leave the compiled step behind: it points into this bank's own arrays."""
+        return self.__dict__ | {"_native": None}
 
     @property
     def learners(self) -> tuple[SolvedReadouts, Mixture, Calibration, SlopeChoice]:

@@ -52,6 +52,9 @@ class Prophecy:
         self._length = _checks.order("context", context)
         self.reset()
 
+    def __repr__(self) -> str:
+        return f"Prophecy(channels={self._channels}, dt={self._dt}, gaps={self._gaps!r}, context={self._length})"
+
     @property
     def channels(self) -> int | None:
         return self._channels
