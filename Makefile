@@ -37,7 +37,7 @@ doctest: $(STAMP)
 	$(BIN)/pytest --doctest-modules src
 
 unit: $(STAMP)
-	$(BIN)/pytest tests -n 2 --dist loadgroup
+	OMP_NUM_THREADS=1 $(BIN)/pytest tests -n 2 --dist loadfile
 
 clean:
 	rm -rf $(VENV) .venv-statsforecast .pytest_cache .mypy_cache .ruff_cache .hypothesis results
