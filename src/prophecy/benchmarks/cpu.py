@@ -44,7 +44,7 @@ def batch(name: str, dtype: Any, tolerance: float, goals: dict[str, float], roun
     error = relative_error(y[::97], expected) if np.isfinite(y).all() else float("inf")
     setting = lifted.search(system)
     L = setting.length
-    operations = series * samples * (2.0 * L + 4 * order + 2 * order**2 / L)
+    operations = series * samples * (1.5 * L + 4 * order + 2 * order**2 / L)
     title = f"{name}: {series} × {samples}, N = {order}, {np.dtype(dtype)}"
     settings = {"order": order, "series": series, "samples": samples, "dtype": str(np.dtype(dtype))}
     settings |= {"operations": operations, "block": L, "group": setting.group}

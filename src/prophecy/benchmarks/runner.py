@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import prophecy
-from prophecy.benchmarks import adaptive, cpu, measure
+from prophecy.benchmarks import adaptive, cpu, csv_predict, measure
 from prophecy.benchmarks.measure import Case
 
-CASES: dict[str, Callable[[int, bool], Case]] = {**cpu.CASES, "prophecy": adaptive.case}
+CASES: dict[str, Callable[[int, bool], Case]] = {**cpu.CASES, "prophecy": adaptive.case, "csv": csv_predict.case}
 
 
 def names(device: str) -> tuple[str, ...]:

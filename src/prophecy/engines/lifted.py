@@ -4,9 +4,10 @@
     x = A @ x + B * u[k]
     y[k] = C @ x + D * u[k]
 
-Many series: the samples of a block stand beside the states, (series, N + L), and one product with the block matrix
-[[A^L, R], [O, K]]ᵀ gives new states and predictions. Groups of series run on all cores at once. Few series: the blocks
-of a stretch of time are the rows of the products, and the states between them follow in a few products (`_starts`).
+Many series: the samples of a block stand beside the states, (series, L + N), and two products with the block matrix
+give predictions and new states: one for the first half of the predictions, which do not see the second half of the
+samples, one for the rest. Groups of series run on all cores at once. Few series: the blocks of a stretch of time are
+the rows of the products, and the states between them follow in a few products (`_starts`).
 
 Block length and group are those measured fastest here for this order and dtype (`search`), once per machine.
 """
@@ -52,7 +53,7 @@ def run(system: System, u: Array, x: Array, y: Array, setting: Setting | None = 
                 _few(system, u[:, some], x, y[:, some], setting.length)
         return
     if time >= setting.length:
-        _states_first(system, setting.length)  # made here once, not by every thread
+        _halves(system, setting.length)  # made here once, not by every thread
     rows = _threads.shares(series, least=FEW, most=setting.group)
     _threads.over(lambda some: _many(system, u[some], x[some], y[some], setting.length), rows)
 
@@ -103,27 +104,36 @@ def _many(system: System, u: Array, x: Array, y: Array, length: int) -> None:
     if length > time:
         _tail(system, u, x, y, length)
         return
-    matrix, N = _states_first(system, length), system.order
+    early, late = _halves(system, length)
+    half, N = length // 2, system.order
+    state, rest = slice(half, half + N), slice(half + N, None)
     joint, made = (np.empty((series, N + length), system.dtype) for _ in range(2))
-    joint[:, :N] = x
+    joint[:, state] = x
     whole = time // length * length
     for start in range(0, whole, length):
-        joint[:, N:] = u[:, start : start + length]
-        np.matmul(joint, matrix, out=made)
-        y[:, start : start + length] = made[:, N:]
+        middle, end = start + half, start + length
+        joint[:, :half], joint[:, rest] = u[:, start:middle], u[:, middle:end]
+        np.matmul(joint[:, : half + N], early, out=made[:, :half])
+        np.matmul(joint, late, out=made[:, half:])
+        y[:, start:middle], y[:, middle:end] = made[:, :half], made[:, rest]
         joint, made = made, joint  # the new states are where the next block wants them
-    x[:] = joint[:, :N]
+    x[:] = joint[:, state]
     _tail(system, u[:, whole:], x, y[:, whole:], length)
 
 
-# The block matrix for rows [x, u] instead of [u, x].
-_turned: WeakKeyDictionary[System, dict[int, Array]] = WeakKeyDictionary()
+_turned: WeakKeyDictionary[System, dict[int, tuple[Array, Array]]] = WeakKeyDictionary()
 
 
-def _states_first(system: System, length: int) -> Array:
+def _halves(system: System, length: int) -> tuple[Array, Array]:
+    """The block matrix for rows [first half of u, x, second half of u]: its columns for the first half of y, which does
+    not see the second half of u, and the others."""
     known = _turned.setdefault(system, {})
     if length not in known:
-        known[length] = np.roll(block_matrix(system, length), system.order, axis=(0, 1))
+        half, total = length // 2, length + system.order
+        order = np.r_[:half, length:total, half:length]
+        matrix = block_matrix(system, length)[np.ix_(order, order)]
+        early, late = matrix[: half + system.order, :half], matrix[:, half:]
+        known[length] = np.ascontiguousarray(early), np.ascontiguousarray(late)
     return known[length]
 
 
