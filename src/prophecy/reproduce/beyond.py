@@ -263,7 +263,9 @@ def _chosen_table(result: Result) -> Table:
 
 
 def _short(signal: str, noise: float) -> str:
-    name = signal.replace("Van der Pol", "VdP") if noise else signal.replace("Filtered ", "Filtered\n")
+    name = (
+        signal.replace("Van der Pol", "VdP").replace("γ = ", "") if noise else signal.replace("Filtered ", "Filtered\n")
+    )
     return f"{name}\n+ {noise:g}" if noise else name
 
 

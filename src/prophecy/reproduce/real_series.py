@@ -76,7 +76,7 @@ SERIES: dict[str, Source] = {
     "CO2 at Mauna Loa, monthly": Source("statsmodels", _co2_monthly),
     "flow of the Nile, yearly": Source("statsmodels", _statsmodels("nile", "volume")),
     "El Niño sea temperature, monthly": Source("statsmodels", _elnino),
-    "US gross domestic product, quarterly": Source("statsmodels", _statsmodels("macrodata", "realgdp")),
+    "US GDP, quarterly": Source("statsmodels", _statsmodels("macrodata", "realgdp")),
     "US unemployment, quarterly": Source("statsmodels", _statsmodels("macrodata", "unemp")),
     "US inflation, quarterly": Source("statsmodels", _statsmodels("macrodata", "infl")),
     "airline passengers, monthly": Source("sktime", _sktime("airline")),
