@@ -90,7 +90,7 @@ def test_the_command_lists_refuses_and_writes(tmp_path: Path) -> None:
         return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=120)
 
     listed = bench("--list")
-    assert listed.stdout.split() == [*cpu.CASES, "prophecy", "scaling"]
+    assert listed.stdout.split() == [*cpu.CASES, "prophecy", "csv", "scaling"]
     wrong = bench("no-such-case")
     assert wrong.returncode == 2
     assert "unknown benchmark 'no-such-case'" in wrong.stderr

@@ -90,5 +90,6 @@ def case(rounds: int, quick: bool) -> Case:
         note="; ".join(f"{name} held {peak:.0f} MB at most" for name, peak in peaks.items()),
     )
     for name, seconds in took.items():
-        made.entries.append(Entry(name, "peer" if name.startswith("pandas") else "ours", seconds, error))
+        peer = name.startswith("pandas")
+        made.entries.append(Entry(name, "peer" if peer else "ours", seconds, None if peer else error))
     return made

@@ -25,12 +25,17 @@ MEMBERS = ((1, 0), (2, 1), (3, 2), (5, 3), (8, 1), (16, 2), (32, 3), (64, 2), (2
 
 DISCOUNT = 0.98  # of past squared errors when members are compared
 SPREAD = 0.99  # of past squared errors in the width of intervals
-BLOCK = 8192  # samples per transform
-ROWS = 1 << 14  # rows worked on at a time: ten members of them stay in the cache
+BLOCK = 16384  # samples per transform, and rows worked on at a time: some twenty arrays of them stay in the cache
 
-TIES = (
-    1 + 1e-6 * np.arange(len(MEMBERS))[:, None]
-)  # between equals the simpler member is followed, not the luckier rounding
+TIES = 1 + 1e-6 * np.arange(len(MEMBERS))
+"""Factors of losses: between equals the simpler member is followed, not the luckier rounding."""
+
+FADING = DISCOUNT ** -np.arange(BLOCK, dtype=np.float64)
+SPREADING = SPREAD ** -np.arange(BLOCK, dtype=np.float64)
+"""Discounted sums as plain sums of growing terms: many times faster than a recursive filter. No term of a piece
+overflows (0.98^-16384 = 1e144), and members are compared at the same row, where the factor is the same."""
+
+OLD = 4000  # rows from which a discounted count is as large as it gets
 
 
 class Answers(NamedTuple):
@@ -53,6 +58,7 @@ class Quick:
         for kernel, (window, degree) in zip(kernels, MEMBERS, strict=True):
             kernel[horizon : horizon + window] = least_squares(window, degree, horizon)
         self._size = fft.next_fast_len(max(BLOCK, 4 * self._reach), real=True)
+        self._rows = min(BLOCK, self._size - self._reach)
         self._spectra = fft.rfft(kernels, self._size)
         self._past = np.empty(0)
         self._loss = np.zeros(len(MEMBERS))
@@ -64,8 +70,8 @@ class Quick:
     def advance(self, values: Array) -> Answers:
         """Take in the next rows of the series; NaN is a gap."""
         mean, spread = np.empty(len(values)), np.empty(len(values))
-        for start in range(0, len(values), ROWS):
-            rows = slice(start, start + ROWS)
+        for start in range(0, len(values), self._rows):
+            rows = slice(start, start + self._rows)
             mean[rows], spread[rows] = self._piece(values[rows])
         half = self._width * spread
         return Answers(mean, mean - half, mean + half, spread)
@@ -78,26 +84,26 @@ class Quick:
         offset = u[0]  # rounding is then relative to how far the piece moves; every member is exact for constants
         moved = u - offset
         spectrum = self._spectrum(np.concatenate([self._past - offset, moved]))
-        # Discounted losses as plain sums of growing terms: many times faster than a recursive filter, no term overflows
-        # within a piece (0.98^-16384 = 1e144), and members are compared at the same row, where the factor is the same.
-        growing = DISCOUNT ** -np.arange(len(u), dtype=np.float64)
         best = np.full(len(u), np.inf)
         mean, error = np.empty(len(u)), np.empty(len(u))
+        due = np.empty(self._horizon + len(u))
+        loss = due[self._horizon :]
         for m in range(len(MEMBERS)):
             ahead = self._member(spectrum, m, len(u))
             miss = moved - ahead
             if gaps is not None:
                 miss[gaps] = 0.0
-            loss = miss * miss
-            loss *= growing * TIES[m]
-            loss[0] += DISCOUNT * self._loss[m]
+            np.multiply(miss, miss, out=loss)
+            loss *= FADING[: len(u)]
+            loss[0] += DISCOUNT * self._loss[m] / TIES[m]
             np.cumsum(loss, out=loss)
-            due = np.concatenate([self._due[m], loss])
+            loss *= TIES[m]
+            due[: self._horizon] = self._due[m]
             better = due[: len(u)] < best
             np.copyto(best, due[: len(u)], where=better)
             np.copyto(mean, ahead, where=better)
             np.copyto(error, miss, where=better)
-            self._due[m], self._loss[m] = due[len(u) :], loss[-1] / growing[-1]
+            self._due[m], self._loss[m] = due[len(u) :], loss[-1] / FADING[len(u) - 1]
         mean += offset
         early = max(0, self._horizon - self._seen)
         mean[:early], error[:early] = np.nan, 0.0
@@ -130,18 +136,20 @@ class Quick:
 
     def _spread(self, error: Array) -> Array:
         """Discounted root mean square of the followed errors, as known when each prediction was made."""
-        growing = SPREAD ** -np.arange(len(error), dtype=np.float64)
         power = error * error
-        power *= growing
+        power *= SPREADING[: len(error)]
         power[0] += SPREAD * self._power
         np.cumsum(power, out=power)
-        power /= growing
+        power /= SPREADING[: len(error)]
         self._power = float(power[-1])
-        count = np.arange(self._seen + 1, self._seen + 1 + len(error), dtype=np.float64) - self._horizon
-        with np.errstate(divide="ignore", invalid="ignore"):
-            weight = -np.expm1(np.maximum(count, 0.0) * math.log(SPREAD)) / (1 - SPREAD)
-            # One or two errors say little about the next: the widening is 5, 2, 1.4, … and soon nothing.
-            fresh = np.sqrt(power / weight) * (1 + 4 / weight**2)
+        if self._seen > OLD:
+            fresh = np.sqrt(power * (1 - SPREAD))
+        else:
+            count = np.arange(self._seen + 1, self._seen + 1 + len(error), dtype=np.float64) - self._horizon
+            with np.errstate(divide="ignore", invalid="ignore"):
+                weight = -np.expm1(np.maximum(count, 0.0) * math.log(SPREAD)) / (1 - SPREAD)
+                # One or two errors say little about the next: the widening is 5, 2, 1.4, … and soon nothing.
+                fresh = np.sqrt(power / weight) * (1 + 4 * np.exp(-weight / 2))
         spreads = np.concatenate([self._spreads, fresh])
         self._spreads = spreads[-self._horizon :]
         return spreads[: len(error)]
