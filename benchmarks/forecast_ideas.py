@@ -37,7 +37,7 @@ KINDS = {
     "polynomial fields": ("polynomial field of",),
     "rational fields": ("rational",),
     "functions": ("field of degree",),
-    "shooting": ("polynomial field by shooting",),
+    "shooting": ("field by shooting",),
 }
 
 

@@ -28,7 +28,7 @@ _ALL = 1000
 _MOST_FEATURES = 130
 _GLANCES = 128
 _ALIKE = np.log(4.0)
-_SHOOTING = "polynomial field by shooting"
+_SHOOTING = "field by shooting"
 _HOPELESS = 0.3  # a field this far off after one step, in spreads, has nothing to do with the data
 
 
@@ -43,7 +43,8 @@ def _linear(lags: int, spacing: int, ridge: float) -> Candidate:
 
 
 def _waves(pairs: int, spacing: int, ridge: float) -> Candidate:
-    name = f"undamped waves, {pairs} pairs {spacing} apart, ridge {ridge:g}"
+    apart = f" {spacing} apart" if spacing > 1 else ""
+    name = f"undamped waves, {pairs} pairs{apart}, ridge {ridge:g}"
     return Candidate(name, lambda values, rows, known: fit_waves(pairs, spacing, ridge, values, rows))
 
 
@@ -79,8 +80,12 @@ def _kernel(name: str, memory: Memory) -> Candidate:
 def _kernels(variables: int) -> list[Candidate]:
     """Few variables need a longer memory to tell the states of a system apart."""
     shapes = [(1, 1), (2, 1), (4, 1)] if variables > 2 else [(2, 1), (4, 1), (8, 1), (6, 3), (6, 8)]
-    found = [_kernel(f"{count} delays {spacing} apart", delays(count, spacing)) for count, spacing in shapes]
+    found = [_kernel(_delayed(count, spacing), delays(count, spacing)) for count, spacing in shapes]
     return found if variables > 2 else [*found, _kernel("Legendre memory of 32 samples", legendre(6, 32))]
+
+
+def _delayed(count: int, spacing: int) -> str:
+    return "1 delay" if count == 1 else f"{count} delays" + (f" {spacing} apart" if spacing > 1 else "")
 
 
 def _field(family: Family, guesses: Sequence[Array]) -> Candidate:
@@ -112,20 +117,26 @@ def _fields(units: Units, values: Array, rows: Rows) -> list[Candidate]:
 
 
 def _shot(values: Array, rows: Rows, known: Mapping[str, Model]) -> Model | None:
-    """Shooting with the smallest polynomial family that explains single steps nearly as well as any."""
+    """Shooting with the smallest family that explains single steps nearly as well as any, then with the best."""
     before = known.get(_SHOOTING)
     if isinstance(before, ShotField):
         return fit_shot(before.family, values, before)
-    fields = [m for m in known.values() if isinstance(m, FittedField)]
+    fields = [m for m in known.values() if isinstance(m, FittedField) and _shootable(m.family)]
     least = min((m.residual for m in fields), default=np.inf)
-    near = [m for m in fields if m.residual <= min(1.3 * least, _HOPELESS) and _shootable(m.family)]
-    if not near:
-        return None
-    return fit_shot(min(near, key=lambda m: m.family.size).family, values, one_step=least)
+    near = [m for m in fields if m.residual <= min(1.3 * least, _HOPELESS)]
+    small, close = (sorted(near, key=key) for key in (lambda m: m.family.size, lambda m: m.residual))
+    shot = None
+    for model in dict.fromkeys([*small[:1], *close[:1]]):
+        shot = fit_shot(model.family, values, one_step=least) or shot
+        if shot is not None and shot.conclusive:
+            break
+    return shot
 
 
 def _shootable(family: Family) -> bool:
-    return family.denominator is None and family.size * family.variables <= _MOST_SHOT
+    """Nonlinear (a linear field is what linear models find anyway), without a denominator, and not too large."""
+    nonlinear = family.size > family.variables + 1
+    return nonlinear and family.denominator is None and family.size * family.variables <= _MOST_SHOT
 
 
 def _nested(small: Family, large: Family) -> bool:

@@ -21,6 +21,7 @@ from prophecy.dynamics.intervals import half_widths
 Array = NDArray[np.float64]
 
 _TWINS = 6
+_EXACT = 1e-6  # a residual, in spreads, that only the true equations leave
 _TAIL = 1024
 
 
@@ -101,17 +102,32 @@ def _predict(context: Context, steps: int, level: float) -> tuple[Array, Array, 
     team = best_team(ranking)
     errors = np.mean([trial.errors for trial in team], axis=0)
     twins = _twins(values, errors)
-    members = []
-    for trial in dict.fromkeys([*team, *ranking]):
-        model = _final(trial, context, rolling, known)
-        paths = model.rollout(*twins, steps)
-        if np.isfinite(paths[0]).all() or model.conclusive:
-            members.append((trial, np.stack([_held(path, values[-1]) for path in paths])))
-        if len(members) == len(team):
+    paths, method = np.full((_TWINS + 1, steps, values.shape[1]), np.nan), ""
+    for members in (team, *([trial] for trial in ranking if trial not in team)):
+        models = [_final(trial, context, rolling, known) for trial in members]
+        found = _mean([_within_reach(model.rollout(*twins, steps), model, values) for model in models])
+        paths = np.where(np.isfinite(paths), paths, found)
+        method += (", then " if method else "") + " and ".join(trial.candidate.name for trial in members)
+        if np.isfinite(paths[0]).all() or models[0].residual < _EXACT:
             break
-    paths = np.mean([path for _, path in members], axis=0)
-    method = " and ".join(trial.candidate.name for trial, _ in members)
-    return paths[0], half_widths(errors, paths, values, level), method, _notes(score(errors), members[0][0], ranking)
+    paths = np.stack([_held(path, values[-1]) for path in paths])
+    return paths[0], half_widths(errors, paths, values, level), method, _notes(score(errors), team[0], ranking)
+
+
+def _mean(paths: list[Array]) -> Array:
+    """Over those that are still there."""
+    there = [np.isfinite(path) for path in paths]
+    total = np.sum([np.where(here, path, 0.0) for path, here in zip(paths, there, strict=True)], axis=0)
+    return np.asarray(total / np.sum(there, axis=0))
+
+
+def _within_reach(paths: Array, model: Model, values: Array) -> Array:
+    """Paths, NaN from where they leave the envelope: a field that was not found exactly has lost its way there."""
+    if model.residual < _EXACT:
+        return paths
+    low, high = values.min(axis=0), values.max(axis=0)
+    outside = ~((paths >= 2 * low - high) & (paths <= 2 * high - low)).all(axis=2)
+    return np.where(np.logical_or.accumulate(outside, axis=1)[..., None], np.nan, paths)
 
 
 def _held(path: Array, now: Array) -> Array:
@@ -125,7 +141,7 @@ def _held(path: Array, now: Array) -> Array:
 def _final(trial: Trial, context: Context, rolling: Rolling, known: dict[str, Model]) -> Model:
     """The candidate solved again from the whole context, unless that made it worse than the early part did."""
     model = trial.candidate.fit(context.values, context.rows, known)
-    if model is None or model.residual > 10 * trial.model.residual:
+    if model is None or model.residual > max(2 * trial.model.residual, _EXACT):
         return trial.model
     if model is trial.model or trial.model.conclusive:
         return model

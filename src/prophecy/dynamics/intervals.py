@@ -12,9 +12,9 @@ def half_widths(errors: Array, paths: Array, values: Array, level: float) -> Arr
     """Half the width of the interval at each step, (horizon, variables), never narrowing.
 
     errors: (origins, steps, variables) of rolling forecasts, NaN where the context had ended: the `level` quantile of
-    their size, each step borrowing from the steps within a quarter of its distance. Beyond the last step the width is
-    that of the twins: paths[1:] started a typical first error away from paths[0], and what separates them, on
-    the scale at which it agrees with the last rolling errors, says how errors grow here.
+    their size, each step borrowing from the steps within a quarter of its distance. Towards the last step and beyond
+    it the width is that of the twins: paths[1:] started a typical first error away from paths[0], and what separates
+    them, on the scale at which it agrees with the last rolling errors, says how errors grow here.
     No interval is wider than the difference between unrelated moments of the context.
     """
     horizon = paths.shape[1]
@@ -24,7 +24,8 @@ def half_widths(errors: Array, paths: Array, values: Array, level: float) -> Arr
     late = slice(2 * len(rolling) // 3, len(rolling))
     scale = np.quantile(rolling[late] / np.maximum(twins[late], 1e-300), 0.8, axis=0)
     widths = np.where(scale < 1e100, scale, 0.0) * twins
-    widths[: len(rolling)] = rolling
+    widths[: late.start] = 0.0
+    widths[: len(rolling)] = np.maximum(widths[: len(rolling)], rolling)
     if horizon > len(rolling):
         widths[len(rolling) :] = np.maximum(widths[len(rolling) :], _grown(rolling, horizon - len(rolling)))
     return np.minimum(np.maximum.accumulate(widths, axis=0), ceiling)

@@ -64,35 +64,44 @@ def _cost(residual: Array) -> float:
     return cost if np.isfinite(cost) else np.inf
 
 
-def _located(family: Family, theta: Array, seen: Array, iterations: int = 4) -> Array:
-    """The starts, (variables, stretches), whose flows pass best through `seen` (time, variables, stretches)."""
-    field, gradients = family.field(theta), lambda x: np.zeros((1, 0, x.shape[1]))
-    steps, variables, count = seen.shape[0] - 1, seen.shape[1], seen.shape[2]
-    start = seen[0]
+def _located(family: Family, theta: Array, seen: Array) -> Array:
+    """The starts, (variables, stretches), whose flows pass best through `seen` (time, variables, stretches).
+
+    The first samples alone come first: over a long stretch the flow from a poor start is lost before it is corrected.
+    """
+    field = family.field(theta)
+    start: Array = seen[0]
+    for length in (*(length for length in _STRETCHES if length < len(seen) - 1), len(seen) - 1):
+        start = _corrected(field, start, seen[: length + 1])
+    return np.asarray(start)
+
+
+def _corrected(field: VectorField, start: Array, seen: Array, iterations: int = 2) -> Array:
+    steps, variables, count = len(seen) - 1, seen.shape[1], seen.shape[2]
     path = _flow(field, start, steps)
-    cost = np.mean((seen - path) ** 2, axis=(0, 1))
+    cost = _mean_square(seen - path)
     for _ in range(iterations):
-        transition, _ = sensitivities(field, gradients, path[:-1].transpose(1, 0, 2).reshape(variables, -1))
+        points = path[:-1].transpose(1, 0, 2).reshape(variables, -1)
+        transition, _ = sensitivities(field, lambda x: np.zeros((1, 0, x.shape[1])), points)
         by_start = _chained(transition.reshape(steps, count, variables, variables))
         system = by_start.transpose(1, 0, 2, 3).reshape(count, -1, variables)
         target = (seen - path).transpose(2, 0, 1).reshape(count, -1, 1)
         normal = system.transpose(0, 2, 1) @ system
         normal += 1e-9 * np.trace(normal, axis1=1, axis2=2)[:, None, None] * np.eye(variables)
-        if not np.isfinite(normal).all():
-            break
-        change = np.linalg.solve(normal, system.transpose(0, 2, 1) @ target)[..., 0].T
-        trial = start + change
+        lost = ~(np.isfinite(normal).all(axis=(1, 2)) & np.isfinite(target).all(axis=(1, 2)))
+        normal[lost], target[lost], system[lost] = np.eye(variables), 0.0, 0.0
+        trial = start + np.linalg.solve(normal, system.transpose(0, 2, 1) @ target)[..., 0].T
         path_there = _flow(field, trial, steps)
-        cost_there = np.mean((seen - path_there) ** 2, axis=(0, 1))
+        cost_there = _mean_square(seen - path_there)
         better = cost_there < cost
-        start, path, cost = (
-            np.where(better, trial, start),
-            np.where(better, path_there, path),
-            np.where(better, cost_there, cost),
-        )
-        if not better.any():
-            break
+        start, path = np.where(better, trial, start), np.where(better, path_there, path)
+        cost = np.where(better, cost_there, cost)
     return np.asarray(start)
+
+
+def _mean_square(residual: Array) -> Array:
+    cost = np.mean(residual**2, axis=(0, 1))
+    return np.where(np.isfinite(cost), cost, np.inf)
 
 
 def _chained(transition: Array) -> Array:
@@ -116,7 +125,7 @@ def fit_shot(family: Family, values: Array, hint: ShotField | None = None, one_s
         theta, mask = _start(family, smooth), np.ones((family.size, values.shape[1]), dtype=np.bool_)
         stretches = [length for length in _STRETCHES if 3 * length < len(values)]
     else:
-        theta, mask, stretches = hint.theta, hint.mask, [hint.stretch]
+        theta, mask, stretches = hint.theta, hint.mask, [s for s in _STRETCHES if s <= hint.stretch]
     best: _Shots | None = None
     for length in stretches:
         shots = _Shots(family, values, length, smooth, theta, mask)
@@ -128,7 +137,7 @@ def fit_shot(family: Family, values: Array, hint: ShotField | None = None, one_s
         best, theta, mask, smooth = shots, shots.theta, shots.mask, shots.path(smooth)
     if best is None:
         return None
-    conclusive = best.length >= _PRUNED and best.cost < 0.9 * one_step
+    conclusive = hint.conclusive if hint else best.length >= _PRUNED and best.cost < 0.9 * one_step
     return ShotField(family, best.theta, best.mask, best.cost, best.length, conclusive)
 
 

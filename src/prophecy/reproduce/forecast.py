@@ -38,10 +38,11 @@ class ForecastPage(Experiment):
     modules = ("dynamics", "chaos", "reproduce/forecast_cases")
     introduction = (
         "A one-step predictor fed with its own output is unstable. prophecy.forecast solves the dynamics from the "
-        "context instead: vector fields whose flow carries every sample to the next, maps of a short memory, waves that "
-        "neither grow nor fade, repetition. The candidate that forecasts the last part of the context best continues it. Ten "
-        "systems are integrated from their equations; 512 samples are seen, ten Lyapunov times are predicted, errors "
-        "grow e-fold in each. Valid prediction time: until the sMAPE over variables first passes 30 %, at most 10."
+        "context instead: vector fields whose flow carries every sample to the next, maps of a short memory, waves "
+        "that neither grow nor fade, repetition. The candidate that forecasts the last part of the context best "
+        "continues it. Ten systems are integrated from their equations; 512 samples are seen, ten Lyapunov times are "
+        "predicted, errors grow e-fold in each. Valid prediction time: until the sMAPE over variables first passes "
+        "30 %, at most 10."
     )
 
     def units(self, ask: Ask) -> list[Unit]:
