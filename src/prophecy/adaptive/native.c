@@ -249,4 +249,15 @@ int64_t prophecy_feed(const Tables *t, State *s, const double *values, int64_t t
     return time;
 }
 
+/* One value for each of many series. Marks those that need attention and returns how many they are. */
+int64_t prophecy_moment(const Tables *t, State *states, int64_t series, const double *values, uint8_t *marks)
+{
+    int64_t marked = 0;
+    for (int64_t k = 0; k < series; k++) {
+        marks[k] = prophecy_feed(t, states + k, values + k, 1, 0, 0, 0, 0) < 0;
+        marked += marks[k];
+    }
+    return marked;
+}
+
 int64_t prophecy_sizes(int64_t which) { return which ? (int64_t)sizeof(State) : (int64_t)sizeof(Tables); }

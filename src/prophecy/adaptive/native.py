@@ -82,41 +82,52 @@ class Native:
     """The compiled step bound to the arrays of one bank, which must stay where they are."""
 
     def __init__(self, library: Any, bank: Any) -> None:
-        self._feed = library.prophecy_feed
+        self._library, self._solved, self._series = library, bank.solved, bank.series
         self._kept = _constants(bank)
         self._tables = _tables(bank, self._kept)
-        self._solved = bank.solved
+        self._table = ctypes.addressof(self._tables)
         arrays = [_attribute(bank, name) for name in _ARRAYS]
-        self._states = (_State * bank.series)(
-            *(_State(*(array.ctypes.data + s * array.strides[0] for array in arrays)) for s in range(bank.series))
-        )
-        self._refer = [ctypes.byref(state) for state in self._states]
-        self._table = ctypes.byref(self._tables)
+        first = np.array([array.ctypes.data for array in arrays], dtype=np.uint64)
+        stride = np.array([array.strides[0] for array in arrays], dtype=np.uint64)
+        self._pointers = first + np.arange(bank.series, dtype=np.uint64)[:, None] * stride
+        self._states = int(self._pointers.ctypes.data)
         self._one = (ctypes.c_double * 1)()
+        self._marks = np.zeros(bank.series, dtype=bool)
 
     def take(self, value: float) -> None:
         """One value of a bank of one series."""
         self._one[0] = value
-        if self._feed(self._table, self._refer[0], self._one, 1, None, None, None, None) < 0:
+        if self._library.prophecy_feed(self._table, self._states, self._one, 1, None, None, None, None) < 0:
             self._solved.tidy(slice(0, 1))
 
     def feed(self, values: Array, *out: Array | None) -> None:
-        """Values (series, time) of all series. `out`: mean, size and spread (series, time), quantiles (series, time, 2,
-        levels), each None where not wanted."""
-        rows = range(len(values))
-        workers = min(_cores(), len(values))
+        """Values (series, time) of all series.
+
+        out: mean, size and spread (series, time), quantiles (series, time, 2, levels), each None where not wanted.
+        """
+        if values.shape[1] == 1 and all(part is None for part in out):
+            self._moment(np.ascontiguousarray(values[:, 0]))
+            return
+        workers = min(_cores(), self._series)
         if values.size < WORTH_THREADS or workers == 1:
-            for series in rows:
+            for series in range(self._series):
                 self._feed_one(series, values, out)
             return
         with ThreadPoolExecutor(workers) as pool:
-            list(pool.map(lambda series: self._feed_one(series, values, out), rows))
+            list(pool.map(lambda series: self._feed_one(series, values, out), range(self._series)))
+
+    def _moment(self, values: Array) -> None:
+        marks = self._marks
+        place = (values.ctypes.data, marks.ctypes.data)
+        if self._library.prophecy_moment(self._table, self._states, self._series, *place):
+            self._solved.tidy(marks)
 
     def _feed_one(self, series: int, values: Array, out: tuple[Array | None, ...]) -> None:
         row, time, done = values[series], values.shape[1], 0
+        state = self._states + series * ctypes.sizeof(_State)
         while done < time:
             places = [None if part is None else part[series, done:].ctypes.data for part in out]
-            fed = self._feed(self._table, self._refer[series], row[done:].ctypes.data, time - done, *places)
+            fed = self._library.prophecy_feed(self._table, state, row[done:].ctypes.data, time - done, *places)
             if fed < 0:
                 self._solved.tidy(slice(series, series + 1))
             done += abs(fed)
@@ -147,6 +158,8 @@ def _library() -> Any:
         return None
     library.prophecy_feed.restype = ctypes.c_int64
     library.prophecy_feed.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int64] + [ctypes.c_void_p] * 4
+    library.prophecy_moment.restype = ctypes.c_int64
+    library.prophecy_moment.argtypes = [ctypes.c_void_p] * 2 + [ctypes.c_int64] + [ctypes.c_void_p] * 2
     return library
 
 

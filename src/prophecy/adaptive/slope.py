@@ -56,7 +56,11 @@ class SlopeChoice:
         bias = np.minimum(self.square - noise * slopes.left, whole)
         bias = np.maximum(bias, whole - PLAIN * noise * gain[slopes.member])
         np.maximum(bias, UNSURE * noise * slopes.left, out=bias)
-        return np.asarray(noise * slopes.gain + slopes.bias**2 * bias, dtype=np.float64)
+        error = noise * slopes.gain + slopes.bias**2 * bias
+        # The ratio `slopes.bias` is that of the leading error, which says nothing once the signal turns within the
+        # window: a slope is trusted no more than the prediction of the same member.
+        floor = np.maximum(noise * gain[slopes.member], 1e-300)
+        return np.asarray(error * np.maximum(whole / floor, 1.0), dtype=np.float64)
 
     def shares(self, scales: Array) -> Array:
         """How much each readout counts: (series, slopes), rows add up to 1."""
