@@ -1,0 +1,89 @@
+"""The report's pages about Prophecy: what they compare, and that they would say so if it failed."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+from prophecy import signals
+from prophecy.reproduce import beyond, causal_derivatives, real_series
+from prophecy.reproduce.framework import Ask, Unit, row
+
+
+def rows(ours: dict[tuple[str, float], float]) -> list[dict]:
+    made = []
+    for case in beyond._cases():
+        for method in beyond.METHODS:
+            value = ours.get(case, 0.9 * beyond.limit(*case)) if method == beyond.OURS else beyond.limit(*case)
+            made.append(row(*case, method, None, "mse", value))
+        made.append(row(*case, beyond.FLOOR, None, "mse", beyond.floor(*case)))
+    return made
+
+
+def test_an_error_above_its_limit_or_a_baseline_far_ahead_is_reported():
+    assert beyond.missed(rows({})) == []
+    case = ("White γ = 2", 1e-3)
+    assert beyond.missed(rows({case: 1.25e-6})) == ["White γ = 2 + 0.001: 1.3e-6, asked for 1.2e-6"]
+    far = beyond.missed(rows({case: 2e-6}))
+    assert len(far) == 2
+    assert "1.67 of the best in hindsight" in far[1]
+
+
+def test_a_piece_of_the_page_compares_the_same_values_for_everyone():
+    unit = Unit("", {"signal": "White γ = 1", "noise": 0.01, "first": 3, "count": 1})
+    value = beyond.EXPERIMENT.compute(Ask(), unit)
+    u = beyond.series(**unit.arguments, seed=0)
+    assert u.shape == (1, signals.SAMPLES)
+    np.testing.assert_array_equal(u, beyond.series("White γ = 1", 0.01, 0, 5, seed=0)[3:4])
+    assert np.std(u - signals.white_signal(1.0, 1, seed=3)) == pytest.approx(0.01, rel=0.03)
+    assert value["copy"][0] == pytest.approx(np.mean(np.diff(u)[0, 5000:] ** 2), rel=1e-3)
+    best = min(value[key][0] for key in value if key.startswith(beyond.HINDSIGHT))
+    assert value[beyond.OURS][0] < 1.05 * best
+    assert 0.88 < value["coverage"][0] < 0.92
+
+
+@pytest.mark.parametrize("signal", causal_derivatives.SIGNALS)
+def test_the_true_derivative_is_the_derivative(signal):
+    u, slope, dt = causal_derivatives.clean_and_slope(signal, 1, 0)
+    middle = (u[0, 2:] - u[0, :-2]) / (2 * dt)
+    np.testing.assert_allclose(slope[0, 1:-1][10:-10], middle[10:-10], atol=2e-4 * np.abs(slope).max())
+
+
+def test_the_kalman_filter_follows_constant_acceleration_and_has_the_textbook_gain():
+    time = np.arange(4000) * 0.01
+    u = 0.5 * 3.0 * time**2
+    for name, velocity in causal_derivatives.constant_acceleration(u, 0.01).items():
+        if float(name.split("= ")[1]) >= 1e-10:
+            assert velocity[-1] == pytest.approx(3.0 * time[-1], rel=1e-6), name
+    noise = np.random.default_rng(0).normal(size=(1, 3000))
+    steady = [np.var(v[0, 1500:]) for v in causal_derivatives.constant_acceleration(noise, 1.0).values()]
+    assert np.all(np.diff(steady[4:]) > 0)
+
+
+def test_choosing_the_filter_in_context_lies_between_the_best_and_the_worst():
+    u = np.sin(np.arange(3000) / 100.0)[None] + 0.05 * np.random.default_rng(1).normal(size=(1, 3000))
+    truth = np.cos(np.arange(3000) / 100.0) / 100.0
+    errors = [np.mean((v[0] - truth)[1500:] ** 2) for v in causal_derivatives.constant_acceleration(u, 1.0).values()]
+    chosen = np.mean((causal_derivatives.filters_in_context(u, 1.0)[0] - truth)[1500:] ** 2)
+    assert min(errors) * 0.9 <= chosen <= 10 * min(errors)
+
+
+@pytest.mark.parametrize("name", real_series.SERIES)
+def test_measured_series_are_there_whole_and_finite(name):
+    source = real_series.SERIES[name]
+    if not importlib.util.find_spec(source.package):
+        pytest.skip(f"{source.package} is not installed")
+    u = np.asarray(source.read(), dtype=float)
+    assert u.ndim == 1
+    assert len(u) >= 36
+    assert np.isfinite(u).all()
+
+
+def test_a_lost_series_gets_the_explanation_its_numbers_support():
+    lucky = {real_series.OURS: 1.2, real_series.HINDSIGHT: 1.0, real_series.CONTEXT: 1.3}
+    short = lucky | {real_series.CONTEXT: 1.05}
+    assert "chosen in context, the best of them has 1.30" in real_series._explanation("x", 50, lucky)
+    assert "50 values: too few" in real_series._explanation("x", 50, short)
+    assert real_series._explanation("x", 50, short | {real_series.OURS: 1.04}) == ""
