@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 LEVELS = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995])
 NORMAL = ndtri((1.0 + LEVELS) / 2.0)
 RATE = 0.03
+FEW = 2.0
 TINY = 1e-200
 
 
@@ -64,7 +65,7 @@ class Calibration:
     def half_width(self, level: float) -> Array:
         """Half the width of the interval of this level, (series,); infinite until a first error is known."""
         width = normalised_width(level, self.quantiles)
-        return np.where(self.count > 0, width * np.sqrt(self.scale), np.inf)
+        return np.where(self.count > 0, width * (np.sqrt(self.scale) * self._wider()), np.inf)
 
     def only_half_width(self, level: float) -> float:
         """`half_width` of a single series, without arrays."""
@@ -73,12 +74,18 @@ class Calibration:
         above, inside, part = _between(level)
         row = self.quantiles[0].tolist()
         upper, lower = max(row[: above + 1]), max(row[:above]) if inside else 0.0
-        return float((lower + (upper - lower) * part) * math.sqrt(self.scale.item(0)))
+        count = float(self.count.item(0))
+        usual = math.sqrt(self.scale.item(0)) * (1.0 + FEW / (count * count))
+        return float((lower + (upper - lower) * part) * usual)
 
     def score(self, errors: Array) -> Array:
         """-log10 of the probability of an error at least this large, (series,); 0 until a first error is known."""
-        size = np.abs(errors) / np.sqrt(np.maximum(self.scale, TINY))
+        size = np.abs(errors) / (np.sqrt(np.maximum(self.scale, TINY)) * self._wider())
         return np.where(self.count > 0, surprise(size, self.quantiles), 0.0)
+
+    def _wider(self) -> Array:
+        """A scale known from one error, or from two, may well be too small: 3 times, 1.5 times, 1.2 times wider, ..."""
+        return np.asarray(1.0 + FEW / np.square(np.maximum(self.count, 1.0)), dtype=np.float64)
 
     def wake(self) -> None:
         """Look again at who has seen how much; after the state was set from outside."""

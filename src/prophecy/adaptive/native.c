@@ -29,7 +29,7 @@ typedef struct {
     const double *lower_by;      /* (levels) */
     /* numbers */
     double discount, share, settle, ceiling, rounding, smallest, block;
-    double tiny, prior_power, bound, farthest, tidy, slowest_mean;
+    double tiny, prior_power, bound, farthest, tidy, slowest_mean, few;
 } Tables;
 
 typedef struct {
@@ -225,6 +225,13 @@ static void advance(const Tables *t, State *s, double value)
     predict(t, s);
 }
 
+/* The usual size of an error, wider while few are known. */
+static double usual(const Tables *t, const State *s)
+{
+    double count = (double)*s->spread_count;
+    return sqrt(*s->spread) * (1.0 + t->few / (count * count));
+}
+
 /* Feed values one after the other, and note beside each: the prediction of the one after it, the error it came with over
    its usual size, and that usual size afterwards with the quantiles before and after. Returns how many were fed; if a factor
    of the least squares needs attention it stops there and the number is negative. */
@@ -233,7 +240,7 @@ int64_t prophecy_feed(const Tables *t, State *s, const double *values, int64_t t
 {
     for (int64_t k = 0; k < time; k++) {
         double value = values[k], difference = value - *s->last, error = difference - *s->step;
-        if (size) size[k] = *s->spread_count ? fabs(error) / sqrt(*s->spread) : -1.0;
+        if (size) size[k] = *s->spread_count ? fabs(error) / usual(t, s) : -1.0;
         if (quantiles) memcpy(quantiles + 2 * k * t->levels, s->quantile, sizeof(double) * (size_t)t->levels);
         calibrate(t, s, error);
         int trouble = solve(t, s, difference);
@@ -241,7 +248,7 @@ int64_t prophecy_feed(const Tables *t, State *s, const double *values, int64_t t
         weigh(t, s, difference, value);
         advance(t, s, value);
         if (mean) mean[k] = *s->last + *s->step;
-        if (spread) spread[k] = *s->spread;
+        if (spread) spread[k] = usual(t, s);
         if (quantiles)
             memcpy(quantiles + (2 * k + 1) * t->levels, s->quantile, sizeof(double) * (size_t)t->levels);
         if (trouble) return -(k + 1);

@@ -55,7 +55,7 @@ _CONSTANTS = (
 )
 _NUMBERS = (
     *("discount", "share", "settle", "ceiling", "rounding", "smallest", "block", "tiny", "prior_power", "bound"),
-    *("farthest", "tidy", "slowest_mean"),
+    *("farthest", "tidy", "slowest_mean", "few"),
 )
 _ARRAYS = (
     *("lags", "last", "features", "ahead", "step", "level", "alternation", "count", "ring"),
@@ -261,6 +261,7 @@ def _tables(bank: Any, kept: dict[str, NDArray[Any]]) -> _Tables:
         "farthest": solved.FARTHEST,
         "tidy": solved.TIDY,
         "slowest_mean": SLOWEST_MEAN,
+        "few": calibration.FEW,
     }
     pointers = {name: kept[name].ctypes.data for name in _CONSTANTS}
     return _Tables(**integers, **pointers, **numbers)

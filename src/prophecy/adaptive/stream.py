@@ -111,7 +111,7 @@ class Stream:
             return False
         mean[:] = expected
         if level is not None and quantiles is not None:
-            usual = normalised_width(level, quantiles[:, :, 1]) * np.sqrt(spread)
+            usual = normalised_width(level, quantiles[:, :, 1]) * spread
             half[:] = np.maximum(usual, np.spacing(np.abs(expected)))
             known = surprise(np.maximum(size, 0.0).ravel(), quantiles[:, :, 0].reshape(-1, len(LEVELS)))
             score[:] = np.where(size < 0.0, 0.0, known.reshape(size.shape))
