@@ -22,7 +22,7 @@ def rows(result: dict[str, Any]) -> list[tuple[str, str, str, str]]:
         ours = min((e for e in case["entries"] if e["kind"] == "ours"), key=lambda e: e["seconds"])
         each = ours["seconds"] / case["samples"]
         speed = f"{pretty(each)} a value" if each > 2e-7 else f"{_rate(1 / each)} samples/s"
-        peers = [(ratio, name) for name, ratio in case["ratios"].items() if name not in CEILINGS]
+        peers = [(ratio, name) for name, ratio in case["ratios"].items() if name not in (*CEILINGS, "torch engine")]
         against = ", ".join(f"{_times(ratio)} {name}" for ratio, name in sorted(peers))
         shares = [f"{ratio:.2f} of {_THE[name]}" for name, ratio in case["ratios"].items() if _told(case, name)]
         made.append((_title(case), speed, against, ", ".join(shares)))
@@ -59,7 +59,13 @@ def _rate(value: float) -> str:
 
 
 def _times(ratio: float) -> str:
-    return f"{ratio:.0f} ×" if ratio >= 20 else f"{ratio:.2g} ×"
+    return (
+        f"{round(ratio, -2):,.0f} ×".replace(",", " ")
+        if ratio >= 1000
+        else f"{ratio:.0f} ×"
+        if ratio >= 20
+        else f"{ratio:.2g} ×"
+    )
 
 
 def markdown(results: list[dict[str, Any]]) -> str:

@@ -15,6 +15,7 @@ PANELS: tuple[tuple[str, str, Held, Held, Held | None], ...] = (
     ("samples", "samples in each series", (64, None, 64), (8192, None, 64), (4, None, 64)),
     ("order", "order N", (256, 4096, None), (8192, 16384, None), None),
 )
+POWERS = (8, 16, 32, 64, 128, 256)
 LINES = (
     ("seconds", "prophecy", "ours", "-", 2.2),
     ("SciPy FFT", "SciPy FFT", "autoregression", "--", 1.4),
@@ -48,16 +49,23 @@ def _figure(result: dict[str, Any], kind: str, path: Path) -> Path:
             if few and kind == "gpu":
                 rows = _points(result, few, name)
                 line = [row[name] for row in rows], [row["seconds"] for row in rows]
-                axis.plot(*line, "-", color=style.COLOURS["LegT"], lw=1.8, marker="s", ms=3, label="prophecy, 4 series")
-                axis.legend(loc="upper left", fontsize=8, frameon=False)
+                (drawn,) = axis.plot(*line, "-", color=style.COLOURS["LegT"], lw=1.8, marker="s", ms=3)
+                axis.legend([drawn], ["prophecy, 4 series"], loc="lower right", fontsize=9, frameon=False)
             axis.set(xscale="log", yscale="log", xlabel=label)
+            if name == "order" and points:
+                axis.set_xticks([row[name] for row in points if row[name] in POWERS], minor=False)
+                axis.minorticks_off()
+                axis.xaxis.set_major_formatter("{x:g}")
             axis.set_title(_held(held), fontsize=10, fontweight="normal")
         axes[0].set_ylabel("seconds")
         axes[0].legend(loc="upper left", fontsize=9, frameon=False)
         where = result.get("device") or f"{result['machine']['cores']} CPU cores"
         dtype = result["scaling"][0]["dtype"]
         figure.suptitle(
-            f"Time grows in proportion to series and samples ({where}, {dtype})", x=0.01, ha="left", fontsize=12
+            f"Time grows in proportion to series and samples, once there is enough to do ({where}, {dtype})",
+            x=0.01,
+            ha="left",
+            fontsize=12,
         )
         figure.savefig(path, dpi=160)
         plt.close(figure)

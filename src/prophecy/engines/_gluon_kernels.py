@@ -7,7 +7,7 @@ r"""The fused kernel for Hopper GPUs: `_triton_kernels.lifted` in mode "half", w
 Same numbers, same arguments (its plain twin is what it is tested against). Triton waits after each of the twelve
 products of a block; Gluon, Triton's lower level, lets them run back to back: one warpgroup per program issues the six
 products of the state, then the six of the predictions, and scales the new state while the latter run. On an H200 that
-is the difference between 0.49 and 0.55 of the copy's speed at N = 64, and between 0.58 and 0.85 at N = 16.
+is the difference between 0.49 and 0.54 of the copy's speed at N = 64, and between 0.61 and 0.83 at N = 16.
 """
 
 # Types of a kernel's arguments are Triton's business: it compiles one version per combination.

@@ -31,6 +31,7 @@ Array = NDArray[Any]
 FEW = 24  # fewer series than this make products too thin; their blocks become the rows instead
 WORK = 1 << 18  # samples of a stretch for few series: a few megabytes of buffers
 RADIX = 32  # blocks walked one after another in `_starts`
+THREADS = 1 << 17  # samples a thread must get to be worth starting
 SEARCH = 1 << 21  # samples a run must have before a search for its setting is worth its tenth of a second
 
 
@@ -54,6 +55,10 @@ def run(system: System, u: Array, x: Array, y: Array, setting: Setting | None = 
         return
     if time >= setting.length:
         _halves(system, setting.length)  # made here once, not by every thread
+    if series * time < THREADS:
+        with _threads.one_library_thread():
+            _many(system, u, x, y, setting.length)
+        return
     rows = _threads.shares(series, least=FEW, most=setting.group)
     _threads.over(lambda some: _many(system, u[some], x[some], y[some], setting.length), rows)
 
@@ -148,7 +153,7 @@ def _few(system: System, u: Array, x: Array, y: Array, length: int) -> None:
         flat = joint.reshape(series * blocks, length + N)
         reach, both = np.ascontiguousarray(matrix[:length, length:]), np.ascontiguousarray(matrix[:, :length])
         added, made = np.empty((len(flat), N), system.dtype), np.empty((len(flat), length), system.dtype)
-        cut = _threads.shares(len(flat), least=256)
+        cut = _threads.shares(len(flat), least=THREADS // length)
         _threads.over(lambda some: np.matmul(flat[some, :length], reach, out=added[some]), cut)
         joint[:, :, length:], x[:] = _starts(added.reshape(series, blocks, N), x, power)
         _threads.over(lambda some: np.matmul(flat[some], both, out=made[some]), cut)
