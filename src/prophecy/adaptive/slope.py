@@ -60,7 +60,7 @@ class SlopeChoice:
         # The ratio `slopes.bias` is that of the leading error, which says nothing once the signal turns within the
         # window: a slope is trusted no more than the prediction of the same member.
         floor = np.maximum(noise * gain[slopes.member], 1e-300)
-        return np.asarray(error * np.sqrt(np.maximum(whole / floor, 1.0)), dtype=np.float64)
+        return np.asarray(error * np.maximum(whole / floor, 1.0), dtype=np.float64)
 
     def shares(self, scales: Array) -> Array:
         """How much each readout counts: (series, slopes), rows add up to 1."""
