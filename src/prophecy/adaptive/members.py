@@ -119,8 +119,8 @@ SOLVED = (
     Solved("8 lags, mean", (*_lags(8), _MEAN), 0.999, 0),
     Solved("2 lags, mean", (*_lags(2), _MEAN), 0.998, 0),
 )
-"""The first reaches the innovation floor on Filtered Noise and the Wiener bound on band-limited signals in noise; the
-others are autoregressions, for seasons up to 15 samples and for series of a few hundred and a few dozen values."""
+"""The first reaches the innovation floor on Filtered Noise and is the best member on most signals in noise; the others
+are autoregressions, for seasons up to 15 samples and for series of a few hundred and a few dozen values."""
 
 
 def least_squares(window: int, degree: int, horizon: float, derivative: int = 0) -> Array:

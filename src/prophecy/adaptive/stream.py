@@ -16,7 +16,9 @@ from prophecy.adaptive.timed import TimedBank
 
 Array = NDArray[np.float64]
 
-PIECE = 2048
+PIECE = 2**17
+"""Values taken in at a time: what is noted beside each of them needs 150 bytes."""
+
 REPLAYED = 256
 RECHECKS = (16, 64, 256)
 """After this many values at irregular times the typical interval is looked at again, and the memories made anew if it
@@ -81,9 +83,9 @@ class Stream:
         shape = moments.shape[::-1]
         mean, half, score = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         whole = np.asarray(~np.isnan(moments).any(axis=1))
-        k = 0
+        k, piece = 0, max(PIECE // self.series, 1)
         while k < len(moments):
-            ahead = whole[k : k + PIECE]
+            ahead = whole[k : k + piece]
             stop = k + (len(ahead) if ahead.all() else max(int(np.argmin(ahead)), 1))
             out = tuple(part[:, k:stop] for part in (mean, half, score))
             if times is None and whole[k] and self._run_piece(moments[k:stop], level, *out):
@@ -104,10 +106,10 @@ class Stream:
         if not isinstance(self.bank, Bank) or self.clock.last is not None:
             return False
         values = np.ascontiguousarray(moments.T)
-        size, spread = np.empty(values.shape), np.empty(values.shape)
-        quantiles = None if level is None else np.empty((*values.shape, 2, len(LEVELS)))
-        expected = np.empty(values.shape)
-        if not self.bank.feed(values, expected, size, spread, quantiles):
+        expected, size, spread = (np.empty(values.shape) for _ in range(3))
+        quantiles = np.empty((*values.shape, 2, len(LEVELS))) if level is not None else None
+        noted = (None, None, None) if quantiles is None else (size, spread, quantiles)
+        if not self.bank.feed(values, expected, *noted):
             return False
         mean[:] = expected
         if level is not None and quantiles is not None:
