@@ -119,3 +119,20 @@ def test_the_committed_results_are_checked_runs_with_their_settings(name: str) -
     assert result["cases"]
     assert all(case["passed"] for case in result["cases"])
     assert table.rows(result)
+
+
+@pytest.mark.skipif(not RESULTS.exists(), reason="only in a checkout")
+def test_the_page_about_speed_shows_the_committed_results() -> None:
+    page = (RESULTS.parent.parent / "docs" / "speed.md").read_text()
+    assert table.markdown(table.load(RESULTS)) in page
+
+
+def test_a_table_goes_between_the_marks_and_nowhere_else(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{table.MARKS[0]}\nold\n{table.MARKS[1]}\nafter\n")
+    table.insert(page, "| new |")
+    assert page.read_text() == f"before\n{table.MARKS[0]}\n| new |\n{table.MARKS[1]}\nafter\n"
+    page.write_text("no marks")
+    with pytest.raises(ValueError, match="once each"):
+        table.insert(page, "| new |")
+    assert page.read_text() == "no marks"

@@ -29,7 +29,11 @@ def _error(found: object, expected: object) -> float:
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("setting", [lifted.Setting(16, 7), lifted.Setting(32, 50), lifted.Setting(100, 1000)])
 @pytest.mark.parametrize("series", [1, lifted.FEW - 1, lifted.FEW, 61])
-def test_no_setting_changes_the_numbers(order: int, setting: lifted.Setting, series: int) -> None:
+@pytest.mark.parametrize("threads", [1, 1 << 30])
+def test_no_setting_changes_the_numbers(
+    order: int, setting: lifted.Setting, series: int, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lifted, "THREADS", threads)
     system, random = _system(order), np.random.default_rng(order)
     u, x = random.standard_normal((series, 517)), random.standard_normal((series, order))
     expected, state = prophecy.run(system, u, engine="step", state=x)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, signal
 
-from prophecy.engines import lifting
+from prophecy.engines import _threads, lifting
 from prophecy.system import ScaledSystem, System
 
 Array = NDArray[Any]
@@ -40,9 +40,9 @@ def scipy_fft(system: System, u: Array, rows: int = 64) -> Callable[[], Array]:
     def convolve() -> Array:
         for first in range(0, len(u), rows):
             some = slice(first, first + rows)
-            spectrum = fft.rfft(u[some], padded, axis=1, workers=-1)
+            spectrum = fft.rfft(u[some], padded, axis=1, workers=_threads.cores())
             spectrum *= kernel
-            y[some] = fft.irfft(spectrum, padded, axis=1, overwrite_x=True, workers=-1)[:, :time]
+            y[some] = fft.irfft(spectrum, padded, axis=1, overwrite_x=True, workers=_threads.cores())[:, :time]
         return y
 
     return convolve

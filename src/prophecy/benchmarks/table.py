@@ -1,15 +1,20 @@
-"""The README's speed table, made from result files: `python -m prophecy.benchmarks.table [FOLDER]`."""
+"""The speed table, made from result files: `python -m prophecy.benchmarks.table [--results FOLDER] [DOCUMENT …]`.
+
+Prints the table, or puts it between the marks MARKS of the documents it is given.
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
+from prophecy import _files
 from prophecy.benchmarks.measure import seconds as pretty
 
 FOLDER = Path("benchmarks/results")
+MARKS = ("<!-- speed table: python -m prophecy.benchmarks.table -->", "<!-- /speed table -->")
 CEILINGS = ("copy", "matrix product")
 
 
@@ -69,7 +74,7 @@ def _times(ratio: float) -> str:
 
 
 def markdown(results: list[dict[str, Any]]) -> str:
-    lines = ["| case | speed | faster than | reaches |", "|---|---|---|---|"]
+    lines = ["| case | speed | times as fast as | reaches |", "|---|---|---|---|"]
     for result in results:
         lines += [f"| {' | '.join(row)} |" for row in rows(result)]
     return "\n".join(lines)
@@ -82,8 +87,26 @@ def load(folder: Path) -> list[dict[str, Any]]:
     return found
 
 
+def insert(document: Path, table: str) -> None:
+    """Put the table between the document's marks."""
+    text = document.read_text()
+    begin, end = MARKS
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        raise ValueError(f"{str(document)!r} must hold {begin!r} and after it {end!r}, once each")
+    before, after = text[: text.index(begin) + len(begin)], text[text.index(end) :]
+    _files.write_atomic(document, f"{before}\n{table}\n{after}".encode())
+
+
 def main() -> None:
-    print(markdown(load(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER)))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("documents", nargs="*", type=Path)
+    parser.add_argument("--results", type=Path, default=FOLDER)
+    arguments = parser.parse_args()
+    table = markdown(load(arguments.results))
+    if not arguments.documents:
+        print(table)
+    for document in arguments.documents:
+        insert(document, table)
 
 
 if __name__ == "__main__":

@@ -153,7 +153,7 @@ def _few(system: System, u: Array, x: Array, y: Array, length: int) -> None:
         flat = joint.reshape(series * blocks, length + N)
         reach, both = np.ascontiguousarray(matrix[:length, length:]), np.ascontiguousarray(matrix[:, :length])
         added, made = np.empty((len(flat), N), system.dtype), np.empty((len(flat), length), system.dtype)
-        cut = _threads.shares(len(flat), least=THREADS // length)
+        cut = _threads.shares(len(flat), least=max(1, THREADS // length))
         _threads.over(lambda some: np.matmul(flat[some, :length], reach, out=added[some]), cut)
         joint[:, :, length:], x[:] = _starts(added.reshape(series, blocks, N), x, power)
         _threads.over(lambda some: np.matmul(flat[some], both, out=made[some]), cut)
