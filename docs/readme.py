@@ -1,0 +1,110 @@
+"""Put the headline tables of README.md together from result files: python docs/readme.py [--check].
+
+Reads, in benchmarks/results: accuracy.json (made by benchmarks/accuracy.py), forecast_dev.json
+(benchmarks/forecast_dev.py), cpu.json (prophecy bench) and gpu.json (python -m prophecy.benchmarks.gpu).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from prophecy.benchmarks import table
+
+ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+
+HEADLINE = ("batch-double", "stream-legt", "prophecy", "gpu-16", "gpu-64", "gpu-long", "gpu-double")
+
+SIGNALS = {
+    "White γ = 0.3": "White Signal, γ = 0.3",
+    "White γ = 1": "White Signal, γ = 1",
+    "White γ = 2": "White Signal, γ = 2",
+    "Van der Pol": "Van der Pol",
+    "Bernoulli": "Bernoulli",
+    "Filtered α = 0.05": "Filtered Noise, α = 0.05",
+    "Filtered α = 0.1": "Filtered Noise, α = 0.1",
+    "Filtered α = 0.3": "Filtered Noise, α = 0.3",
+}
+
+
+def accuracy() -> str:
+    """One-step MSE per signal: the paper's best, a line, the best baseline tuned in hindsight, ours, the floor."""
+    rows = json.loads((RESULTS / "accuracy.json").read_text())["rows"]["beyond"]
+    found: dict[tuple[str, float], dict[str, float]] = {}
+    for row in rows:
+        if row["metric"] == "mse":
+            found.setdefault((row["dataset"], row["parameter"]), {})[row["method"]] = row["mean"]
+    lines = [
+        "| mean squared error of the next value | paper, best | straight line | best baseline, tuned in hindsight "
+        "| `Prophecy()` | cannot be beaten |",
+        "|---|---|---|---|---|---|",
+    ]
+    for (dataset, noise), errors in found.items():
+        if noise and (dataset, noise) not in (("White γ = 1", 0.01), ("Van der Pol", 0.01)):
+            continue
+        name = SIGNALS[dataset] + (f" + noise σ = {noise:g}" if noise else "")
+        floor = "rounding" if errors["floor"] < 1e-30 else _power(errors["floor"])
+        cells = [_power(errors[m]) for m in ("paper", "line", "best in hindsight")]
+        lines.append(f"| {name} | {' | '.join(cells)} | **{_power(errors['Prophecy'])}** | {floor} |")
+    return "\n".join(lines)
+
+
+def forecast() -> str:
+    """Many steps ahead on chaotic systems: ours beside what a context offers without solving for anything."""
+    summary = json.loads((RESULTS / "forecast_dev.json").read_text())["summary"]["all"]
+    lines = [
+        "| 300 steps from 512, 30 samples per Lyapunov time | valid prediction time in Lyapunov times: median (mean) "
+        "| sMAPE: median |",
+        "|---|---|---|",
+    ]
+    names = {"copy": "copy the last value", "repetition": "repeat the best match", "linear": "linear autoregression"}
+    for key, name in {**names, "ours": "**`prophecy.forecast`**"}.items():
+        s = summary[key]
+        bold = "**" if key == "ours" else ""
+        smape = f"{s['smape_median']:.2g}" if s["smape_median"] < 10 else f"{s['smape_median']:.0f}"
+        lines.append(f"| {name} | {bold}{s['vpt_median']:.2g} ({s['vpt_mean']:.2g}){bold} | {bold}{smape}{bold} |")
+    return "\n".join(lines)
+
+
+def speed() -> str:
+    """The cases most people ask about; docs/speed.md has all."""
+    results = [json.loads((RESULTS / name).read_text()) for name in ("cpu.json", "gpu.json")]
+    chosen = [result | {"cases": [case for case in result["cases"] if case["case"] in HEADLINE]} for result in results]
+    return table.markdown(chosen)
+
+
+def fill(text: str) -> str:
+    """README with every block between its marks made anew."""
+    for name, make in {"accuracy": accuracy, "forecast": forecast, "speed": speed}.items():
+        marks = f"<!-- {name}: python docs/readme.py -->", f"<!-- /{name} -->"
+        pattern = re.compile(re.escape(marks[0]) + ".*?" + re.escape(marks[1]), re.S)
+        block = f"{marks[0]}\n{make()}\n{marks[1]}"
+        text, count = pattern.subn(lambda _, block=block: block, text)
+        if count != 1:
+            raise SystemExit(f"README.md must have the marks of {name} once, found {count}")
+    return text
+
+
+def _power(value: float) -> str:
+    """1.2e-5 rather than 1.2e-05."""
+    return re.sub(
+        r"e([+-])0?", lambda m: "e" + m[1].replace("+", ""), f"{value:.2g}" if value >= 1e-2 else f"{value:.1e}"
+    )
+
+
+def main(arguments: list[str]) -> Any:
+    page = ROOT / "README.md"
+    old = page.read_text()
+    new = fill(old)
+    if "--check" in arguments:
+        return 0 if new == old else "README.md is not what the result files say; run python docs/readme.py"
+    page.write_text(new)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
