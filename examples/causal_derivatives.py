@@ -1,8 +1,9 @@
 """Causal derivatives beside the methods of PyNumDiff, on PyNumDiff's own simulated signals.
 
 Online, a derivative at time t may use samples up to t alone. PyNumDiff's methods are made for whole recordings, so each
-is run on the samples up to t and its last value taken, and its settings are tuned *in hindsight* for every signal and
-noise level, knowing the true derivative. Ours has no settings. Takes about a minute.
+is run on the samples up to t and its last value taken. Their settings are tuned *in hindsight*, knowing the true
+derivative: once for every signal and noise level by itself, and once to the best single setting for all of them, which
+is what somebody could use who does not know the truth. Ours has no settings. Takes about a minute.
 
     python examples/causal_derivatives.py causal_derivatives.json
 """
@@ -66,26 +67,41 @@ def rms(error: np.ndarray) -> float:
 
 
 def compare(noise: float, every: int) -> list[dict[str, object]]:
-    """One row per signal: the error of each method, the tuned ones at their best."""
+    """One row per signal: our error, and those of each rival with each of its settings."""
     rows: list[dict[str, object]] = []
     for name, x, slope in signals(noise):
         places = range(START, len(x), every)
-        errors = {"ours, no settings": rms(prophecydiff(x, DT)[1][places] - slope[places])}
+        row: dict[str, object] = {
+            "signal": name,
+            "noise": noise,
+            "ours": rms(prophecydiff(x, DT)[1][places] - slope[places]),
+        }
         for rival, settings in rivals().items():
-            errors[rival] = min(rms(online(method, x, places) - slope[places]) for method in settings)
-        rows.append({"signal": name, "noise": noise, **errors})
+            row[rival] = [rms(online(method, x, places) - slope[places]) for method in settings]
+        rows.append(row)
     return rows
 
 
 def table(rows: list[dict[str, object]]) -> str:
-    """Markdown."""
-    names = list(rows[0])
-    lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
-    for row in rows:
-        best = min(value for value in list(row.values())[2:] if isinstance(value, float))
-        cells = [f"**{v:.3g}**" if v == best else f"{v:.3g}" for v in list(row.values())[2:]]
-        lines.append(f"| {row['signal']} | {row['noise']} | " + " | ".join(cells) + " |")
+    """Markdown: errors with settings tuned per row, and below how much larger than ours they are over all rows."""
+    names = list(rivals())
+    lines = ["| signal | noise | ours, no settings | " + " | ".join(f"{name}, tuned" for name in names) + " |"]
+    lines.append("|" + "---|" * (3 + len(names)))
+    errors = {name: np.array([row[name] for row in rows]) for name in names}
+    ours = np.array([row["ours"] for row in rows])
+    for k, row in enumerate(rows):
+        cells = [ours[k], *(errors[name][k].min() for name in names)]
+        marked = [f"**{cell:.3g}**" if cell == min(cells) else f"{cell:.3g}" for cell in cells]
+        lines.append(f"| {row['signal']} | {row['noise']} | " + " | ".join(marked) + " |")
+    tuned = [_mean_ratio(errors[name].min(axis=1), ours) for name in names]
+    single = [min(_mean_ratio(column, ours) for column in errors[name].T) for name in names]
+    lines.append("| *all, relative to ours* | | 1 | " + " | ".join(f"{ratio:.2f}" for ratio in tuned) + " |")
+    lines.append("| *all, one setting for all* | | 1 | " + " | ".join(f"{ratio:.2f}" for ratio in single) + " |")
     return "\n".join(lines)
+
+
+def _mean_ratio(errors: np.ndarray, ours: np.ndarray) -> float:
+    return float(np.exp(np.mean(np.log(errors / ours))))
 
 
 def main(path: Path, every: int = 20) -> list[dict[str, object]]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -54,6 +58,35 @@ def test_gaps_are_bridged_and_mistakes_named():
         prophecydiff(x, 0.0)
     with pytest.raises(ValueError, match="x must hold at least one sample"):
         prophecydiff([], DT)
+
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def example():
+    pytest.importorskip("pynumdiff")
+    where = ROOT / "examples" / "causal_derivatives.py"
+    spec = importlib.util.spec_from_file_location("causal_derivatives", where)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_online_it_beats_every_method_of_pynumdiff_that_has_one_setting_for_all_its_signals(example):
+    rows = example.compare(0.01, every=50)
+    ours = np.array([row["ours"] for row in rows])
+    for rival in example.rivals():
+        errors = np.array([row[rival] for row in rows])
+        single = min(np.exp(np.mean(np.log(errors / ours[:, None]), axis=0)))
+        assert single > 1.2, rival
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_tutorials_table_is_the_one_in_the_results(example):
+    rows = json.loads((ROOT / "benchmarks" / "results" / "causal_derivatives.json").read_text())
+    assert example.table(rows) in (ROOT / "docs" / "tutorial-sensors.md").read_text()
 
 
 def test_pysindy_identifies_a_system_from_causal_derivatives():

@@ -108,6 +108,18 @@ def test_exit_codes_tell_data_from_usage(prophecy, wide, arguments, code, says):
     assert "Traceback" not in err
 
 
+def test_one_short_series_among_long_ones_gets_what_little_can_be_said(prophecy, tmp_path):
+    rows = pd.DataFrame({"g": ["a"] * 160 + ["b"] * 3, "v": [*WAVE, 5.0, 5.0, 5.0]})
+    rows.to_csv(tmp_path / "s.csv", index=False)
+    assert prophecy("forecast", tmp_path / "s.csv", "--group", "g", "-H", 2, "--out", tmp_path / "n.csv")[0] == 0
+    made = pd.read_csv(tmp_path / "n.csv")
+    assert made["prediction"][2:].tolist() == [5.0, 5.0]
+    pd.DataFrame({"v": [""] * 20, "w": range(20)}).to_csv(tmp_path / "e.csv", index=False)
+    code, _, err = prophecy("forecast", tmp_path / "e.csv", "-H", 2, "-c", "v")
+    assert code == 1
+    assert "'v'" in err
+
+
 def test_a_header_alone_is_an_error_that_says_so(prophecy, tmp_path):
     (tmp_path / "h.csv").write_text("a,b\n")
     code, _, err = prophecy("forecast", tmp_path / "h.csv", "-H", 5)

@@ -116,7 +116,7 @@ def anomalies(
         table = _io.open_table(file, column or (), time, group)
         quick = model is Choice.quick or (model is Choice.auto and table.long)
         if quick and model is Choice.auto:
-            say("anomalies", "using the quick bank (a long file)")
+            say("anomalies", "using the quick bank (a long file; --model full for the whole)")
         threshold = -math.log10(rate)
         watches = _watch(table, quick, 1 - rate, threshold, out)
         if plot is not None:

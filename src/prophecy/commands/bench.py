@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from json import loads
 from pathlib import Path
 from typing import Annotated
 
@@ -28,7 +29,9 @@ def register(app: typer.Typer) -> None:
 def bench(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Cases; all if none.")] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    json: Annotated[Path | None, typer.Option(help="Write the numbers here too.")] = None,
+    json: Annotated[
+        Path | None, typer.Option(help="Write the numbers here too; a file that exists keeps its other cases.")
+    ] = None,
     rounds: Annotated[int, typer.Option(min=1, help="Turns each contestant gets; the best counts.")] = 5,
     quick: Annotated[
         bool, typer.Option("--quick", help="Small sizes: a check that it runs, not a measurement.")
@@ -62,6 +65,7 @@ def bench(
             say("bench", f"needs {error.name!r}; install it with: pip install 'hippo-prophecy[bench]'")
             raise typer.Exit(1) from None
     if json is not None:
-        _files.write_json(json, result)
+        old = loads(json.read_text()) if json.exists() else None
+        _files.write_json(json, result if old is None else runner.merged(old, result))
     if not all(case["passed"] for case in result["cases"]):
         raise typer.Exit(1)

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table as RichTable
 
+from prophecy._forecast import Forecast
+from prophecy.adapters._ahead import SHORTEST, ahead
+from prophecy.adaptive import Prophecy
 from prophecy.commands import _io, _options, _plots, _times
 from prophecy.commands._common import appearing, guarded
 from prophecy.commands._series import Tails, read_tails, title
@@ -61,9 +64,21 @@ def _answer(tails: Tails, key: str, horizon: int, level: float, joint: bool) -> 
     """A forecast per column (the joint one cut into columns)."""
     names, values = tails.table.roles.values, tails.values(key)
     if not joint or len(names) == 1:
-        return {name: solve(values[:, i], horizon, level) for i, name in enumerate(names)}
+        return {name: _single(values[:, i], horizon, level, title(key, name)) for i, name in enumerate(names)}
     whole = solve(values, horizon, level)
     return {name: _variable(whole, i) for i, name in enumerate(names)}
+
+
+def _single(values: Array, horizon: int, level: float, name: str) -> Forecast:
+    """One series; a few values are enough for the bank to say something, if not for dynamics."""
+    try:
+        if len(values) < SHORTEST:
+            model = Prophecy()
+            model.observe(values)
+            return ahead(model, horizon, level)
+        return solve(values, horizon, level)
+    except ValueError as error:
+        raise ValueError(f"series {name}: {error}") from None
 
 
 def _variable(whole: Any, index: int) -> Any:

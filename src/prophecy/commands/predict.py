@@ -66,7 +66,8 @@ def predict(
         table = _io.open_table(file, column or (), time, group)
         quick = model is Choice.quick or horizon > 1 or (model is Choice.auto and table.long)
         if quick and model is Choice.auto:
-            say("predict", f"using the quick bank ({'a long file' if table.long else 'more than one row ahead'})")
+            reason = "a long file; --model full for the whole" if table.long else "more than one row ahead"
+            say("predict", f"using the quick bank ({reason})")
         trackers = run(table, _maker(quick, level, horizon, out is not None), horizon, out)
         rows = _track.summary(trackers)
         if plot is not None:
