@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from prophecy import signals
-from prophecy.reproduce import beyond, causal_derivatives, real_series
+from prophecy.reproduce import beyond, causal_derivatives, real_series, regimes
 from prophecy.reproduce.framework import Ask, Unit, row
 
 
@@ -42,6 +42,19 @@ def test_a_piece_of_the_page_compares_the_same_values_for_everyone():
     best = min(value[key][0] for key in value if key.startswith(beyond.HINDSIGHT))
     assert value[beyond.OURS][0] < 1.05 * best
     assert 0.88 < value["coverage"][0] < 0.92
+
+
+@pytest.mark.parametrize("change", regimes.CHANGES)
+def test_signals_change_where_they_say(change):
+    u, where, smooth = regimes.changed(change, 2, 0)
+    rough = [np.abs(np.diff(u[:, part], 4, axis=1)).max() for part in (slice(0, where), slice(where, None))]
+    assert (rough[1] < 1e-6) == smooth
+    assert (rough[0] < 1e-6) == change.startswith("smooth")
+
+
+def test_every_member_is_of_one_kind():
+    counts = np.bincount(regimes._kinds(), minlength=len(regimes.KINDS))
+    assert counts.tolist() == [9, 36, 35, 35, 4]
 
 
 @pytest.mark.parametrize("signal", causal_derivatives.SIGNALS)
