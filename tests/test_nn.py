@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import io
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -295,3 +297,35 @@ def test_mistakes_are_named():
 
 def test_representation_says_what_the_layer_is():
     assert "channels=3, order=16, window=300, dt=1, basis=LegT, train=all" in repr(make("all"))
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_on_a_gpu_convolution_and_step_agree_compiled_and_under_autocast(dtype):
+    layer = make("all", dtype, order=32, window=2000.0).cuda()
+    u = noise(2, 2000, 3, dtype=dtype).cuda()
+    with torch.no_grad():
+        y, final = layer.scan(u)
+        y_step, final_step = stepped(layer, u, layer.initial_state(2))
+        assert relative(y, y_step) < TOLERANCE[dtype]
+        assert relative(final, final_step) < TOLERANCE[dtype]
+        assert relative(torch.compile(layer)(u), y) < 1e-6
+        with torch.autocast("cuda", dtype=torch.float16):
+            assert torch.equal(layer(u), y)
+    on_cpu = make("all", dtype, order=32, window=2000.0)
+    assert relative(y.cpu(), on_cpu(u.cpu())) < TOLERANCE[dtype]
+
+
+def test_the_example_trains_and_the_construction_starts_ahead(tmp_path, monkeypatch):
+    pytest.importorskip("statsmodels")
+    pytest.importorskip("matplotlib")
+    where = Path(__file__).parent.parent / "examples" / "train_layer.py"
+    spec = importlib.util.spec_from_file_location("train_layer", where)
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    monkeypatch.setattr(example, "EPOCHS", 20)
+    monkeypatch.setattr(example, "TWINS", 2)
+    errors = example.main(tmp_path / "training.png")
+    assert errors["constructed"][-1] < errors["constructed"][0] < errors["random"].min()
+    assert (tmp_path / "training.png").stat().st_size > 10_000
