@@ -94,15 +94,17 @@ static int solve(const Tables *t, State *s, double difference)
         }
         double stretch = s->stretch[r], lambda = t->forgetting[r];
         for (int64_t j = 0; j < n; j++) g[j] = 0.0;
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t j = 0; j < n; j++) g[j] += phi[i] * factor[i * w + j];
+        for (int64_t i = 0; i < n; i++) {
+            const double *restrict row = factor + i * w;
+            for (int64_t j = 0; j < n; j++) g[j] += phi[i] * row[j];
+        }
         double beta = lambda, missed = difference;
         for (int64_t j = 0; j < n; j++) { g[j] *= stretch; beta += g[j] * g[j]; missed -= weight[j] * phi[j]; }
         missed /= beta;
         double shrink = 1.0 / ((beta + sqrt(lambda * beta)) * stretch);
         for (int64_t i = 0; i < n; i++) {
             double sum = 0.0;
-            double *row = factor + i * w;
+            double *restrict row = factor + i * w;
             for (int64_t j = 0; j < n; j++) sum += row[j] * g[j];
             gain[i] = sum * stretch;
             weight[i] += gain[i] * missed;
@@ -131,39 +133,40 @@ static int solve(const Tables *t, State *s, double difference)
 static void look_for_bias(const Tables *t, State *s, double difference)
 {
     double newest = 1.0 / (double)++*s->slope_count;
+    double *restrict mean = s->average, *restrict square = s->square;
     for (int64_t j = 0; j < t->slopes; j++) {
         double error = difference - s->ahead[t->slope_member[j]];
-        double average = s->average[j] + (error - s->average[j]) * t->averaging[j];
-        s->average[j] = average;
-        s->square[j] += (average * average - s->square[j]) * larger(t->slope_rate[j], newest);
+        mean[j] += (error - mean[j]) * t->averaging[j];
+        square[j] += (mean[j] * mean[j] - square[j]) * larger(t->slope_rate[j], newest);
     }
 }
 
 static void weigh(const Tables *t, State *s, double difference, double value)
 {
     int64_t m = t->members;
-    double *w = s->mix, *v = s->scale;
+    double *restrict w = s->mix, *restrict v = s->scale, *restrict peak = s->peak, *restrict last_peak = s->last_peak;
+    const double *restrict ahead = s->ahead, *restrict prior = t->prior;
     double least = (t->rounding * value) * (t->rounding * value) + t->smallest;
     if (*s->mix_count == 0) {
-        double error = difference - s->ahead[0];
+        double error = difference - ahead[0];
         for (int64_t i = 0; i < m; i++) v[i] = larger(error * error, least);
     }
     double rate = larger(1.0 - t->discount, 1.0 / (double)(*s->mix_count + 1 + (int64_t)t->settle));
     for (int64_t i = 0; i < m; i++) {
-        double error = difference - s->ahead[i], squared = error * error;
+        double error = difference - ahead[i], squared = error * error;
         w[i] *= sqrt(v[i]) / (v[i] + squared);
         v[i] = larger(v[i] + (squared - v[i]) * rate, least);
-        s->peak[i] = larger(s->peak[i], squared);
+        peak[i] = larger(peak[i], squared);
     }
     double total = 0.0;
     for (int64_t i = 0; i < m; i++) total += w[i];
     double scale = (1.0 - t->share) / total;
-    for (int64_t i = 0; i < m; i++) w[i] = w[i] * scale + t->share * t->prior[i];
+    for (int64_t i = 0; i < m; i++) w[i] = w[i] * scale + t->share * prior[i];
     if (++*s->mix_count % (int64_t)t->block == 0)
         for (int64_t i = 0; i < m; i++) {
-            v[i] = smaller(v[i], t->ceiling * larger(larger(s->peak[i], s->last_peak[i]), least));
-            s->last_peak[i] = s->peak[i];
-            s->peak[i] = 0.0;
+            v[i] = smaller(v[i], t->ceiling * larger(larger(peak[i], last_peak[i]), least));
+            last_peak[i] = peak[i];
+            peak[i] = 0.0;
         }
 }
 
@@ -183,10 +186,11 @@ static void predict(const Tables *t, State *s)
         s->ahead[first + r] = (double)*s->solved_count < t->needed[r] ? asleep : ahead;
     }
     double total = 0.0, sum = 0.0;
+    const double *restrict mix = s->mix, *restrict scale = s->scale, *restrict ahead = s->ahead;
     for (int64_t i = 0; i < t->members; i++) {
-        double share = s->scale[i] > 0.0 ? s->mix[i] / s->scale[i] : s->mix[i];
+        double share = mix[i] / (scale[i] > 0.0 ? scale[i] : 1.0);
         total += share;
-        sum += share * s->ahead[i];
+        sum += share * ahead[i];
     }
     *s->step = sum / total;
 }
@@ -199,12 +203,16 @@ static void advance(const Tables *t, State *s, double value)
     s->ring[*s->place] = s->ring[*s->place + n] = value;
     const double *recent = s->ring + *s->place;
     for (int64_t j = 0; j < n; j++) s->feature[j] = recent[j] - value;
-    for (int64_t i = 0; i < t->shorts; i++) s->ahead[i] = 0.0;
-    for (int64_t j = 1; j < n; j++)
-        for (int64_t i = 0; i < t->shorts; i++) s->ahead[i] += s->feature[j] * t->short_table[j * t->shorts + i];
+    double *restrict ahead = s->ahead;
+    for (int64_t i = 0; i < t->shorts; i++) ahead[i] = 0.0;
+    for (int64_t j = 1; j < n; j++) {
+        const double *restrict weights = t->short_table + j * t->shorts;
+        double lag = s->feature[j];
+        for (int64_t i = 0; i < t->shorts; i++) ahead[i] += lag * weights[i];
+    }
     for (int64_t b = 0; b < t->windows; b++) {
         double *z = s->feature + n + b * o, out[64];
-        const double *table = t->long_table + b * o * c, *steady = t->steady + b * o;
+        const double *restrict table = t->long_table + b * o * c, *restrict steady = t->steady + b * o;
         for (int64_t i = 0; i < c; i++) out[i] = 0.0;
         for (int64_t k = 0; k < o; k++) {
             double moved = z[k] - difference * steady[k];
