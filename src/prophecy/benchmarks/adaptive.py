@@ -55,7 +55,7 @@ def contestants() -> dict[str, Callable[[list[float]], list[float]]]:
         "Prophecy": _ours,
         "river SNARIMAX(8)": snarimax,
         "river SNARIMAX(8), differenced": lambda v: peers.river_forecasts(time_series.SNARIMAX(p=8, d=1, q=0), v),
-        "river HoltWinters": lambda v: peers.river_forecasts(time_series.HoltWinters(alpha=0.3, beta=0.1), v),
+        "river HoltWinters": peers.holt_winters,
         "recursive least squares(8)": lambda v: peers.recursive_least_squares(v, lags=8),
     }
 

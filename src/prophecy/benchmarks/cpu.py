@@ -110,8 +110,6 @@ def legs_batch(rounds: int, quick: bool) -> Case:
 
 def stream(name: str, model: Any, goals: dict[str, float], rounds: int, quick: bool) -> Case:
     """One stream through `Predictor`: observe and predict for every value."""
-    from river import time_series
-
     system = prophecy.next_value(model, dt=1.0)
     values = _noise(2000 if quick else 20000).tolist()
 
@@ -136,7 +134,7 @@ def stream(name: str, model: Any, goals: dict[str, float], rounds: int, quick: b
         {
             "Predictor": ours,
             plain: lambda: peers.plain_steps(system, part),
-            "river HoltWinters": lambda: peers.river_forecasts(time_series.HoltWinters(alpha=0.3, beta=0.1), values),
+            "river HoltWinters": lambda: peers.holt_winters(values),
         },
         rounds,
     )

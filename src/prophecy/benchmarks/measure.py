@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import time
 from collections.abc import Callable, Mapping
@@ -11,6 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from prophecy.engines import _threads
 
 Array = NDArray[Any]
 
@@ -90,7 +91,7 @@ def machine() -> dict[str, Any]:
 
     return {
         "processor": _processor(),
-        "cores": os.cpu_count(),
+        "cores": _threads.cores(),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,

@@ -110,6 +110,13 @@ def river_forecasts(model: Any, values: list[float]) -> list[float]:
     return outputs
 
 
+def holt_winters(values: list[float]) -> list[float]:
+    """river's cheapest forecaster: a level and a trend."""
+    from river import time_series
+
+    return river_forecasts(time_series.HoltWinters(alpha=0.3, beta=0.1), values)
+
+
 def recursive_least_squares(values: list[float], lags: int = 8, forget: float = 0.999) -> list[float]:
     """Autoregression fitted as it goes, by the textbook recursion: after each value, its forecast of the next."""
     past, weights, P = np.zeros(lags), np.zeros(lags), 1e4 * np.eye(lags)

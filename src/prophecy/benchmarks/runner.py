@@ -1,11 +1,19 @@
-"""Runs cases by name and gathers them into one result, the same for the command line and the committed files."""
+"""Runs cases by name and gathers them into one result, the same for the command line and the committed files.
+
+`python -m prophecy.benchmarks.runner --out FILE [NAME …]` does what `prophecy bench --json` does, without the command
+line's extras. A file that exists keeps its other cases, each with the machine it ran on.
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import prophecy
+from prophecy import _files
 from prophecy.benchmarks import adaptive, cpu, csv_predict, measure
 from prophecy.benchmarks.measure import Case
 
@@ -40,7 +48,7 @@ def run(wanted: Sequence[str], device: str, rounds: int, quick: bool, told: Call
         "cases": [],
         "scaling": [],
     }
-    result["machine"] = measure.machine()
+    result["machine"] = measure.machine()  # of the scaling points
     for name in cases:
         if name == "scaling":
             from prophecy.benchmarks.scaling import scaling
@@ -49,7 +57,7 @@ def run(wanted: Sequence[str], device: str, rounds: int, quick: bool, told: Call
             told(f"scaling: {len(result['scaling'])} points measured")
             continue
         case = CASES[name](rounds, quick) if device == "cpu" else _on_gpu(name)
-        result["cases"].append(case.as_dict())
+        result["cases"].append(case.as_dict() | {"machine": measure.machine()})
         told(measure.describe(case))
     return result
 
@@ -58,3 +66,27 @@ def _on_gpu(name: str) -> Case:
     from prophecy.benchmarks import gpu
 
     return gpu.CASES[name](False, [])
+
+
+def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """The old result with the new one's cases (and points, if it has any) in place of its own."""
+    fresh = {case["case"]: case for case in new["cases"]}
+    kept = [fresh.pop(case["case"], case) for case in old["cases"]]
+    points = new if new["scaling"] else old
+    return {**new, "cases": [*kept, *fresh.values()], "scaling": points["scaling"], "machine": points["machine"]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--out", required=True, type=Path)
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
+    result = run(arguments.names, "cpu", arguments.rounds, quick=False, told=lambda text: print(text, flush=True))
+    if arguments.out.exists():
+        result = merged(json.loads(arguments.out.read_text()), result)
+    _files.write_json(arguments.out, result)
+
+
+if __name__ == "__main__":
+    main()
