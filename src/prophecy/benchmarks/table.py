@@ -45,14 +45,22 @@ def _told(case: dict[str, Any], ceiling: str) -> bool:
 def _title(case: dict[str, Any]) -> str:
     s = case["settings"]
     if "series" in s:
-        where = "H200" if case["case"].startswith("gpu") else "CPU"
+        where = "H200" if case["case"].startswith("gpu") else _cpu(case)
         what = "LegS, " if case["case"].startswith("legs") else ""
-        return f"{where}: {what}{s['series']:,} × {s['samples']:,}, N = {s['order']}, {s['dtype']}".replace(
-            ",", " "
-        ).replace("  ", ", ")
+        size = f"{s['series']:,} × {s['samples']:,}".replace(",", " ")
+        return f"{where}: {what}{size}, N = {s['order']}, {s['dtype']}"
     if case["case"] == "prophecy":
-        return "CPU: `Prophecy`, one stream"
-    return f"CPU: `Predictor`, one stream, {_family(case['case'])}, N = {s['order']}"
+        return f"{_cpu(case)}: `Prophecy`, one stream"
+    return f"{_cpu(case)}: `Predictor`, one stream, {_family(case['case'])}, N = {s['order']}"
+
+
+def _cpu(case: dict[str, Any]) -> str:
+    """ "2 cores, AMD EPYC": cases of one file may come from different machines."""
+    machine = case.get("machine")
+    if not machine:
+        return "CPU"
+    name = machine["processor"].replace("(R)", "").replace(" Processor", "").strip()
+    return f"{machine['cores']} cores, {name}"
 
 
 def _family(name: str) -> str:
