@@ -11,6 +11,7 @@ JITTER = 0.01
 """An interval within this share of a step of a whole number of steps counts as that many."""
 
 LONGEST_GAP = 256
+SHORTEST, LONGEST = 1e-30, 1e30
 
 
 class Clock:
@@ -42,6 +43,12 @@ class Clock:
         if bad.any():
             first = int(np.argmax(bad))
             raise ValueError(f"time must be finite and increase, got {times[first]} after {before[first]}")
+        steps = np.diff(before)[0 if self.last is not None else 1 :]
+        if steps.size and not (steps.min() >= SHORTEST and steps.max() <= LONGEST):
+            worst = steps.min() if steps.min() < SHORTEST else steps.max()
+            raise ValueError(
+                f"time must advance by {SHORTEST:g} to {LONGEST:g}, got an interval of {worst:g}; rescale it"
+            )
         return times
 
     def missing(self, time: float) -> int | None:

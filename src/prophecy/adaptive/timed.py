@@ -29,7 +29,7 @@ ORDER = 8
 STEPS = (4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
 DEGREES = (0, 1, 2, 3, 4, 5)
 LONGEST = 64.0
-"""Intervals beyond this many windows leave a memory empty either way; exp(A δ) is not asked for more."""
+"""Intervals beyond this many windows leave a memory empty either way, and polynomials are not read further out."""
 
 RIDGE = 1e-13
 SOFT = 1e-16
@@ -74,7 +74,7 @@ class TimedBank:
 
     def ahead(self, after: float) -> Array:
         """The members' predictions `after` seconds from the last value, relative to it: (series, members)."""
-        time = after / self._spans
+        time = np.minimum(after / self._spans, LONGEST)
         return np.asarray(sum(self.curve[i] * time**i for i in range(len(DEGREES))), dtype=np.float64)
 
     def step(self, after: float) -> Array:
