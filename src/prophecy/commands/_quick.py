@@ -9,6 +9,8 @@ context, mixing, intervals calibrated in context (these are Gaussian), and gaps 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -35,6 +37,7 @@ SPREADING = SPREAD ** -np.arange(BLOCK, dtype=np.float64)
 """Discounted sums as plain sums of growing terms: many times faster than a recursive filter. No term of a piece
 overflows (0.98^-16384 = 1e144), and members are compared at the same row, where the factor is the same."""
 
+SHORT = 512  # rows up to which plain products beat transforms: many small groups come in such pieces
 OLD = 4000  # rows from which a discounted count is as large as it gets
 
 
@@ -52,14 +55,9 @@ class Quick:
 
     def __init__(self, horizon: int = 1, level: float = 0.9) -> None:
         self._horizon, self._width = horizon, float(ndtri((1 + level) / 2))
-        longest = max(window for window, _ in MEMBERS)
-        self._reach = horizon + longest - 1
-        kernels = np.zeros((len(MEMBERS), self._reach + 1))
-        for kernel, (window, degree) in zip(kernels, MEMBERS, strict=True):
-            kernel[horizon : horizon + window] = least_squares(window, degree, horizon)
-        self._size = fft.next_fast_len(max(BLOCK, 4 * self._reach), real=True)
+        self._kernels, self._spectra, self._size = _weights(horizon)
+        self._reach = self._kernels.shape[1] - 1
         self._rows = min(BLOCK, self._size - self._reach)
-        self._spectra = fft.rfft(kernels, self._size)
         self._past = np.empty(0)
         self._loss = np.zeros(len(MEMBERS))
         self._due = np.tile(np.arange(len(MEMBERS), dtype=np.float64)[:, None], horizon)  # at first, copy
@@ -83,13 +81,12 @@ class Quick:
         gaps = None if known.all() else ~known
         offset = u[0]  # rounding is then relative to how far the piece moves; every member is exact for constants
         moved = u - offset
-        spectrum = self._spectrum(np.concatenate([self._past - offset, moved]))
+        members = self._members(np.concatenate([self._past - offset, moved]))
         best = np.full(len(u), np.inf)
         mean, error = np.empty(len(u)), np.empty(len(u))
         due = np.empty(self._horizon + len(u))
         loss = due[self._horizon :]
-        for m in range(len(MEMBERS)):
-            ahead = self._member(spectrum, m, len(u))
+        for m, ahead in enumerate(members):
             miss = moved - ahead
             if gaps is not None:
                 miss[gaps] = 0.0
@@ -120,19 +117,17 @@ class Quick:
         where = np.maximum.accumulate(np.where(known, np.arange(len(values)), -1))
         return np.where(where >= 0, values[where], last), known
 
-    def _spectrum(self, joint: Array) -> NDArray[np.complex128]:
-        """Transforms of overlapping stretches of the past and the piece: (blocks, frequencies)."""
-        step = self._size - self._reach
-        blocks = -(-(len(joint) - self._reach) // step)
-        padded = np.zeros(self._reach + blocks * step)
+    def _members(self, joint: Array) -> Iterator[Array]:
+        """What each member says of each row after the past, from rows at least `horizon` before it."""
+        count = len(joint) - self._reach
+        if count <= SHORT:
+            yield from self._kernels @ np.lib.stride_tricks.sliding_window_view(joint, self._reach + 1)[:, ::-1].T
+            return
+        padded = np.zeros(self._size)
         padded[: len(joint)] = joint
-        stretches = np.lib.stride_tricks.sliding_window_view(padded, self._size)[::step]
-        return np.asarray(fft.rfft(stretches))
-
-    def _member(self, spectrum: NDArray[np.complex128], m: int, count: int) -> Array:
-        """What member `m` says of each row, from rows at least `horizon` before it."""
-        made = fft.irfft(spectrum * self._spectra[m], self._size, overwrite_x=True)[:, self._reach :]
-        return np.ascontiguousarray(made).reshape(-1)[:count]
+        spectrum = fft.rfft(padded)
+        for kernel in self._spectra:
+            yield fft.irfft(spectrum * kernel, self._size, overwrite_x=True)[self._reach : self._reach + count]
 
     def _spread(self, error: Array) -> Array:
         """Discounted root mean square of the followed errors, as known when each prediction was made."""
@@ -153,6 +148,17 @@ class Quick:
         spreads = np.concatenate([self._spreads, fresh])
         self._spreads = spreads[-self._horizon :]
         return spreads[: len(error)]
+
+
+@lru_cache(maxsize=8)
+def _weights(horizon: int) -> tuple[Array, NDArray[np.complex128], int]:
+    """Weights on the rows up to now, newest first, (members, reach + 1); their transforms, and the length of these."""
+    longest = max(window for window, _ in MEMBERS)
+    kernels = np.zeros((len(MEMBERS), horizon + longest))
+    for kernel, (window, degree) in zip(kernels, MEMBERS, strict=True):
+        kernel[horizon : horizon + window] = least_squares(window, degree, horizon)
+    size = fft.next_fast_len(max(BLOCK, 4 * kernels.shape[1]), real=True)
+    return kernels, np.asarray(fft.rfft(kernels, size)), size
 
 
 def surprise(error: Array, spread: Array) -> Array:

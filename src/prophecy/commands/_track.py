@@ -171,4 +171,6 @@ def _ratio(ours: float, best: float) -> str:
         return "too few rows"
     if best == 0 or ours == 0:
         return "equal" if best == ours else "exact" if ours == 0 else "worse: it is exact"
+    if abs(best / ours - 1) < 0.005:
+        return "equal"
     return f"{best / ours:.3g} times smaller" if ours <= best else f"{ours / best:.3g} times larger"
