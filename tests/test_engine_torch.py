@@ -142,5 +142,5 @@ def test_run_takes_the_torch_engine_by_name_and_auto_leaves_it_alone() -> None:
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_the_triton_engine_says_that_it_needs_a_gpu() -> None:
     pytest.importorskip("triton")
-    with pytest.raises(RuntimeError, match="needs a CUDA device .* use engine='torch' or 'lifted'"):
+    with pytest.raises(RuntimeError, match=r"needs a CUDA device .* use engine='torch' or 'lifted'"):
         prophecy.run(_system(4), np.ones(10), engine="triton")
