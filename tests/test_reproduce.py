@@ -163,7 +163,7 @@ def test_drawing_code_does_not_count_but_computing_code_does() -> None:
         (["tabel-signals"], Ask(), 1, "unknown experiment 'tabel-signals'; did you mean 'table-signals'"),
         (["zzz"], Ask(), 1, "unknown experiment 'zzz'; known are fig-van-der-pol"),
         ([], Ask(functions=0), 1, "functions must be at least 1, got 0"),
-        ([], Ask(seed=-1), 1, "seed must be 0 or more, got -1"),
+        ([], Ask(seed=-1), 1, "seed must lie between 0 and 2147483647, got -1"),
         ([], Ask(), 0, "jobs must be at least 1, got 0"),
     ],
 )

@@ -196,6 +196,15 @@ def number(value: float | None) -> str:
     return f"{mantissa}e{int(exponent)}"
 
 
+def ratio(value: float) -> str:
+    """A factor: two decimals where it is near 1, so that 1.04 does not read as 1.
+
+    >>> ratio(1.04), ratio(0.9), ratio(95.2), ratio(4e-4)
+    ('1.04', '0.90', '95', '4.0e-4')
+    """
+    return f"{value:.2f}" if 0.095 <= abs(value) < 9.995 else number(value)
+
+
 def spread(mean: float | None, std: float | None) -> str:
     """Mean ± std with one exponent, as the paper prints them.
 
@@ -214,7 +223,7 @@ def comparison(rows: Iterable[Mapping[str, Json]], caption: str = "") -> Table:
     lines = []
     for line in rows:
         fits = agrees(line)
-        ratio = "–" if fits is None else number(line["mean"] / line["paper_mean"])
+        factor = "–" if fits is None else ratio(line["mean"] / line["paper_mean"])
         mark = "quiet" if fits is None else "good" if fits else "bad"
         name = line["dataset"] if line["parameter"] is None else f"{line['dataset']} {line['parameter']}"
         method = line["method"] if line["order"] is None else f"{line['method']}, N = {line['order']}"
@@ -224,7 +233,7 @@ def comparison(rows: Iterable[Mapping[str, Json]], caption: str = "") -> Table:
                 method,
                 spread(line["paper_mean"], line["paper_std"]),
                 spread(line["mean"], line["std"]),
-                Cell(ratio, mark),
+                Cell(factor, mark),
             ]
         )
     return Table(caption, ["signal", "method", "paper", "ours", "ours / paper"], lines)

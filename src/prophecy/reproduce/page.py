@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from html import escape
+from html import escape as _escape
 
 from prophecy.reproduce.framework import Cell, Slip, Table, Verdict
 
@@ -35,10 +36,10 @@ section{border-top:1px solid var(--line);padding:2.4rem 0 1rem}section:first-of-
 .scroll{overflow-x:auto;margin:1rem 0}
 table{border-collapse:collapse;font-size:.86rem;font-variant-numeric:tabular-nums;min-width:min(100%,34rem)}
 caption{text-align:left;color:var(--muted);padding-bottom:.4rem}
-th{text-align:left;font-weight:600;border-bottom:2px solid var(--ink);padding:.4rem .8rem .4rem 0;white-space:nowrap;
-vertical-align:bottom}
+th{text-align:left;font-weight:600;border-bottom:2px solid var(--ink);padding:.4rem .8rem .4rem 0;vertical-align:bottom}
 td{border-bottom:1px solid var(--line);padding:.34rem .8rem .34rem 0;white-space:nowrap}
-td:first-child{padding-right:1.4rem;border-bottom:0}tbody tr:last-child td{border-bottom:1px solid #c9ced6}
+td:first-child{padding-right:1.4rem;border-bottom:0;white-space:normal;min-width:8.5rem}
+caption span{display:block;max-width:min(46rem,88vw)}tbody tr:last-child td{border-bottom:1px solid #c9ced6}
 tr.group td{border-top:1px solid #c9ced6}
 .chip{display:inline-block;border-radius:.35rem;padding:.05rem .5rem}
 .good .chip,.chip.good{background:var(--good-bg);color:var(--good)}
@@ -65,9 +66,23 @@ code{font-family:ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monosp
 @media(max-width:60rem){body{font-size:16px}.layout{display:block}main{padding:1.2rem 1rem 3rem}h1{font-size:1.8rem}
 nav{position:static;height:auto;padding:.8rem 1rem;border-bottom:1px solid var(--line);display:flex;overflow-x:auto;
 gap:1rem;white-space:nowrap}nav b,nav hr{display:none}.claims li{grid-template-columns:1fr}
-figure{overflow-x:auto}figure svg,figure img{min-width:38rem}}
+td:first-child,.wrap{white-space:normal;min-width:5.2rem}td,th{padding-right:.55rem}table{font-size:.8rem}
+.glance .cell{min-width:6.2rem;padding:.3rem .45rem}td:first-child{padding-right:.6rem}
+figure{overflow-x:auto}figure svg,figure img{min-width:38rem}
+figure::before,.scroll::before{content:"swipe sideways \\2194";display:block;position:sticky;left:0;width:8rem;
+color:var(--muted);font:.72rem system-ui,sans-serif;margin-bottom:.3rem}}
 @media print{nav{display:none}.layout{display:block}section{break-inside:avoid-page}}
 """
+
+
+def escape(text: str) -> str:
+    """Text for the page; 10 000 and N = 65 are not broken over two lines.
+
+    >>> escape("k < 1 000, N = 65") == "k &lt; 1\u202f000, N\u00a0=\u00a065"
+    True
+    """
+    kept = re.sub(r"(?<=\d) (?=\d{3}(?!\d))", "\u202f", text)
+    return _escape(re.sub(r"\b(\w) = (?=[\d−-])", "\\1\u00a0=\u00a0", kept))
 
 
 def document(title: str, links: Sequence[tuple[str, str] | None], body: str) -> str:
@@ -81,7 +96,9 @@ def document(title: str, links: Sequence[tuple[str, str] | None], body: str) -> 
 
 
 def paragraph(text: str, kind: str = "") -> str:
-    return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
+    """A paragraph; what stands between backticks is code."""
+    inner = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+    return f'<p class="{kind}">{inner}</p>' if kind else f"<p>{inner}</p>"
 
 
 def numbers(pairs: Iterable[tuple[str, str]]) -> str:
@@ -98,15 +115,15 @@ def table(content: Table) -> str:
         same = line[0] == before
         first = '<td class="again"></td>' if same else _cell(line[0])
         body += f"<tr>{first}" if same else f'<tr class="group">{first}'
-        body += "".join(_cell(cell) for cell in line[1:]) + "</tr>"
+        body += "".join(_cell(cell, "wrap" if place == 0 else "") for place, cell in enumerate(line[1:])) + "</tr>"
         before = line[0]
-    caption = f"<caption>{escape(content.caption)}</caption>" if content.caption else ""
+    caption = f"<caption><span>{escape(content.caption)}</span></caption>" if content.caption else ""
     return f'<div class="scroll"><table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _cell(cell: Cell | str) -> str:
+def _cell(cell: Cell | str, kind: str = "") -> str:
     if isinstance(cell, str):
-        return f"<td>{escape(cell)}</td>"
+        return f'<td class="{kind}">{escape(cell)}</td>' if kind else f"<td>{escape(cell)}</td>"
     return f'<td class="{escape(cell.mark)}"><span class="chip">{escape(cell.text)}</span></td>'
 
 

@@ -14,11 +14,13 @@ from typing import Any
 
 from prophecy import _files
 from prophecy.reproduce import page, registry, style
-from prophecy.reproduce.framework import Experiment, Picture, Result, agrees, number, spread
+from prophecy.reproduce.framework import Experiment, Picture, Result, agrees, ratio, spread
 from prophecy.reproduce.runner import Folder, code, read_json
 
 TITLE = "HiPPO-Prophecy, reproduced"
 Pages = Sequence[tuple[Experiment, Result]]
+BEYOND = 110
+"""Pages from this place on ask what the paper did not."""
 
 
 def write(out: str | Path) -> Path:
@@ -48,17 +50,18 @@ def write(out: str | Path) -> Path:
 def _summary(pages: Pages, stale: Sequence[str]) -> str:
     cells = [line for _, result in pages for line in result["rows"] if line["paper_mean"] is not None]
     good = [line for line in cells if agrees(line)]
-    verdicts = [(verdict, experiment.name) for experiment, result in pages for verdict in experiment.verdicts(result)]
+    verdicts = [(verdict, experiment) for experiment, result in pages for verdict in experiment.verdicts(result)]
+    own = [(verdict, experiment.name) for verdict, experiment in verdicts if experiment.place >= BEYOND]
+    theirs = [(verdict, experiment.name) for verdict, experiment in verdicts if experiment.place < BEYOND]
     slips = [(slip, experiment.name) for experiment, result in pages for slip in experiment.slips(result)]
-    seconds = sum(float(result["seconds"]) for _, result in pages)
-    holding = sum(verdict.holds is True for verdict, _ in verdicts)
-    versions = ", ".join(sorted({str(result["version"]) for _, result in pages}))
-    facts = [
-        (f"{holding} of {len(verdicts)}", "statements hold as printed"),
-        (str(len(slips)), "slips found in the paper"),
-    ]
+    count = {mark: sum(verdict.holds is mark for verdict, _ in theirs) for mark in (True, None, False)}
+    facts = []
     if cells:
-        facts.insert(0, (f"{len(good)} of {len(cells)}", "table cells agree with the paper"))
+        facts.append((f"{len(good)} of {len(cells)}", "table cells agree with the paper"))
+    if theirs:
+        told = f"of the paper's statements hold as printed; {count[None]} in part, {count[False]} not"
+        facts.append((f"{count[True]} of {len(theirs)}", told))
+    facts.append((str(len(slips)), "slips found in the paper"))
     text = (
         '<section id="summary"><header class="top"><span class="kicker">Report</span>'
         f"<h1>{TITLE}</h1>"
@@ -68,14 +71,7 @@ def _summary(pages: Pages, stale: Sequence[str]) -> str:
             "what holds, what does not, and what anyone would ask next.",
             "lead",
         )
-        + page.paragraph(
-            f"prophecy {versions}; {len(pages)} experiments; {seconds / 60:.1f} minutes of computation.", "meta"
-        )
-        + (
-            page.paragraph(f"Left out, made by other code: {', '.join(stale)}; run them again.", "meta")
-            if stale
-            else ""
-        )
+        + "".join(page.paragraph(line, "meta") for line in _origin(pages, stale))
         + "</header>"
         + page.numbers(facts)
     )
@@ -85,10 +81,52 @@ def _summary(pages: Pages, stale: Sequence[str]) -> str:
             "within 15 % where it gives none."
         )
         text += _glance(cells)
-    text += "<h3>The statements</h3>" + page.claims(verdicts) + "</section>"
-    text += '<section id="slips"><h2>What the paper got wrong</h2>'
+    if theirs:
+        text += "<h3>The paper's statements</h3>" + page.claims(theirs)
+    if own:
+        text += "<h3>What anyone would ask next</h3>" + page.claims(own)
+    text += '</section><section id="slips"><h2>What the paper got wrong</h2>'
     text += page.paragraph("The construction is sound. These are the places where the text and the mathematics part.")
     return text + page.slips(slips) + "</section>"
+
+
+def _origin(pages: Pages, stale: Sequence[str]) -> list[str]:
+    """Which command makes this report, on what it was made, in what time, and what is missing."""
+    names = [experiment.name for experiment, _ in pages]
+    seconds = sum(float(result["seconds"]) for _, result in pages)
+    everything = len(names) == len(registry.experiments())
+    small = [experiment for experiment, result in pages if _small(experiment, result)]
+    counts = {result["functions"] for experiment, result in pages if experiment.functions}
+    seeds = {result["seed"] for _, result in pages}
+    command = "prophecy reproduce" + ("" if everything else " " + " ".join(names))
+    command += f" --functions {min(counts)}" if small and len(counts) == 1 else ""
+    command += f" --seed {min(seeds)}" if len(seeds) == 1 and seeds != {0} else ""
+    versions = ", ".join(sorted({str(result["version"]) for _, result in pages}))
+    devices = ", ".join(sorted({str(result["device"]) for _, result in pages}))
+    machines = "; ".join(sorted({str(result["machine"]) for _, result in pages if "machine" in result}))
+    lines = [
+        f"Made by `{command}`"
+        + (" (`make reproduce` calls it)" if command == "prophecy reproduce" else "")
+        + (", the pages with settings of their own" if len(seeds) > 1 or (small and len(counts) > 1) else "")
+        + ".",
+        f"prophecy {versions} on {devices}{f' ({machines})' if machines else ''}; {len(pages)} "
+        f"experiment{'s' if len(pages) > 1 else ''}, {seconds / 60:.1f} minutes of work, summed over processes.",
+    ]
+    if small:
+        lines.append(f"A quick look: {len(small)} of these experiments ran with fewer functions than the paper's.")
+    if stale:
+        lines.append(f"Left out, made by other code: {', '.join(stale)}; run them again.")
+    return lines
+
+
+def _small(experiment: Experiment, result: Result) -> bool:
+    return bool(experiment.functions and result["functions"] < experiment.functions)
+
+
+def _options(experiment: Experiment, result: Result) -> str:
+    """The options that differ from the command's defaults."""
+    functions = f" --functions {result['functions']}" if result["functions"] != experiment.functions else ""
+    return functions + (f" --seed {result['seed']}" if result["seed"] else "")
 
 
 def _glance(cells: Sequence[dict[str, Any]]) -> str:
@@ -110,8 +148,8 @@ def _glance(cells: Sequence[dict[str, Any]]) -> str:
 
 
 def _entry(line: dict[str, Any]) -> tuple[str, str, bool]:
-    ratio = f"× {number(line['mean'] / line['paper_mean'])} of the paper"
-    return spread(line["mean"], line["std"]), ratio, bool(agrees(line))
+    small = f"{ratio(line['mean'] / line['paper_mean'])} × the paper's"
+    return spread(line["mean"], line["std"]), small, bool(agrees(line))
 
 
 def _section(experiment: Experiment, result: Result, figures: Path) -> str:
@@ -128,12 +166,14 @@ def _section(experiment: Experiment, result: Result, figures: Path) -> str:
 
 
 def _provenance(experiment: Experiment, result: Result) -> str:
-    facts = {"seed": result["seed"], "device": result["device"], "seconds of work": f"{result['seconds']:.1f}"}
+    facts: dict[str, Any] = {"seed": result["seed"], "device": result["device"]}
     if experiment.functions:
-        facts = {"functions per data set": result["functions"], "at full scale": experiment.functions, **facts}
+        full = "" if not _small(experiment, result) else f" (of {experiment.functions} at full scale)"
+        facts = {"functions per data set": f"{result['functions']}{full}", **facts}
     facts.update(result["settings"])
     listed = "; ".join(f"{name} {_plain(value)}" for name, value in facts.items())
-    return page.paragraph(f"prophecy reproduce {experiment.name}: {listed}.", "meta")
+    command = f"prophecy reproduce {experiment.name}{_options(experiment, result) if experiment.functions else ''}"
+    return page.paragraph(f"`{command}`: {listed}; {result['seconds']:.1f} s of work.", "meta")
 
 
 def _plain(value: Any) -> str:

@@ -13,6 +13,7 @@ import inspect
 import json
 import multiprocessing
 import os
+import platform
 import signal
 import sys
 import threading
@@ -24,12 +25,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 import prophecy
 from prophecy import _files
 from prophecy.reproduce import registry
 from prophecy.reproduce.framework import Ask, Experiment, Unit
 
 NUMERICS = ("bases", "constructions", "discretize", "system", "exact", "signals", "baselines", "evaluation", "engines")
+SEEDS = 2**31
+"""Seeds below this leave room for one of their own for every function within NumPy's 32 bits."""
 PAGES = ("pictures", "tables", "verdicts", "slips")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -86,8 +91,8 @@ def reproduce(
     chosen = registry.choose(names)
     if ask.functions is not None and ask.functions < 1:
         raise ValueError(f"functions must be at least 1, got {ask.functions}; leave it out for the full scale")
-    if ask.seed < 0:
-        raise ValueError(f"seed must be 0 or more, got {ask.seed}")
+    if not 0 <= ask.seed < SEEDS:
+        raise ValueError(f"seed must lie between 0 and {SEEDS - 1}, got {ask.seed}")
     if jobs < 1:
         raise ValueError(f"jobs must be at least 1, got {jobs}")
     for experiment in chosen:
@@ -133,6 +138,7 @@ def _run(experiment: Experiment, ask: Ask, folder: Folder, pool: ProcessPoolExec
             "device": ask.device,
             "seconds": seconds,
             "version": prophecy.__version__,
+            "machine": machine(),
             "details": outcome.details,
             "code": code(experiment),
             "key": whole,
@@ -140,6 +146,12 @@ def _run(experiment: Experiment, ask: Ask, folder: Folder, pool: ProcessPoolExec
     )
     told.end(experiment, seconds, True)
     return path
+
+
+def machine() -> str:
+    """What the numbers were made on, in words."""
+    system, kind = platform.system(), platform.machine()
+    return f"{system} {kind}, {os.cpu_count()} cores, Python {platform.python_version()}, NumPy {np.__version__}"
 
 
 def _computed(

@@ -111,3 +111,17 @@ def band(axis: Any, x: Any, mean: Any, std: Any, colour: str, **options: Any) ->
     low = np.maximum(middle - width, middle / 10) if axis.get_yscale() == "log" else middle - width
     axis.plot(x, middle, color=colour, **options)
     axis.fill_between(x, low, middle + width, color=colour, alpha=0.15, linewidth=0)
+
+
+def plain_ticks(axis: Any) -> None:
+    """On a log axis that spans less than two decades: ticks at 1, 2, 3, 5, 7 with their lines; else as usual."""
+    from matplotlib import ticker
+
+    low, high = axis.get_ylim()
+    if high > 100 * low:
+        return
+    axis.yaxis.set_major_locator(
+        ticker.LogLocator(subs=(1, 2, 3, 5, 7) if high > 4 * low else (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
+    )
+    axis.yaxis.set_minor_locator(ticker.NullLocator())
+    axis.yaxis.set_major_formatter(ticker.LogFormatterSciNotation(labelOnlyBase=False, minor_thresholds=(9, 9)))

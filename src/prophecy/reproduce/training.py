@@ -235,7 +235,7 @@ def train(
     progress: Callable[[int, dict[str, Any]], None] = lambda step, result: None,
 ) -> dict[str, Any]:
     """Train every setting for every seed; `progress` is called after each scored step with the results so far."""
-    where = _device(device)
+    where = torch_device(device)
     began = clock.perf_counter()
     layers = Layers(plan, seeds, where)
     sets = {name: torch.tensor(u, device=where) for name, u in evaluation_sets(plan).items()}
@@ -277,7 +277,8 @@ def _note_divergence(diverged: dict[str, int], losses: Tensor, seeds: Sequence[i
                 diverged.setdefault(f"{name}, seed {seed}", step)
 
 
-def _device(name: str) -> torch.device:
+def torch_device(name: str) -> torch.device:
+    """The named device; a clear refusal if it is not there."""
     if name == "cuda" and not torch.cuda.is_available():
         raise ValueError("device 'cuda' is not available to torch here; use --device cpu")
     return torch.device(name)
