@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from prophecy.dynamics.choice import Candidate, Model, Tier
 from prophecy.dynamics.context import Context, Rows
 from prophecy.dynamics.features import Family, Monomials, Units, monomial_count
-from prophecy.dynamics.fields import FittedField, best_start, fit_field
+from prophecy.dynamics.fields import FittedField, fit_field, ranked_starts
 from prophecy.dynamics.linear import fit_linear
 from prophecy.dynamics.maps import Memory, delays, fit_kernel_map, fit_polynomial_map, legendre
 from prophecy.dynamics.repeats import Copy, Mean, Repetition
@@ -109,8 +109,8 @@ def _fields(units: Units, values: Array, rows: Rows) -> list[Candidate]:
     for family in (*_polynomials(units), *_others(units)):
         if len(rows) >= 1.5 * family.size:
             guesses = starts(family, paths)
-            closeness, _ = best_start(family, x0, x1, guesses)
-            ranked.append((closeness, family, guesses))
+            order = ranked_starts(family, x0, x1, guesses)
+            ranked.append((order[0][0] if order else np.inf, family, guesses))
     least = max(min((closeness for closeness, _, _ in ranked), default=1.0), 1e-12)
     ranked.sort(key=lambda item: (int(np.log(max(item[0], least) / least) / _ALIKE), item[1].size))
     return [_field(family, guesses) for _, family, guesses in ranked[:_ATTEMPTS]]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from prophecy.dynamics.features import Family
-from prophecy.dynamics.integrate import VectorField, follow, needed_substeps, sensitivities, step
+from prophecy.dynamics.integrate import Counts, VectorField, follow, needed_substeps, sensitivities, step
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -23,17 +23,17 @@ _FAR = 3.0  # a residual of three spreads is as bad as any
 _BEYOND = 30.0  # nothing thirty spreads away from the context comes back
 _EXACT = 3e-9  # the accuracy at which chaotic systems are usually integrated
 _CONCLUSIVE = 1e-7
+_FOUND = 1e-3  # a residual above this is worth a second start
 _COARSE = 0.01  # a field that leaves more than this is not worth many iterations
 _COUPLED = 260  # parameters up to which all variables are solved for together
 
 
 @dataclass(frozen=True, eq=False)
 class FittedField:
-    """A member of a family, the substeps its flow needs, and the residual it leaves on its context."""
+    """A member of a family and the residual it leaves on its context."""
 
     family: Family
     theta: Array
-    substeps: int
     residual: float
     conclusive: bool
 
@@ -54,24 +54,36 @@ def fit_field(
     if len(rows) < 1.5 * family.size:
         return None
     x0, x1 = values[rows].T, values[rows + 1].T
-    cost, theta = best_start(family, x0, x1, starts)
-    if theta is None:
+    best: tuple[float, Array] | None = None
+    tries = 2 if family.denominator is None and not family.functions else 1
+    for cost, theta in ranked_starts(family, x0, x1, starts)[:tries]:
+        found = _refined(family, theta, x0, x1, cost, iterations)
+        best = found if best is None or found[0] < best[0] else best
+        if best[0] < _FOUND:
+            break
+    if best is None:
         return None
-    substeps, first = 1, cost
-    for _ in range(4):
-        wanted = needed_substeps(family.field(theta), x0, tolerance=max(_EXACT, 1e-2 * cost))
-        if wanted > substeps or cost == first:
-            substeps = max(wanted, substeps)
-            cost, theta = _gauss_newton(family, theta, x0, x1, substeps, iterations)
-    conclusive = cost < _CONCLUSIVE and len(rows) > 3 * family.size
-    return FittedField(family, theta, substeps, cost, conclusive)
+    conclusive = best[0] < _CONCLUSIVE and len(rows) > 3 * family.size
+    return FittedField(family, best[1], best[0], conclusive)
 
 
-def best_start(family: Family, x0: Array, x1: Array, starts: Sequence[Array]) -> tuple[float, Array | None]:
-    """The start whose flow comes closest, and how close that is, in spreads."""
+def ranked_starts(family: Family, x0: Array, x1: Array, starts: Sequence[Array]) -> list[tuple[float, Array]]:
+    """The starts in the order of how close their flows come, and how close that is, in spreads."""
     finite = [theta for theta in starts if np.all(np.isfinite(theta))]
     costs = [_cost(x1 - step(family.field(theta), x0)) for theta in finite]
-    return min(costs, default=np.inf), finite[int(np.argmin(costs))] if finite else None
+    return [(costs[i], finite[i]) for i in np.argsort(costs)]
+
+
+def _refined(family: Family, theta: Array, x0: Array, x1: Array, cost: float, iterations: int) -> tuple[float, Array]:
+    """Gauss-Newton with as many substeps as the flow turns out to need."""
+    substeps = np.zeros(x0.shape[1], dtype=np.int64)
+    for _ in range(4):
+        wanted = needed_substeps(family.field(theta), x0, tolerance=max(3 * _EXACT, 3e-2 * cost))
+        if not (wanted > substeps).any():
+            break
+        substeps = np.maximum(wanted, substeps)
+        cost, theta = _gauss_newton(family, theta, x0, x1, substeps, iterations)
+    return cost, theta
 
 
 def _cost(residual: Array) -> float:
@@ -80,7 +92,7 @@ def _cost(residual: Array) -> float:
 
 
 def _gauss_newton(
-    family: Family, theta: Array, x0: Array, x1: Array, substeps: int, iterations: int
+    family: Family, theta: Array, x0: Array, x1: Array, substeps: Counts, iterations: int
 ) -> tuple[float, Array]:
     residual = x1 - step(family.field(theta), x0, substeps)
     cost = _cost(residual)
@@ -106,7 +118,7 @@ def _gauss_newton(
 class _Update:
     """Damped least-squares solutions of response @ change = residual for any damping, from one decomposition."""
 
-    def __init__(self, family: Family, theta: Array, x0: Array, residual: Array, substeps: int) -> None:
+    def __init__(self, family: Family, theta: Array, x0: Array, residual: Array, substeps: Counts) -> None:
         field, gradients = family.field(theta), family.gradients(theta)
         variables, points = x0.shape
         self._shape = variables, family.size

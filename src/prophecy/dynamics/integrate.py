@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.integrate import DOP853
 
 Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
 VectorField = Callable[[Array], Array]
 
 # Dormand and Prince's eighth-order tableau: a field sampled coarsely needs order more than it needs substeps.
@@ -26,8 +27,14 @@ _NUDGE = 1e-6
 _SHORTEST = 1 / 32  # of a sample: what still is too fast for that is not worth following
 
 
-def step(field: VectorField, x: Array, substeps: int = 1) -> Array:
-    """The state one sample later, by `substeps` steps of order 8. x: (variables, points)."""
+def step(field: VectorField, x: Array, substeps: int | Counts = 1) -> Array:
+    """The state one sample later, by `substeps` steps of order 8, one number or one for each point."""
+    if isinstance(substeps, np.ndarray):
+        out = np.empty_like(x)
+        for count in np.unique(substeps):
+            here = substeps == count
+            out[:, here] = step(field, x[:, here], int(count))
+        return out
     for _ in range(substeps):
         x, _ = _stages(field, x, 1.0 / substeps)
     return x
@@ -60,7 +67,7 @@ def _adaptive(field: VectorField, x: Array, h: float, tolerance: float) -> tuple
         y, slopes = _stages(field, x, share)
         error = _error(slopes) * share
         wish = share * min(4.0, 0.9 * (tolerance / max(error, 1e-300)) ** 0.125) if np.isfinite(error) else share / 4
-        if error <= tolerance or share <= _SHORTEST:
+        if error <= tolerance or share < 1.01 * _SHORTEST:
             x, left = y, left - share
             h = min(max(wish, _SHORTEST), 1.0)
         else:
@@ -89,7 +96,9 @@ def _runge_kutta(field: VectorField, x: Array, h: float) -> Array:
     return x + h / 6 * (a + 2 * b + 2 * c + field(x + h * c))
 
 
-def sensitivities(field: VectorField, gradients: VectorField, x: Array, substeps: int = 1) -> tuple[Array, Array]:
+def sensitivities(
+    field: VectorField, gradients: VectorField, x: Array, substeps: int | Counts = 1
+) -> tuple[Array, Array]:
     """First-order change of one step from x with its start and with the field's parameters.
 
     gradients(x): (variables or 1, parameters, points), the derivative of the field with each variable's parameters.
@@ -98,10 +107,18 @@ def sensitivities(field: VectorField, gradients: VectorField, x: Array, substeps
 
     Order 4 is plenty: the residual that they are used to reduce is computed with `step`.
     """
+    if isinstance(substeps, np.ndarray):
+        counts = np.unique(substeps)
+        if len(counts) == 1:
+            return sensitivities(field, gradients, x, int(counts[0]))
+        order = np.argsort(substeps, kind="stable")
+        parts = [sensitivities(field, gradients, x[:, substeps == count], int(count)) for count in counts]
+        back = np.argsort(order)
+        return np.concatenate([p[0] for p in parts])[back], np.concatenate([p[1] for p in parts])[back]
     transition, response, x = _sensitivities(field, gradients, x, 1.0 / substeps)
     for _ in range(substeps - 1):
         onward, more, x = _sensitivities(field, gradients, x, 1.0 / substeps)
-        response = np.einsum("pij,pjkq->pikq", onward, response) + more
+        response = (onward @ response.reshape(*response.shape[:2], -1)).reshape(response.shape) + more
         transition = onward @ transition
     return transition, response
 
@@ -127,13 +144,14 @@ def _sensitivities(field: VectorField, gradients: VectorField, x: Array, span: f
     return np.asarray(onward), response, path[-1]
 
 
-def needed_substeps(field: VectorField, x: Array, tolerance: float = 1e-10, most: int = 16) -> int:
-    """The fewest substeps (a power of two) with which a step from each of the points x has converged."""
-    substeps, coarse = 1, step(field, x)
-    while substeps < most:
-        fine = step(field, x, 2 * substeps)
-        error = float(np.sqrt(np.mean((fine - coarse) ** 2)))
-        if not np.isfinite(error) or error < tolerance:
-            break
-        substeps, coarse = 2 * substeps, fine
+def needed_substeps(field: VectorField, x: Array, tolerance: float = 1e-10, most: int = 16) -> Counts:
+    """The fewest substeps, a power of two for each point, with which a step from there has converged."""
+    substeps = np.ones(x.shape[1], dtype=np.int64)
+    unsettled = np.arange(x.shape[1])
+    count, coarse = 1, step(field, x)
+    while len(unsettled) and count < most:
+        fine = step(field, x[:, unsettled], 2 * count)
+        rough = np.abs(fine - coarse).max(axis=0) > tolerance
+        unsettled, coarse, count = unsettled[rough], fine[:, rough], 2 * count
+        substeps[unsettled] = count
     return substeps
