@@ -13,19 +13,24 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Complex = NDArray[np.complex128]
 
+_GROWTH = 1e-4  # per step; what grows no faster is not clipped
+
 
 @dataclass(frozen=True, eq=False)
 class FittedLinear:
-    """Modes of the companion matrix of x[k + spacing] = sum_i coefficients_i x[k - i spacing] + constant.
+    """x[k + spacing] = sum_i coefficients_i x[k - i spacing] + constant, and the modes of its companion matrix.
 
-    A forecast m spacings after a state is real(vectors @ (eigenvalues**m * amplitudes)); the samples between come from
-    the states that end up to `spacing` - 1 samples earlier.
+    Where all modes are stable the recurrence is stepped. Otherwise the forecast m spacings after a state is
+    real(vectors @ (eigenvalues**m * amplitudes)) with the eigenvalues clipped. The samples between come from the states
+    that end up to `spacing` - 1 samples earlier.
     """
 
     lags: int
     spacing: int
+    coefficients: Array
     eigenvalues: Complex
     vectors: Complex
+    stable: bool
     residual: float
     conclusive: bool = False
 
@@ -35,10 +40,24 @@ class FittedLinear:
         ends = spaced_ends(origins, spacing)
         window = values[ends[..., None] - spacing * np.arange(self.lags)].reshape(ends.size, -1)
         states = np.column_stack([window, np.ones(len(window))])
+        paths = self._stepped(states, jumps) if self.stable else self._modal(states, jumps)
+        return interleaved(paths.reshape(len(origins), spacing, jumps, variables), horizon)
+
+    def _stepped(self, states: Array, jumps: int) -> Array:
+        variables = self.coefficients.shape[1]
+        out = np.empty((len(states), jumps, variables))
+        for k in range(jumps):
+            latest = states @ self.coefficients
+            states = np.column_stack([latest, states[:, : -1 - variables], states[:, -1]])
+            out[:, k] = latest
+        return out
+
+    def _modal(self, states: Array, jumps: int) -> Array:
+        variables = self.coefficients.shape[1]
         amplitudes = np.linalg.lstsq(self.vectors, states.T.astype(np.complex128), rcond=1e-14)[0]
         powers = self.eigenvalues[:, None] ** np.arange(1, jumps + 1)
-        paths = np.real(np.einsum("vm,mh,mo->ohv", self.vectors[:variables], powers, amplitudes, optimize=True))
-        return interleaved(paths.reshape(len(origins), spacing, jumps, variables), horizon)
+        modes = np.einsum("vm,mh,mo->ohv", self.vectors[:variables], powers, amplitudes, optimize=True)
+        return np.asarray(np.real(modes))
 
 
 def spaced_ends(origins: Indices, spacing: int) -> Indices:
@@ -66,19 +85,26 @@ def fit_linear(lags: int, spacing: int, ridge: float, values: Array, rows: Rows)
     coefficients = vt.T @ ((s / (s**2 + (ridge * s[0]) ** 2))[:, None] * (u.T @ rise))
     residual = float(np.sqrt(np.mean((features @ coefficients - rise) ** 2)))
     coefficients[:variables] += np.eye(variables)
-    return FittedLinear(lags, spacing, *companion_modes(coefficients), residual)
+    # A trend is a double root at 1, where modes are ill-defined; a little growth is better than that.
+    stable = bool(np.max(np.abs(np.linalg.eigvals(companion(coefficients)))) < 1 + _GROWTH)
+    return FittedLinear(lags, spacing, coefficients, *companion_modes(coefficients), stable, residual)
 
 
-def companion_modes(coefficients: Array) -> tuple[Complex, Complex]:
-    """Eigenvalues, clipped to the unit circle, and eigenvectors of the recurrence whose state ends with a constant.
+def companion(coefficients: Array) -> Array:
+    """The matrix that takes a state (newest sample first, a constant last) to the next.
 
     coefficients: (lags * variables + 1, variables), newest first, the constant's last.
     """
     size, variables = coefficients.shape
-    companion = np.zeros((size, size))
-    companion[:variables] = coefficients.T
-    companion[variables:-1, : size - 1 - variables] = np.eye(size - 1 - variables)
-    companion[-1, -1] = 1.0
-    eigenvalues, vectors = np.linalg.eig(companion)
+    matrix = np.zeros((size, size))
+    matrix[:variables] = coefficients.T
+    matrix[variables:-1, : size - 1 - variables] = np.eye(size - 1 - variables)
+    matrix[-1, -1] = 1.0
+    return matrix
+
+
+def companion_modes(coefficients: Array) -> tuple[Complex, Complex]:
+    """Eigenvalues, clipped to the unit circle, and eigenvectors of the companion matrix."""
+    eigenvalues, vectors = np.linalg.eig(companion(coefficients))
     clipped = eigenvalues / np.maximum(np.abs(eigenvalues), 1.0)
     return clipped.astype(np.complex128), vectors.astype(np.complex128)

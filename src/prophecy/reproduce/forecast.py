@@ -34,7 +34,7 @@ class ForecastPage(Experiment):
     title = "Many steps ahead, many variables"
     reference = "Sec. 5: instabilities when predicting several steps"
     place = 230
-    functions = 3
+    functions = 2
     modules = ("dynamics", "chaos", "reproduce/forecast_cases")
     introduction = (
         "A one-step predictor fed with its own output is unstable. prophecy.forecast solves the dynamics from the "

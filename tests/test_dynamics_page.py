@@ -1,0 +1,72 @@
+"""The report page `forecast`: its work is sound and its tables, verdicts and pictures come from the results alone."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from prophecy.reproduce import forecast_cases as work
+from prophecy.reproduce.forecast import CASES, CUTOFFS, EXPERIMENT, METHODS
+from prophecy.reproduce.framework import Ask
+
+
+def test_a_chaos_case_scores_ours_and_every_baseline():
+    found = work.chaos_case("Lorenz", 30, 0.0, seed=0)
+    assert set(found["vpt"]) == set(METHODS)
+    assert found["vpt"][work.OURS] > 5 * max(found["vpt"][m] for m in work.BASELINES)
+    assert len(found["coverage"]) == work.BINS
+    assert {len(found["curve"][part]) for part in ("truth", "mean", "lower", "upper")} == {150}
+
+
+def test_the_paper_s_closed_loop_is_unstable_and_the_solved_ones_are_not():
+    assert work.closed_loop_radius(65, "LegT") == pytest.approx(1.09, abs=0.01)
+    for kind in ("undamped waves", "linear, clipped"):
+        assert work.solved_radius(1.0, kind) <= 1 + 1e-9
+
+
+def test_baselines_continue_a_ramp_as_they_should():
+    ramp = np.arange(100.0)[:, None]
+    ahead = work.baselines_ahead(ramp, 3)
+    assert ahead["copy"][:, 0].tolist() == [99.0, 99.0, 99.0]
+    np.testing.assert_allclose(ahead["linear autoregression"][:, 0], [100, 101, 102], atol=1e-2)
+
+
+def invented_parts() -> dict[str, object]:
+    """Results as `compute` would give them, with numbers that make every verdict hold."""
+    chaos = {
+        "vpt": {m: 9.0 if m == work.OURS else 0.5 for m in METHODS},
+        "smape": {m: 1.0 if m == work.OURS else 80.0 for m in METHODS},
+        "coverage": [0.92] * work.BINS,
+        "seconds": 0.2,
+        "method": "polynomial field of degree 2",
+        "curve": {part: [0.0, 1.0] * 20 for part in ("past", "truth", "mean", "lower", "upper")},
+    }
+    white = {m: [1.5, 2.0] if m == work.OURS else [0.1, 0.2] for m in METHODS}
+    parts: dict[str, object] = {}
+    for unit in EXPERIMENT.units(Ask(functions=1)):
+        if unit.name == "radius":
+            radii = {"LegT": [1.1] * 8, "FouT": [1.0 + 1e-8] * 8}
+            parts[unit.name] = {"orders": [], "radii": radii, "solved": {"undamped waves": 1.0}}
+        elif unit.name.startswith("cost|"):
+            parts[unit.name] = {"seconds": 0.3, "linear": 0.01}
+        else:
+            parts[unit.name] = white if unit.name.startswith("white|") else chaos
+    return parts
+
+
+def test_the_page_is_made_from_its_results_file():
+    pytest.importorskip("matplotlib")
+    from prophecy.reproduce import style
+
+    outcome = EXPERIMENT.gather(Ask(functions=1), invented_parts())
+    result = json.loads(json.dumps({"rows": outcome.rows, "details": outcome.details}))
+    assert all(verdict.holds for verdict in EXPERIMENT.verdicts(result))
+    overview, systems, white = EXPERIMENT.tables(result)
+    assert len(overview.rows) == len(CASES) * len(METHODS)
+    assert len(systems.rows) == len(work.SYSTEMS)
+    assert len(white.rows) == len(CUTOFFS) * len(METHODS)
+    with style.use():
+        for picture in EXPERIMENT.pictures(result):
+            assert picture.draw().axes, picture.name
