@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import math
 import os
 import random
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -155,7 +157,7 @@ def test_lines_told_again_are_the_same_lines_and_are_not_observed_twice(stream, 
 class Child:
     """`prophecy stream` in a process of its own, forked so that it starts at once, fed as fast as it reads."""
 
-    def __init__(self, text, *arguments):
+    def __init__(self, text, *arguments, largest_file=None):
         inside, self.feed = os.pipe()
         self.output, outside = os.pipe()
         self.pid = os.fork()
@@ -167,7 +169,12 @@ class Child:
                     os.dup2(source, target)
                 sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)  # noqa: SIM115
                 sys.argv = ["prophecy", "stream", *map(str, arguments)]
+                if largest_file is not None:
+                    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                    resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
                 cli.main()
+            except SystemExit as stop:
+                os._exit(stop.code)
             finally:
                 os._exit(70)
         os.close(inside)
@@ -190,30 +197,45 @@ class Child:
     def close(self):
         os.close(self.output)
         self.thread.join()
-        os.waitpid(self.pid, 0)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
 @pytest.mark.parametrize("reader_dies_too", [False, True])
 def test_killed_at_random_moments_under_load_nothing_is_lost_or_doubled(tmp_path, reader_dies_too):
-    rng, values = random.Random(7 + reader_dies_too), wave(3000, seed=1)
+    rng, values = random.Random(7 + reader_dies_too), wave(2500, seed=1)
     whole = expected(values)
     got, kills, state = [], 0, tmp_path / "s"
     while len(got) < len(values):
         resume = ["--from-line", len(got) + 1] if kills else []
         child = Child(lines(values[len(got) :]), "--state", state, "--checkpoint", 64, *resume)
-        deadline = time.perf_counter() + rng.uniform(0.0, 0.12)
-        if kills < 25:
-            threading.Timer(max(0.0, deadline - time.perf_counter()), child.kill).start()
         with open(child.output, closefd=False) as output:
-            read = [line.rstrip("\n") for line in output if not line.startswith("line,")]
+            read = list(itertools.islice(output, rng.randrange(100)))
+            if kills < 20:
+                time.sleep(rng.uniform(0.0, 0.005))
+                child.kill()
+                kills += 1
+            read += output
         child.close()
-        kills += 1
+        read = [line.rstrip("\n") for line in read if not line.startswith("line,")]
         # A reader that dies too loses up to 60 of the lines it had been sent; the state can tell them again.
-        got += (
-            read[: max(0, len(read) - rng.randrange(60))] if reader_dies_too and len(read) + len(got) < 3000 else read
-        )
+        lost = rng.randrange(60) if reader_dies_too and len(got) + len(read) < len(values) else 0
+        got += read[: max(0, len(read) - lost)]
     assert kills > 10
     assert got == whole
+
+
+def test_a_full_disk_is_an_error_that_loses_nothing(tmp_path):
+    values, state = wave(9000, seed=2), tmp_path / "s"
+    child = Child(lines(values), "--state", state, "--checkpoint", 100_000, largest_file=500_000)
+    with open(child.output, closefd=False) as output:
+        got = [line.rstrip("\n") for line in output if not line.startswith("line,")]
+    assert child.close() == 1
+    assert 1000 < len(got) < 9000
+    child = Child(lines(values[len(got) :]), "--state", state, "--from-line", len(got) + 1)
+    with open(child.output, closefd=False) as output:
+        got += [line.rstrip("\n") for line in output]
+    assert child.close() == 0
+    assert got == expected(values)
 
 
 def test_answers_leave_the_process_before_the_next_line_comes():

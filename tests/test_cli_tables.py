@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import gzip
 import io
+import math
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
 from prophecy.commands import _common, _io, _series, _times  # noqa: E402
+from prophecy.commands._lines import Csv, Jsonl  # noqa: E402
 
 
 def written(tmp_path, text, name="data.csv"):
@@ -195,6 +199,32 @@ def test_times_go_on_as_they_began():
     uneven = np.array(["2024-01-01", "2024-01-02", "2024-01-05"], "datetime64[ns]")
     assert len(_times.extended(uneven, 4)) == 4
     assert _times.extended(np.array([3.0]), 2).tolist() == [4.0, 5.0]
+
+
+NEARLY_TABLES = st.text(alphabet="0123456789.,;\t|\n\r\"'-+eENa\x00 x\u00e9", max_size=200).map(str.encode)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.one_of(st.binary(max_size=200), NEARLY_TABLES))
+def test_any_bytes_are_a_table_or_a_value_error(tmp_path, data):
+    (tmp_path / "x.csv").write_bytes(data)
+    try:
+        _, columns = read(str(tmp_path / "x.csv"))
+    except ValueError as error:
+        assert str(error)  # noqa: PT017 (most bytes are no table: both ends are right)
+    else:
+        assert columns
+
+
+@given(st.text(max_size=60))
+def test_any_line_of_a_stream_is_a_number_or_a_value_error(text):
+    for lines in (Csv(), Csv("1"), Jsonl(), Jsonl("a")):
+        try:
+            value = lines.value(text)
+        except ValueError as error:
+            assert str(error)  # noqa: PT017
+        else:
+            assert math.isnan(value) or abs(value) <= 1e100
 
 
 def test_stdin_is_a_table_too(monkeypatch):

@@ -127,7 +127,7 @@ def _explaining(path: str) -> Iterator[None]:
     """Errors of readers, told in terms of the file."""
     try:
         yield
-    except (EOFError, gzip.BadGzipFile) as error:
+    except (EOFError, gzip.BadGzipFile, csv.Error) as error:
         raise ValueError(f"{path} is damaged: {error}") from error
     except ValueError as error:
         raise ValueError(str(error) if str(error).startswith(path) else f"{path}: {error}") from error

@@ -22,7 +22,7 @@ class Csv:
 
     def is_header(self, text: str) -> bool:
         """Whether a first line is names rather than numbers; remembers where the wanted column is."""
-        cells = next(csv.reader([text]), [])
+        cells = _cells(text)
         if any(_number(cell) is not None for cell in cells) or not any(cell.strip() for cell in cells):
             return False
         if self.column is not None and not self.column.isdigit():
@@ -32,7 +32,7 @@ class Csv:
         return True
 
     def value(self, text: str) -> float:
-        cells = next(csv.reader([text]), [])
+        cells = _cells(text)
         if not cells:
             raise ValueError("the line is empty")
         cell = cells[self._place(len(cells))].strip()
@@ -100,6 +100,14 @@ def in_range(number: float) -> float:
     if math.isnan(number) or abs(number) <= LARGEST:
         return number
     raise ValueError(f"{number!r} is beyond ±{LARGEST:g}")
+
+
+def _cells(text: str) -> list[str]:
+    """The fields of a line; one that is no CSV (a carriage return inside, say) is a single field of its own."""
+    try:
+        return next(csv.reader([text]), [])
+    except csv.Error:
+        return [text]
 
 
 def _number(cell: str) -> float | None:

@@ -123,7 +123,11 @@ class Tracker:
 
     def advance(self, values: Array, times: Any) -> Said:
         """Take in rows; `times` is an Arrow column of their times, or None."""
-        said = self._model.advance(values)
+        try:
+            said = self._model.advance(values)
+        except ValueError as error:
+            rows = f"rows {self.rows + 1} to {self.rows + len(values)}"
+            raise ValueError(f"series {self.title}, {rows}: {error}") from None
         errors = {"prophecy": said.residual, **self._baselines.errors(values)}
         fair = np.isfinite(errors["prophecy"]) & np.isfinite(errors["line"])
         for name, error in errors.items():
