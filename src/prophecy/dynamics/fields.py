@@ -23,7 +23,7 @@ _FAR = 3.0  # a residual of three spreads is as bad as any
 _BEYOND = 30.0  # nothing thirty spreads away from the context comes back
 _EXACT = 3e-9  # the accuracy at which chaotic systems are usually integrated
 _CONCLUSIVE = 1e-7
-_FOUND = 1e-3  # a residual above this is worth a second start
+_FOUND = 0.03  # a residual above this is worth a second start
 _COARSE = 0.01  # a field that leaves more than this is not worth many iterations
 _COUPLED = 260  # parameters up to which all variables are solved for together
 

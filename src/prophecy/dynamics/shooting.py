@@ -129,7 +129,7 @@ def fit_shot(family: Family, values: Array, hint: ShotField | None = None, one_s
     best: _Shots | None = None
     for length in stretches:
         shots = _Shots(family, values, length, smooth, theta, mask)
-        shots.improve(4)
+        shots.improve(4 if hint is None else 2)
         if not shots.cost < (1.3 * best.cost if best else _FAR):
             break
         if hint is None and length == _PRUNED:
