@@ -15,6 +15,10 @@ from prophecy.adaptive import Prophecy, native
 from prophecy.evaluation import mean_squared_error, predict_then_observe
 
 
+def numbers(forecast):
+    return forecast.mean, forecast.lower, forecast.upper
+
+
 @pytest.fixture(scope="module")
 def noisy():
     rng = np.random.default_rng(1)
@@ -153,6 +157,50 @@ def test_timestamps_on_a_regular_grid_change_nothing_and_holes_in_it_are_gaps(no
     holey.observe(u[keep], time=0.5 * np.arange(300)[keep])
     nans.observe(np.where(keep, u, np.nan))
     assert holey.predict().mean == nans.predict().mean
+
+
+def test_a_hole_right_at_the_start_does_not_make_a_grid_irregular(noisy):
+    kept = np.ones(300, dtype=bool)
+    kept[[1, 2, 40, 41]] = False
+    model, plain = Prophecy(), Prophecy()
+    model.observe(noisy[2, :300][kept], time=0.1 * np.arange(300)[kept])
+    plain.observe(np.where(kept, noisy[2, :300], np.nan))
+    assert model.dt == pytest.approx(0.1)
+    assert numbers(model.predict()) == numbers(plain.predict())
+    assert "It mixes 119 members" in model.explain()
+
+
+def test_dates_are_seconds(noisy):
+    days = np.datetime64("2024-02-27") + np.arange(200).astype("timedelta64[D]")
+    models = [Prophecy() for _ in range(4)]
+    models[0].observe(noisy[1, :200], time=86400.0 * np.arange(200))
+    models[1].observe(noisy[1, :200], time=days)
+    models[2].observe(noisy[1, :200], time=days.astype("datetime64[ns]"))
+    models[3].observe(noisy[1, :200], time=days.astype("datetime64[us]").tolist())
+    assert [m.dt for m in models] == [86400.0] * 4
+    assert len({(numbers(m.predict()), m.derivative()) for m in models}) == 1
+    ahead = [m.predict(time=days[-1] + np.timedelta64(3, "D")).mean for m in models[1:]]
+    assert ahead == [models[0].predict(time=86400.0 * 202).mean] * 3
+    with pytest.raises(TypeError, match="time must hold real numbers"):
+        models[1].observe(1.0, time="2025-01-01")
+    with pytest.raises(ValueError, match="finite and increase"):
+        models[1].observe(1.0, time=np.datetime64("NaT"))
+
+
+def test_a_moment_steps_ahead_is_predicted_as_across_a_gap_and_one_between_steps_lies_on_the_curve(noisy):
+    t = 0.01 * np.arange(400)
+    model, gap = Prophecy(), Prophecy()
+    model.observe(noisy[1, :400], time=t)
+    gap.observe(np.append(noisy[1, :400], [np.nan] * 4))
+    assert numbers(model.predict(time=t[-1] + 0.05)) == numbers(gap.predict())
+    smooth = Prophecy()
+    smooth.observe(np.sin(t), time=t)
+    for ahead, limit in ((0.002, 1e-9), (0.02, 1e-13), (0.034, 1e-9), (0.2, 1e-9)):
+        forecast, truth = smooth.predict(time=t[-1] + ahead), np.sin(t[-1] + ahead)
+        assert abs(forecast.mean - truth) < limit
+    between = smooth.predict(time=t[-1] + 0.005)
+    assert between.lower < np.sin(t[-1] + 0.005) < between.upper
+    assert smooth.score(between.mean, time=t[-1] + 0.005) == 0.0
 
 
 def test_irregular_times_are_taken_as_they_are():

@@ -100,6 +100,38 @@ def test_a_factor_beyond_its_bound_is_brought_down_from_the_compiled_step_too():
     assert np.all(size < 1e17)
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_sensor_that_sticks_for_long_leaves_intervals_as_they_were(monkeypatch, compiled):
+    if not compiled:
+        monkeypatch.setattr(native, "_library", lambda: None)
+    rng, stuck = np.random.default_rng(1001), 60_000 if compiled else 6000
+    u = np.concatenate([rng.normal(size=500), np.zeros(stuck), rng.normal(size=800)])
+    track = Prophecy().follow(u)
+    held = (track.lower[:-1] <= u[1:]) & (u[1:] <= track.upper[:-1])
+    assert 0.86 < held[-700:].mean() < 0.94
+    assert (track.score[-700:] > 2.0).mean() < 0.03
+
+
+def test_no_code_is_loaded_from_where_others_may_write(tmp_path):
+    if not hasattr(os, "getuid") or not native.available():
+        pytest.skip("no compiled step here")
+    code = "from prophecy.adaptive import native; print(native.available())"
+
+    def available():
+        environment = {**os.environ, "PROPHECY_CACHE": str(tmp_path)}
+        command = [sys.executable, "-c", code]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout == "True\n"
+
+    assert available()
+    (made,) = (tmp_path / "native").iterdir()
+    assert [path.stat().st_mode & 0o777 for path in (made.parent, made)] == [0o700, 0o700]
+    for path in (made, made.parent):
+        path.chmod(0o777)
+        assert not available()
+        path.chmod(0o700)
+    assert available()
+
+
 def test_everything_works_without_a_compiler(tmp_path):
     code = "from prophecy.adaptive import Prophecy, native; m = Prophecy(); m.observe([1.0, 2.0, 3.0, 4.0]); "
     code += "print(native.available(), round(m.predict().mean, 6))"

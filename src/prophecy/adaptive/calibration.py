@@ -3,7 +3,8 @@ r"""Calibration: intervals and surprise, from the errors the forecast itself has
 Errors are divided by their discounted root mean square, and the quantiles of what remains are tracked level by level:
 a quantile too low is raised by a factor, one too high lowered, in the proportion that makes it right in the long run
 whatever the distribution is. After T values the share of errors beyond the quantile of level p differs from 1 - p by at
-most (log(largest/smallest) + RATE)/(RATE · T), where largest and smallest bound the normalised errors.
+most (log(largest/smallest) + RATE)/(RATE · T), where largest and smallest bound the normalised errors, for as long as
+the quantile stays within 0.01 and 100. Errors of exactly 0, sixteen or more in a row, are not counted.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ NORMAL = ndtri((1.0 + LEVELS) / 2.0)
 RATE = 0.03
 FEW = 2.0
 TINY = 1e-200
+LOWEST, HIGHEST = 0.01, 100.0
+"""Bounds of the quantiles, in units of the root mean square: a sensor that sticks must not take them along."""
 
 
 class Calibration:
@@ -50,7 +53,9 @@ class Calibration:
         if self._young:
             rate = self._begin(squared)
         beyond = squared[:, None] > np.square(self.quantiles) * self.scale[:, None]
-        self.quantiles *= np.where(beyond, self.raise_by, self.lower_by)
+        moved = np.clip(self.quantiles * np.where(beyond, self.raise_by, self.lower_by), LOWEST, HIGHEST)
+        # Where nothing has happened for a while there is nothing to learn about how errors are spread.
+        np.copyto(self.quantiles, moved, where=((squared > TINY) | (self.scale > TINY))[:, None])
         self.scale += (squared - self.scale) * rate
         np.maximum(self.scale, TINY, out=self.scale)
         np.maximum(self.peak, squared, out=self.peak)

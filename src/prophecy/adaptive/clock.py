@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from prophecy import _checks
 
 Array = NDArray[np.float64]
 
@@ -12,6 +16,8 @@ JITTER = 0.01
 
 LONGEST_GAP = 256
 SHORTEST, LONGEST = 1e-30, 1e30
+REMEMBERED = 1000
+"""Intervals the regular step is averaged over, where nobody said what it is."""
 
 
 class Clock:
@@ -33,7 +39,7 @@ class Clock:
             if self.last is None:
                 return None
             return np.asarray(self.last + self.step * np.arange(1, moments + 1), dtype=np.float64)
-        times = np.atleast_1d(np.asarray(time, dtype=np.float64))
+        times = np.atleast_1d(seconds(time))
         if times.shape != (moments,):
             raise ValueError(f"time must be one number per moment, {moments} of them, got shape {np.shape(time)}")
         if count and self.last is None:
@@ -51,12 +57,39 @@ class Clock:
             )
         return times
 
-    def missing(self, time: float) -> int | None:
-        """How many regular steps lie between the last value and this one, None if it does not fall on a step."""
+    def missing(self, time: float, count: int) -> int | None:
+        """How many regular steps lie between the last of `count` values and this one, None if it falls on no step."""
         if self.last is None:
             return 0
+        interval = time - self.last
         if self.dt is None:
-            self.dt = time - self.last
-        steps = (time - self.last) / self.dt
+            self.dt = interval
+        steps = interval / self.dt
         whole = max(round(min(steps, 1e9)), 1)
-        return whole - 1 if abs(steps - whole) <= JITTER else None
+        if abs(steps - whole) > JITTER:
+            return None
+        if self.given is None:
+            self.dt += (interval / whole - self.dt) / min(count, REMEMBERED)
+        return whole - 1
+
+
+def seconds(time: ArrayLike) -> Array:
+    """Times as seconds: numbers as they are, dates as seconds since 1970 (without a time zone: in UTC)."""
+    array = np.asarray(time)
+    if array.dtype.kind == "M":
+        since = (array - np.datetime64(0, "s")).astype("timedelta64[ns]")
+        return np.asarray(np.where(np.isnat(since), np.nan, since.astype(np.int64) / 1e9), dtype=np.float64)
+    if array.dtype == object and array.size and all(isinstance(moment, datetime) for moment in array.flat):
+        moments = [moment if moment.tzinfo else moment.replace(tzinfo=UTC) for moment in array.flat]
+        return np.array([moment.timestamp() for moment in moments]).reshape(array.shape)
+    return np.asarray(_checks.real_array("time", time), dtype=np.float64)
+
+
+def whole_multiples(intervals: Array) -> tuple[float, list[int]] | None:
+    """The shortest interval and how often it goes into each, None unless it does so a whole number of times."""
+    step = float(intervals.min())
+    ratios = intervals / step
+    counts = np.round(ratios)
+    if np.abs(ratios - counts).max() > JITTER or counts.max() > LONGEST_GAP:
+        return None
+    return float(intervals.sum() / counts.sum()), [int(count) for count in counts]

@@ -29,7 +29,7 @@ typedef struct {
     const double *lower_by;      /* (levels) */
     /* numbers */
     double discount, share, settle, ceiling, rounding, smallest, block;
-    double tiny, prior_power, bound, farthest, tidy, slowest_mean, few;
+    double tiny, prior_power, bound, farthest, tidy, slowest_mean, few, lowest, highest;
 } Tables;
 
 typedef struct {
@@ -54,9 +54,11 @@ static void calibrate(const Tables *t, State *s, double error)
     double squared = error * error;
     if (*s->spread_count == 0) *s->spread = larger(squared, t->tiny);
     double rate = larger(1.0 - t->discount, 1.0 / (double)(*s->spread_count + 1 + (int64_t)t->settle));
-    for (int64_t l = 0; l < t->levels; l++) {
+    int still = squared <= t->tiny && *s->spread <= t->tiny;
+    for (int64_t l = 0; l < t->levels && !still; l++) {
         double q = s->quantile[l];
-        s->quantile[l] = q * (squared > q * q * *s->spread ? t->raise_by[l] : t->lower_by[l]);
+        q *= squared > q * q * *s->spread ? t->raise_by[l] : t->lower_by[l];
+        s->quantile[l] = smaller(larger(q, t->lowest), t->highest);
     }
     *s->spread = larger(*s->spread + (squared - *s->spread) * rate, t->tiny);
     *s->spread_peak = larger(*s->spread_peak, squared);

@@ -1,8 +1,9 @@
 """The bank's step in C, compiled once per machine where a compiler is at hand; everything works without it.
 
 `native.c` holds the same steps as the modules beside it, for one series at a time. The system's `cc` compiles it into
-the cache folder (`PROPHECY_CACHE` overrides the place) on first use and loaded with ctypes, so that the package
-itself stays pure Python. Without a compiler, or with `PROPHECY_NATIVE=0`, NumPy does the same work more slowly.
+the cache folder (`PROPHECY_CACHE` overrides the place) on first use and it is loaded with ctypes, so that the package
+itself stays pure Python. The file is named by a hash of source and compiler, and a folder or file that others may write
+to is not used. Without a compiler, or with `PROPHECY_NATIVE=0`, NumPy does the same work more slowly.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ _CONSTANTS = (
 )
 _NUMBERS = (
     *("discount", "share", "settle", "ceiling", "rounding", "smallest", "block", "tiny", "prior_power", "bound"),
-    *("farthest", "tidy", "slowest_mean", "few"),
+    *("farthest", "tidy", "slowest_mean", "few", "lowest", "highest"),
 )
 _ARRAYS = (
     *("lags", "last", "features", "ahead", "step", "level", "alternation", "count", "ring"),
@@ -150,8 +151,8 @@ def _library() -> Any:
         return None
     try:
         library = ctypes.CDLL(str(_compiled()))
-    except (OSError, subprocess.SubprocessError):
-        return None  # no compiler, no place to write, or not a machine it compiles for: NumPy does the work
+    except (OSError, RuntimeError, subprocess.SubprocessError):
+        return None  # no compiler, no safe place to write, or not a machine it compiles for: NumPy does the work
     library.prophecy_sizes.restype = ctypes.c_int64
     library.prophecy_sizes.argtypes = [ctypes.c_int64]
     if [library.prophecy_sizes(0), library.prophecy_sizes(1)] != [ctypes.sizeof(_Tables), ctypes.sizeof(_State)]:
@@ -173,15 +174,28 @@ def _compiled() -> Path:
     base = os.environ.get("PROPHECY_CACHE") or os.path.join(
         os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "prophecy"
     )
-    target = Path(base) / f"bank-{key.hexdigest()[:16]}{sysconfig.get_config_var('SHLIB_SUFFIX') or '.so'}"
-    if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
+    target = Path(base) / "native" / f"bank-{key.hexdigest()[:16]}{sysconfig.get_config_var('SHLIB_SUFFIX') or '.so'}"
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _only_ours(target.parent)
+    if target.exists():
+        _only_ours(target)
+    else:
         with tempfile.TemporaryDirectory(dir=target.parent) as folder:
             made = Path(folder) / target.name
             command = [compiler, *FLAGS, "-o", str(made), str(SOURCE), "-lm"]
             subprocess.run(command, check=True, capture_output=True, timeout=120)
+            os.chmod(made, 0o700)
             os.replace(made, target)
     return target
+
+
+def _only_ours(path: Path) -> None:
+    """Refuse what somebody else could have put there: code is loaded from it."""
+    if not hasattr(os, "getuid"):
+        return
+    status = path.stat()
+    if status.st_uid != os.getuid() or status.st_mode & 0o022:
+        raise PermissionError(f"{path} is not this user's alone to write; nothing is loaded from it")
 
 
 def _cores() -> int:
@@ -262,6 +276,8 @@ def _tables(bank: Any, kept: dict[str, NDArray[Any]]) -> _Tables:
         "tidy": solved.TIDY,
         "slowest_mean": SLOWEST_MEAN,
         "few": calibration.FEW,
+        "lowest": calibration.LOWEST,
+        "highest": calibration.HIGHEST,
     }
     pointers = {name: kept[name].ctypes.data for name in _CONSTANTS}
     return _Tables(**integers, **pointers, **numbers)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from prophecy import _checks, _files
 from prophecy._forecast import Forecast
 from prophecy.adaptive import state
+from prophecy.adaptive.clock import seconds
 from prophecy.adaptive.stream import Stream, Track
 from prophecy.adaptive.timed import TimedBank
 from prophecy.adaptive.words import explained
@@ -76,9 +77,9 @@ class Prophecy:
     def observe(self, value: ArrayLike, time: ArrayLike | None = None) -> None:
         """Take in one moment, a number or (channels,), or many, (time,) or (time, channels). NaN is a gap.
 
-        time: when each moment was, in seconds, increasing; from the first value on or never. Intervals that are whole
-        multiples of the step are gaps; the first that is not makes the memories advance by the true intervals from
-        there on. After an error everything is as it was.
+        time: when each moment was, increasing, in seconds or as dates (datetime64, datetime); from the first value on
+        or never. Intervals that are whole multiples of the step are gaps; the first that is not makes the memories
+        advance by the true intervals from there on. After an error everything is as it was.
         """
         if time is None and self._took(value):
             return
@@ -89,7 +90,7 @@ class Prophecy:
         else:
             self._stream.run(moments, times, None)
 
-    def predict(self, level: float = 0.9, time: float | None = None) -> Forecast:
+    def predict(self, level: float = 0.9, time: ArrayLike | None = None) -> Forecast:
         """The next value with an interval that holds it with probability `level`. Changes nothing.
 
         time: when the value is due, in seconds; one step (with irregular times, one typical interval) after the last by
@@ -99,7 +100,7 @@ class Prophecy:
             short = self._stream.only_mean_and_half(_level(level))
             if short is not None:
                 return Forecast(short[0], short[0] - short[1], short[0] + short[1], level, METHOD)
-        mean, half = self._stream.mean_and_half(_level(level), time)
+        mean, half = self._stream.mean_and_half(_level(level), _moment(time))
         lower, upper = mean - half, mean + half
         if self._channels is None:
             return Forecast(float(mean[0]), float(lower[0]), float(upper[0]), level, METHOD)
@@ -110,7 +111,7 @@ class Prophecy:
         slope = self._stream.slope()
         return float(slope[0]) if self._channels is None else slope
 
-    def score(self, value: ArrayLike, time: float | None = None) -> Any:
+    def score(self, value: ArrayLike, time: ArrayLike | None = None) -> Any:
         """How surprising `value` would be as the next one: -log10 of the probability of an error at least as large.
 
         On stochastic signals a score above s comes with probability 10^-s, for s up to 2 (docs/prophecy.md). A NaN
@@ -119,7 +120,7 @@ class Prophecy:
         moments = self._moments(value, refuse_gaps=False)
         if len(moments) != 1:
             raise ValueError(f"value must be one moment, got {len(moments)}; use follow for many")
-        score = self._stream.surprise(moments[0], time)
+        score = self._stream.surprise(moments[0], _moment(time))
         return float(score[0]) if self._channels is None else score
 
     def predict_all(self, u: ArrayLike) -> Array:
@@ -150,10 +151,13 @@ class Prophecy:
     def forecast(self, horizon: int, level: float = 0.9) -> Forecast:
         """The next `horizon` values from the context kept: (horizon,) or (horizon, channels). See `prophecy.forecast`.
 
+        It needs at least 8 values, and takes NaN for missing but knows nothing of holes between timestamps on a grid.
         Values at irregular times are first brought to the typical interval by straight lines between them.
         """
         from prophecy.dynamics import forecast
 
+        if not self.count:
+            raise ValueError("forecast needs a context, and nothing has been observed yet; observe some values first")
         values = self._stream.regular_context()
         return forecast(values[0] if self._channels is None else values.T, horizon, level)
 
@@ -223,6 +227,15 @@ class Prophecy:
         if not size <= LARGEST:
             raise ValueError(f"value must be finite and at most {LARGEST:g} in size, got {size:g}; rescale the data")
         return moments
+
+
+def _moment(time: ArrayLike | None) -> float | None:
+    if time is None:
+        return None
+    moment = seconds(time)
+    if moment.shape != ():
+        raise ValueError(f"time must be one moment, got shape {moment.shape}")
+    return float(moment)
 
 
 def _level(level: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from prophecy.adaptive.bank import Bank
 from prophecy.adaptive.calibration import LEVELS, normalised_width, surprise
-from prophecy.adaptive.clock import LONGEST_GAP, Clock
+from prophecy.adaptive.clock import JITTER, LONGEST_GAP, Clock, whole_multiples
 from prophecy.adaptive.context import Context
 from prophecy.adaptive.timed import TimedBank
 
@@ -60,7 +61,9 @@ class Stream:
         """Take in one moment (series,); NaN is a gap."""
         known = ~np.isnan(moment)
         if time is not None and isinstance(self.bank, Bank):
-            missing = self.clock.missing(time)
+            missing = self.clock.missing(time, self.count)
+            if missing is None:
+                missing = self._finer_steps(time)
             if missing is None:
                 self._make_timed(time)
             for _ in range(min(missing or 0, LONGEST_GAP)):
@@ -121,24 +124,55 @@ class Stream:
         self.count += len(moments)
         return True
 
-    def mean(self, time: float | None) -> tuple[Array, Array]:
-        """The forecast (series,) for this time, one step ahead by default, and how much wider its interval is."""
+    def mean(self, time: float | None) -> tuple[Array, Array, Array]:
+        """The forecast (series,) for this time, one step ahead by default, how many times wider its interval is, and
+        what is added to half its width."""
         bank, clock = self.bank, self.clock
         if time is not None and clock.last is None:
             raise ValueError(f"time {time} means nothing to a model without timestamps; give them to observe first")
         if time is not None and not time > (clock.last or -np.inf):
             raise ValueError(f"time must lie after the last value's, {clock.last}, got {time}")
-        moves = np.where((bank.gap > 0) & self.hold, 0.0, 1.0)
+        more = np.zeros(self.series)
         if isinstance(bank, TimedBank):
+            moves = np.where((bank.gap > 0) & self.hold, 0.0, 1.0)
             after = bank.typical if time is None or clock.last is None else time - clock.last
-            return bank.last + moves * bank.step(after), np.asarray(bank.spread(after) * (1.0 + bank.gap), np.float64)
+            wider = np.asarray(bank.spread(after) * (1.0 + bank.gap), np.float64)
+            return bank.last + moves * bank.step(after), wider, more
         steps = 1.0 if time is None or clock.last is None else (time - clock.last) / clock.step
-        return bank.last + moves * bank.step * steps, np.asarray(max(steps, 1.0) * (1.0 + bank.gap), np.float64)
+        if abs(steps - 1.0) > JITTER:
+            return self._beyond(bank, steps)
+        return self._next(bank), np.asarray(1.0 + bank.gap, np.float64), more
+
+    def _next(self, bank: Bank) -> Array:
+        return bank.last + np.where((bank.gap > 0) & self.hold, 0.0, bank.step)
+
+    def _beyond(self, bank: Bank, steps: float) -> tuple[Array, Array, Array]:
+        """`mean` any number of steps ahead: as across a gap, and between two steps along the cubic through four.
+
+        How far that is from the straight line says how much the interval does not know about what lies between.
+        """
+        count = min(math.ceil(steps - JITTER), LONGEST_GAP)
+        ahead: Bank = copy.deepcopy(bank)
+        wider: Array = np.ones(self.series)
+        path = [bank.last + bank.features[:, 1], bank.last.copy()]
+        for k in range(count + 1):
+            path.append(self._next(ahead))
+            if k < count:
+                wider = np.asarray(1.0 + ahead.gap, np.float64)
+            ahead.observe(ahead.last, np.zeros(self.series, dtype=bool), self.hold)
+        part = min(steps - (count - 1), 1.0)
+        if part > 1.0 - JITTER:
+            return path[count + 1], wider, np.zeros(self.series)
+        before, left, right, after = path[count - 1 : count + 3]
+        line = left + (right - left) * part
+        bend = (before - 2.0 * left + right) * (2.0 - part) + (left - 2.0 * right + after) * (1.0 + part)
+        curve = line - bend * part * (1.0 - part) / 6.0
+        return curve, wider, np.abs(curve - line)
 
     def mean_and_half(self, level: float, time: float | None) -> tuple[Array, Array]:
         """The forecast and half the width of its interval."""
-        mean, wider = self.mean(time)
-        half = self.bank.calibration.half_width(level) * wider
+        mean, wider, more = self.mean(time)
+        half = self.bank.calibration.half_width(level) * wider + more
         # No interval is narrower than the numbers themselves.
         return mean, np.maximum(half, np.spacing(np.abs(mean)))
 
@@ -152,8 +186,9 @@ class Stream:
 
     def surprise(self, moment: Array, time: float | None) -> Array:
         """The score of a moment (series,) if it came next."""
-        mean, wider = self.mean(time)
-        return self.bank.calibration.score((moment - mean) / wider)
+        mean, wider, more = self.mean(time)
+        score = self.bank.calibration.score(np.maximum(np.abs(moment - mean) - more, 0.0) / wider)
+        return np.where(np.isnan(moment), np.nan, score)
 
     def slope(self) -> Array:
         """The derivative at the newest value, per second: (series,)."""
@@ -169,6 +204,25 @@ class Stream:
         times = self.context.times()
         grid = np.arange(times[-1], times[0], -self.bank.typical)[::-1]
         return np.stack([np.interp(grid, times[~np.isnan(row)], row[~np.isnan(row)]) for row in values])
+
+    def _finer_steps(self, time: float) -> int | None:
+        """Start over on a finer grid, where the first interval turns out to have been several steps.
+
+        Returns how many steps are missing before `time`; None where there is no such grid or it is too late for one.
+        """
+        if self.clock.given is not None or self.count > min(REPLAYED, self.context.length):
+            return None
+        grid = whole_multiples(np.diff(np.append(self.context.times(), time)))
+        if grid is None:
+            return None
+        self.clock.dt, steps = grid
+        self.bank = Bank(self.series)
+        nothing = np.zeros(self.series, dtype=bool)
+        for k, moment in enumerate(self.context.values().T):
+            for _ in range(steps[k - 1] - 1 if k else 0):
+                self.bank.observe(moment, nothing, self.hold)
+            self.bank.observe(moment, ~np.isnan(moment), self.hold)
+        return steps[-1] - 1
 
     def _make_timed(self, time: float) -> None:
         """Start over from the last values with memories for true intervals, the next of which ends at `time`."""
