@@ -191,7 +191,8 @@ def _plan(ask: Ask) -> Any:
     if ask.functions is None or ask.functions >= 100:
         return plan
     # A small --functions is a wish for a quick look: training is cut down in proportion.
-    return replace(plan, steps=max(2, plan.steps * ask.functions // 100))
+    scored = max(4, plan.functions * ask.functions // 100)
+    return replace(plan, steps=max(2, plan.steps * ask.functions // 100), functions=scored)
 
 
 def _merged(parts: list[dict[str, Any]]) -> dict[str, Any]:
