@@ -126,7 +126,7 @@ def test_quick_predictions_h_rows_ahead_use_rows_h_before_alone(horizon):
 
 def test_quick_beats_copy_and_line_where_there_is_something_to_gain():
     values = np.sin(np.arange(5000) / 40) + 0.02 * np.random.default_rng(1).standard_normal(5000)
-    said = _track.Fast(0.9, 1).advance(values)
+    said = _track.Fast(0.9, 1).advance(values, None)
     errors = _track.Baselines(1).errors(values)
     ours = np.abs(said.residual[600:]).mean()
     assert ours < 0.85 * min(np.abs(errors["copy"][600:]).mean(), np.abs(errors["line"][600:]).mean())
@@ -204,6 +204,30 @@ def test_mistakes_have_exit_codes_and_no_traceback(prophecy, wide, tmp_path, arg
     assert (got, out) == (code, "")
     assert says in " ".join(err.split())
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("dates", [False, True])
+def test_uneven_times_are_used_where_asked(prophecy, tmp_path, dates):
+    rng = np.random.default_rng(5)
+    times = np.cumsum(rng.uniform(0.2, 1.8, 600))
+    values = np.sin(times / 6)
+    column = pd.Timestamp("2024-01-01") + pd.to_timedelta(times, unit="s") if dates else times
+    pd.DataFrame({"time": column, "v": values}).to_csv(tmp_path / "u.csv", index=False)
+    errors = {}
+    for name, options in (("even", ()), ("uneven", ("--irregular",))):
+        code, _, err = prophecy("predict", tmp_path / "u.csv", "--out", tmp_path / "o.csv", *options)
+        assert (code, err) == (0, "")
+        errors[name] = pd.read_csv(tmp_path / "o.csv")["residual"][100:].abs().mean()
+    assert errors["uneven"] < 0.1 * errors["even"]
+    assert prophecy("predict", tmp_path / "u.csv", "--irregular", "--model", "quick")[0] == 2
+    pd.DataFrame({"v": values}).to_csv(tmp_path / "n.csv", index=False)
+    code, _, err = prophecy("anomalies", tmp_path / "n.csv", "--irregular")
+    assert code == 1
+    assert "--time" in err
+    pd.DataFrame({"time": times[::-1], "v": values}).to_csv(tmp_path / "b.csv", index=False)
+    code, _, err = prophecy("predict", tmp_path / "b.csv", "--irregular")
+    assert code == 1
+    assert "series v, rows 1 to 600" in err
 
 
 def test_bad_rows_far_down_leave_no_file_behind(prophecy, tmp_path):

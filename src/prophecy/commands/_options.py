@@ -20,6 +20,21 @@ Group: TypeAlias = Annotated[str | None, typer.Option(help="The column that tell
 Level: TypeAlias = Annotated[float, typer.Option(help="Probability that an interval holds the value.")]
 Out: TypeAlias = Annotated[Path | None, typer.Option(help="Table to write: .csv, .csv.gz or .parquet.")]
 Plot: TypeAlias = Annotated[Path | None, typer.Option(help="Picture to draw: .png, .svg or .html.")]
+Irregular: TypeAlias = Annotated[
+    bool, typer.Option("--irregular", help="Rows come at uneven times: predict each for the time it came at.")
+]
+
+
+def check_irregular(irregular: bool, quick: bool, table: _io.Table) -> None:
+    """Uneven times need a time column and the full bank."""
+    if irregular and table.roles.time is None:
+        raise ValueError(
+            f"--irregular needs times; name their column with --time, {table.path} has {', '.join(table.names)}"
+        )
+    if irregular and quick:
+        raise typer.BadParameter(
+            "--irregular needs the full bank, one row ahead; leave out --model quick and --horizon"
+        )
 
 
 def check(level: float, out: Path | None, plot: Path | None) -> None:

@@ -40,6 +40,25 @@ def _dates(times: list[Any], count: int) -> Times:
     return np.asarray(read.tz_localize(None).to_numpy(), dtype="datetime64[ns]")
 
 
+def seconds(times: Any) -> NDArray[np.float64]:
+    """An Arrow column of times as seconds, or whatever unit its numbers have."""
+    cells = times.to_pylist()
+    where = axis(cells, len(cells))
+    if where.dtype.kind == "M":
+        return np.asarray(where.astype("datetime64[ns]").astype(np.int64) / 1e9)
+    if not _readable(cells):
+        raise ValueError(f"the time column cannot be read as numbers or dates, it begins with {cells[0]!r}")
+    return np.asarray(where, dtype=np.float64)
+
+
+def _readable(cells: list[Any]) -> bool:
+    try:
+        float(cells[0])
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def extended(where: Times, count: int) -> Times:
     """`count` further points of an axis: calendar steps (months …) where the dates have them, else even ones."""
     if len(where) < 2:

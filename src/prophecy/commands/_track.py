@@ -31,9 +31,9 @@ class Said(NamedTuple):
 
 
 class Model(Protocol):
-    """Anything that says something about rows as they come."""
+    """Anything that says something about rows as they come; `times` is an Arrow column of their times, or None."""
 
-    def advance(self, values: Array) -> Said: ...
+    def advance(self, values: Array, times: Any) -> Said: ...
 
 
 class Full:
@@ -43,12 +43,29 @@ class Full:
         self._model, self._level = Prophecy(context=1), level
         self._due = np.full(3, np.nan)
 
-    def advance(self, values: Array) -> Said:
+    def advance(self, values: Array, times: Any) -> Said:
         track = self._model.follow(values, self._level)
         ahead = np.column_stack([self._due, np.stack(track[:3])])
         self._due = ahead[:, -1]
         mean, lower, upper = np.where(np.isfinite(ahead[:, :-1]), ahead[:, :-1], np.nan)
         return Said(mean, lower, upper, values - mean, np.where(np.isfinite(mean), track.score, np.nan))
+
+
+class Timed:
+    """The whole bank for rows at irregular times: each is predicted for the time it came at."""
+
+    def __init__(self, level: float) -> None:
+        self._model, self._level = Prophecy(context=1), level
+
+    def advance(self, values: Array, times: Any) -> Said:
+        rows = np.full((4, len(values)), np.nan)
+        for k, (value, time) in enumerate(zip(values.tolist(), _times.seconds(times).tolist(), strict=True)):
+            if self._model.count:
+                ahead = self._model.predict(self._level, time=time)
+                rows[:, k] = ahead.mean, ahead.lower, ahead.upper, self._model.score(value, time=time)
+            self._model.observe(value, time=time)
+        mean, lower, upper, surprises = np.where(np.isfinite(rows), rows, np.nan)
+        return Said(mean, lower, upper, values - mean, surprises)
 
 
 class Fast:
@@ -57,7 +74,7 @@ class Fast:
     def __init__(self, level: float, horizon: int, score: bool = True) -> None:
         self._model, self._score = Quick(horizon, level), score
 
-    def advance(self, values: Array) -> Said:
+    def advance(self, values: Array, times: Any) -> Said:
         mean, lower, upper, spread = self._model.advance(values)
         residual = values - mean
         return Said(mean, lower, upper, residual, surprise(residual, spread) if self._score else residual)
@@ -124,10 +141,10 @@ class Tracker:
     def advance(self, values: Array, times: Any) -> Said:
         """Take in rows; `times` is an Arrow column of their times, or None."""
         try:
-            said = self._model.advance(values)
-        except ValueError as error:
+            said = self._model.advance(values, times)
+        except ValueError as problem:
             rows = f"rows {self.rows + 1} to {self.rows + len(values)}"
-            raise ValueError(f"series {self.title}, {rows}: {error}") from None
+            raise ValueError(f"series {self.title}, {rows}: {problem}") from None
         errors = {"prophecy": said.residual, **self._baselines.errors(values)}
         fair = np.isfinite(errors["prophecy"]) & np.isfinite(errors["line"])
         for name, error in errors.items():

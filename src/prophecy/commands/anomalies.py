@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
@@ -15,7 +16,7 @@ from rich.table import Table as RichTable
 
 from prophecy.commands import _io, _options, _plots, _series, _times, _track
 from prophecy.commands._common import guarded, say
-from prophecy.commands.predict import Choice, progress, sink
+from prophecy.commands.predict import Choice, maker, progress, sink
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -55,7 +56,7 @@ class Watch:
         self._kept: list[tuple[int, Any, float, float]] = []
 
     def advance(self, values: Array, times: Any) -> dict[str, Array]:
-        said = self._model.advance(values)
+        said = self._model.advance(values, times)
         flags = said.surprise > self._threshold
         self.count += int(flags.sum())
         for k in np.flatnonzero(flags)[: max(0, POINTS - len(self.flagged))].tolist():
@@ -105,6 +106,7 @@ def anomalies(
     group: _options.Group = None,
     rate: Annotated[float, typer.Option(help="Share of ordinary rows flagged by mistake.")] = 1e-3,
     model: Annotated[Choice, typer.Option(help="The full bank, or a quick one for millions of rows.")] = Choice.auto,
+    irregular: _options.Irregular = False,
     out: _options.Out = None,
     plot: _options.Plot = None,
 ) -> None:
@@ -114,23 +116,23 @@ def anomalies(
     with guarded("anomalies"):
         _options.check(level=0.9, out=out, plot=plot)
         table = _io.open_table(file, column or (), time, group)
-        quick = model is Choice.quick or (model is Choice.auto and table.long)
+        quick = model is Choice.quick or (model is Choice.auto and table.long and not irregular)
+        _options.check_irregular(irregular, quick, table)
         if quick and model is Choice.auto:
             say("anomalies", "using the quick bank (a long file; --model full for the whole)")
         threshold = -math.log10(rate)
-        watches = _watch(table, quick, 1 - rate, threshold, out)
+        watches = _watch(table, maker(quick, irregular, 1 - rate), threshold, out)
         if plot is not None:
             _draw(plot, file, watches, threshold)
         _show(watches)
 
 
-def _watch(table: _io.Table, quick: bool, level: float, threshold: float, out: Path | None) -> list[Watch]:
+def _watch(table: _io.Table, make: Callable[[], _track.Model], threshold: float, out: Path | None) -> list[Watch]:
     watches: dict[tuple[str, str], Watch] = {}
 
     def advance(group: str, column: str, values: Array, times: Any) -> dict[str, Array]:
         if (group, column) not in watches:
-            model = _track.Fast(level, 1) if quick else _track.Full(level)
-            watches[group, column] = Watch(_series.title(group, column), model, threshold)
+            watches[group, column] = Watch(_series.title(group, column), make(), threshold)
         return watches[group, column].advance(values, times)
 
     with sink(out) as write, progress(table) as batches:

@@ -55,6 +55,7 @@ def predict(
     horizon: Annotated[int, typer.Option("--horizon", "-H", min=1, help="Rows ahead; beyond 1 the quick bank.")] = 1,
     level: _options.Level = 0.9,
     model: Annotated[Choice, typer.Option(help="The full bank, or a quick one for millions of rows.")] = Choice.auto,
+    irregular: _options.Irregular = False,
     out: _options.Out = None,
     plot: _options.Plot = None,
 ) -> None:
@@ -64,19 +65,25 @@ def predict(
     with guarded("predict"):
         _options.check(level=level, out=out, plot=plot)
         table = _io.open_table(file, column or (), time, group)
-        quick = model is Choice.quick or horizon > 1 or (model is Choice.auto and table.long)
+        quick = model is Choice.quick or horizon > 1 or (model is Choice.auto and table.long and not irregular)
+        _options.check_irregular(irregular, quick, table)
         if quick and model is Choice.auto:
             reason = "a long file; --model full for the whole" if table.long else "more than one row ahead"
             say("predict", f"using the quick bank ({reason})")
-        trackers = run(table, _maker(quick, level, horizon, out is not None), horizon, out)
+        trackers = run(table, maker(quick, irregular, level, horizon, out is not None), horizon, out)
         rows = _track.summary(trackers)
         if plot is not None:
             draw(plot, file, trackers, level, rows)
         show(rows, len(trackers))
 
 
-def _maker(quick: bool, level: float, horizon: int, score: bool) -> Callable[[], _track.Model]:
-    return (lambda: _track.Fast(level, horizon, score)) if quick else (lambda: _track.Full(level))
+def maker(
+    quick: bool, irregular: bool, level: float, horizon: int = 1, score: bool = True
+) -> Callable[[], _track.Model]:
+    """Makes the model of a series."""
+    if quick:
+        return lambda: _track.Fast(level, horizon, score)
+    return lambda: _track.Timed(level) if irregular else _track.Full(level)
 
 
 def run(table: _io.Table, make: Callable[[], _track.Model], horizon: int, out: Path | None) -> list[_track.Tracker]:
