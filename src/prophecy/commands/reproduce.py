@@ -44,6 +44,7 @@ def reproduce(
         chosen = registry.choose(names or [])
         with progress(console, len(chosen)) as told:
             runner.reproduce([experiment.name for experiment in chosen], ask, out, workers, told)
+        console.print("Drawing the report …", markup=False, highlight=False)
         report = _report(out)
     except (ValueError, OSError, ModuleNotFoundError, runner.WorkerDied) as error:
         errors.print(f"prophecy reproduce: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True)
