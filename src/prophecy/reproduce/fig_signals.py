@@ -57,6 +57,12 @@ class FigSignals(Experiment):
                 f"seen) and its predictions one step ahead, N = {ORDER}.",
                 lambda: _panels(curves),
             ),
+            Picture(
+                "fig-signals-errors",
+                "What Fig. 2 cannot show: the absolute errors of the same predictions, averaged over "
+                "neighbours. Grey: the context before T/2, which is not scored.",
+                lambda: _errors(curves),
+            ),
         ]
 
     def verdicts(self, result: Result) -> list[Verdict]:
@@ -107,6 +113,35 @@ def _panels(curves: dict[str, Any]) -> Any:
         axis.set_xlabel("t in seconds")
     figure.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
     return figure
+
+
+def _errors(curves: dict[str, Any]) -> Any:
+    from prophecy.reproduce import style
+
+    figure, axes = style.figure(2, 3, height=2.7, sharey="row")
+    panels = [(dataset, parameter) for dataset, parameters in PANELS.items() for parameter in parameters]
+    for axis, (dataset, parameter) in zip(axes, panels, strict=True):
+        lines = curves[f"{dataset} {parameter}"]
+        truth = np.array(lines["truth"])
+        times = np.linspace(0, 10, len(truth))
+        axis.set_yscale("log")
+        axis.axvspan(0, 5, color=style.GRID, alpha=0.5, linewidth=0)
+        for method in ("FouT as printed", "FouT", "LegT"):
+            size = _local_mean(np.abs(np.array(lines[method]) - truth))
+            axis.plot(times, size, color=style.COLOURS[method], linewidth=1.3, label=method)
+        axis.set(title=f"{dataset} {parameter:g}", xlim=(0, 10))
+    for axis in axes[3:]:
+        axis.set_xlabel("t in seconds")
+    for axis in axes[::3]:
+        axis.set_ylabel("absolute error")
+    figure.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
+    return figure
+
+
+def _local_mean(values: Any, width: int = 15) -> Any:
+    """Averages over `width` neighbours: the error passes through zero all the time, which hides its size."""
+    padded = np.pad(values, width // 2, mode="edge")
+    return np.convolve(padded, np.full(width, 1 / width), mode="valid")
 
 
 EXPERIMENT = FigSignals()

@@ -24,6 +24,7 @@ from prophecy.reproduce.framework import (
     Verdict,
     find,
     number,
+    ratio,
     row,
     spread,
 )
@@ -101,9 +102,9 @@ class LegS(Experiment):
                         find(result["rows"], dataset=dataset, parameter=parameter, method=m, order=order)
                         for m in (HANDLED, "LegT")
                     ]
-                    ratio = cells[0]["mean"] / cells[1]["mean"]
+                    factor = cells[0]["mean"] / cells[1]["mean"]
                     texts = [spread(cell["mean"], cell["std"]) for cell in cells]
-                    lines.append([f"{dataset} {parameter}", str(order), *texts, Cell(number(ratio), "quiet")])
+                    lines.append([f"{dataset} {parameter}", str(order), *texts, Cell(ratio(factor), "quiet")])
         return [Table("MSE over the second half.", ["signal", "N", "LegS", "LegT", "LegS / LegT"], lines)]
 
     def verdicts(self, result: Result) -> list[Verdict]:
@@ -117,9 +118,9 @@ class LegS(Experiment):
         return [
             Verdict(
                 "The construction works for LegS too (Prop. 3), once its pole is handled.",
-                all(ratio < 10 for ratio in ratios),
+                all(factor < 10 for factor in ratios),
                 f"Over the second half its MSE is {number(min(ratios))} to {number(max(ratios))} times that of LegT; "
-                f"it is smaller in {sum(ratio < 1 for ratio in ratios)} of {len(ratios)} cells.",
+                f"it is smaller in {sum(factor < 1 for factor in ratios)} of {len(ratios)} cells.",
             )
         ]
 
