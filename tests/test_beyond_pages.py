@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from prophecy import signals
+from prophecy.adaptive.members import table
 from prophecy.reproduce import beyond, causal_derivatives, real_series, regimes
 from prophecy.reproduce.framework import Ask, Unit, row
 
@@ -94,9 +95,21 @@ def test_measured_series_are_there_whole_and_finite(name):
     assert np.isfinite(u).all()
 
 
-def test_a_lost_series_gets_the_explanation_its_numbers_support():
-    lucky = {real_series.OURS: 1.2, real_series.HINDSIGHT: 1.0, real_series.CONTEXT: 1.3}
-    short = lucky | {real_series.CONTEXT: 1.05}
-    assert "chosen in context, the best of them has 1.30" in real_series._explanation("x", 50, lucky)
-    assert "50 values: too few" in real_series._explanation("x", 50, short)
-    assert real_series._explanation("x", 50, short | {real_series.OURS: 1.04}) == ""
+def test_a_lost_series_is_explained_by_its_nearest_member_and_its_worst_values():
+    rng = np.random.default_rng(1002)
+    u = rng.normal(size=200)
+    u[150] += 50.0
+    ours, best = np.zeros(200), np.zeros(200)
+    ours[[109, 119]] = 3.0 + np.abs(u[[110, 120]])
+    ours[149] = -10.0
+    why = real_series.compared(u, ours, best)
+    assert why["worst"] == [111, 121, 151]
+    assert why["without"] == pytest.approx(1.0)
+    assert why["errors"] == 99
+    assert why["member"] in {member.name for member in table().members}
+    found = {real_series.OURS: 1.2, real_series.HINDSIGHT: 1.0}
+    text = real_series.explanation(found, why | {"near": 0, "nearest": 1.1, "member": "m", "standard errors": 1.26})
+    assert "No member comes within 5 %; the nearest (m) has 1.10" in text
+    assert "a factor of 1.09" in text
+    assert "Without values 111, 121 and 151 of the 99 counted it would be 1.00" in text
+    assert real_series.explanation(found | {real_series.OURS: 1.04}, why) == ""

@@ -1,0 +1,93 @@
+"""Measured series that ship inside public Python packages: where each comes from, and whether it was seen before."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from importlib import resources
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Source(NamedTuple):
+    """Where a series comes from: the package that must be installed, how to read it, and whether it was held out."""
+
+    package: str
+    read: Callable[[], Any]
+    held_out: bool = False
+
+
+def _statsmodels(name: str, column: str) -> Callable[[], Any]:
+    def read() -> Any:
+        module = importlib.import_module(f"statsmodels.datasets.{name}")
+        return module.load_pandas().data[column].interpolate().to_numpy()
+
+    return read
+
+
+def _elnino() -> Any:
+    table = importlib.import_module("statsmodels.datasets.elnino").load_pandas().data
+    return table.iloc[:, 1:].to_numpy().ravel()
+
+
+def _co2_monthly() -> Any:
+    table = importlib.import_module("statsmodels.datasets.co2").load_pandas().data
+    return table["co2"].resample("MS").mean().interpolate().to_numpy()
+
+
+def _sktime(name: str) -> Callable[[], Any]:
+    return lambda: getattr(importlib.import_module("sktime.datasets"), f"load_{name}")().to_numpy()
+
+
+def _laser() -> Any:
+    return np.ravel(importlib.import_module("reservoirpy.datasets").santafe_laser())
+
+
+def _table(name: str, column: int) -> Callable[[], Any]:
+    def read() -> Any:
+        with (resources.files("sktime") / "datasets" / "data" / name / f"{name}.csv").open() as file:
+            return np.genfromtxt(file, delimiter=",", skip_header=1)[:, column]
+
+    return read
+
+
+def _segments(name: str) -> Callable[[], Any]:
+    return lambda: getattr(importlib.import_module("sktime.datasets"), f"load_{name}_segmentation")()[0].to_numpy()
+
+
+def _river(name: str) -> Callable[[], Any]:
+    return lambda: [value for _, value in getattr(importlib.import_module("river.datasets"), name)()]
+
+
+SERIES: dict[str, Source] = {
+    "sunspots, yearly": Source("statsmodels", _statsmodels("sunspots", "SUNACTIVITY")),
+    "CO2 at Mauna Loa, weekly": Source("statsmodels", _statsmodels("co2", "co2")),
+    "CO2 at Mauna Loa, monthly": Source("statsmodels", _co2_monthly),
+    "flow of the Nile, yearly": Source("statsmodels", _statsmodels("nile", "volume")),
+    "El Niño sea temperature, monthly": Source("statsmodels", _elnino),
+    "US GDP, quarterly": Source("statsmodels", _statsmodels("macrodata", "realgdp")),
+    "US unemployment, quarterly": Source("statsmodels", _statsmodels("macrodata", "unemp")),
+    "US inflation, quarterly": Source("statsmodels", _statsmodels("macrodata", "infl")),
+    "airline passengers, monthly": Source("sktime", _sktime("airline")),
+    "lynx furs, yearly": Source("sktime", _sktime("lynx")),
+    "shampoo sales, monthly": Source("sktime", _sktime("shampoo_sales")),
+    "water flow in a pipe, hourly": Source("river", _river("WaterFlow")),
+    "electrocardiogram": Source("pywt", lambda: importlib.import_module("pywt.data").ecg()),
+    "Niño 3 sea temperature": Source("pywt", lambda: importlib.import_module("pywt.data").nino()[1]),
+    "Santa Fe laser": Source("reservoirpy", _laser),
+    "electrical equipment, monthly": Source(
+        "statsmodels", _statsmodels("elec_equip", "STS.M.I7.W.TOVT.NS0016.4.000"), True
+    ),
+    "German interest, quarterly": Source("statsmodels", _statsmodels("interest_inflation", "R"), True),
+    "German inflation, quarterly": Source("statsmodels", _statsmodels("interest_inflation", "Dp"), True),
+    "prescriptions, monthly": Source("sktime", _sktime("PBS_dataset"), True),
+    "solar power, half-hourly": Source("sktime", _table("solar", 1), True),
+    "power of household devices": Source("sktime", _segments("electric_devices"), True),
+    "motion of a hand": Source("sktime", _segments("gun_point"), True),
+    "electrocardiogram, MIT–BIH": Source("sktime", _table("mitdb", 0), True),
+    "UK road casualties, monthly": Source("sktime", _table("seatbelts", 1), True),
+    "presidential approval, daily": Source("river", _river("TrumpApproval"), True),
+    "returns of ten US stocks, daily": Source("river", _river("SP500Stocks"), True),
+}
+"""The held-out ones were first run when the members of the bank were settled; none was changed after."""
