@@ -207,3 +207,7 @@ def test_a_clone_needs_no_file_from_outside() -> None:
     root = Path(runner.__file__).parent
     for file in [*root.glob("*.py"), root.parent / "signals.py", root.parent / "baselines.py"]:
         assert "shared" + "/" not in file.read_text(), file
+
+
+def test_the_cells_the_paper_prints_in_bold_are_the_best_ones(results: dict[str, dict[str, Any]]) -> None:
+    assert verdict(results, "table-signals", "best of each line") is True
