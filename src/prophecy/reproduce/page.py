@@ -76,12 +76,12 @@ color:var(--muted);font:.72rem system-ui,sans-serif;margin-bottom:.3rem}}
 
 
 def escape(text: str) -> str:
-    """Text for the page; 10 000 and N = 65 are not broken over two lines.
+    """Text for the page: 10 000 and N = 65 are not broken over two lines, and -2 has a minus sign.
 
-    >>> escape("k < 1 000, N = 65") == "k &lt; 1\u202f000, N\u00a0=\u00a065"
+    >>> escape("k < 1 000, N = 65, -2e-3") == "k &lt; 1\u202f000, N\u00a0=\u00a065, \u22122e-3"
     True
     """
-    kept = re.sub(r"(?<=\d) (?=\d{3}(?!\d))", "\u202f", text)
+    kept = re.sub(r"(?<=\d) (?=\d{3}(?!\d))", "\u202f", re.sub(r"(?<![\w-])-(?=\d)", "\u2212", text))
     return _escape(re.sub(r"\b(\w) = (?=[\d−-])", "\\1\u00a0=\u00a0", kept))
 
 

@@ -91,7 +91,9 @@ class TableOdes(Experiment):
             explained,
             f"{len(good)} of {len(cells)} cells lie within 15 %"
             + (
-                f"; the exception, {names}, is most likely a misprint (see above)." if explained else f"; off: {names}."
+                f"; the exception, {names}, is most likely a misprint (see what the paper got wrong)."
+                if explained
+                else f"; off: {names}."
             ),
         )
         gaps = {}
