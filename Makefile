@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 OUT ?= results
+APART := .venv-statsforecast
 
 .PHONY: reproduce test check lint types contract doctest unit statsforecast clean
 
@@ -16,11 +17,12 @@ test: check unit statsforecast
 
 check: lint types contract doctest
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml constraints.txt constraints-triton.txt
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'prophecy needs Python 3.11 or later')"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade -c constraints.txt pip
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev]"
+	$(BIN)/python -c "import triton" 2> /dev/null || $(BIN)/python -m pip install --quiet -r constraints-triton.txt
 	touch $(STAMP)
 
 lint: $(STAMP)
@@ -39,5 +41,14 @@ doctest: $(STAMP)
 unit: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/pytest tests -n 2 --dist loadfile
 
+# statsforecast needs pandas < 3, so its model is tested in an environment of its own.
+$(APART)/.installed: pyproject.toml constraints-statsforecast.txt
+	test -x $(APART)/bin/python || $(PYTHON) -m venv $(APART)
+	$(APART)/bin/python -m pip install --quiet -c constraints-statsforecast.txt -e ".[statsforecast]" pytest
+	touch $@
+
+statsforecast: $(APART)/.installed
+	$(APART)/bin/python -m pytest --noconftest tests/test_adapters_statsforecast.py
+
 clean:
-	rm -rf $(VENV) .venv-statsforecast .pytest_cache .mypy_cache .ruff_cache .hypothesis results
+	rm -rf $(VENV) $(APART) .pytest_cache .mypy_cache .ruff_cache .hypothesis results

@@ -81,7 +81,7 @@ def run(
 
     >>> from prophecy import legt, next_value
     >>> system = next_value(legt(order=4, window=64.0), dt=1.0)
-    >>> y, state = run(system, np.ones(100))
+    >>> y, state = run(system, np.ones(300))
     >>> bool(abs(y[-1] - 1) < 1e-3), state.shape
     (True, (4,))
     """
