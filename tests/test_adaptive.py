@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from prophecy import signals
+from prophecy import _files, signals
 from prophecy.adaptive import Prophecy, native
 from prophecy.evaluation import mean_squared_error, predict_then_observe
 
@@ -253,7 +253,7 @@ def test_a_saved_model_goes_on_as_if_never_stopped(tmp_path, noisy, kind):
     np.testing.assert_array_equal(loaded._stream.context.values(), model._stream.context.values())
 
 
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
 def test_copies_and_pickles_go_their_own_way(noisy, duplicate):
     model = Prophecy()
     model.observe(noisy[2, :300])
@@ -283,6 +283,32 @@ def test_other_files_are_refused(tmp_path, noisy):
     np.savez(tmp_path / "bad.npz", **arrays)
     with pytest.raises(ValueError, match="damaged Prophecy file: lags must be"):
         Prophecy.load(tmp_path / "bad.npz")
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [("last", np.nan), ("Mixture.scales", -1.0), ("ring", -(10**6)), ("SlopeChoice.square", np.inf)],
+)
+def test_a_state_that_cannot_be_is_refused(tmp_path, noisy, part, value):
+    model = Prophecy()
+    model.observe(noisy[1, :100])
+    model.save(tmp_path / "model")
+    meta, arrays = _files.read_state(tmp_path / "model", "Prophecy", 2)
+    arrays[part].flat[0] = value
+    _files.write_state(tmp_path / "bad", "Prophecy", 2, meta, **arrays)
+    with pytest.raises(ValueError, match="damaged Prophecy file"):
+        Prophecy.load(tmp_path / "bad")
+
+
+@pytest.mark.parametrize("change", [{"count": -5}, {"count": 1.5}, {"step": -1.0}, {"step": "a"}, {"last_time": "x"}])
+def test_a_header_that_cannot_be_is_refused(tmp_path, noisy, change):
+    model = Prophecy()
+    model.observe(noisy[1, :20])
+    model.save(tmp_path / "model")
+    meta, arrays = _files.read_state(tmp_path / "model", "Prophecy", 2)
+    _files.write_state(tmp_path / "bad", "Prophecy", 2, meta | change, **arrays)
+    with pytest.raises(ValueError, match="damaged Prophecy file"):
+        Prophecy.load(tmp_path / "bad")
 
 
 def test_forecast_continues_the_context():

@@ -109,6 +109,15 @@ def test_a_change_between_smooth_and_noisy_is_over_within_64_samples(before, aft
         assert settled <= 1e-22
 
 
+@pytest.mark.parametrize("size", [1.0, 1000.0])
+def test_an_outlier_does_not_make_the_bank_forget_what_it_has_learned(size):
+    u = signals.filtered_noise(0.1, 2, samples=4000, seed=1000)
+    struck = u.copy()
+    struck[:, 2000] += size * u.std()
+    clean, after = (np.mean((v[:, 1:] - Prophecy().predict_all(v)[:, :-1])[:, 2300:] ** 2) for v in (u, struck))
+    assert after < 1.1 * clean
+
+
 def test_a_step_in_a_smooth_signal_is_forgotten_within_60_samples():
     u = np.sin(np.arange(1200) / 50.0) + (np.arange(1200) > 800)
     error = np.abs(Prophecy().predict_all(u)[:-1] - u[1:])

@@ -104,7 +104,7 @@ def test_solved_readouts_survive_long_stretches_without_excitation():
     for k in range(12_000):
         features[0, 1] = (-1.0) ** k if k > 5000 else 0.0
         solved.predict(features)
-        solved.learn(np.array([0.5 * features[0, 1]]))
+        solved.learn(np.array([0.5 * features[0, 1]]), np.ones((1, 4)))
     assert np.isfinite(solved.factor).all()
     assert np.isfinite(solved.weights).all()
     assert solved.predict(features)[0] == pytest.approx(0.5 * features[0, 1] * np.ones(len(SOLVED)), abs=1e-6)
@@ -112,7 +112,7 @@ def test_solved_readouts_survive_long_stretches_without_excitation():
     for _ in range(3000):
         features[0, 1:3] = rng.normal(size=2)
         solved.predict(features)
-        solved.learn(features[0, 1:2] - features[0, 2:3])
+        solved.learn(features[0, 1:2] - features[0, 2:3], np.ones((1, 4)))
     # What was learned before still counts for 0.999^3000 = 5 %, half a unit of it wrong.
     assert solved.weights[0, 0, :2] == pytest.approx([1.0, -1.0], abs=0.03)
 

@@ -126,7 +126,7 @@ class Bank:
     def _learn(self, values: Array) -> None:
         difference = values - self.last
         self.calibration.learn(difference - self.step)
-        self.solved.learn(difference)
+        self.solved.learn(difference, self.mixture.scales[:, len(self.table.gain) :])
         errors = difference[:, None] - self.ahead
         self.slopes.learn(errors)
         self.mixture.learn(errors, values)

@@ -19,6 +19,7 @@ typedef struct {
     const int64_t *index;        /* (solved, width) */
     const int64_t *used;         /* (solved): how many features are in use */
     const int64_t *longest;      /* (solved) */
+    const int64_t *traces;       /* (solved) */
     const double *needed;        /* (solved) */
     const double *forgetting;    /* (solved) */
     const double *start;         /* (solved, width) */
@@ -29,7 +30,7 @@ typedef struct {
     const double *lower_by;      /* (levels) */
     /* numbers */
     double discount, share, settle, ceiling, rounding, smallest, block;
-    double tiny, prior_power, bound, farthest, tidy, slowest_mean, few, lowest, highest;
+    double tiny, prior_power, bound, farthest, tidy, slowest_mean, few, lowest, highest, surprising, longer;
 } Tables;
 
 typedef struct {
@@ -37,6 +38,8 @@ typedef struct {
     int64_t *count, *place;
     double *factor, *stretch, *weight, *power;
     uint8_t *begun;
+    int64_t *pause;
+    double *usual;
     int64_t *solved_count;
     double *mix, *scale, *peak, *last_peak;
     int64_t *mix_count;
@@ -82,8 +85,23 @@ static int solve(const Tables *t, State *s, double difference)
         double *factor = s->factor + r * w * w, *weight = s->weight + r * w;
         double power = 0.0;
         int begun = seen >= t->longest[r];
+        double error = difference;
         for (int64_t i = 0; i < n; i++) {
-            phi[i] = begun ? s->feature[t->index[r * w + i]] : 0.0;
+            phi[i] = s->feature[t->index[r * w + i]];
+            error -= weight[i] * phi[i];
+        }
+        if (s->pause[r] > 0) s->pause[r]--;
+        double scale = s->scale[t->members - t->solved + r], squared = error * error;
+        if ((double)seen >= t->needed[r]) {
+            double highest = t->surprising * t->surprising * larger(s->usual[r], scale);
+            if (s->pause[r] == 0 && squared > highest) s->pause[r] = t->traces[r];
+            s->usual[r] += (smaller(squared, highest) - s->usual[r]) / t->longer;
+        } else {
+            s->usual[r] = scale;
+        }
+        begun = begun && s->pause[r] == 0;
+        for (int64_t i = 0; i < n; i++) {
+            if (!begun) phi[i] = 0.0;
             power += phi[i] * phi[i];
         }
         if (!s->begun[r] && power > t->tiny) {

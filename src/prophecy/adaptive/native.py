@@ -49,6 +49,7 @@ _CONSTANTS = (
         "index",
         "used",
         "longest",
+        "traces",
         "needed",
         "forgetting",
     ),
@@ -56,11 +57,20 @@ _CONSTANTS = (
 )
 _NUMBERS = (
     *("discount", "share", "settle", "ceiling", "rounding", "smallest", "block", "tiny", "prior_power", "bound"),
-    *("farthest", "tidy", "slowest_mean", "few", "lowest", "highest"),
+    *("farthest", "tidy", "slowest_mean", "few", "lowest", "highest", "surprising", "longer"),
 )
 _ARRAYS = (
     *("lags", "last", "features", "ahead", "step", "level", "alternation", "count", "ring"),
-    *("solved.factor", "solved.stretch", "solved.weights", "solved.power", "solved.begun", "solved.count"),
+    *(
+        "solved.factor",
+        "solved.stretch",
+        "solved.weights",
+        "solved.power",
+        "solved.begun",
+        "solved.pause",
+        "solved.usual",
+        "solved.count",
+    ),
     *("mixture.weights", "mixture.scales", "mixture.peak", "mixture.last_peak", "mixture.count"),
     *("calibration.scale", "calibration.quantiles", "calibration.peak", "calibration.last_peak", "calibration.count"),
     *("slopes.average", "slopes.square", "slopes.count"),
@@ -240,6 +250,7 @@ def _constants(bank: Any) -> dict[str, NDArray[Any]]:
         "index": readouts.index,
         "used": readouts.used.sum(axis=1),
         "longest": readouts.longest,
+        "traces": readouts.traces,
         "slope_member": table.slopes.member,
     }
     kept: dict[str, NDArray[Any]] = {k: np.ascontiguousarray(v, dtype=np.float64) for k, v in floats.items()}
@@ -278,6 +289,8 @@ def _tables(bank: Any, kept: dict[str, NDArray[Any]]) -> _Tables:
         "few": calibration.FEW,
         "lowest": calibration.LOWEST,
         "highest": calibration.HIGHEST,
+        "surprising": solved.SURPRISING,
+        "longer": solved.LONG,
     }
     pointers = {name: kept[name].ctypes.data for name in _CONSTANTS}
     return _Tables(**integers, **pointers, **numbers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from typing import Any
 
@@ -21,7 +22,7 @@ Array = NDArray[np.float64]
 GAPS = ("predict", "hold", "raise")
 LARGEST = 1e75
 GROUP = 256
-FORMAT = 1
+FORMAT = 2
 METHOD = "memories mixed in context"
 
 
@@ -69,6 +70,9 @@ class Prophecy:
     def count(self) -> int:
         """How many moments have been observed."""
         return self._stream.count
+
+    def __copy__(self) -> Prophecy:
+        return copy.deepcopy(self)
 
     def reset(self) -> None:
         """Forget everything."""
@@ -196,8 +200,11 @@ class Prophecy:
             state.restore(stream.bank, arrays)
             stream.bank.settle()
             stream.context.refill(arrays["context.values"], arrays["context.times"])
-            stream.clock.dt, stream.clock.last = meta["step"], meta["last_time"]
-            stream.count = int(meta["count"])
+            stream.clock.dt = None if meta["step"] is None else _checks.positive("step", meta["step"])
+            stream.clock.last = None if meta["last_time"] is None else float(seconds(meta["last_time"]))
+            if not isinstance(meta["count"], int) or meta["count"] < 0 or not np.isfinite(stream.clock.last or 0.0):
+                raise ValueError(f"count {meta['count']} or time {stream.clock.last} cannot be")
+            stream.count = meta["count"]
         except (KeyError, AttributeError, ValueError, TypeError, IndexError) as error:
             raise ValueError(f"{os.fspath(path)!r} is a damaged Prophecy file: {error}") from error
         return model

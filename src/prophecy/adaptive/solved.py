@@ -29,6 +29,13 @@ BOUND = 1e16
 FARTHEST = 4.0
 """Largest predicted step, in units of the length of the features."""
 
+SURPRISING = 30.0
+"""An error beyond this multiple of what is usual may be an outlier, whose traces in the features would outweigh all
+that was learned before and be remembered for very long: nothing is learned until they have left."""
+
+LONG = 1024
+"""Samples over which it is averaged what is usual, beside the shorter memory of the mixture."""
+
 TIDY = 64
 TINY = 1e-200
 
@@ -36,7 +43,7 @@ TINY = 1e-200
 class SolvedReadouts:
     """State of the members `SOLVED` for a number of series; arrays start with the series axis."""
 
-    STATE = ("factor", "stretch", "weights", "power", "begun", "count")
+    STATE = ("factor", "stretch", "weights", "power", "begun", "pause", "usual", "count")
 
     def __init__(self, series: int) -> None:
         width = max(len(member.features) for member in SOLVED)
@@ -48,6 +55,7 @@ class SolvedReadouts:
         # Lags before the first value repeat it: equations with them are wrong and would be remembered for long.
         self.longest = ((self.index < LAGS) * self.index).max(axis=1)
         self.needed = self.longest + 1.5 * self.used.sum(axis=1)
+        self.traces = np.array([member.traces for member in SOLVED])
         self.start = np.zeros((len(SOLVED), width))
         # Features are relative to the newest value: weight -1 on lag 1 is the straight line, no weight the copy.
         self.start[:, 0] = [-float(member.start) for member in SOLVED]
@@ -56,6 +64,8 @@ class SolvedReadouts:
         self.weights = np.tile(self.start, (series, 1, 1))
         self.power = np.zeros((series, len(SOLVED)))
         self.begun = np.zeros((series, len(SOLVED)), dtype=bool)
+        self.pause = np.zeros((series, len(SOLVED)), dtype=np.int64)
+        self.usual = np.zeros((series, len(SOLVED)))
         self.count = np.zeros(series, dtype=np.int64)
         self._rhythm = Rhythm(TIDY)
         self._young = self._waiting = True
@@ -80,9 +90,23 @@ class SolvedReadouts:
         self._features = features[:, self.index]
         self._power = np.einsum("srn,srn->sr", self._features, self._features)
 
-    def learn(self, difference: Array) -> None:
-        """Take in the difference (series,) that the last `predict` was about."""
+    def learn(self, difference: Array, scales: Array) -> None:
+        """Take in the difference (series,) that the last `predict` was about.
+
+        scales (series, members): the members' usual squared errors, before this one.
+        """
         phi, power = self._features, self._power
+        missed = difference[:, None] - np.einsum("srn,srn->sr", self.weights, phi)
+        self.pause -= self.pause > 0
+        awake = self.count[:, None] >= self.needed
+        highest = SURPRISING**2 * np.maximum(self.usual, scales)
+        squared = np.square(missed)
+        struck = awake & (self.pause == 0) & (squared > highest)
+        self.usual += np.where(awake, (np.minimum(squared, highest) - self.usual) / LONG, scales - self.usual)
+        self.pause[struck] = np.broadcast_to(self.traces, struck.shape)[struck]
+        learns = self.pause == 0
+        if not learns.all():
+            phi, power = phi * learns[..., None], power * learns
         if self._young:
             begun = self.count[:, None] >= self.longest
             phi, power = phi * begun[..., None], power * begun

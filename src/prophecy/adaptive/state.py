@@ -7,6 +7,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+NOT_NEGATIVE = ("scale", "scales", "quantiles", "peak", "last_peak", "power", "usual", "square")
+
 Rows: TypeAlias = "slice | NDArray[np.bool_]"
 
 
@@ -31,6 +33,9 @@ def restore(bank: Any, arrays: dict[str, NDArray[Any]]) -> None:
         array = np.asarray(arrays[key])
         if array.shape != current.shape or array.dtype != current.dtype:
             raise ValueError(f"{key} must be {current.dtype} of shape {current.shape}, got {array.dtype} {array.shape}")
+        least = 0.0 if array.dtype.kind in "iu" or name in NOT_NEGATIVE else -np.inf
+        if array.dtype.kind != "b" and not (np.isfinite(array) & (array >= least)).all():
+            raise ValueError(f"{key} holds numbers that cannot be")
         current[...] = array
     for part in bank.learners:
         part.wake()
