@@ -3,7 +3,7 @@
     python benchmarks/forecast_dev.py chaos.npz --trajectories 0 2 4 --out benchmarks/results/forecast_dev.json
 
 The file holds one array (trajectories, 812, variables) per system: 512 samples of context, 300 to predict, 30 samples
-per Lyapunov time. Every third system is held out: nothing in the method was chosen by looking at its scores.
+per Lyapunov time. Every third system is set apart and reported apart; docs/forecasting.md says how far it was used.
 """
 
 from __future__ import annotations
