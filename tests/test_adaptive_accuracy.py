@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
 from prophecy import baselines, signals
 from prophecy.adaptive import Prophecy
@@ -107,6 +108,24 @@ def test_a_change_between_smooth_and_noisy_is_over_within_64_samples(before, aft
         assert settled <= 1.1 * mean_squared_error(ROWS[after][: len(u)], fresh, start=change + 64)
     else:
         assert settled <= 1e-22
+
+
+@pytest.mark.parametrize("gap", [1, 10, 30])
+@pytest.mark.parametrize("kind", ["walk", "resonance", "noisy sine"])
+def test_intervals_after_a_gap_are_wide_enough(kind, gap):
+    noise = np.random.default_rng(1000 + gap).normal(size=(60, 431))
+    made = {
+        "walk": np.cumsum(noise, axis=1),
+        "resonance": lfilter([1.0], [1.0, -1.8, 0.85], noise, axis=1),
+        "noisy sine": np.sin(np.arange(431) / 20.0 + np.arange(60)[:, None]) + 0.01 * noise,
+    }
+    u = made[kind][:, : 401 + gap]
+    seen = u[:, :-1].copy()
+    seen[:, 400:] = np.nan
+    model = Prophecy(60, context=1)
+    model.follow(seen)
+    ahead = model.predict()
+    assert np.mean((ahead.lower <= u[:, -1]) & (u[:, -1] <= ahead.upper)) >= 0.83
 
 
 @pytest.mark.parametrize("size", [1.0, 1000.0])
