@@ -193,6 +193,7 @@ def test_anomalies_find_the_strange_rows_and_few_others(prophecy, tmp_path):
         (("predict", "{wide}", "--group", "who"), 1, "no group column 'who'"),
         (("predict", "{missing}"), 1, "no such file"),
         (("predict", "{empty}"), 1, "empty"),
+        (("predict", "{wide}", "--out", "{wide}"), 2, "--out would replace the file that is read"),
         (("anomalies", "{wide}", "--rate", 0), 2, "--rate"),
         (("anomalies", "{missing}"), 1, "no such file"),
     ],
@@ -216,7 +217,8 @@ def test_uneven_times_are_used_where_asked(prophecy, tmp_path, dates):
     errors = {}
     for name, options in (("even", ()), ("uneven", ("--irregular",))):
         code, _, err = prophecy("predict", tmp_path / "u.csv", "--out", tmp_path / "o.csv", *options)
-        assert (code, err) == (0, "")
+        assert code == 0
+        assert ("--irregular takes each at its time" in err) == (name == "even")
         errors[name] = pd.read_csv(tmp_path / "o.csv")["residual"][100:].abs().mean()
     assert errors["uneven"] < 0.1 * errors["even"]
     assert prophecy("predict", tmp_path / "u.csv", "--irregular", "--model", "quick")[0] == 2
@@ -228,6 +230,17 @@ def test_uneven_times_are_used_where_asked(prophecy, tmp_path, dates):
     code, _, err = prophecy("predict", tmp_path / "b.csv", "--irregular")
     assert code == 1
     assert "series v, rows 1 to 600" in err
+
+
+@pytest.mark.parametrize("command", [("predict",), ("anomalies",), ("forecast", "--horizon", "2")])
+def test_times_out_of_order_are_remarked_on(prophecy, tmp_path, command):
+    ordered = pd.DataFrame({"time": pd.date_range("2024-01-01", periods=40, freq="h"), "v": np.sin(np.arange(40))})
+    twice = pd.concat([ordered.assign(who="a"), ordered.assign(who="b")])
+    ordered[::-1].to_csv(tmp_path / "back.csv", index=False)
+    twice.to_csv(tmp_path / "long.csv", index=False)
+    assert "run backwards" in prophecy(*command, tmp_path / "back.csv")[2]
+    assert "--group" in prophecy(*command, tmp_path / "long.csv")[2]
+    assert prophecy(*command, tmp_path / "long.csv", "--group", "who")[2] == ""
 
 
 def test_bad_rows_far_down_leave_no_file_behind(prophecy, tmp_path):

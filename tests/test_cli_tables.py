@@ -54,6 +54,35 @@ def test_decimal_commas_byte_order_marks_and_no_header(tmp_path):
     assert np.array_equal(columns["column2"], [5.0, 6.0])
 
 
+def test_latin_1_is_read_where_it_is_not_utf_8(tmp_path):
+    path = tmp_path / "excel.csv"
+    path.write_bytes("t;Temp (°C);place\n0;1,5;Köln\n1;2,5;Köln\n".encode("latin-1"))
+    table = _io.open_table(str(path))
+    assert table.roles == _io.Roles(("Temp (°C)",), "t", None)
+    (batch,) = table.batches
+    assert batch.column(2).to_pylist() == ["Köln", "Köln"]
+    path.write_bytes("v\n1\n".encode("utf-16"))
+    with pytest.raises(ValueError, match="neither UTF-8 text"):
+        _io.open_table(str(path))
+
+
+def test_the_row_numbers_pandas_writes_are_not_a_series(tmp_path):
+    assert read(written(tmp_path, ",time,v\n0,5,1.5\n1,6,2.5\n"))[0].values == ("v",)
+
+
+def test_a_bad_cell_is_named_with_its_column_and_row(tmp_path):
+    with pytest.raises(ValueError, match="column 'v', row 12 of the file: invalid value 'ERR'; correct it, or leave"):
+        read(written(tmp_path, "t,v\n" + "0,1\n" * 10 + "0,ERR\n" + "0,1\n" * 10))
+
+
+def test_an_intervals_ends_are_told_apart():
+    for lower, upper in [(24.7, 25.1), (1e9 + 24.7, 1e9 + 25.1), (-3e-7, 2e-7), (1.0, 1.0 + 1e-6)]:
+        digits = _common.telling(lower, upper)
+        assert f"{lower:.{digits}g}" != f"{upper:.{digits}g}"
+    for lower, upper in [(1.0, 1.0), (-math.inf, math.inf), (math.nan, math.nan), (1.0, 1.0 + 1e-15)]:
+        assert _common.telling(lower, upper) == 4
+
+
 def test_an_integer_column_may_turn_into_fractions_and_gaps_far_down(tmp_path):
     text = "v\n" + "7\n" * 50_000 + "7.5\nNA\n"
     _, columns = read(written(tmp_path, text))
@@ -93,7 +122,7 @@ def test_parquet_and_npy_hold_the_same_table(tmp_path):
     [
         ("", {}, "is empty"),
         ("a,b\nx,y\n", {}, "no column of numbers"),
-        ("a,b\n1,y\n", {"columns": ["c"]}, "has no column column 'c'; it has a, b"),
+        ("a,b\n1,y\n", {"columns": ["c"]}, "has no column 'c'; it has a, b"),
         ("a,b\n1,y\n", {"columns": ["b"]}, "'b' does not hold numbers; columns that do: a"),
         ("a,b\n1,2\n", {"columns": ["a"], "time": "a"}, "cannot be both"),
         ("a,b\n1,2\n", {"group": "g"}, "no group column 'g'"),
@@ -189,9 +218,12 @@ def test_tails_keep_the_last_rows_of_each_group(tmp_path, monkeypatch):
 def test_times_go_on_as_they_began():
     assert _times.after(["2001-10-01", "2001-11-01", "2001-12-01"], 2) == ["2002-01-01", "2002-02-01"]
     assert _times.after(["2024-05-01 00:00", "2024-05-01 06:00", "2024-05-01 12:00"], 2) == [
-        "2024-05-01T18:00:00",
-        "2024-05-02T00:00:00",
+        "2024-05-01 18:00:00",
+        "2024-05-02 00:00:00",
     ]
+    assert _times.after(["2024-05-01T00:00:00Z", "2024-05-01T00:00:00.500Z"], 1) == ["2024-05-01T00:00:01Z"]
+    assert _times.after(["2024-05-01T00:00+02:00", "2024-05-01T01:00+02:00"], 1) == ["2024-05-01T02:00:00+02:00"]
+    assert _times.after(["2024-05-01T00:00:00.00", "2024-05-01T00:00:00.01"], 1) == ["2024-05-01T00:00:00.020000"]
     assert _times.after(["1", "2", "3"], 2) == [4, 5]
     assert _times.after(["0.5", "1.0", "1.5"], 2) == [2.0, 2.5]
     assert _times.after(None, 3) == [1, 2, 3]

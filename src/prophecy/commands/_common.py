@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sys
 import tempfile
@@ -43,6 +44,14 @@ def guarded(command: str, code: int = DATA) -> Iterator[None]:
 def say(command: str, message: str) -> None:
     """One line to the person, on stderr, so that stdout stays data."""
     typer.echo(f"prophecy {command}: {message}", err=True)
+
+
+def telling(lower: float, upper: float) -> int:
+    """Digits that tell the ends of an interval apart: four, or more where they differ late (beyond rounding)."""
+    size, width = max(abs(lower), abs(upper)), upper - lower
+    if not (math.isfinite(size) and 1e-11 * size < width):
+        return 4
+    return max(4, math.ceil(math.log10(size / width)) + 2)
 
 
 @contextlib.contextmanager

@@ -6,11 +6,13 @@ nulls; all other columns of a CSV are carried along as the very text they were.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
 import gzip
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -51,6 +53,7 @@ class Dialect:
     names: tuple[str, ...]
     numeric: tuple[str, ...]
     width: float
+    encoding: str
 
 
 @dataclass(frozen=True)
@@ -101,11 +104,16 @@ def _csv_batches(path: str, stream: Any, dialect: Dialect, roles: Roles) -> Iter
 
     names = list(dialect.names)
     types = {name: pa.float64() if name in roles.values else pa.string() for name in names}
-    with _explaining(path):
+    with _explaining(path, names):
         yield from _ahead(
             lambda: arrow.open_csv(
                 stream,
-                arrow.ReadOptions(block_size=PIECE, column_names=names, skip_rows=1 if dialect.header else 0),
+                arrow.ReadOptions(
+                    block_size=PIECE,
+                    column_names=names,
+                    skip_rows=1 if dialect.header else 0,
+                    encoding=dialect.encoding,
+                ),
                 arrow.ParseOptions(delimiter=dialect.delimiter),
                 arrow.ConvertOptions(column_types=types, null_values=MISSING, decimal_point=dialect.decimal),
             )
@@ -123,23 +131,26 @@ def _ahead(opened: Callable[[], Iterable[Any]]) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _explaining(path: str) -> Iterator[None]:
-    """Errors of readers, told in terms of the file."""
+def _explaining(path: str, names: Sequence[str] = ()) -> Iterator[None]:
+    """Errors of readers, told in terms of the file and its columns."""
     try:
         yield
     except (EOFError, gzip.BadGzipFile, csv.Error) as error:
         raise ValueError(f"{path} is damaged: {error}") from error
     except ValueError as error:
+        cell = re.fullmatch(r"In CSV column #(\d+): Row #(\d+): CSV conversion error to double: (.*)", str(error))
+        if cell is not None:
+            raise ValueError(
+                f"{path}: column {names[int(cell[1])]!r}, row {cell[2]} of the file: {cell[3]}; correct it, or leave "
+                "the cell empty where a value is missing"
+            ) from None
         raise ValueError(str(error) if str(error).startswith(path) else f"{path}: {error}") from error
 
 
 def sniff(path: str, stream: Any) -> Dialect:
     """Delimiter, header and number columns from the file's first lines, without consuming them."""
     head = stream.peek(SNIFF)[:SNIFF]
-    try:
-        text = head.decode("utf-8-sig", errors="strict" if len(head) < SNIFF else "ignore")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is neither UTF-8 text nor Parquet, .npy or gzip: {error}") from None
+    text, encoding = _decoded(path, head)
     lines = text.splitlines()
     if len(lines) > 2 and not text.endswith("\n"):
         lines = lines[:-1]  # it may be cut off
@@ -159,7 +170,19 @@ def sniff(path: str, stream: Any) -> Dialect:
         raise ValueError(f"{path} has several columns called {sorted(repeated)[0]!r}; rename them")
     body = [row for row in rows[1 if header else 0 :] if len(row) == width]
     numeric = tuple(name for i, name in enumerate(names) if _numbers([row[i] for row in body], decimal))
-    return Dialect(delimiter, decimal, header, names, numeric, sum(map(len, lines)) / len(lines) + 1)
+    return Dialect(delimiter, decimal, header, names, numeric, sum(map(len, lines)) / len(lines) + 1, encoding)
+
+
+def _decoded(path: str, head: bytes) -> tuple[str, str]:
+    """A file's beginning as text, and its encoding: UTF-8, or Latin-1 where it is not that but has no control codes."""
+    try:
+        return codecs.getincrementaldecoder("utf-8-sig")().decode(head), "utf8"
+    except UnicodeDecodeError as error:
+        if re.search(rb"[\x00-\x08\x0e-\x1f\x7f]", head) is None:
+            return head.decode("latin-1"), "latin-1"
+        raise ValueError(
+            f"{path} is neither UTF-8 text nor Parquet, .npy or gzip: {error}; save it as CSV (UTF-8)"
+        ) from None
 
 
 def _number(cell: str, decimal: str) -> float | None:
@@ -189,14 +212,16 @@ def resolve(
     group: str | None,
 ) -> Roles:
     """Give every column its part, or say which ones there are."""
-    for what, name in [("column", column) for column in columns] + [("time", time), ("group", group)]:
+    for what, name in [("", column) for column in columns] + [("time ", time), ("group ", group)]:
         if name is not None and name not in names:
-            raise ValueError(f"{path} has no {what} column {name!r}; it has {', '.join(names)}")
+            raise ValueError(f"{path} has no {what}column {name!r}; it has {', '.join(names)}")
     lower = {name.lower(): name for name in reversed(names)}
     taken = set(columns)
     group = group or next((lower[g] for g in GROUPS if g in lower and lower[g] not in taken), None)
     time = time or next((lower[t] for t in TIMES if t in lower and lower[t] not in taken | {group}), None)
-    values = tuple(columns) or tuple(name for name in numeric if name not in (time, group))
+    free = [name for name in numeric if name not in (time, group)]
+    # A column without a name is the row number pandas writes; it is predicted only where there is nothing else.
+    values = tuple(columns) or tuple(name for name in free if name) or tuple(free)
     if not values:
         raise ValueError(f"{path} has no column of numbers to predict; it has {', '.join(names)}; choose with --column")
     for name in values:

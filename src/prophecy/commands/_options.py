@@ -37,7 +37,7 @@ def check_irregular(irregular: bool, quick: bool, table: _io.Table) -> None:
         )
 
 
-def check(level: float, out: Path | None, plot: Path | None) -> None:
+def check(level: float, out: Path | None, plot: Path | None, file: str) -> None:
     """Refuse what cannot work before any work is done; a usage error, exit code 2."""
     try:
         if not 0 < level < 1:
@@ -45,7 +45,9 @@ def check(level: float, out: Path | None, plot: Path | None) -> None:
         if out is not None:
             _io.output_kind(out)
         _plots.check_ending(plot)
-        for path in (out, plot):
+        for name, path in (("--out", out), ("--plot", plot)):
+            if path is not None and file != "-" and path.exists() and Path(file).exists() and path.samefile(file):
+                raise ValueError(f"{name} would replace the file that is read; choose another name")
             if path is not None and not path.parent.is_dir():
                 raise ValueError(f"folder {str(path.parent)!r} does not exist; create it first")
     except ValueError as error:

@@ -111,7 +111,7 @@ def anomalies(panels: Sequence[Panel], threshold: float, count: int) -> Any:
     """Per series: the signal with its flagged points, and the surprise of each value below it."""
     shown = panels[:PANELS]
     ratios = {"height_ratios": [2.2, 1] * len(shown)}
-    figure, axes = style.figure(2 * len(shown), 1, height=2.1, sharex=len(shown) == 1, gridspec_kw=ratios)
+    figure, axes = style.figure(2 * len(shown), 1, height=2.1, gridspec_kw=ratios)
     red = style.COLOURS["FouT"]
     for upper, lower, panel in zip(axes[::2], axes[1::2], shown, strict=True):
         assert panel.flags is not None
@@ -120,6 +120,10 @@ def anomalies(panels: Sequence[Panel], threshold: float, count: int) -> Any:
         label = f"flagged ({int(panel.flags.sum())})"
         upper.plot(panel.where[panel.flags], panel.truth[panel.flags], "o", color=red, markersize=6, label=label)
         _dress(upper, panel)
+        lower.sharex(upper)
+        lower.margins(x=0.01)
+        upper.tick_params(labelbottom=False)
+        upper.xaxis.offsetText.set_visible(False)
         lower.vlines(panel.where, 0, panel.scores, color=style.MUTED, linewidth=0.8)
         lower.vlines(panel.where[panel.flags], 0, panel.scores[panel.flags], color=red, linewidth=1.2)
         lower.axhline(threshold, color=red, linewidth=0.9, linestyle="--")
@@ -142,12 +146,15 @@ def _stretch(axis: Any, panel: Panel, level: float) -> None:
 
 def _error_curves(axis: Any, panel: Panel) -> None:
     looks = {"prophecy": ("ours", 1.8), "copy": ("copy", 1.2), "line": ("line", 1.2)}
+    sizes = np.concatenate([size[size > 0] for _, size in panel.errors.values()])
     for name, (where, size) in panel.errors.items():
         colour, width = looks[name]
-        drawn = size > 0
+        drawn = size > 0 if len(sizes) else size == 0
         axis.plot(where[drawn], size[drawn], ".-", color=style.COLOURS[colour], linewidth=width, label=name)
-    axis.set_yscale("log")
-    sizes = np.concatenate([size[size > 0] for _, size in panel.errors.values()])
+    if len(sizes):
+        axis.set_yscale("log")
+    else:
+        axis.set_yticks([0.0])
     if len(sizes) and sizes.max() < 20 * sizes.min():
         # Less than a decade and a bit: plain numbers at a few places instead of powers of ten.
         import matplotlib.ticker

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.commands import _io
+from prophecy.commands import _io, _times
+from prophecy.commands._common import say
 
 Array: TypeAlias = NDArray[np.float64]
 Advance: TypeAlias = Callable[[str, str, Array, Any], dict[str, Array]]
+
+HEAD = 10_000  # rows whose times are looked at
 
 
 def groups(batch: Any, group: str | None) -> Iterator[tuple[str, NDArray[np.int64] | slice]]:
@@ -28,6 +31,27 @@ def groups(batch: Any, group: str | None) -> Iterator[tuple[str, NDArray[np.int6
     for start, rows in zip(starts, np.split(order, starts[1:]), strict=True):
         code = codes[order[start]]
         yield (names[code] if code >= 0 else "(no group)"), rows
+
+
+def remarking(table: _io.Table, command: str, irregular: bool = False, way_out: str = "") -> _io.Table:
+    """The same table, which says on stderr what is odd about the times of its first series, if anything is."""
+    roles = table.roles
+    if roles.time is None:
+        return table
+
+    def batches() -> Iterator[Any]:
+        for i, batch in enumerate(table.batches):
+            if i == 0 and batch.num_rows:
+                _, rows = next(groups(batch, roles.group))
+                clock = batch.column(batch.schema.get_field_index(roles.time))
+                remark = _times.remark(
+                    clock.take(_indices(rows, batch.num_rows, batch.num_rows)[:HEAD]).to_pylist(), irregular
+                )
+                if remark is not None:
+                    say(command, remark + (way_out if "evenly" in remark else ""))
+            yield batch
+
+    return replace(table, batches=batches())
 
 
 def through(batch: Any, roles: _io.Roles, advance: Advance) -> dict[str, Array]:

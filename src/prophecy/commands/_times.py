@@ -83,11 +83,36 @@ def after(times: Sequence[Any] | None, count: int) -> list[Any]:
     where = axis(times, len(times))
     ahead = extended(where, count)
     if where.dtype.kind == "M":
-        days = (
-            bool((ahead == ahead.astype("datetime64[D]")).all())
-            and "T" not in str(times[-1])
-            and ":" not in str(times[-1])
-        )
-        return [str(moment) for moment in ahead.astype("datetime64[D]" if days else "datetime64[s]")]
+        return _written(ahead, times[-1])
     whole = bool(np.all(ahead == np.round(ahead))) and "." not in str(times[-1])
     return [int(moment) if whole else float(moment) for moment in ahead]
+
+
+def _written(ahead: Times, like: Any) -> list[str]:
+    """Moments (UTC) in ISO format: only the date, a T or a space, and the time zone, as in the cell they follow."""
+    import pandas as pd
+
+    cell = str(like)
+    if ":" not in cell and "T" not in cell and bool((ahead == ahead.astype("datetime64[D]")).all()):
+        return [str(moment) for moment in ahead.astype("datetime64[D]")]
+    zone = pd.to_datetime([like], format="mixed")[0].tzinfo
+    moments = pd.DatetimeIndex(ahead)
+    if zone is not None:
+        moments = moments.tz_localize("UTC").tz_convert(zone)
+    texts = [moment.isoformat(sep="T" if "T" in cell else " ") for moment in moments]
+    return [text.removesuffix("+00:00") + "Z" for text in texts] if cell.endswith("Z") else texts
+
+
+def remark(cells: list[Any], irregular: bool) -> str | None:
+    """What is odd about the times of a series' rows, and what to do about it; None where nothing is."""
+    where = axis(cells, len(cells))
+    steps = np.diff(where).astype(np.float64)
+    if len(steps) < 2 or not np.isfinite(steps).all():
+        return None
+    if (steps < 0).all():
+        return "the times run backwards, and rows are taken in the order of the file; sort them first"
+    if (steps <= 0).any():
+        return "some times repeat or run backwards; tell series apart with --group, or sort the rows first"
+    if not irregular and steps.max() > 1.5 * np.median(steps):
+        return "the times are uneven, and rows are taken as evenly spaced"
+    return None

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from prophecy.commands import _io, _options, _plots, _series, _times, _track
-from prophecy.commands._common import guarded, say
+from prophecy.commands._common import guarded, say, telling
 from prophecy.commands.predict import Choice, maker, progress, sink
 
 Array: TypeAlias = NDArray[np.float64]
@@ -114,8 +114,9 @@ def anomalies(
     if not 0 < rate < 1:
         raise typer.BadParameter(f"--rate must lie between 0 and 1, got {rate:g}")
     with guarded("anomalies"):
-        _options.check(level=0.9, out=out, plot=plot)
+        _options.check(level=0.9, out=out, plot=plot, file=file)
         table = _io.open_table(file, column or (), time, group)
+        table = _series.remarking(table, "anomalies", irregular, "; --irregular takes each at its time")
         quick = model is Choice.quick or (model is Choice.auto and table.long and not irregular)
         _options.check_irregular(irregular, quick, table)
         if quick and model is Choice.auto:
@@ -161,8 +162,11 @@ def _rows(watches: list[Watch], most: int = 20) -> list[list[str]]:
     )
     table = [["series", "row", "when", "value", "expected", "surprise"]]
     for flag, title in ranked[:most]:
-        expected = f"{flag.lower:.4g} … {flag.upper:.4g}"
-        table.append([title, f"{flag.row}", f"{flag.when}", f"{flag.value:.6g}", expected, f"{flag.surprise:.1f}"])
+        digits = telling(flag.lower, flag.upper)
+        expected = f"{flag.lower:.{digits}g} … {flag.upper:.{digits}g}"
+        table.append(
+            [title, f"{flag.row}", f"{flag.when}", f"{flag.value:.{max(6, digits)}g}", expected, f"{flag.surprise:.1f}"]
+        )
     return table
 
 

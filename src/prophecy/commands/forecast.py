@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -15,8 +16,8 @@ from prophecy._forecast import Forecast
 from prophecy.adapters._ahead import SHORTEST, ahead
 from prophecy.adaptive import Prophecy
 from prophecy.commands import _io, _options, _plots, _times
-from prophecy.commands._common import appearing, guarded
-from prophecy.commands._series import Tails, read_tails, title
+from prophecy.commands._common import appearing, guarded, telling
+from prophecy.commands._series import Tails, read_tails, remarking, title
 from prophecy.dynamics import forecast as solve
 
 Array: TypeAlias = NDArray[np.float64]
@@ -49,9 +50,9 @@ def forecast(
 ) -> None:
     """Forecast the rows after the last one, with intervals, from the file alone."""
     with guarded("forecast"):
-        _options.check(level=level, out=out, plot=plot)
+        _options.check(level=level, out=out, plot=plot, file=file)
         table = _io.open_table(file, column or (), time, group)
-        tails = read_tails(table, context)
+        tails = read_tails(remarking(table, "forecast"), context)
         answers = {key: _answer(tails, key, horizon, level, joint) for key in tails.groups}
         if out is not None:
             _write(out, tails, answers, horizon)
@@ -137,12 +138,17 @@ def _print(tails: Tails, answers: dict[str, dict[str, Any]], out: Path | None) -
         shown.add_column(heading, justify="left" if heading in ("series", "method") else "right")
     for key, columns in list(answers.items())[:20]:
         for name, answer in columns.items():
-            first, last = (f"{m:.4g} [{lo:.4g}, {hi:.4g}]" for m, lo, hi in _ends(answer))
+            first, last = (_text(*end) for end in _ends(answer))
             shown.add_row(title(key, name), str(tails.length(key)), answer.method, first, last)
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(shown)
     if len(answers) > 20:
         console.print(f"… and {len(answers) - 20} more groups" + ("" if out else "; write them with --out"))
+
+
+def _text(mean: float, lower: float, upper: float) -> str:
+    digits = telling(lower, upper)
+    return f"{mean:.{digits}g} [{lower:.{digits}g}, {upper:.{digits}g}]"
 
 
 def _ends(answer: Any) -> list[tuple[float, float, float]]:

@@ -63,8 +63,9 @@ def predict(
     if horizon > 1 and model is Choice.full:
         raise typer.BadParameter(f"the full bank predicts one row ahead, got --horizon {horizon}; use --model quick")
     with guarded("predict"):
-        _options.check(level=level, out=out, plot=plot)
+        _options.check(level=level, out=out, plot=plot, file=file)
         table = _io.open_table(file, column or (), time, group)
+        table = _series.remarking(table, "predict", irregular, "; --irregular takes each at its time")
         quick = model is Choice.quick or horizon > 1 or (model is Choice.auto and table.long and not irregular)
         _options.check_irregular(irregular, quick, table)
         if quick and model is Choice.auto:
@@ -73,7 +74,7 @@ def predict(
         trackers = run(table, maker(quick, irregular, level, horizon, out is not None), horizon, out)
         rows = _track.summary(trackers)
         if plot is not None:
-            draw(plot, file, trackers, level, rows)
+            draw(plot, file, trackers, level, rows, horizon)
         show(rows, len(trackers))
 
 
@@ -136,14 +137,20 @@ def progress(table: _io.Table) -> Iterator[Iterator[Any]]:
 
 
 def draw(
-    plot: Path, file: str, trackers: Sequence[_track.Tracker], level: float, rows: Sequence[Sequence[str]]
+    plot: Path,
+    file: str,
+    trackers: Sequence[_track.Tracker],
+    level: float,
+    rows: Sequence[Sequence[str]],
+    horizon: int = 1,
 ) -> None:
     """The picture: last stretch and error over time of the first few series."""
     from prophecy.reproduce import style
 
     with style.use():
         figure = _plots.predictions([tracker.panel() for tracker in trackers[: _plots.PANELS]], level, len(trackers))
-        _plots.save(figure, plot, f"Predictions of {Path(file).name}", ["Mean absolute errors, one row ahead."], rows)
+        note = f"Mean absolute errors, {'one row' if horizon == 1 else f'{horizon} rows'} ahead."
+        _plots.save(figure, plot, f"Predictions of {Path(file).name}", [note], rows)
 
 
 def show(rows: Sequence[Sequence[str]], count: int) -> None:
