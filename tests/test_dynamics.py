@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -139,6 +142,31 @@ def test_missing_values_at_the_end_are_forecast_along():
     np.testing.assert_allclose(forecast(context, 20).mean, series[200:], atol=1e-6)
 
 
+@pytest.mark.parametrize("variables", [1, 2])
+def test_samples_without_any_value_at_either_end_change_nothing_but_the_horizon(variables):
+    series = np.sin(np.arange(240.0)[:, None] / np.array([5.0, 7.0])[:variables])
+    context = np.concatenate([np.full((300, variables), np.nan), series[:200], np.full((40, variables), np.nan)])
+    late, early = forecast(context, 20), forecast(series[:200], 60)
+    np.testing.assert_array_equal(late.mean, early.mean[40:])
+    np.testing.assert_array_equal(late.upper, early.upper[40:])
+
+
+def test_bridges_over_gaps_do_not_count_as_truths():
+    noise = np.random.default_rng(0).standard_normal(400)
+    noise[np.arange(400) % 10 > 1] = np.nan
+    answer = forecast(noise, 40)
+    assert np.mean(np.asarray(answer.upper) - answer.lower) > 2.5
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 7, 20])
+@pytest.mark.parametrize("horizon", [1, 30])
+def test_any_share_of_missing_values_is_survived(step, horizon):
+    series = np.sin(np.arange(160.0)[:, None] / np.array([5.0, 7.0]))
+    series[np.arange(160) % 21 >= step, 0] = np.nan
+    assert_sound(forecast(series, horizon), series, horizon)
+    assert_sound(forecast(series[:, 0], horizon), series[:, 0], horizon)
+
+
 def test_each_variable_keeps_its_own_scale_and_constants_stay():
     times = np.arange(200)
     context = np.stack([1e-6 * np.sin(times / 7), 1e6 * np.cos(times / 7), np.full(200, 5.0)], axis=1)
@@ -147,6 +175,12 @@ def test_each_variable_keeps_its_own_scale_and_constants_stay():
     truth = np.stack([1e-6 * np.sin(ahead / 7), 1e6 * np.cos(ahead / 7), np.full(30, 5.0)], axis=1)
     np.testing.assert_allclose(np.asarray(answer.mean) / [1e-6, 1e6, 1], truth / [1e-6, 1e6, 1], atol=1e-6)
     assert (np.asarray(answer.upper)[:, 2] == 5.0).all()
+
+
+def test_values_whose_squares_underflow_are_not_constant():
+    series = np.sin(np.arange(200) / 5)
+    plain, tiny = forecast(series, 20), forecast(np.ldexp(series, -700), 20)
+    np.testing.assert_array_equal(np.ldexp(tiny.mean, 700), plain.mean)
 
 
 def test_a_change_of_units_by_powers_of_two_changes_nothing_else():
@@ -202,6 +236,8 @@ def test_a_batch_is_the_single_forecasts_in_order_on_any_number_of_processes():
         (np.r_[np.zeros(8), np.inf], 5, 0.9, "inf at index"),
         (np.full(9, np.nan), 5, 0.9, "no value at all"),
         (np.r_[np.zeros(8), 1e160], 5, 0.9, "rescale"),
+        (np.zeros(0), 5, 0.9, "at least 8 samples, got 0"),
+        (np.zeros((1, 400)), 5, 0.9, r"is it \(variables, time\)"),
         (np.zeros(9), 0, 0.9, "horizon must be at least 1, got 0"),
         (np.zeros(9), 5, 1.0, "between 0 and 1"),
         (np.zeros(9), 5, -0.5, "level must be positive"),
@@ -217,6 +253,31 @@ def test_a_batch_names_the_context_it_cannot_use():
         forecast_many(np.zeros((2, 3, 4, 5)), 3)
     with pytest.raises(ValueError, match="jobs must be at least 1"):
         forecast_many(np.zeros((2, 20)), 3, jobs=0)
+    for jobs in (1, 2):
+        with pytest.raises(ValueError, match=r"contexts\[1\]: context must hold at least 8 samples, got 3"):
+            forecast_many([np.zeros(20), np.zeros(3)], 3, jobs=jobs)
+    with pytest.raises(TypeError, match="contexts must be an array or a list of contexts, got dict"):
+        forecast_many({"a": np.zeros(20)}, 3)
+
+
+def batch_in_a_daemon(answers):
+    answers.put([float(np.sum(each.mean)) for each in forecast_many(BATCH, 5, jobs=2)])
+
+
+BATCH = np.sin(np.arange(40) / np.array([[3.0], [5.0], [7.0]]))
+
+
+def test_a_batch_works_in_threads_and_in_daemonic_processes():
+    alone = [float(np.sum(each.mean)) for each in forecast_many(BATCH, 5, jobs=1)]
+    with ThreadPoolExecutor(2) as pool:
+        for answer in pool.map(lambda _: forecast_many(BATCH, 5, jobs=2), range(2)):
+            assert [float(np.sum(each.mean)) for each in answer] == alone
+    processes = get_context("fork")
+    answers = processes.Queue()
+    daemon = processes.Process(target=batch_in_a_daemon, args=(answers,), daemon=True)
+    daemon.start()
+    assert answers.get(timeout=60) == alone
+    daemon.join()
 
 
 def test_a_context_is_not_changed():

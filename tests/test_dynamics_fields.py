@@ -59,6 +59,32 @@ def test_follow_agrees_with_an_independent_solver_at_different_step_sizes():
     np.testing.assert_allclose(mine, theirs, atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    "slope",
+    [
+        lambda x: np.full_like(x, np.nan),
+        lambda x: np.full_like(x, np.inf),
+        lambda x: -1e9 * x,
+        lambda x: np.where(x > 0, -1e3, 1e3),
+        lambda x: np.sin(1e12 * x),
+        lambda x: x**9,
+    ],
+)
+@pytest.mark.parametrize("tolerance", [0.0, 1e-12, 1e-3])
+def test_a_field_that_cannot_be_followed_costs_a_bounded_number_of_steps(slope, tolerance):
+    calls = 0
+
+    def field(x):
+        nonlocal calls
+        calls += 1
+        assert calls < 12 * 32 * 6 * 20
+        return slope(x)
+
+    with np.errstate(all="ignore"):
+        flown = follow(field, np.array([[0.3, -1.7]]), 20, tolerance, 1e6)
+    assert flown.shape == (20, 1, 2)
+
+
 def test_points_that_leave_are_given_up_and_the_others_go_on():
     with np.errstate(all="ignore"):
         paths = follow(lambda x: x**2, np.array([[2.0, -1.0]]), 5, tolerance=1e-9, bound=10.0)[:, 0]

@@ -117,7 +117,7 @@ def test_copy_and_mean_know_only_the_past_of_their_origin():
 
 def test_rolling_errors_end_with_the_context_and_lost_forecasts_are_bounded():
     values = np.zeros((100, 1))
-    rolling = Rolling.over(100, 50)
+    rolling = Rolling.over(np.ones(100, dtype=bool), 50)
     errors = rolling.errors(Copy(), values)
     assert errors.shape == (len(rolling.origins), rolling.horizon, 1)
     late = rolling.origins[-1] + np.arange(rolling.horizon) >= 100
@@ -133,7 +133,7 @@ def test_candidates_are_fitted_to_the_early_part_only_and_ranked():
         return Mean()
 
     values = np.sin(np.arange(200) / 3)[:, None]
-    rolling = Rolling.over(200, 20)
+    rolling = Rolling.over(np.ones(200, dtype=bool), 20)
     candidates = [Candidate("spy", spy), Candidate("copy", lambda v, r, k: Copy())]
     ranking = trials([Tier(candidates)], values, all_rows(values), rolling)
     assert seen == [(rolling.early, rolling.early - 2)]

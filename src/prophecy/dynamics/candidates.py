@@ -27,6 +27,7 @@ _ATTEMPTS = 4
 _ALL = 1000
 _MOST_FEATURES = 130
 _GLANCES = 128
+_FEWEST_ROWS = 3
 _ALIKE = np.log(4.0)
 _SHOOTING = "field by shooting"
 _HOPELESS = 0.3  # a field this far off after one step, in spreads, has nothing to do with the data
@@ -102,6 +103,8 @@ def _field(family: Family, guesses: Sequence[Array]) -> Candidate:
 
 def _fields(units: Units, values: Array, rows: Rows) -> list[Candidate]:
     """Families in the order of how close their starts come, the smaller first among those much alike."""
+    if len(rows) < _FEWEST_ROWS:
+        return []
     paths = Paths.through(values, rows.index)
     some = rows.index[:: max(1, len(rows) // _GLANCES)]
     x0, x1 = values[some].T, values[some + 1].T
@@ -110,7 +113,8 @@ def _fields(units: Units, values: Array, rows: Rows) -> list[Candidate]:
         if len(rows) >= 1.5 * family.size:
             guesses = starts(family, paths)
             order = ranked_starts(family, x0, x1, guesses)
-            ranked.append((order[0][0] if order else np.inf, family, guesses))
+            if order and np.isfinite(order[0][0]):
+                ranked.append((order[0][0], family, guesses))
     least = max(min((closeness for closeness, _, _ in ranked), default=1.0), 1e-12)
     ranked.sort(key=lambda item: (int(np.log(max(item[0], least) / least) / _ALIKE), item[1].size))
     return [_field(family, guesses) for _, family, guesses in ranked[:_ATTEMPTS]]

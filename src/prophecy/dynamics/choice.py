@@ -13,6 +13,7 @@ from prophecy.dynamics.context import Rows
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 _LOST = np.sqrt(2.0)  # how far two unrelated moments of a series are from each other, in spreads
 _GOOD = 0.0003  # rolling forecasts this close, in spreads, end the search
@@ -66,47 +67,62 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Rolling:
-    """Where the early part ends and from where the rest is forecast."""
+    """Where the early part ends and from where the rest is forecast. known: which samples were observed.
+
+    Forecasts start after observed samples and are compared with observed samples: a bridge over a gap knows its end.
+    """
 
     early: int
     origins: Indices
     horizon: int
+    known: Mask
 
     @classmethod
-    def over(cls, length: int, horizon: int) -> Rolling:
-        early = max(4, int(0.7 * length))
-        last = max(early, length - max(1, length // 20))
+    def over(cls, known: Mask, horizon: int) -> Rolling:
+        length, seen = len(known), np.nonzero(known)[0]
+        early = max(4, int(seen[int(0.7 * len(seen)) - 1]) + 1) if len(seen) > 1 else length
+        if not known[early:].any():
+            return cls.over(np.ones(length, dtype=np.bool_), horizon)
+        last = max(early, length - max(1, len(seen) // 20))
         count = min(16, last - early + 1)
-        origins = np.unique(np.linspace(early, last, count).astype(np.intp))
-        return cls(early, origins, min(horizon, max(1, 2 * (length - early) // 3)))
+        spread = np.linspace(early, last, count).astype(np.intp)
+        after_seen = np.maximum.accumulate(np.where(known, np.arange(1, length + 1), 0))
+        origins = np.unique(np.maximum(after_seen[spread - 1], early))
+        wait = seen[np.minimum(np.searchsorted(seen, origins), len(seen) - 1)] - origins
+        nearest = int(np.median(wait[wait >= 0])) + 1
+        return cls(early, origins, max(nearest, min(horizon, max(1, 2 * (length - early) // 3))), known)
 
     def errors(self, model: Model, values: Array) -> Array:
-        """Forecast minus truth from every origin, NaN after the end of the context."""
-        return _errors(model, values, self.origins, self.horizon)
+        """Forecast minus truth from every origin, NaN where nothing was observed and after the end of the context."""
+        return self._errors(model, values, self.origins, self.horizon)
 
     def glance(self, model: Model, values: Array) -> float:
         """The typical error one step ahead, from every moment of the rest."""
-        origins = np.arange(self.early, len(values))[-_GLANCES:]
-        return float(np.median(np.sqrt(np.mean(_errors(model, values, origins, 1) ** 2, axis=2))))
+        origins = np.arange(self.early, len(values))
+        origins = origins[self.known[origins - 1]][-_GLANCES:]
+        distance = np.sqrt(np.mean(self._errors(model, values, origins, 1) ** 2, axis=2))
+        distance = distance[~np.isnan(distance)]
+        return float(np.median(distance)) if distance.size else 0.0
 
     def soon_lost(self, model: Model, values: Array, best: Array) -> bool:
         """Whether a first stretch of the forecasts is already much worse than the best so far."""
         stretch = min(_STRETCH, self.horizon)
-        first = _errors(model, values, self.origins, stretch)
+        first = self._errors(model, values, self.origins, stretch)
         return score(first) > 2 * score(best[:, :stretch]) + _SLIGHT
 
-
-def _errors(model: Model, values: Array, origins: Indices, horizon: int) -> Array:
-    forecast = model.rollout(values, origins, horizon)
-    ahead = origins[:, None] + np.arange(horizon)
-    truth = np.where((ahead < len(values))[..., None], values[np.minimum(ahead, len(values) - 1)], np.nan)
-    return np.where(np.isnan(truth), np.nan, np.where(np.isfinite(forecast), forecast, np.inf) - truth)
+    def _errors(self, model: Model, values: Array, origins: Indices, horizon: int) -> Array:
+        forecast = model.rollout(values, origins, horizon)
+        ahead = origins[:, None] + np.arange(horizon)
+        inside = np.minimum(ahead, len(values) - 1)
+        truth = np.where(((ahead < len(values)) & self.known[inside])[..., None], values[inside], np.nan)
+        return np.where(np.isnan(truth), np.nan, np.where(np.isfinite(forecast), forecast, np.inf) - truth)
 
 
 def score(errors: Array) -> float:
     """Mean over origins and steps of the distance in spreads, lost forecasts counting as unrelated moments do."""
     distance = np.sqrt(np.mean(errors**2, axis=2))
-    return float(np.nanmean(np.minimum(distance, _LOST)))
+    distance = distance[~np.isnan(distance)]
+    return float(np.mean(np.minimum(distance, _LOST))) if distance.size else np.nan
 
 
 def _merit(trial: Trial) -> float:

@@ -12,6 +12,7 @@ from prophecy.dynamics.features import Units
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 _SHORTEST = 8
 _MOST_VARIABLES = 64
@@ -53,19 +54,20 @@ class Rows:
 class Context:
     """values: (time, varying variables), in spreads around the mean, every `stride`-th sample, the latest included.
 
-    rows: the fully observed transitions to solve from.
+    known: which of them were fully observed. rows: the fully observed transitions to solve from.
     pace: samples of `values` that the fastest period can do without between two.
     overdue: samples since the last fully observed one; they are forecast too.
     full, floor, ceiling: the filled context in raw units and its envelope, per variable.
     """
 
     values: Array
+    known: Mask
     rows: Rows
     units: Units
     stride: int
     pace: int
     overdue: int
-    varying: NDArray[np.bool_]
+    varying: Mask
     full: Array
     floor: Array
     ceiling: Array
@@ -76,13 +78,13 @@ def read(context: ArrayLike) -> Context:
     """Check and prepare (time,) or (time, variables)."""
     raw = _checked(context)
     overdue = _overdue(np.isnan(raw))
-    raw = raw[: len(raw) - overdue]
+    raw = raw[_unborn(np.isnan(raw[: len(raw) - overdue])) : len(raw) - overdue]
     missing = np.isnan(raw)
     full = _filled(raw, missing)
     low, high = full.min(axis=0), full.max(axis=0)
     reach = high - low
     varying = reach > 0
-    centre, scale = full[:, varying].mean(axis=0), full[:, varying].std(axis=0)
+    centre, scale = full[:, varying].mean(axis=0), _spread(full[:, varying])
     varying[varying] = np.isfinite(scale) & (scale > 0)
     keep = np.isfinite(scale) & (scale > 0)
     centre, scale = centre[keep], scale[keep]
@@ -95,19 +97,38 @@ def read(context: ArrayLike) -> Context:
     partners = _hidden_phases(values)
     values = np.column_stack([values, partners])
     units = Units(np.append(centre, np.zeros(partners.shape[1])), np.append(scale, np.ones(partners.shape[1])))
+    rows = _rows(known)
     notes = []
     if partners.shape[1]:
-        notes.append(f"{partners.shape[1]} variables are sinusoids; their quarter-period partners joined the state.")
+        notes.append(
+            f"{_count(partners.shape[1], 'sinusoid')} among the variables: a quarter-period partner joined each."
+        )
     if missing.any():
-        notes.append(f"{int(missing.sum())} missing values were interpolated; no transition through them was used.")
+        bridged = bool((~known[rows.index]).any())
+        use = (
+            "hardly any two neighbours were complete, so the bridges were used" if bridged else "none was learned from"
+        )
+        notes.append(f"{_count(int(missing.sum()), 'missing value')} bridged by straight lines; {use}.")
+    if known.sum() < _SHORTEST:
+        notes.append(f"Only {_count(int(known.sum()), 'sample')} complete: the intervals say little.")
     if not varying.all():
-        notes.append(f"{int((~varying).sum())} constant variables were continued as they are.")
+        notes.append(f"{_count(int((~varying).sum()), 'constant variable')} continued unchanged.")
     if stride > 1:
         notes.append(f"The context is sampled finely: one sample in {stride} was used.")
-    rows = _rows(known)
     if len(rows) < len(values) - 1 and known.all():
         notes.append(f"{len(rows)} of {len(values) - 1} transitions were used, half of them the latest.")
-    return Context(values, rows, units, stride, pace, overdue, varying, full, low - reach, high + reach, tuple(notes))
+    envelope = low - reach, high + reach
+    return Context(values, known, rows, units, stride, pace, overdue, varying, full, *envelope, tuple(notes))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def _spread(values: Array) -> Array:
+    """The standard deviation, also of values whose squares are too small for a float."""
+    exponent = np.frexp(np.abs(values).max(axis=0, initial=0.0))[1]
+    return np.asarray(np.ldexp(np.ldexp(values, -exponent).std(axis=0), exponent))
 
 
 def _checked(context: ArrayLike) -> Array:
@@ -116,13 +137,14 @@ def _checked(context: ArrayLike) -> Array:
         raise ValueError(
             f"context must be (time,) or (time, variables), got shape {array.shape}; forecast_many takes batches"
         )
-    values = np.array(array, dtype=np.float64).reshape(len(array), -1)
-    if len(values) < _SHORTEST:
-        raise ValueError(f"context must hold at least {_SHORTEST} samples, got {len(values)}; observe a little longer")
+    values = np.array(array, dtype=np.float64)
+    values = values[:, None] if values.ndim == 1 else values
     if not 1 <= values.shape[1] <= _MOST_VARIABLES:
         raise ValueError(
             f"context must have 1 to {_MOST_VARIABLES} variables, got {values.shape[1]}; is it (variables, time)?"
         )
+    if len(values) < _SHORTEST:
+        raise ValueError(f"context must hold at least {_SHORTEST} samples, got {len(values)}; observe a little longer")
     if np.isinf(values).any():
         bad = _checks.first_bad(np.where(np.isnan(values), 0.0, values))
         raise ValueError(f"context must be finite, or NaN where a value is missing, got {bad}")
@@ -135,13 +157,20 @@ def _checked(context: ArrayLike) -> Array:
     return values
 
 
-def _overdue(missing: NDArray[np.bool_]) -> int:
-    """How many samples at the end lack a value, if they are few enough to forecast them as well."""
-    late = int(np.argmin(np.asarray(missing.any(axis=1))[::-1]))
-    return late if late <= len(missing) // 8 and len(missing) - late >= _SHORTEST else 0
+def _overdue(missing: Mask) -> int:
+    """How many samples at the end are to be forecast as well: all without any value, and those with some if few."""
+    empty, late = (int(np.argmin(np.asarray(lacking)[::-1])) for lacking in (missing.all(axis=1), missing.any(axis=1)))
+    late = late if late - empty <= len(missing) // 8 else empty
+    return late if len(missing) - late >= _SHORTEST else 0
 
 
-def _filled(raw: Array, missing: NDArray[np.bool_]) -> Array:
+def _unborn(missing: Mask) -> int:
+    """How many samples at the beginning have no value at all."""
+    early = int(np.argmin(np.asarray(missing.all(axis=1))))
+    return early if len(missing) - early >= _SHORTEST else 0
+
+
+def _filled(raw: Array, missing: Mask) -> Array:
     full = raw.copy()
     times = np.arange(len(raw))
     for variable in np.nonzero(missing.any(axis=0))[0]:
@@ -197,7 +226,7 @@ def _fastest_period(scaled: Array) -> float:
     return len(flat) / max(fastest, 1)
 
 
-def _rows(known: NDArray[np.bool_]) -> Rows:
+def _rows(known: Mask) -> Rows:
     times = np.arange(len(known))
     history = times - np.maximum.accumulate(np.where(known, -1, times))
     index = np.nonzero(known[:-1] & known[1:])[0]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
-from multiprocessing import get_all_start_methods, get_context
+from multiprocessing import current_process, get_all_start_methods, get_context
+from threading import current_thread, main_thread
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -56,19 +57,38 @@ def forecast_many(
 ) -> list[Forecast]:
     """`forecast` for every context of a batch: (series, time), (series, time, variables) or a list of either.
 
-    jobs: how many processes share the work; None takes one per core, 1 stays in this process.
+    jobs: how many processes share the work; None takes one per core, 1 stays in this process. Where starting processes
+    is not safe or not possible (off the main thread, in a daemonic process, without fork) threads share it instead.
     """
-    batch = list(contexts)
+    horizon, level = _checks.order("horizon", horizon), _level(level)
+    if not isinstance(contexts, Iterable) or isinstance(contexts, Mapping):
+        raise TypeError(f"contexts must be an array or a list of contexts, got {type(contexts).__name__}")
+    batch = list(np.asarray(contexts) if hasattr(contexts, "__array__") else contexts)
     for index, context in enumerate(batch):
         if np.ndim(context) not in (1, 2):
             raise ValueError(f"contexts[{index}] must be (time,) or (time, variables), got shape {np.shape(context)}")
     jobs = (os.cpu_count() or 1) if jobs is None else _checks.order("jobs", jobs)
-    jobs = min(jobs, len(batch)) if "fork" in get_all_start_methods() else 1
-    one = partial(forecast, horizon=horizon, level=level)
+    jobs = min(jobs, len(batch))
+    one = partial(_numbered, horizon=horizon, level=level)
     if jobs <= 1:
-        return [one(context) for context in batch]
-    with ProcessPoolExecutor(jobs, mp_context=get_context("fork")) as pool:
-        return list(pool.map(one, batch, chunksize=max(1, len(batch) // (4 * jobs))))
+        return list(map(one, enumerate(batch)))
+    with _pool(jobs) as pool:
+        return list(pool.map(one, enumerate(batch), chunksize=max(1, len(batch) // (4 * jobs))))
+
+
+def _pool(jobs: int) -> Executor:
+    alone = current_thread() is main_thread() and not current_process().daemon
+    if alone and "fork" in get_all_start_methods():
+        return ProcessPoolExecutor(jobs, mp_context=get_context("fork"))
+    return ThreadPoolExecutor(jobs)
+
+
+def _numbered(item: tuple[int, ArrayLike], horizon: int, level: float) -> Forecast:
+    index, context = item
+    try:
+        return forecast(context, horizon, level)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"contexts[{index}]: {error}") from error
 
 
 def _level(level: float) -> float:
@@ -96,7 +116,7 @@ def _forecast(context: Context, horizon: int, level: float) -> tuple[Array, Arra
 def _predict(context: Context, steps: int, level: float) -> tuple[Array, Array, str, tuple[str, ...]]:
     """The mean path of the best team, in spreads, half widths, the method and notes."""
     values = context.values
-    rolling = Rolling.over(len(values), steps)
+    rolling = Rolling.over(context.known, steps)
     ranking = trials(tiers(context, rolling.early), values, context.rows, rolling)
     known = {trial.candidate.name: trial.model for trial in ranking}
     team = best_team(ranking)
@@ -153,7 +173,8 @@ def _twins(values: Array, errors: Array) -> tuple[Array, NDArray[np.intp]]:
 
     Copies are as long as the longest memory needs.
     """
-    size = np.sqrt(np.nanmean(np.where(np.isfinite(errors[:, 0]), errors[:, 0], 1.0) ** 2, axis=0))
+    first = errors[:, int(np.argmax(~np.isnan(errors[:, :, 0]).all(axis=0)))]
+    size = np.sqrt(np.nanmean(np.where(np.isinf(first), 1.0, first) ** 2, axis=0))
     nudges = np.random.default_rng(0).standard_normal((_TWINS, values.shape[1])) * size
     tail = values[-_TAIL:]
     copies = np.repeat(tail[None], _TWINS, axis=0)

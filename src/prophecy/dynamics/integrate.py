@@ -63,7 +63,7 @@ def _adaptive(field: VectorField, x: Array, h: float, tolerance: float) -> tuple
     """One sample ahead by equal shares of what is left, near h; the h that the next one may start with."""
     left = 1.0
     while left > 1e-12:
-        share = left / np.ceil(left / h - 1e-9)
+        share = left / max(np.ceil(left / h - 1e-9), 1.0)
         y, slopes = _stages(field, x, share)
         error = _error(slopes) * share
         wish = share * min(4.0, 0.9 * (tolerance / max(error, 1e-300)) ** 0.125) if np.isfinite(error) else share / 4

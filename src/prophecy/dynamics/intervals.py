@@ -33,17 +33,19 @@ def half_widths(errors: Array, paths: Array, values: Array, level: float) -> Arr
 
 def _rolling(errors: Array, level: float, ceiling: Array) -> Array:
     """Quantiles of the rolling errors. Forecasts that overlap say little more than one of them: at step k the last part
-    of the context, as long as all forecasts together, counts for its length divided by k independent ones.
+    of the context, as long as all forecasts together, counts for its length divided by k independent ones. A step at
+    which nothing was observed is as uncertain as the next one.
     """
     size = np.abs(errors)
     widths = np.empty(size.shape[1:])
     span = int(np.isfinite(errors[:, :, 0]).any(axis=0).sum()) * 1.5
-    for k in range(len(widths)):
+    for k in reversed(range(len(widths))):
         reach = (k + 1) // 4
         nearby = size[:, max(0, k - reach) : k + reach + 1].reshape(-1, size.shape[2])
         sound = nearby[~np.isnan(nearby).any(axis=1)]
         independent = min(len(sound), span / (k + 1))
-        widths[k] = _upper_quantile(sound, level, independent) if len(sound) else ceiling
+        further = widths[k + 1] if k + 1 < len(widths) else ceiling
+        widths[k] = _upper_quantile(sound, level, independent) if len(sound) else further
     return np.minimum(np.maximum.accumulate(widths, axis=0), ceiling)
 
 
