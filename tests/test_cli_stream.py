@@ -94,6 +94,12 @@ def test_columns_go_by_number_and_the_last_is_the_default(stream):
     assert "line 1: there are 3 fields, wanted number 4; skipped" in err
 
 
+def test_semicolons_and_tabs_part_fields_with_decimal_commas(stream):
+    assert [row[:6] for row in stream("1,5;2,5\n3,5;4.5\n")[1][1:]] == ["1,2.5,", "2,4.5,"]
+    assert stream("when;Temp, inside;b\n0;1,5;2\n", "--column", "Temp, inside")[1][1].startswith("2,1.5,")
+    assert stream("0\t1,5\t2\n", "--column", 2)[1][1].startswith("1,1.5,")
+
+
 @pytest.mark.parametrize(
     ("bad", "layout", "says"),
     [
@@ -101,6 +107,8 @@ def test_columns_go_by_number_and_the_last_is_the_default(stream):
         ("", "csv", "the line is empty"),
         ("inf", "csv", "beyond"),
         ("1e300", "csv", "beyond"),
+        ("1e80", "csv", "beyond"),
+        ("-1e80", "jsonl", "beyond"),
         ("{", "jsonl", "not JSON"),
         ('{"x": 1}', "jsonl", "no key 'value'"),
         ('"1"', "jsonl", "'1' is not a number"),

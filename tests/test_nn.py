@@ -279,6 +279,8 @@ def test_diagonal_shapes_and_capacity_are_checked_before_anything_is_written():
 
 def test_mistakes_are_named():
     layer = make("none", torch.float32)
+    with pytest.raises(TypeError, match=r"basis must make a memory .* as prophecy.legt .* got 'legt'"):
+        ProphecySSM(1, 8, 1.0, 0.1, basis="legt")
     with pytest.raises(ValueError, match=r"u must have shape \(batch, time >= 1, channels=3\), got \(2, 5\)"):
         layer(torch.zeros(2, 5))
     with pytest.raises(ValueError, match=r"u must have shape \(batch, channels=3\)"):

@@ -7,23 +7,26 @@ import json
 import math
 from dataclasses import dataclass
 
+from prophecy.adaptive.prophecy import LARGEST
 from prophecy.commands._io import MISSING
 
 FIELDS = ("line", "value", "surprise", "next", "lower", "upper")
-LARGEST = 1e100  # what `Prophecy` takes
 
 
 @dataclass
 class Csv:
-    """Comma-separated fields, one of which is the value: by number (1 is the first), by name if there is a header."""
+    """Fields, one of which is the value: by number (1 is the first), by name if there is a header.
+
+    They stand between commas, or semicolons or tabs where a line has any.
+    """
 
     column: str | None = None
     index: int | None = None
 
     def is_header(self, text: str) -> bool:
         """Whether a first line is names rather than numbers; remembers where the wanted column is."""
-        cells = _cells(text)
-        if any(_number(cell) is not None for cell in cells) or not any(cell.strip() for cell in cells):
+        cells, mark = _cells(text), _mark(text)
+        if any(_number(cell, mark) is not None for cell in cells) or not any(cell.strip() for cell in cells):
             return False
         if self.column is not None and not self.column.isdigit():
             if self.column not in cells:
@@ -38,7 +41,7 @@ class Csv:
         cell = cells[self._place(len(cells))].strip()
         if cell in MISSING:
             return math.nan
-        number = _number(cell)
+        number = _number(cell, _mark(text))
         if number is None:
             raise ValueError(f"{cell!r} is not a number")
         return in_range(number)
@@ -102,17 +105,22 @@ def in_range(number: float) -> float:
     raise ValueError(f"{number!r} is beyond ±{LARGEST:g}")
 
 
+def _mark(text: str) -> str:
+    """What stands between the fields of a line; after semicolons and tabs a comma is a decimal one."""
+    return "," if '"' in text else next((mark for mark in ";\t" if mark in text), ",")
+
+
 def _cells(text: str) -> list[str]:
     """The fields of a line; one that is no CSV (a carriage return inside, say) is a single field of its own."""
     try:
-        return next(csv.reader([text]), [])
+        return next(csv.reader([text], delimiter=_mark(text)), [])
     except csv.Error:
         return [text]
 
 
-def _number(cell: str) -> float | None:
+def _number(cell: str, mark: str) -> float | None:
     try:
-        return float(cell)
+        return float(cell if mark == "," else cell.replace(",", "."))
     except ValueError:
         return None
 

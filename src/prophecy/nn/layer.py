@@ -184,6 +184,10 @@ def krylov(A: Tensor, B: Tensor, length: int) -> Tensor:
 def _window_basis(make: Callable[[int, float], Basis], order: int, window: float) -> Basis:
     if isinstance(make, Basis):
         raise TypeError("basis must be a function of (order, window), such as prophecy.legt, got a Basis")
+    if not callable(make):
+        raise TypeError(
+            f"basis must make a memory from (order, window), as prophecy.legt and prophecy.fout do, got {make!r}"
+        )
     made = make(order, window)
     if not isinstance(made, Basis):
         raise TypeError(
