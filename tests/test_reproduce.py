@@ -252,6 +252,8 @@ def started(out: Path) -> "subprocess.Popen[str]":
         text=True,
         env=ENVIRONMENT,
         start_new_session=True,
+        # Where the tests themselves run in the background, Ctrl-C is ignored from the start, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     while process.poll() is None and not pieces(out):
         time.sleep(0.01)
