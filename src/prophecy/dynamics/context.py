@@ -25,6 +25,7 @@ _MOST_DRIVEN = 16  # variables up to which a hidden phase is looked for
 _LATEST = 4096
 _PHASED = 32  # samples needed to call a variable a sinusoid
 _SINUSOID = 0.1  # how far a sinusoid may be off, in spreads
+_GLITCH = 1e3  # interquartile ranges from the samples around: no part of the dynamics
 _QUIET = 1e-4  # share of the variance that counts as the fastest period's surroundings
 
 
@@ -77,6 +78,8 @@ class Context:
 def read(context: ArrayLike) -> Context:
     """Check and prepare (time,) or (time, variables)."""
     raw = _checked(context)
+    glitches = _glitches(raw)
+    raw[glitches] = np.nan
     overdue = _overdue(np.isnan(raw))
     raw = raw[_unborn(np.isnan(raw[: len(raw) - overdue])) : len(raw) - overdue]
     missing = np.isnan(raw)
@@ -99,6 +102,8 @@ def read(context: ArrayLike) -> Context:
     units = Units(np.append(centre, np.zeros(partners.shape[1])), np.append(scale, np.ones(partners.shape[1])))
     rows = _rows(known)
     notes = []
+    if glitches.any():
+        notes.append(f"{_count(int(glitches.sum()), 'value')} far from everything around counted as missing.")
     if partners.shape[1]:
         notes.append(
             f"{_count(partners.shape[1], 'sinusoid')} among the variables: a quarter-period partner joined each."
@@ -155,6 +160,24 @@ def _checked(context: ArrayLike) -> Array:
     if empty.any():
         raise ValueError(f"variable {int(np.argmax(empty))} of context has no value at all; leave it out")
     return values
+
+
+def _glitches(raw: Array) -> Mask:
+    """Single values a thousand interquartile ranges away from the median of the five around; growth has none."""
+    found = np.zeros(raw.shape, dtype=np.bool_)
+    for variable, column in enumerate(raw.T):
+        some = column[:: max(1, len(column) // _LATEST)]
+        some = some[~np.isnan(some)]
+        if not len(some):
+            continue
+        low, middle, high = np.quantile(some, [0.25, 0.5, 0.75])
+        least = _GLITCH * (high - low)
+        far = np.nonzero(np.abs(column - middle) > least)[0]
+        far = far[(far >= 2) & (far < len(column) - 2)]
+        if least > 0:
+            around = column[far[:, None] + np.arange(-2, 3)]
+            found[far, variable] = np.abs(column[far] - np.median(around, axis=1)) > least
+    return found
 
 
 def _overdue(missing: Mask) -> int:
