@@ -75,6 +75,14 @@ def test_a_bad_cell_is_named_with_its_column_and_row(tmp_path):
         read(written(tmp_path, "t,v\n" + "0,1\n" * 10 + "0,ERR\n" + "0,1\n" * 10))
 
 
+def test_days_and_months_are_told_apart_and_t_in_capitals_is_a_temperature(tmp_path):
+    for mark, order in (("/", "%d{0}%m{0}%Y"), (".", "%d{0}%m{0}%Y"), ("/", "%m{0}%d{0}%Y")):
+        for start in ("2024-02-01", "2024-02-20"):
+            days = pd.date_range(start, periods=9)
+            assert np.array_equal(_times.axis(list(days.strftime(order.format(mark))), 9), days.to_numpy())
+    assert read(written(tmp_path, "when,T\n01.02.2024 10:00,20.5\n01.02.2024 10:05,21\n"))[0] == (("T",), "when", None)
+
+
 def test_an_intervals_ends_are_told_apart():
     for lower, upper in [(24.7, 25.1), (1e9 + 24.7, 1e9 + 25.1), (-3e-7, 2e-7), (1.0, 1.0 + 1e-6)]:
         digits = _common.telling(lower, upper)

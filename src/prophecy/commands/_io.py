@@ -30,7 +30,7 @@ LONG = 200_000  # rows from which a table counts as long
 ROWS = 1 << 18  # rows per piece where rows are known (Parquet, .npy)
 SNIFF = 1 << 16  # bytes looked at to find delimiter, header and number columns
 
-TIMES = ("time", "timestamp", "datetime", "date", "ds", "t")
+TIMES = ("time", "timestamp", "datetime", "date_time", "date time", "date", "when", "ds", "t")
 GROUPS = ("unique_id",)
 MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "None", "-", "?"]
 
@@ -215,7 +215,7 @@ def resolve(
     for what, name in [("", column) for column in columns] + [("time ", time), ("group ", group)]:
         if name is not None and name not in names:
             raise ValueError(f"{path} has no {what}column {name!r}; it has {', '.join(names)}")
-    lower = {name.lower(): name for name in reversed(names)}
+    lower = {name.lower(): name for name in reversed(names) if name != "T"}  # T is a temperature
     taken = set(columns)
     group = group or next((lower[g] for g in GROUPS if g in lower and lower[g] not in taken), None)
     time = time or next((lower[t] for t in TIMES if t in lower and lower[t] not in taken | {group}), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -29,15 +30,23 @@ def axis(times: Sequence[Any] | None, count: int) -> Times:
 def _dates(times: list[Any], count: int) -> Times:
     import pandas as pd
 
-    for layout in ("ISO8601", "mixed"):
+    def read(**how: Any) -> Times | None:
         try:
-            read = pd.to_datetime(times, format=layout, utc=True)
-            break
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # that a format had to be guessed
+                return np.asarray(pd.to_datetime(times, utc=True, **how).tz_localize(None), dtype="datetime64[ns]")
         except (TypeError, ValueError):
-            continue
-    else:
-        return np.arange(count, dtype=np.float64)
-    return np.asarray(read.tz_localize(None).to_numpy(), dtype="datetime64[ns]")
+            return None
+
+    iso = read(format="ISO8601")
+    if iso is not None:
+        return iso
+    # 02/01 is a day in January or in February: one reading for all cells, and of two the one that spans less time.
+    readings = [found for found in (read(), read(dayfirst=True)) if found is not None]
+    if readings:
+        return min(readings, key=np.ptp)
+    mixed = read(format="mixed")
+    return np.arange(count, dtype=np.float64) if mixed is None else mixed
 
 
 def seconds(times: Any) -> NDArray[np.float64]:

@@ -162,11 +162,10 @@ def _rows(watches: list[Watch], most: int = 20) -> list[list[str]]:
     )
     table = [["series", "row", "when", "value", "expected", "surprise"]]
     for flag, title in ranked[:most]:
+        surprise = f"{flag.surprise:.1f}" if flag.surprise < 1e4 else f"{flag.surprise:.1e}"
         digits = telling(flag.lower, flag.upper)
         expected = f"{flag.lower:.{digits}g} … {flag.upper:.{digits}g}"
-        table.append(
-            [title, f"{flag.row}", f"{flag.when}", f"{flag.value:.{max(6, digits)}g}", expected, f"{flag.surprise:.1f}"]
-        )
+        table.append([title, f"{flag.row}", f"{flag.when}", f"{flag.value:.{max(6, digits)}g}", expected, surprise])
     return table
 
 
