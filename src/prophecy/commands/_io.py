@@ -94,6 +94,13 @@ def _open_csv(path: str, columns: Sequence[str], time: str | None, group: str | 
         dialect = sniff(path, stream)
     roles = resolve(path, dialect.names, dialect.numeric, columns, time, group)
     packed = 4 if stream is not raw else 1  # text like this shrinks to a quarter or less
+    if stream is raw and raw.seekable() and path != "-":
+        # Arrow's own file: its threads may still be reading when an error ends the process, and a Python file then
+        # takes the interpreter down with it.
+        import pyarrow as pa
+
+        raw.close()
+        stream = raw = pa.OSFile(path)
     long = size * packed > LONG * dialect.width
     return Table(path, roles, dialect.names, size, long, raw, _csv_batches(path, stream, dialect, roles))
 
