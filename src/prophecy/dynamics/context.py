@@ -25,7 +25,7 @@ _MOST_DRIVEN = 16  # variables up to which a hidden phase is looked for
 _LATEST = 4096
 _PHASED = 32  # samples needed to call a variable a sinusoid
 _SINUSOID = 0.1  # how far a sinusoid may be off, in spreads
-_GLITCH = 1e3  # interquartile ranges from the samples around: no part of the dynamics
+_GLITCH = 1e3  # interquartile ranges from the samples around: a burst, or an error
 _QUIET = 1e-4  # share of the variance that counts as the fastest period's surroundings
 
 
@@ -78,8 +78,7 @@ class Context:
 def read(context: ArrayLike) -> Context:
     """Check and prepare (time,) or (time, variables)."""
     raw = _checked(context)
-    glitches = _glitches(raw)
-    raw[glitches] = np.nan
+    glitches = int(_glitches(raw).sum())
     overdue = _overdue(np.isnan(raw))
     raw = raw[_unborn(np.isnan(raw[: len(raw) - overdue])) : len(raw) - overdue]
     missing = np.isnan(raw)
@@ -102,8 +101,8 @@ def read(context: ArrayLike) -> Context:
     units = Units(np.append(centre, np.zeros(partners.shape[1])), np.append(scale, np.ones(partners.shape[1])))
     rows = _rows(known)
     notes = []
-    if glitches.any():
-        notes.append(f"{_count(int(glitches.sum()), 'value')} far from everything around counted as missing.")
+    if glitches:
+        notes.append(f"{_count(glitches, 'value')} far from everything around; if that is an error, put NaN there.")
     if partners.shape[1]:
         notes.append(
             f"{_count(partners.shape[1], 'sinusoid')} among the variables: a quarter-period partner joined each."
