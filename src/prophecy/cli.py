@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 import sys
 
+from prophecy import __version__
+
 COMMANDS = ("predict", "forecast", "stream", "anomalies", "matrices", "reproduce", "bench")
 """Modules of `prophecy.commands`, in the order of the help page."""
 
@@ -19,9 +21,12 @@ def main() -> None:
         import typer
     except ModuleNotFoundError as error:
         sys.exit(f"prophecy: the command line needs {error.name!r}; install it with: pip install 'hippo-prophecy[cli]'")
+    if sys.argv[1:] == ["--version"]:
+        print(f"prophecy {__version__}")
+        return
     app = typer.Typer(
         name="prophecy",
-        help="Predict any dynamical system from its context alone, with no training.",
+        help="Predict any dynamical system from its context alone, with no training. `prophecy --version` tells which one.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
     )
