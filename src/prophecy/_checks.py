@@ -45,7 +45,7 @@ def positive(name: str, value: object) -> float:
 def real_array(name: str, value: ArrayLike) -> NDArray[Any]:
     """`value` as an array of float32, float64 or integers, without copying what is an array already."""
     if isinstance(value, np.ma.MaskedArray):
-        raise TypeError(f"{name} is a masked array; use {name}.filled(np.nan) and a Predictor with a gaps policy")
+        raise TypeError(f"{name} is a masked array; use {name}.filled(np.nan) where missing values are taken as NaN")
     array = _as_array(name, value)
     kind = array.dtype.kind
     if kind == "c":

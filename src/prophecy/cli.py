@@ -26,7 +26,7 @@ def main() -> None:
         return
     app = typer.Typer(
         name="prophecy",
-        help="Predict any dynamical system from its context alone, with no training. `prophecy --version` tells which one.",
+        help="Predict any dynamical system from its context alone, with no training. --version tells which one.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
     )
