@@ -49,6 +49,10 @@ def _title(case: dict[str, Any]) -> str:
         what = "LegS, " if case["case"].startswith("legs") else ""
         size = f"{s['series']:,} × {s['samples']:,}".replace(",", " ")
         return f"{where}: {what}{size}, N = {s['order']}, {s['dtype']}"
+    if case["case"] == "csv":
+        return f"{_cpu(case)}: `prophecy predict`, a CSV of {case['samples']:,} rows".replace(",", " ").replace(
+            "  ", ", "
+        )
     if case["case"] == "prophecy":
         return f"{_cpu(case)}: `Prophecy`, one stream"
     return f"{_cpu(case)}: `Predictor`, one stream, {_family(case['case'])}, N = {s['order']}"
