@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from prophecy import chaos
+from prophecy import chaos, forecast
 from prophecy.dynamics.choice import Candidate, Rolling, Tier, Trial, best_team, score, trials
 from prophecy.dynamics.context import Rows, read
 from prophecy.dynamics.intervals import half_widths
 from prophecy.dynamics.linear import fit_linear
 from prophecy.dynamics.maps import _kernel, _leave_one_out, delays, fit_kernel_map, fit_polynomial_map, legendre
-from prophecy.dynamics.repeats import Copy, Mean, Repetition
+from prophecy.dynamics.repeats import Copy, Mean, Repetition, fit_season
 from prophecy.dynamics.undamped import fit_waves
 
 
@@ -200,3 +200,26 @@ def test_of_a_long_context_half_the_transitions_are_the_latest():
     assert len(context.rows) <= 1024
     assert (np.diff(context.rows.index[-512:]) == 1).all()
     assert context.rows.index[0] == 0
+
+
+def test_a_season_with_a_trend_is_continued_with_its_trend():
+    t = np.arange(144.0)
+    series = 100 + 0.5 * t + 10 * np.sin(2 * np.pi * t / 12) + 4 * np.cos(2 * np.pi * t / 4)
+    ahead = forecast(series[:120], 24)
+    np.testing.assert_allclose(ahead.mean, series[120:], atol=1e-6)
+
+
+def test_a_growing_season_is_followed_better_than_by_repeating_the_last_one():
+    """Monthly sales that grow and swing ever more: a kind on which waves that neither grow nor fade fail."""
+    t = np.arange(144.0)
+    noise = 1 + 0.03 * np.random.default_rng(0).standard_normal(144)
+    series = np.exp(4.8 + 0.01 * t + 0.2 * np.sin(2 * np.pi * t / 12) + 0.1 * np.cos(2 * np.pi * t / 6)) * noise
+    ours = np.abs(forecast(series[:120], 24).mean - series[120:]).mean()
+    last_year = np.abs(np.tile(series[108:120], 2) - series[120:]).mean()
+    assert ours < 0.8 * last_year
+
+
+def test_the_season_is_the_period_the_differences_vary_least_at():
+    t = np.arange(200.0)[:, None]
+    assert fit_season(np.sin(2 * np.pi * t / 17) + 0.05 * t).period in (17, 34, 51)
+    assert fit_season(t[:5]) is None or fit_season(t[:5]).period < 3

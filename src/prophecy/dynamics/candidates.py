@@ -13,7 +13,7 @@ from prophecy.dynamics.features import Family, Monomials, Units, monomial_count
 from prophecy.dynamics.fields import FittedField, fit_field, ranked_starts
 from prophecy.dynamics.linear import fit_linear
 from prophecy.dynamics.maps import Memory, delays, fit_kernel_map, fit_polynomial_map, legendre
-from prophecy.dynamics.repeats import Copy, Mean, Repetition
+from prophecy.dynamics.repeats import Copy, Mean, Repetition, fit_season
 from prophecy.dynamics.shooting import ShotField, fit_shot
 from prophecy.dynamics.starts import Paths, starts
 from prophecy.dynamics.undamped import fit_waves
@@ -157,7 +157,9 @@ FALLBACKS = ("copy", "mean", "repetition")
 def tiers(context: Context, early: int) -> Iterator[Tier]:
     """Lists of candidates to try one after the other. `early`: the samples that may be looked at beforehand."""
     yield Tier([_fixed("copy of the last value", Copy()), _fixed("mean", Mean())])
-    yield Tier([_fixed(f"repetition, {w} samples", Repetition(w)) for w in (4, 12, 30, 80)], finalists=_ALL)
+    repetitions = [_fixed(f"repetition, {w} samples", Repetition(w)) for w in (4, 12, 30, 80)]
+    season = Candidate("season with drift", lambda values, rows, known: fit_season(values))
+    yield Tier([*repetitions, season], finalists=_ALL)
     yield Tier(_linears(context.pace, context.values.shape[1]), finalists=_ALL)
     for field in _fields(context.units, context.values[:early], context.rows.before(early)):
         yield Tier([field])
