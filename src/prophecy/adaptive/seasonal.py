@@ -1,0 +1,376 @@
+r"""Members that know the seasons, and a second mixture of them with the forecast of the bank.
+
+Five members join once `seasons.find` has seen a period (docs/prophecy.md, "Seasons"): three readouts solved by recursive
+least squares on the newest lags and the values around one and two seasons back and their mean over up to 16 seasons,
+and for each period the mean of what the signal did at this phase (the seasonal difference). They are mixed with the
+bank's own forecast by the bank's own rule (Cauchy densities, fixed share), so its guarantee carries over: against the bank alone
+the log-loss is larger by at most log(1/prior) and the price of the share.
+
+Everything is relative to the newest value, so offsets and units change nothing. While the seasonal members do not help
+(or the bank already predicts nearly all there is) they are switched off, and a stream without seasons computes nothing
+here beyond one comparison of counts.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from prophecy.adaptive.seasons import RING, find, next_check
+
+LAGS = 6
+"""Newest differences among the features: more did not help on hourly readings (ETTh1, first 8 000 values)."""
+
+FEATURES = LAGS + 2 * 9
+MEMBERS = 6
+"""The bank's forecast, three solved readouts, and the seasonal difference of each period."""
+
+SOLVED = 3
+SEASONS_AVERAGED = 16
+"""Seasons in the mean profile: from 7 to 14 days ETTh1's error falls by 0.3 %, from 14 to 21 by 0.2 %."""
+
+
+def _subset(lags: int, seasons: int, kinds: tuple[int, ...]) -> tuple[int, ...]:
+    around = [LAGS + 9 * s + 3 * kind + j for s in range(seasons) for kind in kinds for j in range(3)]
+    return tuple([*range(lags), *around])
+
+
+_SUBSETS = (_subset(6, 2, (0, 1, 2)), _subset(3, 2, (0, 2)), _subset(3, 1, (0, 2)))
+WIDTHS = np.array([len(subset) for subset in _SUBSETS])
+INDEX = np.zeros((SOLVED, FEATURES), dtype=np.int64)
+for _row, _some in zip(INDEX, _SUBSETS, strict=True):
+    _row[: len(_some)] = _some
+STARTS = np.concatenate([[0], np.cumsum(WIDTHS**2)])
+FORGETTING = np.array([0.999, 0.998, 0.995])
+"""Per value: memories of 1000, 500 and 200 values; small readouts can afford to forget sooner."""
+
+PRIOR = np.array([0.3, 0.2, 0.15, 0.15, 0.1, 0.1])
+"""Prior of the second mixture: the bank first."""
+
+DISCOUNT, SHARE, SETTLE, BLOCK, CEILING = 0.985, 0.01, 8, 8, 9.0
+"""As in the bank's mixture (docs/prophecy.md)."""
+
+ROUNDING, SMALLEST = 1e-17, 1e-200
+START = 1e6
+"""Prior variance of the weights times the mean square of the features: next to no opinion."""
+
+BOUND = 1e12
+"""Nothing is forgotten while the weights' variance times the features' power is beyond this: directions that are
+never excited would grow without end."""
+
+FARTHEST = 4.0
+"""Largest predicted step, in lengths of the features."""
+
+ROBUST = 1.0
+"""Errors beyond this many mean absolute errors count in proportion to their size, not its square (Huber): 0.2 % of
+ETTh1's error, and no outlier is remembered."""
+
+REPLAYED = 2048
+"""Past values a newly found season is learned from at once."""
+
+NEEDLESS = 0.1
+"""Where the forecast errs by less than this share of the differences (root mean squares) seasons cannot add much."""
+
+USELESS = 0.998
+"""Seasonal members go to rest unless the mean absolute error with them is below this share of the bank's own."""
+
+LONGEST_REST = 16
+
+FIELDS = [
+    ("season_periods", np.float64, (2,)),
+    ("season_strength", np.float64, (2,)),
+    ("season_check", np.int64),
+    ("season_on", np.int64),
+    ("season_rest", np.int64),
+    ("season_rests", np.int64),
+    ("season_seen", np.int64),
+    ("season_mixed", np.int64),
+    ("season_power", np.float64),
+    ("season_features", np.float64, (FEATURES,)),
+    ("season_weights", np.float64, (SOLVED, FEATURES)),
+    ("season_factor", np.float64, (int(STARTS[-1]),)),
+    ("season_errors", np.float64, (SOLVED,)),
+    ("season_ahead", np.float64, (MEMBERS,)),
+    ("season_mix", np.float64, (MEMBERS,)),
+    ("season_scales", np.float64, (MEMBERS,)),
+    ("season_peak", np.float64, (MEMBERS,)),
+    ("season_last_peak", np.float64, (MEMBERS,)),
+    ("season_sums", np.float64, (2,)),
+]
+"""What a stream knows of its seasons, as fields of the record:
+
+periods (samples, 0 for none; the shorter first) and strength (autocorrelation); check: the count at which periods are
+looked for next; on: whether the members run; rest: checks to pass over, and rests: how many the next time; seen and
+mixed: values the readouts and the mixture have learned from; power: mean square length of the features; features, and
+weights and factors of the readouts (factor: square blocks of `WIDTHS`, one behind the other); errors: their mean
+absolute errors; ahead: the members' predictions relative to the newest value; mix, scales, peak, last_peak: the
+mixture's, as the bank's; sums: of the absolute errors of the bank and of the mixture since the last check.
+"""
+
+
+@njit(cache=True, nogil=True)
+def back(ring, count, samples):
+    """The value this many samples before the newest of `count`, by a straight line between two."""
+    whole = int(samples)
+    part = samples - whole
+    place = (count - 1 - whole) % RING
+    value = ring[place]
+    if part > 0.0:
+        value += part * (ring[(place - 1) % RING] - value)
+    return value
+
+
+@njit(cache=True, nogil=True)
+def look(record, ring, count, available, features):
+    """The features as of the moment when `count` values had come, `available` of which are still in the ring.
+
+    For the newest value u and the next one's place: lags 1 … 6, then for each period the values one season before the
+    next, two before, and on the mean, each with its two neighbours; all less u.
+    """
+    newest = ring[(count - 1) % RING]
+    for lag in range(LAGS):
+        features[lag] = ring[(count - 2 - lag) % RING] - newest
+    for s in range(2):
+        first = LAGS + 9 * s
+        period = record.season_periods[s]
+        if period == 0.0:
+            features[first : first + 9] = 0.0
+            continue
+        seasons = max(min(SEASONS_AVERAGED, int((available - 2) / period)), 1)
+        twice = min(seasons, 2)
+        for j in range(3):
+            total = 0.0
+            for b in range(1, seasons + 1):
+                value = back(ring, count, b * period - j)
+                total += value
+                if b == 1:
+                    features[first + j] = value - newest
+                if b == twice:
+                    features[first + 3 + j] = value - newest
+            features[first + 6 + j] = total / seasons - newest
+
+
+@njit(cache=True, nogil=True)
+def begin(record):
+    """Forget what the members knew: the periods are new."""
+    record.season_seen = 0
+    record.season_mixed = 0
+    record.season_power = 0.0
+    record.season_weights[:, :] = 0.0
+    record.season_factor[:] = 0.0
+    record.season_errors[:] = 0.0
+    record.season_mix[:] = PRIOR
+    record.season_scales[:] = 0.0
+    record.season_peak[:] = 0.0
+    record.season_last_peak[:] = 0.0
+    record.season_sums[:] = 0.0
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+def solve(record, m, difference):
+    """One step of recursive least squares (Potter's square root) of readout m, from the features it predicted with."""
+    n, forgetting = WIDTHS[m], FORGETTING[m]
+    features, weights, index = record.season_features, record.season_weights, INDEX
+    factor = record.season_factor[STARTS[m] : STARTS[m + 1]]
+    phi, g, gain = np.empty(n), np.zeros(n), np.empty(n)
+    error, size = difference, 0.0
+    for i in range(n):
+        phi[i] = features[index[m, i]]
+        error -= weights[m, i] * phi[i]
+        size += phi[i] * phi[i]
+    if not size > SMALLEST:
+        return
+    if record.season_power == 0.0:
+        record.season_power = size
+    if factor[0] == 0.0:
+        for i in range(n):
+            factor[i * n + i] = math.sqrt(START / record.season_power)
+    usual = record.season_errors[m]
+    noise = 1.0
+    if record.season_seen > 2 * FEATURES and abs(error) > ROBUST * usual:
+        noise = abs(error) / max(ROBUST * usual, SMALLEST)
+    for i in range(n):
+        row = factor[i * n : (i + 1) * n]
+        for j in range(n):
+            g[j] += row[j] * phi[i]
+    beta = forgetting * noise
+    for j in range(n):
+        beta += g[j] * g[j]
+    for i in range(n):
+        row = factor[i * n : (i + 1) * n]
+        total = 0.0
+        for j in range(n):
+            total += row[j] * g[j]
+        gain[i] = total
+        weights[m, i] += total * error / beta
+    shrink = 1.0 / (beta + math.sqrt(forgetting * noise * beta))
+    spread = 0.0
+    for i in range(n):
+        row = factor[i * n : (i + 1) * n]
+        move = gain[i] * shrink
+        for j in range(n):
+            row[j] -= move * g[j]
+            spread += row[j] * row[j]
+    if spread * record.season_power < BOUND:
+        stretch = 1.0 / math.sqrt(forgetting)
+        for i in range(n * n):
+            factor[i] *= stretch
+    record.season_errors[m] += (abs(error) - usual) * max(0.005, 1.0 / (record.season_seen + 1))
+
+
+@njit(cache=True, nogil=True)
+def learn_readouts(record, difference):
+    for m in range(SOLVED):
+        solve(record, m, difference)
+    size = 0.0
+    for i in range(FEATURES):
+        size += record.season_features[i] ** 2
+    record.season_power += (size - record.season_power) / 64.0
+    record.season_seen += 1
+
+
+@njit(cache=True, nogil=True)
+def learn_mixture(record, difference, value):
+    """The bank's rule for weights and scales (docs/prophecy.md), over the members of this mixture."""
+    weights, scales, ahead = record.season_mix, record.season_scales, record.season_ahead
+    least = (ROUNDING * value) ** 2 + SMALLEST
+    rate = max(1.0 - DISCOUNT, 1.0 / (record.season_mixed + 1 + SETTLE))
+    total = 0.0
+    for i in range(MEMBERS):
+        squared = (difference - ahead[i]) ** 2
+        if scales[i] == 0.0:
+            scales[i] = max(squared, least)
+        weights[i] *= math.sqrt(scales[i]) / (scales[i] + squared)
+        total += weights[i]
+        scales[i] = max(scales[i] + (squared - scales[i]) * rate, least)
+        record.season_peak[i] = max(record.season_peak[i], squared)
+    for i in range(MEMBERS):
+        weights[i] = (1.0 - SHARE) * weights[i] / total + SHARE * PRIOR[i]
+    record.season_mixed += 1
+    if record.season_mixed % BLOCK == 0:
+        for i in range(MEMBERS):
+            highest = CEILING * max(record.season_peak[i], record.season_last_peak[i], least)
+            scales[i] = min(scales[i], highest)
+            record.season_last_peak[i] = record.season_peak[i]
+            record.season_peak[i] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def predict(record, bank):
+    """Fill the members' predictions from the features; `bank` is the bank's own. All relative to the newest value."""
+    features, ahead = record.season_features, record.season_ahead
+    ahead[0] = bank
+    for s in range(2):
+        first = LAGS + 9 * s + 6
+        moved = features[first + 1] - features[first]
+        ahead[1 + SOLVED + s] = moved if record.season_periods[s] > 0.0 else ahead[1 + SOLVED]
+    for m in range(SOLVED):
+        total, size = 0.0, 0.0
+        for i in range(WIDTHS[m]):
+            feature = features[INDEX[m, i]]
+            total += record.season_weights[m, i] * feature
+            size += feature * feature
+        most = FARTHEST * math.sqrt(size)
+        ahead[1 + m] = min(max(total, -most), most)
+        if record.season_seen < 1.5 * WIDTHS[m]:
+            ahead[1 + m] = ahead[1 + SOLVED]
+
+
+@njit(cache=True, nogil=True)
+def mixed(record):
+    """The point forecast: members weighed by weight over squared scale, as precision asks."""
+    top, total = 0.0, 0.0
+    for i in range(MEMBERS):
+        scale = record.season_scales[i]
+        share = record.season_mix[i] / (scale if scale > 0.0 else 1.0)
+        top += share * record.season_ahead[i]
+        total += share
+    return top / total
+
+
+@njit(cache=True, nogil=True)
+def learn(record, value, difference):
+    """Take in what the last `ahead` was about: `difference` from the newest value to this one."""
+    if record.season_on == 0:
+        return
+    record.season_sums[0] += abs(difference - record.season_ahead[0])
+    record.season_sums[1] += abs(difference - mixed(record))
+    learn_mixture(record, difference, value)
+    learn_readouts(record, difference)
+
+
+@njit(cache=True, nogil=True)
+def replay(record, ring, count, available, scale):
+    """Learn new periods from the values in the ring; `scale` is the bank's squared error, to start the mixture with."""
+    begin(record)
+    period = max(record.season_periods[0], record.season_periods[1])
+    longest = int(period * (2 if available > 2.5 * period else 1)) + LAGS + 2
+    replayed = min(available - longest, REPLAYED)
+    for ago in range(replayed, 0, -1):
+        then = count - ago
+        look(record, ring, then, available - ago, record.season_features)
+        predict(record, 0.0)
+        newest = ring[(then - 1) % RING]
+        value = ring[then % RING]
+        if ago <= 256:
+            learn_mixture(record, value - newest, value)
+        learn_readouts(record, value - newest)
+    record.season_mix[:] = PRIOR
+    record.season_scales[0] = scale
+    record.season_peak[0] = scale
+    record.season_last_peak[0] = scale
+
+
+@njit(cache=True, nogil=True)
+def check(record, ring, count, scale, moves):
+    """Look for periods again, and decide whether the seasonal members run.
+
+    scale, moves: the forecast's mean squared error, and the mean square of the differences.
+    """
+    available = min(count, RING)
+    values = np.empty(available)
+    for i in range(available):
+        values[i] = ring[(count - available + i) % RING]
+    periods, strengths = np.zeros(2), np.zeros(2)
+    find(values, periods, strengths)
+    sums = record.season_sums
+    useless = record.season_on == 1 and sums[1] > USELESS * sums[0]
+    changed = False
+    for s in range(2):
+        known = record.season_periods[s]
+        if abs(periods[s] - known) > 0.005 * known:
+            changed = True
+    was_on = record.season_on == 1
+    if changed or not was_on:
+        record.season_periods[:] = periods
+    record.season_strength[:] = strengths
+    record.season_check = next_check(count)
+    if useless:
+        record.season_rests = min(2 * record.season_rests + 1, LONGEST_REST)
+        record.season_rest = record.season_rests
+    elif was_on:
+        record.season_rests = 0
+    alone = record.season_scales[0] if was_on else scale
+    needed = record.season_periods[0] > 0.0 and alone > NEEDLESS * NEEDLESS * moves
+    on = needed and not useless
+    if not was_on and record.season_rest > 0:
+        record.season_rest -= 1
+        on = False
+    record.season_on = 1 if on else 0
+    if on and (changed or not was_on):
+        replay(record, ring, count, available, alone)
+    record.season_sums[:] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def advance(record, ring, count, bank, scale, moves):
+    """The forecast relative to the newest value, from the bank's own; called when the ring holds `count` values."""
+    if count == record.season_check:
+        check(record, ring, count, scale, moves)
+    if record.season_on == 0:
+        return bank
+    look(record, ring, count, min(count, RING), record.season_features)
+    predict(record, bank)
+    return mixed(record)
