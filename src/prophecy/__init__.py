@@ -8,10 +8,10 @@ from prophecy._forecast import Failure, Forecast
 from prophecy.adaptive import Prophecy
 from prophecy.bases import Basis, ScaledBasis, fout, fout_as_printed, legs, legt
 from prophecy.constructions import derivative, exact, next_value, series_derivative
-from prophecy.dynamics import forecast, forecast_many
 from prophecy.engines import run
 from prophecy.predictor import Predictor
 from prophecy.system import ScaledSystem, System
+from prophecy.tables import backtest, forecast, forecast_many
 
 __version__ = "0.1.0"
 
@@ -24,6 +24,7 @@ __all__ = [
     "ScaledBasis",
     "ScaledSystem",
     "System",
+    "backtest",
     "derivative",
     "exact",
     "forecast",

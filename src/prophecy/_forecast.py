@@ -153,6 +153,22 @@ class Forecast:
             raise ValueError(f"n must be a whole number of at least 1, got {n!r}")
         return self._distribution().samples(int(n), seed)
 
+    def to_frame(self, quantiles: Sequence[float] = ()) -> Any:
+        """A frame of the kind the series came in: a row for each time, columns mean, lower, upper, and q0.1 … for the
+        quantiles asked for. Several variables make a long frame with a column `variable`."""
+        from prophecy.tables.framing import to_frame
+
+        return to_frame(self, quantiles)
+
+    def plot(self, interactive: bool = False, **options: Any) -> Any:
+        """The past, the mean and its fan: a matplotlib figure, or (interactive) one of Plotly's.
+
+        history: rows of the past to show; dark: for a dark background; width: inches.
+        """
+        from prophecy.tables.pictures import plot_forecast
+
+        return plot_forecast(self, interactive, **options)
+
     def _distribution(self) -> Distribution:
         return self.distribution or SplitNormal(self.mean, self.lower, self.upper, self.level)
 
