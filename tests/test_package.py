@@ -14,6 +14,7 @@ import prophecy
 ROOT = Path(__file__).parent.parent
 NAMES = {
     "Basis",
+    "Failure",
     "Forecast",
     "Predictor",
     "Prophecy",
@@ -23,6 +24,7 @@ NAMES = {
     "derivative",
     "exact",
     "forecast",
+    "forecast_many",
     "fout",
     "fout_as_printed",
     "legs",
