@@ -108,7 +108,7 @@ def of_forecast(made: Forecast, source: Source, title: str = "", history: int | 
                     Line("forecast", x, np.concatenate([start, columns[:, i]]), "forecast"),
                 ],
                 [
-                    Band(label, x, *(np.concatenate([start, _column(end, i)]) for end in (low, high)), inner)
+                    Band(label, x, _joined(start, low, i), _joined(start, high, i), inner)
                     for label, low, high, inner in bands
                 ],
                 now=past[-1] if len(past) else None,
@@ -197,3 +197,7 @@ def limits(panel: Panel) -> tuple[float, float] | None:
 def _column(values: Any, i: int) -> Array:
     array = np.asarray(values, dtype=np.float64)
     return np.asarray(array if array.ndim == 1 else array[:, i])
+
+
+def _joined(start: Array, values: Any, i: int) -> Array:
+    return np.concatenate([start, _column(values, i)])
