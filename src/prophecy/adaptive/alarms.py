@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numba import njit
+from prophecy.adaptive.compiled import inner
 
 CENTROIDS = 48
 EXACT = 12
@@ -45,7 +44,7 @@ QUIET, QUIET_SHARE, BLOCKS = 200, 0.1, 16
 """A sum must pass all sums of the last 200 values, or the last tenth of the stream, held as maxima of 16 blocks."""
 
 
-@njit(cache=True, nogil=True)
+@inner
 def place(middle, size, x):
     """The first of `size` sorted centroids that is not below x."""
     low, high = 0, size
@@ -58,7 +57,7 @@ def place(middle, size, x):
     return low
 
 
-@njit(cache=True, nogil=True)
+@inner
 def insert(middle, weight, size, x, low):
     """Put x into a sketch at `low`, its place; returns the new size.
 
@@ -95,7 +94,7 @@ def insert(middle, weight, size, x, low):
     return size + 1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def tail(middle, weight, size, total, x, low, both):
     """The share of earlier values at least as far out as x: above it, or with `both` on the nearer side.
 
@@ -126,7 +125,7 @@ def tail(middle, weight, size, total, x, low, both):
     return min((count + 1.0) / (total + 2.0), 0.5)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def beyond(middle, weight, size, total, x, upper):
     """The tail probability of x, farther out than all before: a power law of the distance from the centre."""
     farthest = 1.0 / (total + 1.0)
@@ -148,7 +147,7 @@ def beyond(middle, weight, size, total, x, upper):
     return max(min(count / total * (sign * (x - centre) / inner) ** (-1.0 / slope), farthest), LEAST)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def recent(r):
     """The largest sum among those an alarm must pass, held as maxima of blocks."""
     most = 0.0
@@ -157,7 +156,7 @@ def recent(r):
     return most
 
 
-@njit(cache=True, nogil=True)
+@inner
 def note(r, total):
     """Put a sum into the block of now; begin the next block when this one is full."""
     r.alarm_block[r.alarm_place] = max(r.alarm_block[r.alarm_place], total)
@@ -168,7 +167,7 @@ def note(r, total):
         r.alarm_left = int(max(QUIET, QUIET_SHARE * r.alarm_seen) / (BLOCKS - 1.0))
 
 
-@njit(cache=True, nogil=True)
+@inner
 def watch(r, value, difference, error, level):
     """Take in one more value and leave in `r.alarm` how unusual it makes the recent stretch: 0, or 1 - probability.
 
@@ -202,7 +201,7 @@ def watch(r, value, difference, error, level):
     note(r, total)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def confidence(total):
     """-log10 of the share of rows of ordinary streams that are reported with such a sum or a larger one.
 

@@ -42,6 +42,10 @@ class Context:
         self._times[places] = times
         self._total += values.shape[1]
 
+    def shift(self, seconds: float) -> None:
+        """Move all times: the clock was set."""
+        self._times += seconds
+
     def values(self) -> Array:
         return self._ordered(self._values)
 

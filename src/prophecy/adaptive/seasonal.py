@@ -16,9 +16,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
-from prophecy.adaptive.seasons import RING, find, next_check
+from prophecy.adaptive.compiled import inner, kernel
+from prophecy.adaptive.seasons import FIRST_CHECK, RING, find, next_check
 
 LAGS = 6
 """Newest differences among the features: more did not help on hourly readings (ETTh1, first 8 000 values)."""
@@ -77,40 +77,12 @@ USELESS = 0.998
 """Seasonal members go to rest unless the mean absolute error with them is below this share of the bank's own."""
 
 LONGEST_REST = 16
+"""Most checks in a row that members found useless are passed over for."""
 
-FIELDS = [
-    ("season_periods", np.float64, (2,)),
-    ("season_strength", np.float64, (2,)),
-    ("season_check", np.int64),
-    ("season_on", np.int64),
-    ("season_rest", np.int64),
-    ("season_rests", np.int64),
-    ("season_seen", np.int64),
-    ("season_mixed", np.int64),
-    ("season_power", np.float64),
-    ("season_features", np.float64, (FEATURES,)),
-    ("season_weights", np.float64, (SOLVED, FEATURES)),
-    ("season_factor", np.float64, (int(STARTS[-1]),)),
-    ("season_errors", np.float64, (SOLVED,)),
-    ("season_ahead", np.float64, (MEMBERS,)),
-    ("season_mix", np.float64, (MEMBERS,)),
-    ("season_scales", np.float64, (MEMBERS,)),
-    ("season_peak", np.float64, (MEMBERS,)),
-    ("season_last_peak", np.float64, (MEMBERS,)),
-    ("season_sums", np.float64, (2,)),
-]
-"""What a stream knows of its seasons, as fields of the record:
+SLOW = 1e-3
+"""Rate per value at which the bank's error and the differences are averaged for that comparison."""
 
-periods (samples, 0 for none; the shorter first) and strength (autocorrelation); check: the count at which periods are
-looked for next; on: whether the members run; rest: checks to pass over, and rests: how many the next time; seen and
-mixed: values the readouts and the mixture have learned from; power: mean square length of the features; features, and
-weights and factors of the readouts (factor: square blocks of `WIDTHS`, one behind the other); errors: their mean
-absolute errors; ahead: the members' predictions relative to the newest value; mix, scales, peak, last_peak: the
-mixture's, as the bank's; sums: of the absolute errors of the bank and of the mixture since the last check.
-"""
-
-
-@njit(cache=True, nogil=True)
+@inner
 def back(ring, count, samples):
     """The value this many samples before the newest of `count`, by a straight line between two."""
     whole = int(samples)
@@ -122,7 +94,7 @@ def back(ring, count, samples):
     return value
 
 
-@njit(cache=True, nogil=True)
+@inner
 def look(record, ring, count, available, features):
     """The features as of the moment when `count` values had come, `available` of which are still in the ring.
 
@@ -152,7 +124,7 @@ def look(record, ring, count, available, features):
             features[first + 6 + j] = total / seasons - newest
 
 
-@njit(cache=True, nogil=True)
+@inner
 def begin(record):
     """Forget what the members knew: the periods are new."""
     record.season_seen = 0
@@ -168,16 +140,31 @@ def begin(record):
     record.season_sums[:] = 0.0
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def solve(record, m, difference):
+@inner
+def dot(x, y):
+    """Σ x[i] y[i], in four interleaved parts."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    whole = len(x) - len(x) % 4
+    for i in range(0, whole, 4):
+        a += x[i] * y[i]
+        b += x[i + 1] * y[i + 1]
+        c += x[i + 2] * y[i + 2]
+        d += x[i + 3] * y[i + 3]
+    for i in range(whole, len(x)):
+        a += x[i] * y[i]
+    return (a + b) + (c + d)
+
+
+@inner
+def solve(record, m, difference, part):
     """One step of recursive least squares (Potter's square root) of readout m, from the features it predicted with."""
     n, forgetting = WIDTHS[m], FORGETTING[m]
     features, weights, index = record.season_features, record.season_weights, INDEX
     factor = record.season_factor[STARTS[m] : STARTS[m + 1]]
     phi, g, gain = np.empty(n), np.zeros(n), np.empty(n)
-    error, size = difference, 0.0
+    error, size = difference * part, 0.0
     for i in range(n):
-        phi[i] = features[index[m, i]]
+        phi[i] = features[index[m, i]] * part
         error -= weights[m, i] * phi[i]
         size += phi[i] * phi[i]
     if not size > SMALLEST:
@@ -199,10 +186,7 @@ def solve(record, m, difference):
     for j in range(n):
         beta += g[j] * g[j]
     for i in range(n):
-        row = factor[i * n : (i + 1) * n]
-        total = 0.0
-        for j in range(n):
-            total += row[j] * g[j]
+        total = dot(factor[i * n : (i + 1) * n], g)
         gain[i] = total
         weights[m, i] += total * error / beta
     shrink = 1.0 / (beta + math.sqrt(forgetting * noise * beta))
@@ -220,10 +204,11 @@ def solve(record, m, difference):
     record.season_errors[m] += (abs(error) - usual) * max(0.005, 1.0 / (record.season_seen + 1))
 
 
-@njit(cache=True, nogil=True)
-def learn_readouts(record, difference):
+@inner
+def learn_readouts(record, difference, part):
+    """All three readouts; an error across a gap counts in parts, as in the bank."""
     for m in range(SOLVED):
-        solve(record, m, difference)
+        solve(record, m, difference, part)
     size = 0.0
     for i in range(FEATURES):
         size += record.season_features[i] ** 2
@@ -231,15 +216,15 @@ def learn_readouts(record, difference):
     record.season_seen += 1
 
 
-@njit(cache=True, nogil=True)
-def learn_mixture(record, difference, value):
+@inner
+def learn_mixture(record, difference, part, value):
     """The bank's rule for weights and scales (docs/prophecy.md), over the members of this mixture."""
     weights, scales, ahead = record.season_mix, record.season_scales, record.season_ahead
     least = (ROUNDING * value) ** 2 + SMALLEST
     rate = max(1.0 - DISCOUNT, 1.0 / (record.season_mixed + 1 + SETTLE))
     total = 0.0
     for i in range(MEMBERS):
-        squared = (difference - ahead[i]) ** 2
+        squared = ((difference - ahead[i]) * part) ** 2
         if scales[i] == 0.0:
             scales[i] = max(squared, least)
         weights[i] *= math.sqrt(scales[i]) / (scales[i] + squared)
@@ -257,7 +242,7 @@ def learn_mixture(record, difference, value):
             record.season_peak[i] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def predict(record, bank):
     """Fill the members' predictions from the features; `bank` is the bank's own. All relative to the newest value."""
     features, ahead = record.season_features, record.season_ahead
@@ -278,7 +263,7 @@ def predict(record, bank):
             ahead[1 + m] = ahead[1 + SOLVED]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def mixed(record):
     """The point forecast: members weighed by weight over squared scale, as precision asks."""
     top, total = 0.0, 0.0
@@ -290,20 +275,24 @@ def mixed(record):
     return top / total
 
 
-@njit(cache=True, nogil=True)
-def learn(record, value, difference):
-    """Take in what the last `ahead` was about: `difference` from the newest value to this one."""
+@inner
+def learn(record, value, difference, part):
+    """Take in what the last `ahead` was about: `difference` from the newest value to this one, over 1/part steps."""
+    alone = record.season_ahead[0]
+    rate = max(SLOW, 1.0 / (record.learned + 1))
+    record.season_moves += ((difference * part) ** 2 - record.season_moves) * rate
+    record.season_alone += (((difference - alone) * part) ** 2 - record.season_alone) * rate
     if record.season_on == 0:
         return
-    record.season_sums[0] += abs(difference - record.season_ahead[0])
-    record.season_sums[1] += abs(difference - mixed(record))
-    learn_mixture(record, difference, value)
-    learn_readouts(record, difference)
+    record.season_sums[0] += abs(difference - alone) * part
+    record.season_sums[1] += abs(difference - mixed(record)) * part
+    learn_mixture(record, difference, part, value)
+    learn_readouts(record, difference, part)
 
 
-@njit(cache=True, nogil=True)
-def replay(record, ring, count, available, scale):
-    """Learn new periods from the values in the ring; `scale` is the bank's squared error, to start the mixture with."""
+@inner
+def replay(record, ring, count, available):
+    """Learn new periods from the values in the ring; the mixture starts with the bank's long-term squared error."""
     begin(record)
     period = max(record.season_periods[0], record.season_periods[1])
     longest = int(period * (2 if available > 2.5 * period else 1)) + LAGS + 2
@@ -312,37 +301,32 @@ def replay(record, ring, count, available, scale):
         then = count - ago
         look(record, ring, then, available - ago, record.season_features)
         predict(record, 0.0)
-        newest = ring[(then - 1) % RING]
-        value = ring[then % RING]
+        newest, value = ring[(then - 1) % RING], ring[then % RING]
         if ago <= 256:
-            learn_mixture(record, value - newest, value)
-        learn_readouts(record, value - newest)
+            learn_mixture(record, value - newest, 1.0, value)
+        learn_readouts(record, value - newest, 1.0)
     record.season_mix[:] = PRIOR
-    record.season_scales[0] = scale
-    record.season_peak[0] = scale
-    record.season_last_peak[0] = scale
+    record.season_scales[0] = record.season_alone
+    record.season_peak[0] = record.season_alone
+    record.season_last_peak[0] = record.season_alone
 
 
-@njit(cache=True, nogil=True)
-def check(record, ring, count, scale, moves):
-    """Look for periods again, and decide whether the seasonal members run.
-
-    scale, moves: the forecast's mean squared error, and the mean square of the differences.
-    """
+@inner
+def check(record, ring, count):
+    """Look for periods again, and decide whether the seasonal members run."""
     available = min(count, RING)
     values = np.empty(available)
     for i in range(available):
         values[i] = ring[(count - available + i) % RING]
     periods, strengths = np.zeros(2), np.zeros(2)
     find(values, periods, strengths)
-    sums = record.season_sums
-    useless = record.season_on == 1 and sums[1] > USELESS * sums[0]
+    was_on = record.season_on == 1
+    useless = was_on and record.season_sums[1] > USELESS * record.season_sums[0]
     changed = False
     for s in range(2):
         known = record.season_periods[s]
         if abs(periods[s] - known) > 0.005 * known:
             changed = True
-    was_on = record.season_on == 1
     if changed or not was_on:
         record.season_periods[:] = periods
     record.season_strength[:] = strengths
@@ -352,25 +336,41 @@ def check(record, ring, count, scale, moves):
         record.season_rest = record.season_rests
     elif was_on:
         record.season_rests = 0
-    alone = record.season_scales[0] if was_on else scale
-    needed = record.season_periods[0] > 0.0 and alone > NEEDLESS * NEEDLESS * moves
-    on = needed and not useless
-    if not was_on and record.season_rest > 0:
+    on = record.season_periods[0] > 0.0 and record.season_alone > NEEDLESS * NEEDLESS * record.season_moves
+    if useless:
+        on = False
+    elif not was_on and record.season_rest > 0:
         record.season_rest -= 1
         on = False
     record.season_on = 1 if on else 0
     if on and (changed or not was_on):
-        replay(record, ring, count, available, alone)
+        replay(record, ring, count, available)
     record.season_sums[:] = 0.0
 
 
-@njit(cache=True, nogil=True)
-def advance(record, ring, count, bank, scale, moves):
-    """The forecast relative to the newest value, from the bank's own; called when the ring holds `count` values."""
-    if count == record.season_check:
-        check(record, ring, count, scale, moves)
+@inner
+def advance(record, ring, bank):
+    """The forecast of the next change from the bank's own; the ring holds `record.count` values by now."""
+    record.season_ahead[0] = bank
     if record.season_on == 0:
         return bank
-    look(record, ring, count, min(count, RING), record.season_features)
+    look(record, ring, record.count, min(record.count, RING), record.season_features)
     predict(record, bank)
     return mixed(record)
+
+
+@kernel
+def look_for_seasons(records, rings):
+    """Check the seasons of the records whose count says so, and predict anew. Apart from the step, so that those who
+    compile the step do not compile the search with it."""
+    for s in range(len(records)):
+        record = records[s]
+        if record.count == record.season_check:
+            check(record, rings[s], record.count)
+            record.change = advance(record, rings[s], record.season_ahead[0])
+
+
+def until_check(records):
+    """How many values may be taken in before `look_for_seasons` has to be called."""
+    left = records["season_check"] - records["count"]
+    return int(np.where(records["count"] > 0, left, FIRST_CHECK).min())

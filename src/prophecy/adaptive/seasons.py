@@ -20,7 +20,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from prophecy.adaptive.compiled import inner
 
 RING = 4352
 """Recent values kept per stream, in samples: two of the longest seasons and what lies around them (34 kB)."""
@@ -65,7 +66,7 @@ _ANGLES = 2.0 * np.pi * np.arange(TRANSFORM // 2) / TRANSFORM
 _COS, _SIN = np.cos(_ANGLES), np.sin(_ANGLES)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def transform(re, im, size):
     """FFT of re + i im in place, by radix 2; `size` is a power of two of at most `TRANSFORM`."""
     j = 0
@@ -93,7 +94,7 @@ def transform(re, im, size):
         width <<= 1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def autocorrelations(a, b, top, of_a, of_b):
     """Autocorrelations of two series (n,) at lags 0 … top, corrected for the values that overlap."""
     n = len(a)
@@ -116,7 +117,7 @@ def autocorrelations(a, b, top, of_a, of_b):
         of_b[lag] = im[lag] / im[0] * overlap if im[0] > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def centred(z):
     """Subtract the mean and cut at 5 root mean squares, twice, so that no outlier decides; returns the power left."""
     z -= z.mean()
@@ -127,7 +128,7 @@ def centred(z):
     return (z * z).sum()
 
 
-@njit(cache=True, nogil=True)
+@inner
 def unfold(z, period):
     """Subtract the mean profile over `period`; returns the power left."""
     bins = max(int(round(period)), 1)
@@ -142,7 +143,7 @@ def unfold(z, period):
     return (z * z).sum()
 
 
-@njit(cache=True, nogil=True)
+@inner
 def strength(r, lag, n, least, squares):
     """r at this lag if it is a season, else 0. squares: the running sum of r² from lag 1."""
     top = len(r) - 1
@@ -169,7 +170,7 @@ def strength(r, lag, n, least, squares):
     return r[lag]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def shortest_strong(r, n, first, least, squares):
     """The shortest lag from `first` on that is nearly as strong as the strongest; 0 where none is a season."""
     top = len(r) - 1
@@ -187,7 +188,7 @@ def shortest_strong(r, n, first, least, squares):
     return 0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def over_multiples(r, period, multiples):
     """Mean of r over the multiples of a period, between lags by straight lines."""
     total = 0.0
@@ -198,7 +199,7 @@ def over_multiples(r, period, multiples):
     return total / multiples
 
 
-@njit(cache=True, nogil=True)
+@inner
 def refined(r, lag):
     """The period within 4 % of `lag` with the largest r over its multiples; a whole number where that is as good."""
     multiples = min(MULTIPLES, int((len(r) - 2) / (1.04 * lag)))
@@ -216,7 +217,7 @@ def refined(r, lag):
     return period
 
 
-@njit(cache=True, nogil=True)
+@inner
 def find(values, periods, strengths):
     """Fill up to two periods, in samples, the shorter first, and their autocorrelations; 0 where there is none.
 
@@ -270,7 +271,7 @@ def find(values, periods, strengths):
             periods[1], strengths[1] = refined(r, longer), r[longer]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def next_check(count):
     """The number of values after which periods are looked for next, from the number seen now."""
     check = FIRST_CHECK
