@@ -1,7 +1,7 @@
-"""What a stream knows: one record of fixed size, its fields with meaning, unit and limits, and the check of all of them.
+"""What a stream knows: one record of fixed size, its fields with meaning, unit and limits, and the check of them all.
 
-A batch is an array of records, saving is writing the array, and a record continues on any machine. Nothing that was read
-from a file reaches the step before `check` has found it to be a record some stream could have reached.
+A batch is an array of records, saving is writing the array, and a record continues on any machine. Nothing that was
+read from a file reaches the step before `check` has found it to be a record some stream could have reached.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ MOST = 2**53
 _MOVED = 1e80
 """Bound of anything linear in the values: the largest readout of any member magnifies less than 1e5 times."""
 
-_SQUARED = _MOVED**2
+SQUARED = _MOVED**2
+"""Bound of squared errors."""
 
 
 class Field(NamedTuple):
@@ -68,20 +69,20 @@ FIELDS = (
     Field("alternation", _REAL, (2,), -_MOVED, _MOVED, "signal", "filters that hold what alternates"),
     Field("prediction", _REAL, (MEMBERS,), -_MOVED, _MOVED, "signal", "the next change, as each member predicts it"),
     Field("weight", _REAL, (MEMBERS,), 0, 1, "probability", "belief in each member; they add up to 1"),
-    Field("scale", _REAL, (MEMBERS,), 0, _SQUARED, "signal²", "discounted mean squared error of each member"),
-    Field("peak", _REAL, (MEMBERS,), 0, _SQUARED, "signal²", "largest squared error in this block"),
-    Field("last_peak", _REAL, (MEMBERS,), 0, _SQUARED, "signal²", "largest squared error in the block before"),
-    Field("error_scale", _REAL, (), 0, _SQUARED, "signal²", "discounted mean squared error of the forecast"),
-    Field("error_peak", _REAL, (), 0, _SQUARED, "signal²", "its largest squared error in this block"),
-    Field("last_error_peak", _REAL, (), 0, _SQUARED, "signal²", "its largest squared error in the block before"),
-    Field("quantile", _REAL, (len(LEVELS),), 0, 1e6, "root mean squares", "quantiles of the forecast's absolute errors"),
+    Field("scale", _REAL, (MEMBERS,), 0, SQUARED, "signal²", "discounted mean squared error of each member"),
+    Field("peak", _REAL, (MEMBERS,), 0, SQUARED, "signal²", "largest squared error in this block"),
+    Field("last_peak", _REAL, (MEMBERS,), 0, SQUARED, "signal²", "largest squared error in the block before"),
+    Field("error_scale", _REAL, (), 0, SQUARED, "signal²", "discounted mean squared error of the forecast"),
+    Field("error_peak", _REAL, (), 0, SQUARED, "signal²", "its largest squared error in this block"),
+    Field("last_error_peak", _REAL, (), 0, SQUARED, "signal²", "its largest squared error in the block before"),
+    Field("quantile", _REAL, (len(LEVELS),), 0, 1e6, "root mean squares", "quantiles of its absolute errors"),
     Field("bias", _REAL, (FIXED,), -_MOVED, _MOVED, "signal", "average error of each constructed member"),
-    Field("squared_bias", _REAL, (FIXED,), 0, _SQUARED, "signal²", "average of its square"),
+    Field("squared_bias", _REAL, (FIXED,), 0, SQUARED, "signal²", "average of its square"),
     Field("factor", _REAL, (FACTORS,), -1e107, 1e107, "1/signal", "square roots of the solved members' covariances"),
     Field("stretch", _REAL, _SOLVED, 1, 1e3, "1", "growth of each factor not yet applied to it"),
     Field("readout", _REAL, (len(SOLVED), WIDTH), -1e120, 1e120, "1", "weights of the solved members"),
-    Field("power", _REAL, _SOLVED, 0, _SQUARED, "signal²", "mean square of each solved member's features"),
-    Field("usual", _REAL, _SOLVED, 0, _SQUARED, "signal²", "squared error usual for each, over a long time"),
+    Field("power", _REAL, _SOLVED, 0, SQUARED, "signal²", "mean square of each solved member's features"),
+    Field("usual", _REAL, _SOLVED, 0, SQUARED, "signal²", "squared error usual for each, over a long time"),
     Field("begun", _WHOLE, _SOLVED, 0, 1, "flag", "1 where a factor has its prior"),
     Field("pause", _WHOLE, _SOLVED, 0, 1e6, "samples", "for how long each learns nothing, after an outlier"),
     Field("drift", _REAL, (len(WINDOWS), ORDER), -_MOVED, _MOVED, "1", "what a slope of 1 through the gap adds to z"),
@@ -111,10 +112,10 @@ def check(records: Records, table: NDArray[np.void]) -> None:
     t = table[0]
     _all(records, "weight", np.abs(records["weight"].sum(axis=1) - 1.0) < 1e-9, "must add up to 1")
     _all(records, "weight", records["weight"] >= 0.999 * t["share"] * t["prior"], "must be at least the share")
-    _all(records, "quantile", (records["quantile"] >= t["lowest"]) & (records["quantile"] <= t["highest"]), "is bounded")
-    for name in ("learned", "known"):
-        _all(records, name, records[name] <= records["count"], "is at most count")
-    _all(records, "gap", records["gap"] <= records["count"], "is at most count")
+    bounded = (records["quantile"] >= t["lowest"]) & (records["quantile"] <= t["highest"])
+    _all(records, "quantile", bounded, f"must lie between {t['lowest']} and {t['highest']}")
+    for name in ("learned", "known", "gap"):
+        _all(records, name, records[name] <= records["count"], "must be at most count")
     learned = records["learned"] > 0
     for name in ("scale", "error_scale"):
         positive = records[name] > 0.0
@@ -122,9 +123,9 @@ def check(records: Records, table: NDArray[np.void]) -> None:
     began = records["count"] > 0
     newest = records["lag"][:, 0] == records["last"]
     _all(records, "lag", newest | ~began, "must begin with the newest value")
-    relative = records["lag"] - records["last"][:, None]
-    _all(records, "feature", (records["feature"][:, :LAGS] == relative) | ~began[:, None], "must be lags less the newest")
-    _all(records, "pause", records["pause"] <= t["traces"], "is at most the samples an outlier leaves traces in")
+    relative = records["feature"][:, :LAGS] == records["lag"] - records["last"][:, None]
+    _all(records, "feature", relative | ~began[:, None], "must be the lag less the newest value")
+    _all(records, "pause", records["pause"] <= t["traces"], "must be at most what an outlier takes to leave")
 
 
 def within(records: Records, fields: tuple[Field, ...]) -> None:

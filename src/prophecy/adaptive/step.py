@@ -1,12 +1,12 @@
 r"""The bank: one value of one stream, `step(record, table, value)`, and what is predicted next, `read(record, table)`.
 
 The arithmetic is that of docs/prophecy.md, in its order: what the value teaches (calibration, solved readouts, bias of
-the derivative, mixture), then memories, members and their mixture for the next value. `record` is a `RECORD` and changes
-in place; `table` holds the constants (`members.TABLE`). A value is a number or NaN, which is a gap.
+the derivative, mixture), then memories, members and their mixture for the next value. `record` is a `RECORD` and
+changes in place; `table` holds the constants (`members.TABLE`). A value is a number or NaN, which is a gap.
 
 One value, an array, many channels and many series all run these functions, and sums are taken in one order, so results
-agree to the last bit. Inner loops run over members or features side by side, which vectorises without reordering; sums are
-taken in eight or four interleaved parts.
+agree to the last bit. Inner loops run over members or features side by side, which vectorises without reordering; sums
+are taken in eight interleaved parts.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from prophecy.adaptive.members import (
     WINDOWS,
     padded,
 )
-from prophecy.adaptive.record import LARGEST
+from prophecy.adaptive.record import LARGEST, SQUARED
 
 _SOLVED, _WINDOWS, _LEVELS = len(SOLVED), len(WINDOWS), len(LEVELS)
 _0, _1, _2, _3, _4, _5, _6, _7, _8 = (np.uint64(i) for i in range(9))
 _SHORT_STRIDE, _LONG_STRIDE, _ORDER = np.uint64(padded(SHORTS)), np.uint64(padded(ORDER + LONGS)), np.uint64(ORDER)
-_ROOM = (6, padded(MEMBERS))
+ROOM = (6, padded(MEMBERS))
 """Room to work in, allocated once per call: rows of numbers that are not kept."""
 
 
@@ -44,7 +44,7 @@ def step(r: Any, t: Any, value: float, room: Any) -> None:
     """Take in the next value; NaN is a gap."""
     if math.isnan(value):
         if r.count > 0:
-            _advance(r, t, _stand_in(r), room)
+            _advance(r, t, r.last if r.hold else expected(r), room)
             _drift(r, t, room)
             r.gap += 1
         return
@@ -66,7 +66,7 @@ def step(r: Any, t: Any, value: float, room: Any) -> None:
 def _learn(r: Any, t: Any, value: float, part: float, room: Any) -> None:
     """Learn from a value. Errors made across a gap count in parts, as many as steps were predicted."""
     difference = value - r.last
-    calibrate(r, t, (value - _stand_in(r)) * part)
+    calibrate(r, t, (value - expected(r)) * part)
     _solve(r, t, difference, part, room)
     _note_bias(r, t, difference, part)
     weigh(r, t, difference, part, value, room[0])
@@ -110,7 +110,7 @@ def _solve(r: Any, t: Any, difference: float, part: float, room: Any) -> None:
             phi[i] = r.feature[t.index[s, i]] * part
             error -= r.readout[s, i] * phi[i]
             power += phi[i] * phi[i]
-        if r.learned < t.longest[s] or not _trusts(r, t, s, error * error):
+        if r.learned < t.longest[s] or not _trusts(r, t, s, min(error * error, SQUARED)):
             power = 0.0
         if power > t.smallest:
             if r.begun[s] == 0:
@@ -362,10 +362,10 @@ def _predict_solved(r: Any, t: Any) -> None:
 
 
 @inner
-def _stand_in(r: Any) -> float:
-    """What is expected next, and what the memories get where nothing comes."""
-    expected = r.last if r.hold and r.gap > 0 else r.last + r.change
-    return min(max(expected, -LARGEST), LARGEST)
+def expected(r: Any) -> float:
+    """The next value as predicted; where a gap repeats the last value, that is expected to go on."""
+    ahead: float = r.last if r.hold and r.gap > 0 else r.last + r.change
+    return min(max(ahead, -LARGEST), LARGEST)
 
 
 @inner
@@ -393,7 +393,7 @@ def _drift(r: Any, t: Any, room: Any) -> None:
 def _close_gap(r: Any, t: Any, value: float) -> None:
     """Put a straight line of corrections under what stood in for the missing values, so that it ends at `value`."""
     if not r.hold:
-        slope = (value - _stand_in(r)) / (r.gap + 1)
+        slope = (value - expected(r)) / (r.gap + 1)
         for j in range(min(LAGS, r.gap)):
             r.lag[j] += slope * (r.gap - j)
         r.last += slope * r.gap
@@ -414,13 +414,13 @@ def _close_gap(r: Any, t: Any, value: float) -> None:
 
 @inner
 def read(r: Any, t: Any, above: int, inside: bool, part: float) -> tuple[float, float]:
-    """The next value and half the width of its interval; NaN before the first value, an infinite width before any error.
+    """The next value and half the width of its interval: NaN before the first value, infinite before any error.
 
     above, inside, part: where the level lies among the tracked quantiles (`between`).
     """
     if r.count == 0:
         return math.nan, math.nan
-    mean = _stand_in(r)
+    mean = expected(r)
     half = half_width(r, t, above, inside, part) * (r.gap + 1)
     # No interval is narrower than the numbers themselves.
     return mean, max(half, np.spacing(abs(mean)))
@@ -442,7 +442,7 @@ def half_width(r: Any, t: Any, above: int, inside: bool, part: float) -> float:
 @inner
 def _usual(r: Any, t: Any) -> float:
     """The usual size of an error, wider while few are known."""
-    return math.sqrt(r.error_scale) * (1.0 + t.few / (r.learned * r.learned))
+    return math.sqrt(r.error_scale) * float(1.0 + t.few / (r.learned * r.learned))
 
 
 @inner
@@ -466,7 +466,7 @@ def surprise(r: Any, t: Any, error: float) -> float:
         start = t.normal[above - 1]
         normal = start + (t.normal[above] - start) * ((size - before) / max(knot - before, t.smallest))
     tail = math.erfc(normal / math.sqrt(2.0))
-    score = min(-math.log10(tail), t.surest) if tail > 0.0 else t.surest
+    score: float = min(-math.log10(tail), t.surest) if tail > 0.0 else t.surest
     if math.sqrt(r.error_scale) <= t.exact * abs(r.last) + math.sqrt(t.smallest):
         score = min(score, math.log10(1.0 + r.learned))
     return max(score, 0.0)
@@ -563,9 +563,7 @@ def _subtract(x: Any, place: Any, factor: float, y: Any, count: Any) -> None:
 
 
 @inner
-def _store(
-    x: Any, k: Any, a: float, b: float, c: float, d: float, e: float, f: float, g: float, h: float
-) -> None:
+def _store(x: Any, k: Any, a: float, b: float, c: float, d: float, e: float, f: float, g: float, h: float) -> None:
     x[k], x[k + _1], x[k + _2], x[k + _3] = a, b, c, d
     x[k + _4], x[k + _5], x[k + _6], x[k + _7] = e, f, g, h
 
@@ -613,7 +611,7 @@ def run(records: Any, table: Any, values: Any, where: Any, out: Any, first: int,
     out (3, time, series) gets mean, half width and score of every value as they were before it came, at the level that
     `where` says (`members.between`); an empty `out` gets nothing.
     """
-    room = np.empty(_ROOM)
+    room = np.empty(ROOM)
     for s in range(first, last):
         r = records[s]
         for k in range(len(values)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -64,7 +65,7 @@ class Stream:
         return True
 
     def run(self, moments: Array, times: Array | None, level: float | None = None) -> Array:
-        """Take in moments (time, series); returns mean, half width and score, (3, time, series), if a level is asked for."""
+        """Take in moments (time, series); with a level, mean, half width and score as they were: (3, time, series)."""
         out = np.full((3, *moments.shape), np.nan) if level is not None else _NOTHING
         where = between(0.9 if level is None else level)
         if times is None:
@@ -81,12 +82,10 @@ class Stream:
                 k += 1
         return out
 
-    def _run_grid(
-        self, moments: Array, times: Array, k: int, where: tuple[int, bool, float], out: Array
-    ) -> int:
+    def _run_grid(self, moments: Array, times: Array, k: int, where: tuple[int, bool, float], out: Array) -> int:
         """Moments from the k-th on for as long as their times fit a grid, with gaps for the steps between them."""
         while k < len(moments):
-            missing = []
+            missing: list[int] = []
             for time in times[k:].tolist():
                 between_them = self.clock.missing(time, self.count + len(missing))
                 if between_them is None:
@@ -273,7 +272,7 @@ def feed(
         return
     edges = [count * i // workers for i in range(workers + 1)]
     with ThreadPoolExecutor(workers) as pool:  # made anew each time: threads do not survive a fork
-        jobs = [pool.submit(step.run, records, table, values, where, out, a, b) for a, b in zip(edges, edges[1:])]
+        jobs = [pool.submit(step.run, records, table, values, where, out, a, b) for a, b in pairwise(edges)]
         for job in jobs:
             job.result()
 

@@ -108,7 +108,7 @@ class TimedBank:
         return out
 
     def forecast(self, after: float | None, hold: bool = False) -> tuple[Array, Array]:
-        """The value `after` seconds from the last (the typical interval by default), and how much wider its interval."""
+        """The value `after` seconds from the last (a typical interval by default), and how much wider its interval."""
         after = self.typical if after is None else after
         gap = self.records["gap"]
         mean = self.records["last"] + np.where((gap > 0) & hold, 0.0, self.change(after))

@@ -18,8 +18,10 @@ def explained(stream: Stream, series: int, gaps: str) -> str:
     record = (stream.records if stream.timed is None else stream.timed.records)[series]
     shares, scales = stream.shares()[series], record["scale"]
     error = float(np.sqrt(record["error_scale"]))
-    lines = [f"{stream.count} values seen; the forecast has erred by {error:.3g} (root mean square, discounted) lately."]
-    lines.append(f"It mixes {len(shares)} members; those that count for most:")
+    lines = [
+        f"{stream.count} values seen; the forecast has erred by {error:.3g} (root mean square, discounted) lately.",
+        f"It mixes {len(shares)} members; those that count for most:",
+    ]
     for i in np.argsort(-shares)[:MENTIONED]:
         if shares[i] >= 0.01:
             lines.append(f"  {shares[i]:4.0%}  {_name(stream, int(i))}: has erred by {np.sqrt(scales[i]):.3g}")
@@ -34,6 +36,11 @@ def explained(stream: Stream, series: int, gaps: str) -> str:
     if record["gap"]:
         lines.append(f"{record['gap']} values are missing; the memory goes on with {_filling(gaps)}.")
     return "\n".join(lines)
+
+
+def names(stream: Stream) -> tuple[str, ...]:
+    """What each member predicts from."""
+    return tuple(_name(stream, index) for index in range(stream.shares().shape[1]))
 
 
 def _name(stream: Stream, index: int) -> str:
