@@ -1,8 +1,8 @@
 """Compiling the step: Numba with options under which numbers do not depend on how they are asked for, and a safe cache.
 
 Compiled code is kept in the user's cache folder (`PROPHECY_CACHE` moves it), in a folder named by a hash of the sources
-it was made from: Numba itself does not notice a change in a function or constant that another file brings. Cached code is
-code: a folder that somebody else could write to is not used, damaged files are passed over, and whatever goes wrong
+it was made from: Numba itself does not notice a change in a function or constant that another file brings. Cached code
+is code: a folder that somebody else could write to is not used, damaged files are passed over, and whatever goes wrong
 costs the compilation and nothing else.
 """
 
@@ -22,18 +22,14 @@ import platformdirs
 from numba.core import config
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, UserProvidedCacheLocator
 
+from prophecy.adaptive import notices
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": False, "boundscheck": False}
 """No reordering of sums, no contraction into fused operations: one order of operations, one result to the last bit."""
 
 _compiling = threading.RLock()
-_listeners: list[Callable[[str], None]] = []
-
-
-def announce(listener: Callable[[str], None] | None) -> None:
-    """Have `listener` told, once, when something has to be compiled; the command line prints it."""
-    _listeners[:] = [] if listener is None else [listener]
 
 
 def inner(function: F) -> F:
@@ -81,9 +77,7 @@ class _Cache:
         except Exception:  # whatever unpickling or linking damaged bytes raises
             found = None
         if not found:
-            for listener in _listeners:
-                listener("compiling the predictor for this machine, once; this takes some seconds")
-            _listeners.clear()
+            notices.compiling()
         return found or None
 
     def save_overload(self, signature: Any, result: Any) -> None:
@@ -127,7 +121,7 @@ def _located(function: Any, folder: Path) -> Any:
             return cls(py_func, py_file)
 
     class Impl(CompileResultCacheImpl):  # type: ignore[misc]
-        _locator_classes = [Locator]
+        _locator_classes = (Locator,)
 
     class Located(FunctionCache):  # type: ignore[misc]
         _impl_class = Impl

@@ -97,7 +97,7 @@ SOLVED = (
 are autoregressions, for seasons up to 15 samples and for series of a few hundred and a few dozen values. A further
 member is one more line here; everything else, the record's layout included, follows."""
 
-# What follows from the lists above. Short members are ordered by window, so that old lags concern the last of them only.
+# What follows from the lists above. Short members are ordered by window: old lags concern the last of them only.
 SHORT = sorted(
     [(d + 1, d) for d in INTERPOLATING] + [(w, d) for w in SHORT_WINDOWS for d in SHORT_DEGREES if d + 1 < w]
 )
@@ -164,8 +164,8 @@ short (lags, members): weights of the short members on the lags; `reach`: how ma
 long (windows, order, order + members): z - x₁ du to the new z and to the predictions. steady: x₁. gain: noise gains.
 short_slope, long_slope: derivative readouts per sample; slope_gain: their noise gains; slope_bias: the leading error of
 a slope over that of the same member's prediction; slope_left: noise variance left in the member's averaged errors.
-index (solved, width), used: the features of each solved member; stride, place: where its factor's rows are; longest: its
-oldest lag; needed: samples before it speaks. normal: quantiles of a normal law at `LEVELS`.
+index (solved, width), used: the features of each solved member; stride, place: where its factor's rows are; longest:
+its oldest lag; needed: samples before it speaks. normal: quantiles of a normal law at `LEVELS`.
 """
 
 

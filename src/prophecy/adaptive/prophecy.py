@@ -213,9 +213,21 @@ class Prophecy:
         values = self._stream.regular_context()
         return forecast(values[0] if self._channels is None else values.T, horizon, level)
 
+    @property
+    def members(self) -> tuple[str, ...]:
+        """What each member of the bank predicts from."""
+        from prophecy.adaptive.words import names
+
+        return names()
+
+    def member_predictions(self, channel: int = 0) -> Array:
+        """The next value of one channel as each member predicts it: (members,)."""
+        series, stream = self._series(channel), self._stream
+        return np.asarray(stream.records["last"][series] + stream.records["prediction"][series], dtype=np.float64)
+
     def shares(self, channel: int = 0) -> Array:
         """How much each member counts in the forecast of one channel: (members,), adding up to 1."""
-        return self._stream.shares()[self._series(channel)]
+        return np.asarray(self._stream.shares()[self._series(channel)], dtype=np.float64)
 
     def explain(self, channel: int = 0) -> str:
         """Say in words and numbers which memories are in use and why."""

@@ -1,7 +1,7 @@
-"""What a stream knows: one record of fixed size, its fields with meaning, unit and limits, and the check of all of them.
+"""What a stream knows: one record of fixed size, its fields with meaning, unit and limits, and the check of them all.
 
-A batch is an array of records, saving is writing the array, and a record continues on any machine. Nothing that was read
-from a file reaches the step before `check` has found it to be a record some stream could have reached.
+A batch is an array of records, saving is writing the array, and a record continues on any machine. Nothing that was
+read from a file reaches the step before `check` has found it to be a record some stream could have reached.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ MOST = 2**53
 _MOVED = 1e80
 """Bound of anything linear in the values: the largest readout of any member magnifies less than 1e5 times."""
 
-_SQUARED = _MOVED**2
+SQUARED = _MOVED**2
+"""Bound of squared errors."""
 
 
 SEASON_FACTORS = int(STARTS[-1])
@@ -78,20 +79,20 @@ FIELDS = (
     Field("alternation", _REAL, (2,), -_MOVED, _MOVED, "signal", "filters that hold what alternates"),
     Field("prediction", _REAL, (MEMBERS,), -_MOVED, _MOVED, "signal", "the next change, as each member predicts it"),
     Field("weight", _REAL, (MEMBERS,), 0, 1, "probability", "belief in each member; they add up to 1"),
-    Field("scale", _REAL, (MEMBERS,), 0, _SQUARED, "signal²", "discounted mean squared error of each member"),
-    Field("peak", _REAL, (MEMBERS,), 0, _SQUARED, "signal²", "largest squared error in this block"),
-    Field("last_peak", _REAL, (MEMBERS,), 0, _SQUARED, "signal²", "largest squared error in the block before"),
-    Field("error_scale", _REAL, (), 0, _SQUARED, "signal²", "discounted mean squared error of the forecast"),
-    Field("error_peak", _REAL, (), 0, _SQUARED, "signal²", "its largest squared error in this block"),
-    Field("last_error_peak", _REAL, (), 0, _SQUARED, "signal²", "its largest squared error in the block before"),
-    Field("quantile", _REAL, (len(LEVELS),), 0, 1e6, "root mean squares", "quantiles of the forecast's absolute errors"),
+    Field("scale", _REAL, (MEMBERS,), 0, SQUARED, "signal²", "discounted mean squared error of each member"),
+    Field("peak", _REAL, (MEMBERS,), 0, SQUARED, "signal²", "largest squared error in this block"),
+    Field("last_peak", _REAL, (MEMBERS,), 0, SQUARED, "signal²", "largest squared error in the block before"),
+    Field("error_scale", _REAL, (), 0, SQUARED, "signal²", "discounted mean squared error of the forecast"),
+    Field("error_peak", _REAL, (), 0, SQUARED, "signal²", "its largest squared error in this block"),
+    Field("last_error_peak", _REAL, (), 0, SQUARED, "signal²", "its largest squared error in the block before"),
+    Field("quantile", _REAL, (len(LEVELS),), 0, 1e6, "root mean squares", "quantiles of its absolute errors"),
     Field("bias", _REAL, (FIXED,), -_MOVED, _MOVED, "signal", "average error of each constructed member"),
-    Field("squared_bias", _REAL, (FIXED,), 0, _SQUARED, "signal²", "average of its square"),
+    Field("squared_bias", _REAL, (FIXED,), 0, SQUARED, "signal²", "average of its square"),
     Field("factor", _REAL, (FACTORS,), -1e107, 1e107, "1/signal", "square roots of the solved members' covariances"),
     Field("stretch", _REAL, _SOLVED, 1, 1e3, "1", "growth of each factor not yet applied to it"),
     Field("readout", _REAL, (len(SOLVED), WIDTH), -1e120, 1e120, "1", "weights of the solved members"),
-    Field("power", _REAL, _SOLVED, 0, _SQUARED, "signal²", "mean square of each solved member's features"),
-    Field("usual", _REAL, _SOLVED, 0, _SQUARED, "signal²", "squared error usual for each, over a long time"),
+    Field("power", _REAL, _SOLVED, 0, SQUARED, "signal²", "mean square of each solved member's features"),
+    Field("usual", _REAL, _SOLVED, 0, SQUARED, "signal²", "squared error usual for each, over a long time"),
     Field("begun", _WHOLE, _SOLVED, 0, 1, "flag", "1 where a factor has its prior"),
     Field("pause", _WHOLE, _SOLVED, 0, 1e6, "samples", "for how long each learns nothing, after an outlier"),
     Field("drift", _REAL, (len(WINDOWS), ORDER), -_MOVED, _MOVED, "1", "what a slope of 1 through the gap adds to z"),
@@ -101,7 +102,7 @@ FIELDS = (
     Field("tick_hits", _WHOLE, (), 0, MOST, "samples", "differences in a row that were multiples of it"),
     Field("tick_misses", _WHOLE, (), 0, TRIES, "samples", "differences in a row that were not"),
     Field("stamps", _WHOLE, (), 0, MOST, "samples", "values that came off their grid"),
-    Field("stamp_error", _REAL, (3,), 0, _SQUARED, "signal²", "mean squared errors of three readings of timestamps"),
+    Field("stamp_error", _REAL, (3,), 0, SQUARED, "signal²", "mean squared errors of three readings of timestamps"),
     Field("gap_growth", _REAL, (), 1, 1e9, "1", "how much wider than usual intervals across gaps have to be"),
     Field("season_periods", _REAL, (2,), 0, LONGEST, "samples", "seasons found, the shorter first; 0 for none"),
     Field("season_strength", _REAL, (2,), -2, 2, "1", "autocorrelations at the seasons"),
@@ -111,18 +112,18 @@ FIELDS = (
     Field("season_rests", _WHOLE, (), 0, LONGEST_REST, "checks", "how many the last time"),
     Field("season_seen", _WHOLE, (), 0, MOST, "samples", "values the seasonal readouts have learned from"),
     Field("season_mixed", _WHOLE, (), 0, MOST, "samples", "values the seasonal mixture has learned from"),
-    Field("season_moves", _REAL, (), 0, _SQUARED, "signal²", "mean square of the differences, over a long time"),
-    Field("season_alone", _REAL, (), 0, _SQUARED, "signal²", "mean squared error of the bank alone, as long"),
-    Field("season_power", _REAL, (), 0, _SQUARED, "signal²", "mean square of the seasonal features"),
+    Field("season_moves", _REAL, (), 0, SQUARED, "signal²", "mean square of the differences, over a long time"),
+    Field("season_alone", _REAL, (), 0, SQUARED, "signal²", "mean squared error of the bank alone, as long"),
+    Field("season_power", _REAL, (), 0, SQUARED, "signal²", "mean square of the seasonal features"),
     Field("season_features", _REAL, (SEASON_FEATURES,), -_MOVED, _MOVED, "signal", "lags and seasons, less the newest"),
     Field("season_weights", _REAL, (3, SEASON_FEATURES), -1e120, 1e120, "1", "weights of the seasonal readouts"),
     Field("season_factor", _REAL, (SEASON_FACTORS,), -1e107, 1e107, "1/signal", "roots of their covariances"),
     Field("season_errors", _REAL, (3,), 0, _MOVED, "signal", "their mean absolute errors"),
     Field("season_ahead", _REAL, (SEASONAL,), -_MOVED, _MOVED, "signal", "next change, by the bank and each member"),
     Field("season_mix", _REAL, (SEASONAL,), 0, 1, "probability", "belief in the bank and each seasonal member"),
-    Field("season_scales", _REAL, (SEASONAL,), 0, _SQUARED, "signal²", "their discounted mean squared errors"),
-    Field("season_peak", _REAL, (SEASONAL,), 0, _SQUARED, "signal²", "largest squared error in this block"),
-    Field("season_last_peak", _REAL, (SEASONAL,), 0, _SQUARED, "signal²", "largest squared error in the block before"),
+    Field("season_scales", _REAL, (SEASONAL,), 0, SQUARED, "signal²", "their discounted mean squared errors"),
+    Field("season_peak", _REAL, (SEASONAL,), 0, SQUARED, "signal²", "largest squared error in this block"),
+    Field("season_last_peak", _REAL, (SEASONAL,), 0, SQUARED, "signal²", "largest squared error in the block before"),
     Field("season_sums", _REAL, (2,), 0, 1e300, "signal", "absolute errors since the check: the bank's, the mixture's"),
     Field("alarm", _REAL, (), 0, 1, "1 - probability", "how unusual the newest value makes the recent stretch"),
     Field("alarm_seen", _WHOLE, (), 0, MOST, "samples", "values ranked so far"),
@@ -169,10 +170,10 @@ def check(records: Records, table: NDArray[np.void]) -> None:
     t = table[0]
     _all(records, "weight", np.abs(records["weight"].sum(axis=1) - 1.0) < 1e-9, "must add up to 1")
     _all(records, "weight", records["weight"] >= 0.999 * t["share"] * t["prior"], "must be at least the share")
-    _all(records, "quantile", (records["quantile"] >= t["lowest"]) & (records["quantile"] <= t["highest"]), "is bounded")
-    for name in ("learned", "known"):
-        _all(records, name, records[name] <= records["count"], "is at most count")
-    _all(records, "gap", records["gap"] <= records["count"], "is at most count")
+    bounded = (records["quantile"] >= t["lowest"]) & (records["quantile"] <= t["highest"])
+    _all(records, "quantile", bounded, f"must lie between {t['lowest']} and {t['highest']}")
+    for name in ("learned", "known", "gap"):
+        _all(records, name, records[name] <= records["count"], "must be at most count")
     learned = records["learned"] > 0
     for name in ("scale", "error_scale"):
         positive = records[name] > 0.0
@@ -180,9 +181,9 @@ def check(records: Records, table: NDArray[np.void]) -> None:
     began = records["count"] > 0
     newest = records["lag"][:, 0] == records["last"]
     _all(records, "lag", newest | ~began, "must begin with the newest value")
-    relative = records["lag"] - records["last"][:, None]
-    _all(records, "feature", (records["feature"][:, :LAGS] == relative) | ~began[:, None], "must be lags less the newest")
-    _all(records, "pause", records["pause"] <= t["traces"], "is at most the samples an outlier leaves traces in")
+    relative = records["feature"][:, :LAGS] == records["lag"] - records["last"][:, None]
+    _all(records, "feature", relative | ~began[:, None], "must be the lag less the newest value")
+    _all(records, "pause", records["pause"] <= t["traces"], "must be at most what an outlier takes to leave")
 
 
 def within(records: Records, fields: tuple[Field, ...]) -> None:

@@ -27,7 +27,7 @@ class Settings:
     """Samples between looks at the largest recent errors."""
     ceiling: float = 9.0
     """A scale above this many times the largest squared error of the last one to two blocks comes down to that: a jump
-    is forgotten in 16 samples, where discounting takes 2000 from 1 to 1e-30. Nine: three standard deviations squared."""
+    is forgotten in 16 samples, where discounting takes 2000 from 1 to 1e-30. Nine: 3 standard deviations, squared."""
     rounding: float = 1e-17
     """Smallest scale, relative to the newest value (its square is used): a tenth of a float64's last digit."""
     smallest: float = 1e-200

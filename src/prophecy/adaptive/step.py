@@ -1,12 +1,12 @@
 r"""The bank: one value of one stream, `step(record, table, value)`, and what is predicted next, `read(record, table)`.
 
 The arithmetic is that of docs/prophecy.md, in its order: what the value teaches (calibration, solved readouts, bias of
-the derivative, mixture), then memories, members and their mixture for the next value. `record` is a `RECORD` and changes
-in place; `table` holds the constants (`members.TABLE`). A value is a number or NaN, which is a gap.
+the derivative, mixture), then memories, members and their mixture for the next value. `record` is a `RECORD` and
+changes in place; `table` holds the constants (`members.TABLE`). A value is a number or NaN, which is a gap.
 
 One value, an array, many channels and many series all run these functions, and sums are taken in one order, so results
-agree to the last bit. Inner loops run over members or features side by side, which vectorises without reordering; sums are
-taken in eight or four interleaved parts.
+agree to the last bit. Inner loops run over members or features side by side, which vectorises without reordering; sums
+are taken in eight interleaved parts.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from prophecy.adaptive.members import (
     WINDOWS,
     padded,
 )
-from prophecy.adaptive.record import LARGEST
+from prophecy.adaptive.record import LARGEST, SQUARED
 from prophecy.adaptive.seasons import RING
 
 _SOLVED, _WINDOWS, _LEVELS = len(SOLVED), len(WINDOWS), len(LEVELS)
 _NINETY = int(np.searchsorted(LEVELS, 0.9))
 _0, _1, _2, _3, _4, _5, _6, _7, _8 = (np.uint64(i) for i in range(9))
 _SHORT_STRIDE, _LONG_STRIDE, _ORDER = np.uint64(padded(SHORTS)), np.uint64(padded(ORDER + LONGS)), np.uint64(ORDER)
-_ROOM = (6, padded(MEMBERS))
+ROOM = (6, padded(MEMBERS))
 """Room to work in, allocated once per call: rows of numbers that are not kept."""
 
 
@@ -47,7 +47,7 @@ def step(r: Any, ring: Any, t: Any, value: float, offset: float, room: Any) -> N
     """Take in the next value; NaN is a gap. offset: how many steps after its place on the grid its timestamp lies."""
     if math.isnan(value):
         if r.count > 0:
-            _advance(r, ring, t, _stand_in(r), room)
+            _advance(r, ring, t, r.last if r.hold else expected(r), room)
             _drift(r, t, room)
             r.gap += 1
         return
@@ -74,10 +74,10 @@ def step(r: Any, ring: Any, t: Any, value: float, offset: float, room: Any) -> N
 @inner
 def _on_grid(r: Any, value: float, offset: float) -> float:
     """The value as it would have been on the grid: its error is that of a forecast for when it was taken."""
-    expected = _stand_in(r)
-    moved = readings.shift(r, expected, offset, readings.stamp_kind(r))
+    mean = expected(r)
+    moved = readings.shift(r, mean, offset, readings.stamp_kind(r))
     if r.gap == 0:
-        readings.note_stamp(r, value, expected, offset)
+        readings.note_stamp(r, value, mean, offset)
     return min(max(value - moved, -LARGEST), LARGEST)
 
 
@@ -88,7 +88,7 @@ def _watch(r: Any, value: float, part: float) -> None:
     window = min(alarms.WINDOW, r.count + 1)
     for j in range(window - 1):
         level += r.lag[j]
-    alarms.watch(r, value, (value - r.last) * part, (value - _stand_in(r)) * part, level / window)
+    alarms.watch(r, value, (value - r.last) * part, (value - expected(r)) * part, level / window)
 
 
 @inner
@@ -96,7 +96,7 @@ def _learn(r: Any, t: Any, value: float, part: float, room: Any) -> None:
     """Learn from a value. Errors made across a gap count in parts, as many as steps were predicted."""
     difference = value - r.last
     if r.same < readings.STUCK:
-        calibrate(r, t, (value - _stand_in(r)) * part)
+        calibrate(r, t, (value - expected(r)) * part)
     seasonal.learn(r, value, difference, part)
     _solve(r, t, difference, part, room)
     _note_bias(r, t, difference, part)
@@ -141,7 +141,7 @@ def _solve(r: Any, t: Any, difference: float, part: float, room: Any) -> None:
             phi[i] = r.feature[t.index[s, i]] * part
             error -= r.readout[s, i] * phi[i]
             power += phi[i] * phi[i]
-        if r.learned < t.longest[s] or not _trusts(r, t, s, error * error):
+        if r.learned < t.longest[s] or not _trusts(r, t, s, min(error * error, SQUARED)):
             power = 0.0
         if power > t.smallest:
             if r.begun[s] == 0:
@@ -394,10 +394,10 @@ def _predict_solved(r: Any, t: Any) -> None:
 
 
 @inner
-def _stand_in(r: Any) -> float:
-    """What is expected next, and what the memories get where nothing comes."""
-    expected = r.last if r.hold and r.gap > 0 else r.last + r.change
-    return min(max(expected, -LARGEST), LARGEST)
+def expected(r: Any) -> float:
+    """The next value as predicted; where a gap repeats the last value, that is expected to go on."""
+    ahead: float = r.last if r.hold and r.gap > 0 else r.last + r.change
+    return min(max(ahead, -LARGEST), LARGEST)
 
 
 @inner
@@ -423,7 +423,7 @@ def _note_growth(r: Any, t: Any, value: float) -> None:
     """Track the widening that makes nine intervals in ten hold the first value after a gap."""
     if r.learned < 16:
         return
-    error, half = abs(value - _stand_in(r)), r.quantile[_NINETY] * _usual(r, t) * _across(r)
+    error, half = abs(value - expected(r)), r.quantile[_NINETY] * _usual(r, t) * _across(r)
     r.gap_growth = min(max(r.gap_growth * (t.gap_up if error > half else t.gap_down), 1.0), 1e9)
 
 
@@ -445,7 +445,7 @@ def _drift(r: Any, t: Any, room: Any) -> None:
 def _close_gap(r: Any, ring: Any, t: Any, value: float) -> None:
     """Put a straight line of corrections under what stood in for the missing values, so that it ends at `value`."""
     if not r.hold:
-        slope = (value - _stand_in(r)) / (r.gap + 1)
+        slope = (value - expected(r)) / (r.gap + 1)
         for j in range(min(LAGS, r.gap)):
             r.lag[j] += slope * (r.gap - j)
         for j in range(min(RING, r.gap)):
@@ -468,13 +468,13 @@ def _close_gap(r: Any, ring: Any, t: Any, value: float) -> None:
 
 @inner
 def read(r: Any, t: Any, above: int, inside: bool, part: float) -> tuple[float, float]:
-    """The next value and half the width of its interval; NaN before the first value, an infinite width before any error.
+    """The next value and half the width of its interval: NaN before the first value, infinite before any error.
 
     above, inside, part: where the level lies among the tracked quantiles (`between`).
     """
     if r.count == 0:
         return math.nan, math.nan
-    mean = _stand_in(r)
+    mean = expected(r)
     half = half_width(r, t, above, inside, part) * _across(r)
     # No interval is narrower than the numbers themselves, nor than a tick.
     return mean, max(half, np.spacing(abs(mean)), 0.5 * readings.resolution(r))
@@ -496,7 +496,7 @@ def half_width(r: Any, t: Any, above: int, inside: bool, part: float) -> float:
 @inner
 def _usual(r: Any, t: Any) -> float:
     """The usual size of an error, wider while few are known."""
-    return math.sqrt(r.error_scale) * (1.0 + t.few / (r.learned * r.learned))
+    return math.sqrt(r.error_scale) * float(1.0 + t.few / (r.learned * r.learned))
 
 
 @inner
@@ -520,7 +520,7 @@ def surprise(r: Any, t: Any, error: float) -> float:
         start = t.normal[above - 1]
         normal = start + (t.normal[above] - start) * ((size - before) / max(knot - before, t.smallest))
     tail = math.erfc(normal / math.sqrt(2.0))
-    score = min(-math.log10(tail), t.surest) if tail > 0.0 else t.surest
+    score: float = min(-math.log10(tail), t.surest) if tail > 0.0 else t.surest
     if math.sqrt(r.error_scale) <= t.exact * abs(r.last) + math.sqrt(t.smallest):
         score = min(score, math.log10(1.0 + r.learned))
     return max(score, 0.0)
@@ -617,9 +617,7 @@ def _subtract(x: Any, place: Any, factor: float, y: Any, count: Any) -> None:
 
 
 @inner
-def _store(
-    x: Any, k: Any, a: float, b: float, c: float, d: float, e: float, f: float, g: float, h: float
-) -> None:
+def _store(x: Any, k: Any, a: float, b: float, c: float, d: float, e: float, f: float, g: float, h: float) -> None:
     x[k], x[k + _1], x[k + _2], x[k + _3] = a, b, c, d
     x[k + _4], x[k + _5], x[k + _6], x[k + _7] = e, f, g, h
 
@@ -667,10 +665,10 @@ def run(
     """values (time, series) through records[first:last] and their rings.
 
     offsets (time,): steps by which each timestamp misses its place on the grid; empty where there is none.
-    out (4, time, series) gets mean, half width and score of every value as they were before it came, at the level that
+    out (time, 4, series) gets mean, half width and score of every value as they were before it came, at the level that
     `where` says (`members.between`), and the alarm with it; an empty `out` gets nothing.
     """
-    room = np.empty(_ROOM)
+    room = np.empty(ROOM)
     for s in range(first, last):
         r = records[s]
         for k in range(len(values)):
@@ -680,11 +678,11 @@ def run(
                 mean, half = read(r, table[0], where[0], where[1], where[2])
                 if offset != 0.0 and r.count:
                     mean += readings.shift(r, mean, offset, readings.stamp_kind(r))
-                out[0, k, s], out[1, k, s] = mean, half
-                out[2, k, s] = surprise_of(r, table[0], value - mean) if r.count else 0.0
+                out[k, 0, s], out[k, 1, s] = mean, half
+                out[k, 2, s] = surprise_of(r, table[0], value - mean) if r.count else 0.0
             step(r, rings[s], table[0], value, offset, room)
             if len(out):
-                out[3, k, s] = math.nan if math.isnan(value) else r.alarm
+                out[k, 3, s] = math.nan if math.isnan(value) else r.alarm
 
 
 @inner

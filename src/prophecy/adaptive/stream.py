@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -89,25 +90,25 @@ class Stream:
     def run(self, moments: Array, times: Array | None, level: float | None = None) -> Array:
         """Take in moments (time, series); mean, half width, score and alarm, (4, time, series), if a level is asked for."""
         self._left = 0
-        out = np.full((4, *moments.shape), np.nan) if level is not None else _NOTHING
+        out = np.full((len(moments), 4, self.series), np.nan) if level is not None else _NOTHING
         where = between(0.9 if level is None else level)
         if times is None and not self.stamped:
             feed(self.records, self.rings, self.table, moments, where=where, out=out)
             self.context.extend(moments.T)
             self.count += len(moments)
-            return out
+            return np.moveaxis(out, 1, 0)
         if times is None:
             times = self._next_times(len(moments))
         k = 0
         while k < len(moments):
             if self.is_irregular:
-                self._take_irregular(moments[k], float(times[k]), level, out[:, k] if len(out) else None)
+                self._take_irregular(moments[k], float(times[k]), level, out[k] if len(out) else None)
                 k += 1
             else:
-                k += self._take_grid(moments[k:], times[k:], where, out[:, k:])
+                k += self._take_grid(moments[k:], times[k:], where, out[k:])
             if self.clock["odd"][0] and clocks.look_due(int(self.clock["count"][0])):
                 self._look_at_grid()
-        return out
+        return np.moveaxis(out, 1, 0)
 
     def _next_times(self, count: int) -> Array:
         """The times of moments that came without any: one step after the other, a float64 apart at least."""
@@ -127,7 +128,7 @@ class Stream:
         start = 0
         for stop in [*set_at.tolist(), taken]:
             piece = slice(start, stop)
-            self._feed_grid(moments[piece], times[piece], steps[piece], offsets[piece], where, out[:, piece])
+            self._feed_grid(moments[piece], times[piece], steps[piece], offsets[piece], where, out[piece])
             start = stop
             if stop < taken:
                 self._shift_context(float(times[stop]), int(-steps[stop]))
@@ -143,7 +144,7 @@ class Stream:
         if not len(steps):
             return
         jitter = offsets if offsets.any() else _NONE
-        noted = np.empty((4, *moments.shape)) if len(out) else _NOTHING
+        noted = np.empty((len(moments), 4, self.series)) if len(out) else _NOTHING
         if (steps[1 if not self.count else 0 :] == 1).all():
             feed(self.records, self.rings, self.table, moments, jitter, where, noted)
         else:
@@ -152,7 +153,7 @@ class Stream:
                 rows -= rows[0]
             self._feed_with_holes(moments, rows, jitter, where, noted)
         if len(out):
-            out[:, on_time] = noted
+            out[on_time] = noted
         self.context.extend(moments.T, times)
         self.count += len(moments)
 
@@ -171,10 +172,10 @@ class Stream:
             if len(jitter):
                 spread = np.zeros(len(filled))
                 spread[some] = jitter[start:stop]
-            seen = np.empty((4, *filled.shape)) if len(noted) else _NOTHING
+            seen = np.empty((len(filled), 4, self.series)) if len(noted) else _NOTHING
             feed(self.records, self.rings, self.table, filled, spread, where, seen)
             if len(noted):
-                noted[:, start:stop] = seen[:, some]
+                noted[start:stop] = seen[some]
             start = stop
 
     def _take_irregular(self, moment: Array, time: float, level: float | None, out: Array | None) -> None:
@@ -438,7 +439,7 @@ def feed(
     with ThreadPoolExecutor(workers) as pool:  # made anew each time: threads do not survive a fork
         jobs = [
             pool.submit(_feed, records, ring, table, values, offsets, where, out, a, b)
-            for a, b in zip(edges, edges[1:], strict=False)
+            for a, b in pairwise(edges)
         ]
         for job in jobs:
             job.result()
@@ -460,7 +461,7 @@ def _feed(
     while start < len(values):
         stop = start + max(until_check(records[first:last]), 1)
         piece = slice(start, stop)
-        step.run(records, ring, table, values[piece], offsets[piece], where, out[:, piece], first, last)
+        step.run(records, ring, table, values[piece], offsets[piece], where, out[piece], first, last)
         if until_check(records[first:last]) <= 0:
             look_for_seasons(records[first:last], ring[first:last])
         start = stop

@@ -34,8 +34,10 @@ def explained(stream: Stream, series: int, gaps: str) -> str:
     record = stream.records[series]
     shares, scales = stream.shares()[series], record["scale"]
     error = float(np.sqrt(record["error_scale"]))
-    lines = [f"{stream.count} values seen; the forecast has erred by {error:.3g} (root mean square, discounted) lately."]
-    lines.append(f"It mixes {len(shares)} members; those that count for most:")
+    lines = [
+        f"{stream.count} values seen; the forecast has erred by {error:.3g} (root mean square, discounted) lately.",
+        f"It mixes {len(shares)} members; those that count for most:",
+    ]
     for i in np.argsort(-shares)[:MENTIONED]:
         if shares[i] >= 0.01:
             lines.append(f"  {shares[i]:4.0%}  {_name(int(i))}: has erred by {np.sqrt(scales[i]):.3g}")
@@ -102,7 +104,7 @@ def _about_time(stream: Stream, record: Any) -> list[str]:
 
 def _about_sensor(record: Any) -> list[str]:
     lines = []
-    if record["tick_hits"] >= CERTAIN_TICKS:
+    if record["tick_hits"] >= CERTAIN_TICKS and record["tick"] > 1e-3 * np.sqrt(record["season_moves"]):
         lines.append(f"Values come in ticks of {record['tick']:.6g}; no interval is narrower than one.")
     if record["same"] >= STUCK:
         lines.append(
@@ -121,6 +123,11 @@ def _about_sensor(record: Any) -> list[str]:
 def _name(index: int) -> str:
     member = members()[index]
     return member.name if member.degree is not None else f"solved in context from {member.name}"
+
+
+def names() -> tuple[str, ...]:
+    """What each member of the bank predicts from."""
+    return tuple(_name(index) for index in range(len(members())))
 
 
 def _filling(gaps: str) -> str:
