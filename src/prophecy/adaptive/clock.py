@@ -47,7 +47,7 @@ EVERY = 32
 FIRST_LOOKS = 256
 """The grid is looked at after 3, 4, 6, 8, 12, 16, 24, … values up to 256, then every 32, if there was anything odd."""
 
-PHASE_RATE = 0.05
+PHASE_RATE = 0.005
 """Share of a stamp's offset the phase follows, at least; the step follows half its square."""
 
 FORGET = 32.0

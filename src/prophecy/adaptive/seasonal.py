@@ -79,9 +79,6 @@ USELESS = 0.998
 LONGEST_REST = 16
 """Most checks in a row that members found useless are passed over for."""
 
-SLOW = 1e-3
-"""Rate per value at which the bank's error and the differences are averaged for that comparison."""
-
 @inner
 def back(ring, count, samples):
     """The value this many samples before the newest of `count`, by a straight line between two."""
@@ -279,9 +276,9 @@ def mixed(record):
 def learn(record, value, difference, part):
     """Take in what the last `ahead` was about: `difference` from the newest value to this one, over 1/part steps."""
     alone = record.season_ahead[0]
-    rate = max(SLOW, 1.0 / (record.learned + 1))
-    record.season_moves += ((difference * part) ** 2 - record.season_moves) * rate
-    record.season_alone += (((difference - alone) * part) ** 2 - record.season_alone) * rate
+    record.season_moves += (difference * part) ** 2
+    record.season_alone += ((difference - alone) * part) ** 2
+    record.season_since += 1
     if record.season_on == 0:
         return
     record.season_sums[0] += abs(difference - alone) * part
@@ -291,8 +288,8 @@ def learn(record, value, difference, part):
 
 
 @inner
-def replay(record, ring, count, available):
-    """Learn new periods from the values in the ring; the mixture starts with the bank's long-term squared error."""
+def replay(record, ring, count, available, alone):
+    """Learn new periods from the values in the ring; `alone` is the bank's own mean squared error."""
     begin(record)
     period = max(record.season_periods[0], record.season_periods[1])
     longest = int(period * (2 if available > 2.5 * period else 1)) + LAGS + 2
@@ -306,9 +303,9 @@ def replay(record, ring, count, available):
             learn_mixture(record, value - newest, 1.0, value)
         learn_readouts(record, value - newest, 1.0)
     record.season_mix[:] = PRIOR
-    record.season_scales[0] = record.season_alone
-    record.season_peak[0] = record.season_alone
-    record.season_last_peak[0] = record.season_alone
+    record.season_scales[0] = alone
+    record.season_peak[0] = alone
+    record.season_last_peak[0] = alone
 
 
 @inner
@@ -344,8 +341,9 @@ def check(record, ring, count):
         on = False
     record.season_on = 1 if on else 0
     if on and (changed or not was_on):
-        replay(record, ring, count, available)
+        replay(record, ring, count, available, record.season_alone / max(record.season_since, 1))
     record.season_sums[:] = 0.0
+    record.season_alone, record.season_moves, record.season_since = 0.0, 0.0, 0
 
 
 @inner

@@ -414,7 +414,7 @@ def _across(r: Any) -> float:
     steps = float(r.gap + 1)
     if r.gap == 0:
         return 1.0
-    exact = r.error_scale < 1e-8 * r.season_moves
+    exact = r.error_scale < 1e-8 * r.scale[0]
     return steps * (steps * steps if exact else 1.0) * r.gap_growth
 
 

@@ -104,7 +104,7 @@ def _about_time(stream: Stream, record: Any) -> list[str]:
 
 def _about_sensor(record: Any) -> list[str]:
     lines = []
-    if record["tick_hits"] >= CERTAIN_TICKS and record["tick"] > 1e-3 * np.sqrt(record["season_moves"]):
+    if record["tick_hits"] >= CERTAIN_TICKS and record["tick"] > 1e-3 * np.sqrt(record["scale"][0]):
         lines.append(f"Values come in ticks of {record['tick']:.6g}; no interval is narrower than one.")
     if record["same"] >= STUCK:
         lines.append(
