@@ -122,13 +122,11 @@ Irregular: TypeAlias = Annotated[
 ]
 
 
-def check_irregular(irregular: bool, quick: bool, table: Any) -> None:
-    """Uneven times need a time column and the full bank."""
+def check_irregular(irregular: bool, horizon: int, table: Any) -> None:
+    """Uneven times need a time column and are predicted one row ahead."""
     if irregular and table.roles.time is None:
         raise ValueError(
             f"--irregular needs times; name their column with --time, {table.path} has {', '.join(table.names)}"
         )
-    if irregular and quick:
-        raise typer.BadParameter(
-            "--irregular needs the full bank, one row ahead; leave out --model quick and --horizon"
-        )
+    if irregular and horizon > 1:
+        raise typer.BadParameter("--irregular predicts one row ahead; leave out --horizon")
