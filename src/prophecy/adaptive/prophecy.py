@@ -168,6 +168,11 @@ class Prophecy:
         alarm = self._stream.records["alarm"]
         return float(alarm[0]) if self._channels is None else alarm.copy()
 
+    def seasons(self, channel: int = 0) -> tuple[float, ...]:
+        """The periods found in one channel, in samples, the shorter first: none, one or two."""
+        periods = self._stream.records["season_periods"][self._series(channel)]
+        return tuple(float(period) for period in periods if period > 0.0)
+
     def predict_all(self, u: ArrayLike) -> Array:
         """One-step-ahead means for a whole array, (time,) or (series, time): y[..., k] predicts u[..., k + 1].
 

@@ -87,11 +87,14 @@ def shift(r: Any, expected: float, offset: float, kind: int) -> float:
     if kind == 0 or offset == 0.0:
         return 0.0
     first = expected - r.lag[0]
-    if kind == 1:
-        return offset * first
-    second = first - (r.lag[0] - r.lag[1])
-    third = second - (r.lag[0] - 2.0 * r.lag[1] + r.lag[2])
-    return offset * (first + (offset + 1.0) * (0.5 * second + (offset + 2.0) / 6.0 * third))
+    slope = first
+    if kind == 2:
+        second = first - (r.lag[0] - r.lag[1])
+        third = second - (r.lag[0] - 2.0 * r.lag[1] + r.lag[2])
+        slope += (offset + 1.0) * (0.5 * second + (offset + 2.0) / 6.0 * third)
+    # One wild forecast must not move what is taken in: no slope is steeper than twice the last steps.
+    steepest = 2.0 * max(abs(r.lag[0] - r.lag[1]), abs(r.lag[1] - r.lag[2]))
+    return offset * min(max(slope, -steepest), steepest)
 
 
 @inner

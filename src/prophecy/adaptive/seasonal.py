@@ -363,12 +363,15 @@ def look_for_seasons(records, rings):
     compile the step do not compile the search with it."""
     for s in range(len(records)):
         record = records[s]
-        if record.count == record.season_check:
+        if record.count >= record.season_check:
             check(record, rings[s], record.count)
             record.change = advance(record, rings[s], record.season_ahead[0])
 
 
-def until_check(records):
-    """How many values may be taken in before `look_for_seasons` has to be called."""
+def until_check(records, steps=None):
+    """How many values may be taken in before `look_for_seasons` has to be called; `steps` (time,) of the grid apart."""
     left = records["season_check"] - records["count"]
-    return int(np.where(records["count"] > 0, left, FIRST_CHECK).min())
+    most = int(np.where(records["count"] > 0, left, FIRST_CHECK).min())
+    if steps is None or not len(steps):
+        return most
+    return int(np.searchsorted(np.cumsum(steps), most)) + 1

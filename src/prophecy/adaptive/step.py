@@ -660,18 +660,31 @@ def _total(x: Any, count: Any) -> float:
 
 @kernel
 def run(
-    records: Any, rings: Any, table: Any, values: Any, offsets: Any, where: Any, out: Any, first: int, last: int
+    records: Any,
+    rings: Any,
+    table: Any,
+    values: Any,
+    steps: Any,
+    offsets: Any,
+    where: Any,
+    out: Any,
+    first: int,
+    last: int,
 ) -> None:
     """values (time, series) through records[first:last] and their rings.
 
-    offsets (time,): steps by which each timestamp misses its place on the grid; empty where there is none.
-    out (time, 4, series) gets mean, half width and score of every value as they were before it came, at the level that
-    `where` says (`members.between`), and the alarm with it; an empty `out` gets nothing.
+    steps (time,): how many steps of the grid each comes after the one before, 1 where empty; offsets (time,): steps by
+    which its timestamp misses its place, 0 where empty. out (time, 4, series) gets mean, half width and score of every
+    value as they were before it came, at the level that `where` says (`members.between`), and the alarm with it; an
+    empty `out` gets nothing.
     """
     room = np.empty(ROOM)
     for s in range(first, last):
         r = records[s]
         for k in range(len(values)):
+            if len(steps):
+                for _ in range(steps[k] - 1):
+                    step(r, rings[s], table[0], math.nan, 0.0, room)
             offset = offsets[k] if len(offsets) else 0.0
             value = values[k, s]
             if len(out):

@@ -28,10 +28,13 @@ WORTH_THREADS = 20_000
 REPLAYED = 256
 """Past values a new grid is started from."""
 
+LONGEST_REPLAYED = 1024
+"""Steps of the longest hole among them; what lies before it is left out."""
+
 FARTHEST = 4096
 """Steps the forecast is walked ahead; beyond them its mean stays and only the interval goes on widening."""
 
-_NOWHERE, _NOTHING, _NONE = between(0.9), np.zeros((0, 0, 0)), np.zeros(0)
+_NOWHERE, _NOTHING, _NONE, _SINGLE = between(0.9), np.zeros((0, 0, 0)), np.zeros(0), np.zeros(0, dtype=np.int64)
 
 
 class Ahead(NamedTuple):
@@ -77,7 +80,7 @@ class Stream:
         if self.stamped:
             return False
         self._one[0, 0] = value
-        step.run(self.records, self.rings, self.table, self._one, _NONE, _NOWHERE, _NOTHING, 0, 1)
+        step.run(self.records, self.rings, self.table, self._one, _SINGLE, _NONE, _NOWHERE, _NOTHING, 0, 1)
         self._left -= 1
         if self._left <= 0:
             if until_check(self.records) <= 0:
@@ -143,40 +146,21 @@ class Stream:
             moments, times, steps, offsets = moments[on_time], times[on_time], steps[on_time], offsets[on_time]
         if not len(steps):
             return
-        jitter = offsets if offsets.any() else _NONE
         noted = np.empty((len(moments), 4, self.series)) if len(out) else _NOTHING
-        if (steps[1 if not self.count else 0 :] == 1).all():
-            feed(self.records, self.rings, self.table, moments, jitter, where, noted)
-        else:
-            rows = np.cumsum(steps) - 1
-            if not self.count:
-                rows -= rows[0]
-            self._feed_with_holes(moments, rows, jitter, where, noted)
+        feed(
+            self.records,
+            self.rings,
+            self.table,
+            moments,
+            _SINGLE if (steps == 1).all() else steps,
+            offsets if offsets.any() else _NONE,
+            where,
+            noted,
+        )
         if len(out):
             out[on_time] = noted
         self.context.extend(moments.T, times)
         self.count += len(moments)
-
-    def _feed_with_holes(
-        self, moments: Array, rows: NDArray[np.int64], jitter: Array, where: tuple[int, bool, float], noted: Array
-    ) -> None:
-        """Moments at these rows of the grid, NaN in between, in pieces of bounded size."""
-        start = 0
-        while start < len(rows):
-            first = int(rows[start - 1]) + 1 if start else 0
-            stop = max(int(np.searchsorted(rows, first + clocks.LONGEST_HOLE)), start + 1)
-            some = rows[start:stop] - first
-            filled = np.full((int(some[-1]) + 1, self.series), np.nan)
-            filled[some] = moments[start:stop]
-            spread = _NONE
-            if len(jitter):
-                spread = np.zeros(len(filled))
-                spread[some] = jitter[start:stop]
-            seen = np.empty((len(filled), 4, self.series)) if len(noted) else _NOTHING
-            feed(self.records, self.rings, self.table, filled, spread, where, seen)
-            if len(noted):
-                noted[start:stop] = seen[some]
-            start = stop
 
     def _take_irregular(self, moment: Array, time: float, level: float | None, out: Array | None) -> None:
         clock = self.clock[0]
@@ -193,8 +177,7 @@ class Stream:
             out[2] = self.surprise(moment, time)
         self.irregular.learn(errors, inside)
         places = math.floor((time - clock["grid"]) / clock["dt"] + 1e-9)
-        grid = clock["grid"] + clock["dt"] * np.arange(1, places + 1)
-        feed(self.records, self.rings, self.table, self.irregular.between(time, moment, grid, self.dt))
+        self._fill(moment, time, places)
         if out is not None:
             out[3] = np.where(np.isnan(moment), np.nan, self.records["alarm"] if places else 0.0)
         clock["grid"] += clock["dt"] * places
@@ -204,6 +187,21 @@ class Stream:
         clock["count"] += 1
         clock["late"], clock["last"] = 0, time
         self.count += 1
+
+    def _fill(self, moment: Array, time: float, places: int) -> None:
+        """The next `places` of the grid, from the newest sample to this one."""
+        clock = self.clock[0]
+        holes = max(places - 16, 0)
+        if holes:
+            self._gap(self.records, self.rings, holes)
+        grid = clock["grid"] + clock["dt"] * np.arange(holes + 1, places + 1)
+        if len(grid):
+            feed(self.records, self.rings, self.table, self.irregular.between(time, moment, grid, self.dt))
+
+    def _gap(self, records: Records, ring: Array, steps: int) -> None:
+        """Nothing known for so many steps."""
+        if steps > 0:
+            feed(records, ring, self.table, np.full((1, self.series), np.nan), np.array([steps], dtype=np.int64))
 
     def _judge_irregular(self, moment: Array, time: float) -> tuple[Array, Array, Array]:
         """The path's forecast for `time`, its errors with each part carried, and whether 90 % intervals hold `moment`."""
@@ -264,20 +262,22 @@ class Stream:
         self.irregular = Irregular(self.series)
         if not len(known):
             return
-        places = np.round((known - known[-1]) / dt).astype(np.int64)
         if not regular:
             self.irregular.begin(known, values)
         if self.records["count"].any():
             return
+        holes = np.flatnonzero(np.diff(known) > LONGEST_REPLAYED * dt)
+        after_holes = int(holes[-1]) + 1 if len(holes) else 0
+        known, values = known[after_holes:], values[:, after_holes:]
         if regular:
+            places = np.round((known - known[-1]) / dt).astype(np.int64)
             keep = np.append(np.diff(places) > 0, True)
-            places, values = places[keep] - places[keep][0], values[:, keep]
-            filled = np.full((int(places[-1]) + 1, self.series), np.nan)
-            filled[places] = values.T
+            steps = np.diff(places[keep], prepend=places[keep][0] - 1)
+            feed(self.records, self.rings, self.table, values[:, keep].T, steps)
         else:
-            grid = np.arange(-int((known[-1] - known[0]) / dt), 1) * dt + known[-1]
-            filled = interpolated(grid, known, values, dt).T
-        feed(self.records, self.rings, self.table, filled[-clocks.LONGEST_HOLE :])
+            count = min(int((known[-1] - known[0]) / dt), REPLAYED)
+            grid = np.arange(-count, 1) * dt + known[-1]
+            feed(self.records, self.rings, self.table, interpolated(grid, known, values, dt).T)
 
     def _shift_context(self, time: float, steps: int) -> None:
         """The clock was set: move the stamps kept so that the newest lies `steps` steps before `time`."""
@@ -324,19 +324,18 @@ class Stream:
             return self._next(self.records), self._across(self.records), nothing
         count = min(max(math.ceil(steps - 1e-9), 1), FARTHEST)
         records, ring = self.records.copy(), self.rings.copy()
-        gap = np.full((1, self.series), np.nan)
+        self._gap(records, ring, count - 2)
         path = [records["last"] + records["feature"][:, 1], records["last"].copy()]
-        wider = np.ones(self.series)
-        for k in range(count + 1):
+        wider = self._across(records)
+        for k in range(max(count - 2, 0), count + 1):
             path.append(self._next(records))
             wider = self._across(records) if k < count else wider
-            feed(records, ring, self.table, gap)
-        if steps > FARTHEST:
-            wider = wider * (steps / FARTHEST)
+            self._gap(records, ring, 1)
+        wider = wider * max(steps / FARTHEST, 1.0)
         part = min(max(steps - (count - 1), 0.0), 1.0)
         if part > 1.0 - 1e-9:
-            return path[count + 1], wider, nothing
-        before, left, right, after = path[count - 1 : count + 3]
+            return path[-2], wider, nothing
+        before, left, right, after = path[-4:]
         line = left + (right - left) * part
         bend = (before - 2.0 * left + right) * (2.0 - part) + (left - 2.0 * right + after) * (1.0 + part)
         curve = line - bend * part * (1.0 - part) / 6.0
@@ -425,6 +424,7 @@ def feed(
     ring: Array,
     table: NDArray[np.void],
     values: Array,
+    steps: NDArray[np.int64] = _SINGLE,
     offsets: Array = _NONE,
     where: tuple[int, bool, float] = _NOWHERE,
     out: Array = _NOTHING,
@@ -433,12 +433,12 @@ def feed(
     values, count = np.ascontiguousarray(values), len(records)
     workers = min(_cores(), count) if values.size >= WORTH_THREADS else 1
     if workers == 1:
-        _feed(records, ring, table, values, offsets, where, out, 0, count)
+        _feed(records, ring, table, values, steps, offsets, where, out, 0, count)
         return
     edges = [count * i // workers for i in range(workers + 1)]
     with ThreadPoolExecutor(workers) as pool:  # made anew each time: threads do not survive a fork
         jobs = [
-            pool.submit(_feed, records, ring, table, values, offsets, where, out, a, b)
+            pool.submit(_feed, records, ring, table, values, steps, offsets, where, out, a, b)
             for a, b in pairwise(edges)
         ]
         for job in jobs:
@@ -450,6 +450,7 @@ def _feed(
     ring: Array,
     table: NDArray[np.void],
     values: Array,
+    steps: NDArray[np.int64],
     offsets: Array,
     where: tuple[int, bool, float],
     out: Array,
@@ -459,9 +460,9 @@ def _feed(
     """Some of the series, in pieces that end where seasons are looked for."""
     start = 0
     while start < len(values):
-        stop = start + max(until_check(records[first:last]), 1)
+        stop = start + max(until_check(records[first:last], steps[start:]), 1)
         piece = slice(start, stop)
-        step.run(records, ring, table, values[piece], offsets[piece], where, out[piece], first, last)
+        step.run(records, ring, table, values[piece], steps[piece], offsets[piece], where, out[piece], first, last)
         if until_check(records[first:last]) <= 0:
             look_for_seasons(records[first:last], ring[first:last])
         start = stop
