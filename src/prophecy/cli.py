@@ -8,8 +8,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-from prophecy import __version__
-from prophecy.adaptive import notices
+from prophecy import __version__, _notices
 
 COMMANDS = ("predict", "forecast", "stream", "anomalies", "matrices", "reproduce", "bench")
 """Modules of `prophecy.commands`, in the order of the help page."""
@@ -25,7 +24,7 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         print(f"prophecy {__version__}")
         return
-    notices.to_stderr()
+    _notices.to_stderr()
     app = typer.Typer(
         name="prophecy",
         help="Predict any dynamical system from its context alone, with no training. --version tells which one.",
