@@ -240,7 +240,7 @@ def test_uneven_times_are_used_where_asked(prophecy, tmp_path, dates):
     assert "series v, rows 1 to 600" in err
 
 
-@pytest.mark.parametrize("command", [("predict",), ("anomalies",), ("forecast", "--horizon", "2")])
+@pytest.mark.parametrize("command", [("predict",), ("anomalies",)])
 def test_times_out_of_order_are_remarked_on(prophecy, tmp_path, command):
     ordered = pd.DataFrame({"time": pd.date_range("2024-01-01", periods=40, freq="h"), "v": np.sin(np.arange(40))})
     twice = pd.concat([ordered.assign(who="a"), ordered.assign(who="b")])

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from prophecy.commands import _io, _options, _plots, _series, _times, _track
-from prophecy.commands._common import guarded, telling
+from prophecy.commands._common import digits_between, guarded
 from prophecy.commands.predict import maker, progress, sink
 
 Array: TypeAlias = NDArray[np.float64]
@@ -159,7 +159,7 @@ def _rows(watches: list[Watch], most: int = 20) -> list[list[str]]:
     table = [["series", "row", "when", "value", "expected", "surprise"]]
     for flag, title in ranked[:most]:
         surprise = f"{flag.surprise:.1f}" if flag.surprise < 1e4 else f"{flag.surprise:.1e}"
-        digits = telling(flag.lower, flag.upper)
+        digits = digits_between(flag.lower, flag.upper)
         expected = f"{flag.lower:.{digits}g} … {flag.upper:.{digits}g}"
         table.append([title, f"{flag.row}", f"{flag.when}", f"{flag.value:.{max(6, digits)}g}", expected, surprise])
     return table
