@@ -1,9 +1,9 @@
 """The published scoring rule of the Numenta Anomaly Benchmark (standard profile), written from its description.
 
 A labelled window is worth 1 if it is hit at its very beginning, less the later it is hit (a sigmoid over the window),
-and -1 if it is missed. A detection outside costs 0.11, less shortly after a window. The first 15 % of a file (at most 750
-rows) are for learning and not scored. The total is put on a scale on which detecting nothing is 0 and everything at once
-100 (Lavin and Ahmad, "Evaluating Real-time Anomaly Detection Algorithms", 2015).
+and -1 if it is missed. A detection outside costs 0.11, less shortly after a window. The first 15 % of a file (at most
+750 rows) are for learning and not scored. The total is put on a scale on which detecting nothing is 0 and everything at
+once 100 (Lavin and Ahmad, "Evaluating Real-time Anomaly Detection Algorithms", 2015).
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def weights(rows: int, windows: list[tuple[int, int]]) -> tuple[Array, NDArray[n
 
 
 def curve(scores: list[Array], windows: list[list[tuple[int, int]]]) -> tuple[Array, Array]:
-    """Thresholds in falling order, and the normalised total over all files when rows at or above each are detections."""
+    """Thresholds in falling order, and the normalised total over all files when rows at or above each are
+    detections."""
     rows: list[tuple[Array, Array, NDArray[np.int64]]] = []
     total = 0
     for score, some in zip(scores, windows, strict=True):

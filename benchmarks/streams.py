@@ -1,9 +1,9 @@
 """Streams as they come, measured: `python benchmarks/streams.py [part ...]` writes benchmarks/results/streams.json.
 
-Parts: etth1, made, jitter, irregular, seasons, alarms, levels, skaters, measured. Each replaces its own entry in the file.
-`etth1` needs the development data (`--data ordinary_dev.npz`); `--held-out` looks at the part of ETTh1 that nothing was chosen
-on. `measured` needs the packages the series ship in; `--label before` stores its errors under another name, for comparisons
-between versions.
+Parts: etth1, made, jitter, irregular, seasons, alarms, levels, skaters, measured. Each replaces its own entry in the
+file. `etth1` needs the development data (`--data ordinary_dev.npz`); `--held-out` looks at the part of ETTh1 that
+nothing was chosen on. `measured` needs the packages the series ship in; `--label before` stores its errors under
+another name, for comparisons between versions.
 """
 
 from __future__ import annotations
@@ -127,7 +127,9 @@ def jitter(data: Path) -> dict[str, Any]:
         taken = smooth(steps + offset) + noise
         out[f"± {share:.0%}"] = {
             "noisy stamps, ETTh1": float(np.mean(np.array(noisy) / np.array(plain))),
-            "true times, smooth signal with noise": _error(prophecy.Prophecy().follow(taken, time=steps + offset), taken)
+            "true times, smooth signal with noise": _error(
+                prophecy.Prophecy().follow(taken, time=steps + offset), taken
+            )
             / still,
         }
     u = columns[0]
@@ -238,7 +240,9 @@ def alarms() -> dict[str, Any]:
     """The share of rows with an alarm of at least 1 - rate, on ordinary streams."""
     out: dict[str, Any] = {}
     for name in ordinary(np.random.default_rng(0), 10):
-        tracks = [prophecy.Prophecy().follow(ordinary(np.random.default_rng(seed), 50_000)[name]).alarm for seed in (21, 22)]
+        tracks = [
+            prophecy.Prophecy().follow(ordinary(np.random.default_rng(seed), 50_000)[name]).alarm for seed in (21, 22)
+        ]
         alarm = np.concatenate(tracks)
         out[name] = {f"{rate:g}": float(np.mean(alarm >= 1 - rate)) for rate in (1e-2, 1e-3, 1e-4)}
     return out

@@ -5,19 +5,20 @@ r"""How unusual the recent stretch is for this stream: ranks of five quantities 
     level    its mean over the last 20 samples, high or low
     noise    the mean logarithm of the error's size over the last 20 samples, high (noise) or low (a flat line)
 
-Each becomes -log10 of its tail probability: the number of earlier ones at least as far out, over all of them; beyond the
-farthest a power law fitted to the outermost ones goes on. The sum is reported where it passes everything within the last
-200 values (or the last tenth of the stream), so a persistent change is reported when it comes and not again.
+Each becomes -log10 of its tail probability: the number of earlier ones at least as far out, over all of them; beyond
+the farthest a power law fitted to the outermost ones goes on. The sum is reported where it passes everything within the
+last 200 values (or the last tenth of the stream), so a persistent change is reported when it comes and not again.
 
-All the past is held in bounded memory: a sketch of 48 centroids per quantity, sorted, exact for the outermost and coarser
-towards the middle (the idea of a t-digest).
+All the past is held in bounded memory: a sketch of 48 centroids per quantity, sorted, exact for the outermost and
+coarser towards the middle (the idea of a t-digest).
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from prophecy.adaptive.compiled import inner
+from prophecy._compiled import inner
 
 CENTROIDS = 48
 EXACT = 12
@@ -45,7 +46,7 @@ QUIET, QUIET_SHARE, BLOCKS = 200, 0.1, 16
 
 
 @inner
-def place(middle, size, x):
+def place(middle: Any, size: int, x: float) -> int:
     """The first of `size` sorted centroids that is not below x."""
     low, high = 0, size
     while low < high:
@@ -58,7 +59,7 @@ def place(middle, size, x):
 
 
 @inner
-def insert(middle, weight, size, x, low):
+def insert(middle: Any, weight: Any, size: int, x: float, low: int) -> int:
     """Put x into a sketch at `low`, its place; returns the new size.
 
     Outer centroids hold one value (or equal ones) each. Where there is no room, the two neighbours in the middle that
@@ -95,7 +96,7 @@ def insert(middle, weight, size, x, low):
 
 
 @inner
-def tail(middle, weight, size, total, x, low, both):
+def tail(middle: Any, weight: Any, size: int, total: float, x: float, low: int, both: bool) -> float:
     """The share of earlier values at least as far out as x: above it, or with `both` on the nearer side.
 
     A centroid next to x counts by up to half of its weight, in proportion to where x lies.
@@ -126,7 +127,7 @@ def tail(middle, weight, size, total, x, low, both):
 
 
 @inner
-def beyond(middle, weight, size, total, x, upper):
+def beyond(middle: Any, weight: Any, size: int, total: float, x: float, upper: bool) -> float:
     """The tail probability of x, farther out than all before: a power law of the distance from the centre."""
     farthest = 1.0 / (total + 1.0)
     centre = middle[size // 2]
@@ -144,11 +145,11 @@ def beyond(middle, weight, size, total, x, upper):
         slope += weight[at] * math.log(sign * (middle[at] - centre) / inner)
         count += weight[at]
     slope = max(slope / count, STEEPEST)
-    return max(min(count / total * (sign * (x - centre) / inner) ** (-1.0 / slope), farthest), LEAST)
+    return max(min(count / total * (sign * (x - centre) / inner) ** (-1.0 / slope), farthest), LEAST)  # type: ignore[no-any-return]
 
 
 @inner
-def recent(r):
+def recent(r: Any) -> float:
     """The largest sum among those an alarm must pass, held as maxima of blocks."""
     most = 0.0
     for i in range(BLOCKS):
@@ -157,7 +158,7 @@ def recent(r):
 
 
 @inner
-def note(r, total):
+def note(r: Any, total: float) -> None:
     """Put a sum into the block of now; begin the next block when this one is full."""
     r.alarm_block[r.alarm_place] = max(r.alarm_block[r.alarm_place], total)
     r.alarm_left -= 1
@@ -168,7 +169,7 @@ def note(r, total):
 
 
 @inner
-def watch(r, value, difference, error, level):
+def watch(r: Any, value: float, difference: float, error: float, level: float) -> None:
     """Take in one more value and leave in `r.alarm` how unusual it makes the recent stretch: 0, or 1 - probability.
 
     difference, error: of the value from the one before and from its forecast; level: the mean of the last 20 values.
@@ -202,7 +203,7 @@ def watch(r, value, difference, error, level):
 
 
 @inner
-def confidence(total):
+def confidence(total: float) -> float:
     """-log10 of the share of rows of ordinary streams that are reported with such a sum or a larger one.
 
     An upper bound over twelve kinds of streams (white, heavy-tailed, counting, autoregressive, walking, seasonal, of

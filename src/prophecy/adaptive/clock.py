@@ -1,15 +1,16 @@
 """Timestamps: where a value lies on the stream's grid, how many steps are missing before it, and by how much it is off.
 
-One rule for all streams. The grid (its step and its phase) follows the stamps as a phase-locked loop does: slowly, so that
-noise in single stamps averages out. A stamp within `OFF` of a place on the grid belongs to it, and the places passed over
-are gaps. Where one stamp in five belongs to no place, the times are irregular: then values are brought to the grid by
-interpolation (`irregular.py`), and the grid is looked for again every 32 values. What clocks do besides:
+One rule for all streams. The grid (its step and its phase) follows the stamps as a phase-locked loop does: slowly, so
+that noise in single stamps averages out. A stamp within `OFF` of a place on the grid belongs to it, and the places
+passed over are gaps. Where one stamp in five belongs to no place, the times are irregular: then values are brought to
+the grid by interpolation (`irregular.py`), and the grid is looked for again every 32 values. What clocks do besides:
 
-- a stamp that is not after the newest one is late, and its value is not taken in; after `LATE` late ones in a row the clock
-  was set back, and the stream goes on one step after its newest value;
-- a hole of more than `LONGEST_HOLE` steps means a clock that was set forward: the stream goes on after one missing value;
-- another rate (32 intervals in a row of two steps or more, or stamps between the places) starts a new grid from the values
-  kept.
+- a stamp that is not after the newest one is late, and its value is not taken in; after `LATE` late ones in a row the
+  clock was set back, and the stream goes on from there, with a step for each of them;
+- a hole of more than `LONGEST_HOLE` steps means a clock that was set forward: the stream goes on after one missing
+  value;
+- another rate (32 intervals in a row of two steps or more, or stamps between the places) starts a new grid from the
+  values kept.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prophecy.adaptive.compiled import inner, kernel
+from prophecy._compiled import inner, kernel
 from prophecy.adaptive.times import LARGEST_TIME, seconds
 
 Array = NDArray[np.float64]
@@ -37,8 +38,8 @@ EXACT = 1e-6
 
 LATE = 4
 LONGEST_HOLE = 2**17
-"""Stamps in a row that must lie before the newest one for the clock to have been set back; steps of a hole beyond which it
-was set forward: 36 hours at one value a second."""
+"""Stamps in a row that must lie before the newest one for the clock to have been set back; steps of a hole beyond
+which it was set forward: 36 hours at one value a second."""
 
 RECENT = 64
 """Stamps kept to look for a grid anew."""
@@ -68,10 +69,10 @@ CLOCK = np.dtype(
         ("recent", np.float64, (RECENT,)),
     ]
 )
-"""count: stamps taken; given: 1 where the user said the step; irregular: 1 while times fit no grid; late: stamps in a row
-before the newest; coarse: intervals in a row of two steps or more; odd: 1 if anything but single steps came since the last
-look; dt: the step, 0 before it is known; last: the newest stamp; grid: the newest place on the grid; off: share of stamps
-that were off it lately; recent: the last stamps, at count modulo their number. Seconds throughout."""
+"""count: stamps taken; given: 1 where the user said the step; irregular: 1 while times fit no grid; late: stamps in a
+row before the newest; coarse: intervals in a row of two steps or more; odd: 1 if anything but single steps came since
+the last look; dt: the step, 0 before it is known; last: the newest stamp; grid: the newest place on the grid; off:
+share of stamps that were off it lately; recent: the last stamps, at count modulo their number. Seconds throughout."""
 
 
 @inner
@@ -101,7 +102,7 @@ def place(clocks: Any, times: Any, steps: Any, offsets: Any) -> int:
             steps[k] = 0
             if c.late < LATE:
                 continue
-            steps[k] = -1
+            steps[k] = -LATE
         elif c.count > 0:
             if c.dt == 0.0:
                 c.dt = time - c.last
@@ -113,6 +114,9 @@ def place(clocks: Any, times: Any, steps: Any, offsets: Any) -> int:
                 _follow(c, ahead - whole, whole)
                 steps[k] = int(whole)
                 offsets[k] = ahead - whole if abs(ahead - whole) > EXACT else 0.0
+        if steps[k] < 0:
+            for i in range(RECENT):
+                c.recent[i] += time + steps[k] * c.dt - c.last
         if c.count == 0 or steps[k] < 0:
             c.grid = time
         c.late = 0
@@ -156,12 +160,11 @@ def recent_times(clock: NDArray[np.void]) -> Array:
 def fit(times: Array) -> tuple[float, float]:
     """The coarsest grid these increasing times fit: its step, and the share of them that are off it.
 
-    Where none fits, the median interval and the share off that. Tried are the median interval and the shortest usual
+    Where none fits, the median interval and 1. Tried are the median interval and the shortest usual
     one, whole and in 2 to 6 parts.
     """
     intervals = np.diff(times)
     usual, short = float(np.median(intervals)), float(np.quantile(intervals, 0.1))
-    found: list[tuple[float, float]] = []
     for step in sorted({basis / parts for basis in (usual, short) for parts in range(1, 7)}, reverse=True):
         dt = step
         for _ in range(3):
@@ -172,11 +175,11 @@ def fit(times: Array) -> tuple[float, float]:
         if not dt > 0.0:
             continue
         miss = np.abs((times - times[0] - start) / dt - places)
-        found.append((dt, float(np.mean(miss > OFF))))
-        # A grid twice as fine as needed fits anything: only much better than chance counts for fine ones.
-        if found[-1][1] <= REGULAR and float(np.mean(miss)) < 0.15:
-            return found[-1]
-    return next((pair for pair in found if abs(pair[0] / usual - 1.0) < 0.5), (usual, 1.0))
+        off = float(np.mean(miss > OFF))
+        # Any times are within half a step of a fine enough grid, 0.25 on average: much better than that is asked.
+        if off <= REGULAR and float(np.mean(miss)) < 0.15:
+            return dt, off
+    return usual, 1.0
 
 
 def checked(clock: NDArray[np.void], time: ArrayLike | None, moments: int, count: int) -> Array | None:

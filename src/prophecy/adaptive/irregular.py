@@ -1,10 +1,10 @@
 """Values at irregular times, brought to the grid of the typical interval so that every member of the bank takes part.
 
-A place on the grid between two samples gets its value by interpolation: along a straight line, or along the cubic through
-the last four samples where the signal is smooth (decided by which of the two predicts samples from their neighbours
-better). Holes of more than three typical intervals are gaps. What is predicted for a moment between places is the path
-of the bank's forecasts, plus the part of the newest sample's distance from that path that has turned out to persist: none,
-half or all of it. The intervals are widened until nine in ten hold their value.
+A place on the grid between two samples gets its value by interpolation: along a straight line, or along the cubic
+through the last four samples where the signal is smooth (decided by which of the two predicts samples from their
+neighbours better). Holes of more than three typical intervals are gaps. What is predicted for a moment between places
+is the path of the bank's forecasts, plus the part of the newest sample's distance from that path that has turned out
+to persist: none, half or all of it. The intervals are widened until nine in ten hold their value.
 
 Memories that advance by the true interval (as this package had before) need no grid, but only constructed members can
 use them; on noisy signals they erred 1.2 to 1.5 times as much as on a grid, this 0.95 to 1.2 times (docs/prophecy.md).
@@ -46,8 +46,8 @@ SAMPLES = np.dtype(
         ("growth", np.float64),
     ]
 )
-"""value: the last samples, oldest first, NaN where there is none; line, curve: mean squared errors of samples predicted from
-their neighbours; carry: of forecasts with each of `CARRIED`; growth: how much wider intervals are."""
+"""value: the last samples, oldest first, NaN where there is none; line, curve: mean squared errors of samples
+predicted from their neighbours; carry: of forecasts with each of `CARRIED`; growth: how much wider intervals are."""
 
 
 class Irregular:
@@ -110,7 +110,7 @@ class Irregular:
         best = np.argmin(self.samples["carry"] * np.array([1.0, 0.98, 0.98]), axis=1)
         return np.asarray(np.array(CARRIED)[best], dtype=np.float64)
 
-    def learn(self, errors: Array, inside: Array) -> None:
+    def learn(self, errors: Array, inside: NDArray[np.bool_]) -> None:
         """Take in the errors (parts, series) with each part carried, and whether the 90 % interval held the value."""
         rate = 1.0 / min(max(self.seen, 1), OVER)
         squared, past = np.square(errors.T), self.samples["carry"]

@@ -38,8 +38,8 @@ class Track(NamedTuple):
     """What `Prophecy.follow` saw, each of the shape of its input.
 
     mean, lower, upper: what was predicted of each value before it came (NaN before the first); score: how surprising it
-    was when it came; alarm: 0, or how unusual it made the recent stretch for this stream (see `Prophecy.alarm`). A value
-    that came later than its successors (by its timestamp) is not taken in, and all of these are NaN.
+    was when it came; alarm: 0, or how unusual it made the recent stretch for this stream (see `Prophecy.alarm`). A
+    value that came later than its successors (by its timestamp) is not taken in, and all of these are NaN.
     """
 
     mean: Array
@@ -116,9 +116,10 @@ class Prophecy:
     def observe(self, value: ArrayLike, time: ArrayLike | None = None) -> None:
         """Take in one moment, a number or (channels,), or many, (time,) or (time, channels). NaN is a gap.
 
-        time: when each moment was, in seconds or as dates (datetime64, datetime); from the first value on or never. Stamps
-        may jitter by a quarter of a step; steps passed over are gaps; a changed rate, irregular times, late values and
-        clocks that are set are dealt with (docs/prophecy.md, "Time"). After an error everything is as it was.
+        time: when each moment was, in seconds or as dates (datetime64, datetime); from the first value on or never.
+        Stamps may jitter by a quarter of a step; steps passed over are gaps; a changed rate, irregular times, late
+        values and clocks that are set are dealt with (docs/prophecy.md, "Time"). After an error everything is as it
+        was.
         """
         if time is None and self._took(value):
             return
@@ -159,11 +160,11 @@ class Prophecy:
         return float(score[0]) if self._channels is None else score
 
     def alarm(self) -> Any:
-        """How unusual the newest value makes the recent stretch for this stream: 0, or 1 - the share of values that would
-        be reported like this one on an ordinary stream. A number or (channels,). Changes nothing.
+        """How unusual the newest value makes the recent stretch for this stream: 0, or 1 - the share of values that
+        would be reported like this one on an ordinary stream. A number or (channels,). Changes nothing.
 
-        It looks at the value, its change, the level and the noise of the last 20 values, each ranked among all the past. A
-        persistent change is reported when it comes, not again while it lasts (docs/prophecy.md, "Alarms").
+        It looks at the value, its change, the level and the noise of the last 20 values, each ranked among all the
+        past. A persistent change is reported when it comes, not again while it lasts (docs/prophecy.md, "Alarms").
         """
         alarm = self._stream.records["alarm"]
         return float(alarm[0]) if self._channels is None else alarm.copy()
@@ -203,8 +204,8 @@ class Prophecy:
     def forecast(self, horizon: int, level: float = 0.9) -> Forecast:
         """The next `horizon` values from the context kept: (horizon,) or (horizon, channels). See `prophecy.forecast`.
 
-        It needs at least 8 values. Holes between timestamps are missing values, as NaN is; values at irregular times are
-        first brought to the typical interval by straight lines between them.
+        It needs at least 8 values. Holes between timestamps are missing values, as NaN is; values at irregular times
+        are first brought to the typical interval by straight lines between them.
         """
         from prophecy.dynamics import forecast
 

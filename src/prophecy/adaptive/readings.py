@@ -3,11 +3,11 @@
 Three small questions that real sensors pose and laboratory signals do not:
 
 - **Ticks.** Rounded and counting sensors move in whole multiples of a tick. It is the greatest common divisor of the
-  differences, found by Euclid's algorithm within rounding, and believed once 32 differences in a row were multiples of it.
-  An interval is at least a tick wide, and an error of n ticks is no more surprising than 2n standard deviations.
+  differences, found by Euclid's algorithm within rounding, and believed once 32 differences in a row were multiples
+  of it. An interval is at least a tick wide, and an error of n ticks is no more surprising than 2n standard deviations.
 - **Stuck.** After 16 equal values in a row nothing is learned about the size of errors: intervals stay as they were.
-- **Stamps.** A timestamp off its grid by a part of a step either is late itself, or tells when the value was taken. Both
-  readings (and a third, along a cubic instead of a straight line) are tried, and the one with the smaller squared
+- **Stamps.** A timestamp off its grid by a part of a step either is late itself, or tells when the value was taken.
+  Both readings (and a third, along a cubic instead of a straight line) are tried, and the one with the smaller squared
   errors lately is used.
 """
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from prophecy.adaptive.compiled import inner
+from prophecy._compiled import inner
 
 EPSILON = 2.220446049250313e-16
 CERTAIN_TICKS = 32
@@ -74,7 +74,7 @@ def note_tick(r: Any, value: float) -> None:
 @inner
 def resolution(r: Any) -> float:
     """The tick, once it is certain; 0 before and for continuous values."""
-    return r.tick if r.tick_hits >= CERTAIN_TICKS else 0.0  # type: ignore[no-any-return]
+    return r.tick if r.tick_hits >= CERTAIN_TICKS else 0.0
 
 
 @inner
@@ -94,7 +94,7 @@ def shift(r: Any, expected: float, offset: float, kind: int) -> float:
         slope += (offset + 1.0) * (0.5 * second + (offset + 2.0) / 6.0 * third)
     # One wild forecast must not move what is taken in: no slope is steeper than twice the last steps.
     steepest = 2.0 * max(abs(r.lag[0] - r.lag[1]), abs(r.lag[1] - r.lag[2]))
-    return offset * min(max(slope, -steepest), steepest)
+    return offset * min(max(slope, -steepest), steepest)  # type: ignore[no-any-return]
 
 
 @inner

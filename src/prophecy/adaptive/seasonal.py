@@ -1,10 +1,10 @@
 r"""Members that know the seasons, and a second mixture of them with the forecast of the bank.
 
-Five members join once `seasons.find` has seen a period (docs/prophecy.md, "Seasons"): three readouts solved by recursive
-least squares on the newest lags and the values around one and two seasons back and their mean over up to 16 seasons,
-and for each period the mean of what the signal did at this phase (the seasonal difference). They are mixed with the
-bank's own forecast by the bank's own rule (Cauchy densities, fixed share), so its guarantee carries over: against the bank alone
-the log-loss is larger by at most log(1/prior) and the price of the share.
+Five members join once `seasons.find` has seen a period (docs/prophecy.md, "Seasons"): three readouts solved by
+recursive least squares on the newest lags and the values around one and two seasons back and their mean over up to 16
+seasons, and for each period the mean of what the signal did at this phase (the seasonal difference). They are mixed
+with the bank's own forecast by the bank's own rule (Cauchy densities, fixed share), so its guarantee carries over:
+against the bank alone the log-loss is larger by at most log(1/prior) and the price of the share.
 
 Everything is relative to the newest value, so offsets and units change nothing. While the seasonal members do not help
 (or the bank already predicts nearly all there is) they are switched off, and a stream without seasons computes nothing
@@ -14,10 +14,11 @@ here beyond one comparison of counts.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from prophecy.adaptive.compiled import inner, kernel
+from prophecy._compiled import inner, kernel
 from prophecy.adaptive.seasons import FIRST_CHECK, RING, find, next_check
 
 LAGS = 6
@@ -34,7 +35,7 @@ SEASONS_AVERAGED = 16
 
 def _subset(lags: int, seasons: int, kinds: tuple[int, ...]) -> tuple[int, ...]:
     around = [LAGS + 9 * s + 3 * kind + j for s in range(seasons) for kind in kinds for j in range(3)]
-    return tuple([*range(lags), *around])
+    return (*range(lags), *around)
 
 
 _SUBSETS = (_subset(6, 2, (0, 1, 2)), _subset(3, 2, (0, 2)), _subset(3, 1, (0, 2)))
@@ -79,8 +80,9 @@ USELESS = 0.998
 LONGEST_REST = 16
 """Most checks in a row that members found useless are passed over for."""
 
+
 @inner
-def back(ring, count, samples):
+def back(ring: Any, count: int, samples: float) -> float:
     """The value this many samples before the newest of `count`, by a straight line between two."""
     whole = int(samples)
     part = samples - whole
@@ -88,11 +90,11 @@ def back(ring, count, samples):
     value = ring[place]
     if part > 0.0:
         value += part * (ring[(place - 1) % RING] - value)
-    return value
+    return value  # type: ignore[no-any-return]
 
 
 @inner
-def look(record, ring, count, available, features):
+def look(record: Any, ring: Any, count: int, available: int, features: Any) -> None:
     """The features as of the moment when `count` values had come, `available` of which are still in the ring.
 
     For the newest value u and the next one's place: lags 1 … 6, then for each period the values one season before the
@@ -122,7 +124,7 @@ def look(record, ring, count, available, features):
 
 
 @inner
-def begin(record):
+def begin(record: Any) -> None:
     """Forget what the members knew: the periods are new."""
     record.season_seen = 0
     record.season_mixed = 0
@@ -138,7 +140,7 @@ def begin(record):
 
 
 @inner
-def dot(x, y):
+def dot(x: Any, y: Any) -> float:
     """Σ x[i] y[i], in four interleaved parts."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     whole = len(x) - len(x) % 4
@@ -153,7 +155,7 @@ def dot(x, y):
 
 
 @inner
-def solve(record, m, difference, part):
+def solve(record: Any, m: int, difference: float, part: float) -> None:
     """One step of recursive least squares (Potter's square root) of readout m, from the features it predicted with."""
     n, forgetting = WIDTHS[m], FORGETTING[m]
     features, weights, index = record.season_features, record.season_weights, INDEX
@@ -202,7 +204,7 @@ def solve(record, m, difference, part):
 
 
 @inner
-def learn_readouts(record, difference, part):
+def learn_readouts(record: Any, difference: float, part: float) -> None:
     """All three readouts; an error across a gap counts in parts, as in the bank."""
     for m in range(SOLVED):
         solve(record, m, difference, part)
@@ -214,7 +216,7 @@ def learn_readouts(record, difference, part):
 
 
 @inner
-def learn_mixture(record, difference, part, value):
+def learn_mixture(record: Any, difference: float, part: float, value: float) -> None:
     """The bank's rule for weights and scales (docs/prophecy.md), over the members of this mixture."""
     weights, scales, ahead = record.season_mix, record.season_scales, record.season_ahead
     least = (ROUNDING * value) ** 2 + SMALLEST
@@ -240,7 +242,7 @@ def learn_mixture(record, difference, part, value):
 
 
 @inner
-def predict(record, bank):
+def predict(record: Any, bank: float) -> None:
     """Fill the members' predictions from the features; `bank` is the bank's own. All relative to the newest value."""
     features, ahead = record.season_features, record.season_ahead
     ahead[0] = bank
@@ -261,7 +263,7 @@ def predict(record, bank):
 
 
 @inner
-def mixed(record):
+def mixed(record: Any) -> float:
     """The point forecast: members weighed by weight over squared scale, as precision asks."""
     top, total = 0.0, 0.0
     for i in range(MEMBERS):
@@ -273,7 +275,7 @@ def mixed(record):
 
 
 @inner
-def learn(record, value, difference, part):
+def learn(record: Any, value: float, difference: float, part: float) -> None:
     """Take in what the last `ahead` was about: `difference` from the newest value to this one, over 1/part steps."""
     alone = record.season_ahead[0]
     record.season_moves += (difference * part) ** 2
@@ -288,7 +290,7 @@ def learn(record, value, difference, part):
 
 
 @inner
-def replay(record, ring, count, available, alone):
+def replay(record: Any, ring: Any, count: int, available: int, alone: float) -> None:
     """Learn new periods from the values in the ring; `alone` is the bank's own mean squared error."""
     begin(record)
     period = max(record.season_periods[0], record.season_periods[1])
@@ -309,7 +311,7 @@ def replay(record, ring, count, available, alone):
 
 
 @inner
-def check(record, ring, count):
+def check(record: Any, ring: Any, count: int) -> None:
     """Look for periods again, and decide whether the seasonal members run."""
     available = min(count, RING)
     values = np.empty(available)
@@ -347,7 +349,7 @@ def check(record, ring, count):
 
 
 @inner
-def advance(record, ring, bank):
+def advance(record: Any, ring: Any, bank: float) -> float:
     """The forecast of the next change from the bank's own; the ring holds `record.count` values by now."""
     record.season_ahead[0] = bank
     if record.season_on == 0:
@@ -358,20 +360,31 @@ def advance(record, ring, bank):
 
 
 @kernel
-def look_for_seasons(records, rings):
-    """Check the seasons of the records whose count says so, and predict anew. Apart from the step, so that those who
-    compile the step do not compile the search with it."""
+def look_for_seasons(records: Any, rings: Any) -> None:
+    """Check the seasons of the records that are due, and predict anew. Apart from the step, so that those who compile
+    the step do not compile the search with it. Nothing is looked for within a gap."""
     for s in range(len(records)):
         record = records[s]
-        if record.count >= record.season_check:
+        if record.count >= record.season_check and record.gap == 0:
             check(record, rings[s], record.count)
             record.change = advance(record, rings[s], record.season_ahead[0])
 
 
-def until_check(records, steps=None):
-    """How many values may be taken in before `look_for_seasons` has to be called; `steps` (time,) of the grid apart."""
-    left = records["season_check"] - records["count"]
-    most = int(np.where(records["count"] > 0, left, FIRST_CHECK).min())
-    if steps is None or not len(steps):
-        return most
-    return int(np.searchsorted(np.cumsum(steps), most)) + 1
+def due(records: Any) -> bool:
+    """Whether `look_for_seasons` has to be called now."""
+    return bool(((records["count"] >= records["season_check"]) & (records["gap"] == 0)).any())
+
+
+def until_due(records: Any, values: Any, steps: Any) -> int:
+    """How many of the next values (time, series), `steps` (time,) of the grid apart, may be taken in before `due` may
+    be true: at least one. Records that are overdue within a gap are due with their next known value."""
+    left = np.where(records["count"] > 0, records["season_check"] - records["count"], FIRST_CHECK)
+    waiting = left <= 0
+    stop = len(values)
+    if not waiting.all():
+        most = int(left[~waiting].min())
+        stop = min(stop, int(np.searchsorted(np.cumsum(steps), most)) + 1 if len(steps) else most)
+    if waiting.any():
+        known = ~np.isnan(values[:stop, waiting]).all(axis=1)
+        stop = min(stop, int(np.argmax(known)) + 1) if known.any() else stop
+    return max(stop, 1)

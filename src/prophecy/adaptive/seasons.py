@@ -18,10 +18,11 @@ refined to a part of a sample by the sum of r over its multiples.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from prophecy.adaptive.compiled import inner
+from prophecy._compiled import inner
 
 RING = 4352
 """Recent values kept per stream, in samples: two of the longest seasons and what lies around them (34 kB)."""
@@ -67,7 +68,7 @@ _COS, _SIN = np.cos(_ANGLES), np.sin(_ANGLES)
 
 
 @inner
-def transform(re, im, size):
+def transform(re: Any, im: Any, size: int) -> None:
     """FFT of re + i im in place, by radix 2; `size` is a power of two of at most `TRANSFORM`."""
     j = 0
     for i in range(1, size):
@@ -95,7 +96,7 @@ def transform(re, im, size):
 
 
 @inner
-def autocorrelations(a, b, top, of_a, of_b):
+def autocorrelations(a: Any, b: Any, top: int, of_a: Any, of_b: Any) -> None:
     """Autocorrelations of two series (n,) at lags 0 … top, corrected for the values that overlap."""
     n = len(a)
     size = 2
@@ -118,20 +119,20 @@ def autocorrelations(a, b, top, of_a, of_b):
 
 
 @inner
-def centred(z):
+def centred(z: Any) -> float:
     """Subtract the mean and cut at 5 root mean squares, twice, so that no outlier decides; returns the power left."""
     z -= z.mean()
     for _ in range(2):
         most = 5.0 * math.sqrt((z * z).mean())
         for i in range(len(z)):
             z[i] = min(max(z[i], -most), most)
-    return (z * z).sum()
+    return (z * z).sum()  # type: ignore[no-any-return]
 
 
 @inner
-def unfold(z, period):
+def unfold(z: Any, period: float) -> float:
     """Subtract the mean profile over `period`; returns the power left."""
-    bins = max(int(round(period)), 1)
+    bins = max(round(period), 1)
     total, count = np.zeros(bins), np.zeros(bins)
     for i in range(len(z)):
         phase = min(int((i % period) / period * bins), bins - 1)
@@ -140,11 +141,11 @@ def unfold(z, period):
     for i in range(len(z)):
         phase = min(int((i % period) / period * bins), bins - 1)
         z[i] -= total[phase] / count[phase]
-    return (z * z).sum()
+    return (z * z).sum()  # type: ignore[no-any-return]
 
 
 @inner
-def strength(r, lag, n, least, squares):
+def strength(r: Any, lag: int, n: int, least: float, squares: Any) -> float:
     """r at this lag if it is a season, else 0. squares: the running sum of r² from lag 1."""
     top = len(r) - 1
     if not (r[lag] >= r[lag - 1] and r[lag] > r[lag + 1]):
@@ -167,11 +168,11 @@ def strength(r, lag, n, least, squares):
         near = 1 + multiple // 4 + lag // 50
         if r[multiple * lag - near : min(multiple * lag + near, top) + 1].max() < LASTING * r[lag]:
             return 0.0
-    return r[lag]
+    return r[lag]  # type: ignore[no-any-return]
 
 
 @inner
-def shortest_strong(r, n, first, least, squares):
+def shortest_strong(r: Any, n: int, first: int, least: float, squares: Any) -> int:
     """The shortest lag from `first` on that is nearly as strong as the strongest; 0 where none is a season."""
     top = len(r) - 1
     squares[0] = 0.0
@@ -189,7 +190,7 @@ def shortest_strong(r, n, first, least, squares):
 
 
 @inner
-def over_multiples(r, period, multiples):
+def over_multiples(r: Any, period: float, multiples: int) -> float:
     """Mean of r over the multiples of a period, between lags by straight lines."""
     total = 0.0
     for i in range(1, multiples + 1):
@@ -200,7 +201,7 @@ def over_multiples(r, period, multiples):
 
 
 @inner
-def refined(r, lag):
+def refined(r: Any, lag: int) -> float:
     """The period within 4 % of `lag` with the largest r over its multiples; a whole number where that is as good."""
     multiples = min(MULTIPLES, int((len(r) - 2) / (1.04 * lag)))
     if multiples < 1:
@@ -218,7 +219,7 @@ def refined(r, lag):
 
 
 @inner
-def find(values, periods, strengths):
+def find(values: Any, periods: Any, strengths: Any) -> None:
     """Fill up to two periods, in samples, the shorter first, and their autocorrelations; 0 where there is none.
 
     values (n,): recent ones, oldest first, without NaN.
@@ -272,7 +273,7 @@ def find(values, periods, strengths):
 
 
 @inner
-def next_check(count):
+def next_check(count: int) -> int:
     """The number of values after which periods are looked for next, from the number seen now."""
     check = FIRST_CHECK
     while check <= count and check < 2 * LONGEST:

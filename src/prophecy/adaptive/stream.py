@@ -1,4 +1,5 @@
-"""Streams in time: records and rings, the clock of their timestamps if there are any, and the context for `forecast`."""
+"""Streams in time: records and rings, the clock of their timestamps if there are any, and the context for
+`forecast`."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from prophecy.adaptive.context import Context
 from prophecy.adaptive.irregular import CARRIED, HOLE, Irregular
 from prophecy.adaptive.members import FIXED, between, table
 from prophecy.adaptive.record import Records, fresh, rings
-from prophecy.adaptive.seasonal import look_for_seasons, until_check
+from prophecy.adaptive.seasonal import due, look_for_seasons, until_due
 from prophecy.adaptive.settings import Settings
 
 Array = NDArray[np.float64]
@@ -38,7 +39,8 @@ _NOWHERE, _NOTHING, _NONE, _SINGLE = between(0.9), np.zeros((0, 0, 0)), np.zeros
 
 
 class Ahead(NamedTuple):
-    """A forecast of each series: its mean, and how many times wider than one step ahead its interval is, plus `more`."""
+    """A forecast of each series: its mean, and how many times wider than one step ahead its interval is, plus
+    `more`."""
 
     mean: Array
     wider: Array
@@ -83,15 +85,16 @@ class Stream:
         step.run(self.records, self.rings, self.table, self._one, _SINGLE, _NONE, _NOWHERE, _NOTHING, 0, 1)
         self._left -= 1
         if self._left <= 0:
-            if until_check(self.records) <= 0:
+            if due(self.records):
                 look_for_seasons(self.records, self.rings)
-            self._left = until_check(self.records)
+            self._left = int(self.records["season_check"][0] - self.records["count"][0])
         self.context.append(value, 0.0)
         self.count += 1
         return True
 
     def run(self, moments: Array, times: Array | None, level: float | None = None) -> Array:
-        """Take in moments (time, series); mean, half width, score and alarm, (4, time, series), if a level is asked for."""
+        """Take in moments (time, series); mean, half width, score and alarm, (4, time, series), if a level is asked
+        for."""
         self._left = 0
         out = np.full((len(moments), 4, self.series), np.nan) if level is not None else _NOTHING
         where = between(0.9 if level is None else level)
@@ -116,11 +119,11 @@ class Stream:
     def _next_times(self, count: int) -> Array:
         """The times of moments that came without any: one step after the other, a float64 apart at least."""
         start = float(self.clock["grid"][0] if not self.is_irregular else self.clock["last"][0])
-        times = start + self.dt * np.arange(1, count + 1)
+        times: Array = np.asarray(start + self.dt * np.arange(1, count + 1), dtype=np.float64)
         if not times[0] > self.clock["last"][0] or not (np.diff(times) > 0.0).all():
             # A step below the resolution of the stamps: the clock is moved where its steps can be told apart.
             self._set_clock(0.0)
-            times = self.dt * np.arange(1, count + 1)
+            times = np.asarray(self.dt * np.arange(1, count + 1), dtype=np.float64)
         return times
 
     def _take_grid(self, moments: Array, times: Array, where: tuple[int, bool, float], out: Array) -> int:
@@ -139,7 +142,13 @@ class Stream:
         return taken
 
     def _feed_grid(
-        self, moments: Array, times: Array, steps: NDArray[np.int64], offsets: Array, where: tuple[int, bool, float], out: Array
+        self,
+        moments: Array,
+        times: Array,
+        steps: NDArray[np.int64],
+        offsets: Array,
+        where: tuple[int, bool, float],
+        out: Array,
     ) -> None:
         on_time = steps > 0
         if not on_time.all():
@@ -168,10 +177,10 @@ class Stream:
             clock["late"] += 1
             if clock["late"] < clocks.LATE:
                 return
-            self._shift_context(time, 1)
+            self._shift_context(time, clocks.LATE)
         elif time - clock["last"] > clocks.LONGEST_HOLE * clock["dt"]:
             self._shift_context(time, 2)
-        mean, errors, inside = self._judge_irregular(moment, time)
+        errors, inside = self._judge_irregular(moment, time)
         if out is not None and level is not None:
             out[0], out[1] = self.mean_and_half(level, time)
             out[2] = self.surprise(moment, time)
@@ -203,12 +212,13 @@ class Stream:
         if steps > 0:
             feed(records, ring, self.table, np.full((1, self.series), np.nan), np.array([steps], dtype=np.int64))
 
-    def _judge_irregular(self, moment: Array, time: float) -> tuple[Array, Array, Array]:
-        """The path's forecast for `time`, its errors with each part carried, and whether 90 % intervals hold `moment`."""
+    def _judge_irregular(self, moment: Array, time: float) -> tuple[Array, NDArray[np.bool_]]:
+        """The errors of the path's forecast for `time` with each part carried, and whether 90 % intervals hold
+        `moment`."""
         path, off = self._path(time)
         errors = np.stack([moment - path - part * off for part in CARRIED])
         mean, half = self.mean_and_half(0.9, time)
-        return mean, errors, np.abs(moment - mean) <= half
+        return errors, np.abs(moment - mean) <= half
 
     def _path(self, time: float) -> tuple[Array, Array]:
         """The bank's forecast path at `time`, and how far the newest sample lies from the path."""
@@ -232,9 +242,7 @@ class Stream:
             return
         dt, off = clocks.fit(times)
         regular = off <= clocks.REGULAR
-        if clock["given"] and not clock["irregular"] and regular and clock["coarse"] < clocks.EVERY and clock["off"] <= clocks.IRREGULAR:
-            return
-        same = abs(dt / float(clock["dt"]) - 1.0) < (0.02 if regular else 0.2)
+        same = abs(math.log(dt / float(clock["dt"]))) < (0.02 if regular else 0.25 if young else 0.5)
         if regular and same:
             if clock["irregular"]:
                 clock["irregular"], clock["off"] = 0, 0.0
@@ -281,14 +289,12 @@ class Stream:
 
     def _shift_context(self, time: float, steps: int) -> None:
         """The clock was set: move the stamps kept so that the newest lies `steps` steps before `time`."""
-        delta = time - steps * self.dt - float(self.clock["last"][0])
+        delta = time - steps * self.dt - self.context.newest()
         self.context.shift(delta)
         self.irregular.times += delta
-        clock = self.clock[0]
-        if clock["irregular"]:
-            clock["grid"] += delta
-            clock["last"] += delta
-        clock["recent"] += delta
+        if self.is_irregular:
+            for name in ("grid", "last", "recent"):
+                self.clock[name] += delta
 
     def _set_clock(self, time: float) -> None:
         """Let the newest value have come at `time`."""
@@ -343,7 +349,7 @@ class Stream:
 
     def _next(self, records: Records) -> Array:
         step.look(records, self.table, _NOWHERE, self._two)
-        return self._two[0].copy()
+        return np.array(self._two[0], dtype=np.float64)
 
     def _across(self, records: Records) -> Array:
         out = np.empty(self.series)
@@ -364,7 +370,7 @@ class Stream:
     def only_mean_and_half(self, level: float) -> tuple[float, float]:
         """`mean_and_half` one step ahead of a single series."""
         if not self.is_irregular:
-            return step.look(self.records, self.table, between(level), self._two)  # type: ignore[no-any-return]
+            return step.look(self.records, self.table, between(level), self._two)
         mean, half = self.mean_and_half(level, None)
         return float(mean[0]), float(half[0])
 
@@ -460,10 +466,10 @@ def _feed(
     """Some of the series, in pieces that end where seasons are looked for."""
     start = 0
     while start < len(values):
-        stop = start + max(until_check(records[first:last], steps[start:]), 1)
+        stop = start + until_due(records[first:last], values[start:, first:last], steps[start:])
         piece = slice(start, stop)
         step.run(records, ring, table, values[piece], steps[piece], offsets[piece], where, out[piece], first, last)
-        if until_check(records[first:last]) <= 0:
+        if due(records[first:last]):
             look_for_seasons(records[first:last], ring[first:last])
         start = stop
 

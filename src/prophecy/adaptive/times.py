@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
 
+Array = NDArray[np.float64]
+
 LARGEST_TIME = 1e30
 """Largest time in size, in whatever unit: nanoseconds since 1970 are 2e18."""
 

@@ -108,7 +108,8 @@ def _about_sensor(record: Any) -> list[str]:
         lines.append(f"Values come in ticks of {record['tick']:.6g}; no interval is narrower than one.")
     if record["same"] >= STUCK:
         lines.append(
-            f"The last {record['same'] + 1} values are the same: a sensor at rest or stuck. Intervals stay as they were."
+            f"The last {record['same'] + 1} values are the same: a sensor at rest or stuck. "
+            "Intervals stay as they were."
         )
     size, total = int(record["alarm_size"][VALUE]), float(record["alarm_seen"])
     if size > 4:

@@ -39,7 +39,7 @@ class Full:
     """The whole bank, each row predicted from those at least `horizon` rows above it."""
 
     def __init__(self, level: float, horizon: int = 1) -> None:
-        from prophecy.adaptive.far import Far  # here and not above: it loads Numba
+        from prophecy.commands._far import Far  # here and not above: it loads Numba
 
         self._level = level
         self._far = Far(horizon, level) if horizon > 1 else None

@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy._compiled import kernel
 from prophecy.adaptive import step
-from prophecy.adaptive.compiled import kernel
 from prophecy.adaptive.members import between, table
-from prophecy.adaptive.record import FIELDS, fresh, rings
-from prophecy.adaptive.seasonal import look_for_seasons, until_check
+from prophecy.adaptive.record import ERRORS, FIELDS, fresh, rings
+from prophecy.adaptive.seasonal import due, look_for_seasons, until_due
 from prophecy.adaptive.settings import DEFAULT
 
 Array = NDArray[np.float64]
 
-_FIELDS = ("count", "gap", "learned", "last", "error_scale", "error_peak", "last_error_peak", "quantile")
-_ERRORS = np.dtype([(field.name, field.kind, field.shape) for field in FIELDS if field.name in _FIELDS])
+_CALIBRATION = np.dtype([(field.name, field.kind, field.shape) for field in FIELDS if field.name in ERRORS])
 
 
 class Far:
@@ -30,7 +29,7 @@ class Far:
     def __init__(self, horizon: int, level: float) -> None:
         self._table, self._where = table(DEFAULT), between(level)
         self._records, self._rings = fresh(2, self._table), rings(2)
-        self._errors = np.zeros(1, dtype=_ERRORS)
+        self._errors = np.zeros(1, dtype=_CALIBRATION)
         self._errors["quantile"] = self._table["normal"]
         self._due = np.full(horizon, np.nan)
         self._seen = 0
@@ -40,11 +39,11 @@ class Far:
         out = np.empty((3, len(values)))
         start = 0
         while start < len(values):
-            stop = start + max(until_check(self._records[:1]), 1)
+            stop = start + until_due(self._records[:1], values[start:, None], np.zeros(0))
             some = values[start:stop]
             bound = (self._records, self._rings, self._errors, self._table, some, self._due, self._seen)
             _run(*bound, self._where, out[:, start:stop])
-            if until_check(self._records[:1]) <= 0:
+            if due(self._records[:1]):
                 look_for_seasons(self._records[:1], self._rings[:1])
             self._seen += len(some)
             start = stop
