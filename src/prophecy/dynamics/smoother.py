@@ -137,3 +137,43 @@ def substitute(rows: Array, change: Array) -> Array:
             pivot = rows[k, i, i]
             out[k, i] = total / pivot if pivot != 0.0 else 0.0
     return out
+
+
+@_compiled
+def filtered(misfit: Array, weights: Array, defects: Array, tangent: Array, tightness: Array, prior: float) -> Array:
+    """The change of every state that the values up to it alone ask for, (time, variables), parameters held fixed.
+
+    Arguments as for `eliminate`, with tangent (time - 1, variables, variables).
+    """
+    time, v = misfit.shape
+    block, scratch = np.zeros((2 * v, v + 1)), np.empty(2 * v + 1)
+    ahead = np.zeros((2 * v, 2 * v + 1))
+    out = np.zeros((time, v))
+    for i in range(v):
+        block[i, i] = prior
+    for k in range(time):
+        for i in range(v):
+            block[v + i, :] = 0.0
+            block[v + i, i] = weights[k, i]
+            block[v + i, v] = weights[k, i] * misfit[k, i]
+        _triangle(block, 2 * v, v, scratch)
+        for i in range(v - 1, -1, -1):
+            total = block[i, v]
+            for j in range(i + 1, v):
+                total -= block[i, j] * out[k, j]
+            out[k, i] = total / block[i, i] if block[i, i] != 0.0 else 0.0
+        if k == time - 1:
+            break
+        for i in range(v):
+            for j in range(v):
+                ahead[i, j], ahead[i, v + j] = block[i, j], 0.0
+                ahead[v + i, j], ahead[v + i, v + j] = -tightness[i] * tangent[k, i, j], 0.0
+            ahead[i, 2 * v] = block[i, v]
+            ahead[v + i, v + i] = tightness[i]
+            ahead[v + i, 2 * v] = tightness[i] * defects[k, i]
+        _triangle(ahead, 2 * v, 2 * v, scratch)
+        for i in range(v):
+            for j in range(v):
+                block[i, j] = ahead[v + i, v + j]
+            block[i, v] = ahead[v + i, 2 * v]
+    return out

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
-from prophecy.dynamics.flow import EXPONENTIAL, RATE, RECIPROCAL, SHIFT, SINE, TANH, Tableau, Terms
+from prophecy.dynamics.flow import EXPONENTIAL, RATE, SHIFT, SINE, TANH, Tableau, Terms
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-# Of |r x + s| only the place of the kink is free, of exp(r x + s) and 1 / (r x + s) only r: the rest is a factor.
-_FREE_RATES = (SINE, TANH, EXPONENTIAL, RECIPROCAL)
-_FIXED_SHIFTS = (EXPONENTIAL, RECIPROCAL)
+# Of |r x + s| and 1 / (r x + s) only s is free, of exp(r x + s) only r: the rest is a factor.
+_FREE_RATES = (SINE, TANH, EXPONENTIAL)
+_FIXED_SHIFTS = (EXPONENTIAL,)
 
 
 @dataclass(frozen=True, eq=False)
