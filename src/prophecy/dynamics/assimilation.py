@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr, solve_triangular
+from scipy.linalg import qr
 
 from prophecy.dynamics import flow
-from prophecy.dynamics.flow import FOURTH
-from prophecy.dynamics.guesses import LEAST_NOISE, linear_field, one_step, regression, roughness, smoothed
+from prophecy.dynamics.flow import EIGHTH, FOURTH
+from prophecy.dynamics.guesses import LEAST_NOISE, linear_field, one_step, regression, roughness, smoothed, thinned
+from prophecy.dynamics.sparse import SparseField, eliminated
 from prophecy.dynamics.smoother import eliminate, substitute
-from prophecy.dynamics.sparse import SparseField
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -29,6 +29,12 @@ Mask = NDArray[np.bool_]
 _STAGES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)  # model error per step as a share of the noise
 _TIGHT = 0.1  # from here on what the states leave is the noise of each variable
 _COARSER = 1.3  # how far the noise may rise above its first estimate, which is an upper bound
+_HOPELESS = 30.0  # nats: two stages in a row that far below the best end the tightening
+_MANY = 80  # coefficients above which the first guess is thinned out
+_HELD = 1e-7  # singular values below this share of the largest belong to directions that nothing determines
+_ROUNDING = 1e-6  # standard deviations: only the true equations leave less
+_NEGLIGIBLE = 6e-9  # standard deviations: the accuracy at which chaotic systems are usually integrated
+_SURE = 4.0  # integration errors are not white: terms go more easily than by the information criterion
 _PRIOR = 1e-3  # 1 / standard deviations: how little is known about the first state
 _CONVERGED = 0.02  # of the noise: integration errors below this do not matter
 
@@ -44,6 +50,7 @@ class Problem:
     ) -> None:
         self.field, self.values, self.seen, self.states, self.noise = field, values, seen, states, noise
         self.fixed, self.looseness, self.substeps = fixed, 1.0, 1
+        self.effort = 0.0
         self._first = noise
         self._damping, self._cost = 1e-4, np.inf
 
@@ -82,6 +89,7 @@ class Problem:
 
     def linearise(self) -> bool:
         """Eliminate the states; whether everything stayed finite."""
+        self.effort += len(self.values) * self.substeps * (self.field.count + self.values.shape[1])
         ends, tangent = self.field.tangents(FOURTH, self.states[:-1], self.substeps, not self.fixed)
         tight = 1 / (self.looseness * self.noise)
         self.system = eliminate(
@@ -107,6 +115,13 @@ class Problem:
             return np.zeros(0)
         gain = self._s / (self._s**2 + (damping * self._s[0]) ** 2)
         return np.asarray((self._vt.T @ (gain * self._projected)) / self._norms)
+
+    def freedom(self) -> Array:
+        """A square root of the covariance of the parameters; directions that nothing determines are held."""
+        if not self.factor.size:
+            return np.zeros((0, 0))
+        gain = np.where(self._s > _HELD * self._s[0], 1 / self._s, 0.0)
+        return np.asarray((self._vt.T * gain) / self._norms[:, None])
 
     def _move(self) -> bool:
         change = self._change(self._damping)
@@ -148,7 +163,7 @@ class Problem:
     def select(self, allowed: Mask) -> None:
         """Remove terms as long as the evidence does not suffer; then start again from all allowed ones."""
         share, evidence = 1.0, self.evidence()
-        for _ in range(8):
+        for _ in range(5):
             kept = self._state()
             if not self._prune(share):
                 break
@@ -189,17 +204,9 @@ class Problem:
         value = value + (self._change(1e-9) if moved else 0.0)
         inverse = (self._vt.T / self._s**2) @ self._vt / np.outer(self._norms, self._norms)
         alive = np.arange(len(value)) < count
-        limit, gone = np.log(self.seen.sum()), 0
-        while alive.any() and gone < most * count:
-            loss = np.where(alive, value**2 / np.maximum(np.diag(inverse), 1e-300), np.inf)
-            weakest = int(np.argmin(loss))
-            if not loss[weakest] <= limit:
-                break
-            column = inverse[:, weakest] / inverse[weakest, weakest]
-            value = value - column * value[weakest]
-            inverse = inverse - np.outer(column, inverse[weakest])
-            alive[weakest], value[weakest] = False, 0.0
-            gone += 1
+        limit = np.log(self.seen.sum())
+        value, alive = eliminated(value, inverse, alive, limit, int(np.ceil(most * count)))
+        gone = count - int(alive.sum())
         if gone:
             mask, theta = np.zeros_like(self.field.mask), np.zeros_like(self.field.theta)
             mask.T[self.field.mask.T], theta.T[self.field.mask.T] = alive[:count], value[:count]
@@ -213,8 +220,8 @@ class Assimilated:
     """A field, the states it passed through, and what is known about both.
 
     noise: (variables,), in standard deviations of the series. looseness: model error / noise.
-    factor: (parameters, parameters), triangular R where R^T R is the information about the parameters.
-    last: (variables, variables + parameters), the same for the last state together with the parameters.
+    freedom: (parameters, parameters), a square root of the covariance of the parameters.
+    last: (variables, variables + parameters), the triangular equations of the last state given the parameters.
     evidence: log marginal likelihood less the penalty of the information criterion.
     """
 
@@ -223,7 +230,7 @@ class Assimilated:
     noise: Array
     looseness: float
     substeps: int
-    factor: Array
+    freedom: Array
     last: Array
     evidence: float
 
@@ -235,18 +242,17 @@ class Assimilated:
     def draws(self, count: int, seed: int) -> tuple[list[SparseField], Array]:
         """Fields and last states, (count, variables), from what the series leaves open."""
         generator = np.random.default_rng(seed)
-        v, parameters = self.states.shape[1], len(self.factor)
-        change = generator.standard_normal((parameters, count))
-        change = solve_triangular(self.factor, change) if parameters else change
+        v = self.states.shape[1]
+        change = self.freedom @ generator.standard_normal((len(self.freedom), count))
         right = generator.standard_normal((v, count)) - self.last[:, v:] @ change
-        states = self.states[-1] + solve_triangular(self.last[:, :v], right).T
+        states = self.states[-1] + np.linalg.lstsq(self.last[:, :v], right, rcond=1e-12)[0].T
         return [self.field.moved(each) for each in change.T], states
 
 
-def assimilate(field: SparseField, values: Array, seen: Array, hint: Assimilated | None = None, verbose=False) -> Assimilated | None:
+def assimilate(field: SparseField, values: Array, seen: Array, hint: Assimilated | None = None, effort: float = 1e4) -> Assimilated | None:
     """States, parameters and noise of (time, variables) under the family of `field`.
 
-    hint: what a part of the series had led to, to start from.
+    hint: what a part of the series had led to, to start from. effort: derivatives per sample after which it stops.
     """
     allowed = field.mask
     noise = roughness(values)
@@ -256,7 +262,7 @@ def assimilate(field: SparseField, values: Array, seen: Array, hint: Assimilated
     else:
         field, noise = _start(field, values, states, noise)
     problem = Problem(field, values, seen, noise, states)
-    best = None
+    best, falling = None, 0
     for looseness in _STAGES if hint is None else _STAGES[2:]:
         problem.at(looseness)
         problem.improve(6, 1e-2)
@@ -266,11 +272,13 @@ def assimilate(field: SparseField, values: Array, seen: Array, hint: Assimilated
         problem.improve(4)
         problem.rescale()
         evidence = problem.evidence()
-        if verbose: print(looseness, 'noise', problem.noise, 'P', problem.field.count, 'sub', problem.substeps, 'ev', round(evidence,1))
+        falling = falling + 1 if best is not None and not evidence > best.evidence - _HOPELESS else 0
+        if falling == 2 or problem.effort > effort * len(values):
+            break
         if np.isfinite(evidence) and (best is None or evidence > best.evidence):
             v, rows = values.shape[1], problem.system.rows[-1]
             best = Assimilated(
-                problem.field, problem.states, problem.noise, looseness, problem.substeps, problem.factor,
+                problem.field, problem.states, problem.noise, looseness, problem.substeps, problem.freedom(),
                 np.column_stack([rows[:, :v], rows[:, 2 * v : -1]]), evidence,
             )  # fmt: skip
     return best
@@ -279,6 +287,8 @@ def assimilate(field: SparseField, values: Array, seen: Array, hint: Assimilated
 def _start(field: SparseField, values: Array, states: Array, noise: Array) -> tuple[SparseField, Array]:
     """Coefficients from the smooth path; where their flow misses by far, from single steps. And the noise."""
     start = regression(field, states)
+    if field.coefficients > _MANY:
+        start = thinned(start, states)
     rest = values[1:] - start.steps(FOURTH, states[:-1], 2)
     if np.median(np.abs(rest)) < 3 * np.median(noise) and noise.max() < 0.1:
         return start, noise
@@ -286,3 +296,45 @@ def _start(field: SparseField, values: Array, states: Array, noise: Array) -> tu
     found = [one_step(each, values, FOURTH, 2) for each in starts if each is not None]
     start, rest = min(found, key=lambda item: float(np.mean(np.minimum(np.nan_to_num(np.abs(item[1]), nan=9.0), 9.0))))
     return start, np.maximum(np.minimum(noise, np.median(np.abs(rest), axis=0) / 0.6745), LEAST_NOISE)
+
+
+def step_by_step(field: SparseField, values: Array) -> Assimilated | None:
+    """The field that takes each value to the next up to rounding, terms that do nothing removed; None if it does not.
+
+    Without noise every sample is a state, and the equations of single steps are all there is.
+    """
+    for tolerance in (1e-6, 1e-9):
+        substeps = field.substeps(EIGHTH, values, tolerance, 1.0, 16)
+        field, rest = one_step(field, values, EIGHTH, substeps, 12)
+        if not np.sqrt(np.mean(rest**2)) < _ROUNDING:
+            return None
+    for sure in (25 * _SURE, 25 * _SURE, _SURE, _SURE):
+        level = float(np.sqrt(np.mean(rest**2)))
+        freedom = _step_freedom(field, values, max(2, substeps)) * level
+        count = field.coefficients
+        value = np.append(field.theta.T[field.mask.T], np.zeros(field.count - count))
+        alive = np.arange(len(value)) < count
+        value, alive = eliminated(value, freedom @ freedom.T, alive, sure * np.log(values.size), count)
+        if alive[:count].all():
+            continue
+        mask, theta = np.zeros_like(field.mask), np.zeros_like(field.theta)
+        mask.T[field.mask.T], theta.T[field.mask.T] = alive[:count], value[:count]
+        trial, there = one_step(field.with_mask(mask, theta), values, EIGHTH, substeps)
+        if not np.sqrt(np.mean(there**2)) < max(1.5 * level, _NEGLIGIBLE):
+            continue
+        field, rest = trial, there
+        freedom = _step_freedom(field, values, max(2, substeps)) * float(np.sqrt(np.mean(rest**2)))
+    noise = np.maximum(np.sqrt(np.mean(rest**2, axis=0)), LEAST_NOISE)
+    evidence = -float(np.log(noise).sum()) * len(rest) - 0.5 * field.count * np.log(values.size)
+    last = np.column_stack([np.diag(1 / noise), np.zeros((len(noise), field.count))])
+    return Assimilated(field, values, noise, 0.0, substeps, freedom, last, evidence)
+
+
+def _step_freedom(field: SparseField, values: Array, substeps: int) -> Array:
+    """A square root of the covariance of the parameters when each step has an error of unit size."""
+    tangent = field.tangents(FOURTH, values[:-1], substeps)[1][:, :, values.shape[1] :]
+    system = tangent.reshape(-1, tangent.shape[2])
+    norms = np.linalg.norm(system, axis=0)
+    norms = np.where(norms > 0, norms, 1.0)
+    _, s, vt = np.linalg.svd(qr(system / norms, mode="r", check_finite=False)[0][: len(norms)])
+    return np.asarray((vt.T / np.maximum(s, 1e-13 * s[0])) / norms[:, None])

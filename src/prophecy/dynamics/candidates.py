@@ -14,7 +14,7 @@ from prophecy.dynamics.fields import FittedField, fit_field, ranked_starts
 from prophecy.dynamics.linear import fit_linear
 from prophecy.dynamics.maps import Memory, delays, fit_kernel_map, fit_polynomial_map, legendre
 from prophecy.dynamics.repeats import Copy, Mean, Repetition, fit_season
-from prophecy.dynamics.flows import FittedFlow, fit_flow
+from prophecy.dynamics.flows import FittedFlow, fit_part
 from prophecy.dynamics.starts import Paths, starts
 from prophecy.dynamics.undamped import fit_waves
 
@@ -118,12 +118,11 @@ def _fields(units: Units, values: Array, rows: Rows) -> list[Candidate]:
     return [_field(family, guesses) for _, family, guesses in ranked[:_ATTEMPTS]]
 
 
-def _flow(context: Context) -> Candidate:
-    """States, parameters and noise together, from all of what it is given."""
+def _flow(context: Context, whole: FittedFlow) -> Candidate:
+    """The family that the whole context led to, solved again from a part of it."""
 
     def fit(values: Array, rows: Rows, known: Mapping[str, Model]) -> Model | None:
-        before = known.get(_ASSIMILATION)
-        return fit_flow(values, context.known, context.units, before if isinstance(before, FittedFlow) else None)
+        return whole if len(values) == len(context.values) else fit_part(values, context.known, whole)
 
     return Candidate(_ASSIMILATION, fit)
 
@@ -139,7 +138,7 @@ _FUNCTIONS = (np.sin, np.cos, np.tanh, np.abs)
 FALLBACKS = ("copy", "mean", "repetition")
 
 
-def tiers(context: Context, early: int) -> Iterator[Tier]:
+def tiers(context: Context, early: int, whole: FittedFlow | None = None) -> Iterator[Tier]:
     """Lists of candidates to try one after the other. `early`: the samples that may be looked at beforehand."""
     yield Tier([_fixed("copy of the last value", Copy()), _fixed("mean", Mean())])
     repetitions = [_fixed(f"repetition, {w} samples", Repetition(w)) for w in (4, 12, 30, 80)]
@@ -148,8 +147,8 @@ def tiers(context: Context, early: int) -> Iterator[Tier]:
     yield Tier(_linears(context.pace, context.values.shape[1]), finalists=_ALL)
     for field in _fields(context.units, context.values[:early], context.rows.before(early)):
         yield Tier([field])
-    if context.values.shape[1] > 1:
-        yield Tier([_flow(context)])
+    if whole is not None:
+        yield Tier([_flow(context, whole)])
     yield Tier(_polynomial_maps(context.values.shape[1]))
     yield Tier(_kernels(context.values.shape[1]))
 

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
-from prophecy.dynamics.assimilation import Assimilated, Problem, assimilate
+from prophecy.dynamics.assimilation import Assimilated, Problem, assimilate, step_by_step
 from prophecy.dynamics.families import propose, with_functions
 from prophecy.dynamics.features import Units, monomial_count
 from prophecy.dynamics.flow import EIGHTH, FOURTH, Tableau
-from prophecy.dynamics.guesses import one_step, roughness, smoothed
+from prophecy.dynamics.guesses import interpolated, linear_field, one_step, roughness, smoothed
 from prophecy.dynamics.smoother import filtered
 from prophecy.dynamics.sparse import SparseField
 
@@ -28,6 +28,8 @@ _OFFSET = 5.0  # standard deviations: means up to this stay in, so that sparse e
 _MOST = 200  # parameters before any is removed
 _EXACT = 1e-6  # a residual, in standard deviations, that only the true equations leave
 _CLEAN = 1e-3  # noise, in standard deviations, below which single steps may be solved for exactly
+_ROUGHLY = 3e-3  # standard deviations: a field that misses by more after one step is not exact
+_RESOLVED = 0.25  # standard deviations: rougher series are sampled too coarsely to tell noise from dynamics
 _SETTLED = (3.0, 0.3)  # model errors, as shares of the noise, on the way to a state
 
 
@@ -103,50 +105,85 @@ class FittedFlow:
         )
 
 
-def fit_flow(values: Array, known: Mask, units: Units, before: FittedFlow | None = None) -> FittedFlow | None:
+def fit_flow(values: Array, known: Mask, units: Units) -> FittedFlow | None:
     """The field whose single trajectory passes best through (time, variables), in standard deviations around the mean.
 
     Powers up to degree 2, then 3, then powers and functions, until one trajectory explains everything up to the noise;
-    the evidence decides between them. before: what the earlier part of the series led to.
+    the evidence decides between them.
     """
     centre = units.centre / units.scale
     offset = np.where(np.abs(centre) < _OFFSET, centre, 0.0)
-    x = (values + offset)[-_LATEST:]
-    seen = np.repeat(known[: len(values)][-_LATEST:, None], x.shape[1], axis=1).astype(np.float64)
-    if before is not None:
-        found = assimilate(SparseField.of(before.field.terms), x, seen, before.found)
-    else:
-        found = _search(x, seen, Units(units.centre - offset * units.scale, units.scale))
+    x, seen = _read(values, known, offset)
+    found = _search(x, seen, Units(units.centre - offset * units.scale, units.scale))
     return None if found is None else _finished(found, x, offset, values)
 
 
+def fit_part(values: Array, known: Mask, whole: FittedFlow) -> FittedFlow | None:
+    """The same family solved from a part of the series, without what the whole had led to."""
+    x, seen = _read(values, known, whole.offset)
+    terms = whole.field.terms
+    if terms.size * terms.variables > seen.sum() / 3:
+        return None
+    found = assimilate(SparseField.of(terms), x, seen)
+    return None if found is None else _finished(found, x, whole.offset, values)
+
+
+def _read(values: Array, known: Mask, offset: Array) -> tuple[Array, Array]:
+    """The latest samples in the field's variables, and 1 for each that was observed."""
+    x = (values + offset)[-_LATEST:]
+    return x, np.repeat(known[: len(values)][-_LATEST:, None], x.shape[1], axis=1).astype(np.float64)
+
+
 def _search(x: Array, seen: Array, units: Units) -> Assimilated | None:
+    """Families from the smallest on, until one trajectory of one of them passes through everything."""
     variables = x.shape[1]
+    complete = bool(seen.all())
     best: Assimilated | None = None
     for degree in (2, 3):
-        if monomial_count(variables, degree) * variables > min(_MOST, seen.sum() / 3):
+        size = monomial_count(variables, degree) * variables
+        if size > min(_MOST, seen.sum() / 3):
             break
-        found = assimilate(SparseField.of(flow.polynomial_terms(variables, degree)), x, seen)
-        if found is not None and (best is None or found.evidence > best.evidence):
-            best = found
+        field = SparseField.of(flow.polynomial_terms(variables, degree))
+        found = _exact(field, x) if complete else None
+        best = _better(best, found if found is not None or _tiny(x) else assimilate(field, x, seen))
         if best is not None and best.tight:
             return best
     functions = propose(best.states if best is not None else smoothed(x, roughness(x)), units)
     if functions:
-        found = assimilate(SparseField.of(with_functions(variables, 2, functions)), x, seen)
-        if found is not None and (best is None or found.evidence > best.evidence):
-            best = found
+        field = SparseField.of(with_functions(variables, 2, functions))
+        found = _exact(field, x) if complete else None
+        best = _better(best, found if found is not None else assimilate(field, x, seen))
     return best
 
 
+def _tiny(x: Array) -> bool:
+    """Whether there is so little noise, if any, that a field either fits exactly or not at all."""
+    return bool(roughness(x).max() < _CLEAN)
+
+
+def _better(one: Assimilated | None, other: Assimilated | None) -> Assimilated | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return other if other.evidence > one.evidence else one
+
+
+def _exact(field: SparseField, x: Array) -> Assimilated | None:
+    """The member of the family that takes every sample to the next up to rounding, weak terms removed; None if none does."""
+    starts = [interpolated(field, x, width) for width in (8, 4) if width < len(x)]
+    starts += [start for start in (linear_field(field, x),) if start is not None]
+    costs = [float(np.median(np.nan_to_num(np.abs(x[1:] - each.steps(FOURTH, x[:-1], 4)), nan=9.0))) for each in starts]
+    for index in np.argsort(costs)[:2]:
+        rough, rest = one_step(starts[index], x, FOURTH, 4)
+        if np.median(np.abs(rest)) < _ROUGHLY and not np.sqrt(np.mean(rest**2)) < _ROUGHLY:
+            rough, rest = one_step(rough, x, FOURTH, 4, 20)
+        found = step_by_step(rough, x) if np.sqrt(np.mean(rest**2)) < _ROUGHLY else None
+        if found is not None:
+            return found
+    return None
+
+
 def _finished(found: Assimilated, x: Array, offset: Array, values: Array) -> FittedFlow:
-    field, residual, exact = found.field, float(np.sqrt(np.mean(found.noise**2))), False
-    if residual < _CLEAN:
-        substeps = field.substeps(EIGHTH, x, 1e-9)
-        polished, rest = one_step(field, x, EIGHTH, substeps)
-        left = float(np.sqrt(np.mean(rest**2)))
-        if left < residual:
-            field, residual, exact = polished, left, True
-    spare = x.size > 3 * field.count
-    conclusive = spare and (residual < _EXACT if exact else found.tight)
-    return FittedFlow(found, field, offset, residual, exact, conclusive, values + offset)
+    residual = float(np.sqrt(np.mean(found.noise**2)))
+    exact = residual < _EXACT
+    conclusive = found.tight and x.size > 3 * found.field.count and (exact or float(roughness(x).max()) < _RESOLVED)
+    return FittedFlow(found, found.field, offset, residual, exact, conclusive, values + offset)

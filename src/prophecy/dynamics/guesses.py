@@ -11,7 +11,8 @@ from scipy.linalg import qr
 
 from prophecy.dynamics import flow
 from prophecy.dynamics.flow import Tableau
-from prophecy.dynamics.sparse import SparseField
+from prophecy.dynamics.starts import WEIGHTS, interpolate, solve
+from prophecy.dynamics.sparse import SparseField, eliminated
 
 Array = NDArray[np.float64]
 
@@ -26,13 +27,18 @@ def roughness(values: Array) -> Array:
     Differences of order p of white noise have its spread times sqrt(C(2p, p)); the least over the orders is an upper
     bound that is close where a period has more than about six samples.
     """
-    found = [np.full(values.shape[1], np.inf)]
+    return np.maximum(np.min(_differences(values), axis=0), LEAST_NOISE)
+
+
+def _differences(values: Array) -> Array:
+    """The spread of white noise with the median differences that the values have: (orders 2, 3, ..., variables)."""
+    found = []
     for order in range(2, min(10, len(values) // 4) + 1):
         weights = np.array([(-1) ** j * comb(order, j) for j in range(order + 1)], dtype=np.float64)
         weights /= np.linalg.norm(weights)
         rest = sum(weight * values[j : len(values) - order + j] for j, weight in enumerate(weights))
         found.append(np.median(np.abs(rest), axis=0) / _MEDIAN)
-    return np.maximum(np.min(found, axis=0), LEAST_NOISE)
+    return np.array(found)
 
 
 def smoothed(values: Array, noise: Array) -> Array:
@@ -68,6 +74,35 @@ def regression(field: SparseField, path: Array, ridge: float = 1e-6) -> SparseFi
         gain = s / (s**2 + (ridge * s[0]) ** 2)
         theta[field.mask[:, i], i] = (vt.T @ (gain * (u.T @ rise[:, i]))) / norms
     return field.with_mask(field.mask, theta)
+
+
+def interpolated(field: SparseField, values: Array, width: int) -> SparseField:
+    """The regression with the path between samples taken from the polynomial through the `width` samples around."""
+    rows = np.arange(len(values) - 1)
+    path, _ = interpolate(values, rows, width)
+    points = np.ascontiguousarray(path.reshape(len(path), -1).T)
+    phi = flow.features(field.terms, points).reshape(len(rows), len(WEIGHTS), -1)
+    system = np.einsum("rnp,n->rp", phi, WEIGHTS)
+    theta = np.zeros(field.theta.shape)
+    for i in range(field.terms.variables):
+        theta[field.mask[:, i], i] = solve(system[:, field.mask[:, i]], np.diff(values[:, [i]], axis=0))[:, 0]
+    return field.with_mask(field.mask, theta)
+
+
+def thinned(field: SparseField, path: Array, kept: int = 20) -> SparseField:
+    """The regression with at most `kept` terms in each equation: the others go in the order of how little they do."""
+    phi = flow.features(field.terms, path)
+    inner, rise = integrated(phi), path[2:-1] - path[1:-2]
+    mask, theta = field.mask.copy(), field.theta.copy()
+    for i in range(field.terms.variables):
+        inside = np.nonzero(mask[:, i])[0]
+        norms = np.linalg.norm(inner[:, inside], axis=0) + 1e-300
+        u, s, vt = np.linalg.svd(inner[:, inside] / norms, full_matrices=False)
+        s = np.maximum(s, 1e-6 * s[0])
+        value, inverse = vt.T @ ((u.T @ rise[:, i]) / s), (vt.T / s**2) @ vt
+        value, alive = eliminated(value, inverse, np.ones(len(inside), dtype=np.bool_), np.inf, len(inside) - kept)
+        theta[inside, i], mask[inside, i] = value / norms, alive
+    return field.with_mask(mask, theta)
 
 
 def integrated(columns: Array) -> Array:

@@ -90,13 +90,32 @@ class SparseField:
         ends, tangent = flow.tangents(self.terms, self.theta, tableau, chosen, whose, points, substeps)
         return ends, tangent
 
-    def substeps(self, tableau: Tableau, states: Array, tolerance: float) -> int:
-        """The fewest substeps (1, 2, 4 or 8) with which nineteen steps in twenty have converged."""
-        some = states[:: max(1, len(states) // 64)]
-        coarse = self.steps(tableau, some, 1)
-        for count in (1, 2, 4):
+    def substeps(self, tableau: Tableau, states: Array, tolerance: float, share: float = 0.95, most: int = 8) -> int:
+        """The fewest substeps (1, 2, 4 ... most) with which that share of the steps have converged."""
+        some = states[:: max(1, len(states) // 64)] if share < 1 else states
+        coarse, count = self.steps(tableau, some, 1), 1
+        while count < most:
             fine = self.steps(tableau, some, 2 * count)
-            if np.quantile(np.abs(fine - coarse).max(axis=1), 0.95) < tolerance:
+            if np.quantile(np.abs(fine - coarse).max(axis=1), share) < tolerance:
                 return count
-            coarse = fine
-        return 8
+            coarse, count = fine, 2 * count
+        return most
+
+
+def eliminated(value: Array, inverse: Array, alive: Mask, limit: float, most: int) -> tuple[Array, Mask]:
+    """Backward elimination under a quadratic cost: minimiser and covariance in, minimiser without the weak terms out.
+
+    The term whose removal costs least goes first, as long as that is at most `limit`, and at most `most` of them go.
+    alive: the entries that may go.
+    """
+    removable, inverse = alive.copy(), inverse.copy()
+    for _ in range(most):
+        loss = np.where(removable, value**2 / np.maximum(np.diag(inverse), 1e-300), np.inf)
+        weakest = int(np.argmin(loss))
+        if not loss[weakest] <= limit:
+            break
+        column = inverse[:, weakest] / inverse[weakest, weakest]
+        value = value - column * value[weakest]
+        inverse = inverse - np.outer(column, inverse[weakest])
+        removable[weakest], value[weakest] = False, 0.0
+    return value, removable
