@@ -1,11 +1,11 @@
 """Fields solved from noisy samples: states, parameters and the noise level together.
 
-One step at a time, noise looks like dynamics: it enters every start. Here the state at every sample is an unknown, close
-to what was observed up to the noise and close to where the flow takes the state before up to a model error. That error
-is tightened stage by stage, from far above the noise (any field will do) to far below it (one trajectory of one field
-passes through the whole series), so that Gauss-Newton follows the solution from an easy problem to the exact one. At
-every stage terms that are not worth their place are removed, by Bayes' information criterion, and may come back. The stage
-with the highest evidence is kept: where no field of the family fits, that is one with room for the model's error.
+One step at a time, noise looks like dynamics: it enters every start. Here the state at every sample is an unknown,
+close to what was observed up to the noise and close to where the flow takes the state before up to a model error. That
+error is tightened stage by stage, from far above the noise (any field will do) to far below it (one trajectory of one
+field passes through the whole series), so that Gauss-Newton follows the solution from an easy problem to the exact one.
+At every stage terms that are not worth their place are removed, by Bayes' information criterion, and may come back. The
+stage with the highest evidence is kept: where no field of the family fits, that is one with room for the model's error.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from prophecy.dynamics import flow
 from prophecy.dynamics.flow import EIGHTH, FOURTH
 from prophecy.dynamics.guesses import LEAST_NOISE, linear_field, one_step, regression, roughness, smoothed, thinned
-from prophecy.dynamics.sparse import SparseField, eliminated
 from prophecy.dynamics.smoother import eliminate, substitute
+from prophecy.dynamics.sparse import SparseField, eliminated
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -71,7 +70,7 @@ class Problem:
     @property
     def _spare(self) -> float:
         """Equations less unknowns."""
-        return max(1.0, float(self.seen.sum()) - self.states.shape[1] - self.field.count)
+        return max(1.0, float(self.seen.sum() - self.states.shape[1] - self.field.count))
 
     def improve(self, iterations: int, enough: float = 1e-3) -> None:
         """Damped Gauss-Newton steps until the cost falls by less than the share `enough`."""
@@ -249,7 +248,9 @@ class Assimilated:
         return [self.field.moved(each) for each in change.T], states
 
 
-def assimilate(field: SparseField, values: Array, seen: Array, hint: Assimilated | None = None, effort: float = 1e4) -> Assimilated | None:
+def assimilate(
+    field: SparseField, values: Array, seen: Array, hint: Assimilated | None = None, effort: float = 3e4
+) -> Assimilated | None:
     """States, parameters and noise of (time, variables) under the family of `field`.
 
     hint: what a part of the series had led to, to start from. effort: derivatives per sample after which it stops.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,11 @@ from prophecy.dynamics.fields import FittedField, fit_field, ranked_starts
 from prophecy.dynamics.linear import fit_linear
 from prophecy.dynamics.maps import Memory, delays, fit_kernel_map, fit_polynomial_map, legendre
 from prophecy.dynamics.repeats import Copy, Mean, Repetition, fit_season
-from prophecy.dynamics.flows import FittedFlow, fit_part
 from prophecy.dynamics.starts import Paths, starts
 from prophecy.dynamics.undamped import fit_waves
+
+if TYPE_CHECKING:
+    from prophecy.dynamics.flows import FittedFlow
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -120,6 +123,7 @@ def _fields(units: Units, values: Array, rows: Rows) -> list[Candidate]:
 
 def _flow(context: Context, whole: FittedFlow) -> Candidate:
     """The family that the whole context led to, solved again from a part of it."""
+    from prophecy.dynamics.flows import fit_part  # loads Numba
 
     def fit(values: Array, rows: Rows, known: Mapping[str, Model]) -> Model | None:
         return whole if len(values) == len(context.values) else fit_part(values, context.known, whole)

@@ -1,8 +1,9 @@
 """Which functions a field has besides powers: found by what a polynomial leaves unexplained.
 
 Along a (smoothed) path the integral form of the equations is linear in the coefficients. What the powers leave of each
-equation is compared with a dictionary of functions of single variables and of sums and differences of two: waves, steps,
-kinks, exponentials, poles. The function that explains most of an equation joins, and the rest is looked at again.
+equation is compared with a dictionary of functions of single variables and of sums and differences of two: waves,
+steps, kinks, exponentials, poles. The function that explains most of an equation joins, and the rest is looked at
+again.
 """
 
 from __future__ import annotations

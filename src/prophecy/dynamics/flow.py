@@ -1,7 +1,7 @@
 """Compiled flows: fields that are sums of products, their steps, and how a step depends on its start and parameters.
 
-f_i(x) = sum_p theta[p, i] phi_p(x). phi_0 = 1 and every other phi_p is an earlier one times a *factor*: a variable, or a
-function of a weighted sum of variables. Everything here is plain loops over single points, compiled by Numba: the
+f_i(x) = sum_p theta[p, i] phi_p(x). phi_0 = 1 and every other phi_p is an earlier one times a *factor*: a variable, or
+a function of a weighted sum of variables. Everything here is plain loops over single points, compiled by Numba: the
 fields have few variables and few terms, so that a vectorised version spends its time on bookkeeping.
 """
 
@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations_with_replacement
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import DOP853
+
+from prophecy._compiled import inner, kernel
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -94,11 +95,7 @@ def powers(terms: Terms) -> Indices:
     return out
 
 
-def _compiled(function: Any) -> Any:
-    return numba.njit(cache=True, error_model="numpy", nogil=True)(function)
-
-
-@_compiled
+@inner
 def _function(terms: Terms, j: int, x: Array) -> tuple[float, float]:
     """Value and slope of function j at its weighted sum."""
     at = terms.shifts[j]
@@ -118,7 +115,7 @@ def _function(terms: Terms, j: int, x: Array) -> tuple[float, float]:
     return 1.0 / at, -1.0 / (at * at)
 
 
-@_compiled
+@inner
 def _values(terms: Terms, x: Array, phi: Array) -> None:
     """phi(x) into phi."""
     v = terms.variables
@@ -134,7 +131,7 @@ def _values(terms: Terms, x: Array, phi: Array) -> None:
         phi[p] = phi[terms.parents[p]] * known
 
 
-@_compiled
+@inner
 def _slopes(terms: Terms, x: Array, phi: Array, dphi: Array) -> None:
     """phi(x) and its derivatives, (size, variables + functions): with the variables, and with the functions' sums."""
     v, functions = terms.variables, len(terms.kinds)
@@ -164,7 +161,7 @@ def _slopes(terms: Terms, x: Array, phi: Array, dphi: Array) -> None:
                 dphi[p, i] += own * terms.rates[factor - v, i]
 
 
-@_compiled
+@kernel
 def features(terms: Terms, points: Array) -> Array:
     """phi at (points, variables): (points, size)."""
     out = np.empty((len(points), len(terms.parents)))
@@ -173,9 +170,10 @@ def features(terms: Terms, points: Array) -> Array:
     return out
 
 
-@_compiled
-def _step(terms: Terms, theta: Array, tableau: Tableau, x: Array, h: float, phi: Array, slopes: Array,
-          there: Array) -> None:
+@inner
+def _step(
+    terms: Terms, theta: Array, tableau: Tableau, x: Array, h: float, phi: Array, slopes: Array, there: Array
+) -> None:
     """One Runge-Kutta step, in place. slopes: (stages, variables), there: (variables,) to work in."""
     v, stages = terms.variables, len(tableau.weights)
     for stage in range(stages):
@@ -197,7 +195,7 @@ def _step(terms: Terms, theta: Array, tableau: Tableau, x: Array, h: float, phi:
             x[i] += h * tableau.weights[stage] * slopes[stage, i]
 
 
-@_compiled
+@kernel
 def steps(terms: Terms, theta: Array, tableau: Tableau, points: Array, substeps: int) -> Array:
     """Every one of (points, variables) one sample later."""
     out = points.copy()
@@ -209,9 +207,10 @@ def steps(terms: Terms, theta: Array, tableau: Tableau, points: Array, substeps:
     return out
 
 
-@_compiled
-def paths(terms: Terms, thetas: Array, tableau: Tableau, starts: Array, horizon: int, substeps: int,
-          bound: float) -> Array:
+@kernel
+def paths(
+    terms: Terms, thetas: Array, tableau: Tableau, starts: Array, horizon: int, substeps: int, bound: float
+) -> Array:
     """The next samples from each of (starts, variables) under its own parameters: (starts, horizon, variables).
 
     NaN from where a path is farther from zero than `bound`: it has left for good.
@@ -233,9 +232,20 @@ def paths(terms: Terms, thetas: Array, tableau: Tableau, starts: Array, horizon:
     return out
 
 
-@_compiled
-def _rates(terms: Terms, theta: Array, chosen: Indices, whose: Indices, x: Array, m: Array, phi: Array, dphi: Array,
-           jacobian: Array, dx: Array, dm: Array) -> None:
+@inner
+def _rates(
+    terms: Terms,
+    theta: Array,
+    chosen: Indices,
+    whose: Indices,
+    x: Array,
+    m: Array,
+    phi: Array,
+    dphi: Array,
+    jacobian: Array,
+    dx: Array,
+    dm: Array,
+) -> None:
     """Time derivatives of a state and of its matrix of derivatives m (variables, variables + parameters)."""
     v, columns, functions = terms.variables, m.shape[1], len(terms.kinds)
     _slopes(terms, x, phi, dphi)
@@ -267,12 +277,13 @@ def _rates(terms: Terms, theta: Array, chosen: Indices, whose: Indices, x: Array
                 dm[i, v + c] += share * jacobian[i, v + chosen[c]]
 
 
-@_compiled
-def tangents(terms: Terms, theta: Array, tableau: Tableau, chosen: Indices, whose: Indices, points: Array,
-             substeps: int) -> tuple[Array, Array]:
+@kernel
+def tangents(
+    terms: Terms, theta: Array, tableau: Tableau, chosen: Indices, whose: Indices, points: Array, substeps: int
+) -> tuple[Array, Array]:
     """One sample onwards from each point, and its derivatives.
 
-    Parameter c is theta[chosen[c], whose[c]], or, where whose[c] is negative, the shift or a rate of function chosen[c].
+    Parameter c is theta[chosen[c], whose[c]], or, where whose[c] is negative, shift or rate of function chosen[c].
     Returns ends (points, variables) and derivatives (points, variables, variables + parameters): with the start, and
     with the parameters; both by the same steps, so that the derivatives are those of the numbers computed.
     """

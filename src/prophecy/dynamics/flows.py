@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,10 +69,13 @@ class FittedFlow:
         return np.asarray(ahead - self.offset)
 
     def ensemble(self, steps: int, count: int, seed: int) -> Array:
-        """Paths from the end of the series, (count, steps, variables): parameters and last state as uncertain as they are."""
+        """Paths from the end of the series, (count, steps, variables), under drawn parameters and last states."""
         fields, states = self.found.draws(count, seed)
         return np.concatenate(
-            [self._follow(each, each.theta[None], state[None], steps) for each, state in zip(fields, states, strict=True)]
+            [
+                self._follow(each, each.theta[None], state[None], steps)
+                for each, state in zip(fields, states, strict=True)
+            ]
         )
 
     def _located(self, x: Array, origins: Indices) -> Array:
@@ -168,7 +170,7 @@ def _better(one: Assimilated | None, other: Assimilated | None) -> Assimilated |
 
 
 def _exact(field: SparseField, x: Array) -> Assimilated | None:
-    """The member of the family that takes every sample to the next up to rounding, weak terms removed; None if none does."""
+    """The member of the family that takes every sample to the next up to rounding; None if none does."""
     starts = [interpolated(field, x, width) for width in (8, 4) if width < len(x)]
     starts += [start for start in (linear_field(field, x),) if start is not None]
     costs = [float(np.median(np.nan_to_num(np.abs(x[1:] - each.steps(FOURTH, x[:-1], 4)), nan=9.0))) for each in starts]

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
 from prophecy._forecast import Failure, Forecast
-from prophecy.dynamics import laboratory
 from prophecy.dynamics.batch import ONE_THREAD, in_order
 from prophecy.dynamics.candidates import FALLBACKS, tiers
 from prophecy.dynamics.choice import Model, Rolling, Trial, best_team, score, trials
@@ -115,6 +114,8 @@ def _forecast(context: Context, horizon: int, level: float) -> tuple[Array, Arra
 
 def _predict(context: Context, steps: int, level: float) -> tuple[Array, Array, str, tuple[str, ...]]:
     """The mean path of the best team, in spreads, half widths, the method and notes."""
+    from prophecy.dynamics import laboratory  # loads Numba
+
     values = context.values
     model = laboratory.whole(context)
     decided = laboratory.decide(context, model, steps)

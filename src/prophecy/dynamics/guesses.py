@@ -11,8 +11,8 @@ from scipy.linalg import qr
 
 from prophecy.dynamics import flow
 from prophecy.dynamics.flow import Tableau
-from prophecy.dynamics.starts import WEIGHTS, interpolate, solve
 from prophecy.dynamics.sparse import SparseField, eliminated
+from prophecy.dynamics.starts import WEIGHTS, interpolate, solve
 
 Array = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ def roughness(values: Array) -> Array:
     Differences of order p of white noise have its spread times sqrt(C(2p, p)); the least over the orders is an upper
     bound that is close where a period has more than about six samples.
     """
-    return np.maximum(np.min(_differences(values), axis=0), LEAST_NOISE)
+    return np.asarray(np.maximum(np.min(_differences(values), axis=0), LEAST_NOISE))
 
 
 def _differences(values: Array) -> Array:

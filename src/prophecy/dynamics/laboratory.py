@@ -1,7 +1,7 @@
 """Series that one trajectory of one field explains: found before anything else is tried.
 
-Measurements of a system with few variables and a short equation need no tournament of models: when a single trajectory of
-a sparse field passes through the whole context and leaves nothing but noise, that field is the answer, and what the
+Measurements of a system with few variables and a short equation need no tournament of models: when a single trajectory
+of a sparse field passes through the whole context and leaves nothing but noise, that field is the answer, and what the
 context leaves open about its parameters and its last state is the uncertainty.
 """
 
@@ -32,7 +32,7 @@ _WIDER = 1.2  # draws are this much farther from the path: structure and noise l
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """path (steps, variables), draws (count, steps, variables), in the units of `Context.values`, and what made them."""
+    """path (steps, variables) and draws (count, steps, variables), in the units of `Context.values`; what made them."""
 
     path: Array
     draws: Array

@@ -9,11 +9,12 @@ equations and not on their normal matrix keeps it sound however small the model 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from prophecy._compiled import inner, kernel
 
 Array = NDArray[np.float64]
 
@@ -31,11 +32,7 @@ class Eliminated(NamedTuple):
     logarithm: float
 
 
-def _compiled(function: Any) -> Any:
-    return numba.njit(cache=True, error_model="numpy", nogil=True)(function)
-
-
-@_compiled
+@inner
 def _triangle(block: Array, rows: int, columns: int, scratch: Array) -> None:
     """Householder reflections that clear the first `columns` columns of block[:rows] below the diagonal, in place."""
     width = block.shape[1]
@@ -69,9 +66,10 @@ def _triangle(block: Array, rows: int, columns: int, scratch: Array) -> None:
         block[j, j] = pivot
 
 
-@_compiled
-def eliminate(misfit: Array, weights: Array, defects: Array, tangent: Array, tightness: Array,
-              prior: float) -> Eliminated:
+@kernel
+def eliminate(
+    misfit: Array, weights: Array, defects: Array, tangent: Array, tightness: Array, prior: float
+) -> Eliminated:
     """Clear the states of the linearised problem.
 
     misfit: (time, variables), observed minus state; weights: (time, variables), 1 / noise, 0 where not observed.
@@ -118,7 +116,7 @@ def eliminate(misfit: Array, weights: Array, defects: Array, tangent: Array, tig
     return Eliminated(rows, rest, logarithm)
 
 
-@_compiled
+@kernel
 def substitute(rows: Array, change: Array) -> Array:
     """The change of every state, (time, variables), once that of the parameters is known."""
     time, v, width = rows.shape
@@ -139,7 +137,7 @@ def substitute(rows: Array, change: Array) -> Array:
     return out
 
 
-@_compiled
+@kernel
 def filtered(misfit: Array, weights: Array, defects: Array, tangent: Array, tightness: Array, prior: float) -> Array:
     """The change of every state that the values up to it alone ask for, (time, variables), parameters held fixed.
 
