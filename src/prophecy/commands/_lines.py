@@ -88,7 +88,7 @@ class Jsonl:
         if found is None:
             return math.nan
         if isinstance(found, bool) or not isinstance(found, int | float):
-            raise ValueError(f"{str(found)[:200]!r} is not a number")
+            raise ValueError(f"{repr(found)[:200]} is not a number")
         if isinstance(found, int) and abs(found) > LARGEST:  # float() of an integer of 400 digits overflows
             raise ValueError(f"an integer of {len(str(abs(found)))} digits is beyond ±{LARGEST:g}")
         return in_range(float(found))
