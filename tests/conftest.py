@@ -9,7 +9,7 @@ import tempfile
 import pytest
 from hypothesis import HealthCheck, settings
 
-from prophecy.adaptive import notices
+from prophecy import _notices
 
 # Set before any engine is chosen, so that "auto" measures into a folder of its own; the same one next time, since
 # what is compiled into it takes seconds. A folder that somebody else has made there is not used.
@@ -23,6 +23,6 @@ settings.load_profile("suite")
 def _no_word_about_compiling():
     """Which test compiles first is a matter of chance; the one about the notice starts a process of its own."""
     patch = pytest.MonkeyPatch()
-    patch.setattr(notices, "to_stderr", lambda: None)
+    patch.setattr(_notices, "to_stderr", lambda: None)
     yield
     patch.undo()

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prophecy import Prophecy, legt, run, signals
-from prophecy.adaptive import members, record, step
-from prophecy.adaptive.compiled import kernel
+from prophecy._compiled import kernel
+from prophecy.adaptive import members, record, solved, step
 from prophecy.adaptive.members import FIXED, LAGS, ORDER, SOLVED, WINDOWS
 from prophecy.adaptive.settings import DEFAULT, Settings
 from prophecy.adaptive.stream import feed
@@ -106,7 +106,7 @@ def test_recursive_least_squares_is_least_squares():
 
 @kernel
 def _solve_once(records, table, difference):
-    step._solve(records[0], table[0], difference, 1.0, np.empty(step.ROOM))
+    solved.learn_solved(records[0], table[0], difference, 1.0, np.empty(step.ROOM))
     records[0].learned += 1
 
 

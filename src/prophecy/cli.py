@@ -9,8 +9,7 @@ import importlib
 import os
 import sys
 
-from prophecy import __version__
-from prophecy.adaptive import notices
+from prophecy import __version__, _notices
 
 COMMANDS = ("predict", "forecast", "backtest", "stream", "anomalies", "matrices", "reproduce", "bench")
 """Modules of `prophecy.commands`, in the order of the help page."""
@@ -29,7 +28,7 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         print(f"prophecy {__version__}")
         return
-    notices.to_stderr()
+    _notices.to_stderr()
     app = typer.Typer(
         name="prophecy",
         help="Predict any dynamical system from its context alone, with no training. --version tells which one.",

@@ -118,44 +118,23 @@ PLACES = [sum(len(m.features) * padded(len(m.features)) for m in SOLVED[:r]) for
 FACTORS = sum(len(m.features) * padded(len(m.features)) for m in SOLVED)
 """Numbers in all factors of the solved members: row by row, one member after the other."""
 
-_SHAPES: dict[str, tuple[int, ...]] = {
-    "short": (LAGS * padded(SHORTS),),
-    "long": (len(WINDOWS) * ORDER * padded(ORDER + LONGS),),
-    "steady": (len(WINDOWS), ORDER),
-    "alternating": (2,),
-    "prior": (MEMBERS,),
-    "gain": (FIXED,),
-    "forgetting": (len(SOLVED),),
-    "needed": (len(SOLVED),),
-    "start": (len(SOLVED), WIDTH),
-    "averaging": (FIXED,),
-    "bias_rate": (FIXED,),
-    "raise_by": (len(LEVELS),),
-    "lower_by": (len(LEVELS),),
-    "normal": (len(LEVELS),),
-    "short_slope": (LAGS, SHORTS),
-    "long_slope": (len(WINDOWS), ORDER, LONGS),
-    "slope_gain": (FIXED,),
-    "slope_bias": (FIXED,),
-    "slope_left": (FIXED,),
-}
-_WHOLE: dict[str, tuple[int, ...]] = {
-    "longest": (len(SOLVED),),
-    "traces": (len(SOLVED),),
-    "sloped": (FIXED,),
-}
-_PLACES: dict[str, tuple[int, ...]] = {
-    "reach": (padded(SHORTS) // ROW,),
-    "block_of": (len(WINDOWS),),
-    "index": (len(SOLVED), WIDTH),
-    "used": (len(SOLVED),),
-    "stride": (len(SOLVED),),
-    "place": (len(SOLVED),),
-}
+_S, _W, _L = len(SOLVED), len(WINDOWS), len(LEVELS)
+_REAL = (
+    *(("short", LAGS * padded(SHORTS)), ("long", _W * ORDER * padded(ORDER + LONGS)), ("steady", (_W, ORDER))),
+    *(("alternating", 2), ("prior", MEMBERS), ("gain", FIXED), ("averaging", FIXED), ("bias_rate", FIXED)),
+    *(("short_slope", (LAGS, SHORTS)), ("long_slope", (_W, ORDER, LONGS)), ("slope_gain", FIXED)),
+    *(("slope_bias", FIXED), ("slope_left", FIXED), ("forgetting", _S), ("needed", _S), ("start", (_S, WIDTH))),
+    *(("raise_by", _L), ("lower_by", _L), ("normal", _L)),
+)
+_WHOLE = (("longest", _S), ("traces", _S), ("sloped", FIXED))
+_PLACE = (
+    *(("reach", padded(SHORTS) // ROW), ("block_of", _W), ("index", (_S, WIDTH))),
+    *(("used", _S), ("stride", _S), ("place", _S)),
+)
 TABLE = np.dtype(
-    [(name, np.float64, shape) for name, shape in _SHAPES.items()]
-    + [(name, np.int64, shape) for name, shape in _WHOLE.items()]
-    + [(name, np.uint64, shape) for name, shape in _PLACES.items()]
+    [(name, np.float64, shape) for name, shape in _REAL]
+    + [(name, np.int64, shape) for name, shape in _WHOLE]
+    + [(name, np.uint64, shape) for name, shape in _PLACE]
     + [(field.name, np.int64 if field.type == "int" else np.float64) for field in fields(Settings)]
 )
 """All constants of the step in one record.

@@ -11,18 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.adaptive.members import (
-    FACTORS,
-    FEATURES,
-    FIXED,
-    LAGS,
-    LEVELS,
-    MEMBERS,
-    ORDER,
-    SOLVED,
-    WIDTH,
-    WINDOWS,
-)
+from prophecy.adaptive import members as m
 
 Records = NDArray[np.void]
 
@@ -52,7 +41,7 @@ class Field(NamedTuple):
 
 
 _REAL, _WHOLE = "f8", "i8"
-_SOLVED = (len(SOLVED),)
+_SOLVED = (len(m.SOLVED),)
 
 FIELDS = (
     Field("hold", _WHOLE, (), 0, 1, "flag", "1 where a gap repeats the last value, 0 where it is filled by prediction"),
@@ -64,33 +53,36 @@ FIELDS = (
     Field("last", _REAL, (), -LARGEST, LARGEST, "signal", "the newest value, or what stands in for it"),
     Field("change", _REAL, (), -_MOVED, _MOVED, "signal", "the next value, predicted, less the newest"),
     Field("mean", _REAL, (), -_MOVED, _MOVED, "signal", "running mean of the values"),
-    Field("lag", _REAL, (LAGS,), -LARGEST, LARGEST, "signal", "the last values, newest first"),
-    Field("feature", _REAL, (FEATURES,), -_MOVED, _MOVED, "signal", "lags and memories relative to the newest value"),
+    Field("lag", _REAL, (m.LAGS,), -LARGEST, LARGEST, "signal", "the last values, newest first"),
+    Field("feature", _REAL, (m.FEATURES,), -_MOVED, _MOVED, "signal", "lags and memories relative to the newest value"),
     Field("alternation", _REAL, (2,), -_MOVED, _MOVED, "signal", "filters that hold what alternates"),
-    Field("prediction", _REAL, (MEMBERS,), -_MOVED, _MOVED, "signal", "the next change, as each member predicts it"),
-    Field("weight", _REAL, (MEMBERS,), 0, 1, "probability", "belief in each member; they add up to 1"),
-    Field("scale", _REAL, (MEMBERS,), 0, SQUARED, "signal²", "discounted mean squared error of each member"),
-    Field("peak", _REAL, (MEMBERS,), 0, SQUARED, "signal²", "largest squared error in this block"),
-    Field("last_peak", _REAL, (MEMBERS,), 0, SQUARED, "signal²", "largest squared error in the block before"),
+    Field("prediction", _REAL, (m.MEMBERS,), -_MOVED, _MOVED, "signal", "the next change, as each member predicts it"),
+    Field("weight", _REAL, (m.MEMBERS,), 0, 1, "probability", "belief in each member; they add up to 1"),
+    Field("scale", _REAL, (m.MEMBERS,), 0, SQUARED, "signal²", "discounted mean squared error of each member"),
+    Field("peak", _REAL, (m.MEMBERS,), 0, SQUARED, "signal²", "largest squared error in this block"),
+    Field("last_peak", _REAL, (m.MEMBERS,), 0, SQUARED, "signal²", "largest squared error in the block before"),
     Field("error_scale", _REAL, (), 0, SQUARED, "signal²", "discounted mean squared error of the forecast"),
     Field("error_peak", _REAL, (), 0, SQUARED, "signal²", "its largest squared error in this block"),
     Field("last_error_peak", _REAL, (), 0, SQUARED, "signal²", "its largest squared error in the block before"),
-    Field("quantile", _REAL, (len(LEVELS),), 0, 1e6, "root mean squares", "quantiles of its absolute errors"),
-    Field("bias", _REAL, (FIXED,), -_MOVED, _MOVED, "signal", "average error of each constructed member"),
-    Field("squared_bias", _REAL, (FIXED,), 0, SQUARED, "signal²", "average of its square"),
-    Field("factor", _REAL, (FACTORS,), -1e107, 1e107, "1/signal", "square roots of the solved members' covariances"),
+    Field("quantile", _REAL, (len(m.LEVELS),), 0, 1e6, "root mean squares", "quantiles of its absolute errors"),
+    Field("bias", _REAL, (m.FIXED,), -_MOVED, _MOVED, "signal", "average error of each constructed member"),
+    Field("squared_bias", _REAL, (m.FIXED,), 0, SQUARED, "signal²", "average of its square"),
+    Field("factor", _REAL, (m.FACTORS,), -1e107, 1e107, "1/signal", "square roots of the solved members' covariances"),
     Field("stretch", _REAL, _SOLVED, 1, 1e3, "1", "growth of each factor not yet applied to it"),
-    Field("readout", _REAL, (len(SOLVED), WIDTH), -1e120, 1e120, "1", "weights of the solved members"),
+    Field("readout", _REAL, (len(m.SOLVED), m.WIDTH), -1e120, 1e120, "1", "weights of the solved members"),
     Field("power", _REAL, _SOLVED, 0, SQUARED, "signal²", "mean square of each solved member's features"),
     Field("usual", _REAL, _SOLVED, 0, SQUARED, "signal²", "squared error usual for each, over a long time"),
     Field("begun", _WHOLE, _SOLVED, 0, 1, "flag", "1 where a factor has its prior"),
     Field("pause", _WHOLE, _SOLVED, 0, 1e6, "samples", "for how long each learns nothing, after an outlier"),
-    Field("drift", _REAL, (len(WINDOWS), ORDER), -_MOVED, _MOVED, "1", "what a slope of 1 through the gap adds to z"),
+    Field("drift", _REAL, (len(m.WINDOWS), m.ORDER), -_MOVED, _MOVED, "1", "what a slope of 1 since the gap adds to z"),
     Field("alternation_drift", _REAL, (2,), -_MOVED, _MOVED, "1", "what it adds to the alternations"),
 )
 """All fields. A further one is one more line, if it starts at 0; the dtype, the check and the documentation follow."""
 
 RECORD = np.dtype([(field.name, field.kind, field.shape) for field in FIELDS])
+
+ERRORS = ("count", "gap", "learned", "last", "error_scale", "error_peak", "last_error_peak", "quantile")
+"""The fields that calibration, intervals and scores use."""
 
 
 def fresh(count: int, table: NDArray[np.void], hold: bool = False) -> Records:
@@ -123,7 +115,7 @@ def check(records: Records, table: NDArray[np.void]) -> None:
     began = records["count"] > 0
     newest = records["lag"][:, 0] == records["last"]
     _all(records, "lag", newest | ~began, "must begin with the newest value")
-    relative = records["feature"][:, :LAGS] == records["lag"] - records["last"][:, None]
+    relative = records["feature"][:, : m.LAGS] == records["lag"] - records["last"][:, None]
     _all(records, "feature", relative | ~began[:, None], "must be the lag less the newest value")
     _all(records, "pause", records["pause"] <= t["traces"], "must be at most what an outlier takes to leave")
 

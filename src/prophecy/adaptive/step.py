@@ -16,24 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from prophecy.adaptive.compiled import inner, kernel
-from prophecy.adaptive.members import (
-    FIXED,
-    LAGS,
-    LEVELS,
-    LONGS,
-    MEMBERS,
-    MEMORY,
-    ORDER,
-    SHORTS,
-    SOLVED,
-    WINDOWS,
-    padded,
-)
-from prophecy.adaptive.record import LARGEST, SQUARED
+from prophecy._compiled import inner, kernel
+from prophecy.adaptive.lanes import EIGHT, ZERO, product, total
+from prophecy.adaptive.members import LAGS, LEVELS, LONGS, MEMBERS, MEMORY, ORDER, SHORTS, WINDOWS, padded
+from prophecy.adaptive.record import LARGEST
+from prophecy.adaptive.slopes import note_bias, slope
+from prophecy.adaptive.solved import learn_solved, predict_solved
 
-_SOLVED, _WINDOWS, _LEVELS = len(SOLVED), len(WINDOWS), len(LEVELS)
-_0, _1, _2, _3, _4, _5, _6, _7, _8 = (np.uint64(i) for i in range(9))
+_WINDOWS, _LEVELS = len(WINDOWS), len(LEVELS)
 _SHORT_STRIDE, _LONG_STRIDE, _ORDER = np.uint64(padded(SHORTS)), np.uint64(padded(ORDER + LONGS)), np.uint64(ORDER)
 ROOM = (6, padded(MEMBERS))
 """Room to work in, allocated once per call: rows of numbers that are not kept."""
@@ -67,8 +57,8 @@ def _learn(r: Any, t: Any, value: float, part: float, room: Any) -> None:
     """Learn from a value. Errors made across a gap count in parts, as many as steps were predicted."""
     difference = value - r.last
     calibrate(r, t, (value - expected(r)) * part)
-    _solve(r, t, difference, part, room)
-    _note_bias(r, t, difference, part)
+    learn_solved(r, t, difference, part, room)
+    note_bias(r, t, difference, part)
     weigh(r, t, difference, part, value, room[0])
     r.learned += 1
 
@@ -98,150 +88,6 @@ def calibrate(r: Any, t: Any, error: float) -> None:
         r.error_peak = 0.0
 
 
-# Readouts solved in context: recursive least squares in Potter's square-root form.
-
-
-@inner
-def _solve(r: Any, t: Any, difference: float, part: float, room: Any) -> None:
-    phi, g = room[1], room[2]
-    for s in range(_SOLVED):
-        error, power = difference * part, 0.0
-        for i in range(t.used[s]):
-            phi[i] = r.feature[t.index[s, i]] * part
-            error -= r.readout[s, i] * phi[i]
-            power += phi[i] * phi[i]
-        if r.learned < t.longest[s] or not _trusts(r, t, s, min(error * error, SQUARED)):
-            power = 0.0
-        if power > t.smallest:
-            if r.begun[s] == 0:
-                _set_prior(r, t, s, power)
-            _update(r, t, s, error, phi, g)
-            # Nothing is forgotten while nothing is learned, as on a constant stretch.
-            r.stretch[s] /= math.sqrt(t.forgetting[s])
-        r.power[s] += (power - r.power[s]) / t.tidy
-        if (r.learned + 1) % t.tidy == 0:
-            _tidy(r, t, s)
-
-
-@inner
-def _trusts(r: Any, t: Any, s: int, squared: float) -> bool:
-    """Whether a solved member learns from this value: not while an outlier is among its features."""
-    if r.pause[s] > 0:
-        r.pause[s] -= 1
-    scale = r.scale[FIXED + s]
-    if r.learned < t.needed[s]:
-        r.usual[s] = scale
-    else:
-        highest = t.surprising * t.surprising * max(r.usual[s], scale)
-        if r.pause[s] == 0 and squared > highest:
-            r.pause[s] = t.traces[s]
-        r.usual[s] += (min(squared, highest) - r.usual[s]) / t.usual_over
-    return r.pause[s] == 0  # type: ignore[no-any-return]
-
-
-@inner
-def _set_prior(r: Any, t: Any, s: int, power: float) -> None:
-    root = math.sqrt(t.prior_power / power)
-    for k in range(t.used[s] * t.stride[s]):
-        r.factor[t.place[s] + k] = 0.0
-    for i in range(t.used[s]):
-        r.factor[t.place[s] + i * (t.stride[s] + _1)] = root
-    r.stretch[s] = 1.0
-    r.power[s] = power
-    r.begun[s] = 1
-
-
-@inner
-def _update(r: Any, t: Any, s: int, error: float, phi: Any, g: Any) -> None:
-    """g = Sᵀ φ,  β = λ + g · g,  w += S g error/β,  S ← S - S g gᵀ/(β + √(λ β)); S is `factor` times `stretch`."""
-    used, stride, place = t.used[s], t.stride[s], t.place[s]
-    stretch, forgetting = r.stretch[s], t.forgetting[s]
-    for j in range(_0, stride, _8):
-        _product(phi, used, r.factor, place + j, stride, g, j)
-    for j in range(stride):
-        g[j] *= stretch
-    beta = forgetting + _dot(g, _0, g, stride)
-    missed = error / beta
-    shrink = 1.0 / ((beta + math.sqrt(forgetting * beta)) * stretch)
-    for i in range(used):
-        gain = _dot(r.factor, place + i * stride, g, stride) * stretch
-        r.readout[s, i] += gain * missed
-        _subtract(r.factor, place + i * stride, gain * shrink, g, stride)
-
-
-@inner
-def _tidy(r: Any, t: Any, s: int) -> None:
-    """Apply the growth of a factor, and bound it: directions the signal never excites would grow without end."""
-    size, total = 0.0, 0.0
-    for k in range(t.place[s], t.place[s] + t.used[s] * t.stride[s]):
-        r.factor[k] *= r.stretch[s]
-        size += r.factor[k] * r.factor[k]
-    for i in range(t.used[s]):
-        total += r.readout[s, i]
-    r.stretch[s] = 1.0
-    size *= r.power[s]
-    if not (math.isfinite(size) and abs(total) < 1e100):
-        for k in range(t.place[s], t.place[s] + t.used[s] * t.stride[s]):
-            r.factor[k] = 0.0
-        for i in range(t.used[s]):
-            r.readout[s, i] = t.start[s, i]
-        r.begun[s] = 0
-    elif size > t.bound:
-        _bound(r, t, s, math.sqrt(0.5 * t.bound / r.power[s] / t.used[s]))
-
-
-@inner
-def _bound(r: Any, t: Any, s: int, highest: float) -> None:
-    """Bring down the directions that have grown, and those alone.
-
-    Rotating columns of S leaves S Sᵀ as it is. Rotations until all columns are orthogonal (Jacobi's method) make their
-    lengths the singular values, each of which is then at most `highest`.
-    """
-    used, stride, factor = np.int64(t.used[s]), np.int64(t.stride[s]), r.factor
-    first = np.int64(t.place[s])
-    end = first + used * stride
-    for _ in range(30):
-        rotated = False
-        for p in range(used - 1):
-            for q in range(p + 1, used):
-                a, b, c = 0.0, 0.0, 0.0
-                for k in range(first, end, stride):
-                    a += factor[k + p] * factor[k + p]
-                    b += factor[k + q] * factor[k + q]
-                    c += factor[k + p] * factor[k + q]
-                if abs(c) <= 1e-15 * math.sqrt(a * b):
-                    continue
-                rotated = True
-                zeta = (b - a) / (2.0 * c)
-                tangent = math.copysign(1.0, zeta) / (abs(zeta) + math.sqrt(1.0 + zeta * zeta))
-                cosine = 1.0 / math.sqrt(1.0 + tangent * tangent)
-                for k in range(first, end, stride):
-                    x, y = factor[k + p], factor[k + q]
-                    factor[k + p] = cosine * (x - tangent * y)
-                    factor[k + q] = cosine * (y + tangent * x)
-        if not rotated:
-            break
-    for p in range(used):
-        length = 0.0
-        for k in range(first, end, stride):
-            length += factor[k + p] * factor[k + p]
-        if length > highest * highest:
-            for k in range(first, end, stride):
-                factor[k + p] *= highest / math.sqrt(length)
-
-
-# The bias of each member, for the derivative.
-
-
-@inner
-def _note_bias(r: Any, t: Any, difference: float, part: float) -> None:
-    newest = 1.0 / (r.learned + 1)
-    for i in range(FIXED):
-        bias = r.bias[i] + ((difference - r.prediction[i]) * part - r.bias[i]) * t.averaging[i]
-        r.bias[i] = bias
-        r.squared_bias[i] += (bias * bias - r.squared_bias[i]) * max(t.bias_rate[i], newest)
-
-
 # The mixture: Bayes' rule with a fixed share.
 
 
@@ -264,7 +110,7 @@ def weigh(r: Any, t: Any, difference: float, part: float, value: float, new: Any
         r.peak[i] = max(r.peak[i], squared)
     for i in range(count, len(new)):
         new[i] = 0.0
-    kept = (1.0 - t.share) / _total(new, np.uint64(len(new)))
+    kept = (1.0 - t.share) / total(new, np.uint64(len(new)))
     for i in range(count):
         r.weight[i] = new[i] * kept + t.share * t.prior[i]
     if (r.learned + 1) % t.block == 0:
@@ -283,7 +129,7 @@ def combine(r: Any, shares: Any, parts: Any) -> float:
         parts[i] = shares[i] * r.prediction[i]
     for i in range(count, len(shares)):
         shares[i] = parts[i] = 0.0
-    return _total(parts, np.uint64(len(parts))) / _total(shares, np.uint64(len(shares)))
+    return total(parts, np.uint64(len(parts))) / total(shares, np.uint64(len(shares)))
 
 
 # Memories and members.
@@ -316,15 +162,15 @@ def _advance(r: Any, t: Any, value: float, room: Any) -> None:
     r.mean += (value - r.mean) * max(t.slowest_mean, 1.0 / r.count)
     r.feature[MEMORY + 2] = r.mean - value
     r.last = value
-    _predict_solved(r, t)
+    predict_solved(r, t)
     r.change = combine(r, room[5], room[4])
 
 
 @inner
 def _predict_short(r: Any, t: Any, out: Any) -> None:
-    for j in range(_0, _SHORT_STRIDE, _8):
+    for j in range(ZERO, _SHORT_STRIDE, EIGHT):
         # Members are ordered by window: those of a block read no lag beyond its last window.
-        _product(r.feature, t.reach[j // _8], t.short, j, _SHORT_STRIDE, out, j)
+        product(r.feature, t.reach[j // EIGHT], t.short, j, _SHORT_STRIDE, out, j)
     for i in range(SHORTS):
         r.prediction[i] = out[i]
 
@@ -335,27 +181,12 @@ def _predict_long(r: Any, t: Any, difference: float, moved: Any, out: Any) -> No
     for w in range(_WINDOWS):
         for k in range(ORDER):
             moved[k] = r.feature[LAGS + w * ORDER + k] - difference * t.steady[w, k]
-        for j in range(_0, _LONG_STRIDE, _8):
-            _product(moved, _ORDER, t.long, t.block_of[w] + j, _LONG_STRIDE, out, j)
+        for j in range(ZERO, _LONG_STRIDE, EIGHT):
+            product(moved, _ORDER, t.long, t.block_of[w] + j, _LONG_STRIDE, out, j)
         for k in range(ORDER):
             r.feature[LAGS + w * ORDER + k] = out[k]
         for i in range(LONGS):
             r.prediction[SHORTS + w * LONGS + i] = out[ORDER + i]
-
-
-@inner
-def _predict_solved(r: Any, t: Any) -> None:
-    for s in range(_SOLVED):
-        power, ahead, start = 0.0, 0.0, 0.0
-        for i in range(t.used[s]):
-            phi = r.feature[t.index[s, i]]
-            power += phi * phi
-            ahead += r.readout[s, i] * phi
-            start += t.start[s, i] * phi
-        # Weights in directions the signal has hardly shown are free to be wild: no change goes far beyond the past.
-        farthest = t.farthest * math.sqrt(power)
-        ahead = min(max(ahead, -farthest), farthest)
-        r.prediction[FIXED + s] = start if r.learned < t.needed[s] else ahead
 
 
 # Gaps.
@@ -382,7 +213,7 @@ def _drift(r: Any, t: Any, room: Any) -> None:
     for w in range(_WINDOWS):
         for k in range(ORDER):
             moved[k] = r.drift[w, k] - t.steady[w, k]
-        _product(moved, _ORDER, t.long, t.block_of[w], _LONG_STRIDE, out, _0)
+        product(moved, _ORDER, t.long, t.block_of[w], _LONG_STRIDE, out, ZERO)
         for k in range(ORDER):
             r.drift[w, k] = out[k]
     for i in range(2):
@@ -470,135 +301,6 @@ def surprise(r: Any, t: Any, error: float) -> float:
     if math.sqrt(r.error_scale) <= t.exact * abs(r.last) + math.sqrt(t.smallest):
         score = min(score, math.log10(1.0 + r.learned))
     return max(score, 0.0)
-
-
-@inner
-def _slopes(r: Any, t: Any, error: Any) -> float:
-    """Estimated mean squared errors of the derivative readouts, into `error`; the least of them."""
-    noise = math.inf
-    for i in range(FIXED):
-        noise = min(noise, r.scale[i] / (1.0 + t.gain[i]))
-    least = math.inf
-    for i in range(FIXED):
-        whole, explained = r.scale[i], noise * (1.0 + t.gain[i])
-        # A bias cannot exceed the one-step error, whose scale forgets a jump sooner than the averages do.
-        bias = min(r.squared_bias[i] - noise * t.slope_left[i], whole)
-        bias = max(max(bias, whole - t.plain * explained), t.unsure * noise * t.slope_left[i])
-        # The ratio `slope_bias` is that of the leading error, which says nothing once the signal turns within the
-        # window: a slope is trusted no more than the prediction of the same member.
-        distrust = max(whole / max(explained, 1e-300), 1.0)
-        error[i] = (noise * t.slope_gain[i] + t.slope_bias[i] * t.slope_bias[i] * bias) * distrust
-        if t.sloped[i]:
-            least = min(least, error[i])
-    return least
-
-
-@inner
-def slope_shares(r: Any, t: Any, shares: Any) -> None:
-    """How much each derivative readout counts, by (estimated error)⁻²; they add up to 1."""
-    least = _slopes(r, t, shares)
-    for i in range(FIXED):
-        ratio = least / max(shares[i], 1e-300)
-        shares[i] = (ratio * ratio if shares[i] > 0.0 else 1.0) * t.sloped[i]
-    total = 0.0
-    for i in range(FIXED):
-        total += shares[i]
-    for i in range(FIXED):
-        shares[i] /= total
-
-
-@inner
-def slope(r: Any, t: Any, shares: Any) -> float:
-    """The derivative per sample at the newest value; NaN before the first."""
-    if r.count == 0:
-        shares[:] = 0.0
-        return math.nan
-    slope_shares(r, t, shares)
-    total = 0.0
-    for i in range(SHORTS):
-        read_out = 0.0
-        for j in range(1, LAGS):
-            read_out += r.feature[j] * t.short_slope[j, i]
-        total += shares[i] * read_out
-    for w in range(_WINDOWS):
-        for i in range(LONGS):
-            read_out = 0.0
-            for k in range(ORDER):
-                read_out += r.feature[LAGS + w * ORDER + k] * t.long_slope[w, k, i]
-            total += shares[SHORTS + w * LONGS + i] * read_out
-    return total
-
-
-# Eight numbers at a time. Written out, so that eight loads, products or sums that lie side by side become one; indices
-# are unsigned, since Numba asks of every signed one whether it counts from the end.
-
-
-@inner
-def _product(x: Any, count: Any, matrix: Any, place: Any, stride: Any, out: Any, at: Any) -> None:
-    """out[at : at + 8] = Σ x[i] matrix[place + i stride : … + 8] over i < count, in the order of i."""
-    a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(count):
-        v, k = x[i], place + i * stride
-        a += v * matrix[k]
-        b += v * matrix[k + _1]
-        c += v * matrix[k + _2]
-        d += v * matrix[k + _3]
-        e += v * matrix[k + _4]
-        f += v * matrix[k + _5]
-        g += v * matrix[k + _6]
-        h += v * matrix[k + _7]
-    _store(out, at, a, b, c, d, e, f, g, h)
-
-
-@inner
-def _subtract(x: Any, place: Any, factor: float, y: Any, count: Any) -> None:
-    """x[place : place + count] -= factor y[:count]; count is a multiple of eight."""
-    for i in range(_0, count, _8):
-        k = place + i
-        a, b = x[k] - factor * y[i], x[k + _1] - factor * y[i + _1]
-        c, d = x[k + _2] - factor * y[i + _2], x[k + _3] - factor * y[i + _3]
-        e, f = x[k + _4] - factor * y[i + _4], x[k + _5] - factor * y[i + _5]
-        g, h = x[k + _6] - factor * y[i + _6], x[k + _7] - factor * y[i + _7]
-        _store(x, k, a, b, c, d, e, f, g, h)
-
-
-@inner
-def _store(x: Any, k: Any, a: float, b: float, c: float, d: float, e: float, f: float, g: float, h: float) -> None:
-    x[k], x[k + _1], x[k + _2], x[k + _3] = a, b, c, d
-    x[k + _4], x[k + _5], x[k + _6], x[k + _7] = e, f, g, h
-
-
-@inner
-def _dot(x: Any, place: Any, y: Any, count: Any) -> float:
-    """Σ x[place + i] y[i] over i < count, in eight interleaved parts; count is a multiple of eight."""
-    a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(_0, count, _8):
-        k = place + i
-        a += x[k] * y[i]
-        b += x[k + _1] * y[i + _1]
-        c += x[k + _2] * y[i + _2]
-        d += x[k + _3] * y[i + _3]
-        e += x[k + _4] * y[i + _4]
-        f += x[k + _5] * y[i + _5]
-        g += x[k + _6] * y[i + _6]
-        h += x[k + _7] * y[i + _7]
-    return ((a + e) + (b + f)) + ((c + g) + (d + h))
-
-
-@inner
-def _total(x: Any, count: Any) -> float:
-    """Σ x[i] over i < count, in eight interleaved parts; count is a multiple of eight."""
-    a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(_0, count, _8):
-        a += x[i]
-        b += x[i + _1]
-        c += x[i + _2]
-        d += x[i + _3]
-        e += x[i + _4]
-        f += x[i + _5]
-        g += x[i + _6]
-        h += x[i + _7]
-    return ((a + e) + (b + f)) + ((c + g) + (d + h))
 
 
 # What Python calls.

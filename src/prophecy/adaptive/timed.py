@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import expm
 
+from prophecy._compiled import kernel
 from prophecy.adaptive import step
-from prophecy.adaptive.compiled import kernel
 from prophecy.adaptive.members import LEVELS, between, padded, table
-from prophecy.adaptive.record import FIELDS, Field, Records, within
+from prophecy.adaptive.record import ERRORS, FIELDS, Field, Records, within
 from prophecy.adaptive.settings import Settings
 from prophecy.bases import legt
 
@@ -42,12 +42,11 @@ SOFT = 1e-16
 """Conditions a memory cannot meet, since it is much shorter than an interval and holds one value, are given up."""
 
 MEMBERS = 1 + len(STEPS) * len(DEGREES)
-_SHARED = ("count", "gap", "learned", "last", "error_scale", "error_peak", "last_error_peak", "quantile")
 _MEMBERWISE = ("prediction", "weight", "scale", "peak", "last_peak")
 TIMED_FIELDS: tuple[Field, ...] = tuple(
     field._replace(shape=(MEMBERS,) if field.name in _MEMBERWISE else field.shape)
     for field in FIELDS
-    if field.name in _SHARED + _MEMBERWISE
+    if field.name in ERRORS + _MEMBERWISE
 )
 TIMED = np.dtype([(field.name, field.kind, field.shape) for field in TIMED_FIELDS])
 ARRAYS = ("states", "powers", "noise", "gamma", "curve", "seen")

@@ -11,16 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy._compiled import kernel
 from prophecy.adaptive import step
-from prophecy.adaptive.compiled import kernel
 from prophecy.adaptive.members import between, table
-from prophecy.adaptive.record import FIELDS, fresh
+from prophecy.adaptive.record import ERRORS, FIELDS, fresh
 from prophecy.adaptive.settings import DEFAULT
 
 Array = NDArray[np.float64]
 
-_FIELDS = ("count", "gap", "learned", "last", "error_scale", "error_peak", "last_error_peak", "quantile")
-_ERRORS = np.dtype([(field.name, field.kind, field.shape) for field in FIELDS if field.name in _FIELDS])
+_CALIBRATION = np.dtype([(field.name, field.kind, field.shape) for field in FIELDS if field.name in ERRORS])
 
 
 class Far:
@@ -29,7 +28,7 @@ class Far:
     def __init__(self, horizon: int, level: float) -> None:
         self._table, self._where = table(DEFAULT), between(level)
         self._records = fresh(2, self._table)
-        self._errors = np.zeros(1, dtype=_ERRORS)
+        self._errors = np.zeros(1, dtype=_CALIBRATION)
         self._errors["quantile"] = self._table["normal"]
         self._due = np.full(horizon, np.nan)
         self._seen = 0

@@ -1,4 +1,4 @@
-"""Compiling the step: Numba with options under which numbers do not depend on how they are asked for, and a safe cache.
+"""Compiling: Numba with options under which numbers do not depend on how they are asked for, and a safe cache.
 
 Compiled code is kept in the user's cache folder (`PROPHECY_CACHE` moves it), in a folder named by a hash of the sources
 it was made from: Numba itself does not notice a change in a function or constant that another file brings. Cached code
@@ -20,9 +20,9 @@ from typing import Any, TypeVar
 import numba
 import platformdirs
 from numba.core import config
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, UserProvidedCacheLocator
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
-from prophecy.adaptive import notices
+from prophecy import _notices
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -66,8 +66,8 @@ class _Cache:
 
     def _cache(self) -> Any:
         if self._made is None:
-            folder = _folder()
-            self._made = False if folder is None else _located(self._function, folder)
+            with _compiling:
+                self._made = _located(self._function)
         return self._made
 
     def load_overload(self, signature: Any, context: Any) -> Any:
@@ -77,7 +77,7 @@ class _Cache:
         except Exception:  # whatever unpickling or linking damaged bytes raises
             found = None
         if not found:
-            notices.compiling()
+            _notices.compiling()
         return found or None
 
     def save_overload(self, signature: Any, result: Any) -> None:
@@ -111,41 +111,36 @@ class _Sealed(IndexDataCacheFile):  # type: ignore[misc]
             file.write(hashlib.sha256(packed).digest() + packed)
 
 
-def _located(function: Any, folder: Path) -> Any:
-    class Locator(UserProvidedCacheLocator):  # type: ignore[misc]
-        def __init__(self, py_func: Any, py_file: str) -> None:
-            self._py_file, self._lineno, self._cache_path = py_file, py_func.__code__.co_firstlineno, str(folder)
-
-        @classmethod
-        def from_function(cls, py_func: Any, py_file: str) -> Any:
-            return cls(py_func, py_file)
-
-    class Impl(CompileResultCacheImpl):  # type: ignore[misc]
-        _locator_classes = (Locator,)
-
-    class Located(FunctionCache):  # type: ignore[misc]
-        _impl_class = Impl
-
-    cache = Located(function)
+def _located(function: Any) -> Any:
+    """Numba's cache of a function in a folder of ours; False where there is no safe one."""
+    folder = _folder(Path(function.__code__.co_filename).parent)
+    if folder is None:
+        return False
+    before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
+    try:
+        cache = FunctionCache(function)
+    finally:
+        config.CACHE_DIR = before
     plain = cache._cache_file
+    if not Path(plain._cache_path).is_relative_to(folder):
+        return False
     cache._cache_file = _Sealed(plain._cache_path, plain._index_name.removesuffix(".nbi"), plain._source_stamp)
     return cache
 
 
-@lru_cache(maxsize=1)
-def _folder() -> Path | None:
-    """Where compiled code is kept, None where there is no safe place."""
+@lru_cache(maxsize=8)
+def _folder(sources: Path) -> Path | None:
+    """Where code compiled from this folder of sources is kept, None where there is no safe place."""
     base = os.environ.get("PROPHECY_CACHE") or platformdirs.user_cache_dir("prophecy", appauthor=False)
     digest = hashlib.sha256(numba.__version__.encode())
-    for source in sorted(Path(__file__).parent.glob("*.py")):
+    for source in sorted(sources.glob("*.py")):
         digest.update(source.read_bytes())
     folder = Path(os.path.realpath(base)) / "compiled" / digest.hexdigest()[:16]
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _forget_others(folder)
+        return folder if _only_ours(folder) else None
     except OSError:
         return None
-    return folder if _only_ours(folder) else None
 
 
 def _only_ours(folder: Path) -> bool:
@@ -160,13 +155,3 @@ def _only_ours(folder: Path) -> bool:
         if not harmless or status.st_uid not in (os.getuid(), 0):
             return False
     return os.access(folder, os.W_OK)
-
-
-def _forget_others(folder: Path, most: int = 4) -> None:
-    """Remove what older versions of the sources left, except the newest few."""
-    old = sorted((place for place in folder.parent.iterdir() if place.is_dir()), key=lambda p: -p.stat().st_mtime)
-    for place in old[most:]:
-        if place != folder:
-            for file in place.iterdir():
-                file.unlink(missing_ok=True)
-            place.rmdir()
