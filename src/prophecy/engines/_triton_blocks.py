@@ -1,5 +1,9 @@
 r"""The fused kernels of a layer: one system per channel, forward and its adjoint (see `torch_lifted`).
 
+    # x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
+    x = A @ x + B * u[k]
+    y[k] = C @ x + D * u[k]
+
 A program carries the states of a group of series of one channel through all blocks. Float32 products are three of tf32
 ("tf32x3"), which treat every sample by itself: unlike the scaled float16 products of `_triton_kernels`, a later value
 of a block, however large, leaves the bits of earlier outputs alone. Float64 products are float64.
