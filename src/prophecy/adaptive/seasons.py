@@ -213,7 +213,7 @@ def refined(r: Any, lag: int) -> float:
         if found > best + 1e-12:
             period, best = trial, found
     whole = float(round(period))
-    if over_multiples(r, whole, multiples) >= best - 0.005:
+    if multiples * whole < len(r) - 1 and over_multiples(r, whole, multiples) >= best - 0.005:
         period = whole
     return period
 
