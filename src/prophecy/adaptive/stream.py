@@ -386,6 +386,12 @@ class Stream:
         """The derivative at the newest value, per second, (series,), and what each readout counts for in it."""
         out, shares = np.empty(self.series), np.empty((self.series, FIXED))
         step.slopes(self.records, self.table, out, shares)
+        if self.is_irregular:
+            # The newest sample lies between two places of the grid, and so does its slope.
+            records, ring, after = self.records.copy(), self.rings.copy(), np.empty(self.series)
+            self._gap(records, ring, 1)
+            step.slopes(records, self.table, after, np.empty_like(shares))
+            out += (after - out) * float((self.clock["last"][0] - self.clock["grid"][0]) / self.dt)
         return out / self.dt, shares
 
     def shares(self) -> Array:
