@@ -40,6 +40,7 @@ class ShotField:
     residual: float
     stretch: int
     conclusive: bool
+    whole_past: bool = False
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         field = self.family.field(self.theta)
