@@ -99,7 +99,8 @@ def _all(column: Column, settings: Settings) -> Iterator[ColumnCandidate]:
         yield ColumnCandidate(kind, f"smoothers{of}", _smoothers(log, False, seen, settings))
         yield ColumnCandidate(Kind.THETA, f"Theta{of}", _smoothers(log, True, seen, settings))
     short, long = min(column.seasons, default=1), max(column.seasons, default=1)
-    yield from _readouts(column, positive, short, settings)
+    if np.mean(seen) >= settings.readout_seen:
+        yield from _readouts(column, positive, short, settings)
     yield ColumnCandidate(Kind.COPY, "last value", lambda c: Drift(0.0))
     yield ColumnCandidate(Kind.DRIFT, "straight line", lambda c: Drift(1.0))
     if short > 1:

@@ -22,8 +22,9 @@ _ROUNDING = 1e-8  # of a value: what the integration of a law found exactly leav
 def offsets(mixture: Mixture, column: Column, rolling: Rolling, settings: Settings) -> Array:
     """(probabilities, horizon): how far each quantile is from the path.
 
-    Student's distribution around the path: with few samples the scale itself is uncertain, and so is the model; with
-    many it approaches a normal one. Below the path of a positive series the step is taken in logarithms.
+    Student's distribution around the path, as wide as errors are large and candidates disagree: with few samples the
+    scale itself is uncertain, with many a normal distribution is approached. Below the path of a positive series the
+    step is taken in logarithms.
     """
     n = int(column.seen.sum())
     scale = scales(mixture, column, rolling, settings)
@@ -40,21 +41,24 @@ def scales(mixture: Mixture, column: Column, rolling: Rolling, settings: Setting
 
     The smoothers say how errors grow in closed form. Two ratios correct them, each as far as there are independent
     rolling forecasts to trust it: how much better the mixture rolled than the smoothers did, and how much worse the
-    smoothers rolled than they expected. Where the context is long against the step, no scale is larger than the
-    differences between values that many (whole seasons) apart.
+    smoothers rolled than they expected. The candidates' disagreement comes on top. Where the context is long against
+    the step, no scale is larger than the differences between values that many (whole seasons) apart.
     """
     part = mixture.part(Kind.SMOOTHERS)
     steps = np.arange(1, len(mixture.path) + 1)
-    ceiling = _differences(column, len(steps), settings)
+    ceiling = _differences(column, max(len(steps), rolling.horizon), settings)
     if part is None or part.spreads is None:
-        expected, rolled, errors = ceiling, np.broadcast_to(ceiling[: rolling.horizon], mixture.errors.shape), None
+        finite = np.where(np.isfinite(ceiling), ceiling, np.std(column.y))
+        expected, rolled = finite[: len(steps)], np.broadcast_to(finite[: rolling.horizon], mixture.errors.shape)
+        errors = None
     else:
-        expected, rolled = np.minimum(part.spreads[1], ceiling), np.minimum(part.spreads[0], ceiling[: rolling.horizon])
-        errors = part.errors
+        expected, rolled = np.minimum(part.spreads[1], ceiling[: len(steps)]), part.spreads[0]
+        rolled, errors = np.minimum(rolled, ceiling[: rolling.horizon]), part.errors
     n = int(column.seen.sum())
     expected = expected * (settings.scale_floor + settings.scale_samples / n + settings.scale_short * steps / n**2)
+    disagreement = settings.disagreement * mixture.disagreement()
     if not np.isfinite(mixture.errors).any():
-        return np.asarray(expected)
+        return np.hypot(expected, disagreement)
     own, counted = _nearby(mixture.errors)
     smoother = own if errors is None else _nearby(np.where(np.isfinite(mixture.errors), errors, np.nan))[0]
     claimed = _nearby(np.where(np.isfinite(mixture.errors), rolled, np.nan))[0]
@@ -63,7 +67,14 @@ def scales(mixture: Mixture, column: Column, rolling: Rolling, settings: Setting
     change = skill * independent / (independent + settings.scale_skill_folds)
     change = change + surprise * independent / (independent + settings.scale_folds)
     further = np.full(max(len(steps) - len(change), 0), change[-1])
-    return np.asarray(expected * np.exp(np.concatenate([change, further])[: len(steps)]))
+    grown = expected * np.exp(np.concatenate([change, further])[: len(steps)])
+    shape = expected / _never_falling(expected)
+    return np.asarray(shape * _never_falling(np.hypot(grown, disagreement) / shape))
+
+
+def _never_falling(x: Array) -> Array:
+    """x without its falls: halfway between the largest so far and the smallest still to come."""
+    return np.asarray((np.maximum.accumulate(x) + np.minimum.accumulate(x[::-1])[::-1]) / 2)
 
 
 def _differences(column: Column, horizon: int, settings: Settings) -> Array:

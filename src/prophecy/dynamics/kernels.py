@@ -16,14 +16,24 @@ Array = NDArray[np.float64]
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
 def smooth(
-    y: Array, alpha: Array, beta: Array, phi: Array, gamma: Array, free: Array, m: int, origins: Any, horizon: int
+    y: Array,
+    alpha: Array,
+    beta: Array,
+    phi: Array,
+    gamma: Array,
+    free: Array,
+    m: int,
+    origins: Any,
+    horizon: int,
+    drag: Array,
 ) -> Any:
     """A bank of smoothers, mixed by exp(-AICc / 2) of their one-step errors before each origin.
 
     Each system has a level l, a slope b and seasonal deviations s: f = l + phi b + s[t mod m], and with e = y - f
     l = l + phi b + alpha e, b = phi b + beta e, s[t mod m] += gamma e. phi = 0: no slope. free: its number of free
-    parameters. The initial level and slope are those of least squares: the errors are linear in both, so that two
-    further copies of each system, started at (1, 0) and (0, 1) and fed zeros, and the normal equations are enough.
+    parameters. drag: a further damping of its slope along the paths. The initial level and slope are those of least
+    squares: the errors are linear in both, so that two further copies of each system, started at (1, 0) and (0, 1) and
+    fed zeros, and the normal equations are enough.
     NaN: no error to learn from.
 
     Returns, (origins, horizon) each: the mean of the systems' paths, the variance within them (that of the errors to
@@ -39,7 +49,8 @@ def smooth(
     seen, at = 0, 0
     for t in range(n + 1):
         while at < count and origins[at] == t:
-            _mix(t, seen, l, b, s, normal, phi, alpha, beta, gamma, free, m, weight, mean[at], within[at], between[at])
+            out = mean[at], within[at], between[at]
+            _mix(t, seen, l, b, s, normal, phi, alpha, beta, gamma, free, m, drag, weight, *out)
             at += 1
         if t == n or at == count:
             break
@@ -71,7 +82,7 @@ def smooth(
 @njit(cache=True)  # type: ignore[untyped-decorator]
 def _mix(
     t: int, n: int, l: Array, b: Array, s: Array, normal: Array, phi: Array, alpha: Array, beta: Array, gamma: Array,
-    free: Array, m: int, weight: Array, mean: Array, within: Array, between: Array,
+    free: Array, m: int, drag: Array, weight: Array, mean: Array, within: Array, between: Array,
 ) -> None:  # fmt: skip
     systems, horizon = len(phi), len(mean)
     level, slope, variance = np.zeros(systems), np.zeros(systems), np.zeros(systems)
@@ -86,6 +97,9 @@ def _mix(
         else:
             start[0, p] = normal[1, p] / a
         left = max(normal[0, p] - start[0, p] * normal[1, p] - start[1, p] * normal[2, p], 1e-12 * n)
+        # Gaps can make a stable system unstable; then its squares cancel to nothing and say nothing.
+        if not normal[0, p] < 1e9 * left:
+            left = np.inf
         k = free[p]
         variance[p] = left / max(n - k + 1, 1.0)
         weight[p] = n * np.log(left / max(n, 1)) + 2 * k * (1 + (k + 1) / max(n - k - 1, 0.5))
@@ -104,7 +118,7 @@ def _mix(
             continue
         damp, power, grown = 0.0, 1.0, 1.0
         for h in range(horizon):
-            power *= phi[p]
+            power *= phi[p] * drag[p]
             damp += power
             i = (t + h) % m
             season = s[i, 0, p] + start[0, p] * s[i, 1, p] + start[1, p] * s[i, 2, p]

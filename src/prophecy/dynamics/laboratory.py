@@ -41,8 +41,8 @@ class Answer:
 def promising(values: Array, seasonal: bool, settings: Settings) -> bool:
     """Whether a quick look finds a law: steps that a few lags or the nearest neighbour explain for the most part.
 
-    seasonal: a strong season explains the series already. Ordinary series fail: a random walk's steps cannot be foretold (share 1), those of noise by half. The look takes
-    a millisecond, the candidates it spares a hundred.
+    seasonal: a strong season explains the series already. Ordinary series fail: a random walk's steps cannot be
+    foretold (share 1), those of noise by half. The look takes a millisecond, the candidates it spares a hundred.
     """
     if len(values) < settings.laboratory_least or "LABORATORY" in settings.without:
         return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,15 @@ class Mixture:
     def part(self, kind: Kind) -> Rolled | None:
         return next((part for part in self.parts if part.kind is kind and part.spreads is not None), None)
 
+    def weight(self, kind: Kind) -> float:
+        """What all parts of a kind contribute."""
+        return float(sum(w for w, part in zip(self.weights, self.parts, strict=True) if part.kind is kind))
+
+    def disagreement(self) -> Array:
+        """(horizon,): the weighted standard deviation of the parts' paths around their mean."""
+        paths = np.array([part.path for part in self.parts])
+        return np.asarray(np.sqrt(self.weights @ (paths - self.path) ** 2))
+
     def shares(self) -> list[tuple[float, str]]:
         """Who contributed how much, the largest first."""
         order = np.argsort(-self.weights)
@@ -51,12 +60,13 @@ class Mixture:
 def roll(column: Column, rolling: Rolling, settings: Settings) -> list[Rolled]:
     """Every candidate fitted to the early part and rolled over the rest, and fitted to everything."""
     found = []
-    early, end = column.before(rolling.early), np.array([len(column.y)])
+    wanted = replace(column, horizon=max(column.horizon, rolling.horizon))
+    early, end = wanted.before(rolling.early), np.array([len(column.y)])
     ahead = rolling.origins[:, None] + np.arange(rolling.horizon)
     inside = np.minimum(ahead, len(column.y) - 1)
     truth = np.where((ahead < len(column.y)) & column.seen[inside], column.y[inside], np.nan)
     for candidate in candidates(column, settings):
-        final = candidate.fit(column)
+        final = candidate.fit(wanted)
         if final is None:
             continue
         paths, expected = _followed(final, column.y, end, column.horizon)
@@ -91,8 +101,8 @@ def score(errors: Array) -> float:
     return float(per_step[there].mean()) if there.any() else np.nan
 
 
-def mixed(parts: list[Rolled], settings: Settings) -> Mixture:
-    """Weights prior x (score / best score) ** -power, none for what is far behind.
+def mixed(column: Column, parts: list[Rolled], settings: Settings) -> Mixture:
+    """Weights prior x (score / best score) ** -power.
 
     power grows with the number of rolling forecasts, from nothing (the prior alone decides) towards `mixing_power`. A
     candidate that could not be rolled is taken to be as good as the median of those that could.
@@ -103,9 +113,10 @@ def mixed(parts: list[Rolled], settings: Settings) -> Mixture:
     if rolled.any():
         folds = max(int((~np.isnan(part.errors[:, 0])).sum()) for part in parts)
         power = settings.mixing_power * folds / (folds + settings.mixing_folds)
-        best = max(float(scores[rolled].min()), 1e-300)
-        relative = np.where(rolled, scores, np.median(scores[rolled])) / best
-        weights = np.where(relative > settings.mixing_behind, 0.0, weights * relative**-power)
+        floor = settings.mixing_rounding * (float(np.std(column.y)) or 1.0)
+        relative = (np.where(rolled, scores, np.median(scores[rolled])) + floor) / (float(scores[rolled].min()) + floor)
+        weights = weights * relative**-power
+    weights = np.where(weights < settings.mixing_least * weights.max(), 0.0, weights)
     weights = weights / weights.sum()
     path = weights @ np.array([part.path for part in parts])
     errors = np.zeros_like(parts[0].errors)

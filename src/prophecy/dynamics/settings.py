@@ -36,12 +36,15 @@ class Settings:
     longest: int = 6144  # latest samples that ordinary candidates look at: bounds their cost
 
     # Smoothers
+    log_damping: float = 4.0  # contexts' lengths of growth that logarithms may go on for, spread over all time
+    slope_fade: float = 0.125  # a slope learned from the last n values goes on for about eight times as many
     smoothed: int = 1024  # samples before the first origin that they run over: what is older has faded
     season_states: int = 400  # samples of the longest season that systems keep states for: memory, 24 kB each
 
     # Direct readouts
     readout_windows: int = 4096  # values they are solved from: more cost time and are older
     readout_most: int = 336  # lags: two weeks of hours; eigenvalues of a matrix of this size take 25 ms
+    readout_seen: float = 0.9  # share of values that must be there: bridges teach a readout to draw bridges
     readout_seasons: tuple[int, ...] = (1, 2, 7, 14)  # lags in seasons: a day, two, a week, two weeks
     readout_lags: tuple[int, ...] = (8, 24)  # lags where there is no season
     hippo_order: int = 64  # LegT coefficients of a window of seven seasons: nine for each
@@ -69,18 +72,23 @@ class Settings:
     )
     mixing_power: float = 10.0  # weights fall with this power of the relative error once there are many forecasts
     mixing_folds: float = 16.0  # rolling forecasts at which half of that power is reached
-    mixing_behind: float = 3.0  # times the best error; what is further behind has no weight
+    rare_least: float = 0.25  # weight from which rare events shape the distribution
+    mixing_least: float = 1e-3  # of the largest weight; what has less is left out
+    mixing_rounding: float = 1e-9  # standard deviations; errors below this are rounding and count as equal
 
     # Intervals: what errors outside a context were, relative to what smoothers expected, on every other series of M1
-    scale_floor: float = 1.0  # factor on the standard deviation that smoothers expect
-    scale_samples: float = 7.0  # samples: the factor grows by this over the length, for what the grid was free to choose
+    scale_floor: float = 0.78  # factor on the standard deviation that smoothers expect
+    scale_samples: float = (
+        7.0  # samples: the factor grows by this over the length, for what the grid was free to choose
+    )
     scale_short: float = 20.0  # samples: and by this times step / length², because short trends end soon
-    scale_refit: float = 0.77  # rolling forecasts were solved from 70 % of what the final one is solved from
+    scale_refit: float = 0.65  # rolling forecasts were solved from 70 % of what the final one is solved from
     scale_skill_folds: float = 2.0  # independent rolling forecasts at which half of the mixture's lead is believed
     scale_folds: float = 10.0  # the same for how much worse than expected smoothers rolled: a noisier ratio
+    disagreement: float = 1.0  # share of the candidates' standard deviation around their mean that is added
     scale_spans: float = 4.0  # steps a context must be long before past differences bound the scale
     tail_least: float = 2.0  # degrees of freedom of Student's distribution for the shortest contexts
-    tail_most: float = 6.0
+    tail_most: float = 5.0
     tail_samples: float = 40.0  # samples that add a degree of freedom, beyond the first twenty
 
     # The laboratory: fields, maps, waves and repetition of all variables together

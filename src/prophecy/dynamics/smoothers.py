@@ -56,6 +56,8 @@ class FittedSmoothers:
     found: list[Profile]
     states: int  # samples of the season that the systems keep states for; 1 without
     kept: int
+    log_damping: float
+    fade: float
 
     def run(self, y: Array, seen: NDArray[np.bool_], origins: Indices, horizon: int) -> tuple[Array, Array]:
         """Paths and standard deviations of their errors, (origins, horizon), in units of y or of its logarithm."""
@@ -76,15 +78,23 @@ class FittedSmoothers:
         grid = bank(self.states > 1, not self.half_slope)
         mean, within, between, _ = smooth(
             (flat - centre) / scale, grid.alpha, grid.beta, grid.phi, grid.gamma, grid.free, self.states,
-            origins - first, horizon,
+            origins - first, horizon, self._drag(len(x)) * (1 - self.fade * grid.beta),
         )  # fmt: skip
         ahead = origins[:, None] + np.arange(horizon)
-        paths = mean * scale + centre + slope * (ahead - first)
+        paths = mean * scale + centre + slope * (origins[:, None] - 1 - first + self._along(horizon, len(x)))
         deviation = np.sqrt(within + between) * scale
         for one in reversed(self.found):
             deviation = deviation * (1 + one._at(ahead)) if one.ratio else deviation
             paths = one.restored(paths, ahead)
         return paths, deviation
+
+    def _drag(self, samples: int) -> float:
+        """Of a slope per step. A slope of logarithms is growth: without end it is more than any context can say."""
+        return 1 - 1 / (self.log_damping * samples) if self.log else 1.0
+
+    def _along(self, horizon: int, samples: int) -> Array:
+        """How many undamped steps of the slope each step is worth."""
+        return np.asarray(np.cumsum(self._drag(samples) ** np.arange(1, horizon + 1)))
 
 
 def fit_smoothers(
@@ -97,7 +107,8 @@ def fit_smoothers(
     found, _ = profiles(x, seasons, bool((y > 0).all()) and not log, settings)
     longest = max((len(one.deviations) for one in found), default=1)
     states = longest if longest <= settings.season_states else 1
-    return FittedSmoothers(log, half_slope, found, states, max(settings.smoothed, 4 * states))
+    kept = max(settings.smoothed, 4 * states)
+    return FittedSmoothers(log, half_slope, found, states, kept, settings.log_damping, settings.slope_fade)
 
 
 def _slope(x: Array) -> float:

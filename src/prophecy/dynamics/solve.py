@@ -47,11 +47,11 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
             return _lawful(context, law, None, average)
     known = context.known[-settings.longest :]
     rolling = Rolling.over(known, steps, shortest, settings)
-    mixtures = [mixed(roll(column, rolling, settings), settings) for column in columns]
+    mixtures = [mixed(column, roll(column, rolling, settings), settings) for column in columns]
     if law is not None and (law.exact or law.best.score < settings.laboratory_lead * _scores(mixtures, context)):
         return _lawful(context, law, mixtures, average)
     if law is not None and len(known) == len(context.known):
-        mixtures = [_joined_by(law, v, mixtures[v], context, rolling, settings) for v in range(len(columns))]
+        mixtures = [_joined_by(law, v, mixtures[v], columns[v], context, settings) for v in range(len(columns))]
     grids = [_quantiles(*pair, rolling, settings) for pair in zip(mixtures, columns, strict=True)]
     next_step = np.stack([dependence(mixture.errors) for mixture in mixtures], axis=1)
     further = np.repeat(next_step[-1:] if len(next_step) else np.full((1, len(columns)), 0.7), steps, axis=0)
@@ -79,7 +79,7 @@ def _scores(mixtures: list[Mixture], context: Context) -> float:
 
 
 def _joined_by(
-    law: laboratory.Answer, v: int, mixture: Mixture, context: Context, rolling: Rolling, settings: Settings
+    law: laboratory.Answer, v: int, mixture: Mixture, column: Column, context: Context, settings: Settings
 ) -> Mixture:
     """The mixture of one variable with the laboratory's best candidates among its parts.
 
@@ -91,13 +91,12 @@ def _joined_by(
         errors = trial.errors[:, :, v] * scale
         if errors.shape == mixture.errors.shape and np.isfinite(path).all():
             parts.append(Rolled(Kind.LABORATORY, trial.candidate.name, errors, path[:, v] * scale + centre))
-    return mixed(parts, settings) if len(parts) > len(mixture.parts) else mixture
+    return mixed(column, parts, settings) if len(parts) > len(mixture.parts) else mixture
 
 
 def _quantiles(mixture: Mixture, column: Column, rolling: Rolling, settings: Settings) -> Array:
-    rare = next((i for i, part in enumerate(mixture.parts) if part.kind is Kind.RARE), None)
-    if rare is not None:
-        return rare_quantiles(column, mixture.parts[rare].path)
+    if mixture.weight(Kind.RARE) >= settings.rare_least:
+        return rare_quantiles(column, mixture.path)
     return mixture.path + offsets(mixture, column, rolling, settings)
 
 

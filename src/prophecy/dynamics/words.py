@@ -30,8 +30,7 @@ def mixture_notes(mixtures: list[Mixture], columns: list[Column], settings: Sett
         notes.append(f"{len(pairs) - _NAMED} further variables were mixed likewise.")
     leading = [mixture.shares()[0][1] for mixture in mixtures]
     first = max(set(leading), key=leading.count)
-    rare = any(part.kind is Kind.RARE for part in mixtures[0].parts)
-    if rare:
+    if any(mixture.weight(Kind.RARE) >= settings.rare_least for mixture in mixtures):
         notes.append("Many zeros: the mean is the expected rate, and the quantiles are those of the values seen.")
     parts = sum(int(np.sum(mixture.weights > 0)) for mixture in mixtures)
     single = parts == len(mixtures)
