@@ -7,7 +7,7 @@ import pytest
 
 from prophecy import chaos, forecast
 from prophecy._forecast import PROBABILITIES
-from prophecy.dynamics import laboratory
+from prophecy.dynamics import tournament
 from prophecy.dynamics.choice import Candidate, Rolling, Tier, score, trials
 from prophecy.dynamics.context import Rows, read
 from prophecy.dynamics.intervals import half_widths
@@ -160,7 +160,7 @@ def test_half_widths_never_narrow_and_never_exceed_unrelated_moments():
 def test_repetition_never_finds_its_match_in_another_twin():
     values = np.sin(np.arange(100.0) / 3)[:, None]
     nudges = np.array([[0.0], [1e-3], [2e-3], [-1e-3]])
-    together = laboratory._followed(Repetition(12), values, nudges, 20)
+    together = tournament._followed(Repetition(12), values, nudges, 20)
     for path, nudge in zip(together, nudges, strict=True):
         twin = values.copy()
         twin[-1] += nudge
@@ -173,9 +173,9 @@ def test_a_glance_lets_laws_into_the_laboratory_and_keeps_noise_out(seed):
     generator = np.random.default_rng(seed)
     law = chaos.lorenz.sample(300, seed=seed)
     walk, noise = generator.standard_normal(300).cumsum()[:, None], generator.standard_normal((300, 1))
-    assert laboratory.promising((law - law.mean(axis=0)) / law.std(axis=0), False, DEFAULT)
-    assert not laboratory.promising(walk / walk.std(), False, DEFAULT)
-    assert not laboratory.promising(noise, False, DEFAULT)
+    assert tournament.promising((law - law.mean(axis=0)) / law.std(axis=0), False, DEFAULT)
+    assert not tournament.promising(walk / walk.std(), False, DEFAULT)
+    assert not tournament.promising(noise, False, DEFAULT)
 
 
 def test_a_driving_sinusoid_gets_its_quarter_period_partner():

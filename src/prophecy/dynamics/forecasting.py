@@ -48,8 +48,6 @@ def forecast(
     """
     horizon, level = _checks.order("horizon", horizon), _level(level)
     limits = checked_bounds(bounds)
-    if known is not None:
-        raise NotImplementedError("known= is not supported yet; leave it out")
     ready = read(values, settings)
     with ONE_THREAD, np.errstate(all="ignore"):
         grid, next_step, between, method, notes = _quantiles(ready, ready.overdue + horizon, season, average, settings)
@@ -58,7 +56,8 @@ def forecast(
     if np.ndim(values) == 1:
         grid, next_step = grid[..., 0], next_step[..., 0]
     made = Grid.of(grid, next_step, between if np.ndim(values) == 2 and len(between) > 1 else None)
-    return Forecast.from_grid(made, level, method, (*notes, *remarks, *ready.notes))
+    unused = () if known is None else ("What is known in advance was not used.",)
+    return Forecast.from_grid(made, level, method, (*notes, *remarks, *ready.notes, *unused))
 
 
 def forecast_many(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.dynamics import laboratory, seasons
+from prophecy.dynamics import seasons, tournament
 from prophecy.dynamics.choice import Rolling
 from prophecy.dynamics.columns import Column, Kind
 from prophecy.dynamics.context import Context
@@ -38,11 +38,11 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
     """The laboratory alone where its law is exact or well ahead, otherwise the mixture it may have joined."""
     columns = _columns(context, steps, season, settings)
     shortest = min((min(column.seasons, default=1) for column in columns), default=1)
-    law: laboratory.Answer | None = None
+    law: tournament.Answer | None = None
     seasonal = all(seasons.strong(column.y, column.seasons, settings) for column in columns)
-    if laboratory.promising(context.values, seasonal, settings):
+    if tournament.promising(context.values, seasonal, settings):
         rolling = Rolling.over(context.known, steps, 1, settings)
-        law = laboratory.answer(context, rolling, steps, settings)
+        law = tournament.answer(context, rolling, steps, settings)
         if law.exact and np.isfinite(law.paths[0]).all():
             return _lawful(context, law, None, average)
     known = context.known[-settings.longest :]
@@ -79,7 +79,7 @@ def _scores(mixtures: list[Mixture], context: Context) -> float:
 
 
 def _joined_by(
-    law: laboratory.Answer, v: int, mixture: Mixture, column: Column, context: Context, settings: Settings
+    law: tournament.Answer, v: int, mixture: Mixture, column: Column, context: Context, settings: Settings
 ) -> Mixture:
     """The mixture of one variable with the laboratory's best candidates among its parts.
 
@@ -115,7 +115,7 @@ def _between(mixtures: list[Mixture]) -> Array:
     return np.asarray(shrunk)
 
 
-def _lawful(context: Context, law: laboratory.Answer, mixtures: list[Mixture] | None, average: bool) -> Solution:
+def _lawful(context: Context, law: tournament.Answer, mixtures: list[Mixture] | None, average: bool) -> Solution:
     """Follow the laboratory's best path, and the mixture's from where that is lost."""
     variables = int(context.varying.sum())
     centre, scale = context.units.centre, context.units.scale
