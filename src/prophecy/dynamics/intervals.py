@@ -177,11 +177,11 @@ def _rolling(errors: Array, ceiling: Array) -> Array:
         nearby = size[:, max(0, k - reach) : k + reach + 1].reshape(-1, size.shape[2])
         sound = nearby[~np.isnan(nearby).any(axis=1)]
         further = widths[:, k + 1] if k + 1 < widths.shape[1] else ceiling
-        widths[:, k] = _upper_quantiles(sound, min(len(sound), span / (k + 1))) if len(sound) else further
+        widths[:, k] = upper_quantiles(sound, min(len(sound), span / (k + 1))) if len(sound) else further
     return np.minimum(np.maximum.accumulate(widths, axis=1), ceiling[:, None])
 
 
-def _upper_quantiles(sample: Array, independent: float) -> Array:
+def upper_quantiles(sample: Array, independent: float) -> Array:
     """At each level the quantile that `independent` draws need so that a new one stays below it so often.
 
     Beyond the largest error the widths go on in proportion to those of a normal distribution.
@@ -190,7 +190,8 @@ def _upper_quantiles(sample: Array, independent: float) -> Array:
     found = np.quantile(sample, np.minimum(shares, 1.0), axis=0, method="higher")
     inside = max(int(np.sum(shares <= 1.0)), 1)
     beyond = ndtri(_UPPER[inside - 1 :]) / ndtri(_UPPER[inside - 1])
-    found[inside - 1 :] = np.maximum(found[inside - 1 :], found[inside - 1] * beyond[:, None])
+    beyond = beyond.reshape(-1, *[1] * (found.ndim - 1))
+    found[inside - 1 :] = np.maximum(found[inside - 1 :], found[inside - 1] * beyond)
     return np.asarray(found)
 
 

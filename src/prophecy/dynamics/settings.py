@@ -103,7 +103,7 @@ class Settings:
     twins: int = 6  # paths from a nudged end, whose distance says how errors grow
 
     # Ablations: kinds of candidates (names of `columns.Kind`, or REPETITION, LINEAR, WAVES, POLYNOMIAL_FIELDS,
-    # RATIONAL_FIELDS, FUNCTION_FIELDS, SHOOTING, POLYNOMIAL_MAPS, KERNEL_MAPS, LABORATORY) that are not tried
+    # RATIONAL_FIELDS, FUNCTION_FIELDS, ASSIMILATION, POLYNOMIAL_MAPS, KERNEL_MAPS, LABORATORY) that are not tried
     without: frozenset[str] = frozenset()
     hidden_phases: bool = True  # give each sinusoid among the variables a partner a quarter period later
     refit_checked: bool = True  # keep the early fit where the whole context made a worse one

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,14 @@ from prophecy.dynamics import seasons, tournament
 from prophecy.dynamics.choice import Rolling
 from prophecy.dynamics.columns import Column, Kind
 from prophecy.dynamics.context import Context
-from prophecy.dynamics.intervals import dependence, half_widths, offsets, rare_quantiles
+from prophecy.dynamics.intervals import dependence, half_widths, offsets, rare_quantiles, upper_quantiles
 from prophecy.dynamics.mixing import Mixture, Rolled, mixed, roll
 from prophecy.dynamics.mixing import score as column_score
 from prophecy.dynamics.settings import Settings
 from prophecy.dynamics.words import mixture_notes
+
+if TYPE_CHECKING:
+    from prophecy.dynamics.trajectory import Decided
 
 Array = NDArray[np.float64]
 
@@ -38,11 +42,19 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
     """The laboratory alone where its law is exact or well ahead, otherwise the mixture it may have joined."""
     columns = _columns(context, steps, season, settings)
     shortest = min((min(column.seasons, default=1) for column in columns), default=1)
+    whole = None
+    if "ASSIMILATION" not in settings.without and "LABORATORY" not in settings.without:
+        from prophecy.dynamics import trajectory  # loads Numba
+
+        whole = trajectory.whole(context)
+        decided = trajectory.decide(context, whole, steps)
+        if decided is not None:
+            return _decided(context, decided, average)
     law: tournament.Answer | None = None
     seasonal = all(seasons.strong(column.y, column.seasons, settings) for column in columns)
     if tournament.promising(context.values, seasonal, settings):
         rolling = Rolling.over(context.known, steps, 1, settings)
-        law = tournament.answer(context, rolling, steps, settings)
+        law = tournament.answer(context, whole, rolling, steps, settings)
         if law.exact and np.isfinite(law.paths[0]).all():
             return _lawful(context, law, None, average)
     known = context.known[-settings.longest :]
@@ -113,6 +125,17 @@ def _between(mixtures: list[Mixture]) -> Array:
     shrunk = found * count / (count + len(mixtures) + 8.0)
     np.fill_diagonal(shrunk, 1.0)
     return np.asarray(shrunk)
+
+
+def _decided(context: Context, decided: Decided, average: bool) -> Solution:
+    """One trajectory explains the context; its draws are the distribution."""
+    variables, steps = int(context.varying.sum()), len(decided.path)
+    centre, scale = context.units.centre[:variables], context.units.scale[:variables]
+    path = np.mean(decided.draws, axis=0) if average else decided.path
+    half = upper_quantiles(np.abs(decided.draws - path), len(decided.draws))
+    grid = np.concatenate([(path - half)[::-1], path[None], path + half])[:, :, :variables]
+    next_step = np.full((steps - 1, variables), 0.99)
+    return Solution(grid * scale + centre, next_step, np.eye(variables), decided.method, decided.notes)
 
 
 def _lawful(context: Context, law: tournament.Answer, mixtures: list[Mixture] | None, average: bool) -> Solution:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,9 @@ from prophecy.dynamics.candidates import tiers
 from prophecy.dynamics.choice import Model, Rolling, Trial, score, trials
 from prophecy.dynamics.context import Context
 from prophecy.dynamics.settings import Settings
+
+if TYPE_CHECKING:
+    from prophecy.dynamics.flows import FittedFlow
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -64,10 +68,10 @@ def promising(values: Array, seasonal: bool, settings: Settings) -> bool:
     return float(np.mean(share)) < most
 
 
-def answer(context: Context, rolling: Rolling, steps: int, settings: Settings) -> Answer:
+def answer(context: Context, whole: FittedFlow | None, rolling: Rolling, steps: int, settings: Settings) -> Answer:
     """Rank the candidates by rolling forecasts, solve the best again from everything, follow them."""
     values = context.values
-    ranking = trials(tiers(context, rolling.early, settings), values, context.rows, rolling, settings)
+    ranking = trials(tiers(context, rolling.early, whole, settings), values, context.rows, rolling, settings)
     known = [trial.model for trial in ranking]
     best = ranking[0]
     exact = best.model.conclusive or best.score < settings.good_enough
