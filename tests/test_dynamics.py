@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from prophecy import chaos, forecast, signals
-from prophecy._forecast import Forecast
+from prophecy._forecast import Failure, Forecast
 from prophecy.dynamics import forecast_many
 from prophecy.evaluation import valid_prediction_time
 
@@ -259,16 +259,23 @@ def test_bad_input_is_named_with_its_value(context, horizon, level, complaint):
         forecast(context, horizon, level)
 
 
-def test_a_batch_names_the_context_it_cannot_use():
-    with pytest.raises(ValueError, match=r"contexts\[0\]"):
-        forecast_many(np.zeros((2, 3, 4, 5)), 3)
+def test_a_batch_is_refused_as_a_whole_only_when_its_arguments_are_wrong():
     with pytest.raises(ValueError, match="jobs must be at least 1"):
         forecast_many(np.zeros((2, 20)), 3, jobs=0)
-    for jobs in (1, 2):
-        with pytest.raises(ValueError, match=r"contexts\[1\]: context must hold at least 8 samples, got 3"):
-            forecast_many([np.zeros(20), np.zeros(3)], 3, jobs=jobs)
     with pytest.raises(TypeError, match="contexts must be an array or a list of contexts, got dict"):
         forecast_many({"a": np.zeros(20)}, 3)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_one_bad_context_fails_alone(jobs):
+    steps = []
+    answers = forecast_many(
+        [np.arange(20.0), np.zeros(3), "abc", np.arange(30.0)], 3, jobs=jobs, progress=lambda *at: steps.append(at)
+    )
+    assert [type(answer) for answer in answers] == [Forecast, Failure, Failure, Forecast]
+    assert (answers[1].index, answers[2].index) == (1, 2)
+    assert "at least 8 samples, got 3" in str(answers[1])
+    assert steps == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
 def batch_in_a_daemon(answers):

@@ -14,15 +14,18 @@ import prophecy
 ROOT = Path(__file__).parent.parent
 NAMES = {
     "Basis",
+    "Failure",
     "Forecast",
     "Predictor",
     "Prophecy",
     "ScaledBasis",
     "ScaledSystem",
     "System",
+    "backtest",
     "derivative",
     "exact",
     "forecast",
+    "forecast_many",
     "fout",
     "fout_as_printed",
     "legs",
@@ -56,9 +59,10 @@ def test_types_are_shipped_and_the_licence_is_there() -> None:
     assert "MIT License" in (ROOT / "LICENSE").read_text()
 
 
-def test_the_core_requires_numpy_and_scipy_alone() -> None:
+def test_the_base_requires_six_libraries_and_frames_and_pictures_are_extras() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert {re.split(r"[<>=]", d)[0] for d in project["dependencies"]} == {"numpy", "scipy"}
+    base = {"numpy", "scipy", "numba", "threadpoolctl", "platformdirs", "narwhals"}
+    assert {re.split(r"[<>=]", d)[0] for d in project["dependencies"]} == base
 
 
 def test_every_engine_repeats_the_time_convention_word_for_word() -> None:

@@ -4,28 +4,31 @@ HiPPO-Prophecy's explicit state-space models and what goes beyond them. A newcom
 `engines.step` and `predictor`, in this order, and has understood the paper.
 """
 
-from prophecy._forecast import Forecast
+from prophecy._forecast import Failure, Forecast
 from prophecy.adaptive import Prophecy
 from prophecy.bases import Basis, ScaledBasis, fout, fout_as_printed, legs, legt
 from prophecy.constructions import derivative, exact, next_value, series_derivative
-from prophecy.dynamics import forecast
 from prophecy.engines import run
 from prophecy.predictor import Predictor
 from prophecy.system import ScaledSystem, System
+from prophecy.tables import backtest, forecast, forecast_many
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Basis",
+    "Failure",
     "Forecast",
     "Predictor",
     "Prophecy",
     "ScaledBasis",
     "ScaledSystem",
     "System",
+    "backtest",
     "derivative",
     "exact",
     "forecast",
+    "forecast_many",
     "fout",
     "fout_as_printed",
     "legs",

@@ -1,22 +1,120 @@
-"""What a forecast is: a mean, an interval, and where both came from."""
+"""What a forecast is: a distribution for every value ahead, and where it came from."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+Array = NDArray[np.float64]
 Values = float | NDArray[np.floating[Any]]
+
+#: Probabilities at which distributions are kept: close in the middle, and out to one in 2 000 on either side.
+_LOW = (0.0005, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
+PROBABILITIES: Array = np.array([*_LOW, 0.5, *(1 - q for q in reversed(_LOW))])
+_MIDDLE = len(_LOW)
+
+
+class Distribution(Protocol):
+    """What `Forecast` asks of the distribution behind it."""
+
+    def quantile(self, q: Array) -> Array:
+        """(q, *shape of the mean), for a 1-D array of probabilities."""
+
+    def samples(self, n: int, seed: int) -> Array:
+        """(n, *shape of the mean)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Quantiles at `PROBABILITIES`, (probabilities, *shape); the first axis of shape is time.
+
+    Between them values are straight lines over the normal score of q, which is exact for a normal distribution; beyond
+    the outermost they go on along the last such line, that is, with normal tails. Never decreasing in q.
+    next_step: (steps - 1, ...), the correlation of the normal scores of consecutive steps; given one step, the next
+    does not depend on those before. between: correlation of the variables, or None where they are independent.
+
+    >>> grid = Grid.of(np.stack([np.linspace(-1, 1, 29), np.linspace(-2, 2, 29)], axis=1))
+    >>> [round(float(v), 6) for v in grid.quantile(np.array([0.25, 0.5]))[:, 1]]
+    [-0.714286, 0.0]
+    """
+
+    values: Array
+    next_step: Array | None = None
+    between: Array | None = None
+
+    @classmethod
+    def of(cls, values: Array, next_step: Array | None = None, between: Array | None = None) -> Grid:
+        """Sorted outwards from the median, so that no two quantiles cross and the median stays as it is."""
+        above = np.maximum.accumulate(values[_MIDDLE:], axis=0)
+        below = np.minimum.accumulate(values[_MIDDLE::-1], axis=0)[::-1]
+        return cls(np.concatenate([below[:-1], above]), next_step, between)
+
+    def quantile(self, q: Array) -> Array:
+        scores, at = _normal_score(PROBABILITIES), _normal_score(q)
+        right = np.clip(np.searchsorted(scores, at), 1, len(scores) - 1)
+        share = (at - scores[right - 1]) / (scores[right] - scores[right - 1])
+        share = share.reshape(-1, *[1] * (self.values.ndim - 1))
+        found = self.values[right - 1] + share * (self.values[right] - self.values[right - 1])
+        exact = np.nonzero(PROBABILITIES[right] == q)[0]
+        found[exact] = self.values[right[exact]]
+        return np.asarray(found)
+
+    def samples(self, n: int, seed: int) -> Array:
+        """Paths whose marginals are those of `quantile`: a Gaussian copula over time and variables."""
+        shape = self.values.shape[1:]
+        scores = np.random.default_rng(seed).standard_normal((n, *shape))
+        if self.between is not None:
+            scores = scores @ np.linalg.cholesky(self.between + 1e-9 * np.eye(len(self.between))).T
+        if self.next_step is not None:
+            for k, rho in enumerate(np.clip(self.next_step, -1.0, 1.0), start=1):
+                scores[:, k] = rho * scores[:, k - 1] + np.sqrt(1 - rho**2) * scores[:, k]
+        return self._at(scores)
+
+    def _at(self, scores: Array) -> Array:
+        """The values at (n, *shape) normal scores."""
+        knots = _normal_score(PROBABILITIES)
+        right = np.clip(np.searchsorted(knots, scores), 1, len(knots) - 1)
+        places = np.indices(scores.shape)[1:]
+        low, high = self.values[(right - 1, *places)], self.values[(right, *places)]
+        return np.asarray(low + (scores - knots[right - 1]) / (knots[right] - knots[right - 1]) * (high - low))
+
+
+@dataclass(frozen=True, eq=False)
+class SplitNormal:
+    """Half a normal distribution on either side of the median, as wide as the interval says."""
+
+    mean: Values
+    lower: Values
+    upper: Values
+    level: float
+
+    def quantile(self, q: Array) -> Array:
+        score = _normal_score(q).reshape(-1, *[1] * np.ndim(self.mean))
+        return self._at(score)
+
+    def samples(self, n: int, seed: int) -> Array:
+        return self._at(np.random.default_rng(seed).standard_normal((n, *np.shape(self.mean))))
+
+    def _at(self, score: Array) -> Array:
+        edge = float(_normal_score(np.array(0.5 + self.level / 2)))
+        mean = np.asarray(self.mean)
+        width = np.where(score < 0, mean - self.lower, np.asarray(self.upper) - mean)
+        return np.asarray(mean + np.where(score == 0, 0.0, score / edge) * width)
 
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
     """A prediction with the interval that holds the truth with probability `level`.
 
-    mean, lower, upper: floats (one value), (horizon,) or (horizon, variables); lower <= mean <= upper.
+    mean, lower, upper: floats (one value), (horizon,) or (horizon, variables); lower <= mean <= upper. `mean` is the
+    median, `quantile(0.5)`; lower and upper are the quantiles that leave (1 - level) / 2 on either side.
     method: what made the mean. notes: what a reader should know, one sentence each.
+    index: the times of the values, names: those of the variables, where they are known.
+    distribution: what `quantile` and `samples` read; without one a normal distribution on each side of the mean.
 
     >>> print(Forecast(mean=0.5, lower=0.4, upper=0.7, level=0.9, method="straight line").explain())
     straight line: 0.5, with probability 0.9 between 0.4 and 0.7
@@ -28,6 +126,55 @@ class Forecast:
     level: float
     method: str
     notes: tuple[str, ...] = ()
+    index: Any = None
+    names: Sequence[str] | None = None
+    distribution: Distribution | None = None
+    source: Any = field(default=None, repr=False)  # history and kind of frame, for tables and pictures alone
+
+    @classmethod
+    def from_grid(cls, grid: Grid, level: float, method: str, notes: tuple[str, ...] = ()) -> Forecast:
+        """Mean and interval read off the quantiles."""
+        lower, mean, upper = grid.quantile(np.array([0.5 - level / 2, 0.5, 0.5 + level / 2]))
+        return cls(mean, lower, upper, level, method, notes, distribution=grid)
+
+    def quantile(self, q: ArrayLike) -> Any:
+        """The value below which the truth lies with probability q; q a number or (n,) -> (n, *shape of the mean)."""
+        asked = np.asarray(q, dtype=np.float64)
+        if asked.ndim > 1 or not ((asked > 0) & (asked < 1)).all():
+            raise ValueError(f"q must lie strictly between 0 and 1, a number or (n,), got {q!r}")
+        found = self._distribution().quantile(np.atleast_1d(asked))
+        if asked.ndim:
+            return found
+        return float(found[0]) if np.ndim(found[0]) == 0 else found[0]
+
+    def samples(self, n: int, seed: int = 0) -> Array:
+        """n paths, (n, *shape of the mean), whose values at every step are distributed as `quantile` says."""
+        if int(n) != n or n < 1:
+            raise ValueError(f"n must be a whole number of at least 1, got {n!r}")
+        return self._distribution().samples(int(n), seed)
+
+    def to_frame(self, quantiles: Sequence[float] = ()) -> Any:
+        """A frame of the kind the series came in: a row for each time, columns mean, lower, upper, and q0.1 … for the
+        quantiles asked for. Several variables make a long frame with a column `variable`."""
+        from prophecy.tables.framing import to_frame
+
+        return to_frame(self, quantiles)
+
+    def plot(self, interactive: bool = False, **options: Any) -> Any:
+        """The past, the mean and its fan: a matplotlib figure, or (interactive) one of Plotly's.
+
+        history: rows of the past to show; dark: for a dark background; width: inches.
+        """
+        from prophecy.tables.pictures import plot_forecast
+
+        return plot_forecast(self, interactive, **options)
+
+    def _distribution(self) -> Distribution:
+        return self.distribution or SplitNormal(self.mean, self.lower, self.upper, self.level)
+
+    def equations(self) -> str | None:
+        """The differential equations behind the mean, where some were found; None otherwise."""
+        return None
 
     def explain(self) -> str:
         """Say in words what was predicted, by what, and how sure it is."""
@@ -42,3 +189,20 @@ class Forecast:
         shape = " x ".join(str(size) for size in width.shape)
         first, last = float(np.mean(width[0])), float(np.mean(width[-1]))
         return f"{shape} values, intervals of level {self.level:g} are {first:.3g} wide at first and {last:.3g} at last"
+
+
+@dataclass(frozen=True, eq=False)
+class Failure:
+    """In the place of a forecast that could not be made: which series of the batch, and why."""
+
+    index: int
+    error: Exception
+
+    def __str__(self) -> str:
+        return f"series {self.index}: {self.error}"
+
+
+def _normal_score(q: Array) -> Array:
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(q))

@@ -100,6 +100,56 @@ def coverage(truth: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> float:
     return float(np.mean((low <= true) & (true <= high)))
 
 
+def naive_scale(context: ArrayLike, season: int = 1) -> float:
+    """Mean |x[k] - x[k - season]| over a context, the unit of `mase`; gaps (NaN) are left out.
+
+    A season of which the context holds no two is taken as 1. NaN where no two values can be compared.
+
+    >>> naive_scale([1.0, 2.0, 4.0, 7.0])
+    2.0
+    """
+    values = np.asarray(context, dtype=np.float64)
+    lag = season if len(values) > season else 1
+    steps = np.abs(values[lag:] - values[:-lag])
+    steps = steps[np.isfinite(steps)]
+    return float(steps.mean()) if steps.size else float("nan")
+
+
+def mase(truth: ArrayLike, forecast: ArrayLike, context: ArrayLike, season: int = 1) -> float:
+    """Mean absolute error in units of what copying the value a season ago was off by inside the context.
+
+    >>> mase([8.0, 9.0], [7.0, 7.0], context=[1.0, 2.0, 4.0, 7.0])
+    0.75
+    """
+    true, guess = _horizon(truth, forecast)
+    past = np.asarray(context, dtype=np.float64).reshape(-1, true.shape[1])
+    scales = np.array([naive_scale(column, season) for column in past.T])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scaled = np.abs(true - guess) / scales
+    return float(np.mean(scaled[np.isfinite(true)])) if np.isfinite(true).any() else float("nan")
+
+
+def pinball(truth: ArrayLike, quantile: ArrayLike, q: float) -> Array:
+    """Loss of a forecast of the q-quantile: q per unit the truth lies above it, 1 - q per unit below. Same shape.
+
+    >>> pinball([3.0, 1.0], [2.0, 2.0], q=0.9)
+    array([0.9, 0.1])
+    """
+    off = np.asarray(truth, dtype=np.float64) - np.asarray(quantile, dtype=np.float64)
+    return np.asarray(np.maximum(q * off, (q - 1) * off), dtype=np.float64)
+
+
+def crps(truth: ArrayLike, quantiles: ArrayLike, probabilities: ArrayLike) -> Array:
+    """Continuous ranked probability score from quantiles (probabilities, *shape of truth): twice the mean pinball loss.
+
+    For probabilities spread evenly over (0, 1) this is the integral's midpoint rule; for one value that is certain it
+    is the absolute error.
+    """
+    levels = np.asarray(probabilities, dtype=np.float64)
+    losses = [pinball(truth, values, q) for values, q in zip(np.asarray(quantiles), levels, strict=True)]
+    return np.asarray(2.0 * np.mean(losses, axis=0), dtype=np.float64)
+
+
 def _horizon(truth: ArrayLike, forecast: ArrayLike) -> tuple[Array, Array]:
     true, guess = np.asarray(truth, dtype=np.float64), np.asarray(forecast, dtype=np.float64)
     if true.shape != guess.shape or true.ndim not in (1, 2) or true.size == 0:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from functools import partial
-from multiprocessing import current_process, get_all_start_methods, get_context
-from threading import current_thread, main_thread
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
-from prophecy._forecast import Forecast
+from prophecy._forecast import Failure, Forecast
+from prophecy.dynamics.batch import ONE_THREAD, in_order
 from prophecy.dynamics.candidates import FALLBACKS, tiers
 from prophecy.dynamics.choice import Model, Rolling, Trial, best_team, score, trials
 from prophecy.dynamics.context import Context, read
 from prophecy.dynamics.intervals import half_widths
+from prophecy.dynamics.settings import DEFAULT, Settings
 
 Array = NDArray[np.float64]
 
@@ -26,12 +25,21 @@ _EXACT = 1e-6  # a residual, in spreads, that only the true equations leave
 _TAIL = 1024
 
 
-def forecast(context: ArrayLike, horizon: int, level: float = 0.9) -> Forecast:
+def forecast(
+    values: ArrayLike,
+    horizon: int,
+    level: float = 0.9,
+    *,
+    season: float | Sequence[float] | None = None,
+    bounds: tuple[float | None, float | None] | None = None,
+    known: ArrayLike | None = None,
+    average: bool = False,
+    settings: Settings = DEFAULT,
+) -> Forecast:
     """Predict the next `horizon` samples of (time,) or (time, variables) from the context alone.
 
     The mean follows the candidate whose rolling forecasts inside the context were best; the interval holds each value
-    with probability `level`. Both stay within one range of the context's own range, per variable.
-    Missing values are NaN. See docs/forecasting.md.
+    with probability `level`. Missing values are NaN. See docs/forecasting.md.
 
     >>> wave = np.sin(np.arange(200) / 5)
     >>> ahead = forecast(wave, horizon=50)
@@ -40,55 +48,46 @@ def forecast(context: ArrayLike, horizon: int, level: float = 0.9) -> Forecast:
     """
     horizon = _checks.order("horizon", horizon)
     level = _level(level)
-    ready = read(context)
-    with np.errstate(all="ignore"):
+    ready = read(values)
+    with ONE_THREAD, np.errstate(all="ignore"):
         mean, half, method, notes = _forecast(ready, ready.overdue + horizon, level)
     mean, half = mean[ready.overdue :], half[ready.overdue :]
     lower = np.clip(mean - half, ready.floor, ready.ceiling)
     upper = np.clip(mean + half, ready.floor, ready.ceiling)
     mean = np.clip(mean, ready.floor, ready.ceiling)
-    if np.ndim(context) == 1:
+    if np.ndim(values) == 1:
         mean, lower, upper = mean[:, 0], lower[:, 0], upper[:, 0]
     return Forecast(mean, lower, upper, level, method, (*notes, *ready.notes))
 
 
 def forecast_many(
-    contexts: Sequence[ArrayLike] | NDArray[np.floating], horizon: int, level: float = 0.9, *, jobs: int | None = None
-) -> list[Forecast]:
+    contexts: Sequence[ArrayLike] | NDArray[np.floating[Any]],
+    horizon: int,
+    level: float = 0.9,
+    *,
+    season: float | Sequence[float] | None = None,
+    bounds: tuple[float | None, float | None] | None = None,
+    known: ArrayLike | None = None,
+    average: bool = False,
+    settings: Settings = DEFAULT,
+    jobs: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Forecast | Failure]:
     """`forecast` for every context of a batch: (series, time), (series, time, variables) or a list of either.
 
-    jobs: how many processes share the work; None takes one per core, 1 stays in this process. Where starting processes
-    is not safe or not possible (off the main thread, in a daemonic process, without fork) threads share it instead.
+    A context that cannot be forecast has a `Failure` in its place. jobs: how many processes share the work; None takes
+    one per core this process may use, 1 stays in this process. progress(done, total) is called after each.
     """
     horizon, level = _checks.order("horizon", horizon), _level(level)
-    if not isinstance(contexts, Iterable) or isinstance(contexts, Mapping):
-        raise TypeError(f"contexts must be an array or a list of contexts, got {type(contexts).__name__}")
-    batch = list(np.asarray(contexts) if hasattr(contexts, "__array__") else contexts)
-    for index, context in enumerate(batch):
-        if np.ndim(context) not in (1, 2):
-            raise ValueError(f"contexts[{index}] must be (time,) or (time, variables), got shape {np.shape(context)}")
-    jobs = (os.cpu_count() or 1) if jobs is None else _checks.order("jobs", jobs)
-    jobs = min(jobs, len(batch))
-    one = partial(_numbered, horizon=horizon, level=level)
-    if jobs <= 1:
-        return list(map(one, enumerate(batch)))
-    with _pool(jobs) as pool:
-        return list(pool.map(one, enumerate(batch), chunksize=max(1, len(batch) // (4 * jobs))))
-
-
-def _pool(jobs: int) -> Executor:
-    alone = current_thread() is main_thread() and not current_process().daemon
-    if alone and "fork" in get_all_start_methods():
-        return ProcessPoolExecutor(jobs, mp_context=get_context("fork"))
-    return ThreadPoolExecutor(jobs)
-
-
-def _numbered(item: tuple[int, ArrayLike], horizon: int, level: float) -> Forecast:
-    index, context = item
-    try:
-        return forecast(context, horizon, level)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"contexts[{index}]: {error}") from error
+    options: dict[str, Any] = {
+        "season": season,
+        "bounds": bounds,
+        "known": known,
+        "average": average,
+        "settings": settings,
+    }
+    one = partial(forecast, horizon=horizon, level=level, **options)
+    return in_order(one, contexts, jobs, progress)
 
 
 def _level(level: float) -> float:

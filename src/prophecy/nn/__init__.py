@@ -1,4 +1,4 @@
-r"""PyTorch: the construction as a layer, and as the initialisation of other people's layers (extra `torch`).
+r"""PyTorch: HiPPO memories as layers, scans, readouts solved in context, initialisations (extra `torch`).
 
     # x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
     x = A @ x + B * u[k]
@@ -8,7 +8,20 @@ r"""PyTorch: the construction as a layer, and as the initialisation of other peo
 in float64, so they give the same numbers.
 """
 
+from prophecy.engines.torch_scan import scan
+from prophecy.nn.context import RLS, ContextState, Delta, GradientStep, Ridge, Solver
 from prophecy.nn.initialise import init_dense_, init_s4d_
 from prophecy.nn.layer import ProphecySSM
 
-__all__ = ["ProphecySSM", "init_dense_", "init_s4d_"]
+__all__ = [
+    "RLS",
+    "ContextState",
+    "Delta",
+    "GradientStep",
+    "ProphecySSM",
+    "Ridge",
+    "Solver",
+    "init_dense_",
+    "init_s4d_",
+    "scan",
+]

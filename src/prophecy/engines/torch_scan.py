@@ -1,0 +1,189 @@
+r"""A differentiable scan in torch: all states of x[k] = A[k] x[k - 1] + b[k], A dense or diagonal, constant or not.
+
+Time is cut into chunks. Within a chunk the states are walked one after another from zero, all chunks at once; the
+chunks' last states obey the same recurrence over chunks, which is solved in the same way (T/chunk, T/chunk², …
+values); then every state gets its chunk's start, carried to it. That is O(T) work and chunk · log T / log chunk steps.
+
+Causal in floating point: a state is made from what came before it alone, so a later value, be it 1e300 or NaN, changes
+no bit of it. The gradient is the same scan backwards in time, so only A and the states are kept for it. To
+`torch.compile` and `torch.export` the scan is one operator, `prophecy::scan`, whatever the length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+CHUNK = 16  # values walked one after another: long enough that levels are few, short enough that the walk is
+
+
+def scan(A: Tensor, b: Tensor, state: Tensor | None = None, *, diagonal: bool = False, chunk: int = CHUNK) -> Tensor:
+    r"""The states x[k] = A[k] x[k - 1] + b[k] of whole sequences, with gradients (of any order) to everything.
+
+    b: (..., time, N), real or complex.
+    A: if diagonal, broadcastable to b: (N,) for a constant, (time, N) or (..., time, N) for one that changes. Else
+        broadcastable to (..., time, N, N), a time axis of size 1, or none, for a constant.
+    state: (..., N), the state before the first value; zero if not given.
+    chunk: values walked one after another. It changes rounding only.
+
+    Returns (..., time, N); the last of them is the state to go on from.
+
+    >>> decay, b = torch.tensor([0.5]), torch.tensor([[1.0], [0.0], [4.0]])
+    >>> scan(decay, b, diagonal=True)[:, 0].tolist()
+    [1.0, 0.5, 4.25]
+    """
+    _check(A, b, state, diagonal, chunk)
+    x = b.new_zeros(*b.shape[:-2], b.shape[-1]) if state is None else state
+    kind = torch.promote_types(torch.promote_types(A.dtype, b.dtype), x.dtype)
+    leading = torch.broadcast_shapes(x.shape[:-1], b.shape[:-2])  # type: ignore[no-untyped-call]
+    x, b = x.to(kind).expand(*leading, b.shape[-1]), b.to(kind).expand(*leading, *b.shape[-2:])
+    made: Tensor = _operator(A.to(kind), b, x, diagonal, chunk)
+    return made
+
+
+def starts(power: Tensor, added: Tensor, x: Tensor, *, diagonal: bool = False) -> tuple[Tensor, Tensor]:
+    """States before each block, (..., blocks, N), and after the last, (..., N): x[b + 1] = power x[b] + added[b]."""
+    after = scan(power, added, x, diagonal=diagonal)
+    both = torch.cat([x.to(after.dtype).unsqueeze(-2), after], dim=-2)
+    return both[..., :-1, :], both[..., -1, :]
+
+
+@torch.library.custom_op("prophecy::scan", mutates_args=())
+def _operator(A: Tensor, b: Tensor, x: Tensor, diagonal: bool, chunk: int) -> Tensor:
+    if b.numel() == 0:
+        return torch.empty_like(b, memory_format=torch.contiguous_format)
+    if _varies(A, diagonal):
+        return _varying(A, b, x, diagonal, chunk).contiguous()
+    return _constant(_fixed(A, diagonal), b, x, diagonal, chunk).contiguous()
+
+
+@_operator.register_fake
+def _(A: Tensor, b: Tensor, x: Tensor, diagonal: bool, chunk: int) -> Tensor:
+    return torch.empty_like(b, memory_format=torch.contiguous_format)
+
+
+def _remember(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    A, _, x, ctx.diagonal, ctx.chunk = inputs
+    ctx.save_for_backward(A, x, output)
+
+
+def _gradients(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor, Tensor, None, None]:
+    """With g the gradient of the states, r[k] = g[k] + A[k + 1]ᴴ r[k + 1] is that of b, r[k] x[k - 1]ᴴ that of A."""
+    A, x, states = ctx.saved_tensors
+    if grad.numel() == 0:
+        return torch.zeros_like(A), grad, torch.zeros_like(x), None, None
+    diagonal: bool = ctx.diagonal
+    turned = A.conj() if diagonal else A.mH
+    axis = -2 if diagonal else -3
+    later = turned
+    if _varies(A, diagonal):
+        zero = torch.zeros_like(turned.narrow(axis, 0, 1))
+        later = torch.cat([turned.narrow(axis, 1, turned.shape[axis] - 1), zero], dim=axis).flip(axis)
+    to_b = _operator(later, grad.flip(-2), torch.zeros_like(x), diagonal, ctx.chunk).flip(-2)
+    first = turned.select(axis, 0) if turned.ndim >= -axis else turned
+    to_x = _apply(first, to_b[..., 0, :], diagonal)
+    to_A = None
+    if ctx.needs_input_grad[0]:
+        before = torch.cat([x.unsqueeze(-2), states[..., :-1, :]], dim=-2).conj()
+        if diagonal:
+            to_A = (to_b * before).sum_to_size(A.shape)
+        elif _varies(A, diagonal):
+            to_A = (to_b.unsqueeze(-1) * before.unsqueeze(-2)).sum_to_size(A.shape)
+        else:
+            to_A = (to_b.mT @ before).sum_to_size(_fixed(A, diagonal).shape).reshape(A.shape)
+    return to_A, to_b, to_x, None, None
+
+
+torch.library.register_autograd("prophecy::scan", _gradients, setup_context=_remember)
+
+
+def _varies(A: Tensor, diagonal: bool) -> bool:
+    axes = 1 if diagonal else 2
+    return A.ndim > axes and A.shape[-1 - axes] != 1
+
+
+def _fixed(A: Tensor, diagonal: bool) -> Tensor:
+    axes = 1 if diagonal else 2
+    return A.squeeze(-1 - axes) if A.ndim > axes else A
+
+
+def _constant(A: Tensor, b: Tensor, x: Tensor, diagonal: bool, chunk: int) -> Tensor:
+    """A (..., N) or (..., N, N), the same at all times; its powers are formed once for all chunks."""
+    time, order = b.shape[-2], b.shape[-1]
+    wide = A.unsqueeze(-2) if diagonal else A.mT  # acts on rows (..., chunks, N) from the right
+    if time <= chunk:
+        return torch.cat(_walk(wide, torch.split(b, 1, -2), x.unsqueeze(-2), diagonal), dim=-2)
+    local = torch.stack(_walk(wide, _cut(b, chunk).unbind(-2), None, diagonal), dim=-2)
+    powers = [wide]
+    for _ in range(chunk - 1):
+        powers.append(powers[-1] * wide if diagonal else powers[-1] @ wide)
+    last = powers[-1].squeeze(-2) if diagonal else powers[-1].mT
+    ends = _constant(last, local[..., -1, :], x, diagonal, chunk)
+    begin = torch.cat([x.unsqueeze(-2), ends[..., :-1, :]], dim=-2)
+    for i, power in enumerate(powers):
+        local[..., i, :] += begin * power if diagonal else begin @ power
+    return local.reshape(*local.shape[:-3], -1, order)[..., :time, :]
+
+
+def _varying(A: Tensor, b: Tensor, x: Tensor, diagonal: bool, chunk: int) -> Tensor:
+    """A (..., time, N) or (..., time, N, N): what is carried into a chunk needs the products of its A."""
+    time, order, axis = b.shape[-2], b.shape[-1], -2 if diagonal else -3
+    states: list[Tensor] = []
+    if time <= chunk:
+        for step, now in zip(A.unbind(axis), b.unbind(-2), strict=True):
+            states.append(_apply(step, states[-1] if states else x, diagonal) + now)
+        return torch.stack(states, dim=-2)
+    products: list[Tensor] = []
+    for step, now in zip(_cut(A, chunk, axis).unbind(axis), _cut(b, chunk).unbind(-2), strict=True):
+        states.append(_apply(step, states[-1], diagonal) + now if states else now)
+        products.append((step * products[-1] if diagonal else step @ products[-1]) if products else step)
+    ends = _varying(products[-1], states[-1], x, diagonal, chunk)
+    begin = torch.cat([x.unsqueeze(-2), ends[..., :-1, :]], dim=-2)
+    local = torch.stack(states, dim=-2)
+    for i, carry in enumerate(products):
+        local[..., i, :] += _apply(carry, begin, diagonal)
+    return local.reshape(*local.shape[:-3], -1, order)[..., :time, :]
+
+
+def _apply(A: Tensor, x: Tensor, diagonal: bool) -> Tensor:
+    return A * x if diagonal else (A @ x.unsqueeze(-1)).squeeze(-1)
+
+
+def _walk(step: Tensor, rows: Sequence[Tensor], x: Tensor | None, diagonal: bool) -> list[Tensor]:
+    """One state after another, from x or from zero."""
+    states: list[Tensor] = []
+    for now in rows:
+        before = states[-1] if states else x
+        states.append(now if before is None else (before * step if diagonal else before @ step) + now)
+    return states
+
+
+def _cut(values: Tensor, chunk: int, axis: int = -2) -> Tensor:
+    """The axis of time cut into (chunks, chunk). Zeros fill up the last: what they make is never read."""
+    time = values.shape[axis]
+    chunks = -(-time // chunk)
+    filled = pad(values, (0, 0) * (-1 - axis) + (0, chunks * chunk - time))
+    cut: Tensor = torch.unflatten(filled, axis, (chunks, chunk))
+    return cut
+
+
+def _check(A: Tensor, b: Tensor, state: Tensor | None, diagonal: bool, chunk: int) -> None:
+    if b.ndim < 2:
+        raise ValueError(f"b must have shape (..., time, N), got {tuple(b.shape)}")
+    if chunk < 2:
+        raise ValueError(f"chunk must be at least 2, got {chunk}")
+    order, axes = b.shape[-1], 1 if diagonal else 2
+    if A.ndim < axes or tuple(A.shape[-axes:]) != (order,) * axes:
+        wanted = "(..., N)" if diagonal else "(..., N, N)"
+        raise ValueError(f"A must end in {wanted} with N = {order} as in b, got {tuple(A.shape)}")
+    if A.ndim > axes and A.shape[-1 - axes] not in (1, b.shape[-2]):
+        raise ValueError(
+            f"A must have one value of time or as many as b, {b.shape[-2]}, got {tuple(A.shape)}; "
+            "put a time axis of size 1 where A differs between series but not in time"
+        )
+    if state is not None and state.shape[-1] != order:
+        raise ValueError(f"state must end in N = {order} as b does, got {tuple(state.shape)}")

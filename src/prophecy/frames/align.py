@@ -1,0 +1,148 @@
+"""Rows into series: sorted by time, one row per time, missing grid times as NaN; what was done is said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy.frames.grid import Even, Grid, infer
+from prophecy.frames.times import Times
+
+Array = NDArray[np.float64]
+
+SHOWN = 3  # values of a doubled time that a message shows
+HOLE = 10_000  # grid times: a hole longer than this and than all rows together ends what came before it
+
+
+@dataclass(frozen=True, eq=False)
+class Aligned:
+    """A series on its grid.
+
+    values: (rows, variables), NaN where a row was missing. times: of each row, None without times.
+    grid: None without times or with a single row. regular: False where the times lie on no grid and rows are taken as
+    evenly spaced all the same. facts: what was found and done, a few words each.
+    """
+
+    values: Array
+    times: Times | None = None
+    grid: Grid | None = None
+    regular: bool = True
+    facts: tuple[str, ...] = ()
+    filled: int = 0
+    order: NDArray[np.intp] | None = field(default=None, repr=False)
+
+    def after(self, count: int) -> Times | None:
+        """The times of the next `count` rows."""
+        if self.times is None or self.grid is None:
+            return None
+        return self.grid.after(self.times, count)
+
+    def seasons(self) -> tuple[int, ...]:
+        """Periods in rows that the calendar suggests."""
+        return () if self.grid is None or not self.regular else self.grid.seasons(len(self.values))
+
+
+def align(values: Array, times: Times | None, mean: bool = False, what: str = "duplicates='mean'") -> Aligned:
+    """(rows, variables) and their times as a series.
+
+    mean: rows of one time are averaged; otherwise they are an error that shows them. what: how the caller's user asks
+    for the average.
+    """
+    if times is None:
+        return Aligned(values)
+    facts: list[str] = []
+    gone = times.missing
+    if gone.any():
+        values, times = values[~gone], times[~gone]
+        facts.append(f"{_count(int(gone.sum()), 'row')} without a time left out")
+    if not len(times):
+        raise ValueError("no row has a time; leave the time column out, or correct it")
+    order = np.argsort(times.values, kind="stable")
+    if bool((np.diff(order) < 0).any()):
+        facts.append("turned round (newest first)" if bool((np.diff(order) < 0).all()) else "sorted")
+        values, times = values[order], times[order]
+    values, times = _single(values, times, mean, what, facts)
+    return _gridded(values, times, facts)
+
+
+def _single(values: Array, times: Times, mean: bool, what: str, facts: list[str]) -> tuple[Array, Times]:
+    """One row per time."""
+    first = np.concatenate([[True], times.values[1:] != times.values[:-1]])
+    if first.all():
+        return values, times
+    starts = np.flatnonzero(first)
+    sizes = np.diff(np.append(starts, len(values)))
+    doubled = np.flatnonzero(sizes > 1)
+    if not mean:
+        start, size = starts[doubled[0]], sizes[doubled[0]]
+        rows = [_row(values[k]) for k in range(start, start + min(size, SHOWN))]
+        shown = ", ".join(rows[:-1]) + (" and " if size <= SHOWN else ", ") + rows[-1] + (" …" if size > SHOWN else "")
+        more = f" (and {_count(len(doubled) - 1, 'further time')} likewise)" if len(doubled) > 1 else ""
+        raise ValueError(
+            f"{times.text(int(start))} comes {_times(int(size))}, with {shown}{more}; tell series apart by a key, "
+            f"or average with {what}"
+        )
+    there = np.isfinite(values)
+    sums = np.add.reduceat(np.where(there, values, 0.0), starts, axis=0)
+    counts = np.add.reduceat(there.astype(np.float64), starts, axis=0)
+    facts.append(f"{_count(len(doubled), 'time')} with several rows averaged")
+    with np.errstate(invalid="ignore"):
+        return np.where(counts > 0, sums / counts, np.nan), times[starts]
+
+
+def _gridded(values: Array, times: Times, facts: list[str]) -> Aligned:
+    grid = infer(times)
+    if grid is None:
+        if len(times) < 2:
+            return Aligned(values, times, None, True, tuple(facts))
+        step = float(np.median(np.diff(_ticks(times))))
+        per = times.per_second if times.dates else None
+        rule = Even(step, None if per is None else step / per)
+        facts.append(f"times are uneven ({rule.words()} in the middle): rows taken as evenly spaced")
+        return Aligned(values, times, Grid(rule, False), False, tuple(facts))
+    place = grid.positions(times)
+    values, times, place = _after_hole(values, times, place, facts)
+    if isinstance(grid.rule, Even) and grid.rule.jitter > 0:
+        facts.append(f"times up to {100 * grid.rule.jitter:.2g} % of a step off the grid taken as on it")
+    size = int(place[-1]) + 1
+    missing = size - len(place)
+    if not missing:
+        return Aligned(values, times, grid, True, (grid.words(), *facts))
+    whole = np.full((size, values.shape[1]), np.nan)
+    whole[place] = values
+    moments = np.concatenate([times.values[:1], grid.after(times[:1], size - 1).values])
+    moments[place] = times.values
+    facts.append(f"{_count(missing, 'missing time')} filled as gaps")
+    return Aligned(whole, Times(moments, times.zone), grid, True, (grid.words(), *facts), missing)
+
+
+def _after_hole(values: Array, times: Times, place: Any, facts: list[str]) -> tuple[Array, Times, Any]:
+    """Only the rows after a hole that dwarfs everything: a clock that was not set yet, an archive and a new start."""
+    holes = np.diff(place)
+    limit = max(HOLE, len(place))
+    if not (holes > limit).any():
+        return values, times, place
+    start = int(np.flatnonzero(holes > limit)[-1]) + 1
+    facts.append(
+        f"{_count(start, 'row')} before a hole of {int(holes[start - 1]):,} steps left out (from {times.text(start)})"
+    )
+    return values[start:], times[start:], place[start:] - place[start]
+
+
+def _ticks(times: Times) -> NDArray[Any]:
+    return times.values.astype(np.int64) if times.dates else times.values
+
+
+def _row(row: Array) -> str:
+    return ", ".join(f"{value:.6g}" for value in row[:SHOWN]) + (" …" if len(row) > SHOWN else "")
+
+
+def _times(count: int) -> str:
+    return {2: "twice", 3: "three times"}.get(count, f"{count} times")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,347 @@
+"""Dates in text: which way a column is written, what its cells mean, and how the next ones are written.
+
+A column has one *pattern* for its dates, in the words of `strptime` (`%d.%m.%Y`); times of day after it are read
+however precise they are. Patterns are found by content. Two of them differ in day and month alone; where a column does
+not decide between them it is refused, with both readings shown, unless only one of them gives evenly spaced rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, timedelta, timezone, tzinfo
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from prophecy.frames.grid import infer
+from prophecy.frames.times import Times
+
+PATTERNS = (
+    "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d.%m.%Y", "%d.%m.%y", "%d. %b %Y",
+    "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y",
+    "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%d/%b/%Y", "%b %d, %Y", "%b %d %Y", "%a, %d %b %Y", "%a %d %b %Y",
+    "%G-W%V-%u", "%G-W%V", "%GW%V", "%Y-%m", "%Y/%m", "%YM%m", "%m/%Y", "%b %Y", "%b-%Y", "%b-%y",
+    "%Y-Q%q", "%YQ%q", "%Y Q%q", "Q%q %Y",
+)  # fmt: skip
+"""Dates with points are day first, as everywhere they are written so."""
+
+_NAMES = (
+    "jan january januar", "feb february februar", "mar march mär märz mrz", "apr april", "may mai", "jun june juni",
+    "jul july juli", "aug august", "sep sept september", "oct october okt oktober", "nov november",
+    "dec december dez dezember",
+)  # fmt: skip
+_MONTHS = {name: number for number, names in enumerate(_NAMES, start=1) for name in names.split()}
+_ENGLISH = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+_PIECES = {
+    "Y": r"(?P<Y>[12]\d{3})", "y": r"(?P<y>\d{2})", "m": r"(?P<m>0?[1-9]|1[0-2])", "d": r"(?P<d>0?[1-9]|[12]\d|3[01])",
+    "b": r"(?P<b>[^\W\d_]{3,9})\.?", "B": r"(?P<b>[^\W\d_]{3,9})", "G": r"(?P<G>[12]\d{3})",
+    "V": r"(?P<V>0[1-9]|[1-4]\d|5[0-3])",
+    "u": r"(?P<u>[1-7])", "q": r"(?P<q>[1-4])", "j": r"(?P<j>\d{3})", "a": r"[^\W\d_]{2,10}\.?", "A": r"[^\W\d_]{2,10}",
+    "H": r"(?P<H>[01]?\d|2[0-4])", "I": r"(?P<I>0?[1-9]|1[0-2])", "M": r"(?P<M>[0-5]\d)", "S": r"(?P<S>[0-5]\d|60)",
+    "f": r"(?P<f>\d{1,9})", "p": r"(?P<p>[AaPp]\.?[Mm]\.?)", "z": r"(?P<z>Z|[+-]\d{2}(?::?\d{2})?)", "%": "%",
+}  # fmt: skip
+_CLOCK = (
+    r"(?:(?P<sep>[T ]|,? +)(?P<H>[01]?\d|2[0-4])(?P<colon>[:.hH])(?P<M>[0-5]\d)(?:[:.](?P<S>[0-5]\d|60)"
+    r"(?:[.,](?P<f>\d{1,9}))?)?(?: ?(?P<p>[AaPp]\.?[Mm]\.?))?(?P<z> ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?)?"
+)
+_OF_DAY = re.compile(r"\s*([01]?\d|2[0-4]):([0-5]\d)(:([0-5]\d|60)([.,]\d{1,9})?)?( ?[AaPp]\.?[Mm]\.?)?\s*")
+_COMPACT = re.compile(r"(\d{8})T?(\d{2})(\d{2})(\d{2})?")
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a column writes its moments: the date's pattern and what of the time of day is shown, as in its last cell."""
+
+    pattern: str
+    whole: bool = False  # the pattern has the time of day in it (given by the user)
+    sep: str = ""
+    clock: str = ""  # "", "M", "S" or "f": how precise
+    digits: int = 0  # of the fraction
+    half_days: bool = False  # am and pm
+    zone: str = ""
+    padded: bool = True
+
+    def write(self, times: Times) -> list[str]:
+        """These moments as cells of the column."""
+        shift = _seconds_of(self.zone.strip()) if self.zone.strip() else None
+        wall = times.wall() if shift is None else times.values + np.timedelta64(shift, "s")
+        style = self if self.whole else self._enough_for(wall)
+        return [style._cell(moment) for moment in wall]
+
+    def _enough_for(self, wall: Any) -> Style:
+        """More of the time of day than the column showed, where the moments need it."""
+        clock = next((c for c, unit in (("", "D"), ("M", "m"), ("S", "s")) if _on(wall, unit)), "f")
+        if "_MSf".find(clock or "_") <= "_MSf".find(self.clock or "_"):
+            return self
+        return replace(self, clock=clock, sep=self.sep or " ", digits=6 if clock == "f" else 0)
+
+    def _cell(self, moment: Any) -> str:
+        day = moment.astype("datetime64[D]")
+        year, month = str(moment.astype("datetime64[Y]")), int(moment.astype("datetime64[M]").astype(int)) % 12 + 1
+        of_month = int((day - moment.astype("datetime64[M]").astype("datetime64[D]")).astype(int)) + 1
+        iso_year, week, weekday = day.item().isocalendar()
+        second = int((moment.astype("datetime64[s]") - day.astype("datetime64[s]")).astype(int))
+        fraction = int((moment.astype("datetime64[ns]") - moment.astype("datetime64[s]")).astype("m8[ns]").astype(int))
+        hour = second // 3600
+        two = "{:02d}" if self.padded else "{:d}"
+        fields = {
+            "Y": year, "y": year[-2:], "m": two.format(month), "d": two.format(of_month), "b": _ENGLISH[month - 1],
+            "B": _ENGLISH[month - 1], "G": f"{iso_year}", "V": f"{week:02d}", "u": f"{weekday}",
+            "q": f"{(month + 2) // 3}",
+            "j": f"{int((day - day.astype('datetime64[Y]').astype('datetime64[D]')).astype(int)) + 1:03d}",
+            "a": _DAYS[weekday - 1], "A": _DAYS[weekday - 1], "H": f"{hour:02d}", "I": f"{(hour + 11) % 12 + 1:02d}",
+            "M": f"{second // 60 % 60:02d}", "S": f"{second % 60:02d}", "f": f"{fraction:09d}"[: self.digits or 6],
+            "p": "AM" if hour < 12 else "PM", "z": self.zone.strip() or "", "%": "%",
+        }  # fmt: skip
+        date = re.sub("%(.)", lambda mark: fields[mark[1]], self.pattern)
+        if self.whole:
+            return date
+        text = date
+        if self.clock:
+            text += self.sep + (fields["I"] if self.half_days else fields["H"]) + ":" + fields["M"]
+            text += f":{fields['S']}" if self.clock in "Sf" else ""
+            text += f".{fields['f']}" if self.clock == "f" else ""
+            text += f" {fields['p']}" if self.half_days else ""
+            text += self.zone
+        return text
+
+
+def is_date(cell: str) -> bool:
+    """Whether a cell reads as a date of some pattern."""
+    return bool(_fitting(cell))
+
+
+def is_time_of_day(cell: str) -> bool:
+    """Whether a cell is a time without a date, such as 14:30."""
+    return _OF_DAY.fullmatch(cell) is not None
+
+
+def style_of(cells: Sequence[str], name: str = "time", way_out: str = "time_format=") -> tuple[Style, str | None]:
+    """The style of a column's cells (a good many of them, without empty ones), and a note where it was not obvious."""
+    patterns = _fitting(cells[0])
+    for pattern in patterns[:]:
+        wrong = next((cell for cell in cells if _match(pattern, cell) is None), None)
+        if wrong is not None:
+            patterns.remove(pattern)
+            first_wrong = wrong
+    if not patterns:
+        seen = f", but not {first_wrong!r}" if _fitting(cells[0]) else ""
+        raise ValueError(
+            f"column {name!r} cannot be read as dates: {cells[0]!r}{seen}; say how with {way_out}'%d.%m.%Y %H:%M'"
+        )
+    if len(patterns) == 1:
+        return _styled(patterns[0], cells[-1]), None
+    return _day_or_month(patterns, cells, name, way_out)
+
+
+def _day_or_month(patterns: list[str], cells: Sequence[str], name: str, way_out: str) -> tuple[Style, str | None]:
+    """Of two readings that both fit, the one whose rows are evenly spaced; refused where both or neither are."""
+    even = []
+    for pattern in patterns:
+        times = read(cells, _styled(pattern, cells[-1]), name)
+        values = np.unique(times.values)
+        grid = infer(Times(values, times.zone)) if len(values) > 2 else None
+        if grid is not None and len(values) > 0.5 * (grid.positions(Times(values, times.zone))[-1] + 1):
+            even.append((pattern, grid))
+    one, two = (_readable(cells[0], pattern) for pattern in patterns[:2])
+    if len(even) == 1:
+        pattern, grid = even[0]
+        meant = f"{cells[0]!r} is {_readable(cells[0], pattern)}"
+        note = f"{name!r} is read as {pattern} ({meant}), which makes its rows even: {grid.words()}"
+        return _styled(pattern, cells[-1]), note
+    raise ValueError(
+        f"column {name!r}: {cells[0]!r} is {one} ({patterns[0]}) or {two} ({patterns[1]}), and the column does not "
+        f"tell; say which with {way_out}'{patterns[0]}'"
+    )
+
+
+def _readable(cell: str, pattern: str) -> str:
+    match = _match(pattern, cell)
+    assert match is not None
+    found = match.groupdict()
+    year = found.get("Y") or f"{_century(int(found['y']))}"
+    return f"{int(found['d'])} {_ENGLISH[int(found['m']) - 1]} {year}"
+
+
+def given(pattern: str) -> Style:
+    """The style of a pattern a user wrote in the words of `strptime`.
+
+    >>> given("%d.%m.%Y %H:%M").write(Times(np.array(["2024-02-01T10:30"], "M8[s]")))
+    ['01.02.2024 10:30']
+    """
+    unknown = sorted({mark for mark in re.findall("%(.)", pattern) if mark not in _PIECES})
+    if unknown or not re.search("%[YyGbBjmd]", pattern):
+        what = f"%{unknown[0]}" if unknown else "no year, month or day"
+        raise ValueError(f"time format {pattern!r} has {what}; use %Y %m %d %H %M %S %f %b %p %z %G %V %u %j")
+    return Style(pattern, whole=True, digits=6, zone="")
+
+
+def read(cells: Sequence[str | None], style: Style, name: str = "time", first: int = 1) -> Times:
+    """Cells as moments; None and empty cells are NaT. `first` is the number of the first row, for messages."""
+    quick = _numpy(cells, style)
+    if quick is not None:
+        return quick
+    rows: list[tuple[int, ...]] = []
+    offsets: list[int | None] = []
+    for row, cell in enumerate(cells):
+        if cell is None or not cell.strip():
+            rows.append((0,) * 8)
+            offsets.append(None)
+            continue
+        match = _match(style.pattern, cell, style.whole)
+        fields = None if match is None else _fields(match)
+        if fields is None:
+            raise ValueError(
+                f"column {name!r}, row {first + row}: {cell!r} is no date like the others ({style.pattern})"
+            )
+        zone = match.groupdict().get("z") if match is not None else None
+        offsets.append(None if zone is None else _seconds_of(zone.strip()))
+        rows.append(fields)
+    return _assembled(np.array(rows, dtype=np.int64).reshape(-1, 8), offsets)
+
+
+def _assembled(rows: Any, offsets: list[int | None]) -> Times:
+    """Fields (days since 1970, hour, minute, second, nanosecond, there, …) as moments of the coarsest fitting unit."""
+    days, hour, minute, second, nano, there = rows[:, :6].T
+    seconds = ((days * 24 + hour) * 60 + minute) * 60 + second
+    zones = {offset for offset in offsets if offset is not None}
+    if zones:
+        seconds = seconds - np.array([offset or 0 for offset in offsets], dtype=np.int64)
+    if not nano.any():
+        values = seconds.astype("datetime64[s]")
+    elif not (nano % 1000).any():
+        values = (seconds * 10**6 + nano // 1000).astype("datetime64[us]")
+    else:
+        values = (seconds * 10**9 + nano).astype("datetime64[ns]")
+    values[there == 0] = np.datetime64("NaT")
+    zone: tzinfo | None = None
+    if zones:
+        last = [offset for offset in offsets if offset is not None][-1]
+        zone = UTC if last == 0 else timezone(timedelta(seconds=last))
+    return Times(values, zone)
+
+
+def _fields(match: re.Match[str]) -> tuple[int, ...] | None:
+    """(days since 1970, hour, minute, second, nanosecond, 1, 0, 0), or None where there is no such day."""
+    found = match.groupdict()
+    days = _day_number(found)
+    if days is None:
+        return None
+    hour = int(found.get("H") or 0)
+    if found.get("I"):
+        hour = int(found["I"])
+    half = (found.get("p") or "").lower()
+    if half:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half.startswith("p") else 0)
+    minute, second = int(found.get("M") or 0), int(found.get("S") or 0)
+    if hour == 24 and (minute or second):
+        return None
+    return days, hour, minute, second, int((found.get("f") or "0").ljust(9, "0")), 1, 0, 0
+
+
+def _day_number(found: dict[str, str | None]) -> int | None:
+    if found.get("G"):
+        first = np.datetime64(f"{found['G']}-01-04", "D").astype(int)  # always in week 1
+        monday = first - (first + 3) % 7
+        return int(monday + 7 * (int(found["V"] or 1) - 1) + int(found.get("u") or 1) - 1)
+    year = int(found.get("Y") or 0) or _century(int(found.get("y") or 70))
+    if found.get("j"):
+        return int(np.datetime64(f"{year:04d}-01-01", "D").astype(int)) + int(found["j"] or 1) - 1
+    month = int(found.get("m") or 1)
+    if found.get("b"):
+        name = (found["b"] or "").lower()
+        if name not in _MONTHS:
+            return None
+        month = _MONTHS[name]
+    if found.get("q"):
+        month = 3 * int(found["q"] or 1) - 2
+    return _days_from(year, month, int(found.get("d") or 1))
+
+
+@lru_cache(maxsize=4096)
+def _days_from(year: int, month: int, day: int) -> int | None:
+    start = np.datetime64(f"{year:04d}-{month:02d}", "M")
+    days = int((start + 1).astype("datetime64[D]").astype(int)) - int(start.astype("datetime64[D]").astype(int))
+    return int(start.astype("datetime64[D]").astype(int)) + day - 1 if day <= days else None
+
+
+def _century(year: int) -> int:
+    """Years of two digits lie between 1969 and 2068, as `strptime` has it."""
+    return year + (1900 if year >= 69 else 2000)
+
+
+@lru_cache(maxsize=1)
+def _zones() -> dict[str, int]:
+    return {"Z": 0, "UTC": 0, "GMT": 0}
+
+
+def _seconds_of(zone: str) -> int:
+    if zone in _zones():
+        return 0
+    digits = zone[1:].replace(":", "").ljust(4, "0")
+    return (1 if zone[0] == "+" else -1) * (int(digits[:2]) * 3600 + int(digits[2:]) * 60)
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str, whole: bool) -> re.Pattern[str]:
+    parts = re.split("%(.)", pattern)
+    text = "".join(_PIECES[part] if i % 2 else re.escape(part) for i, part in enumerate(parts))
+    return re.compile(text if whole else text + _CLOCK)
+
+
+def _match(pattern: str, cell: str, whole: bool = False) -> re.Match[str] | None:
+    found = _compiled(pattern, whole).fullmatch(cell.strip())
+    if found is None and pattern == "%Y%m%d" and not whole:
+        compact = _COMPACT.fullmatch(cell.strip())
+        if compact is not None:
+            return _match(pattern, f"{compact[1]} {compact[2]}:{compact[3]}:{compact[4] or '00'}")
+    return found if found is None or _fields(found) is not None else None
+
+
+def _fitting(cell: str) -> list[str]:
+    return [pattern for pattern in PATTERNS if _match(pattern, cell) is not None]
+
+
+def _styled(pattern: str, like: str) -> Style:
+    match = _match(pattern, like)
+    assert match is not None
+    found = match.groupdict()
+    clock = "" if not found.get("H") else "f" if found.get("f") else "S" if found.get("S") else "M"
+    padded = not any(re.search(r"(?<!\d)\d(?!\d)", found.get(part) or "") for part in ("d", "m"))
+    return Style(
+        pattern,
+        False,
+        found.get("sep") or "",
+        clock,
+        len(found.get("f") or ""),
+        bool(found.get("p")),
+        found.get("z") or "",
+        padded,
+    )
+
+
+def _numpy(cells: Sequence[str | None], style: Style) -> Times | None:
+    """ISO dates without a zone by NumPy's own parser, which is thirty times as fast; None where it does not do."""
+    if style.whole or style.pattern != "%Y-%m-%d" or style.zone or style.half_days or not len(cells) or not cells[0]:
+        return None
+    length = len(cells[0])
+    if length < 10 or any(cell is None or len(cell) != length or cell[-1] == "Z" or "+" in cell for cell in cells):
+        return None
+    try:
+        values = np.array(cells, dtype="datetime64")
+    except ValueError:
+        return None
+    if np.datetime_data(values.dtype)[0] in ("D", "h", "m", "s"):
+        return Times(values.astype("datetime64[s]"))
+    return Times(values.astype("datetime64[us]")) if length <= 26 else Times(values.astype("datetime64[ns]"))
+
+
+def _on(wall: Any, unit: str) -> bool:
+    return bool((wall == wall.astype(f"datetime64[{unit}]")).all())

@@ -1,0 +1,271 @@
+"""The calendar of a table: how far apart its rows are, which are missing, and when the next ones are due.
+
+Everything is counted in grid positions: position 0 is the first row, 1 the next time there should be a row, whatever
+that is: half an hour later, the next business day, the end of the next month.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy.frames.times import Moments, Times
+
+Positions = NDArray[np.int64]
+
+DAY = 86400  # seconds
+JITTER = 0.25  # of the step: times closer to an even grid than this are taken as on it; half would be ambiguous
+SPARSE = 0.3  # share of grid times with a row below which a finer grid is not believed
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+BUSINESS = (True,) * 5 + (False,) * 2
+
+
+class Rule(Protocol):
+    """A way to count time: positions of moments after the first of them, and moments at positions after one."""
+
+    def positions(self, moments: Moments) -> Positions: ...
+    def after(self, last: Any, count: int) -> Moments: ...
+    def words(self) -> str: ...
+    def seasons(self) -> tuple[int, ...]: ...
+
+
+@dataclass(frozen=True)
+class Even:
+    """Equal steps. step: ticks of the moments' unit, or a number; seconds: the same in seconds, None for numbers."""
+
+    step: float
+    seconds: float | None
+    jitter: float = 0.0  # largest distance from the grid, as a share of the step
+
+    def positions(self, moments: Moments) -> Positions:
+        ticks = _ticks(moments)
+        return np.asarray(np.rint((ticks - ticks[0]) / self.step), dtype=np.int64)
+
+    def after(self, last: Any, count: int) -> Moments:
+        ahead = np.arange(1, count + 1)
+        if isinstance(last, np.datetime64):
+            unit = np.datetime_data(last.dtype)[0]
+            if float(self.step).is_integer():
+                return np.asarray(last + (ahead * int(self.step)).astype(f"m8[{unit}]"))
+            return np.asarray(last + np.rint(ahead * self.step).astype(f"m8[{unit}]"))
+        return np.asarray(last + ahead * self.step, dtype=np.float64)
+
+    def words(self) -> str:
+        if self.seconds is None:
+            return f"in steps of {self.step:.6g}"
+        for size, one, unit in (
+            (7 * DAY, "week", "weeks"),
+            (DAY, "day", "days"),
+            (3600, "hour", "h"),
+            (60, "minute", "min"),
+        ):
+            if self.seconds >= size and self.seconds % size == 0:
+                return f"every {one}" if self.seconds == size else f"every {int(self.seconds // size)} {unit}"
+        return "every second" if self.seconds == 1 else f"every {_short(self.seconds)}"
+
+    def seasons(self) -> tuple[int, ...]:
+        if self.seconds is None or self.seconds <= 0:
+            return ()
+        if self.seconds >= 7 * DAY:
+            return _whole(52 * 7 * DAY / self.seconds)
+        if self.seconds >= DAY:
+            return (*_whole(7 * DAY / self.seconds), *_whole(365 * DAY / self.seconds))
+        return (*_whole(DAY / self.seconds), *_whole(7 * DAY / self.seconds))
+
+
+@dataclass(frozen=True)
+class Months:
+    """Every `step` months, on the same day (`end`: on the last day of the month)."""
+
+    step: int
+    end: bool
+
+    def positions(self, moments: Moments) -> Positions:
+        months = moments.astype("datetime64[M]").astype(np.int64)
+        return np.asarray((months - months[0]) // self.step)
+
+    def after(self, last: Any, count: int) -> Moments:
+        month = last.astype("datetime64[M]") + np.arange(1, count + 1) * self.step
+        clock = last - last.astype("datetime64[D]")
+        days = (month + 1).astype("datetime64[D]") - month.astype("datetime64[D]")  # in the month
+        day = (last.astype("datetime64[D]") - last.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64)
+        day = days.astype(np.int64) - 1 if self.end else np.minimum(day, days.astype(np.int64) - 1)
+        return np.asarray((month.astype("datetime64[D]") + day.astype("m8[D]")).astype(last.dtype) + clock)
+
+    def words(self) -> str:
+        names = {1: "month", 3: "quarter", 12: "year"}
+        every = f"every {names.get(self.step, f'{self.step} months')}"
+        return every + (" (last day)" if self.end else "")
+
+    def seasons(self) -> tuple[int, ...]:
+        return _whole(12 / self.step)
+
+
+@dataclass(frozen=True)
+class Weekdays:
+    """Every day of some weekdays, Monday first: business days, or a shop that is closed on Sundays."""
+
+    mask: tuple[bool, ...]
+
+    def positions(self, moments: Moments) -> Positions:
+        days = moments.astype("datetime64[D]")
+        return np.asarray(np.busday_count(days[0], days, weekmask=self.mask), dtype=np.int64)
+
+    def after(self, last: Any, count: int) -> Moments:
+        day = last.astype("datetime64[D]")
+        ahead = np.busday_offset(day, np.arange(1, count + 1), weekmask=self.mask)
+        return np.asarray(ahead.astype(last.dtype) + (last - day))
+
+    def words(self) -> str:
+        if self.mask == BUSINESS:
+            return "every business day"
+        return "every " + ", ".join(name for name, open_ in zip(WEEKDAYS, self.mask, strict=True) if open_)
+
+    def seasons(self) -> tuple[int, ...]:
+        return _whole(float(sum(self.mask)))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A rule, and whether it counts what clocks on the wall showed (days and longer) or time that passed (less)."""
+
+    rule: Rule
+    wall: bool
+
+    def positions(self, times: Times) -> Positions:
+        """Of each moment after the first, 0 for the first."""
+        return self.rule.positions(times.wall() if self.wall else times.values)
+
+    def after(self, times: Times, count: int) -> Times:
+        """The `count` grid times after the last."""
+        if not self.wall:
+            return Times(self.rule.after(times.values[-1], count), times.zone)
+        return Times(times.from_wall(self.rule.after(times[-1:].wall()[0], count)), times.zone)
+
+    def words(self) -> str:
+        """Such as "every 30 min"."""
+        return self.rule.words()
+
+    def seasons(self, rows: int) -> tuple[int, ...]:
+        """Periods the calendar suggests, in rows, of which `rows` hold at least two."""
+        return tuple(period for period in self.rule.seasons() if 2 * period <= rows)
+
+
+def infer(times: Times) -> Grid | None:
+    """The grid increasing times lie on; None where they lie on none, or where there are fewer than two."""
+    if len(times) < 2:
+        return None
+    if not times.dates:
+        rule = _even(times.values, None)
+        return None if rule is None else Grid(rule, False)
+    shortest = int(np.diff(times.values.astype(np.int64)).min()) / times.per_second
+    if shortest < DAY - 7200:  # a day of 23 hours, or less when a zone moves, is still a day
+        rule = _even(times.values, times.per_second)
+        return None if rule is None else Grid(rule, False)
+    wall = times.wall()
+    found = _months(wall) or _weekdays(wall) or _even(wall, times.per_second)
+    return None if found is None else Grid(found, True)
+
+
+def _months(wall: Moments) -> Months | None:
+    """Rows on one day of the month, or on its last, at one time of day."""
+    days = wall.astype("datetime64[D]")
+    if np.ptp((wall - days).astype(np.int64)) or int(np.diff(days.astype(np.int64)).min()) < 28:
+        return None
+    month = days.astype("datetime64[M]")
+    step = math.gcd(*np.diff(month.astype(np.int64)).tolist())
+    if step == 0:
+        return None
+    day = (days - month.astype("datetime64[D]")).astype(np.int64)
+    if bool(((days + 1).astype("datetime64[M]") > month).all()):
+        return Months(step, True)
+    most = ((month + 1).astype("datetime64[D]") - month.astype("datetime64[D]")).astype(np.int64) - 1
+    return Months(step, False) if bool((day == np.minimum(day.max(), most)).all()) else None
+
+
+def _weekdays(wall: Moments) -> Weekdays | None:
+    """Daily rows that leave out some weekdays always."""
+    days = wall.astype("datetime64[D]")
+    numbers = days.astype(np.int64)
+    if np.ptp((wall - days).astype(np.int64)) or int(np.diff(numbers).min()) != 1:
+        return None
+    weekday = (numbers + 3) % 7  # 1970-01-01 was a Thursday
+    mask = tuple(bool(there) for there in np.bincount(weekday, minlength=7) > 0)
+    if all(mask):
+        return None
+    passed = np.bincount((np.arange(numbers[0], numbers[-1] + 1) + 3) % 7, minlength=7)
+    chances = min(int(passed[i]) for i in range(7) if not mask[i])
+    # Five working days and a weekend off are believed at once, other weeks when they repeat.
+    return Weekdays(mask) if chances >= (1 if mask == BUSINESS else 3) else None
+
+
+def _even(moments: Moments, per_second: int | None) -> Even | None:
+    ticks = _ticks(moments)
+    gaps = np.diff(ticks)
+    step = _usual(gaps)
+    exact = step if _multiples(gaps, step) else _divisor(gaps)
+    if exact is not None:
+        return Even(exact, None if per_second is None else exact / per_second)
+    place = np.concatenate([[0], np.cumsum(np.maximum(np.rint(gaps / np.median(gaps)), 1))])
+    slope = float(np.polyfit(place, (ticks - ticks[0]).astype(np.float64), 1)[0])
+    if not slope > 0:
+        return None
+    off = (ticks - ticks[0]).astype(np.float64) / slope
+    off -= np.rint(off) + np.median(off - np.rint(off))
+    jitter = float(np.abs(off).max())
+    positions = np.rint((ticks - ticks[0]) / slope)
+    if jitter > JITTER or len(ticks) < 3 or bool((np.diff(positions) < 1).any()):
+        return None
+    nice = _nice(slope if per_second is None else slope / per_second) * (per_second or 1)
+    drift = abs(nice - slope) * float(place[-1])
+    slope = nice if drift < (JITTER - jitter) * slope else slope
+    return Even(slope, None if per_second is None else slope / per_second, jitter)
+
+
+def _usual(gaps: NDArray[Any]) -> float:
+    """The most frequent gap, the shorter of two that are equally frequent."""
+    sizes, counts = np.unique(gaps, return_counts=True)
+    return float(sizes[np.argmax(counts)])
+
+
+def _multiples(gaps: NDArray[Any], step: float) -> bool:
+    if gaps.dtype.kind == "i":
+        return bool((gaps % int(step) == 0).all())
+    times = gaps / step
+    return bool((np.abs(times - np.rint(times)) <= 1e-6 * np.maximum(times, 1)).all() and (times > 0.5).all())
+
+
+def _divisor(gaps: NDArray[Any]) -> float | None:
+    """The greatest common divisor, where enough of the grid it makes has rows."""
+    if gaps.dtype.kind != "i":
+        if not (np.abs(gaps) < 2**53).all() or not (gaps == np.rint(gaps)).all():
+            return None
+        gaps = gaps.astype(np.int64)
+    step = math.gcd(*gaps.tolist())
+    return float(step) if len(gaps) >= SPARSE * gaps.sum() / step else None
+
+
+def _nice(step: float) -> float:
+    """A step people choose (three digits) near a measured one."""
+    return float(f"{step:.3g}")
+
+
+def _ticks(moments: Moments) -> NDArray[Any]:
+    return moments.astype(np.int64) if moments.dtype.kind == "M" else moments
+
+
+def _whole(period: float) -> tuple[int, ...]:
+    return (round(period),) if period >= 1.5 and abs(period - round(period)) < 1e-6 * period else ()
+
+
+def _short(seconds: float) -> str:
+    if seconds >= 1:
+        return f"{seconds:.4g} s"
+    for size, unit in ((1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")):
+        if seconds >= size:
+            return f"{seconds / size:.4g} {unit}"
+    return f"{seconds:.3g} s"

@@ -1,0 +1,436 @@
+"""Arrays and frames of any library in, frames of the same library out.
+
+Frames are read through narwhals, which imports none of the libraries it speaks to; neither does this.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy.frames.align import Aligned, align
+from prophecy.frames.times import Times
+
+Array = NDArray[np.float64]
+Key = Any  # a cell of the key column, or a tuple of cells where there are several
+
+_LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf", "narwhals")
+DUPLICATES = ("refuse", "mean")
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """What kind of frame came in, so that the same kind goes out.
+
+    backend: narwhals' name of the library; None for arrays. time: the column (or index) of times. as_index: the times
+    are pandas' index. dtype: of the times, a narwhals type; period: pandas' frequency where the index has periods.
+    key: columns that tell series apart.
+    """
+
+    backend: Any = None
+    time: str | None = None
+    as_index: bool = False
+    dtype: Any = None
+    period: Any = None
+    key: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """One series as it came: its rows on the calendar, the names of its variables, the kind of frame.
+
+    single: it was one column, so that answers are (horizon,) and not (horizon, 1).
+    """
+
+    series: Aligned
+    names: tuple[str, ...]
+    single: bool
+    kind: Kind = field(default_factory=Kind)
+    key: Key = None
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def values(self) -> Array:
+        """(time,) or (time, variables)."""
+        return self.series.values[:, 0] if self.single else self.series.values
+
+    def notes(self) -> tuple[str, ...]:
+        """What was read and assumed, as sentences."""
+        said: tuple[str, ...] = ()
+        if self.series.facts:
+            rows = len(self.series.values) - self.series.filled
+            said = (f"{rows:,} rows, {', '.join(self.series.facts)}.",)
+        return (*said, *self.remarks)
+
+    def future(self, horizon: int) -> Any:
+        """The times of the next `horizon` rows, as the frame's own library holds them; None without times."""
+        ahead = self.series.after(horizon)
+        return None if ahead is None else native_times(ahead, self.kind)
+
+    def past(self) -> Any:
+        """The times of the rows."""
+        return None if self.series.times is None else native_times(self.series.times, self.kind)
+
+
+def is_frame(data: object) -> bool:
+    """Whether `data` is a frame or series of some library (decided without importing any)."""
+    return (
+        type(data).__module__.split(".")[0] in _LIBRARIES and hasattr(data, "__len__") and _narwhals(data) is not None
+    )
+
+
+def read(
+    data: Any,
+    time: Any = None,
+    columns: str | Sequence[str] | None = None,
+    duplicates: str = "refuse",
+) -> Source:
+    """One series (of one or several variables) out of an array, a list, or a frame.
+
+    time: the name of the column of times, or an array of times beside the data; by default a frame's index of dates, or
+    its only column of dates. columns: which are variables; all numbers by default.
+    """
+    if duplicates not in DUPLICATES:
+        raise ValueError(f"duplicates must be one of {', '.join(map(repr, DUPLICATES))}, got {duplicates!r}")
+    if not is_frame(data):
+        return _from_array(data, time, duplicates)
+    frame, found, kind = _opened(data, time)
+    names, single, remarks = _variables(data, frame, kind, columns)
+    return _source(frame, found, kind, names, single, remarks, duplicates)
+
+
+def split(
+    data: Any,
+    key: str | Sequence[str],
+    time: str | None = None,
+    columns: str | Sequence[str] | None = None,
+    duplicates: str = "refuse",
+) -> dict[Key, Source]:
+    """The series of a long frame, one for every value of `key` (a column, or several), in the order they begin."""
+    if not is_frame(data):
+        raise TypeError(f"key={key!r} names a column, so data must be a frame, got {type(data).__name__}")
+    keys = (key,) if isinstance(key, str) else tuple(key)
+    frame, times, kind = _opened(data, time, keys)
+    for name in keys:
+        _column(frame, name, "key")
+    names, single, remarks = _variables(data, frame, kind, columns)
+    cells = [frame[name].to_list() for name in keys]
+    places: dict[Key, list[int]] = {}
+    for row, cell in enumerate(cells[0] if len(keys) == 1 else zip(*cells, strict=True)):
+        places.setdefault(cell, []).append(row)
+    values = _numbers(frame, names)
+    made = {}
+    for cell, rows in places.items():
+        try:
+            series = align(values[rows], None if times is None else times[rows], duplicates == "mean")
+        except ValueError as error:
+            raise ValueError(f"{', '.join(keys)} = {cell!r}: {error}") from None
+        made[cell] = Source(series, names, single, kind, cell, remarks)
+    return made
+
+
+def _source(
+    frame: Any,
+    times: Times | None,
+    kind: Kind,
+    names: tuple[str, ...],
+    single: bool,
+    remarks: tuple[str, ...],
+    duplicates: str,
+) -> Source:
+    return Source(align(_numbers(frame, names), times, duplicates == "mean"), names, single, kind, None, remarks)
+
+
+def _from_array(data: Any, time: Any, duplicates: str) -> Source:
+    if isinstance(data, Mapping | str | bytes):
+        raise TypeError(f"data must be an array, a list or a frame, got {type(data).__name__}")
+    if isinstance(data, np.ma.MaskedArray):
+        raise TypeError("data is a masked array; use data.filled(np.nan): missing values are NaN")
+    try:
+        values = np.asarray(data)
+    except ValueError:
+        raise ValueError(
+            "data must be rectangular, got sequences of different lengths; forecast_many takes a list"
+        ) from None
+    if values.dtype == object:
+        values = np.array([[np.nan if cell is None else cell for cell in np.atleast_1d(row)] for row in values])
+        values = values[:, 0] if np.ndim(data[0]) == 0 else values
+    if values.dtype.kind not in "iufb" or values.ndim not in (1, 2):
+        raise TypeError(
+            f"data must hold real numbers, (time,) or (time, variables), got {values.dtype} of shape {values.shape}"
+        )
+    if isinstance(time, str):
+        raise TypeError(
+            f"time={time!r} names a column, so data must be a frame; give the times themselves beside an array"
+        )
+    times = None if time is None else as_times(time)
+    if times is not None and len(times) != len(values):
+        raise ValueError(f"time has {len(times)} moments for {len(values)} rows; give one for each")
+    single = values.ndim == 1
+    rows = values.astype(np.float64).reshape(len(values), -1)
+    names = ("value",) if single else tuple(f"value{i}" for i in range(rows.shape[1]))
+    return Source(align(rows, times, duplicates == "mean"), names, single)
+
+
+def _narwhals(data: Any) -> Any:
+    """A narwhals frame or series of what it was given; None where narwhals does not know it."""
+    import narwhals.stable.v2 as nw
+
+    try:
+        found = nw.from_native(data, allow_series=True)
+    except TypeError:
+        return None
+    return found.collect() if isinstance(found, nw.LazyFrame) else found
+
+
+def _opened(data: Any, time: Any, keys: tuple[str, ...] = ()) -> tuple[Any, Times | None, Kind]:
+    """A narwhals frame, the times of its rows, and its kind."""
+    import narwhals.stable.v2 as nw
+
+    frame = _narwhals(data)
+    if isinstance(frame, nw.Series):
+        frame = (frame if frame.name else frame.alias("value")).to_frame()
+    if not len(frame):
+        raise ValueError("the frame has no rows; a forecast needs some")
+    backend = frame.implementation
+    names = [name for name in frame.columns if isinstance(name, str)]
+    if len(names) < len(frame.columns):
+        raise TypeError(
+            f"column names must be text, got {next(n for n in frame.columns if n not in names)!r}; rename them"
+        )
+    if isinstance(time, str):
+        column = _column(frame, time, "time")
+        return frame, as_times(column), Kind(backend, time, False, column.dtype, None, keys)
+    if time is not None:
+        found = as_times(time)
+        if len(found) != len(frame):
+            raise ValueError(f"time has {len(found)} moments for {len(frame)} rows; give one for each")
+        return frame, found, Kind(backend, "time", False, None, None, keys)
+    index = nw.maybe_get_index(frame)
+    if index is not None and _is_clock(index):
+        return (
+            frame,
+            _index_times(index),
+            Kind(backend, index.name, True, None, getattr(index, "freq", None) if _periods(index) else None, keys),
+        )
+    dated = [name for name in names if frame[name].dtype in (nw.Date, nw.Datetime)]
+    if len(dated) == 1:
+        return frame, as_times(frame[dated[0]]), Kind(backend, dated[0], False, frame[dated[0]].dtype, None, keys)
+    if len(dated) > 1:
+        raise ValueError(f"several columns hold dates: {', '.join(map(repr, dated))}; name one with time=")
+    if index is not None and not keys and len(index) > 1 and type(index).__name__ == "RangeIndex":
+        return (
+            frame,
+            Times(np.asarray(index, dtype=np.float64)),
+            Kind(backend, index.name, True, nw.Int64(), None, keys),
+        )
+    return frame, None, Kind(backend, None, False, None, None, keys)
+
+
+def _is_clock(index: Any) -> bool:
+    """Whether pandas' index says when: dates, periods, or increasing numbers that are not mere row numbers."""
+    if type(index).__name__ in ("DatetimeIndex", "PeriodIndex"):
+        return True
+    return (
+        type(index).__name__ == "Index"
+        and getattr(index.dtype, "kind", "O") in "iuf"
+        and bool(index.is_monotonic_increasing or index.is_monotonic_decreasing)
+        and bool(index.is_unique)
+    )
+
+
+def _periods(index: Any) -> bool:
+    return type(index).__name__ == "PeriodIndex"
+
+
+def _index_times(index: Any) -> Times:
+    if _periods(index):
+        return Times(np.asarray(index.to_timestamp().values))
+    zone = getattr(index, "tz", None)
+    if zone is not None:
+        return Times(np.asarray(index.tz_convert("UTC").tz_localize(None).values), zone)
+    return Times(np.asarray(index.values))
+
+
+def as_times(cells: Any) -> Times:
+    """A column or array of times: dates with or without zones, numbers, or text that reads as dates."""
+    import narwhals.stable.v2 as nw
+
+    if type(cells).__module__.startswith("pandas") and type(cells).__name__.endswith("Index"):
+        return _index_times(cells)
+    column = cells if isinstance(cells, nw.Series) else _narwhals(cells) if is_frame(cells) else None
+    if isinstance(column, nw.Series):
+        dtype: Any = column.dtype
+        if dtype == nw.Datetime and dtype.time_zone is not None:
+            utc = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+            return Times(utc.to_numpy(), _zone(dtype.time_zone))
+        if dtype == nw.Date:
+            return Times(column.cast(nw.Datetime("us")).to_numpy())
+        if dtype == nw.Datetime or dtype.is_numeric():
+            return Times(column.to_numpy())
+        cells = column.to_list()
+    array = cells if isinstance(cells, np.ndarray) else np.array(list(cells), dtype=object)
+    if array.dtype.kind in "Miuf":
+        return Times(array)
+    return _listed(array.tolist())
+
+
+def _listed(cells: list[Any]) -> Times:
+    from prophecy.frames import dates
+
+    known = [cell for cell in cells if cell is not None and cell == cell]
+    if not known:
+        raise ValueError("time holds no times at all")
+    if all(isinstance(cell, str) for cell in known):
+        style, _ = dates.style_of([cell for cell in known if cell.strip()][:10_000])
+        return dates.read([cell if isinstance(cell, str) else None for cell in cells], style)
+    if all(isinstance(cell, datetime | date | np.datetime64) for cell in known):
+        return _of_datetimes(cells)
+    if all(isinstance(cell, int | float | np.number) for cell in known):
+        return Times(np.array([np.nan if cell is None else float(cell) for cell in cells]))
+    raise TypeError(f"time must hold dates, numbers or text that reads as dates, got {known[0]!r}")
+
+
+def _of_datetimes(cells: list[Any]) -> Times:
+    zones = [cell.tzinfo for cell in cells if isinstance(cell, datetime) and cell.tzinfo is not None]
+    naive: list[Any] = []
+    for cell in cells:
+        if isinstance(cell, datetime) and cell.tzinfo is not None:
+            cell = cell.astimezone(UTC).replace(tzinfo=None)
+        naive.append(np.datetime64("NaT") if cell is None or cell != cell else np.datetime64(cell))
+    return Times(np.array(naive, dtype="datetime64[us]"), zones[-1] if zones else None)
+
+
+def _zone(name: str) -> Any:
+    if name.startswith(("+", "-")):
+        sign = 1 if name[0] == "+" else -1
+        hours, minutes = name[1:].split(":")
+        return timezone(sign * timedelta(hours=int(hours), minutes=int(minutes)))
+    return ZoneInfo(name)
+
+
+def _column(frame: Any, name: str, what: str) -> Any:
+    if name not in frame.columns:
+        raise ValueError(f"there is no {what} column {name!r}; the frame has {', '.join(map(str, frame.columns))}")
+    return frame[name]
+
+
+def _variables(
+    data: Any, frame: Any, kind: Kind, columns: str | Sequence[str] | None
+) -> tuple[tuple[str, ...], bool, tuple[str, ...]]:
+    """The columns to forecast, whether the answer has one column, and what to say about the others."""
+    asked = (columns,) if isinstance(columns, str) else tuple(columns) if columns is not None else None
+    taken = {*kind.key, *([] if kind.as_index or kind.time is None else [kind.time])}
+    if asked is not None:
+        for name in asked:
+            if not (_column(frame, name, "value").dtype.is_numeric() or _boolean(frame[name])):
+                raise ValueError(f"column {name!r} does not hold numbers but {frame[name].dtype}; convert it first")
+        return asked, len(asked) == 1, ()
+    rest = [name for name in frame.columns if name not in taken]
+    names = tuple(name for name in rest if frame[name].dtype.is_numeric())
+    if not names:
+        raise ValueError(f"no column of numbers to forecast; the frame has {', '.join(frame.columns)}")
+    left = [name for name in rest if name not in names]
+    said = (
+        (f"{'Column' if len(left) == 1 else 'Columns'} {', '.join(map(repr, left))} left out: no numbers.",)
+        if left
+        else ()
+    )
+    return names, len(names) == 1, said
+
+
+def _boolean(column: Any) -> bool:
+    import narwhals.stable.v2 as nw
+
+    return bool(column.dtype == nw.Boolean)
+
+
+def _numbers(frame: Any, names: tuple[str, ...]) -> Array:
+    import narwhals.stable.v2 as nw
+
+    columns = [frame[name].cast(nw.Float64).to_numpy() for name in names]
+    return np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
+
+
+def native_times(times: Times, kind: Kind) -> Any:
+    """Moments as an index (pandas with one), a series (frames with a column) or an array (no frame)."""
+    if kind.backend is None:
+        return times.values
+    if kind.as_index:
+        return _pandas_index(times, kind)
+    return time_series(times, kind).to_native()
+
+
+def _pandas_index(times: Times, kind: Kind) -> Any:
+    pandas = sys.modules["pandas"]
+    if not times.dates:
+        whole = bool((times.values == np.rint(times.values)).all())
+        return pandas.Index(times.values.astype(np.int64) if whole else times.values, name=kind.time)
+    index = pandas.DatetimeIndex(times.values, name=kind.time)
+    if kind.period is not None:
+        return index.to_period(kind.period)
+    return index if times.zone is None else index.tz_localize("UTC").tz_convert(times.zone)
+
+
+def time_series(times: Times, kind: Kind) -> Any:
+    import narwhals.stable.v2 as nw
+
+    name = kind.time or "time"
+    if not times.dates:
+        whole = bool((times.values == np.rint(times.values)).all())
+        series = nw.new_series(name, times.values, nw.Float64, backend=kind.backend)
+        return series.cast(nw.Int64) if whole and (kind.dtype is None or kind.dtype.is_integer()) else series
+    if kind.dtype == nw.String:
+        texts = np.datetime_as_string(times.values, "D" if _midnights(times.values) else "auto").tolist()
+        return nw.new_series(name, [text.replace("T", " ") for text in texts], nw.String, backend=kind.backend)
+    unit = np.datetime_data(times.values.dtype)[0]
+    series = nw.new_series(name, times.values.astype("M8[us]") if unit == "s" else times.values, backend=kind.backend)
+    if times.zone is not None:
+        series = series.dt.replace_time_zone("UTC").dt.convert_time_zone(str(times.zone))
+    if kind.dtype == nw.Date:
+        return series.cast(nw.Date)
+    if kind.dtype == nw.Datetime:
+        return series.cast(kind.dtype)
+    return series
+
+
+def _midnights(values: Any) -> bool:
+    return bool((values == values.astype("datetime64[D]")).all())
+
+
+def build(columns: dict[str, Any], kind: Kind, index: Any = None) -> Any:
+    """A frame of the kind that came in; where nothing but an array did, of a library that is there.
+
+    index: pandas' index for it.
+    """
+    import narwhals.stable.v2 as nw
+
+    backend: Any = kind.backend or any_library()
+    series = {
+        name: values if isinstance(values, nw.Series) else nw.new_series(name, values, backend=backend)
+        for name, values in columns.items()
+    }
+    frame = nw.from_dict(series, backend=backend).to_native()
+    if index is not None:
+        frame.index = index
+    return frame
+
+
+def any_library() -> str:
+    """A library that makes frames: one already loaded, or else one that is installed."""
+    import importlib.util
+
+    for name in ("pandas", "polars", "pyarrow"):
+        if name in sys.modules:
+            return name
+    for name in ("pandas", "polars", "pyarrow"):
+        if importlib.util.find_spec(name) is not None:
+            return name
+    raise ModuleNotFoundError("frames need pandas, Polars or pyarrow; install one of them", name="pandas")

@@ -1,0 +1,309 @@
+r"""Readouts solved in context: weights that follow from the sequence itself, recursively and differentiably.
+
+At step k a solver has the features φ[k] (batch, F) and the value v[k] (batch, outputs). It first learns the pair
+(φ[k - horizon], v[k]), the newest whose answer is known, then says y[k] = W φ[k], its prediction of v[k + horizon].
+
+`GradientStep`  W = rate Σ λ^age v φᵀ: one gradient step from W = 0 (linear attention). 2 F O operations a value.
+`Delta`  W ← λ W + rate (v - λ W φ) φᵀ/(ε + φ·φ): normalised least mean squares (DeltaNet). 3 F O.
+`RLS`  the least squares of all pairs weighted by λ^age, with a ridge that fades with them. 2 F² + 3 F O.
+`Ridge`  argmin Σ λ^age |v - W φ|² + ridge |W|², solved anew every `chunk` steps (MesaNet at chunk = 1).
+    F² + 2 F O + (F³/3 + 2 F² O)/chunk.
+
+Sequences are taken in chunks: within one, the errors of all steps follow from one triangular system, exactly as if
+they had been made one after another. λ = `forgetting`, `rate` and `ridge` are numbers or, named in `train`, parameters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from prophecy import _checks
+
+CHUNK = 32  # steps whose errors are solved for at once
+TINY = 1e-12  # ε of the normalised delta rule, in units of φ·φ: keeps an all-zero feature from dividing by zero
+
+
+class ContextState(NamedTuple):
+    """What a solver knows, in float64.
+
+    weights W (batch, O, F); moments, of the features: (batch, F, F), or empty; waiting: the features whose answers are
+    still to come, (batch, horizon, F); cross: Σ v φᵀ like W (`Ridge`); seen: steps so far.
+    """
+
+    weights: Tensor
+    moments: Tensor
+    waiting: Tensor
+    cross: Tensor
+    seen: int
+
+
+class Solver(nn.Module):
+    """What all have in common: named parts kept in a range by their parametrisation, the horizon, the chunks."""
+
+    raw_forgetting: Tensor
+
+    def __init__(
+        self, parts: dict[str, float], train: Iterable[str], horizon: int, chunk: int, dtype: torch.dtype | None
+    ) -> None:
+        super().__init__()
+        self.horizon = _checks.order("horizon", horizon)
+        self.chunk = _checks.order("chunk", chunk)
+        chosen = {train} if isinstance(train, str) else set(train)
+        if not chosen <= set(parts):
+            raise ValueError(f"train must name parts of {', '.join(sorted(parts))}, got {sorted(chosen - set(parts))}")
+        for name, value in parts.items():
+            if name == "forgetting" and name in chosen and value == 1:
+                raise ValueError("forgetting = 1 has no gradient in its parametrisation; start below it, 0.999 say")
+            raw = torch.tensor(_raw(name, value), dtype=dtype or torch.float64)
+            if name in chosen:
+                self.register_parameter(f"raw_{name}", nn.Parameter(raw))
+            else:
+                self.register_buffer(f"raw_{name}", raw)
+
+    def part(self, name: str) -> Tensor:
+        """`forgetting` in (0, 1], `rate` and `ridge` > 0, in float64."""
+        raw: Tensor = getattr(self, f"raw_{name}").double()
+        if name == "forgetting":
+            return torch.exp(-raw.exp())  # a rate of forgetting -log λ > 0; 0 is λ = 1
+        return raw.exp()
+
+    def initial_state(self, batch: int, features: int, outputs: int, like: Tensor | None = None) -> ContextState:
+        """Nothing learnt yet: W = 0."""
+        kind: dict[str, Any] = {
+            "dtype": torch.float64,
+            "device": like.device if like is not None else self.raw_forgetting.device,
+        }
+        empty = torch.zeros(batch, outputs, features, **kind)
+        waiting = torch.zeros(batch, self.horizon, features, **kind)
+        return ContextState(empty, self._moments(batch, features, kind), waiting, torch.zeros_like(empty), 0)
+
+    def forward(
+        self, features: Tensor, values: Tensor, state: ContextState | None = None
+    ) -> tuple[Tensor, ContextState]:
+        """Predictions of v[k + horizon], (batch, time, O), and the state after the last step.
+
+        features (batch, time, F), values (batch, time, O). All arithmetic is float64; the predictions have the dtype of
+        `values`.
+        """
+        if features.ndim != 3 or values.ndim != 3 or features.shape[:2] != values.shape[:2]:
+            raise ValueError(
+                "features (batch, time, F) and values (batch, time, outputs) must agree in batch and time, got "
+                f"{tuple(features.shape)} and {tuple(values.shape)}"
+            )
+        batch, time, width = features.shape
+        if state is None:
+            state = self.initial_state(batch, width, values.shape[2], features)
+        with torch.autocast(features.device.type, enabled=False):
+            now, v = features.double(), values.double()
+            joined = torch.cat([state.waiting, now], dim=1)
+            learnt, outs, first = joined[:, :time], [], 0
+            while first < time:
+                last = min(first + self._room(state.seen), time)
+                y, state = self._run(learnt[:, first:last], v[:, first:last], now[:, first:last], state)
+                outs.append(y)
+                first = last
+            y = torch.cat(outs, dim=1) if outs else v
+        return y.to(values.dtype), state._replace(waiting=joined[:, time:])
+
+    def step(self, features: Tensor, value: Tensor, state: ContextState) -> tuple[Tensor, ContextState]:
+        """One moment: features (batch, F) and the value (batch, O) that came with them."""
+        y, state = self(features[:, None], value[:, None], state)
+        return y[:, 0], state
+
+    def _room(self, seen: int) -> int:
+        return self.chunk
+
+    def _moments(self, batch: int, features: int, kind: dict[str, Any]) -> Tensor:
+        return torch.zeros(batch, 0, 0, **kind)
+
+    def _run(self, phi: Tensor, v: Tensor, now: Tensor, state: ContextState) -> tuple[Tensor, ContextState]:
+        raise NotImplementedError
+
+    def operations(self, features: int, outputs: int = 1) -> float:
+        """Multiplications and additions of one step, counted in pairs, to leading order (see above)."""
+        raise NotImplementedError
+
+    def _decays(self, length: int) -> Tensor:
+        """(length, length): λ^(k - i) for i ≤ k, 0 above the diagonal."""
+        k = torch.arange(length, device=self.raw_forgetting.device)
+        age = (k[:, None] - k[None, :]).clamp_min(0)
+        return torch.tril(self.part("forgetting") ** age)
+
+    def _powers(self, length: int) -> Tensor:
+        """λ, λ², …, (length,)."""
+        return self.part("forgetting") ** torch.arange(1, length + 1, device=self.raw_forgetting.device)
+
+
+class GradientStep(Solver):
+    """One step of gradient descent from zero on the errors of the context: W = rate Σ λ^age v φᵀ.
+
+    >>> solver = GradientStep(rate=0.5)
+    >>> phi, v = torch.ones(1, 3, 1), torch.ones(1, 3, 1)
+    >>> solver(phi, v)[0].flatten().tolist()        # no pair yet, then one, then two
+    [0.0, 0.5, 1.0]
+    """
+
+    def __init__(
+        self,
+        rate: float = 1.0,
+        forgetting: float = 1.0,
+        *,
+        train: Iterable[str] = (),
+        horizon: int = 1,
+        chunk: int = CHUNK,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__({"rate": rate, "forgetting": forgetting}, train, horizon, chunk, dtype)
+
+    def _gain(self, phi: Tensor) -> Tensor:
+        return self.part("rate").expand(phi.shape[:2])
+
+    def _errors(self, phi: Tensor, v: Tensor, gain: Tensor, weights: Tensor) -> Tensor:
+        return v
+
+    def _run(self, phi: Tensor, v: Tensor, now: Tensor, state: ContextState) -> tuple[Tensor, ContextState]:
+        gain = self._gain(phi)
+        errors = self._errors(phi, v, gain, state.weights) * gain[..., None]
+        length = phi.shape[1]
+        decays, fade = self._decays(length), self._powers(length)
+        y = (now @ phi.mT * decays) @ errors + fade[:, None] * (now @ state.weights.mT)
+        aged = errors * decays[-1][:, None]
+        weights = fade[-1] * state.weights + aged.mT @ phi
+        return y, state._replace(weights=weights, seen=state.seen + length)
+
+    def operations(self, features: int, outputs: int = 1) -> float:
+        return 2.0 * features * outputs
+
+
+class Delta(GradientStep):
+    """Normalised least mean squares, the delta rule of DeltaNet: W ← λ W + rate (v - λ W φ) φᵀ/(ε + φ·φ), rate ≤ 2."""
+
+    def __init__(
+        self,
+        rate: float = 0.5,
+        forgetting: float = 1.0,
+        *,
+        train: Iterable[str] = (),
+        horizon: int = 1,
+        chunk: int = CHUNK,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(rate, forgetting, train=train, horizon=horizon, chunk=chunk, dtype=dtype)
+
+    def _gain(self, phi: Tensor) -> Tensor:
+        return self.part("rate") / (TINY + phi.square().sum(-1))
+
+    def _errors(self, phi: Tensor, v: Tensor, gain: Tensor, weights: Tensor) -> Tensor:
+        """e[k] = v[k] - λ^k W₀ φ[k] - Σ_{i<k} λ^(k-i) gain[i] (φ[i]·φ[k]) e[i]: unit lower triangular in e."""
+        length = phi.shape[1]
+        system = torch.tril(phi @ phi.mT * self._decays(length) * gain[:, None, :], -1)
+        system = system + torch.eye(length, dtype=phi.dtype, device=phi.device)
+        right = v - self._powers(length)[:, None] * (phi @ weights.mT)
+        errors: Tensor = torch.linalg.solve_triangular(system, right, upper=False, unitriangular=True)
+        return errors
+
+    def operations(self, features: int, outputs: int = 1) -> float:
+        return 3.0 * features * outputs
+
+
+class RLS(Solver):
+    r"""Recursive least squares with forgetting: after k steps W minimises Σ λ^(age) |v - W φ|² + λ^k ridge |W|².
+
+    The inverse of the second moments is kept as a factor U Uᵀ, which stays positive however long the run; a chunk of
+    pairs is one Cholesky factorisation. Directions the features have left fade with λ^k and are then free to move:
+    with λ < 1 and features that do not fill their space, prefer `Ridge`, whose ridge stays.
+    """
+
+    def __init__(
+        self,
+        forgetting: float = 1.0,
+        ridge: float = 1e-6,
+        *,
+        train: Iterable[str] = (),
+        horizon: int = 1,
+        chunk: int = CHUNK,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__({"forgetting": forgetting, "ridge": ridge}, train, horizon, chunk, dtype)
+
+    def _moments(self, batch: int, features: int, kind: dict[str, Any]) -> Tensor:
+        eye: Tensor = torch.eye(features, **kind)
+        made: Tensor = (eye / self.part("ridge").sqrt()).expand(batch, features, features)
+        return made
+
+    def _run(self, phi: Tensor, v: Tensor, now: Tensor, state: ContextState) -> tuple[Tensor, ContextState]:
+        """Seen as regression with prior covariance U Uᵀ and noise λ^i on pair i of the chunk, whose innovations are the
+        triangular solve; a later λ^-length brings the moments to the weights of the chunk's end."""
+        U, W, length = state.moments, state.weights, phi.shape[1]
+        noise = self._powers(length)
+        seen, asked = phi @ U, now @ U
+        factor = torch.linalg.cholesky(seen @ seen.mT + torch.diag(noise))
+        innovations = torch.linalg.solve_triangular(factor, v - phi @ W.mT, upper=False)
+        reach = torch.linalg.solve_triangular(factor, seen, upper=False)  # factor⁻¹ Φ U: (batch, length, F)
+        y = now @ W.mT + torch.tril(asked @ reach.mT) @ innovations
+        weights = W + innovations.mT @ reach @ U.mT
+        eye = torch.eye(U.shape[-1], dtype=U.dtype, device=U.device)
+        inner = torch.linalg.cholesky(eye + (seen / noise[:, None]).mT @ seen)
+        moments = torch.linalg.solve_triangular(inner, U.mT, upper=False).mT / noise[-1].sqrt()
+        return y, state._replace(weights=weights, moments=moments, seen=state.seen + length)
+
+    def operations(self, features: int, outputs: int = 1) -> float:
+        return 2.0 * features**2 + 3.0 * features * outputs  # P φ, and P changed along it
+
+
+class Ridge(Solver):
+    """Ridge regression on all pairs so far, weighted by λ^age, solved exactly every `chunk` steps."""
+
+    def __init__(
+        self,
+        ridge: float = 1e-6,
+        forgetting: float = 1.0,
+        *,
+        train: Iterable[str] = (),
+        horizon: int = 1,
+        chunk: int = 16,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__({"forgetting": forgetting, "ridge": ridge}, train, horizon, chunk, dtype)
+
+    def _moments(self, batch: int, features: int, kind: dict[str, Any]) -> Tensor:
+        return torch.zeros(batch, features, features, **kind)
+
+    def _room(self, seen: int) -> int:
+        """Steps until the next solve, which comes when `chunk` divides the steps seen before it."""
+        return self.chunk - seen % self.chunk
+
+    def _run(self, phi: Tensor, v: Tensor, now: Tensor, state: ContextState) -> tuple[Tensor, ContextState]:
+        weights = state.weights
+        moments, cross = self._learn(phi[:, :1], v[:, :1], state.moments, state.cross)
+        if state.seen % self.chunk == 0:
+            eye = torch.eye(phi.shape[2], dtype=phi.dtype, device=phi.device)
+            factor = torch.linalg.cholesky(moments + self.part("ridge") * eye)
+            weights = torch.cholesky_solve(cross.mT, factor).mT
+        moments, cross = self._learn(phi[:, 1:], v[:, 1:], moments, cross)
+        state = state._replace(weights=weights, moments=moments, cross=cross, seen=state.seen + phi.shape[1])
+        return now @ weights.mT, state
+
+    def _learn(self, phi: Tensor, v: Tensor, moments: Tensor, cross: Tensor) -> tuple[Tensor, Tensor]:
+        if phi.shape[1] == 0:
+            return moments, cross
+        fade, aged = self._powers(phi.shape[1])[-1], phi * self._decays(phi.shape[1])[-1][:, None]
+        return fade * moments + aged.mT @ phi, fade * cross + v.mT @ aged
+
+    def operations(self, features: int, outputs: int = 1) -> float:
+        solve = features**3 / 3 + 2.0 * features**2 * outputs
+        return 1.0 * features**2 + 2.0 * features * outputs + solve / self.chunk
+
+
+def _raw(name: str, value: float) -> float:
+    number = _checks.positive(name, value)
+    if name == "forgetting":
+        if number > 1:
+            raise ValueError(f"forgetting must lie in (0, 1], got {number}; 1 forgets nothing")
+        return math.log(-math.log(number)) if number < 1 else -math.inf
+    return math.log(number)

@@ -1,0 +1,276 @@
+"""`backtest`: how wrong forecasts would have been, beside simple rules and other people's models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy import _checks, evaluation
+from prophecy._forecast import Failure, Forecast
+from prophecy.dynamics.batch import in_order
+from prophecy.dynamics.settings import DEFAULT, Settings
+from prophecy.frames.source import Key, Source, build, is_frame, read, split
+from prophecy.tables.forecasting import Bounds, Progress, Season, _one, _Task, shown
+from prophecy.tables.regressors import known_for
+from prophecy.tables.rivals import Model, rivals
+
+Array = NDArray[np.float64]
+
+OURS = "prophecy"
+PROBABILITIES: Array = np.arange(0.05, 1.0, 0.05)  # 19 quantiles for the CRPS, spread evenly
+SHORTEST = 4  # rows before the first fold: fewer leave nothing to measure a scale by
+
+
+@dataclass(frozen=True)
+class Score:
+    """One model on one fold of one series; errors in the series' own unit, but smape in percent and mase a ratio."""
+
+    model: str
+    series: str
+    fold: int
+    cutoff: str
+    rows: int
+    mae: float
+    rmse: float
+    smape: float
+    mase: float
+    crps: float
+    coverage: float
+    width: float
+    error: str = ""
+
+
+MEASURES = ("mae", "rmse", "smape", "mase", "crps", "coverage", "width")
+
+
+@dataclass(frozen=True, eq=False)
+class Backtest:
+    """Scores of every model on every fold, and the forecasts behind them.
+
+    scores: one for each model, series and fold. level: of the intervals coverage and width are about.
+    """
+
+    scores: tuple[Score, ...]
+    level: float
+    horizon: int
+    notes: tuple[str, ...]
+    source: Source = field(repr=False)
+    paths: dict[tuple[str, int], Forecast] = field(repr=False, default_factory=dict)  # of the first series
+    cuts: tuple[int, ...] = ()
+
+    @property
+    def models(self) -> list[str]:
+        return list(dict.fromkeys(score.model for score in self.scores))
+
+    def overall(self) -> dict[str, dict[str, float]]:
+        """Each model's means over folds and series (the RMSE: root of the mean square)."""
+        made = {}
+        for model in self.models:
+            mine = [score for score in self.scores if score.model == model and not score.error]
+            made[model] = {name: _mean((getattr(score, name) for score in mine), name == "rmse") for name in MEASURES}
+        return made
+
+    def table(self) -> str:
+        """The overall scores as text, a line for each model, the best of each column marked."""
+        rows = self.overall()
+        best = {
+            name: min((row[name] for row in rows.values() if np.isfinite(row[name])), default=np.nan)
+            for name in MEASURES[:5]
+        }
+        lines = [["", "MAE", "RMSE", "sMAPE", "MASE", "CRPS", f"inside {100 * self.level:g} %", "width"]]
+        for model, row in rows.items():
+            cells = [
+                _cell(row[name]) + ("*" if name in best and row[name] == best[name] else " ") for name in MEASURES[:5]
+            ]
+            inside = "–" if np.isnan(row["coverage"]) else f"{row['coverage']:.0%}"
+            lines.append([_printable(model), *cells, inside, _cell(row["width"])])
+        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+        return "\n".join(
+            (
+                line[0].ljust(widths[0])
+                + "  "
+                + "  ".join(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))
+            ).rstrip()
+            for line in lines
+        )
+
+    def to_frame(self) -> Any:
+        """One row for each model, series and fold, as a frame of the kind that came in."""
+        rows = [asdict(score) for score in self.scores]
+        kind = self.source.kind
+        names = [part.name for part in fields(Score)]
+        return build({name: [row[name] for row in rows] for name in names}, kind)
+
+    def plot(self, interactive: bool = False, **options: Any) -> Any:
+        """The first series with what was forecast in every fold, and every model's error."""
+        from prophecy.tables.pictures import plot_backtest
+
+        return plot_backtest(self, interactive, **options)
+
+    def __str__(self) -> str:
+        return self.table()
+
+
+def backtest(
+    data: Any,
+    horizon: int,
+    folds: int = 5,
+    step: int | None = None,
+    against: Any = ("seasonal naive", "drift", "mean"),
+    *,
+    level: float = 0.9,
+    time: Any = None,
+    key: str | Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
+    season: Season = None,
+    bounds: Bounds = None,
+    known: Any = None,
+    duplicates: str = "refuse",
+    settings: Settings = DEFAULT,
+    jobs: int | None = None,
+    progress: Progress | bool | None = None,
+) -> Backtest:
+    """Forecast the last rows of a series from those before them, `folds` times, and score every model.
+
+    Fold k is forecast from the rows before it alone; the last ends where the data end, and each begins `step` rows
+    after the one before (the horizon by default, so that none overlap).
+    against: names of simple rules, callables f(context, horizon) that give a mean or (mean, lower, upper), sktime
+        forecasters, statsforecast models; or a mapping from name to any of these.
+    Everything else is as in `forecast`.
+
+    >>> wave = np.sin(np.arange(300) / 5)
+    >>> result = backtest(wave, horizon=20, folds=3)
+    >>> bool(result.overall()["prophecy"]["mae"] < 1e-6 < result.overall()["drift"]["mae"])
+    True
+    """
+    horizon, folds = _checks.order("horizon", horizon), _checks.order("folds", folds)
+    step = horizon if step is None else _checks.order("step", step)
+    others = rivals(against)
+    if key is not None:
+        sources = split(data, key, time, columns, duplicates)
+    else:
+        sources = {"": read(data, time, columns, duplicates)}
+    plan = {name: _cuts(source, horizon, folds, step, name) for name, source in sources.items()}
+    tasks = [_fold(sources[name], cut, horizon, season, known) for name, cuts in plan.items() for cut in cuts]
+    one = partial(_one, horizon=horizon, level=level, bounds=bounds, settings=settings)
+    with shown(progress, len(tasks), "fold") as tell:
+        ours = iter(in_order(one, tasks, jobs, tell))  # type: ignore[arg-type]
+    scores, paths = [], {}
+    first = next(iter(sources))
+    for name, cuts in plan.items():
+        for fold, cut in enumerate(cuts):
+            made = {
+                OURS: next(ours),
+                **{
+                    title: _rival(model, sources[name], cut, horizon, level, _period(sources[name], season))
+                    for title, model in others.items()
+                },
+            }
+            for title, found in made.items():
+                scores.append(
+                    _scored(title, name, fold, sources[name], cut, horizon, found, _period(sources[name], season))
+                )
+                if name == first and isinstance(found, Forecast):
+                    paths[title, fold] = found
+    scores.sort(key=lambda score: [OURS, *others].index(score.model))
+    source = sources[first]
+    return Backtest(tuple(scores), level, horizon, source.notes(), source, paths, tuple(plan[first]))
+
+
+def _cuts(source: Source, horizon: int, folds: int, step: int, name: Key) -> list[int]:
+    """Rows before each fold."""
+    rows = len(source.series.values)
+    cuts = [rows - horizon - step * back for back in range(folds - 1, -1, -1)]
+    if cuts[0] < SHORTEST:
+        fit = max(0, (rows - horizon - SHORTEST) // step + 1)
+        way = f"folds={fit}" if fit else f"a horizon of at most {max(1, rows - SHORTEST)}"
+        which = f"series {name!r}: " if name != "" else ""
+        raise ValueError(f"{which}{rows} rows are too few for {folds} folds of {horizon} rows; use {way}")
+    return cuts
+
+
+def _fold(source: Source, cut: int, horizon: int, season: Season, known: Any) -> _Task:
+    beside = known_for(known, source, 0) if known is not None and is_frame(known) else known
+    part = None if beside is None else np.asarray(beside, dtype=np.float64)[: cut + horizon]
+    grid = source.series.grid
+    seasons = (
+        (None if grid is None or not source.series.regular else grid.seasons(cut) or None) if season is None else season
+    )
+    return _Task(source.values[:cut], seasons, part)
+
+
+def _period(source: Source, season: Season) -> int:
+    """The season simple rules and the MASE use: the first one given or suggested by the dates, else 1."""
+    found = source.series.seasons() if season is None else np.atleast_1d(np.asarray(season, dtype=np.float64))
+    return max(1, round(float(found[0]))) if len(found) else 1
+
+
+def _rival(model: Model, source: Source, cut: int, horizon: int, level: float, season: int) -> Forecast | Failure:
+    """A model on one fold, variable by variable; what it raises is kept, so that one model cannot stop the rest."""
+    context = source.series.values[:cut]
+    try:
+        found = [model(column, horizon, level, season) for column in context.T]
+    except Exception as error:  # whatever a stranger's model raises is part of its score
+        return Failure(cut, error)
+    if source.single:
+        return found[0]
+    mean, lower, upper = (
+        np.stack([np.asarray(getattr(one, name)) for one in found], axis=1) for name in ("mean", "lower", "upper")
+    )
+    return Forecast(mean, lower, upper, level, found[0].method)
+
+
+def _scored(
+    title: str, name: Key, fold: int, source: Source, cut: int, horizon: int, found: Forecast | Failure, season: int
+) -> Score:
+    times = source.series.times
+    cutoff = times.text(cut - 1) if times is not None else str(cut)
+    if isinstance(found, Failure):
+        nothing = dict.fromkeys(MEASURES, float("nan"))
+        return Score(title, str(name), fold, cutoff, 0, **nothing, error=f"{type(found.error).__name__}: {found.error}")
+    truth = source.values[cut : cut + horizon]
+    there = np.isfinite(truth)
+    if not there.any():
+        return Score(
+            title,
+            str(name),
+            fold,
+            cutoff,
+            0,
+            **dict.fromkeys(MEASURES, float("nan")),
+            error="no values to compare with",
+        )
+    mean, lower, upper = (np.asarray(part, dtype=np.float64) for part in (found.mean, found.lower, found.upper))
+    off = np.abs(truth - mean)[there]
+    certain = bool((upper == lower).all() and (lower == mean).all())
+    quantiles = np.stack([mean] * len(PROBABILITIES)) if certain else np.asarray(found.quantile(PROBABILITIES))
+    return Score(
+        title, str(name), fold, cutoff, int(there.sum()),
+        mae=float(off.mean()),
+        rmse=float(np.sqrt(np.mean(off**2))),
+        smape=float(np.mean(evaluation.smape(truth[there], mean[there]))),
+        mase=evaluation.mase(truth, mean, source.values[:cut], season),
+        crps=float(np.mean(evaluation.crps(truth, quantiles, PROBABILITIES)[there])),
+        coverage=float("nan") if certain else evaluation.coverage(truth[there], lower[there], upper[there]),
+        width=float("nan") if certain else float(np.mean((upper - lower)[there])),
+    )  # fmt: skip
+
+
+def _mean(values: Iterable[float], squares: bool) -> float:
+    found = np.array([value for value in values if np.isfinite(value)])
+    if not found.size:
+        return float("nan")
+    return float(np.sqrt(np.mean(found**2)) if squares else found.mean())
+
+
+def _cell(value: float) -> str:
+    return "–" if not np.isfinite(value) else f"{value:.4g}"
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() else "�" for letter in text)

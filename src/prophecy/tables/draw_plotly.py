@@ -1,0 +1,230 @@
+"""Panels drawn by Plotly: a figure for a notebook, or one page that works without a network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from prophecy.frames.names import for_html
+from prophecy.tables.draw_matplotlib import DARK, LIGHT, RIVALS, rival_names
+from prophecy.tables.panels import Band, Line, Panel, Picture, limits
+
+HEIGHT = 300  # pixels of a panel
+BETWEEN = 62  # pixels between two: an axis and a title
+ABOVE = 64  # pixels above the first: the legend, on a phone in two lines, and a title
+
+
+def figure(picture: Picture, dark: bool = False) -> Any:
+    """A Plotly figure: zoom, hover, a legend whose entries switch series on and off in all panels."""
+    from plotly.subplots import make_subplots
+
+    colours = DARK if dark else LIGHT
+    heights = [_height(panel) for panel in picture.panels]
+    inside = sum(heights) + BETWEEN * (len(heights) - 1)
+    made = make_subplots(
+        rows=len(heights),
+        cols=1,
+        row_heights=heights,
+        vertical_spacing=BETWEEN / inside,
+        shared_xaxes=_one_clock(picture.panels),
+        subplot_titles=[for_html(panel.title) for panel in picture.panels],
+    )
+    named: set[str] = set()
+    for row, panel in enumerate(picture.panels, start=1):
+        for trace in _traces(panel, colours):
+            trace["showlegend"] = bool(trace.get("showlegend", True)) and trace["name"] not in named
+            if trace["showlegend"]:
+                named.add(trace["name"])
+            made.add_trace(trace, row=row, col=1)
+        _axes(made, panel, row, colours)
+    made.update_layout(height=inside + ABOVE + 40, **_look(colours))
+    made.update_xaxes(showgrid=False, zeroline=False, automargin=True, showticklabels=True)
+    made.update_yaxes(gridcolor=colours["grid"], zeroline=False, automargin=True)
+    for row, panel in enumerate(picture.panels, start=1):
+        if panel.bars:
+            made.update_xaxes(showticklabels=False, row=row, col=1)
+            made.update_yaxes(showgrid=False, ticklabelstandoff=8, row=row, col=1)
+    made.update_annotations(font={"size": 14, "color": colours["ink"]}, x=0.0, xanchor="left")
+    return made
+
+
+def _height(panel: Panel) -> int:
+    return 30 * len(panel.bars) if panel.bars else int(HEIGHT * panel.height)
+
+
+def _axes(made: Any, panel: Panel, row: int, colours: dict[str, str]) -> None:
+    place = {"row": row, "col": 1}
+    if panel.now is not None:
+        made.add_vline(x=_plain(panel.now), line={"color": colours["muted"], "width": 1, "dash": "dot"}, **place)
+    if panel.level is not None:
+        made.add_hline(y=panel.level, line={"color": colours["flagged"], "width": 1, "dash": "dash"}, **place)
+    ends = limits(panel)
+    if panel.log:
+        made.update_yaxes(type="log", **place)
+    elif ends is not None:
+        made.update_yaxes(range=ends, **place)
+    if panel.xlabel:
+        made.update_xaxes(title_text=for_html(panel.xlabel), **place)
+    if panel.bars:
+        made.update_yaxes(autorange="reversed", **place)
+
+
+def _look(colours: dict[str, str]) -> dict[str, Any]:
+    return {
+        "template": "none",
+        "paper_bgcolor": colours["paper"],
+        "plot_bgcolor": colours["paper"],
+        "font": {"family": "system-ui, sans-serif", "size": 13, "color": colours["ink"]},
+        "margin": {"l": 44, "r": 34, "t": ABOVE, "b": 40},
+        "hovermode": "x unified",
+        "hoverlabel": {"bgcolor": colours["paper"], "bordercolor": colours["grid"], "font": {"color": colours["ink"]}},
+        "legend": {
+            "orientation": "h",
+            "x": 0,
+            "xanchor": "left",
+            "y": 1,
+            "yref": "container",
+            "yanchor": "top",
+            "bgcolor": "rgba(0,0,0,0)",
+            "traceorder": "normal",
+        },
+        "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)", "color": colours["muted"]},
+        "dragmode": "zoom",
+    }
+
+
+def _traces(panel: Panel, colours: dict[str, str]) -> list[dict[str, Any]]:
+    if panel.bars:
+        return [_bars(panel, colours)]
+    names = rival_names(panel)
+    lines = [_line(line, colours, names) for line in (*panel.lines, *panel.marks)]
+    # Bands are drawn first, below the lines, and come last in the legend.
+    bands = [{**trace, "legendrank": 2000} for band in panel.bands for trace in _band(band, colours)]
+    return bands + lines
+
+
+def _band(band: Band, colours: dict[str, str]) -> list[dict[str, Any]]:
+    name = for_html(band.name)
+    base = {
+        "type": "scatter",
+        "x": _cells(band.x),
+        "mode": "lines",
+        "line": {"width": 0, "color": colours["forecast"]},
+        "legendgroup": name,
+        "name": name,
+    }
+    ends = [f"{low:.5g} … {high:.5g}" for low, high in zip(band.lower, band.upper, strict=True)]
+    fill = _tint(colours["forecast"], 0.26 if band.inner else 0.15)
+    upper = {"y": _cells(band.upper), "fill": "tonexty", "fillcolor": fill, "customdata": ends}
+    return [
+        {**base, "y": _cells(band.lower), "showlegend": False, "hoverinfo": "skip"},
+        {**base, **upper, "hovertemplate": "%{customdata}"},
+    ]
+
+
+def _line(line: Line, colours: dict[str, str], rivals: list[str]) -> dict[str, Any]:
+    colour = colours.get(line.role, colours["ink"])
+    if line.role == "rival":
+        colour = RIVALS[rivals.index(line.name) % len(RIVALS)]
+    name = for_html(line.name)
+    trace: dict[str, Any] = {
+        "type": "scattergl" if len(line.x) > 20_000 else "scatter",
+        "x": _cells(line.x),
+        "y": _cells(line.y),
+        "name": name,
+        "legendgroup": name,
+        "hovertemplate": "%{y:.5g}",
+    }
+    if line.dots:
+        return {**trace, "mode": "markers", "marker": {"color": colour, "size": 9 if line.role == "flagged" else 4}}
+    look = {"color": colour, "width": 2.4 if line.role == "forecast" else 1.4}
+    return {**trace, "mode": "lines", "line": {**look, "dash": "dash" if line.role == "rival" else "solid"}}
+
+
+def _bars(panel: Panel, colours: dict[str, str]) -> dict[str, Any]:
+    sizes = [size for _, size in panel.bars]
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "x": _cells(np.array(sizes, dtype=np.float64)),
+        "y": [for_html(name) for name, _ in panel.bars],
+        "marker": {"color": [colours["forecast"], *[colours["muted"]] * (len(sizes) - 1)]},
+        "showlegend": False,
+        "name": for_html(panel.title),
+        "text": [f"{size:.3g}" if np.isfinite(size) else "failed" for size in sizes],
+        "textposition": "auto",
+        "hovertemplate": "%{y}: %{x:.4g}<extra></extra>",
+    }
+
+
+def page(picture: Picture) -> str:
+    """One HTML page with Plotly's script inside: it works offline, and is light or dark as the reader prefers."""
+    from plotly.offline import get_plotlyjs
+
+    light, dark = (json.loads(figure(picture, choice).to_json()) for choice in (False, True))
+    head, *rows = [[for_html(cell) for cell in row] for row in picture.table] or [[]]
+    cells = "".join(f"<th>{cell}</th>" for cell in head)
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    table = f"<div class=wide><table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table></div>"
+    return _PAGE.format(
+        title=for_html(picture.title),
+        grid=table if head else "",
+        remarks="".join(f"<p>{for_html(line)}</p>" for line in picture.remarks),
+        script=get_plotlyjs(),
+        figures=json.dumps({"light": light, "dark": dark}).replace("</", "<\\/"),
+    )
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark"><title>{title}</title><style>
+body {{
+  font: 16px/1.5 system-ui, sans-serif; color: #1f2937; background: #fff;
+  max-width: 1180px; margin: 1.5rem auto; padding: 0 1rem;
+}}
+h1 {{ font-size: 1.35rem; font-weight: 600; }} h1, p {{ overflow-wrap: anywhere; }}
+p {{ color: #6b7280; margin: .4rem 0; }} .wide {{ overflow-x: auto; }}
+table {{ border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }}
+th, td {{ padding: .3rem 1.4rem .3rem 0; text-align: right; border-bottom: 1px solid #e5e7eb; white-space: nowrap; }}
+th:first-child, td:first-child {{ text-align: left; }}
+@media (prefers-color-scheme: dark) {{
+  body {{ color: #e5e7eb; background: #111827; }} p {{ color: #9ca3af; }} th, td {{ border-color: #374151; }}
+}}
+</style></head><body><h1>{title}</h1>{grid}<div id="picture"></div>{remarks}
+<script>{script}</script>
+<script>
+const figures = {figures};
+const scheme = window.matchMedia("(prefers-color-scheme: dark)");
+function draw() {{
+  const shown = figures[scheme.matches ? "dark" : "light"];
+  Plotly.react("picture", shown.data, shown.layout, {{responsive: true, displaylogo: false}});
+}}
+scheme.addEventListener("change", draw);
+draw();
+</script></body></html>
+"""
+
+
+def _cells(values: Any) -> list[Any]:
+    """Numbers and dates as JSON has them; NaN and infinities are gaps."""
+    array = np.asarray(values)
+    if array.dtype.kind == "M":
+        return [None if text == "NaT" else text for text in np.datetime_as_string(array).tolist()]
+    return [value if np.isfinite(value) else None for value in array.astype(np.float64).tolist()]
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, np.datetime64) else float(value)
+
+
+def _one_clock(panels: Sequence[Panel]) -> bool:
+    """Whether zooming into one panel should zoom into all: they show the same kind of axis."""
+    return all(panel.lines for panel in panels) and len({panel.lines[0].x.dtype.kind for panel in panels}) == 1
+
+
+def _tint(colour: str, alpha: float) -> str:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha})"

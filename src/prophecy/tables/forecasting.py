@@ -1,0 +1,254 @@
+"""`forecast` and `forecast_many` for whatever people hold their series in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy import _checks
+from prophecy._forecast import Failure, Forecast
+from prophecy.dynamics import forecast as solve
+from prophecy.dynamics.batch import in_order
+from prophecy.dynamics.settings import DEFAULT, Settings
+from prophecy.frames.source import Key, Source, is_frame, read, split
+from prophecy.tables.regressors import known_for
+
+Array = NDArray[np.float64]
+Season = float | Sequence[float] | None
+Bounds = tuple[float | None, float | None] | None
+Progress = Callable[[int, int], None]
+
+SHORTEST = 8  # values `prophecy.dynamics` needs; fewer are left to the bank, whose next value is repeated
+
+
+class Forecasts(Mapping[Key, Forecast | Failure]):
+    """Forecasts by key (or by column), in the order the series began; a series that failed has its `Failure`."""
+
+    def __init__(self, made: Mapping[Key, Forecast | Failure], keys: tuple[str, ...]) -> None:
+        self._made, self.keys_named = dict(made), keys
+
+    def __getitem__(self, key: Key) -> Forecast | Failure:
+        if key not in self._made:
+            raise KeyError(f"no series {key!r}; there are {len(self)}, the first is {next(iter(self._made), None)!r}")
+        return self._made[key]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __repr__(self) -> str:
+        failed = len(self.failures)
+        return f"Forecasts of {len(self)} series" + (f", {failed} failed" if failed else "")
+
+    @property
+    def failures(self) -> dict[Key, Failure]:
+        """The series that could not be forecast, and why."""
+        return {key: found for key, found in self._made.items() if isinstance(found, Failure)}
+
+    def to_frame(self, quantiles: Sequence[float] = ()) -> Any:
+        """One long frame: key, variable (where there are several), time, mean, lower, upper, and quantiles (q0.1 …)."""
+        from prophecy.tables.framing import long_frame
+
+        return long_frame(self, quantiles)
+
+    def plot(self, interactive: bool = False, **options: Any) -> Any:
+        """The first few series below each other; see `Forecast.plot`."""
+        from prophecy.tables.pictures import plot_forecasts
+
+        return plot_forecasts(
+            {str(key): made for key, made in self._made.items() if isinstance(made, Forecast)}, interactive, **options
+        )
+
+
+class _Task(NamedTuple):
+    """What one forecast needs, small enough to send to another process."""
+
+    values: Array
+    season: Season
+    known: Array | None
+
+
+def forecast(
+    data: Any,
+    horizon: int,
+    level: float = 0.9,
+    *,
+    time: Any = None,
+    key: str | Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
+    season: Season = None,
+    bounds: Bounds = None,
+    known: Any = None,
+    average: bool = False,
+    duplicates: str = "refuse",
+    settings: Settings = DEFAULT,
+) -> Any:
+    """The next `horizon` rows of a series, with intervals, from the series alone.
+
+    data: (time,) or (time, variables) numbers, a list, or a pandas, Polars or Arrow series or frame. Variables of one
+        frame are forecast together, as one system.
+    level: the interval holds each value with this probability.
+    time: the column of times, or times beside an array; by default a frame's index of dates, or its only column of
+        dates. Rows are sorted by time, missing ones become NaN, and the answer's `index` has the times to come.
+    key: the column (or columns) that tell series apart in a long frame; the answer is then a mapping, see `Forecasts`.
+    columns: the variables; all columns of numbers by default.
+    season: rows in a season, or several; None takes those the dates suggest and looks for others.
+    bounds: (low, high) that mean and interval stay inside; either may be None.
+    known: what is known in advance, over past and future: a frame with the same times, or (time + horizon, regressors).
+    average: beyond where a chaotic system can be foreseen, the mean over what is possible instead of one such path.
+    duplicates: "refuse" rows of one time, or take their "mean".
+
+    >>> import pandas as pd
+    >>> sales = pd.Series([10.0, 12, 14] * 8, index=pd.date_range("2024-01-31", periods=24, freq="ME"), name="sales")
+    >>> ahead = forecast(sales, 3)
+    >>> print(ahead.to_frame()["mean"].round(3).to_string())
+    2026-01-31    10.0
+    2026-02-28    12.0
+    2026-03-31    14.0
+    """
+    options: dict[str, Any] = {"level": level, "bounds": bounds, "average": average, "settings": settings}
+    if key is not None:
+        sources = split(data, key, time, columns, duplicates)
+        return _many(sources, horizon, season, known, options, 1, None)
+    source = read(data, time, columns, duplicates)
+    return _dressed(_one(_task(source, horizon, season, known), horizon=horizon, **options), source)
+
+
+def forecast_many(
+    data: Any,
+    horizon: int,
+    level: float = 0.9,
+    *,
+    time: Any = None,
+    key: str | Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
+    season: Season = None,
+    bounds: Bounds = None,
+    known: Any = None,
+    average: bool = False,
+    duplicates: str = "refuse",
+    settings: Settings = DEFAULT,
+    jobs: int | None = None,
+    progress: Progress | bool | None = None,
+) -> Any:
+    """`forecast` for many series, shared among processes; a series that fails has a `Failure` in its place.
+
+    data: a list of series (or (series, time[, variables]) numbers), which gives a list; or a frame, which gives a
+        mapping (`Forecasts`): one series for each `key`, or without a key one for each column.
+    jobs: processes that share the work; None is one for each core this process may use.
+    progress: progress(done, total) is called after each series; True shows a bar (needs tqdm).
+    """
+    options: dict[str, Any] = {"level": level, "bounds": bounds, "average": average, "settings": settings}
+    if is_frame(data):
+        if key is None:
+            sources = by_column(read(data, time, columns, duplicates))
+        else:
+            sources = split(data, key, time, columns, duplicates)
+        return _many(sources, horizon, season, known, options, jobs, progress)
+    if key is not None:
+        raise TypeError(f"key={key!r} names a column, so data must be a frame, got {type(data).__name__}")
+    if not isinstance(data, Sequence | np.ndarray) or isinstance(data, str | bytes):
+        raise TypeError(f"data must be a list of series, an array or a frame, got {type(data).__name__}")
+    found: list[Source | Failure] = []
+    for place, item in enumerate(data):
+        try:
+            found.append(read(item, time, columns, duplicates))
+        except (TypeError, ValueError) as error:
+            found.append(Failure(place, error))
+    good = {place: source for place, source in enumerate(found) if isinstance(source, Source)}
+    made = _many(good, horizon, season, known, options, jobs, progress)
+    return [made[place] if place in good else found[place] for place in range(len(found))]
+
+
+def by_column(source: Source) -> dict[str, Source]:
+    """Every variable of a source as a series of its own."""
+    made = {}
+    for i, name in enumerate(source.names):
+        series = replace(source.series, values=source.series.values[:, i : i + 1])
+        made[name] = Source(series, (name,), True, source.kind, name, source.remarks)
+    return made
+
+
+def _many(
+    sources: Mapping[Key, Source],
+    horizon: int,
+    season: Season,
+    known: Any,
+    options: dict[str, Any],
+    jobs: int | None,
+    progress: Progress | bool | None,
+) -> Forecasts:
+    horizon = _checks.order("horizon", horizon)
+    if not sources:
+        return Forecasts({}, ())
+    tasks = [_task(source, horizon, season, known) for source in sources.values()]
+    with shown(progress, len(tasks)) as tell:
+        answers = in_order(partial(_one, horizon=horizon, **options), tasks, jobs, tell)  # type: ignore[arg-type]
+    made = {
+        key: answer if isinstance(answer, Failure) else _dressed(answer, source)
+        for (key, source), answer in zip(sources.items(), answers, strict=True)
+    }
+    return Forecasts(made, next(iter(sources.values())).kind.key)
+
+
+def _task(source: Source, horizon: int, season: Season, known: Any) -> _Task:
+    seasons = source.series.seasons() or None if season is None else season
+    return _Task(source.values, seasons, known_for(known, source, _checks.order("horizon", horizon)))
+
+
+def _one(task: _Task, horizon: int, level: float, **options: Any) -> Forecast:
+    """One series, however short."""
+    if np.isfinite(task.values).any() and len(task.values) < SHORTEST:
+        return _next_repeated(task.values, horizon, level)
+    return solve(task.values, horizon, level, season=task.season, known=task.known, **options)
+
+
+def _next_repeated(values: Array, horizon: int, level: float) -> Forecast:
+    from prophecy.adaptive import Prophecy
+
+    model = Prophecy(None if values.ndim == 1 else values.shape[1])
+    model.observe(values)
+    now = model.predict(level)
+    mean, lower, upper = (
+        np.repeat(np.asarray(part)[None], horizon, axis=0) for part in (now.mean, now.lower, now.upper)
+    )
+    return Forecast(
+        mean, lower, upper, level, now.method, (*now.notes, f"Only {len(values)} values: the next one is repeated.")
+    )
+
+
+def _dressed(made: Forecast, source: Source) -> Forecast:
+    """With times, names and what was assumed when the rows were read."""
+    horizon = len(np.asarray(made.mean))
+    return replace(
+        made, index=source.future(horizon), names=source.names, source=source, notes=(*made.notes, *source.notes())
+    )
+
+
+class shown:
+    """progress as a callback: given, a bar of tqdm's on a terminal or in a notebook, or nothing."""
+
+    def __init__(self, progress: Progress | bool | None, total: int, unit: str = "series") -> None:
+        self._asked, self._total, self._unit = progress, total, unit
+        self._bar: Any = None
+
+    def __enter__(self) -> Progress | None:
+        if self._asked is None or self._asked is False:
+            return None
+        if self._asked is not True:
+            return self._asked
+        from tqdm.auto import tqdm
+
+        bar = self._bar = tqdm(total=self._total, unit=self._unit, leave=False)
+        return lambda done, total: bar.update(done - bar.n)
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.close()

@@ -1,0 +1,358 @@
+"""Frames in, frames of the same kind out: forecasts, many series, backtests and pictures of tables with dates."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import prophecy
+from prophecy import dynamics, evaluation
+from prophecy._forecast import Failure, Forecast
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
+
+RNG = np.random.default_rng(0)
+HOURS = pd.date_range("2024-03-20", periods=240, freq="h", tz="Europe/Berlin")
+DAY = 10 + np.sin(np.arange(240) * 2 * np.pi / 24) + 0.05 * RNG.standard_normal(240)
+
+
+ONES = pd.DataFrame({"a": [1.0] * 9})
+
+
+def frame(library, **columns):
+    made = pd.DataFrame(columns)
+    return {"pandas": made, "polars": pl.from_pandas(made), "arrow": pa.Table.from_pandas(made)}[library]
+
+
+def column(made, name):
+    return np.asarray(made[name].to_numpy() if hasattr(made[name], "to_numpy") else made[name])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
+def test_a_frame_with_a_time_column_gives_a_frame_of_its_kind_with_future_times(library):
+    data = frame(library, when=HOURS, load=DAY)
+    ahead = prophecy.forecast(data, 30, time="when")
+    made = ahead.to_frame(quantiles=(0.1, 0.9))
+    assert type(made) is type(data)
+    names = made.column_names if library == "arrow" else list(made.columns)
+    assert names == ["when", "mean", "lower", "upper", "q0.1", "q0.9"]
+    expected = pd.date_range(HOURS[-1], periods=31, freq="h")[1:]
+    got = (
+        pd.DatetimeIndex(pd.Series(column(made, "when")))
+        if library != "arrow"
+        else pd.DatetimeIndex(made["when"].to_pandas())
+    )
+    got = got.tz_localize("UTC") if got.tz is None else got
+    assert (got.tz_convert("UTC") == expected.tz_convert("UTC")).all()
+    if library == "polars":
+        assert made["when"].dtype == data["when"].dtype
+    plain = dynamics.forecast(DAY, 30, season=(24,))
+    assert np.array_equal(column(made, "mean"), plain.mean)
+    assert np.array_equal(column(made, "q0.1"), plain.quantile(0.1))
+
+
+def test_an_index_of_dates_stays_an_index():
+    series = pd.Series(DAY, index=HOURS, name="load")
+    ahead = prophecy.forecast(series, 5)
+    made = ahead.to_frame()
+    assert made.index.tz == HOURS.tz
+    assert made.index[0] == HOURS[-1] + pd.Timedelta("1h")
+    assert ahead.index.equals(made.index)
+    periods = pd.Series(np.arange(30.0), index=pd.period_range("2020-01", periods=30, freq="M"))
+    assert list(prophecy.forecast(periods, 2).to_frame().index.astype(str)) == ["2022-07", "2022-08"]
+    years = pd.Series(np.sin(np.arange(40)), index=range(1980, 2020))
+    assert prophecy.forecast(years, 2).to_frame().index.tolist() == [2020, 2021]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
+def test_sorting_gaps_and_averages_are_said(library):
+    rows = np.delete(RNG.permutation(240), [10, 20, 30])
+    rows = np.array([k for k in rows if k not in (50, 60, 70)] + [0, 239])  # the ends are there
+    rows = np.unique(rows)[RNG.permutation(len(np.unique(rows)))]
+    data = frame(library, when=HOURS[rows], load=DAY[rows])
+    ahead = prophecy.forecast(data, 4, time="when")
+    missing = 240 - len(rows)
+    assert f"{len(rows)} rows, every hour, sorted, {missing} missing times filled as gaps." in ahead.notes
+    holes = np.full(240, np.nan)
+    holes[rows] = DAY[rows]
+    assert np.array_equal(ahead.mean, dynamics.forecast(holes, 4, season=(24,)).mean)
+    twice = frame(library, when=HOURS.append(HOURS[:2]), load=np.append(DAY, [99.0, 98.0]))
+    with pytest.raises(ValueError, match=r"2024-03-20 comes twice, with .* and 99 .*1 further time"):
+        prophecy.forecast(twice, 4, time="when")
+    assert any(
+        "2 times with several rows averaged" in note
+        for note in prophecy.forecast(twice, 4, time="when", duplicates="mean").notes
+    )
+
+
+def test_a_date_column_is_found_by_its_type_and_text_dates_are_read():
+    data = pl.DataFrame(
+        {"day": pd.date_range("2024-01-01", periods=40).to_numpy(), "sold": np.arange(40.0), "note": ["x"] * 40}
+    )
+    ahead = prophecy.forecast(data, 2)
+    assert ahead.to_frame()["day"].to_list()[0] == pd.Timestamp("2024-02-10")
+    assert "Column 'note' left out: no numbers." in ahead.notes
+    texts = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=40).strftime("%d.%m.%Y"), "sold": np.arange(40.0)})
+    assert prophecy.forecast(texts, 2, time="day").to_frame()["day"].tolist() == ["2024-02-10", "2024-02-11"]
+    dates = pl.DataFrame(
+        {"day": pl.date_range(pl.date(2024, 1, 31), pl.date(2026, 1, 31), "1mo", eager=True), "sold": np.arange(25.0)}
+    )
+    assert prophecy.forecast(dates, 1).to_frame()["day"].dtype == pl.Date
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
+def test_long_frames_are_forecast_by_key_in_any_row_order(library):
+    days = pd.date_range("2024-01-01", periods=60)
+    a, b = np.sin(np.arange(60) / 3), np.cos(np.arange(60) / 4) + 5
+    rows = RNG.permutation(120)
+    data = (
+        pd.DataFrame({"shop": ["a"] * 60 + ["b"] * 60, "day": [*days, *days], "sold": [*a, *b]})
+        .iloc[rows]
+        .reset_index(drop=True)
+    )
+    data = {"pandas": data, "polars": pl.from_pandas(data), "arrow": pa.Table.from_pandas(data)}[library]
+    many = prophecy.forecast(data, 3, key="shop", time="day")
+    assert set(many) == {"a", "b"}
+    assert np.array_equal(many["b"].mean, dynamics.forecast(b, 3, season=(7,)).mean)
+    made = many.to_frame()
+    assert type(made) is type(data)
+    assert len(made) == 6
+    assert sorted(set(column(made, "shop").tolist())) == ["a", "b"]
+    again = prophecy.forecast_many(data, 3, key="shop", time="day", jobs=2)
+    assert np.array_equal(again["a"].mean, many["a"].mean)
+    with pytest.raises(KeyError, match="no series 'c'"):
+        many["c"]
+
+
+def test_every_column_of_a_wide_frame_is_a_series_for_forecast_many():
+    data = pd.DataFrame({"a": DAY, "b": np.full(240, np.nan), "c": DAY[::-1]}, index=HOURS)
+    many = prophecy.forecast_many(data, 3, jobs=1)
+    assert isinstance(many["b"], Failure)
+    assert list(many.failures) == ["b"]
+    assert np.array_equal(many["a"].mean, prophecy.forecast(data[["a"]], 3).mean)
+    made = many.to_frame()
+    assert made.columns.tolist() == ["series", "time", "mean", "lower", "upper"]
+    assert made["series"].tolist() == ["a"] * 3 + ["c"] * 3
+    listed = prophecy.forecast_many([DAY, "no series", pd.Series(DAY, index=HOURS)], 3, jobs=1)
+    assert isinstance(listed[1], Failure)
+    assert listed[2].index[0] == HOURS[-1] + pd.Timedelta("1h")
+
+
+def test_several_variables_make_a_long_frame():
+    data = pd.DataFrame(
+        {"x": np.sin(np.arange(100) / 5), "y": np.cos(np.arange(100) / 5)}, index=pd.date_range("2024", periods=100)
+    )
+    ahead = prophecy.forecast(data, 2)
+    made = ahead.to_frame()
+    assert made["variable"].tolist() == ["x", "y", "x", "y"]
+    assert np.array_equal(made["mean"].to_numpy().reshape(2, 2), ahead.mean)
+    assert ahead.names == ("x", "y")
+
+
+def test_arrays_and_lists_work_as_before_and_can_carry_times():
+    wave = np.sin(np.arange(100) / 5)
+    assert np.array_equal(prophecy.forecast(wave, 3).mean, dynamics.forecast(wave, 3).mean)
+    assert np.array_equal(prophecy.forecast(wave.tolist(), 3).mean, prophecy.forecast(wave, 3).mean)
+    assert prophecy.forecast(wave, 3).index is None
+    times = np.arange("2024-01-01", "2024-04-10", dtype="M8[D]")
+    ahead = prophecy.forecast(wave, 2, time=times)
+    assert ahead.index.astype("M8[D]").tolist() == [
+        np.datetime64("2024-04-10").item(),
+        np.datetime64("2024-04-11").item(),
+    ]
+    assert prophecy.forecast([1.0, None, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0], 1).mean.shape == (1,)
+    few = prophecy.forecast([5.0, 5.0, 5.0], 2)
+    assert few.mean.tolist() == [5.0, 5.0]
+    assert "Only 3 values" in " ".join(few.notes)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "says"),
+    [
+        (lambda: prophecy.forecast(pd.DataFrame({"a": ["x"] * 9}), 2), ValueError, "no column of numbers"),
+        (lambda: prophecy.forecast(ONES, 2, time="t"), ValueError, "no time column 't'; the frame has a"),
+        (lambda: prophecy.forecast(ONES, 2, key="t"), ValueError, "no key column 't'"),
+        (lambda: prophecy.forecast(np.ones(9), 2, key="t"), TypeError, "data must be a frame"),
+        (lambda: prophecy.forecast(np.ones(9), 2, time="t"), TypeError, "names a column"),
+        (lambda: prophecy.forecast(np.ones(9), 2, time=[1.0, 2.0]), ValueError, "2 moments for 9 rows"),
+        (lambda: prophecy.forecast(pd.DataFrame({"a": []}), 2), ValueError, "no rows"),
+        (lambda: prophecy.forecast(pd.DataFrame({0: [1.0] * 9}), 2), TypeError, "column names must be text"),
+        (lambda: prophecy.forecast("file.csv", 2), TypeError, "got str"),
+        (lambda: prophecy.forecast(ONES, 2, duplicates="sum"), ValueError, "'refuse', 'mean'"),
+        (lambda: prophecy.forecast(ONES, 2, columns="b"), ValueError, "no value column 'b'"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_named_with_the_way_out(call, kind, says):
+    with pytest.raises(kind, match=says):
+        call()
+
+
+def test_neither_pandas_nor_polars_nor_plotly_is_imported_for_an_array():
+    code = (
+        "import sys, numpy as np, prophecy; prophecy.forecast(np.sin(np.arange(50) / 3), 3);"
+        "print(*[m for m in ('pandas', 'polars', 'plotly', 'matplotlib', 'pyarrow', 'narwhals') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == ""
+    code = (
+        "import sys, polars as pl, prophecy; prophecy.forecast(pl.Series([1.0] * 30), 3).to_frame();"
+        "print('pandas' in sys.modules)"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+        == "False"
+    )
+
+
+# --- backtests ------------------------------------------------------------------------------------------------------
+
+
+def test_a_backtest_scores_what_the_same_forecasts_would_have_scored():
+    series = pd.Series(DAY, index=HOURS, name="load")
+    result = prophecy.backtest(series, 24, folds=3)
+    truth = DAY[-24:]
+    ours = dynamics.forecast(DAY[:-24], 24, season=(24, 168) if len(DAY) - 24 >= 336 else (24,))
+    last = next(score for score in result.scores if score.model == "prophecy" and score.fold == 2)
+    assert np.isclose(last.mae, np.abs(truth - ours.mean).mean())
+    assert np.isclose(last.rmse, np.sqrt(np.mean((truth - ours.mean) ** 2)))
+    assert np.isclose(last.mase, np.abs(truth - ours.mean).mean() / np.abs(DAY[24:-24] - DAY[:-48]).mean())
+    assert np.isclose(last.coverage, np.mean((ours.lower <= truth) & (truth <= ours.upper)))
+    naive = next(score for score in result.scores if score.model == "seasonal naive" and score.fold == 2)
+    assert np.isclose(naive.mae, np.abs(truth - DAY[-48:-24]).mean())
+    assert last.cutoff == "2024-03-28 23:00"
+    frame = result.to_frame()
+    assert len(frame) == 4 * 3
+    assert result.models == ["prophecy", "seasonal naive", "drift", "mean"]
+    overall = result.overall()["prophecy"]
+    mine = frame[frame["model"] == "prophecy"]
+    assert np.isclose(overall["mae"], mine["mae"].mean())
+    assert np.isclose(overall["rmse"], np.sqrt((mine["rmse"] ** 2).mean()))
+    lines = result.table().splitlines()
+    assert len(lines) == 5
+    assert lines[1].startswith("prophecy")
+
+
+def test_folds_see_nothing_of_what_they_forecast():
+    values = np.sin(np.arange(200) / 7)
+    result = prophecy.backtest(
+        values, 10, folds=4, step=5, against=lambda context, horizon: np.full(horizon, len(context))
+    )
+    assert [score.cutoff for score in result.scores if score.model == "<lambda>"] == ["175", "180", "185", "190"]
+    changed = values.copy()
+    changed[190:] = 100.0
+    first = [s.mae for s in result.scores if s.model == "prophecy"][:2]
+    again = prophecy.backtest(changed, 10, folds=4, step=5, against=())
+    assert [s.mae for s in again.scores][:2] == first
+
+
+def test_any_model_can_stand_beside_ours():
+    from sktime.forecasting.naive import NaiveForecaster
+
+    class Stats:
+        alias = "ten"
+
+        def fit(self, y):
+            return self
+
+        def forecast(self, y, h, level):
+            assert level == [90]
+            return {"mean": np.full(h, 10.0), "lo-90": np.full(h, 9.0), "hi-90": np.full(h, 11.0)}
+
+    def broken(context, horizon):
+        raise RuntimeError("out of order")
+
+    against = {
+        "week": NaiveForecaster(sp=24),
+        "stats": Stats(),
+        "broken": broken,
+        "three": lambda c, h: (c[-1] + 0 * np.arange(h),) * 3,
+    }
+    result = prophecy.backtest(pd.Series(DAY, index=HOURS), 24, folds=2, against=against)
+    overall = result.overall()
+    naive = prophecy.backtest(pd.Series(DAY, index=HOURS), 24, folds=2).overall()["seasonal naive"]
+    assert np.isclose(overall["week"]["mae"], naive["mae"])
+    assert np.isclose(overall["stats"]["width"], 2.0)
+    assert np.isnan(overall["broken"]["mae"])
+    assert "out of order" in next(s.error for s in result.scores if s.model == "broken")
+    assert np.isnan(overall["three"]["coverage"])
+    assert np.isclose(overall["three"]["crps"], overall["three"]["mae"])  # a certain value's CRPS is its absolute error
+    with pytest.raises(ValueError, match="'seasonal naive', 'drift', 'mean'"):
+        prophecy.backtest(DAY, 3, against="magic")
+    with pytest.raises(ValueError, match=r"20 rows are too few for 9 folds of 4 rows; use folds=4"):
+        prophecy.backtest(DAY[:20], 4, folds=9)
+
+
+def test_backtests_of_long_frames_count_every_series():
+    data = pl.DataFrame({"who": ["a"] * 60 + ["b"] * 60, "v": np.concatenate([DAY[:60], 2 * DAY[60:120]])})
+    result = prophecy.backtest(data, 5, folds=2, key="who")
+    made = result.to_frame()
+    assert isinstance(made, pl.DataFrame)
+    assert made.height == 4 * 2 * 2
+    assert set(made["series"]) == {"a", "b"}
+
+
+def test_scores_agree_with_their_definitions():
+    rng = np.random.default_rng(3)
+    truth = rng.standard_normal(2000)
+    q = np.arange(0.005, 1, 0.01)
+    from scipy.special import ndtri
+
+    quantiles = np.repeat(ndtri(q)[:, None], 2000, axis=1)
+    # The CRPS of a standard normal forecast is known in closed form.
+    from scipy.stats import norm
+
+    exact = truth * (2 * norm.cdf(truth) - 1) + 2 * norm.pdf(truth) - 1 / np.sqrt(np.pi)
+    assert np.allclose(evaluation.crps(truth, quantiles, q), exact, atol=5e-3)
+    assert evaluation.mase([1.0, np.nan], [2.0, 0.0], [0.0, 1.0, 3.0]) == 1 / 1.5
+    assert np.isnan(evaluation.naive_scale([1.0]))
+
+
+# --- pictures -------------------------------------------------------------------------------------------------------
+
+
+def test_pictures_show_past_mean_and_fan_with_dates():
+    from matplotlib.dates import num2date
+
+    series = pd.Series(DAY, index=HOURS, name="load $/h and $x^2$")
+    ahead = prophecy.forecast(series, 12)
+    for dark in (False, True):
+        figure = ahead.plot(dark=dark)
+        figure.canvas.draw()
+        (axis,) = figure.axes
+        observed, mean = axis.lines[:2]
+        assert np.array_equal(mean.get_ydata()[1:], ahead.mean)
+        assert mean.get_ydata()[0] == observed.get_ydata()[-1]
+        assert num2date(axis.get_xlim()[1]).date().isoformat() == "2024-03-30"
+        assert len(axis.collections) == 2
+        assert axis.get_title(loc="left") == r"load \$/h and \$x^2\$"
+    plotly = ahead.plot(interactive=True)
+    assert len(plotly.data) == 6
+    assert plotly.layout.annotations[0].text == "load &#36;/h and &#36;x^2&#36;"
+    result = prophecy.backtest(series, 12, folds=2)
+    assert len(result.plot().axes) == 2
+    assert result.plot(interactive=True).data[-1].type == "bar"
+    many = prophecy.forecast_many(pd.DataFrame({"a": DAY, "b": DAY}, index=HOURS), 3, jobs=1)
+    assert len(many.plot().axes) == 2
+    assert isinstance(many["a"], Forecast)
+
+
+def test_names_are_data_in_pages(tmp_path):
+    from prophecy.frames.names import for_html, printable
+    from prophecy.tables.framing import source_of
+    from prophecy.tables.panels import Picture, of_forecast
+    from prophecy.tables.pictures import save
+
+    name = "</script><script>alert(1)</script><b>[/red] $x$ \x1b[31m"
+    ahead = prophecy.forecast(pd.Series(DAY, index=HOURS, name=name), 3)
+    save(Picture(name, of_forecast(ahead, source_of(ahead)), [name], [[name]]), tmp_path / "p.html")
+    page = (tmp_path / "p.html").read_text()
+    assert "<script>alert" not in page
+    assert "\x1b" not in page
+    assert for_html(name) in page
+    assert page.count("<script") == page.count("</script>") == 2
+    assert "http://" not in page.split("<script>")[0]
+    assert printable("a\tb\x1b[0m\u202e") == "a\\tb\\x1b[0m\\u202e"
