@@ -4,8 +4,8 @@ r"""A selective SSM in the manner of Mamba, trained on regime switches and outli
     Δ = softplus(W_Δ h + b), B = W_B h, C = W_C h     chosen by the input, which is the gate
     x = exp(Δ A) x + Δ B h,   y = u + w · ((C x + D h) SiLU(W_z h))
 
-The scan x = a x + b runs over time by doubling, so a sequence of 512 costs nine parallel steps. It is trained on the
-clean next value, which no constructed model is told, and starts at copying the last value.
+The states are made by `prophecy.nn.scan`. The model is trained on the clean next value, which no constructed model is
+told, and starts at copying the last value.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from prophecy.nn import scan
 from prophecy.reproduce import switching
 from prophecy.reproduce.trained import common
 
@@ -46,16 +47,6 @@ SHORT = SelectivePlan(sizes=((4, 4),), steps=150, batch=16, pool=256, sequences=
 TINY = SelectivePlan(sizes=((2, 2),), steps=3, batch=2, pool=4, sequences=8, checks=2)
 
 
-def gated_scan(a: Tensor, b: Tensor) -> Tensor:
-    """x[k] = a[k] x[k - 1] + b[k] from x = 0, along the second axis: (batch, time, …). Doubling, differentiable."""
-    reach = 1
-    while reach < b.shape[1]:
-        b = torch.cat([b[:, :reach], b[:, reach:] + a[:, reach:] * b[:, :-reach]], dim=1)
-        a = torch.cat([a[:, :reach], a[:, reach:] * a[:, :-reach]], dim=1)
-        reach *= 2
-    return b
-
-
 class SelectiveSSM(nn.Module):
     """(batch, time) to predictions of the next value, (batch, time)."""
 
@@ -80,8 +71,9 @@ class SelectiveSSM(nn.Module):
         )
         h = nn.functional.silu(self.embed(past))
         step = nn.functional.softplus(self.step(h))
-        a = torch.exp(-step[..., None] * torch.exp(self.decay))
-        x = gated_scan(a, (step * h)[..., None] * self.into(h)[..., None, :])
+        kept = torch.exp(-step[..., None] * torch.exp(self.decay))
+        added = (step * h)[..., None] * self.into(h)[..., None, :]
+        x = scan(kept.flatten(2), added.flatten(2), diagonal=True).reshape(added.shape)
         y = (x * self.out(h)[..., None, :]).sum(dim=-1) + self.skip * h
         said: Tensor = u + self.read(y * nn.functional.silu(self.gate(h)))[..., 0]
         return said
