@@ -34,7 +34,7 @@ class SelectivePlan:
     """`sizes` are (channels, states per channel)."""
 
     sizes: tuple[tuple[int, int], ...] = ((4, 4), (16, 16))
-    steps: int = 4_000
+    steps: int = 3_000
     batch: int = 64
     pool: int = 8_192
     learning_rate: float = 3e-3
@@ -43,7 +43,7 @@ class SelectivePlan:
 
 
 FULL = SelectivePlan()
-SHORT = SelectivePlan(sizes=((4, 4),), steps=150, batch=16, pool=256, sequences=100, checks=4)
+SHORT = SelectivePlan(sizes=((4, 4),), steps=100, batch=16, pool=256, sequences=100, checks=4)
 TINY = SelectivePlan(sizes=((2, 2),), steps=3, batch=2, pool=4, sequences=8, checks=2)
 
 
