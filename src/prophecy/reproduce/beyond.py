@@ -50,7 +50,6 @@ class Beyond(Experiment):
     reference = "What one model without settings reaches"
     place = 200
     functions = 40
-    modules = ("adaptive", "reproduce/paper", "reproduce/beyond")
     introduction = (
         "Prophecy mixes exact systems over windows of 1 to 1024 samples with readouts solved in context, and is told "
         "nothing about the signal. Beside it: the best of the paper's models (chosen in hindsight), copying, a "

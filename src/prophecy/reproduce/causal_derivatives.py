@@ -49,7 +49,6 @@ class Derivatives(Experiment):
     reference = "The other half of the construction, made useful"
     place = 210
     functions = 10
-    modules = ("adaptive", "reproduce/causal_derivatives")
     introduction = (
         "The derivative at the newest sample, from the past alone. Prophecy weighs its exact derivative readouts by "
         "their estimated noise and bias and is told nothing. The Savitzky–Golay endpoint has its window and degree, "

@@ -35,7 +35,6 @@ class Discretisation(Experiment):
     reference = "App. C.2"
     place = 90
     functions = 100
-    modules = ("reproduce/paper",)
     introduction = (
         "The readout of the derivative has to be discretised to predict the next value; a general recipe for "
         "state-space models would discretise it a second time. The paper says that once works better. Forward Euler "

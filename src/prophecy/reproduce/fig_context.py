@@ -42,7 +42,6 @@ class FigContext(Experiment):
     reference = "Fig. 1e"
     place = 50
     functions = 1000
-    modules = ("reproduce/paper",)
     introduction = (
         "How the error of LegT falls as more of the signal is seen. The state starts at zero, as if the signal had "
         "been zero before; the kink this leaves in the window makes every memory ring, faster the larger it is. The "

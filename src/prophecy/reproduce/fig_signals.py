@@ -20,7 +20,6 @@ class FigSignals(Experiment):
     title = "The signals and their predictions"
     reference = "Fig. 1f and Fig. 2"
     place = 55
-    modules = ("reproduce/paper",)
 
     def units(self, ask: Ask) -> list[Unit]:
         return paper.function_units(PANELS, 1, 1)

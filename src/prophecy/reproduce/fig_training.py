@@ -42,7 +42,6 @@ class FigTraining(Experiment):
     title = "Construction against training"
     reference = "Fig. 1d"
     place = 40
-    modules = ("reproduce/training",)
     introduction = (
         "LegT with N = 32 as a layer: left at the construction (II), or trained by gradient descent from it (I, IV) or "
         "from a random readout (III), on whole sequences of sines, White Signals and Legendre polynomials. The full "

@@ -22,7 +22,6 @@ class FigVanDerPol(Experiment):
     title = "Van der Pol: where the error lives"
     reference = "Fig. 1a"
     place = 10
-    modules = ("reproduce/paper",)
     introduction = (
         "u' = 7 (1 − u²) sin t from u(0) = 0.5. Left, as the paper solved it; right, the exact solution, which looks "
         "nothing like it: the paper's square wave is the solver's error at the top of the first cycle, grown large."

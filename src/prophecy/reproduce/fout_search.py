@@ -72,7 +72,6 @@ class FoutSearch(Experiment):
     reference = "Fig. 1b and 1c, other readings"
     place = 115
     functions = 10
-    modules = ("reproduce/paper", "reproduce/order_sweep")
     introduction = (
         "The paper reports that FouT first worsens as N grows and then improves, having copied at low N. With the "
         "settings that reproduce its tables it does not. The paper leaves settings of Fig. 1b and 1c open, so here "

@@ -53,7 +53,6 @@ class Baselines(Experiment):
     reference = "Tables 1 and 2, with what was left out"
     place = 110
     functions = 100
-    modules = ("reproduce/paper",)
     introduction = (
         "The paper compares its two constructions with each other and with nothing else. Here are the first things "
         "anyone would try. Autoregression, Savitzky–Golay and the two filters choose their settings in context, by "

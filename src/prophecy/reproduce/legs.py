@@ -43,7 +43,6 @@ class LegS(Experiment):
     reference = "Prop. 3, App. B.2"
     place = 100
     functions = 100
-    modules = ("reproduce/paper",)
     introduction = (
         "LegS remembers everything since time 0, ever more coarsely. The paper gives its construction but no numbers. "
         "Its trapezoid rule divides by 1 − N²/(2k), which is zero at sample k = N²/2. Two ways round this are shown: "

@@ -38,7 +38,6 @@ class OrderSweep(Experiment):
     """Mean absolute error of LegT and FouT (twice) for N = 1, 6, …, 96, with copying for comparison."""
 
     functions = 1000
-    modules = ("reproduce/paper", "reproduce/order_sweep")
     dataset: str
     parameters: tuple[float, ...]
     symbol: str

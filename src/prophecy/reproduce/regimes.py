@@ -40,7 +40,6 @@ class Regimes(Experiment):
     reference = "Changes of regime"
     place = 205
     functions = 40
-    modules = ("adaptive", "reproduce/regimes")
     introduction = (
         "A signal that is smooth, then noisy, then a random walk, then smooth again, and the share that each kind of "
         "member has in the forecast. Nobody tells the model that anything has changed. The table measures how long a "

@@ -37,7 +37,7 @@ class TableOdes(Experiment):
     title = "Differential equations from physics"
     reference = "Table 2 and Fig. 3"
     place = 70
-    modules = ("reproduce/paper",)
+    early = True
     introduction = (
         "The paper integrated both equations with SciPy's default tolerance; its numbers include that solver's error. "
         "Both equations have closed forms, so the accurate rows are exact to rounding. For Van der Pol the two are "

@@ -37,8 +37,8 @@ class TableSignals(Experiment):
     title = "White Signal and Filtered Noise"
     reference = "Table 1"
     place = 60
+    early = True
     functions = 100
-    modules = ("reproduce/paper",)
     introduction = (
         "Mean squared error of the next value over the second half of 10 000 samples, the window being the whole "
         "sequence. FouT comes twice: with every frequency doubled, which is how the paper prints the matrix and made "

@@ -49,7 +49,6 @@ class Theory(Experiment):
     title = "The error bounds, and what they need"
     reference = "Theorem 1 and Corollary 1"
     place = 80
-    modules = ("bounds",)
     introduction = (
         "Theorem 1 says that the alternative FouT construction (Prop. 2) approximates the derivative with an error of "
         "O(L/N^(k−2)) for any signal with a bounded k-th derivative. Its lemma integrates by parts and leaves out the "
