@@ -50,7 +50,7 @@ class Plan:
 
 
 FULL = Plan()
-SHORT = Plan(steps=400, batch=24, pool=48, functions=16, checks=8)
+SHORT = Plan(steps=120, batch=12, pool=24, functions=12, checks=6)
 """What `prophecy reproduce` trains now, on a CPU."""
 TINY = Plan(order=8, samples=400, steps=6, batch=4, pool=9, functions=3, checks=3)
 

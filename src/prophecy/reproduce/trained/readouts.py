@@ -28,8 +28,8 @@ from prophecy.reproduce.trained.common import Array, Plan
 
 AHEAD = (1, 10, 50)
 """Steps after which the free-running error is recorded at the end."""
-DISTANCES = 200
-"""How often the distance from the construction is recorded."""
+DISTANCES = 60
+"""How often the distance from the construction is recorded, evenly in the logarithm of the step."""
 
 
 @dataclass(frozen=True)
@@ -201,9 +201,10 @@ def train(
     batches = [common.Batches(plan, seed) for seed in seeds]
     checks, history, marks = plan.check_steps(), [], []
     wanted = {name: torch.tensor(u, device=where)[:, plan.start + 1 :] for name, u in sets.items()}
-    every = max(1, plan.steps // DISTANCES)
+    spaced = np.geomspace(1, max(plan.steps, 1), DISTANCES).round().astype(int)
+    marked = {0, *(int(step) for step in spaced), plan.steps}
     for step in range(plan.steps + 1):
-        if step % every == 0 or step == plan.steps:
+        if step in marked:
             marks.append({"step": step, **_distances(readouts)})
         if step in checks:
             history.append({"step": step, "scores": _scores(readouts, memories, wanted, seeds)})
