@@ -220,7 +220,8 @@ def sines(
         rows[row] = size @ np.sin(unit * frequency[:, None] * x)
     largest = rows.max(axis=1, keepdims=True)
     # All start at 0, so the largest value is 0 only where a function stays below it: then its size is what is left.
-    return rows / np.where(largest > 0.0, largest, np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300))
+    size = np.where(largest > 0.0, largest, np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300))
+    return np.asarray(rows / size, dtype=np.float64)
 
 
 def legendre(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, terms: int = 15) -> Array:

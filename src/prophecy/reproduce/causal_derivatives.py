@@ -95,7 +95,7 @@ class Derivatives(Experiment):
             "worse. One-sided differences are 10 to 1000 times worse and left out, as are signals without noise, where "
             "the others are too: see the table."
         )
-        return [Picture("derivatives", caption, lambda: _draw(result["rows"]))]
+        return [Picture("derivatives", caption, lambda: _draw(result["rows"]), "Error over Prophecy's against noise.")]
 
     def tables(self, result: Result) -> list[Table]:
         lines: list[list[Cell | str]] = []

@@ -95,8 +95,11 @@ class FigContext(Experiment):
                 "fig-context",
                 "Top: mean absolute error after k samples, averaged over two oscillations of the memory to show the "
                 f"trend; mean ± std over {result['functions']} functions. Bottom: the first 1 000 samples one by one, "
-                "for three orders, to show the oscillations.",
+                "for three orders, to show the oscillations. Bands that would reach below a tenth of the mean are cut "
+                "there, for the logarithmic axis.",
                 lambda: _draw(result["details"]["curves"]),
+                "Error against samples seen: it falls with context for orders that can follow the signal and "
+                "oscillates more often the larger N is.",
             )
         ]
 

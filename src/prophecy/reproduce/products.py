@@ -8,6 +8,7 @@ memories with the model's own output.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -109,9 +110,21 @@ def features(z: Array, degree: int) -> Array:
     >>> features(np.array([2.0, 3.0]), 2)
     array([1., 2., 3., 4., 6., 9.])
     """
-    entries = range(z.shape[-1])
-    chosen = [c for d in range(1, degree + 1) for c in itertools.combinations_with_replacement(entries, d)]
-    return np.stack([np.ones(z.shape[:-1]), *(np.prod(z[..., c], axis=-1) for c in chosen)], axis=-1)
+    made = [np.ones((*z.shape[:-1], 1)), z]
+    for size in range(2, degree + 1):
+        chosen = _choices(z.shape[-1], size)
+        product = z[..., chosen[0]]
+        for index in chosen[1:]:
+            product = product * z[..., index]
+        made.append(product)
+    return np.concatenate(made, axis=-1)
+
+
+@functools.cache
+def _choices(entries: int, size: int) -> tuple[NDArray[np.intp], ...]:
+    """Indices of all products of `size` entries, one array per factor."""
+    found = np.array(list(itertools.combinations_with_replacement(range(entries), size)), dtype=np.intp)
+    return tuple(found.T)
 
 
 def solve(z: Array, changes: Array, degree: int) -> Array:

@@ -88,4 +88,5 @@ def origin(run: Run) -> str:
     """Where a run was made, for captions."""
     plan, versions = run["plan"], run["versions"]
     seeds = f"{len(run['seeds'])} seeds" if len(run["seeds"]) > 1 else "one seed"
-    return f"{plan['steps']} steps, {seeds}, {run['device']}, torch {versions['torch']}, {run['seconds']:.0f} s"
+    made = f"{plan['steps']} steps, {seeds}, {run['device']}, torch {versions['torch']}, {run['seconds']:.0f} s"
+    return made + (f" ({run['note']})" if "note" in run else "")
