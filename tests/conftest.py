@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import tempfile
 
+import pytest
 from hypothesis import HealthCheck, settings
 
-# Set before any engine is chosen, so that "auto" measures into a folder of its own.
-os.environ.setdefault("PROPHECY_CACHE", tempfile.mkdtemp(prefix="prophecy-tests-"))
+from prophecy import _notices
+
+# Set before any engine is chosen, so that "auto" measures into a folder of its own; the same one next time, since
+# what is compiled into it takes seconds. A folder that somebody else has made there is not used.
+os.environ.setdefault("PROPHECY_CACHE", os.path.join(tempfile.gettempdir(), f"prophecy-tests-{getpass.getuser()}"))
 
 settings.register_profile("suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_word_about_compiling():
+    """Which test compiles first is a matter of chance; the one about the notice starts a process of its own."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(_notices, "to_stderr", lambda: None)
+    yield
+    patch.undo()

@@ -7,21 +7,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prophecy import legt, run, signals
-from prophecy.adaptive import native
-from prophecy.adaptive.bank import Bank
-from prophecy.adaptive.members import LAGS, MEMORY, ORDER, SOLVED, WINDOWS, table
-from prophecy.adaptive.mixing import SHARE, Mixture
-from prophecy.adaptive.solved import SolvedReadouts
+from prophecy import Prophecy, legt, run, signals
+from prophecy._compiled import kernel
+from prophecy.adaptive import members, record, solved, step
+from prophecy.adaptive.members import FIXED, LAGS, ORDER, SOLVED, WINDOWS
+from prophecy.adaptive.settings import DEFAULT, Settings
+from prophecy.adaptive.stream import feed
 from prophecy.adaptive.timed import DEGREES, STEPS, TimedBank
 from prophecy.exact import exact
 
+TABLE = members.table(DEFAULT)
+MEMBERS = members.members()
+SHARE = DEFAULT.share
 
-def fed(u: np.ndarray) -> Bank:
-    bank = Bank(1)
-    for value in u:
-        bank.observe(np.array([value]))
-    return bank
+
+def fed(u: np.ndarray) -> np.ndarray:
+    """Records that have seen u, (time,) or (time, series)."""
+    values = u.reshape(len(u), -1)
+    records = record.fresh(values.shape[1], TABLE)
+    feed(records, TABLE, values)
+    return records
 
 
 @pytest.mark.parametrize("window", [48, 256, 1024])
@@ -30,19 +35,19 @@ def test_a_member_is_the_exact_system_run_by_the_engine(window, degree):
     u = signals.white_signal(2.0, samples=1500)[0]
     system = exact(legt(ORDER, float(window)), 1.0, degree)
     y, _ = run(system, u - u[0], engine="step")
-    bank = fed(u)
-    index = [m.name for m in bank.table.members].index(f"LegT memory of {window} samples, degree {degree}")
-    assert bank.last[0] + bank.ahead[0, index] == pytest.approx(y[-1] + u[0], abs=1e-12)
+    r = fed(u)[0]
+    index = [m.name for m in MEMBERS].index(f"LegT memory of {window} samples, degree {degree}")
+    assert r["last"] + r["prediction"][index] == pytest.approx(y[-1] + u[0], abs=1e-12)
 
 
 def test_the_memories_hold_the_system_states_relative_to_the_newest_value():
     u = 1e3 + signals.white_signal(1.0, samples=700)[0]
-    bank = fed(u)
+    r = fed(u)[0]
     for i, window in enumerate(WINDOWS):
         system = exact(legt(ORDER, float(window)), 1.0, 1)
         steady = np.linalg.solve(np.eye(ORDER) - system.A, system.B)
         _, x = run(system, u - u[0], engine="step")
-        here = bank.features[0, LAGS + i * ORDER : LAGS + (i + 1) * ORDER]
+        here = r["feature"][LAGS + i * ORDER : LAGS + (i + 1) * ORDER]
         np.testing.assert_allclose(here, x - steady * (u[-1] - u[0]), atol=1e-11)
 
 
@@ -50,100 +55,141 @@ def test_the_memories_hold_the_system_states_relative_to_the_newest_value():
 def test_members_and_slopes_are_exact_for_polynomials_up_to_their_degree(degree):
     k = np.arange(5000) / 1000.0
     u = (k - 4.5) ** degree
-    bank = fed(u)
-    ahead, slopes = u[-1] + bank.ahead[0], bank.features[0, :MEMORY] @ table().slopes.readout
+    r, t = fed(u)[0], TABLE[0]
     truth, slope = (k[-1] + 1e-3 - 4.5) ** degree, degree * (k[-1] - 4.5) ** max(degree - 1, 0) / 1000.0
-    for member, got in zip(bank.table.members, ahead, strict=True):
-        if member.degree is not None and member.degree >= degree:
-            assert got == pytest.approx(truth, abs=1e-9 * np.abs(u).max()), member
-    for index, got in zip(table().slopes.member, slopes, strict=True):
-        if (bank.table.members[index].degree or 0) >= degree:
-            assert got == pytest.approx(slope, abs=1e-9 * np.abs(u).max()), bank.table.members[index]
+    slopes = [r["feature"][:LAGS] @ t["short_slope"]]
+    for w in range(len(WINDOWS)):
+        slopes.append(r["feature"][LAGS + w * ORDER : LAGS + (w + 1) * ORDER] @ t["long_slope"][w])
+    for i, (member, found) in enumerate(zip(MEMBERS[:FIXED], np.concatenate(slopes), strict=True)):
+        if member.degree >= degree:
+            assert r["last"] + r["prediction"][i] == pytest.approx(truth, abs=1e-9 * np.abs(u).max()), member
+        if member.degree >= max(degree, 1):
+            assert found == pytest.approx(slope, abs=1e-9 * np.abs(u).max()), member
 
 
 def test_noise_gains_are_the_variance_members_turn_noise_into():
     rng = np.random.default_rng(0)
-    bank, squares = Bank(60), []
-    for k in range(4500):
-        noise = rng.normal(size=60)
-        bank.observe(noise)
-        if k > 2000 and k % 20 == 0:
-            squares.append((noise[:, None] + bank.ahead[:, : len(bank.table.gain)]) ** 2)
-    ratio = np.mean(squares, axis=(0, 1)) / bank.table.gain
+    records, squares = fed(rng.normal(size=(2000, 60))), []
+    for _ in range(125):
+        noise = rng.normal(size=(20, 60))
+        feed(records, TABLE, noise)
+        squares.append((noise[-1][:, None] + records["prediction"][:, :FIXED]) ** 2)
+    ratio = np.mean(squares, axis=(0, 1)) / TABLE[0]["gain"]
     assert np.all(np.abs(ratio - 1.0) < 0.25)
     assert np.mean(ratio) == pytest.approx(1.0, abs=0.05)
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-def test_recursive_least_squares_is_least_squares(monkeypatch, compiled):
+def solved_features(r: np.void, s: int) -> np.ndarray:
+    return r["feature"][TABLE[0]["index"][s, : len(SOLVED[s].features)].astype(int)].copy()
+
+
+def test_recursive_least_squares_is_least_squares():
     """Each member's weights against one weighted solve over all it has learned from."""
-    if not compiled:
-        monkeypatch.setattr(native, "bind", lambda bank: None)
     u = signals.filtered_noise(0.05, samples=900, seed=3)[0]
-    bank = Bank(1)
-    seen: list[tuple[np.ndarray, float]] = []
+    records = record.fresh(1, TABLE)
+    seen: list[tuple[list[np.ndarray], float]] = []
     for value in u:
-        if bank.count[0]:
-            seen.append((bank.features[0, bank.solved.index], value - bank.last[0]))
-        bank.observe(np.array([value]))
-    for r, member in enumerate(SOLVED):
-        width, first = len(member.features), int(bank.solved.longest[r])
-        phi = np.array([f[r, :width] for f, _ in seen[first:]])
+        r = records[0]
+        if r["count"]:
+            seen.append(([solved_features(r, s) for s in range(len(SOLVED))], value - r["last"]))
+        feed(records, TABLE, np.array([[value]]))
+    for s, member in enumerate(SOLVED):
+        first = int(TABLE[0]["longest"][s])
+        phi = np.array([f[s] for f, _ in seen[first:]])
         target = np.array([d for _, d in seen[first:]])
         weight = np.sqrt(member.forgetting) ** np.arange(len(phi))[::-1]
         solution = np.linalg.lstsq(phi * weight[:, None], target * weight, rcond=None)[0]
         wanted = phi[-300:] @ solution
         assert np.std(wanted) > 1e-3
-        np.testing.assert_allclose(phi[-300:] @ bank.solved.weights[0, r, :width], wanted, atol=2e-6)
+        np.testing.assert_allclose(phi[-300:] @ records[0]["readout"][s, : phi.shape[1]], wanted, atol=2e-6)
+
+
+@kernel
+def _solve_once(records, table, difference):
+    solved.learn_solved(records[0], table[0], difference, 1.0, np.empty(step.ROOM))
+    records[0].learned += 1
 
 
 def test_solved_readouts_survive_long_stretches_without_excitation():
     """Constants, then one direction only: the factor stays bounded, and learning goes on afterwards."""
-    solved = SolvedReadouts(1)
-    features = np.zeros((1, MEMORY + 4))
+    records = record.fresh(1, TABLE)
+    feature, scale = records["feature"][0], records["scale"][0]
+    scale[:] = 1.0
     for k in range(12_000):
-        features[0, 1] = (-1.0) ** k if k > 5000 else 0.0
-        solved.predict(features)
-        solved.learn(np.array([0.5 * features[0, 1]]), np.ones((1, 4)))
-    assert np.isfinite(solved.factor).all()
-    assert np.isfinite(solved.weights).all()
-    assert solved.predict(features)[0] == pytest.approx(0.5 * features[0, 1] * np.ones(len(SOLVED)), abs=1e-6)
+        feature[1] = (-1.0) ** k if k > 5000 else 0.0
+        _solve_once(records, TABLE, 0.5 * feature[1])
+    assert np.isfinite(records["factor"]).all()
+    for s in range(len(SOLVED)):
+        said = solved_features(records[0], s) @ records[0]["readout"][s, : len(SOLVED[s].features)]
+        assert said == pytest.approx(0.5 * feature[1], abs=1e-6)
     rng = np.random.default_rng(0)
     for _ in range(3000):
-        features[0, 1:3] = rng.normal(size=2)
-        solved.predict(features)
-        solved.learn(features[0, 1:2] - features[0, 2:3], np.ones((1, 4)))
+        feature[1:3] = rng.normal(size=2)
+        _solve_once(records, TABLE, feature[1] - feature[2])
     # What was learned before still counts for 0.999^3000 = 5 %, half a unit of it wrong.
-    assert solved.weights[0, 0, :2] == pytest.approx([1.0, -1.0], abs=0.03)
+    assert records[0]["readout"][0, :2] == pytest.approx([1.0, -1.0], abs=0.03)
+
+
+def test_a_factor_beyond_its_bound_is_brought_down_in_the_directions_that_have_grown_alone():
+    records = fed(np.where(np.arange(40_000) % 2, 1.0, -1.0))
+    record.check(records, TABLE)
+    for s, member in enumerate(SOLVED):
+        place, stride, used = (int(TABLE[0][name][s]) for name in ("place", "stride", "used"))
+        factor = records[0]["factor"][place : place + used * stride].reshape(used, stride) * records[0]["stretch"][s]
+        assert np.sum(factor**2) * records[0]["power"][s] < 10 * DEFAULT.bound
+        phi = solved_features(records[0], s)
+        # The one direction that is excited has the variance it would have had alone: 1/Σ λ^age φ² = (1 - λ)/|φ|².
+        alone = (1.0 - member.forgetting) / (phi @ phi)
+        excited = phi / np.linalg.norm(phi)
+        assert np.sum((factor.T @ excited) ** 2) == pytest.approx(alone, rel=0.02)
 
 
 def log_losses(errors: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """Log-loss of the mixture and of every member over errors (time, members), and the weights before each step."""
-    members = errors.shape[1]
-    prior = np.arange(1, members + 1) / np.sum(np.arange(1, members + 1))
-    mixture = Mixture(1, prior)
+    """Log-loss of the mixture and of every member over errors (time, members), and the prior."""
+    count = errors.shape[1]
+    prior = np.arange(1, count + 1) / np.sum(np.arange(1, count + 1))
+    names = [(name, "f8", (count,)) for name in ("prediction", "weight", "scale", "peak", "last_peak")]
+    records = np.zeros(1, dtype=[*names, ("learned", "i8")])
+    table = np.zeros(1, dtype=[("prior", "f8", (count,))] + [(n, TABLE.dtype[n]) for n in NUMBERS])
+    table["prior"] = prior
+    for name in NUMBERS:
+        table[name] = TABLE[name]
+    records["weight"] = prior
+    _weigh(records, table, errors[0], np.empty(-(-count // 8) * 8))
+    records["weight"] = prior
     mixed, own = 0.0, []
-    mixture.learn(errors[:1].copy(), np.zeros(1))
-    mixture.weights[:] = prior
     for row in errors[1:]:
-        density = mixture.densities(row[None])[0]
-        mixed -= float(np.log(mixture.weights[0] @ density))
+        r = records[0]
+        density = np.sqrt(r["scale"]) / (r["scale"] + row**2) / np.pi
+        mixed -= float(np.log(r["weight"] @ density))
         own.append(-np.log(density))
-        mixture.learn(row[None].copy(), np.zeros(1))
+        _weigh(records, table, row, np.empty(-(-count // 8) * 8))
     return mixed, np.array(own), prior
+
+
+NUMBERS = ("discount", "share", "settle", "block", "ceiling", "rounding", "smallest")
+
+
+@kernel
+def _weigh(records, table, errors, room):
+    r = records[0]
+    for i in range(len(errors)):
+        r.prediction[i] = -errors[i]
+    step.weigh(r, table[0], 0.0, 1.0, 0.0, room)
+    r.learned += 1
 
 
 @given(
     seed=st.integers(0, 10_000),
-    members=st.integers(2, 12),
+    count=st.sampled_from([2, 3, 8, 12]),
     decades=st.floats(0, 30),
     kind=st.sampled_from(["normal", "cauchy", "switch", "zero"]),
 )
 @settings(max_examples=60, deadline=None)
-def test_regret_against_every_member_is_bounded_whatever_the_data(seed, members, decades, kind):
+def test_regret_against_every_member_is_bounded_whatever_the_data(seed, count, decades, kind):
     rng = np.random.default_rng(seed)
-    errors = rng.standard_cauchy((300, members)) if kind == "cauchy" else rng.normal(size=(300, members))
-    errors *= 10.0 ** rng.uniform(-decades, 0, size=members)
+    errors = rng.standard_cauchy((300, count)) if kind == "cauchy" else rng.normal(size=(300, count))
+    errors *= 10.0 ** rng.uniform(-decades, 0, size=count)
     if kind == "switch":
         errors[150:] = errors[150:, ::-1]
     if kind == "zero":
@@ -162,14 +208,15 @@ def test_regret_against_every_member_is_bounded_whatever_the_data(seed, members,
 def test_the_bank_at_work_keeps_the_guarantee_through_a_change_of_regime():
     rng = np.random.default_rng(6)
     u = np.concatenate([signals.white_signal(2.0, samples=600)[0], np.cumsum(rng.normal(size=600))])
-    bank = fed(u[:3])
-    start = bank.mixture.weights[0].copy()
+    records = fed(u[:3])
+    start = records[0]["weight"].copy()
     mixed, own = 0.0, np.zeros(len(start))
     for value in u[3:]:
-        density = bank.mixture.densities(value - bank.last[:, None] - bank.ahead)[0]
-        mixed -= np.log(bank.mixture.weights[0] @ density)
+        r = records[0]
+        density = np.sqrt(r["scale"]) / (r["scale"] + (value - r["last"] - r["prediction"]) ** 2) / np.pi
+        mixed -= np.log(r["weight"] @ density)
         own -= np.log(density)
-        bank.observe(np.array([value]))
+        feed(records, TABLE, np.array([[value]]))
     assert np.all(mixed <= own + np.log(1 / start) + (len(u) - 4) * np.log(1 / (1 - SHARE)))
     assert mixed < own.min() - 1000  # no single member serves both halves
 
@@ -182,17 +229,37 @@ def test_the_forecast_is_as_good_as_the_best_member_to_five_percent():
             signals.filtered_noise(0.1, samples=3000)[0],
             signals.white_signal(1.0, samples=3000)[0] + 0.01 * rng.normal(size=3000),
             np.cumsum(rng.normal(size=3000)),
-        ]
+        ],
+        axis=1,
     )
-    bank = Bank(len(u))
-    members, ours = 0.0, 0.0
-    for k in range(u.shape[1] - 1):
-        bank.observe(u[:, k])
+    records = fed(u[:1500])
+    errors, ours = 0.0, 0.0
+    for k in range(1499, len(u) - 1):
         if k >= 1500:
-            step = u[:, k + 1] - u[:, k]
-            members = members + (step[:, None] - bank.ahead) ** 2
-            ours = ours + (step - bank.step) ** 2
-    assert np.all(ours <= 1.05 * np.min(members, axis=1))
+            feed(records, TABLE, u[k : k + 1])
+        change = u[k + 1] - u[k]
+        errors = errors + (change[:, None] - records["prediction"]) ** 2
+        ours = ours + (change - records["change"]) ** 2
+    assert np.all(ours <= 1.05 * np.min(errors, axis=1))
+
+
+def test_other_settings_are_taken_and_kept(tmp_path):
+    u = np.cumsum(np.random.default_rng(3).normal(size=600))
+    slow = Prophecy(settings=Settings(discount=0.999, share=0.001))
+    usual = Prophecy()
+    slow.observe(u)
+    usual.observe(u)
+    assert slow.predict().mean != usual.predict().mean
+    slow.save(tmp_path / "slow")
+    loaded = Prophecy.load(tmp_path / "slow")
+    for model in (slow, loaded):
+        model.observe(u[::-1].copy())
+    assert loaded.predict().upper == slow.predict().upper
+    for wrong in ({"discount": 1.5}, {"share": 0.0}, {"block": -1}, {"surest": 400.0}, {"rate": float("nan")}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            Settings(**wrong)
+    with pytest.raises(TypeError, match="block must be a whole number"):
+        Settings(block=1.5)
 
 
 @pytest.mark.parametrize("degree", DEGREES)
@@ -202,11 +269,12 @@ def test_members_at_irregular_times_are_exact_for_polynomials(degree, spread):
     rng = np.random.default_rng(degree)
     times = np.cumsum(np.exp(spread * rng.normal(size=400)))
     u = (times / times[-1]) ** degree
-    bank = TimedBank(1, 1.0)
+    bank = TimedBank(1, 1.0, DEFAULT)
     for k, (value, time) in enumerate(zip(u, times, strict=True)):
         if k > 40:
             after = time - times[k - 1]
-            error = np.abs(value - bank.last[0] - bank.ahead(after)[0, 1:]).reshape(len(STEPS), len(DEGREES))
+            ahead = bank.records["last"][0] + bank.ahead(after)[0, 1:]
+            error = np.abs(value - ahead).reshape(len(STEPS), len(DEGREES))
             held = np.array([np.sum(times[:k] > times[k - 1] - 0.7 * steps) for steps in STEPS])
             # Extrapolating beyond a window magnifies rounding by the power of the distance.
             worst = error[:, DEGREES.index(degree) :].max(axis=1) / (1.0 + after / np.array(STEPS)) ** 5
@@ -220,7 +288,7 @@ def test_at_regular_times_the_timed_memories_have_the_noise_of_exact_systems():
     from prophecy.exact import noise_gain
 
     rng = np.random.default_rng(4)
-    bank = TimedBank(3000, 1.0)
+    bank = TimedBank(3000, 1.0, DEFAULT)
     for k in range(260):
         noise = rng.normal(size=3000)
         bank.observe(noise, 1.0 if k else 0.0, np.ones(3000, dtype=bool))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import numpy as np
@@ -45,7 +46,7 @@ def test_wide_tables_get_three_columns_each_and_go_on_in_time(prophecy, wide, tm
     assert code == 0
     assert made["date"].tolist()[:2] == ["2020-06-09", "2020-06-10"]
     for name, values in (("wave", WAVE), ("beat", BEAT)):
-        expected = forecast(values, 20, 0.8)
+        expected = forecast(values, 20, 0.8, season=(7,))
         assert np.allclose(made[f"{name}_prediction"], expected.mean, rtol=1e-9)
         assert np.allclose(made[f"{name}_lower"], expected.lower, rtol=1e-9)
         assert np.allclose(made[f"{name}_upper"], expected.upper, rtol=1e-9)
@@ -79,13 +80,19 @@ def test_pictures_are_pictures_and_pages_need_nothing_else(prophecy, wide, tmp_p
     data = (tmp_path / name).read_bytes()
     assert data.startswith(magic)
     assert len(data) > 10_000
-    assert b'src="http' not in data
-    assert b'href="http' not in data
+    shown = re.sub(rb"<script>.*?</script>", b"", data, flags=re.DOTALL)  # Plotly's own code has credits of maps in it
+    assert b'src="http' not in shown
+    assert b'href="http' not in shown
+    assert b"<script src" not in data
+    if name == "p.html":
+        assert b"Plotly.react" in data  # zoom, hover and legend, offline
+        assert data.count(b"<script") == 2
 
 
 def test_context_limits_what_is_looked_back_at(prophecy, wide, tmp_path):
     prophecy("forecast", wide, "-H", 5, "-c", "wave", "--context", 50, "--out", tmp_path / "n.csv")
-    assert np.allclose(pd.read_csv(tmp_path / "n.csv")["prediction"], forecast(WAVE[-50:], 5).mean, rtol=1e-9)
+    expected = forecast(WAVE[-50:], 5, season=(7,)).mean
+    assert np.allclose(pd.read_csv(tmp_path / "n.csv")["prediction"], expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -98,13 +105,19 @@ def test_context_limits_what_is_looked_back_at(prophecy, wide, tmp_path):
         (("{wide}", "-H", 5, "--out", "x.xlsx"), 2, ".parquet"),
         (("{wide}", "-H", 5, "--out", "/nowhere/x.csv"), 2, "does not exist"),
         (("{wide}", "-H", 5, "--column", "tide"), 1, "'tide'; it has date, wave, beat"),
+        (("{wide}", "-H", 5, "--quantiles", "0.1,2"), 2, "--quantiles must lie between 0 and 1"),
+        (("{wide}", "-H", 5, "--season", "week"), 2, "--season takes numbers"),
+        (("{wide}", "-H", 5, "--min", 3, "--max", 2), 2, "--min 3 must lie below --max 2"),
+        (("{wide}", "-H", 5, "--resume"), 2, "--resume goes on with an --out"),
+        (("{wide}", "-H", 5, "--decimal", ";"), 2, "--decimal"),
+        (("{wide}", "-H", 5, "--out", "{folder}"), 2, ".parquet"),
         (("nothing.csv", "-H", 5), 1, "no such file: nothing.csv"),
     ],
 )
 def test_exit_codes_tell_data_from_usage(prophecy, wide, arguments, code, says):
-    got, out, err = prophecy("forecast", *(str(a).format(wide=wide) for a in arguments))
+    got, out, err = prophecy("forecast", *(str(a).format(wide=wide, folder=wide.parent) for a in arguments))
     assert (got, out) == (code, "")
-    assert says in err.replace("\n", " ") or says in err
+    assert says in " ".join(err.replace("│", " ").split())
     assert "Traceback" not in err
 
 
@@ -125,3 +138,209 @@ def test_a_header_alone_is_an_error_that_says_so(prophecy, tmp_path):
     code, _, err = prophecy("forecast", tmp_path / "h.csv", "-H", 5)
     assert code == 1
     assert "h.csv" in err
+
+
+def test_missing_rows_are_gaps_and_not_evenly_spaced(prophecy, tmp_path):
+    """A day's shape with rows missing: taken as evenly spaced, every row after a hole comes at the wrong hour."""
+    rng = np.random.default_rng(0)
+    hours = np.arange(1000)
+    load = 100 + 30 * np.sin(2 * np.pi * hours / 24) + rng.standard_normal(1000)
+    frame = pd.DataFrame({"when": pd.date_range("2024-01-01", periods=1000, freq="h"), "load": load})
+    frame[:900].drop(index=np.arange(800, 890, 7)).to_csv(tmp_path / "gaps.csv", index=False)
+    code, _, err = prophecy("forecast", tmp_path / "gaps.csv", "-H", 48, "--out", tmp_path / "n.csv")
+    made = pd.read_csv(tmp_path / "n.csv")
+    assert code == 0
+    assert "887 rows, every hour, 13 missing times filled as gaps" in err
+    assert made["when"][0] == "2024-02-07 12:00:00"
+    assert np.abs(made["prediction"] - load[900:948]).mean() < 3
+
+
+def test_newest_first_and_german_files_are_forecast_into_the_future(prophecy, tmp_path):
+    days = pd.date_range("2024-01-01", periods=60)
+    rows = [f"{day:%d.%m.%Y};{1000 + k:_},5".replace("_", ".") for k, day in enumerate(days)]
+    (tmp_path / "g.csv").write_bytes("\r\n".join(["Datum;Umsatz (€)", *rows[::-1]]).encode("cp1252"))
+    code, _, err = prophecy("forecast", tmp_path / "g.csv", "-H", 2, "--out", tmp_path / "n.csv")
+    assert code == 0
+    assert "60 rows, every day, turned round (newest first)" in err
+    made = pd.read_csv(tmp_path / "n.csv")
+    assert made["Datum"].tolist() == ["01.03.2024", "02.03.2024"]
+    assert np.allclose(made["prediction"], [1060.5, 1061.5], atol=0.6)
+
+
+def test_separate_date_and_time_columns_go_on_separately(prophecy, tmp_path):
+    index = pd.date_range("2024-01-31", periods=96, freq="30min")
+    frame = pd.DataFrame(
+        {"Date": index.strftime("%d.%m.%Y"), "Time": index.strftime("%H:%M"), "v": np.sin(np.arange(96) / 4)}
+    )
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    assert prophecy("forecast", tmp_path / "d.csv", "-H", 2, "--out", tmp_path / "n.csv")[0] == 0
+    made = pd.read_csv(tmp_path / "n.csv")
+    assert made.columns.tolist() == ["Date", "Time", "prediction", "lower", "upper"]
+    assert made.iloc[0, :2].tolist() == ["02.02.2024", "00:00"]
+
+
+def test_quantiles_bounds_seasons_and_jobs_are_passed_on(prophecy, wide, tmp_path):
+    arguments = (
+        "-c",
+        "beat",
+        "-H",
+        4,
+        "--season",
+        "44",
+        "--min",
+        0,
+        "--max",
+        3.5,
+        "--quantiles",
+        "0.25,0.75",
+        "--jobs",
+        2,
+    )
+    assert prophecy("forecast", wide, *arguments, "--out", tmp_path / "n.parquet")[0] == 0
+    made = pd.read_parquet(tmp_path / "n.parquet")
+    expected = forecast(BEAT, 4, season=(44.0,), bounds=(0.0, 3.5))
+    assert made.columns.tolist() == ["date", "prediction", "lower", "upper", "q0.25", "q0.75"]
+    assert np.allclose(made["q0.25"], expected.quantile(0.25))
+    assert np.allclose(made["upper"], expected.upper)
+
+
+def test_an_interrupted_run_keeps_what_is_done_and_goes_on(prophecy, tmp_path, monkeypatch):
+    from prophecy.commands import forecast as command
+
+    rows = pd.DataFrame({"g": np.repeat([f"s{k}" for k in range(10)], 20), "v": np.tile(np.arange(20.0), 10)})
+    rows.to_csv(tmp_path / "m.csv", index=False)
+    out, part = tmp_path / "n.csv", tmp_path / "n.csv.part"
+    call = ("forecast", tmp_path / "m.csv", "--key", "g", "-H", 2, "--out", out, "--jobs", 1)
+    prophecy(*call)
+    whole = out.read_bytes()
+    out.unlink()
+    monkeypatch.setattr(command, "AT_ONCE", 3)
+    solve, calls = command.forecast_sources, []
+
+    def interrupted(some, *rest):
+        calls.append(list(some))
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return solve(some, *rest)
+
+    monkeypatch.setattr(command, "forecast_sources", interrupted)
+    code, _, err = prophecy(*call)
+    assert code == 130
+    assert "6 of 10 series are in" in err
+    assert "--resume" in err
+    assert not out.exists()
+    with part.open("a") as file:
+        file.write('{"title": "s9 \u00b7 v", "key": "s9", "colu')  # a power cut in the middle of a line
+    calls[:] = [[]] * 5
+    assert prophecy(*call, "--level", 0.5, "--resume")[0] == 1  # another question has another part
+    code, _, err = prophecy(*call, "--resume")
+    assert code == 0
+    assert "6 of 10 series were done already" in err
+    assert [title for some in calls[5:] for title in some] == ["s6 · v", "s7 · v", "s8 · v", "s9 · v"]
+    assert out.read_bytes() == whole
+    assert not part.exists()
+
+
+def test_one_hopeless_series_does_not_stop_the_others(prophecy, tmp_path):
+    rows = pd.DataFrame({"g": ["a"] * 20 + ["b"] * 20, "v": [*np.arange(20.0), *[np.nan] * 20]})
+    rows.to_csv(tmp_path / "m.csv", index=False)
+    code, printed, err = prophecy("forecast", tmp_path / "m.csv", "--key", "g", "-H", 2, "--out", tmp_path / "n.csv")
+    assert code == 0
+    assert "series b · v:" in err
+    assert pd.read_csv(tmp_path / "n.csv")["g"].tolist() == ["a", "a"]
+    assert "a · v" in printed
+
+
+NASTY = [
+    "flow [/min]",
+    "Power [kW]",
+    "[bold red]x[/]",
+    "cost $/h and $x^2$",
+    "bell\x07 \x1b[31mred",
+    ":smile: <b>bold</b>",
+]
+
+
+@pytest.mark.parametrize("command", [("forecast", "-H", "3"), ("backtest", "-H", "3", "--folds", "2")])
+@pytest.mark.parametrize("picture", ["p.png", "p.html"])
+def test_names_are_data_everywhere(prophecy, tmp_path, command, picture):
+    pd.DataFrame({name: WAVE[:60] + k for k, name in enumerate(NASTY)}).to_csv(tmp_path / "n.csv", index=False)
+    code, printed, err = prophecy(
+        *command, tmp_path / "n.csv", "--plot", tmp_path / picture, "--out", tmp_path / "o.csv"
+    )
+    assert code == 0
+    if command[0] == "forecast":
+        for name in NASTY[:4]:
+            assert name in printed
+        assert pd.read_csv(tmp_path / "o.csv").columns[1] == "flow [/min]_prediction"
+    assert "\x1b" not in printed + err
+    assert "\x07" not in printed + err
+    assert (tmp_path / picture).stat().st_size > 10_000
+
+
+def test_out_through_a_link_writes_what_it_points_to(prophecy, wide, tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "n.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "real" / "n.csv")
+    assert prophecy("forecast", wide, "-H", 2, "--out", tmp_path / "link.csv")[0] == 0
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "real" / "n.csv").read_text().startswith("date,")
+
+
+def test_a_closed_stdout_is_no_traceback(wide):
+    import subprocess
+
+    for shell in ("exec >&-; ", "", "exec >&- 2>&-; "):
+        tail = " | true" if not shell else ""
+        code = f"{shell}{sys.executable} -m prophecy.cli forecast {wide} -H 2{tail}"
+        done = subprocess.run(["bash", "-c", code], capture_output=True, text=True)
+        assert "Traceback" not in done.stderr
+
+
+def test_what_is_known_in_advance_is_read_by_time_and_key(prophecy, tmp_path):
+    days = pd.date_range("2024-01-01", periods=63)
+    holiday = (np.arange(63) % 9 == 4).astype(float)
+    sold = 100 + 40 * holiday + np.random.default_rng(0).standard_normal(63)
+    pd.DataFrame({"day": days[:60], "sold": sold[:60]}).to_csv(tmp_path / "s.csv", index=False)
+    pd.DataFrame({"day": days, "holiday": holiday}).sample(frac=1, random_state=1).to_csv(
+        tmp_path / "k.csv", index=False
+    )
+    call = ("forecast", tmp_path / "s.csv", "-H", 3, "--out", tmp_path / "n.csv")
+    code, _, err = prophecy(*call, "--known", tmp_path / "k.csv")
+    assert code == 0
+    assert "regressors holiday" in err
+    pd.DataFrame({"day": days[:61], "holiday": holiday[:61]}).to_csv(tmp_path / "short.csv", index=False)
+    code, _, err = prophecy(*call, "--known", tmp_path / "short.csv")
+    assert code == 1
+    assert "known has no row for 2024-03-02" in err
+
+
+def test_backtests_print_write_and_draw_every_score(prophecy, wide, tmp_path):
+    from prophecy import backtest
+
+    code, printed, err = prophecy(
+        "backtest",
+        wide,
+        "-c",
+        "wave",
+        "-H",
+        10,
+        "--folds",
+        3,
+        "--out",
+        tmp_path / "s.csv",
+        "--plot",
+        tmp_path / "b.svg",
+    )
+    assert code == 0
+    assert "160 rows, every day" in err
+    made = pd.read_csv(tmp_path / "s.csv")
+    expected = backtest(
+        pd.Series(WAVE, index=pd.date_range("2020-01-01", periods=160), name="wave"), 10, folds=3
+    ).to_frame()
+    assert np.allclose(made["mae"], expected["mae"])
+    assert made["cutoff"].tolist() == expected["cutoff"].tolist()
+    assert "seasonal naive" in printed
+    code, _, err = prophecy("backtest", wide, "-H", 100)
+    assert code == 1
+    assert "160 rows are too few for 5 folds of 100 rows; use folds=1" in err

@@ -12,7 +12,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
 from prophecy import Prophecy, baselines, cli  # noqa: E402
-from prophecy.commands import _io, _quick, _track  # noqa: E402
+from prophecy.commands import _io, _track  # noqa: E402
 
 RNG = np.random.default_rng(0)
 WAVE = np.sin(np.arange(400) / 9) + 0.02 * RNG.standard_normal(400)
@@ -71,14 +71,14 @@ def test_the_table_of_errors_is_right(prophecy, wide, tmp_path):
     assert "times smaller" in printed
 
 
-@pytest.mark.parametrize("model", ["full", "quick"])
-def test_long_wide_and_npy_tables_say_the_same_about_the_same_series(prophecy, wide, tmp_path, model):
+@pytest.mark.parametrize("horizon", [1, 3])
+def test_long_wide_and_npy_tables_say_the_same_about_the_same_series(prophecy, wide, tmp_path, horizon):
     rows = pd.DataFrame({"who": ["wave", "steps"] * 400, "value": np.stack([WAVE, STEPS], 1).reshape(-1)})
     rows.to_parquet(tmp_path / "long.parquet")
     np.save(tmp_path / "d.npy", np.stack([WAVE, STEPS], 1))
-    prophecy("predict", wide, "--model", model, "--out", tmp_path / "wide.parquet")
-    prophecy("predict", tmp_path / "long.parquet", "--group", "who", "--model", model, "--out", tmp_path / "l.csv.gz")
-    prophecy("predict", tmp_path / "d.npy", "--model", model, "--out", tmp_path / "n.csv")
+    prophecy("predict", wide, "-H", horizon, "--out", tmp_path / "wide.parquet")
+    prophecy("predict", tmp_path / "long.parquet", "--group", "who", "-H", horizon, "--out", tmp_path / "l.csv.gz")
+    prophecy("predict", tmp_path / "d.npy", "-H", horizon, "--out", tmp_path / "n.csv")
     by_column, by_group = pd.read_parquet(tmp_path / "wide.parquet"), pd.read_csv(tmp_path / "l.csv.gz")
     by_number = pd.read_csv(tmp_path / "n.csv")
     for i, name in enumerate(["wave", "steps"]):
@@ -88,11 +88,11 @@ def test_long_wide_and_npy_tables_say_the_same_about_the_same_series(prophecy, w
             assert np.allclose(by_number[f"value{i}_{part}"], expected, rtol=1e-9, equal_nan=True)
 
 
-@pytest.mark.parametrize("model", ["full", "quick"])
-def test_where_a_file_is_cut_into_pieces_changes_nothing(prophecy, wide, tmp_path, monkeypatch, model):
-    prophecy("predict", wide, "--model", model, "--out", tmp_path / "whole.parquet")
+@pytest.mark.parametrize("horizon", [1, 3])
+def test_where_a_file_is_cut_into_pieces_changes_nothing(prophecy, wide, tmp_path, monkeypatch, horizon):
+    prophecy("predict", wide, "-H", horizon, "--out", tmp_path / "whole.parquet")
     monkeypatch.setattr(_io, "PIECE", 1000)
-    prophecy("predict", wide, "--model", model, "--out", tmp_path / "cut.parquet")
+    prophecy("predict", wide, "-H", horizon, "--out", tmp_path / "cut.parquet")
     whole, cut = pd.read_parquet(tmp_path / "whole.parquet"), pd.read_parquet(tmp_path / "cut.parquet")
     assert len(list(_io.open_table(str(wide)).batches)) > 5
     pd.testing.assert_frame_equal(whole, cut, rtol=1e-9, atol=1e-9)
@@ -102,45 +102,54 @@ def test_gaps_are_predicted_through(prophecy, tmp_path):
     values = pd.Series(WAVE)
     values[[100, 101, 102]] = np.nan
     values.to_frame("v").to_csv(tmp_path / "g.csv", index=False, na_rep="NA")
-    for model in ("full", "quick"):
-        prophecy("predict", tmp_path / "g.csv", "--model", model, "--out", tmp_path / "o.parquet")
+    for horizon in (1, 2):
+        prophecy("predict", tmp_path / "g.csv", "-H", horizon, "--out", tmp_path / "o.parquet")
         made = pd.read_parquet(tmp_path / "o.parquet")
-        assert made["prediction"].isna().sum() == 1
-        assert made["residual"].isna().sum() == 4
+        assert made["prediction"].isna().sum() == horizon
+        assert made["residual"].isna().sum() == horizon + 3
         assert np.abs(made["residual"][150:]).max() < 0.2
 
 
-@pytest.mark.parametrize("horizon", [1, 3, 10])
-def test_quick_predictions_h_rows_ahead_use_rows_h_before_alone(horizon):
+@pytest.mark.parametrize("horizon", [2, 3, 10])
+def test_predictions_h_rows_ahead_use_rows_h_before_alone(horizon):
     values = STEPS.copy()
-    base = _quick.Quick(horizon).advance(values)
+    base = _track.Full(0.9, horizon).advance(values, None)
     values[200:] += 100
-    changed = _quick.Quick(horizon).advance(values)
-    before = slice(horizon, 200 + horizon)  # made from rows up to 199; a transform mixes in rounding from later ones
-    assert np.allclose(base.mean[before], changed.mean[before], rtol=0, atol=1e-12)
+    changed = _track.Full(0.9, horizon).advance(values, None)
+    np.testing.assert_array_equal(base.mean[: 200 + horizon], changed.mean[: 200 + horizon])
     assert np.isnan(base.mean[:horizon]).all()
     assert np.isfinite(base.mean[horizon:]).all()
-    ramp = _quick.Quick(horizon).advance(3.0 * np.arange(300) + 1e6)
+    ramp = _track.Full(0.9, horizon).advance(3.0 * np.arange(300) + 1e6, None)
     assert np.allclose(ramp.mean[50:], 3.0 * np.arange(50, 300) + 1e6, rtol=1e-12)
 
 
-def test_quick_beats_copy_and_line_where_there_is_something_to_gain():
+def test_predictions_h_rows_ahead_are_those_across_a_gap_of_h():
+    said = _track.Full(0.9, 3).advance(WAVE, None)
+    for k in (50, 120, 300):
+        model = Prophecy()
+        model.observe(np.append(WAVE[: k + 1], [np.nan] * 2))
+        assert said.mean[k + 3] == model.predict().mean
+
+
+@pytest.mark.parametrize("horizon", [1, 4])
+def test_it_beats_copy_and_line_where_there_is_something_to_gain(horizon):
     values = np.sin(np.arange(5000) / 40) + 0.02 * np.random.default_rng(1).standard_normal(5000)
-    said = _track.Fast(0.9, 1).advance(values, None)
-    errors = _track.Baselines(1).errors(values)
+    said = _track.Full(0.9, horizon).advance(values, None)
+    errors = _track.Baselines(horizon).errors(values)
     ours = np.abs(said.residual[600:]).mean()
     assert ours < 0.85 * min(np.abs(errors["copy"][600:]).mean(), np.abs(errors["line"][600:]).mean())
     covered = (values >= said.lower) & (values <= said.upper)
     assert 0.86 < covered[600:].mean() < 0.94
 
 
-def test_quick_is_cut_anywhere_without_a_trace():
-    values = np.random.default_rng(2).standard_normal(40_000).cumsum()
-    whole = _quick.Quick(2).advance(values)
-    model = _quick.Quick(2)
-    parts = [model.advance(part) for part in np.split(values, [1, 2, 700, 20_000])]
-    for one, many in zip(whole, zip(*parts, strict=True), strict=True):
-        assert np.allclose(one, np.concatenate(many), rtol=1e-9, atol=1e-9, equal_nan=True)
+def test_a_series_is_cut_anywhere_without_a_trace():
+    values = np.random.default_rng(2).standard_normal(3000).cumsum()
+    for horizon in (1, 2):
+        whole = _track.Full(0.9, horizon).advance(values, None)
+        model = _track.Full(0.9, horizon)
+        parts = [model.advance(part, None) for part in np.split(values, [1, 2, 700, 2000])]
+        for one, many in zip(whole, zip(*parts, strict=True), strict=True):
+            np.testing.assert_array_equal(one, np.concatenate(many))
 
 
 @pytest.mark.parametrize("cuts", [[], [1], [3, 200], list(range(0, 400, 37))])
@@ -163,7 +172,7 @@ def test_pictures_are_drawn_with_dates_and_many_series(prophecy, tmp_path, name)
     frame.insert(0, "date", pd.date_range("2021", periods=400, freq="h"))
     frame.to_csv(tmp_path / "many.csv", index=False)
     for command in ("predict", "anomalies"):
-        code, _, err = prophecy(command, tmp_path / "many.csv", "--model", "quick", "--plot", tmp_path / name)
+        code, _, err = prophecy(command, tmp_path / "many.csv", "--plot", tmp_path / name)
         assert (code, err) == (0, "")
         assert (tmp_path / name).stat().st_size > 10_000
 
@@ -172,15 +181,14 @@ def test_anomalies_find_the_strange_rows_and_few_others(prophecy, tmp_path):
     values = np.sin(np.arange(3000) / 15) + 0.05 * np.random.default_rng(4).standard_normal(3000)
     values[[1000, 2000]] += [1.0, -1.5]
     pd.DataFrame({"time": np.arange(3000) * 0.1, "v": values}).to_csv(tmp_path / "a.csv", index=False)
-    for model in ("full", "quick"):
-        code, printed, _ = prophecy("anomalies", tmp_path / "a.csv", "--model", model, "--out", tmp_path / "o.csv")
-        assert code == 0
-        made = pd.read_csv(tmp_path / "o.csv")
-        flagged = set(made.index[made["flagged"] == 1])
-        assert {1000, 2000} <= flagged
-        assert len(flagged) < 20
-        assert "of 3,000 rows flagged" in printed
-        assert printed.splitlines()[2].split()[1] in ("1000", "2000")
+    code, printed, _ = prophecy("anomalies", tmp_path / "a.csv", "--out", tmp_path / "o.csv")
+    assert code == 0
+    made = pd.read_csv(tmp_path / "o.csv")
+    flagged = set(made.index[made["flagged"] == 1])
+    assert {1000, 2000} <= flagged
+    assert len(flagged) < 20
+    assert "of 3,000 rows flagged" in printed
+    assert printed.splitlines()[2].split()[1] in ("1000", "2000")
 
 
 @pytest.mark.parametrize(
@@ -188,7 +196,7 @@ def test_anomalies_find_the_strange_rows_and_few_others(prophecy, tmp_path):
     [
         (("predict",), 2, "Missing argument"),
         (("predict", "{wide}", "--horizon", 0), 2, "horizon"),
-        (("predict", "{wide}", "--horizon", 3, "--model", "full"), 2, "--model quick"),
+        (("predict", "{wide}", "--model", "quick"), 2, "No such option"),
         (("predict", "{wide}", "--plot", "p.pdf"), 2, ".png"),
         (("predict", "{wide}", "--group", "who"), 1, "no group column 'who'"),
         (("predict", "{missing}"), 1, "no such file"),
@@ -221,7 +229,7 @@ def test_uneven_times_are_used_where_asked(prophecy, tmp_path, dates):
         assert ("--irregular takes each at its time" in err) == (name == "even")
         errors[name] = pd.read_csv(tmp_path / "o.csv")["residual"][100:].abs().mean()
     assert errors["uneven"] < 0.1 * errors["even"]
-    assert prophecy("predict", tmp_path / "u.csv", "--irregular", "--model", "quick")[0] == 2
+    assert prophecy("predict", tmp_path / "u.csv", "--irregular", "-H", 2)[0] == 2
     pd.DataFrame({"v": values}).to_csv(tmp_path / "n.csv", index=False)
     code, _, err = prophecy("anomalies", tmp_path / "n.csv", "--irregular")
     assert code == 1
@@ -232,7 +240,7 @@ def test_uneven_times_are_used_where_asked(prophecy, tmp_path, dates):
     assert "series v, rows 1 to 600" in err
 
 
-@pytest.mark.parametrize("command", [("predict",), ("anomalies",), ("forecast", "--horizon", "2")])
+@pytest.mark.parametrize("command", [("predict",), ("anomalies",)])
 def test_times_out_of_order_are_remarked_on(prophecy, tmp_path, command):
     ordered = pd.DataFrame({"time": pd.date_range("2024-01-01", periods=40, freq="h"), "v": np.sin(np.arange(40))})
     twice = pd.concat([ordered.assign(who="a"), ordered.assign(who="b")])
@@ -245,15 +253,7 @@ def test_times_out_of_order_are_remarked_on(prophecy, tmp_path, command):
 
 def test_bad_rows_far_down_leave_no_file_behind(prophecy, tmp_path):
     (tmp_path / "bad.csv").write_text("v\n" + "1\n" * 5000 + "oops\n")
-    code, _, err = prophecy("predict", tmp_path / "bad.csv", "--model", "quick", "--out", tmp_path / "o.csv")
+    code, _, err = prophecy("predict", tmp_path / "bad.csv", "--out", tmp_path / "o.csv")
     assert code == 1
     assert "oops" in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.csv"]
-
-
-def test_long_files_take_the_quick_bank_and_say_so(prophecy, tmp_path, monkeypatch):
-    monkeypatch.setattr(_io, "LONG", 300)
-    np.save(tmp_path / "d.npy", WAVE)
-    assert "quick bank" in prophecy("predict", tmp_path / "d.npy")[2]
-    assert "quick bank" not in prophecy("predict", tmp_path / "d.npy", "--model", "full")[2]
-    assert "quick bank" in prophecy("predict", tmp_path / "d.npy", "--horizon", 2)[2]

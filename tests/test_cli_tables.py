@@ -85,10 +85,10 @@ def test_days_and_months_are_told_apart_and_t_in_capitals_is_a_temperature(tmp_p
 
 def test_an_intervals_ends_are_told_apart():
     for lower, upper in [(24.7, 25.1), (1e9 + 24.7, 1e9 + 25.1), (-3e-7, 2e-7), (1.0, 1.0 + 1e-6)]:
-        digits = _common.telling(lower, upper)
+        digits = _common.digits_between(lower, upper)
         assert f"{lower:.{digits}g}" != f"{upper:.{digits}g}"
     for lower, upper in [(1.0, 1.0), (-math.inf, math.inf), (math.nan, math.nan), (1.0, 1.0 + 1e-15)]:
-        assert _common.telling(lower, upper) == 4
+        assert _common.digits_between(lower, upper) == 4
 
 
 def test_an_integer_column_may_turn_into_fractions_and_gaps_far_down(tmp_path):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from prophecy import ScaledSystem, System, fout, fout_as_printed, legs, legt, next_value, run
 from prophecy.discretize import Rule, backward, bilinear, zoh
-from prophecy.engines import ENGINES, pick, run_states
+from prophecy.engines import ENGINES, lifting, pick, run_states
 from prophecy.engines.lifting import lift
 from prophecy.system import ScaledState
 
@@ -352,3 +352,22 @@ def test_a_system_that_does_not_fit_float32_is_refused() -> None:
     big = System(A=np.eye(1), B=np.ones(1), C=np.array([1e200]), D=0.0)
     with pytest.raises(ValueError, match="does not fit into float32"):
         big.astype(np.float32)
+
+
+def test_lifted_matrices_kept_stay_bounded_over_many_lengths() -> None:
+    system = system_of(64)
+    u = np.ones(8192)
+    for length in range(8000, 8012):
+        run(system, u[:length], "fft")
+    kept = lifting._lifted[system]
+    assert sum(part.nbytes for lifted in kept.values() for part in lifted) <= lifting.KEPT
+    assert lift(system, 8011) is lift(system, 8011)
+
+
+@pytest.mark.parametrize("engine", ["step", "lifted", "fft"])
+def test_a_float64_state_is_not_narrowed_silently(engine: str) -> None:
+    system = system_of(4, dtype=np.float32)
+    with pytest.raises(TypeError, match=r"state is float64 but the system is float32; use state\.astype"):
+        run(system, np.ones(9, np.float32), engine, np.ones(4))
+    y, _ = run(system, np.ones(9, np.float32), engine, [1.0, 0.0, 0.0, 0.0])  # plain numbers have no width
+    assert y.dtype == np.float32

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
+import stat
+import struct
 import tempfile
 import zipfile
 import zlib
@@ -14,13 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Read once, while nobody else is about: asking for the umask sets it for a moment.
+# Asking for the umask sets it for a moment, so it is asked once, before there are threads.
 _UMASK = os.umask(0)
 os.umask(_UMASK)
 
 
 def write_atomic(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write `data` to a temporary file beside `path`, flush it to the disk, then rename it over `path`."""
+    """Write `data` to a temporary file beside `path`, flush it to the disk, then rename it over `path`.
+
+    A file that was there keeps its permissions. The folder is flushed too, so that the new name survives a power cut.
+    """
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"folder {str(target.parent)!r} does not exist; create it first")
@@ -30,11 +36,23 @@ def write_atomic(path: str | os.PathLike[str], data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_UMASK)
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_UMASK
+        os.chmod(name, mode)
         os.replace(name, target)
+        _flush_folder(target.parent)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _flush_folder(folder: Path) -> None:
+    if not hasattr(os, "O_DIRECTORY"):
+        return  # Windows cannot open folders; its rename is flushed with the file
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def write_json(path: str | os.PathLike[str], value: Any) -> None:
@@ -50,7 +68,12 @@ def write_state(path: str | os.PathLike[str], kind: str, version: int, meta: dic
     write_atomic(path, buffer.getvalue())
 
 
-# What np.load and json.loads raise on damaged bytes, as fuzzing found it.
+LARGEST_HEADER = 2**20
+"""Bytes of a JSON header at most; a real one has some hundreds."""
+
+MOST_ARRAYS = 64
+
+# What zipfile, NumPy's header reader and json.loads raise on damaged bytes, as fuzzing found it.
 _UNREADABLE = (
     OSError,
     ValueError,
@@ -64,16 +87,20 @@ _UNREADABLE = (
     MemoryError,
     zipfile.BadZipFile,
     zlib.error,
+    struct.error,
 )
 
 
 def read_state(path: str | os.PathLike[str], kind: str, version: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What `write_state` wrote, refusing any other file with a message that says what it is."""
+    """What `write_state` wrote, refusing any other file with a message that says what it is.
+
+    Nothing is allocated on a file's word: arrays must be stored uncompressed, and take what the file itself holds.
+    """
     what = f"{os.fspath(path)!r}"
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        header = json.loads(str(arrays.pop("header")))
+        arrays = _arrays(path)
+        text = str(arrays.pop("header"))
+        header = json.loads(text)
         found, its_version = str(header.pop("kind")), header.pop("version")
     except FileNotFoundError:
         raise
@@ -86,6 +113,33 @@ def read_state(path: str | os.PathLike[str], kind: str, version: int) -> tuple[d
     if its_version != version:
         raise ValueError(
             f"{what} was saved in format {its_version} of {kind}, this version reads format {version}; "
-            "save it again with the version that wrote it, or start afresh"
+            "load it with the version that wrote it, or start afresh and observe the values again"
         )
     return header, arrays
+
+
+def _arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
+    with zipfile.ZipFile(path) as file:
+        entries = file.infolist()
+        if len(entries) > MOST_ARRAYS:
+            raise ValueError(f"it holds {len(entries)} arrays, more than {MOST_ARRAYS}")
+        if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+            raise ValueError("its arrays are compressed, which saved files never are")
+        if sum(entry.file_size for entry in entries) > os.path.getsize(path):
+            raise ValueError("its arrays claim more bytes than the file has")
+        return {entry.filename.removesuffix(".npy"): _array(entry.filename, file.read(entry)) for entry in entries}
+
+
+def _array(name: str, data: bytes) -> NDArray[Any]:
+    """An array in NumPy's format, which must have exactly the size its header says."""
+    if name == "header.npy" and len(data) > LARGEST_HEADER:
+        raise ValueError(f"its header has {len(data)} bytes, more than {LARGEST_HEADER}")
+    stream = io.BytesIO(data)
+    major, _ = np.lib.format.read_magic(stream)
+    reader = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
+    shape, fortran, dtype = reader(stream, max_header_size=LARGEST_HEADER)
+    rest = data[stream.tell() :]
+    if dtype.hasobject or math.prod(shape) * dtype.itemsize != len(rest):
+        raise ValueError(f"{name} is {dtype} {shape} by its header, but has {len(rest)} bytes")
+    flat = np.frombuffer(rest, dtype=dtype)
+    return flat.reshape(shape, order="F" if fortran else "C").copy()

@@ -6,11 +6,12 @@ To add a command, write `commands/<name>.py` with a function `register(app)` and
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 
-from prophecy import __version__
+from prophecy import __version__, _notices
 
-COMMANDS = ("predict", "forecast", "stream", "anomalies", "matrices", "reproduce", "bench")
+COMMANDS = ("predict", "forecast", "backtest", "stream", "anomalies", "matrices", "reproduce", "bench")
 """Modules of `prophecy.commands`, in the order of the help page."""
 
 
@@ -21,9 +22,13 @@ def main() -> None:
         import typer
     except ModuleNotFoundError as error:
         sys.exit(f"prophecy: the command line needs {error.name!r}; install it with: pip install 'hippo-prophecy[cli]'")
+    if sys.stdout is None or sys.stderr is None:  # closed by whoever started us: what is written there goes nowhere
+        nowhere = open(os.devnull, "w")  # noqa: SIM115 (for as long as the process lives)
+        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     if sys.argv[1:] == ["--version"]:
         print(f"prophecy {__version__}")
         return
+    _notices.to_stderr()
     app = typer.Typer(
         name="prophecy",
         help="Predict any dynamical system from its context alone, with no training. --version tells which one.",

@@ -42,7 +42,9 @@ class ProphecyForecaster(Forecaster):  # type: ignore[misc]
         self._model.observe(np.nan if y is None else float(y))
 
     def forecast(self, horizon: int, xs: list[dict[Any, Any]] | None = None) -> list[float]:
-        """The next `horizon` values."""
+        """The next `horizon` values; 0 before the first, as river's metrics take numbers alone."""
+        if self._model.count == 0:
+            return [0.0] * horizon
         if horizon == 1:
             return [float(self._model.predict().mean)]
         return [float(value) for value in np.asarray(ahead(self._model, horizon).mean)]

@@ -76,7 +76,7 @@ def _in_sample(y: Array, level: list[float] | None) -> dict[str, Array]:
     made: dict[str, Array] = {}
     for percent in [None, *sorted(level or [])]:
         track = Prophecy(context=1).follow(y, 0.9 if percent is None else percent / 100)
-        mean, lower, upper = (np.concatenate([y[:1], part[:-1]]) for part in track[:3])
+        mean, lower, upper = (np.concatenate([y[:1], part[1:]]) for part in track[:3])
         made["fitted"] = mean
         if percent is not None:
             made |= {f"fitted-lo-{percent}": lower, f"fitted-hi-{percent}": upper}

@@ -1,6 +1,6 @@
 """Prophecy: a bank of systems, selected in context; the class most users meet."""
 
-from prophecy.adaptive.prophecy import Prophecy
-from prophecy.adaptive.stream import Track
+from prophecy.adaptive.prophecy import Prophecy, Track
+from prophecy.adaptive.settings import Settings
 
-__all__ = ["Prophecy", "Track"]
+__all__ = ["Prophecy", "Settings", "Track"]

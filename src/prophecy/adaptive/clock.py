@@ -23,6 +23,8 @@ REMEMBERED = 1000
 class Clock:
     """The time of the last value, if times are known, and the regular step."""
 
+    jitter = JITTER
+
     def __init__(self, dt: float | None) -> None:
         self.given = dt
         self.dt = dt

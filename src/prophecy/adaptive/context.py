@@ -29,16 +29,17 @@ class Context:
         self._times[place] = time
         self._total += 1
 
-    def extend(self, values: Array) -> None:
-        """Many moments without times: (series, time)."""
+    def extend(self, values: Array, times: Array | None = None) -> None:
+        """Many moments: values (series, time), and their times where they have any."""
+        times = np.zeros(values.shape[1]) if times is None else times
         first = self._total + values.shape[1] - self.length
         if first > 0 and first >= self._total:
-            values, self._total = values[:, -self.length :], first
+            values, times, self._total = values[:, -self.length :], times[-self.length :], first
         if self._total + values.shape[1] > len(self._times):
             self._grow(min(self._total + values.shape[1], self.length))
         places = (self._total + np.arange(values.shape[1])) % len(self._times)
         self._values[:, places] = values
-        self._times[places] = 0.0
+        self._times[places] = times
         self._total += values.shape[1]
 
     def values(self) -> Array:
@@ -46,14 +47,6 @@ class Context:
 
     def times(self) -> Array:
         return self._ordered(self._times)
-
-    def refill(self, values: Array, times: Array) -> None:
-        """Start over with these moments."""
-        if values.shape != (self.series, len(times)):
-            raise ValueError(f"context must have shape {(self.series, len(times))}, got {values.shape}")
-        self._empty()
-        for moment, time in zip(values.T, times, strict=True):
-            self.append(moment, float(time))
 
     def _empty(self) -> None:
         start = min(64, self.length)

@@ -11,14 +11,16 @@ signal moves within the window instead of where it stands. A readout exact for c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import fields
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
+from prophecy.adaptive.settings import Settings
 from prophecy.bases import legt
 from prophecy.discretize import bilinear
 from prophecy.exact import exact, noise_gain
@@ -40,8 +42,8 @@ ALTERNATING = np.array([0.9, 0.98])
 """Poles -ρ of the two filters that hold what alternates from sample to sample. The zero that sampling gives a smooth
 stochastic process lies near -1, so its best predictor remembers alternations for long: 16 lags leave 5 %."""
 
-SPREAD_FEATURES = 2 + 1 + 1
-"""Behind lags and memories: two alternations, the running mean, and a zero that fills unused places."""
+LEVELS = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995])
+"""Levels of the tracked quantiles of the forecast's errors."""
 
 
 class Member(NamedTuple):
@@ -53,41 +55,9 @@ class Member(NamedTuple):
     gain: float
 
 
-@dataclass(frozen=True, eq=False)
-class Slopes:
-    """Derivative readouts, per sample, of the members of degree 1 and more.
-
-    readout (features, slopes) of [lags | z]; member (slopes,): whose window and degree; gain (slopes,): noise gain;
-    bias (slopes,): the leading error of the slope relative to that of the same member's prediction; left (slopes,): the
-    noise variance left in the member's averaged errors.
-    """
-
-    readout: Array
-    member: NDArray[np.intp]
-    gain: Array
-    bias: Array
-    left: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """The constants of the bank.
-
-    advance (features, memory + members): one product of [lags | z - x₁ du] gives the new memories and all predictions.
-    steady (memory,): x₁ of all memories. gain (fixed,): noise gains. prior (members,): weights before anything is seen.
-    """
-
-    members: tuple[Member, ...]
-    advance: Array
-    steady: Array
-    gain: Array
-    prior: Array
-    slopes: Slopes
-
-
 class Solved(NamedTuple):
-    """A member whose readout is solved in context: its features, forgetting, the degree it starts exact for, and how
-    many samples an outlier leaves traces in its features."""
+    """A member whose readout is solved in context: its features, forgetting per sample, the degree it starts exact
+    for (0 copies, 1 is the straight line), and how many samples an outlier leaves traces in its features."""
 
     name: str
     features: tuple[int, ...]
@@ -96,9 +66,10 @@ class Solved(NamedTuple):
     traces: int
 
 
+# Features: LAGS values relative to the newest, the LegT memories, two alternations, the running mean.
 MEMORY = LAGS + ORDER * len(WINDOWS)
-FEATURES = MEMORY + SPREAD_FEATURES
-_ALTERNATIONS, _MEAN, NOTHING = (MEMORY, MEMORY + 1), MEMORY + 2, MEMORY + 3
+FEATURES = MEMORY + 2 + 1
+_ALTERNATIONS, _MEAN = (MEMORY, MEMORY + 1), MEMORY + 2
 
 
 def _lags(count: int) -> tuple[int, ...]:
@@ -123,7 +94,71 @@ SOLVED = (
     Solved("2 lags, mean", (*_lags(2), _MEAN), 0.998, 0, 4),
 )
 """The first reaches the innovation floor on Filtered Noise and is the best member on most signals in noise; the others
-are autoregressions, for seasons up to 15 samples and for series of a few hundred and a few dozen values."""
+are autoregressions, for seasons up to 15 samples and for series of a few hundred and a few dozen values. A further
+member is one more line here; everything else, the record's layout included, follows."""
+
+# What follows from the lists above. Short members are ordered by window: old lags concern the last of them only.
+SHORT = sorted(
+    [(d + 1, d) for d in INTERPOLATING] + [(w, d) for w in SHORT_WINDOWS for d in SHORT_DEGREES if d + 1 < w]
+)
+SHORTS, LONGS = len(SHORT), len(LONG_DEGREES)
+FIXED = SHORTS + LONGS * len(WINDOWS)
+MEMBERS = FIXED + len(SOLVED)
+ROW = 8
+"""Rows of tables and factors are padded with zeros to a multiple of this many numbers, which vectorises."""
+
+
+def padded(count: int) -> int:
+    return -(-count // ROW) * ROW
+
+
+WIDTH = padded(max(len(member.features) for member in SOLVED))
+STRIDES = [padded(len(member.features)) for member in SOLVED]
+PLACES = [sum(len(m.features) * padded(len(m.features)) for m in SOLVED[:r]) for r in range(len(SOLVED))]
+FACTORS = sum(len(m.features) * padded(len(m.features)) for m in SOLVED)
+"""Numbers in all factors of the solved members: row by row, one member after the other."""
+
+_S, _W, _L = len(SOLVED), len(WINDOWS), len(LEVELS)
+_REAL = (
+    *(("short", LAGS * padded(SHORTS)), ("long", _W * ORDER * padded(ORDER + LONGS)), ("steady", (_W, ORDER))),
+    *(("alternating", 2), ("prior", MEMBERS), ("gain", FIXED), ("averaging", FIXED), ("bias_rate", FIXED)),
+    *(("short_slope", (LAGS, SHORTS)), ("long_slope", (_W, ORDER, LONGS)), ("slope_gain", FIXED)),
+    *(("slope_bias", FIXED), ("slope_left", FIXED), ("forgetting", _S), ("needed", _S), ("start", (_S, WIDTH))),
+    *(("raise_by", _L), ("lower_by", _L), ("normal", _L)),
+)
+_WHOLE = (("longest", _S), ("traces", _S), ("sloped", FIXED))
+_PLACE = (
+    *(("reach", padded(SHORTS) // ROW), ("block_of", _W), ("index", (_S, WIDTH))),
+    *(("used", _S), ("stride", _S), ("place", _S)),
+)
+TABLE = np.dtype(
+    [(name, np.float64, shape) for name, shape in _REAL]
+    + [(name, np.int64, shape) for name, shape in _WHOLE]
+    + [(name, np.uint64, shape) for name, shape in _PLACE]
+    + [(field.name, np.int64 if field.type == "int" else np.float64) for field in fields(Settings)]
+)
+"""All constants of the step in one record.
+
+short (lags, members): weights of the short members on the lags; `reach`: how many lags each block of them reads.
+long (windows, order, order + members): z - x₁ du to the new z and to the predictions. steady: x₁. gain: noise gains.
+short_slope, long_slope: derivative readouts per sample; slope_gain: their noise gains; slope_bias: the leading error of
+a slope over that of the same member's prediction; slope_left: noise variance left in the member's averaged errors.
+index (solved, width), used: the features of each solved member; stride, place: where its factor's rows are; longest:
+its oldest lag; needed: samples before it speaks. normal: quantiles of a normal law at `LEVELS`.
+"""
+
+
+@lru_cache(maxsize=64)
+def between(level: float) -> tuple[int, bool, float]:
+    """A level among the tracked ones: the quantile above it, whether one lies below, and how far it is from there.
+
+    Straight lines over the normal quantiles; below the first and beyond the last one, in proportion.
+    """
+    knots, normal = ndtri((1.0 + LEVELS) / 2.0), float(ndtri((1.0 + level) / 2.0))
+    above = min(int(np.searchsorted(knots, normal)), len(knots) - 1)
+    inside = above > 0 and normal <= float(knots[above])
+    start = float(knots[above - 1]) if inside else 0.0
+    return above, bool(inside), (normal - start) / (float(knots[above]) - start)
 
 
 def least_squares(window: int, degree: int, horizon: float, derivative: int = 0) -> Array:
@@ -140,50 +175,99 @@ def least_squares(window: int, degree: int, horizon: float, derivative: int = 0)
 
 
 class _Readout(NamedTuple):
-    """A member under construction: its weights on [lags | z] and the kernels they amount to."""
+    """A member under construction: weights on its lags or on its memory, for the next change and for the slope."""
 
     member: Member
     ahead: Array
     slope: Array | None
-    ratio: tuple[float, float, float]
+    gain: float = np.nan
+    bias: float = np.nan
+    left: float = np.nan
 
 
 @lru_cache(maxsize=1)
-def table() -> Table:
-    """Build the bank's constants: short members, long ones, and room for those solved in context."""
-    kinds = [(d + 1, d) for d in INTERPOLATING]
-    kinds += [(w, d) for w in SHORT_WINDOWS for d in SHORT_DEGREES if d + 1 < w]
-    readouts = [_short(window, degree) for window, degree in kinds]
-    memory = ORDER * len(WINDOWS)
-    steady, blocks = np.zeros(memory), np.zeros((memory, memory))
-    for i, window in enumerate(WINDOWS):
-        here = slice(i * ORDER, (i + 1) * ORDER)
+def _readouts() -> tuple[tuple[_Readout, ...], tuple[tuple[_Readout, ...], ...]]:
+    """Short members, and long ones window by window."""
+    long = []
+    for window in WINDOWS:
         pair = bilinear(legt(ORDER, float(window)).A, legt(ORDER, float(window)).B, 1.0)
-        steady[here] = np.linalg.solve(np.eye(ORDER) - pair.A, pair.B)
-        blocks[here, here] = pair.A.T
         taps = _taps(pair.A, pair.B)
-        readouts += [_long(window, degree, LAGS + here.start, taps) for degree in LONG_DEGREES]
-    members = [r.member for r in readouts] + [Member(s.name, 0, None, np.nan) for s in SOLVED]
-    return Table(
-        members=tuple(members),
-        advance=_advance(blocks, np.stack([r.ahead for r in readouts], axis=1)),
-        steady=steady,
-        gain=np.array([r.member.gain for r in readouts]),
-        prior=_prior(members),
-        slopes=_slopes(readouts),
-    )
+        long.append(tuple(_long(window, degree, taps) for degree in LONG_DEGREES))
+    return tuple(_short(window, degree) for window, degree in SHORT), tuple(long)
+
+
+@lru_cache(maxsize=1)
+def members() -> tuple[Member, ...]:
+    """All members, in the order of the record's arrays."""
+    short, long = _readouts()
+    fixed = [readout.member for readout in (*short, *(r for window in long for r in window))]
+    return (*fixed, *(Member(s.name, 0, None, np.nan) for s in SOLVED))
+
+
+@lru_cache(maxsize=16)
+def table(settings: Settings) -> NDArray[np.void]:
+    """The constants of the step as an array of one `TABLE` record."""
+    short, long = _readouts()
+    made = np.zeros(1, dtype=TABLE)
+    t: Any = made[0]
+    for field in fields(Settings):
+        t[field.name] = getattr(settings, field.name)
+    ahead, advance = t["short"].reshape(LAGS, -1), t["long"].reshape(len(WINDOWS), ORDER, -1)
+    for i, readout in enumerate(short):
+        ahead[: len(readout.ahead), i] = readout.ahead
+        t["reach"][i // ROW] = readout.member.window
+        if readout.slope is not None:
+            t["short_slope"][: len(readout.slope), i] = readout.slope
+    for i, window in enumerate(WINDOWS):
+        pair = bilinear(legt(ORDER, float(window)).A, legt(ORDER, float(window)).B, 1.0)
+        t["steady"][i] = np.linalg.solve(np.eye(ORDER) - pair.A, pair.B)
+        t["block_of"][i] = i * advance[0].size
+        advance[i, :, :ORDER] = pair.A.T
+        for j, readout in enumerate(long[i]):
+            advance[i, :, ORDER + j] = pair.A.T @ readout.ahead
+            if readout.slope is not None:
+                t["long_slope"][i, :, j] = readout.slope
+    _about_members(t, [*short, *(r for window in long for r in window)], settings)
+    _about_solved(t)
+    t["alternating"] = ALTERNATING
+    t["raise_by"], t["lower_by"] = np.exp(settings.rate * LEVELS), np.exp(settings.rate * (LEVELS - 1.0))
+    t["normal"] = ndtri((1.0 + LEVELS) / 2.0)
+    made.flags.writeable = False
+    return made
+
+
+def _about_members(t: Any, readouts: list[_Readout], settings: Settings) -> None:
+    windows = np.array([readout.member.window for readout in readouts])
+    t["gain"] = [readout.member.gain for readout in readouts]
+    t["prior"] = _prior(members())
+    t["averaging"] = [averaging(int(window)) for window in windows]
+    t["bias_rate"] = np.minimum(settings.slowest_bias, 1.0 / windows)
+    t["sloped"] = [readout.slope is not None for readout in readouts]
+    for name in ("gain", "bias", "left"):
+        t[f"slope_{name}"] = [0.0 if r.slope is None else getattr(r, name) for r in readouts]
+
+
+def _about_solved(t: Any) -> None:
+    t["stride"], t["place"] = STRIDES, PLACES
+    for r, member in enumerate(SOLVED):
+        count = len(member.features)
+        t["index"][r, :count] = member.features
+        t["used"][r], t["forgetting"][r], t["traces"][r] = count, member.forgetting, member.traces
+        # Lags before the first value repeat it: equations with them are wrong and would be remembered for long.
+        t["longest"][r] = max(feature for feature in member.features if feature < LAGS)
+        t["needed"][r] = t["longest"][r] + 1.5 * count
+        # Features are relative to the newest value: weight -1 on lag 1 is the straight line, no weight the copy.
+        t["start"][r, 0] = -float(member.start)
 
 
 def _short(window: int, degree: int) -> _Readout:
     ahead = least_squares(window, degree, 1.0)
     slope = least_squares(window, degree, 0.0, 1) if degree else None
     member = Member(f"last {window} samples, degree {degree}", window, degree, float(ahead @ ahead))
-    return _Readout(
-        member, _padded(ahead, 0), None if slope is None else _padded(slope, 0), _slips(member, ahead, slope)
-    )
+    return _Readout(member, ahead, slope, *_slips(member, ahead, slope))
 
 
-def _long(window: int, degree: int, first: int, taps: Array) -> _Readout:
+def _long(window: int, degree: int, taps: Array) -> _Readout:
     """A LegT readout. `taps` (ages, order) is the memory's response to an impulse, from which its kernels follow."""
     system = exact(legt(ORDER, float(window)), 1.0, degree)
     ahead = taps @ system.C
@@ -193,14 +277,8 @@ def _long(window: int, degree: int, first: int, taps: Array) -> _Readout:
         slope = taps @ system.derivative.C
         slope[0] += system.derivative.D
     member = Member(f"LegT memory of {window} samples, degree {degree}", window, degree, noise_gain(system))
-    readout = None if system.derivative is None else _padded(system.derivative.C, first)
-    return _Readout(member, _padded(system.C, first), readout, _slips(member, ahead, slope))
-
-
-def _padded(weights: Array, first: int) -> Array:
-    column = np.zeros(MEMORY)
-    column[first : first + len(weights)] = weights
-    return column
+    readout = None if system.derivative is None else system.derivative.C
+    return _Readout(member, system.C, readout, *_slips(member, ahead, slope))
 
 
 def _taps(A: Array, B: Array) -> Array:
@@ -236,28 +314,7 @@ def averaging(window: int) -> float:
     return min(1.0, 8.0 / window)
 
 
-def _slopes(readouts: list[_Readout]) -> Slopes:
-    have = [i for i, r in enumerate(readouts) if r.slope is not None]
-    return Slopes(
-        readout=np.stack([r.slope for r in readouts if r.slope is not None], axis=1),
-        member=np.array(have, dtype=np.intp),
-        gain=np.array([readouts[i].ratio[0] for i in have]),
-        bias=np.array([readouts[i].ratio[1] for i in have]),
-        left=np.array([readouts[i].ratio[2] for i in have]),
-    )
-
-
-def _advance(blocks: Array, forward: Array) -> Array:
-    """[lags | z - x₁ du] → [new z | predictions of the fixed members | zeros for those solved in context]."""
-    memory, fixed = len(blocks), forward.shape[1]
-    joint = np.zeros((MEMORY, memory + fixed + len(SOLVED)))
-    joint[LAGS:, :memory] = blocks
-    joint[:LAGS, memory : memory + fixed] = forward[:LAGS]
-    joint[LAGS:, memory : memory + fixed] = blocks @ forward[LAGS:]
-    return joint
-
-
-def _prior(members: list[Member]) -> Array:
+def _prior(everyone: tuple[Member, ...]) -> Array:
     """Simple members first: 1/(degree + 1), and 4 for each one solved in context, of which there are few."""
-    weights = np.array([4.0 if m.degree is None else 1.0 / (m.degree + 1) for m in members])
+    weights = np.array([4.0 if m.degree is None else 1.0 / (m.degree + 1) for m in everyone])
     return np.asarray(weights / weights.sum(), dtype=np.float64)

@@ -3,27 +3,48 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks, _files
 from prophecy._forecast import Forecast
-from prophecy.adaptive import state
 from prophecy.adaptive.clock import seconds
-from prophecy.adaptive.stream import Stream, Track
-from prophecy.adaptive.timed import TimedBank
-from prophecy.adaptive.words import explained
+from prophecy.adaptive.settings import DEFAULT, Settings
+
+if TYPE_CHECKING:
+    from prophecy.adaptive.stream import Stream
 
 Array = NDArray[np.float64]
 
 GAPS = ("predict", "hold", "raise")
 LARGEST = 1e75
+"""Largest value taken in; `record.LARGEST` is the same number, behind an import that loads Numba's tables."""
+
+LEAST = 8
+"""Values `forecast` needs."""
+
 GROUP = 256
-FORMAT = 2
+"""Series run at a time by `predict_all`: 4 MB of records."""
+
+FORMAT = 3
 METHOD = "memories mixed in context"
+
+
+class Track(NamedTuple):
+    """What `Prophecy.follow` saw, each of the shape of its input.
+
+    mean, lower, upper: what was predicted of each value before it came (NaN before the first); score: how surprising it
+    was when it came.
+    """
+
+    mean: Array
+    lower: Array
+    upper: Array
+    score: Array
 
 
 class Prophecy:
@@ -35,6 +56,7 @@ class Prophecy:
     gaps: what a NaN does. "predict" goes on with the prediction, widening the interval for as long as the gap lasts;
         "hold" repeats the last value; "raise" refuses it and changes nothing.
     context: how many past values to keep for `forecast`.
+    settings: other constants than the usual ones, for experiments.
 
     >>> model = Prophecy()
     >>> for k in range(200):
@@ -46,12 +68,21 @@ class Prophecy:
     """
 
     def __init__(
-        self, channels: int | None = None, *, dt: float | None = None, gaps: str = "predict", context: int = 2048
+        self,
+        channels: int | None = None,
+        *,
+        dt: float | None = None,
+        gaps: str = "predict",
+        context: int = 2048,
+        settings: Settings = DEFAULT,
     ) -> None:
         self._channels = None if channels is None else _checks.order("channels", channels)
         self._dt = None if dt is None else _checks.positive("dt", dt)
         self._gaps = _checks.choice("gaps", gaps, GAPS)
         self._length = _checks.order("context", context)
+        if not isinstance(settings, Settings):
+            raise TypeError(f"settings must be a Settings, got {type(settings).__name__}")
+        self._settings = settings
         self.reset()
 
     def __repr__(self) -> str:
@@ -76,7 +107,9 @@ class Prophecy:
 
     def reset(self) -> None:
         """Forget everything."""
-        self._stream = Stream(self._channels or 1, self._dt, self._gaps == "hold", self._length)
+        from prophecy.adaptive.stream import Stream  # loads Numba, which importing prophecy does not
+
+        self._stream: Stream = Stream(self._channels or 1, self._dt, self._gaps == "hold", self._length, self._settings)
 
     def observe(self, value: ArrayLike, time: ArrayLike | None = None) -> None:
         """Take in one moment, a number or (channels,), or many, (time,) or (time, channels). NaN is a gap.
@@ -88,22 +121,17 @@ class Prophecy:
         if time is None and self._took(value):
             return
         moments = self._moments(value)
-        times = self._stream.clock.checked(time, len(moments), self.count)
-        if len(moments) == 1:
-            self._stream.take(moments[0], None if times is None else float(times[0]))
-        else:
-            self._stream.run(moments, times, None)
+        self._stream.run(moments, self._stream.clock.checked(time, len(moments), self.count))
 
     def predict(self, level: float = 0.9, time: ArrayLike | None = None) -> Forecast:
         """The next value with an interval that holds it with probability `level`. Changes nothing.
 
         time: when the value is due, in seconds; one step (with irregular times, one typical interval) after the last by
-        default. Before the first value the mean is 0, and before the second the interval is infinite.
+        default. Before the first value everything is NaN, and before the second the interval is infinite.
         """
         if time is None and self._channels is None:
-            short = self._stream.only_mean_and_half(_level(level))
-            if short is not None:
-                return Forecast(short[0], short[0] - short[1], short[0] + short[1], level, METHOD)
+            only, wide = self._stream.only_mean_and_half(_level(level))
+            return Forecast(only, only - wide, only + wide, level, METHOD)
         mean, half = self._stream.mean_and_half(_level(level), _moment(time))
         lower, upper = mean - half, mean + half
         if self._channels is None:
@@ -112,14 +140,15 @@ class Prophecy:
 
     def derivative(self) -> Any:
         """The derivative at the newest value, in units per second: a number or (channels,). Changes nothing."""
-        slope = self._stream.slope()
+        slope, _ = self._stream.slope()
         return float(slope[0]) if self._channels is None else slope
 
     def score(self, value: ArrayLike, time: ArrayLike | None = None) -> Any:
         """How surprising `value` would be as the next one: -log10 of the probability of an error at least as large.
 
-        On stochastic signals a score above s comes with probability 10^-s, for s up to 2 (docs/prophecy.md). A NaN
-        scores NaN. Changes nothing.
+        On stochastic signals a score above s comes with probability 10^-s, for s up to 2 (docs/prophecy.md). It lies
+        between 0 and 300; a stream that was predicted exactly n times has scores up to log10(1 + n). A NaN scores NaN.
+        Changes nothing.
         """
         moments = self._moments(value, refuse_gaps=False)
         if len(moments) != 1:
@@ -137,20 +166,23 @@ class Prophecy:
         ahead = np.empty(flat.shape)
         for first in range(0, len(flat), GROUP):
             some = flat[first : first + GROUP]
-            fresh = Prophecy(len(some), gaps=self._gaps, context=1)
-            ahead[first : first + GROUP] = fresh._stream.run(fresh._moments(some.T), None, None).mean
+            fresh = Prophecy(len(some), gaps=self._gaps, context=1, settings=self._settings)
+            mean = fresh._stream.run(fresh._moments(some.T), None, 0.9)[0]
+            ahead[first : first + GROUP, :-1] = mean[1:].T
+            ahead[first : first + GROUP, -1] = fresh.predict().mean
         return ahead.reshape(rows.shape)
 
     def follow(self, u: ArrayLike, level: float = 0.9, time: ArrayLike | None = None) -> Track:
-        """Observe a whole array, (time,) or (channels, time), and say what was predicted and how surprising it was."""
-        rows = _checks.series("u", u)
-        if (rows.ndim == 1) != (self._channels is None):
-            wanted = "(time,)" if self._channels is None else f"({self._channels}, time)"
-            raise ValueError(f"u must be {wanted}, got shape {rows.shape}")
-        moments = self._moments(rows.T)
+        """Observe a whole array, (time,) or (time, channels); say of each value what was predicted before it came and
+        how surprising it was. With times, each is predicted for its own."""
+        array = _checks.real_array("u", u)
+        if array.ndim != (1 if self._channels is None else 2):
+            wanted = "(time,)" if self._channels is None else f"(time, {self._channels})"
+            raise ValueError(f"u must be {wanted}, got shape {array.shape}")
+        moments = self._moments(array)
         times = self._stream.clock.checked(time, len(moments), self.count)
-        track = self._stream.run(moments, times, _level(level))
-        return Track(*(part.reshape(rows.shape) for part in track))
+        mean, half, score = self._stream.run(moments, times, _level(level))
+        return Track(*(part.reshape(array.shape) for part in (mean, mean - half, mean + half, score)))
 
     def forecast(self, horizon: int, level: float = 0.9) -> Forecast:
         """The next `horizon` values from the context kept: (horizon,) or (horizon, channels). See `prophecy.forecast`.
@@ -162,19 +194,47 @@ class Prophecy:
 
         if not self.count:
             raise ValueError("forecast needs a context, and nothing has been observed yet; observe some values first")
+        if self._length < LEAST:
+            raise ValueError(
+                f"forecast needs {LEAST} values and this model keeps {self._length}; "
+                f"make it with context={LEAST} or more, such as the default 2048"
+            )
         values = self._stream.regular_context()
         return forecast(values[0] if self._channels is None else values.T, horizon, level)
 
+    @property
+    def members(self) -> tuple[str, ...]:
+        """What each member of the bank predicts from."""
+        from prophecy.adaptive.words import names
+
+        return names(self._stream)
+
+    def member_predictions(self, channel: int = 0) -> Array:
+        """The next value of one channel as each member predicts it: (members,)."""
+        series, stream = self._series(channel), self._stream
+        if stream.timed is not None:
+            return np.asarray(stream.timed.records["last"][series] + stream.timed.ahead(stream.timed.typical)[series])
+        return np.asarray(stream.records["last"][series] + stream.records["prediction"][series], dtype=np.float64)
+
+    def shares(self, channel: int = 0) -> Array:
+        """How much each member counts in the forecast of one channel: (members,), adding up to 1."""
+        return np.asarray(self._stream.shares()[self._series(channel)], dtype=np.float64)
+
     def explain(self, channel: int = 0) -> str:
         """Say in words and numbers which memories are in use and why."""
+        from prophecy.adaptive.words import explained
+
+        return explained(self._stream, self._series(channel), self._gaps)
+
+    def _series(self, channel: int) -> int:
         series = self._channels or 1
         if not 0 <= channel < series:
             raise ValueError(f"channel must lie between 0 and {series - 1}, got {channel}")
-        return explained(self._stream.bank, channel, self.count, self._gaps)
+        return channel
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one file, atomically; it holds arrays and JSON, no pickles."""
-        bank, clock, context = self._stream.bank, self._stream.clock, self._stream.context
+        """Write everything to one file, atomically: the records, the context and a JSON header, no pickles."""
+        stream, clock, timed = self._stream, self._stream.clock, self._stream.timed
         meta = {
             "channels": self._channels,
             "dt": self._dt,
@@ -183,29 +243,27 @@ class Prophecy:
             "gaps": self._gaps,
             "context": self._length,
             "count": self.count,
-            "typical": bank.typical if isinstance(bank, TimedBank) else None,
+            "typical": None if timed is None else timed.typical,
+            "settings": dataclasses.asdict(self._settings),
         }
-        kept = {"context.values": context.values(), "context.times": context.times()}
-        _files.write_state(path, "Prophecy", FORMAT, meta, **state.collect(bank), **kept)
+        arrays: dict[str, Any] = {"values": stream.context.values(), "times": stream.context.times()}
+        arrays |= {"records": stream.records} if timed is None else {"records": timed.records, **timed.arrays()}
+        _files.write_state(path, "Prophecy", FORMAT, meta, **arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Prophecy:
-        """A model that goes on where the saved one stood."""
+        """A model that goes on where the saved one stood. Every number of the file is checked before it is used."""
+        from prophecy.adaptive.restore import restored
+
         meta, arrays = _files.read_state(path, "Prophecy", FORMAT)
         try:
-            model = cls(meta["channels"], dt=meta["dt"], gaps=meta["gaps"], context=meta["context"])
-            stream = model._stream
-            if meta["typical"] is not None:
-                stream.bank = TimedBank(stream.series, _checks.positive("typical", meta["typical"]))
-            state.restore(stream.bank, arrays)
-            stream.bank.settle()
-            stream.context.refill(arrays["context.values"], arrays["context.times"])
-            stream.clock.dt = None if meta["step"] is None else _checks.positive("step", meta["step"])
-            stream.clock.last = None if meta["last_time"] is None else float(seconds(meta["last_time"]))
-            if not isinstance(meta["count"], int) or meta["count"] < 0 or not np.isfinite(stream.clock.last or 0.0):
-                raise ValueError(f"count {meta['count']} or time {stream.clock.last} cannot be")
-            stream.count = meta["count"]
-        except (KeyError, AttributeError, ValueError, TypeError, IndexError) as error:
+            series = _checks.order("channels", 1 if meta["channels"] is None else meta["channels"])
+            if arrays["records"].shape != (series,):
+                raise ValueError(f"{series} channels need as many records, got {arrays['records'].shape}")
+            settings = Settings(**meta["settings"])
+            model = cls(meta["channels"], dt=meta["dt"], gaps=meta["gaps"], context=meta["context"], settings=settings)
+            restored(model._stream, meta, arrays)
+        except (KeyError, AttributeError, ValueError, TypeError, IndexError, OverflowError) as error:
             raise ValueError(f"{os.fspath(path)!r} is a damaged Prophecy file: {error}") from error
         return model
 

@@ -1,163 +1,168 @@
-r"""Readouts solved in context: recursive least squares in square-root form, several members and series at once.
+r"""Readouts solved in context: recursive least squares in square-root form (docs/prophecy.md).
 
-Each member predicts the next difference as w · φ from its features φ, and w minimises Σ λ^age (du - w · φ)² plus a
-prior around a constructed readout. The covariance is kept as a factor, P = S Sᵀ (Potter's form):
+Each member predicts the next change as w · φ from its features φ, and w minimises Σ λ^age (du - w · φ)² plus a prior
+around a constructed readout. The covariance is kept as a factor, P = S Sᵀ (Potter's form):
 
     g = Sᵀ φ,  β = λ + g · g,  w += S g (du - w · φ)/β,  S ← (S - S g gᵀ/(β + √(λ β)))/√λ
 
 S Sᵀ cannot lose its sign, and its condition number is the square root of P's. The growth by 1/√λ is kept in a number
-beside S (`stretch`), applied every `TIDY` steps, when S is also bounded: directions the signal never excites would
-otherwise grow without end.
+beside S (`stretch`), applied every `tidy` steps, when S is also bounded.
 """
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
-from numpy.typing import NDArray
 
-from prophecy.adaptive.members import LAGS, NOTHING, SOLVED
-from prophecy.adaptive.state import Rhythm, Rows
+from prophecy._compiled import inner
+from prophecy.adaptive.lanes import EIGHT, ZERO, dot, product, subtract
+from prophecy.adaptive.members import FIXED, SOLVED
+from prophecy.adaptive.record import SQUARED
 
-Array = NDArray[np.float64]
-
-PRIOR = 1e12
-"""Prior variance of the weights times the mean square of the first features: next to no opinion."""
-
-BOUND = 1e16
-"""Largest ‖S‖² times the mean square of the features: beyond it a direction is noise, whatever the noise is."""
-
-FARTHEST = 4.0
-"""Largest predicted step, in units of the length of the features."""
-
-SURPRISING = 30.0
-"""An error beyond this multiple of what is usual may be an outlier, whose traces in the features would outweigh all
-that was learned before and be remembered for very long: nothing is learned until they have left."""
-
-LONG = 1024
-"""Samples over which it is averaged what is usual, beside the shorter memory of the mixture."""
-
-TIDY = 64
-TINY = 1e-200
+_SOLVED, _ONE = len(SOLVED), np.uint64(1)
 
 
-class SolvedReadouts:
-    """State of the members `SOLVED` for a number of series; arrays start with the series axis."""
+@inner
+def learn_solved(r: Any, t: Any, difference: float, part: float, room: Any) -> None:
+    phi, g = room[1], room[2]
+    for s in range(_SOLVED):
+        error, power = difference * part, 0.0
+        for i in range(t.used[s]):
+            phi[i] = r.feature[t.index[s, i]] * part
+            error -= r.readout[s, i] * phi[i]
+            power += phi[i] * phi[i]
+        if r.learned < t.longest[s] or not _trusts(r, t, s, min(error * error, SQUARED)):
+            power = 0.0
+        if power > t.smallest:
+            if r.begun[s] == 0:
+                _set_prior(r, t, s, power)
+            _update(r, t, s, error, phi, g)
+            # Nothing is forgotten while nothing is learned, as on a constant stretch.
+            r.stretch[s] /= math.sqrt(t.forgetting[s])
+        r.power[s] += (power - r.power[s]) / t.tidy
+        if (r.learned + 1) % t.tidy == 0:
+            _tidy(r, t, s)
 
-    STATE = ("factor", "stretch", "weights", "power", "begun", "pause", "usual", "count")
 
-    def __init__(self, series: int) -> None:
-        width = max(len(member.features) for member in SOLVED)
-        self.index = np.full((len(SOLVED), width), NOTHING)
-        for row, member in zip(self.index, SOLVED, strict=True):
-            row[: len(member.features)] = member.features
-        self.used = (self.index != NOTHING).astype(np.float64)
-        self.forgetting = np.array([member.forgetting for member in SOLVED])
-        # Lags before the first value repeat it: equations with them are wrong and would be remembered for long.
-        self.longest = ((self.index < LAGS) * self.index).max(axis=1)
-        self.needed = self.longest + 1.5 * self.used.sum(axis=1)
-        self.traces = np.array([member.traces for member in SOLVED])
-        self.start = np.zeros((len(SOLVED), width))
-        # Features are relative to the newest value: weight -1 on lag 1 is the straight line, no weight the copy.
-        self.start[:, 0] = [-float(member.start) for member in SOLVED]
-        self.factor = np.zeros((series, len(SOLVED), width, width))
-        self.stretch = np.ones((series, len(SOLVED)))
-        self.weights = np.tile(self.start, (series, 1, 1))
-        self.power = np.zeros((series, len(SOLVED)))
-        self.begun = np.zeros((series, len(SOLVED)), dtype=bool)
-        self.pause = np.zeros((series, len(SOLVED)), dtype=np.int64)
-        self.usual = np.zeros((series, len(SOLVED)))
-        self.count = np.zeros(series, dtype=np.int64)
-        self._rhythm = Rhythm(TIDY)
-        self._young = self._waiting = True
-        self._features = np.zeros((series, len(SOLVED), width))
-        self._power = np.zeros((series, len(SOLVED)))
+@inner
+def _trusts(r: Any, t: Any, s: int, squared: float) -> bool:
+    """Whether a solved member learns from this value: not while an outlier is among its features."""
+    if r.pause[s] > 0:
+        r.pause[s] -= 1
+    scale = r.scale[FIXED + s]
+    if r.learned < t.needed[s]:
+        r.usual[s] = scale
+    else:
+        highest = t.surprising * t.surprising * max(r.usual[s], scale)
+        if r.pause[s] == 0 and squared > highest:
+            r.pause[s] = t.traces[s]
+        r.usual[s] += (min(squared, highest) - r.usual[s]) / t.usual_over
+    return r.pause[s] == 0  # type: ignore[no-any-return]
 
-    def predict(self, features: Array) -> Array:
-        """features (series, all) → predicted differences (series, members); remembers its own for `learn`."""
-        self.look(features)
-        ahead = np.einsum("srn,srn->sr", self.weights, self._features)
-        # Weights in directions the signal has hardly shown are free to be wild: no step goes far beyond the past.
-        farthest = FARTHEST * np.sqrt(self._power)
-        np.clip(ahead, -farthest, farthest, out=ahead)
-        if self._young:
-            asleep = self.count[:, None] < self.needed
-            ahead = np.where(asleep, np.einsum("rn,srn->sr", self.start, self._features), ahead)
-            self._young = bool(asleep.any())
-        return np.asarray(ahead, dtype=np.float64)
 
-    def look(self, features: Array) -> None:
-        """Pick the members' features: (series, all) → (series, members, width)."""
-        self._features = features[:, self.index]
-        self._power = np.einsum("srn,srn->sr", self._features, self._features)
+@inner
+def _set_prior(r: Any, t: Any, s: int, power: float) -> None:
+    root = math.sqrt(t.prior_power / power)
+    for k in range(t.used[s] * t.stride[s]):
+        r.factor[t.place[s] + k] = 0.0
+    for i in range(t.used[s]):
+        r.factor[t.place[s] + i * (t.stride[s] + _ONE)] = root
+    r.stretch[s] = 1.0
+    r.power[s] = power
+    r.begun[s] = 1
 
-    def learn(self, difference: Array, scales: Array) -> None:
-        """Take in the difference (series,) that the last `predict` was about.
 
-        scales (series, members): the members' usual squared errors, before this one.
-        """
-        phi, power = self._features, self._power
-        missed = difference[:, None] - np.einsum("srn,srn->sr", self.weights, phi)
-        self.pause -= self.pause > 0
-        awake = self.count[:, None] >= self.needed
-        highest = SURPRISING**2 * np.maximum(self.usual, scales)
-        squared = np.square(missed)
-        struck = awake & (self.pause == 0) & (squared > highest)
-        self.usual += np.where(awake, (np.minimum(squared, highest) - self.usual) / LONG, scales - self.usual)
-        self.pause[struck] = np.broadcast_to(self.traces, struck.shape)[struck]
-        learns = self.pause == 0
-        if not learns.all():
-            phi, power = phi * learns[..., None], power * learns
-        if self._young:
-            begun = self.count[:, None] >= self.longest
-            phi, power = phi * begun[..., None], power * begun
-        if self._waiting:
-            self._begin(power)
-        g = np.matmul(phi[..., None, :], self.factor)[..., 0, :] * self.stretch[..., None]
-        beta = self.forgetting + np.einsum("srn,srn->sr", g, g)
-        gain = np.matmul(self.factor, g[..., None]) * self.stretch[..., None, None]
-        missed = (difference[:, None] - np.einsum("srn,srn->sr", self.weights, phi)) / beta
-        self.weights += gain[..., 0] * missed[..., None]
-        shrink = 1.0 / ((beta + np.sqrt(self.forgetting * beta)) * self.stretch)
-        self.factor -= (gain * shrink[..., None, None]) * g[..., None, :]
-        # Nothing is forgotten while nothing is learned, as on a constant stretch.
-        self.stretch /= np.where(power > TINY, np.sqrt(self.forgetting), 1.0)
-        self.power += (power - self.power) / TIDY
-        self.count += 1
-        rows = self._rhythm.due(self.count)
-        if rows is not None:
-            self.tidy(rows)
+@inner
+def _update(r: Any, t: Any, s: int, error: float, phi: Any, g: Any) -> None:
+    """g = Sᵀ φ,  β = λ + g · g,  w += S g error/β,  S ← S - S g gᵀ/(β + √(λ β)); S is `factor` times `stretch`."""
+    used, stride, place = t.used[s], t.stride[s], t.place[s]
+    stretch, forgetting = r.stretch[s], t.forgetting[s]
+    for j in range(ZERO, stride, EIGHT):
+        product(phi, used, r.factor, place + j, stride, g, j)
+    for j in range(stride):
+        g[j] *= stretch
+    beta = forgetting + dot(g, ZERO, g, stride)
+    missed = error / beta
+    shrink = 1.0 / ((beta + math.sqrt(forgetting * beta)) * stretch)
+    for i in range(used):
+        gain = dot(r.factor, place + i * stride, g, stride) * stretch
+        r.readout[s, i] += gain * missed
+        subtract(r.factor, place + i * stride, gain * shrink, g, stride)
 
-    def wake(self) -> None:
-        """Look again at who has seen how much; after the state was set from outside."""
-        self._young = self._waiting = True
-        self._rhythm.look(self.count)
 
-    def _begin(self, power: Array) -> None:
-        """Give members their prior when they see their first non-zero features."""
-        new = ~self.begun & (power > TINY)
-        if new.any():
-            spread = np.sqrt(PRIOR / np.where(power > TINY, power, 1.0))
-            prior = np.eye(self.factor.shape[-1]) * (spread[..., None] * self.used)[..., None]
-            np.copyto(self.factor, prior, where=new[..., None, None])
-            np.copyto(self.stretch, 1.0, where=new)
-            np.copyto(self.power, power, where=new)
-            self.begun |= new
-        self._waiting = not self.begun.all()
+@inner
+def _tidy(r: Any, t: Any, s: int) -> None:
+    """Apply the growth of a factor, and bound it: directions the signal never excites would grow without end."""
+    size, total = 0.0, 0.0
+    for k in range(t.place[s], t.place[s] + t.used[s] * t.stride[s]):
+        r.factor[k] *= r.stretch[s]
+        size += r.factor[k] * r.factor[k]
+    for i in range(t.used[s]):
+        total += r.readout[s, i]
+    r.stretch[s] = 1.0
+    size *= r.power[s]
+    if not (math.isfinite(size) and abs(total) < 1e100):
+        for k in range(t.place[s], t.place[s] + t.used[s] * t.stride[s]):
+            r.factor[k] = 0.0
+        for i in range(t.used[s]):
+            r.readout[s, i] = t.start[s, i]
+        r.begun[s] = 0
+    elif size > t.bound:
+        _bound(r, t, s, math.sqrt(0.5 * t.bound / r.power[s] / t.used[s]))
 
-    def tidy(self, rows: Rows) -> None:
-        """Apply the stretch, and bring down what has grown beyond its bound, for some series."""
-        factor, weights, power = self.factor[rows], self.weights[rows], self.power[rows]
-        factor *= self.stretch[rows][..., None, None]
-        size = np.einsum("srnm,srnm->sr", factor, factor) * power
-        broken = ~(np.isfinite(size) & np.isfinite(weights).all(axis=-1))
-        large = (size > BOUND) & ~broken
-        if large.any():
-            # Only the directions that have grown come down: the others have learned what they know.
-            left, spread, right = np.linalg.svd(factor[large])
-            highest = np.sqrt(0.5 * BOUND / power[large] / spread.shape[-1])
-            factor[large] = left * np.minimum(spread, highest[:, None])[:, None, :] @ right
-        if broken.any():
-            factor[broken], weights[broken] = 0.0, self.start[np.nonzero(broken)[1]]
-            self.begun[rows] &= ~broken
-            self._waiting = True
-        self.factor[rows], self.weights[rows], self.stretch[rows] = factor, weights, 1.0
+
+@inner
+def _bound(r: Any, t: Any, s: int, highest: float) -> None:
+    """Bring down the directions that have grown, and those alone.
+
+    Rotating columns of S leaves S Sᵀ as it is. Rotations until all columns are orthogonal (Jacobi's method) make their
+    lengths the singular values, each of which is then at most `highest`.
+    """
+    used, stride = np.int64(t.used[s]), np.int64(t.stride[s])
+    first = np.int64(t.place[s])
+    factor = r.factor[first : first + used * stride].reshape((used, stride))
+    for _ in range(30):
+        rotated = False
+        for p in range(used - 1):
+            for q in range(p + 1, used):
+                a, b, c = 0.0, 0.0, 0.0
+                for i in range(used):
+                    a += factor[i, p] * factor[i, p]
+                    b += factor[i, q] * factor[i, q]
+                    c += factor[i, p] * factor[i, q]
+                if abs(c) <= 1e-15 * math.sqrt(a * b):
+                    continue
+                rotated = True
+                zeta = (b - a) / (2.0 * c)
+                tangent = math.copysign(1.0, zeta) / (abs(zeta) + math.sqrt(1.0 + zeta * zeta))
+                cosine = 1.0 / math.sqrt(1.0 + tangent * tangent)
+                for i in range(used):
+                    x, y = factor[i, p], factor[i, q]
+                    factor[i, p] = cosine * (x - tangent * y)
+                    factor[i, q] = cosine * (y + tangent * x)
+        if not rotated:
+            break
+    for p in range(used):
+        length = 0.0
+        for i in range(used):
+            length += factor[i, p] * factor[i, p]
+        if length > highest * highest:
+            for i in range(used):
+                factor[i, p] *= highest / math.sqrt(length)
+
+
+@inner
+def predict_solved(r: Any, t: Any) -> None:
+    for s in range(_SOLVED):
+        power, ahead, start = 0.0, 0.0, 0.0
+        for i in range(t.used[s]):
+            phi = r.feature[t.index[s, i]]
+            power += phi * phi
+            ahead += r.readout[s, i] * phi
+            start += t.start[s, i] * phi
+        # Weights in directions the signal has hardly shown are free to be wild: no change goes far beyond the past.
+        farthest = t.farthest * math.sqrt(power)
+        ahead = min(max(ahead, -farthest), farthest)
+        r.prediction[FIXED + s] = start if r.learned < t.needed[s] else ahead

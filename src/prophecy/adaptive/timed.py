@@ -6,20 +6,24 @@ Beside the data the memory carries its own response to the powers of time, and t
     mᵢ = Φ (Σ_l (i over l) (-δ)^(i-l) m_l + x₁ (-δ)^i),     P = Φ P Φᵀ + Γ Γᵀ,  Γ = (I - Φ) x₁
 
 so the readout that is exact for polynomials at these very times, with the least noise, is solved anew at every value.
-Nothing else changes: members are windows and degrees, and the mixture and its calibration are those of the bank.
+Nothing else changes: members are windows and degrees, and the mixture and its calibration are those of `step`.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import expm
 
-from prophecy.adaptive.calibration import Calibration
-from prophecy.adaptive.mixing import Mixture
-from prophecy.adaptive.state import Kept
+from prophecy._compiled import kernel
+from prophecy.adaptive import step
+from prophecy.adaptive.members import LEVELS, between, padded, table
+from prophecy.adaptive.record import ERRORS, FIELDS, Field, Records, within
+from prophecy.adaptive.settings import Settings
 from prophecy.bases import legt
 
 Array = NDArray[np.float64]
@@ -32,7 +36,35 @@ LONGEST = 64.0
 """Intervals beyond this many windows leave a memory empty either way, and polynomials are not read further out."""
 
 RIDGE = 1e-13
+"""Added to the noise covariance, relative to its trace: its smallest eigenvalues are rounding."""
+
 SOFT = 1e-16
+"""Conditions a memory cannot meet, since it is much shorter than an interval and holds one value, are given up."""
+
+MEMBERS = 1 + len(STEPS) * len(DEGREES)
+_MEMBERWISE = ("prediction", "weight", "scale", "peak", "last_peak")
+TIMED_FIELDS: tuple[Field, ...] = tuple(
+    field._replace(shape=(MEMBERS,) if field.name in _MEMBERWISE else field.shape)
+    for field in FIELDS
+    if field.name in ERRORS + _MEMBERWISE
+)
+TIMED = np.dtype([(field.name, field.kind, field.shape) for field in TIMED_FIELDS])
+ARRAYS = ("states", "powers", "noise", "gamma", "curve", "seen")
+
+
+@lru_cache(maxsize=16)
+def timed_table(settings: Settings) -> NDArray[np.void]:
+    """The constants that mixture and calibration need, for the members of this bank."""
+    plain = table(settings)
+    names = [name for name in plain.dtype.names or () if plain.dtype[name].shape in ((), (len(LEVELS),))]
+    kinds: list[Any] = [(name, plain.dtype[name].base, plain.dtype[name].shape) for name in names]
+    made = np.zeros(1, dtype=[*kinds, ("prior", np.float64, (MEMBERS,))])
+    for name in names:
+        made[name] = plain[name]
+    prior = 1.0 / (np.concatenate([[0], np.tile(DEGREES, len(STEPS))]) + 1)
+    made["prior"] = prior / prior.sum()
+    made.flags.writeable = False
+    return made
 
 
 class TimedBank:
@@ -43,10 +75,11 @@ class TimedBank:
     come the degrees of each window.
     """
 
-    STATE = ("states", "powers", "noise", "gamma", "last", "curve", "seen", "count", "gap")
-
-    def __init__(self, series: int, typical: float) -> None:
+    def __init__(self, series: int, typical: float, settings: Settings) -> None:
         self.series, self.typical = series, typical
+        self.table = timed_table(settings)
+        self.records: Records = np.zeros(series, dtype=TIMED)
+        self.records["weight"], self.records["quantile"] = self.table["prior"], self.table["normal"]
         self.windows = typical * np.array(STEPS)
         basis = legt(ORDER, 1.0)
         self._A = basis.A
@@ -56,66 +89,90 @@ class TimedBank:
         # The first value stands for all the past before it.
         self.noise = np.tile(np.outer(self._steady, self._steady), (len(STEPS), 1, 1))
         self.gamma = np.zeros((len(STEPS), ORDER))
-        self.last = np.zeros(series)
-        self.curve = np.zeros((len(DEGREES), series, 1 + len(STEPS) * len(DEGREES)))
-        self._spans = np.concatenate([[typical], np.repeat(self.windows, len(DEGREES))])
-        degrees = np.concatenate([[0], np.tile(DEGREES, len(STEPS))])
-        self._sloped = degrees > 0
+        self.curve = np.zeros((len(DEGREES), series, MEMBERS))
         self.seen = np.zeros(1, dtype=np.int64)
-        self.count = np.zeros(series, dtype=np.int64)
-        self.gap = np.zeros(series, dtype=np.int64)
-        prior = 1.0 / (degrees + 1)
-        self.mixture = Mixture(series, prior / prior.sum())
-        self.calibration = Calibration(series)
-
-    @property
-    def learners(self) -> tuple[Mixture, Calibration]:
-        return self.mixture, self.calibration
+        self._spans = np.concatenate([[typical], np.repeat(self.windows, len(DEGREES))])
+        self._sloped = np.concatenate([[0], np.tile(DEGREES, len(STEPS))]) > 0
 
     def ahead(self, after: float) -> Array:
         """The members' predictions `after` seconds from the last value, relative to it: (series, members)."""
         time = np.minimum(after / self._spans, LONGEST)
         return np.asarray(sum(self.curve[i] * time**i for i in range(len(DEGREES))), dtype=np.float64)
 
-    def step(self, after: float) -> Array:
+    def change(self, after: float) -> Array:
         """The forecast `after` seconds from the last value, relative to it: (series,)."""
-        return self.mixture.combine(self.ahead(after))
+        self.records["prediction"] = self.ahead(after)
+        out = np.empty(self.series)
+        combine(self.records, out)
+        return out
+
+    def forecast(self, after: float | None, hold: bool = False) -> tuple[Array, Array]:
+        """The value `after` seconds from the last (a typical interval by default), and how much wider its interval."""
+        after = self.typical if after is None else after
+        gap = self.records["gap"]
+        mean = self.records["last"] + np.where((gap > 0) & hold, 0.0, self.change(after))
+        wider = self.stretch(after) * (1.0 + gap)
+        return np.where(self.records["count"] > 0, mean, np.nan), wider
+
+    def half_width(self, level: float) -> Array:
+        """Half the width of an interval one typical interval ahead."""
+        out = np.empty(self.series)
+        half_widths(self.records, self.table, between(level), out)
+        return out
+
+    def score(self, errors: Array) -> Array:
+        """Scores of errors relative to one typical interval ahead."""
+        out = np.empty(self.series)
+        judge(self.records, self.table, errors, out)
+        return out
 
     def slope(self) -> Array:
         """The derivative at the last value, from the members in proportion to their share: (series,)."""
-        slopes = self.curve[1] / self._spans
-        shares = self.mixture.shares() * self._sloped
+        shares = self.records["weight"] / np.where(self.records["scale"] > 0.0, self.records["scale"], 1.0)
+        shares = shares * self._sloped
         total = shares.sum(axis=1)
-        return np.where(total > 0.0, np.einsum("sm,sm->s", shares, slopes) / np.where(total > 0.0, total, 1.0), 0.0)
+        mixed = np.einsum("sm,sm->s", shares, self.curve[1] / self._spans)
+        return np.where(total > 0.0, mixed / np.where(total > 0.0, total, 1.0), 0.0)
 
-    def spread(self, after: float) -> float:
+    def stretch(self, after: float) -> float:
         """How much wider an interval is `after` seconds ahead than one typical interval ahead."""
         return max(1.0, after / self.typical)
 
     def observe(self, values: Array, after: float, known: Flags, hold: bool = False) -> None:
         """Take in values (series,) that came `after` seconds after the last; predictions stand in where not `known`."""
-        began = self.count > 0
-        ahead = self.ahead(after)
-        fill = self.last + (0.0 if hold else self.mixture.combine(ahead))
+        records = self.records
+        began = records["count"] > 0
+        change = self.change(after)
+        fill = records["last"] + (0.0 if hold else change)
         filled = np.where(known, values, np.where(began, fill, 0.0))
-        learns = known & began & (self.gap == 0)
-        if learns.any():
-            kept = Kept(self.learners, ~learns)
-            errors = (filled - self.last)[:, None] - ahead
-            self.calibration.learn((filled - self.last - self.mixture.combine(ahead)) / self.spread(after))
-            self.mixture.learn(errors / self.spread(after), filled)
-            kept.put_back()
-        self.last = np.where(began, self.last, filled)
+        learns = known & began & (records["gap"] == 0)
+        learn(records, self.table, filled, change, learns, 1.0 / self.stretch(after))
+        last = np.where(began, records["last"], filled)
         if self.seen[0]:
-            self._advance(filled - self.last, after)
+            self._advance(filled - last, after)
         self.seen += 1
-        self.last = filled
-        self.count += began | known
-        self.gap = np.where(known, 0, self.gap + began)
+        records["last"] = filled
+        records["count"] += began | known
+        records["gap"] = np.where(known, 0, records["gap"] + began)
         self._solve()
 
-    def settle(self) -> None:
-        """Make ready to go on after the state was set from outside: nothing is kept beside it."""
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that is not in the records, for a file."""
+        return {name: getattr(self, name) for name in ARRAYS}
+
+    def restore(self, records: Records, arrays: dict[str, NDArray[Any]]) -> None:
+        """Set what a file held, refusing what cannot be."""
+        if records.dtype != TIMED or records.shape != (self.series,):
+            raise ValueError(f"records must be {self.series} of {TIMED.itemsize} bytes, got {records.shape}")
+        within(records, TIMED_FIELDS)
+        for name in ARRAYS:
+            mine, array = getattr(self, name), arrays[name]
+            if array.shape != mine.shape or array.dtype != mine.dtype:
+                raise ValueError(f"{name} must be {mine.dtype} {mine.shape}, got {array.dtype} {array.shape}")
+            if not (np.abs(array) <= 1e90).all():
+                raise ValueError(f"{name} must hold numbers up to 1e90, got {np.abs(array).max()}")
+            setattr(self, name, array.copy())
+        self.records = records.copy()
 
     def _advance(self, difference: Array, after: float) -> None:
         delta = np.minimum(after / self.windows, LONGEST)
@@ -136,19 +193,18 @@ class TimedBank:
         if self.seen[0] < 2:
             return
         lead = self.gamma - self._steady
-        spread = self.noise - self._steady[:, None] * self.gamma[:, None, :]
-        spread = spread - self.gamma[:, :, None] * self._steady + np.outer(self._steady, self._steady)
-        spread += RIDGE * (1e-3 + np.trace(spread, axis1=1, axis2=2))[:, None, None] * np.eye(ORDER)
+        noise = self.noise - self._steady[:, None] * self.gamma[:, None, :]
+        noise = noise - self.gamma[:, :, None] * self._steady + np.outer(self._steady, self._steady)
+        noise += RIDGE * (1e-3 + np.trace(noise, axis1=1, axis2=2))[:, None, None] * np.eye(ORDER)
         self.curve[:] = 0.0
         best = min(int(self.seen[0]) - 1, DEGREES[-1])
         for degree in DEGREES:
             used = min(degree, best)
             size = ORDER + used
             system = np.zeros((len(STEPS), size, size))
-            system[:, :ORDER, :ORDER] = spread
+            system[:, :ORDER, :ORDER] = noise
             system[:, :ORDER, ORDER:] = self.powers[:, :, :used]
             system[:, ORDER:, :ORDER] = system[:, :ORDER, ORDER:].transpose(0, 2, 1)
-            # A memory much shorter than an interval holds one value: conditions it cannot meet are given up.
             system[:, range(ORDER, size), range(ORDER, size)] = -SOFT
             right = np.zeros((len(STEPS), size, 1 + used))
             right[:, :ORDER, 0] = -lead
@@ -157,3 +213,37 @@ class TimedBank:
             read = self.states @ readout
             for i in range(1 + used):
                 self.curve[i][:, 1 + DEGREES.index(degree) :: len(DEGREES)] = read[:, :, i].T
+
+
+_ROOM = (2, padded(MEMBERS))
+
+
+@kernel
+def learn(records: Any, table: Any, values: Any, change: Any, learns: Any, part: float) -> None:
+    room = np.empty(_ROOM)
+    for s in range(len(records)):
+        if learns[s]:
+            r = records[s]
+            difference = values[s] - r.last
+            step.calibrate(r, table[0], (difference - change[s]) * part)
+            step.weigh(r, table[0], difference, part, values[s], room[0])
+            r.learned += 1
+
+
+@kernel
+def combine(records: Any, out: Any) -> None:
+    room = np.empty(_ROOM)
+    for s in range(len(records)):
+        out[s] = step.combine(records[s], room[0], room[1])
+
+
+@kernel
+def half_widths(records: Any, table: Any, where: Any, out: Any) -> None:
+    for s in range(len(records)):
+        out[s] = step.half_width(records[s], table[0], where[0], where[1], where[2])
+
+
+@kernel
+def judge(records: Any, table: Any, errors: Any, out: Any) -> None:
+    for s in range(len(records)):
+        out[s] = step.surprise(records[s], table[0], errors[s])

@@ -4,49 +4,53 @@ from __future__ import annotations
 
 import numpy as np
 
-from prophecy.adaptive.bank import Bank
-from prophecy.adaptive.timed import DEGREES, STEPS, TimedBank
+from prophecy.adaptive.members import members
+from prophecy.adaptive.stream import Stream
+from prophecy.adaptive.timed import DEGREES, STEPS
 
 MENTIONED = 5
 
 
-def explained(bank: Bank | TimedBank, series: int, count: int, gaps: str) -> str:
+def explained(stream: Stream, series: int, gaps: str) -> str:
     """Which members one series is predicted by, with their errors, and where its derivative comes from."""
-    if count < 2:
-        return f"{count} values seen: nothing to choose by yet."
-    shares, scales = bank.mixture.shares()[series], bank.mixture.scales[series]
-    error = float(np.sqrt(bank.calibration.scale[series]))
-    lines = [f"{count} values seen; the forecast has erred by {error:.3g} (root mean square, discounted) lately."]
-    lines.append(f"It mixes {len(shares)} members; those that count for most:")
+    if stream.count < 2:
+        return f"{stream.count} values seen: nothing to choose by yet."
+    record = (stream.records if stream.timed is None else stream.timed.records)[series]
+    shares, scales = stream.shares()[series], record["scale"]
+    error = float(np.sqrt(record["error_scale"]))
+    lines = [
+        f"{stream.count} values seen; the forecast has erred by {error:.3g} (root mean square, discounted) lately.",
+        f"It mixes {len(shares)} members; those that count for most:",
+    ]
     for i in np.argsort(-shares)[:MENTIONED]:
         if shares[i] >= 0.01:
-            lines.append(f"  {shares[i]:4.0%}  {_name(bank, int(i))}: has erred by {np.sqrt(scales[i]):.3g}")
+            lines.append(f"  {shares[i]:4.0%}  {_name(stream, int(i))}: has erred by {np.sqrt(scales[i]):.3g}")
     copy = float(np.sqrt(scales[0]))
     lines.append(
         f"Copying the last value would have erred by {copy:.3g}, {copy / max(error, 1e-300):.3g} times as much."
     )
-    if isinstance(bank, Bank):
-        lines += _about_slope(bank, series)
-    if bank.gap[series]:
-        lines.append(f"{bank.gap[series]} values are missing; the memory goes on with {_filling(gaps)}.")
+    if stream.timed is None:
+        leaning = stream.slope()[1][series]
+        best = int(np.argmax(leaning))
+        lines.append(f"Its derivative leans most ({leaning[best]:.0%}) on the {members()[best].name}.")
+    if record["gap"]:
+        lines.append(f"{record['gap']} values are missing; the memory goes on with {_filling(gaps)}.")
     return "\n".join(lines)
 
 
-def _about_slope(bank: Bank, series: int) -> list[str]:
-    shares = bank.slopes.shares(bank.mixture.scales)[series]
-    best = int(np.argmax(shares))
-    member = bank.table.members[bank.table.slopes.member[best]]
-    return [f"Its derivative leans most ({shares[best]:.0%}) on the {member.name}."]
+def names(stream: Stream) -> tuple[str, ...]:
+    """What each member predicts from."""
+    return tuple(_name(stream, index) for index in range(stream.shares().shape[1]))
 
 
-def _name(bank: Bank | TimedBank, index: int) -> str:
-    if isinstance(bank, Bank):
-        member = bank.table.members[index]
+def _name(stream: Stream, index: int) -> str:
+    if stream.timed is None:
+        member = members()[index]
         return member.name if member.degree is not None else f"solved in context from {member.name}"
     if index == 0:
         return "copying the last value"
     steps, degree = STEPS[(index - 1) // len(DEGREES)], DEGREES[(index - 1) % len(DEGREES)]
-    return f"LegT memory of {steps * bank.typical:.4g} seconds, degree {degree}"
+    return f"LegT memory of {steps * stream.timed.typical:.4g} seconds, degree {degree}"
 
 
 def _filling(gaps: str) -> str:

@@ -63,7 +63,7 @@ def case(rounds: int, quick: bool) -> Case:
     with tempfile.TemporaryDirectory() as folder:
         data, out = Path(folder) / "data.csv", Path(folder) / "out.parquet"
         write(data, rows)
-        ours = ("-m", "prophecy.cli", "predict", str(data), "--model", "quick")
+        ours = ("-m", "prophecy.cli", "predict", str(data))
         peaks: dict[str, float] = {}
 
         def run(name: str, *arguments: str) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import typer
 
+from prophecy.frames.names import printable
+
 DATA, USAGE, INTERRUPTED, PIPE = 1, 2, 130, 141
 
 
@@ -25,7 +27,8 @@ def guarded(command: str, code: int = DATA) -> Iterator[None]:
         yield
     except BrokenPipeError:
         # Whoever read our output is gone: not an error worth a word. Python must not try to flush into the pipe again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(PIPE) from None
     except KeyboardInterrupt:
         say(command, "stopped")
@@ -43,10 +46,15 @@ def guarded(command: str, code: int = DATA) -> Iterator[None]:
 
 def say(command: str, message: str) -> None:
     """One line to the person, on stderr, so that stdout stays data."""
-    typer.echo(f"prophecy {command}: {message}", err=True)
+    typer.echo(printable(f"prophecy {command}: {message}"), err=True)
 
 
-def telling(lower: float, upper: float) -> int:
+def series_title(key: object, column: str) -> str:
+    """What a series is called: its key, its column, or both."""
+    return " · ".join(part for part in (str(key or ""), column) if part)
+
+
+def digits_between(lower: float, upper: float) -> int:
     """Digits that tell the ends of an interval apart: four, or more where they differ late (beyond rounding)."""
     size, width = max(abs(lower), abs(upper)), upper - lower
     if not (math.isfinite(size) and 1e-11 * size < width):
@@ -57,6 +65,7 @@ def telling(lower: float, upper: float) -> int:
 @contextlib.contextmanager
 def appearing(path: Path) -> Iterator[Path]:
     """A temporary file beside `path` to write to; it becomes `path` when the block ends well and vanishes otherwise."""
+    path = Path(os.path.realpath(path))  # a symbolic link stays one: what it points to is replaced
     if not path.parent.is_dir():
         raise FileNotFoundError(f"folder {str(path.parent)!r} does not exist; create it first")
     handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=f".part{path.suffix}", dir=path.parent)

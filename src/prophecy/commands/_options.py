@@ -1,40 +1,99 @@
-"""Options several commands share, worded once."""
+"""Options several commands share, worded once, and what they mean."""
 
 from __future__ import annotations
 
+import enum
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from prophecy.commands import _io, _plots
+from prophecy.commands._table import Asked
+from prophecy.commands._write import output_kind
+from prophecy.tables.pictures import ENDINGS
 
 File: TypeAlias = Annotated[
-    str, typer.Argument(help="CSV (also gzipped), Parquet or .npy; - is CSV from stdin.", show_default=False)
+    str,
+    typer.Argument(
+        help="CSV, JSON lines, Parquet, Excel or .npy, also gzip, zstd, bzip2, xz; - is stdin.", show_default=False
+    ),
 ]
 Columns: TypeAlias = Annotated[
     list[str] | None, typer.Option("--column", "-c", help="A column to predict; repeatable. All numbers if not given.")
 ]
-Time: TypeAlias = Annotated[str | None, typer.Option(help="The column that says when; found by its name if not given.")]
-Group: TypeAlias = Annotated[str | None, typer.Option(help="The column that tells series apart in a long table.")]
-Level: TypeAlias = Annotated[float, typer.Option(help="Probability that an interval holds the value.")]
-Out: TypeAlias = Annotated[Path | None, typer.Option(help="Table to write: .csv, .csv.gz or .parquet.")]
-Plot: TypeAlias = Annotated[Path | None, typer.Option(help="Picture to draw: .png, .svg or .html.")]
-Irregular: TypeAlias = Annotated[
-    bool, typer.Option("--irregular", help="Rows come at uneven times: predict each for the time it came at.")
+Time: TypeAlias = Annotated[
+    str | None, typer.Option(help="The column that says when; found by content if not given. 'DATE + TIME' joins two.")
 ]
+TimeFormat: TypeAlias = Annotated[
+    str | None, typer.Option("--time-format", help="How dates are written, such as '%d.%m.%Y %H:%M'.")
+]
+Key: TypeAlias = Annotated[
+    str | None, typer.Option("--key", "--group", help="The column that tells series apart in a long table.")
+]
+Decimal: TypeAlias = Annotated[
+    str | None, typer.Option(help="The decimal mark, . or , ; told by content if not given.")
+]
+Header: TypeAlias = Annotated[
+    bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.", show_default=False)
+]
+Level: TypeAlias = Annotated[float, typer.Option(help="Probability that an interval holds the value.")]
+Season: TypeAlias = Annotated[
+    str | None, typer.Option(help="Rows in a season, or several: 24,168. From the dates, or found, if not given.")
+]
+Least: TypeAlias = Annotated[float | None, typer.Option("--min", help="Values never lie below this.")]
+Most: TypeAlias = Annotated[float | None, typer.Option("--max", help="Values never lie above this.")]
+Known: TypeAlias = Annotated[
+    Path | None, typer.Option(help="Table of what is known in advance, over past and future, with the same times.")
+]
+Jobs: TypeAlias = Annotated[
+    int | None, typer.Option(min=1, help="Processes that share the work; all cores if not given.")
+]
+Out: TypeAlias = Annotated[Path | None, typer.Option(help="Table to write: .csv, .csv.gz or .parquet.")]
+Plot: TypeAlias = Annotated[Path | None, typer.Option(help="Picture: .png, .svg, or .html to zoom and hover.")]
 
 
-def check_irregular(irregular: bool, quick: bool, table: _io.Table) -> None:
-    """Uneven times need a time column and the full bank."""
-    if irregular and table.roles.time is None:
-        raise ValueError(
-            f"--irregular needs times; name their column with --time, {table.path} has {', '.join(table.names)}"
-        )
-    if irregular and quick:
-        raise typer.BadParameter(
-            "--irregular needs the full bank, one row ahead; leave out --model quick and --horizon"
-        )
+class Duplicates(enum.StrEnum):
+    """What happens to rows of one time."""
+
+    refuse = "refuse"
+    mean = "mean"
+
+
+Doubled: TypeAlias = Annotated[Duplicates, typer.Option("--duplicates", help="Rows of one time: refuse, or average.")]
+
+
+def asked(
+    column: list[str] | None,
+    time: str | None,
+    key: str | None,
+    time_format: str | None,
+    decimal: str | None,
+    header: bool | None,
+) -> Asked:
+    """What was said about the file."""
+    if decimal not in (None, ".", ","):
+        raise typer.BadParameter(f"--decimal must be . or , and not {decimal!r}")
+    return Asked(tuple(column or ()), time, key, time_format, decimal, header)
+
+
+def numbers(option: str, text: str | None, least: float, most: float) -> tuple[float, ...]:
+    """`0.1,0.5` as numbers strictly between two."""
+    if text is None:
+        return ()
+    try:
+        found = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise typer.BadParameter(f"{option} takes numbers with commas between, got {text!r}") from None
+    if not found or not all(least < value < most for value in found):
+        raise typer.BadParameter(f"{option} must lie between {least:g} and {most:g}, got {text!r}")
+    return found
+
+
+def bounds(least: float | None, most: float | None) -> tuple[float | None, float | None] | None:
+    """What --min and --max say together."""
+    if least is not None and most is not None and least >= most:
+        raise typer.BadParameter(f"--min {least:g} must lie below --max {most:g}")
+    return None if least is None and most is None else (least, most)
 
 
 def check(level: float, out: Path | None, plot: Path | None, file: str) -> None:
@@ -43,12 +102,31 @@ def check(level: float, out: Path | None, plot: Path | None, file: str) -> None:
         if not 0 < level < 1:
             raise ValueError(f"--level must lie between 0 and 1, got {level:g}")
         if out is not None:
-            _io.output_kind(out)
-        _plots.check_ending(plot)
+            output_kind(out)
+        if plot is not None and plot.suffix.lower() not in ENDINGS:
+            raise ValueError(f"--plot must end in {', '.join(ENDINGS)}, got {plot.name!r}")
         for name, path in (("--out", out), ("--plot", plot)):
             if path is not None and file != "-" and path.exists() and Path(file).exists() and path.samefile(file):
                 raise ValueError(f"{name} would replace the file that is read; choose another name")
             if path is not None and not path.parent.is_dir():
                 raise ValueError(f"folder {str(path.parent)!r} does not exist; create it first")
+            if path is not None and path.is_dir():
+                raise ValueError(f"{name}: {str(path)!r} is a folder; name a file")
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+Group: TypeAlias = Key
+Irregular: TypeAlias = Annotated[
+    bool, typer.Option("--irregular", help="Rows come at uneven times: predict each for the time it came at.")
+]
+
+
+def check_irregular(irregular: bool, horizon: int, table: Any) -> None:
+    """Uneven times need a time column and are predicted one row ahead."""
+    if irregular and table.roles.time is None:
+        raise ValueError(
+            f"--irregular needs times; name their column with --time, {table.path} has {', '.join(table.names)}"
+        )
+    if irregular and horizon > 1:
+        raise typer.BadParameter("--irregular predicts one row ahead; leave out --horizon")

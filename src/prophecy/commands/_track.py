@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from prophecy.adaptive import Prophecy
 from prophecy.commands import _plots, _times
-from prophecy.commands._quick import Quick, surprise
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -37,18 +36,23 @@ class Model(Protocol):
 
 
 class Full:
-    """The whole bank, value by value."""
+    """The whole bank, each row predicted from those at least `horizon` rows above it."""
 
-    def __init__(self, level: float) -> None:
-        self._model, self._level = Prophecy(context=1), level
-        self._due = np.full(3, np.nan)
+    def __init__(self, level: float, horizon: int = 1) -> None:
+        from prophecy.commands._far import Far  # here and not above: it loads Numba
+
+        self._level = level
+        self._far = Far(horizon, level) if horizon > 1 else None
+        self._model = Prophecy(context=1)
 
     def advance(self, values: Array, times: Any) -> Said:
-        track = self._model.follow(values, self._level)
-        ahead = np.column_stack([self._due, np.stack(track[:3])])
-        self._due = ahead[:, -1]
-        mean, lower, upper = np.where(np.isfinite(ahead[:, :-1]), ahead[:, :-1], np.nan)
-        return Said(mean, lower, upper, values - mean, np.where(np.isfinite(mean), track.score, np.nan))
+        if self._far is not None:
+            mean, half, score = self._far.advance(np.ascontiguousarray(values))
+            rows = np.stack([mean, mean - half, mean + half, score])
+        else:
+            rows = np.stack(self._model.follow(values, self._level))
+        mean, lower, upper, score = np.where(np.isfinite(rows) & np.isfinite(rows[0]), rows, np.nan)
+        return Said(mean, lower, upper, values - mean, score)
 
 
 class Timed:
@@ -66,18 +70,6 @@ class Timed:
             self._model.observe(value, time=time)
         mean, lower, upper, surprises = np.where(np.isfinite(rows), rows, np.nan)
         return Said(mean, lower, upper, values - mean, surprises)
-
-
-class Fast:
-    """The small bank, piece by piece; without `score` nobody will look at the surprise, and it is not computed."""
-
-    def __init__(self, level: float, horizon: int, score: bool = True) -> None:
-        self._model, self._score = Quick(horizon, level), score
-
-    def advance(self, values: Array, times: Any) -> Said:
-        mean, lower, upper, spread = self._model.advance(values)
-        residual = values - mean
-        return Said(mean, lower, upper, residual, surprise(residual, spread) if self._score else residual)
 
 
 class Baselines:

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from prophecy.commands import _io, _options, _plots, _series, _times, _track
-from prophecy.commands._common import guarded, say, telling
-from prophecy.commands.predict import Choice, maker, progress, sink
+from prophecy.commands._common import digits_between, guarded
+from prophecy.commands.predict import maker, progress, sink
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -105,7 +105,6 @@ def anomalies(
     time: _options.Time = None,
     group: _options.Group = None,
     rate: Annotated[float, typer.Option(help="Share of ordinary rows flagged by mistake.")] = 1e-3,
-    model: Annotated[Choice, typer.Option(help="The full bank, or a quick one for millions of rows.")] = Choice.auto,
     irregular: _options.Irregular = False,
     out: _options.Out = None,
     plot: _options.Plot = None,
@@ -117,12 +116,9 @@ def anomalies(
         _options.check(level=0.9, out=out, plot=plot, file=file)
         table = _io.open_table(file, column or (), time, group)
         table = _series.remarking(table, "anomalies", irregular, "; --irregular takes each at its time")
-        quick = model is Choice.quick or (model is Choice.auto and table.long and not irregular)
-        _options.check_irregular(irregular, quick, table)
-        if quick and model is Choice.auto:
-            say("anomalies", "using the quick bank (a long file; --model full for the whole)")
+        _options.check_irregular(irregular, 1, table)
         threshold = -math.log10(rate)
-        watches = _watch(table, maker(quick, irregular, 1 - rate), threshold, out)
+        watches = _watch(table, maker(irregular, 1 - rate), threshold, out)
         if plot is not None:
             _draw(plot, file, watches, threshold)
         _show(watches)
@@ -163,7 +159,7 @@ def _rows(watches: list[Watch], most: int = 20) -> list[list[str]]:
     table = [["series", "row", "when", "value", "expected", "surprise"]]
     for flag, title in ranked[:most]:
         surprise = f"{flag.surprise:.1f}" if flag.surprise < 1e4 else f"{flag.surprise:.1e}"
-        digits = telling(flag.lower, flag.upper)
+        digits = digits_between(flag.lower, flag.upper)
         expected = f"{flag.lower:.{digits}g} … {flag.upper:.{digits}g}"
         table.append([title, f"{flag.row}", f"{flag.when}", f"{flag.value:.{max(6, digits)}g}", expected, surprise])
     return table

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table as RichTable
 
-from prophecy._forecast import Forecast
-from prophecy.adapters._ahead import SHORTEST, ahead
-from prophecy.adaptive import Prophecy
-from prophecy.commands import _io, _options, _plots, _times
-from prophecy.commands._common import appearing, guarded, telling
-from prophecy.commands._series import Tails, read_tails, remarking, title
-from prophecy.dynamics import forecast as solve
+from prophecy._forecast import Failure, Forecast
+from prophecy.commands import _options
+from prophecy.commands._collect import Collected, by_column, collect
+from prophecy.commands._common import INTERRUPTED, digits_between, guarded, say, series_title
+from prophecy.commands._progress import Progress
+from prophecy.commands._results import Results
+from prophecy.commands._show import show
+from prophecy.commands._table import Asked, open_table
+from prophecy.dynamics.settings import DEFAULT
+from prophecy.frames.source import Source
+from prophecy.tables.forecasting import forecast_sources
+from prophecy.tables.panels import MOST, Panel, Picture, of_forecast
+from prophecy.tables.pictures import save
+from prophecy.tables.regressors import beside, known_for
 
-Array: TypeAlias = NDArray[np.float64]
+AT_ONCE = 64  # series solved between two writes: some seconds of work
+PRINTED = 20  # series in the table on stdout
 
 EXAMPLES = """Examples:
 
 \b
-  prophecy forecast power.csv --horizon 48 --plot power.png
-  prophecy forecast sales.parquet --group shop --horizon 12 --out next.csv
-  prophecy forecast lorenz.npy --joint --horizon 300 --plot lorenz.html
+  prophecy forecast power.csv --horizon 48 --plot power.html
+  prophecy forecast sales.parquet --key shop --horizon 12 --min 0 --quantiles 0.1,0.9 --out next.csv
+  prophecy forecast lorenz.npy --joint --horizon 300 --plot lorenz.png
+
+Rows are sorted by time, missing times become gaps, and what was assumed is said on stderr. Series are written to
+OUT.part as they are finished; after Ctrl-C, --resume goes on with the rest.
 """
 
 
@@ -41,116 +50,183 @@ def forecast(
     horizon: Annotated[int, typer.Option("--horizon", "-H", min=1, help="How many rows ahead.")],
     column: _options.Columns = None,
     time: _options.Time = None,
-    group: _options.Group = None,
+    time_format: _options.TimeFormat = None,
+    key: _options.Key = None,
     level: _options.Level = 0.9,
+    quantiles: Annotated[str | None, typer.Option(help="Further quantiles to write, such as 0.1,0.5,0.9.")] = None,
+    season: _options.Season = None,
+    least: _options.Least = None,
+    most: _options.Most = None,
+    known: _options.Known = None,
     joint: Annotated[bool, typer.Option("--joint", help="All columns are variables of one system.")] = False,
     context: Annotated[int, typer.Option(min=8, help="Rows looked back at, at most.")] = 100_000,
+    duplicates: _options.Doubled = _options.Duplicates.refuse,
+    jobs: _options.Jobs = None,
+    decimal: _options.Decimal = None,
+    header: _options.Header = None,
     out: _options.Out = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with what an interrupted run left of --out.")] = False,
     plot: _options.Plot = None,
 ) -> None:
     """Forecast the rows after the last one, with intervals, from the file alone."""
     with guarded("forecast"):
         _options.check(level=level, out=out, plot=plot, file=file)
-        table = _io.open_table(file, column or (), time, group)
-        tails = read_tails(remarking(table, "forecast"), context)
-        answers = {key: _answer(tails, key, horizon, level, joint) for key in tails.groups}
-        if out is not None:
-            _write(out, tails, answers, horizon)
-        if plot is not None:
-            _draw(plot, tails, answers, level, file)
-        _print(tails, answers, out)
+        asked = _options.asked(column, time, key, time_format, decimal, header)
+        seasons = _options.numbers("--season", season, 1, 1e7) or None
+        extra = _options.numbers("--quantiles", quantiles, 0, 1)
+        options = {"level": level, "bounds": _options.bounds(least, most), "average": False, "settings": DEFAULT}
+        if resume and out is None:
+            raise typer.BadParameter("--resume goes on with an --out; name it")
+        found = collect(open_table(file, asked), context, duplicates is _options.Duplicates.mean)
+        say("forecast", f"{Path(file).name}: {found.words()}")
+        regressors = None if known is None else read_known(known, asked, found)
+        units = _units(found, joint)
+        plan = _plan(file, horizon, seasons, extra, options, joint, context)
+        results = None if out is None else Results(out, plan, resume)
+        shown = _Shown(found, level)
+        try:
+            _solve(units, horizon, seasons, regressors, options, jobs, results, shown, extra)
+        except KeyboardInterrupt:
+            _stopped(results, shown, len(units))
+            raise typer.Exit(INTERRUPTED) from None
+        if results is not None:
+            results.finish(found.table.roles, found.sources, horizon)
+        if plot is not None and shown.panels:
+            save(Picture(f"Forecast of {Path(file).name}", shown.panels, shown.remarks), plot)
+        shown.print(len(units), out)
 
 
-def _answer(tails: Tails, key: str, horizon: int, level: float, joint: bool) -> dict[str, Any]:
-    """A forecast per column (the joint one cut into columns)."""
-    names, values = tails.table.roles.values, tails.values(key)
-    if not joint or len(names) == 1:
-        return {name: _single(values[:, i], horizon, level, title(key, name)) for i, name in enumerate(names)}
-    whole = solve(values, horizon, level)
-    return {name: _variable(whole, i) for i, name in enumerate(names)}
+def _units(found: Collected, joint: bool) -> dict[str, Source]:
+    """What is forecast on its own: every key's columns one by one, or together."""
+    if joint and len(found.table.roles.values) > 1:
+        return {series_title(key, ", ".join(source.names)): source for key, source in found.sources.items()}
+    return {title: one for source in found.sources.values() for title, one in by_column(source).items()}
 
 
-def _single(values: Array, horizon: int, level: float, name: str) -> Forecast:
-    """One series; a few values are enough for the bank to say something, if not for dynamics."""
-    try:
-        if len(values) < SHORTEST:
-            model = Prophecy()
-            model.observe(values)
-            return ahead(model, horizon, level)
-        return solve(values, horizon, level)
-    except ValueError as error:
-        raise ValueError(f"series {name}: {error}") from None
+def _plan(
+    file: str, horizon: int, seasons: Any, extra: Any, options: dict[str, Any], joint: bool, context: int
+) -> dict[str, Any]:
+    """What makes two runs the same, so that one can go on where the other stopped."""
+    path = Path(file)
+    there = path.stat() if file != "-" else None
+    return {
+        "file": str(path.resolve()) if there else "-",
+        "size": there.st_size if there else 0,
+        "horizon": horizon,
+        "level": options["level"],
+        "bounds": list(options["bounds"] or ()),
+        "season": list(seasons or ()),
+        "quantiles": list(extra),
+        "joint": joint,
+        "context": context,
+    }
 
 
-def _variable(whole: Any, index: int) -> Any:
-    parts = (np.asarray(part)[:, index] for part in (whole.mean, whole.lower, whole.upper))
-    return type(whole)(*parts, level=whole.level, method=whole.method, notes=whole.notes)
+class _Shown:
+    """The little that is kept of every forecast for the table and the picture."""
 
+    def __init__(self, found: Collected, level: float) -> None:
+        self.rows: list[list[str]] = [["series", "rows", "method", "first", "last"]]
+        self.panels: list[Panel] = []
+        self.remarks: list[str] = []
+        self.done = self.failed = 0
 
-def _write(out: Path, tails: Tails, answers: dict[str, dict[str, Any]], horizon: int) -> None:
-    import pyarrow as pa
-
-    roles = tails.table.roles
-    with appearing(out) as temporary:
-        writer = _io.Writer(temporary, out)
-        for key, columns in answers.items():
-            made: dict[str, Any] = {}
-            if roles.group is not None:
-                made[roles.group] = pa.array([key] * horizon)
-            made[roles.time or "step"] = pa.array(_times.after(tails.times(key), horizon))
-            for name, answer in columns.items():
-                start = "" if len(columns) == 1 else f"{name}_"
-                made |= {
-                    f"{start}prediction": answer.mean,
-                    f"{start}lower": answer.lower,
-                    f"{start}upper": answer.upper,
-                }
-            writer.write(pa.RecordBatch.from_arrays([pa.array(value) for value in made.values()], names=list(made)))
-        writer.close()
-
-
-def _draw(plot: Path, tails: Tails, answers: dict[str, dict[str, Any]], level: float, file: str) -> None:
-    from prophecy.reproduce import style
-
-    panels = []
-    for key, columns in answers.items():
-        values, axis = tails.values(key), _times.axis(tails.times(key), tails.length(key))
-        for i, (name, answer) in enumerate(columns.items()):
-            shown = slice(-min(len(values), max(100, 3 * len(answer.mean))), None)
-            ahead = _times.extended(axis, len(answer.mean))
-            panels.append(
-                _plots.Panel(
-                    title(key, name), axis[shown], values[shown, i], answer.mean, answer.lower, answer.upper, ahead
+    def add(self, title: str, source: Source, made: Forecast) -> None:
+        self.done += 1
+        if len(self.panels) < MOST:
+            self.panels += of_forecast(made, source, title)[: MOST - len(self.panels)]
+            self.remarks.append(f"{title}: {made.explain()}")
+        for i, name in enumerate(source.names):
+            if len(self.rows) <= PRINTED:
+                parts = [
+                    np.asarray(part, dtype=np.float64).reshape(-1, len(source.names))[:, i]
+                    for part in (made.mean, made.lower, made.upper)
+                ]
+                first, last = (_text(*(float(part[end]) for part in parts)) for end in (0, -1))
+                label = title if len(source.names) == 1 else series_title(source.key, name)
+                self.rows.append(
+                    [label, f"{len(source.series.values) - source.series.filled:,}", made.method, first, last]
                 )
-            )
-    with style.use():
-        figure = _plots.forecasts(panels, level)
-        notes = [
-            f"{key} {name}: {answer.explain()}" for key, columns in answers.items() for name, answer in columns.items()
-        ]
-        _plots.save(figure, plot, f"Forecast of {Path(file).name}", notes[: _plots.PANELS])
+
+    def print(self, total: int, out: Path | None) -> None:
+        more = self.done - (len(self.rows) - 1)
+        after = f"… and {more:,} more series" + ("" if out else "; write them with --out") if more > 0 else ""
+        show(self.rows, left=(0, 2), after=after)
 
 
-def _print(tails: Tails, answers: dict[str, dict[str, Any]], out: Path | None) -> None:
-    """A table of what was forecast and how; on stdout, since it is the answer when no file was asked for."""
-    shown = RichTable(box=None, pad_edge=False)
-    for heading in ("series", "rows", "method", "first", "last"):
-        shown.add_column(heading, justify="left" if heading in ("series", "method") else "right")
-    for key, columns in list(answers.items())[:20]:
-        for name, answer in columns.items():
-            first, last = (_text(*end) for end in _ends(answer))
-            shown.add_row(title(key, name), str(tails.length(key)), answer.method, first, last)
-    console = Console(width=None if sys.stdout.isatty() else 120)
-    console.print(shown)
-    if len(answers) > 20:
-        console.print(f"… and {len(answers) - 20} more groups" + ("" if out else "; write them with --out"))
+def _solve(
+    units: dict[str, Source],
+    horizon: int,
+    seasons: Any,
+    known: Any,
+    options: dict[str, Any],
+    jobs: int | None,
+    results: Results | None,
+    shown: _Shown,
+    extra: tuple[float, ...],
+) -> None:
+    """All series, some at a time, each noted as soon as it is there."""
+    left = {title: source for title, source in units.items() if results is None or title not in results.done}
+    if len(left) < len(units):
+        say("forecast", f"{len(units) - len(left):,} of {len(units):,} series were done already")
+    first: Failure | None = None
+    with Progress("forecast", len(units), "series", len(units) > 1) as progress:
+        before = len(units) - len(left)
+        for some in _chunks(left):
+            made = forecast_sources(some, horizon, seasons, known, options, jobs, progress.after(before))
+            for title, answer in made.items():
+                if isinstance(answer, Failure):
+                    first = first or answer
+                    shown.failed += 1
+                    say("forecast", f"series {title}: {answer.error}")
+                    continue
+                shown.add(title, units[title], answer)
+                if results is not None:
+                    results.add(title, str(units[title].key or ""), answer, units[title].names, extra)
+            before += len(some)
+    if first is not None and shown.failed == len(units):
+        raise ValueError("no series could be forecast")
+
+
+def _chunks(units: dict[str, Source]) -> Iterator[dict[str, Source]]:
+    items = iter(units.items())
+    while some := dict(islice(items, AT_ONCE)):
+        yield some
+
+
+def _stopped(results: Results | None, shown: _Shown, total: int) -> None:
+    if results is None:
+        say("forecast", f"stopped after {shown.done:,} of {total:,} series; with --out they are kept")
+        if shown.done:
+            shown.print(total, None)
+        return
+    results.close()
+    done = shown.done + len(results.done)
+    say("forecast", f"stopped; {done:,} of {total:,} series are in {results.path}: go on with --resume")
+
+
+def read_known(path: Path, asked: Asked, found: Collected) -> Callable[[Source, int], Any]:
+    """Regressors of another file, by time (and key, where it has that column) beside every series."""
+    roles = found.table.roles
+    probe = open_table(str(path), Asked(decimal=asked.decimal, time_format=asked.time_format))
+    keyed = roles.key is not None and roles.key in probe.names
+    if keyed:
+        probe = open_table(str(path), Asked(key=roles.key, decimal=asked.decimal, time_format=asked.time_format))
+    table = collect(probe, context=10**9)
+    say("forecast", f"{path.name}: {table.words()}; regressors {', '.join(table.table.roles.values)}")
+
+    def of(source: Source, horizon: int) -> Any:
+        key = str(source.key or "") if keyed else ""
+        if key not in table.sources:
+            raise ValueError(f"{path}: no rows for {roles.key} = {key!r}")
+        series = table.sources[key].series
+        if source.series.times is None or series.times is None:
+            return known_for(series.values, source, horizon)
+        return beside(series.times, series.values, source, horizon)
+
+    return of
 
 
 def _text(mean: float, lower: float, upper: float) -> str:
-    digits = telling(lower, upper)
+    digits = digits_between(lower, upper)
     return f"{mean:.{digits}g} [{lower:.{digits}g}, {upper:.{digits}g}]"
-
-
-def _ends(answer: Any) -> list[tuple[float, float, float]]:
-    rows = list(zip(answer.mean, answer.lower, answer.upper, strict=True))
-    return [rows[0], rows[-1]]

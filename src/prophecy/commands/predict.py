@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import enum
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ from rich.progress import Progress
 from rich.table import Table as RichTable
 
 from prophecy.commands import _io, _options, _plots, _series, _track
-from prophecy.commands._common import appearing, guarded, say
+from prophecy.commands._common import appearing, guarded
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -27,19 +26,11 @@ EXAMPLES = """Examples:
   prophecy predict sensor.csv --plot sensor.png
   prophecy predict sensor.csv --column temperature --out predictions.csv
   prophecy predict shops.parquet --group shop --column sales --out predictions.parquet --plot shops.html
-  zcat huge.csv.gz | prophecy predict - --model quick --out predictions.parquet
+  zcat huge.csv.gz | prophecy predict - --out predictions.parquet
 
 A row's prediction uses the rows above it alone. Columns written: prediction, lower, upper, residual, surprise
 (-log10 of the probability of a residual this large); with several columns each has its name before these.
 """
-
-
-class Choice(enum.StrEnum):
-    """Which bank predicts."""
-
-    auto = "auto"
-    full = "full"
-    quick = "quick"
 
 
 def register(app: typer.Typer) -> None:
@@ -52,39 +43,28 @@ def predict(
     column: _options.Columns = None,
     time: _options.Time = None,
     group: _options.Group = None,
-    horizon: Annotated[int, typer.Option("--horizon", "-H", min=1, help="Rows ahead; beyond 1 the quick bank.")] = 1,
+    horizon: Annotated[int, typer.Option("--horizon", "-H", min=1, help="Rows ahead.")] = 1,
     level: _options.Level = 0.9,
-    model: Annotated[Choice, typer.Option(help="The full bank, or a quick one for millions of rows.")] = Choice.auto,
     irregular: _options.Irregular = False,
     out: _options.Out = None,
     plot: _options.Plot = None,
 ) -> None:
     """Predict each row from those before it; print the error beside those of a copy and of a straight line."""
-    if horizon > 1 and model is Choice.full:
-        raise typer.BadParameter(f"the full bank predicts one row ahead, got --horizon {horizon}; use --model quick")
     with guarded("predict"):
         _options.check(level=level, out=out, plot=plot, file=file)
         table = _io.open_table(file, column or (), time, group)
         table = _series.remarking(table, "predict", irregular, "; --irregular takes each at its time")
-        quick = model is Choice.quick or horizon > 1 or (model is Choice.auto and table.long and not irregular)
-        _options.check_irregular(irregular, quick, table)
-        if quick and model is Choice.auto:
-            reason = "a long file; --model full for the whole" if table.long else "more than one row ahead"
-            say("predict", f"using the quick bank ({reason})")
-        trackers = run(table, maker(quick, irregular, level, horizon, out is not None), horizon, out)
+        _options.check_irregular(irregular, horizon, table)
+        trackers = run(table, maker(irregular, level, horizon), horizon, out)
         rows = _track.summary(trackers)
         if plot is not None:
             draw(plot, file, trackers, level, rows, horizon)
         show(rows, len(trackers))
 
 
-def maker(
-    quick: bool, irregular: bool, level: float, horizon: int = 1, score: bool = True
-) -> Callable[[], _track.Model]:
+def maker(irregular: bool, level: float, horizon: int = 1) -> Callable[[], _track.Model]:
     """Makes the model of a series."""
-    if quick:
-        return lambda: _track.Fast(level, horizon, score)
-    return lambda: _track.Timed(level) if irregular else _track.Full(level)
+    return lambda: _track.Timed(level) if irregular else _track.Full(level, horizon)
 
 
 def run(table: _io.Table, make: Callable[[], _track.Model], horizon: int, out: Path | None) -> list[_track.Tracker]:

@@ -9,7 +9,8 @@ so L costs O(log L) products and no more rounding than L steps.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,6 +20,7 @@ from scipy.linalg import toeplitz
 from prophecy.system import System
 
 Array = NDArray[Any]
+Kept = TypeVar("Kept")
 
 
 class Lifted(NamedTuple):
@@ -30,7 +32,11 @@ class Lifted(NamedTuple):
     power: Array
 
 
-# What has been lifted lives as long as its system.
+KEPT = 24 << 20
+"""Bytes of lifted matrices kept per system and kind: two full blocks of the FFT engine at order 64 (8.4 MB each), so that
+a whole block and the odd rest of a run stay at hand, while a stream of runs of ever new lengths stays bounded."""
+
+# What has been lifted lives as long as its system, the most recently made up to KEPT bytes.
 _lifted: WeakKeyDictionary[System, dict[int, Lifted]] = WeakKeyDictionary()
 _blocks: WeakKeyDictionary[System, dict[int, Array]] = WeakKeyDictionary()
 _stable: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
@@ -46,9 +52,11 @@ def is_stable(system: System) -> bool:
 def lift(system: System, length: int) -> Lifted:
     """The block matrices of a system for blocks of `length` samples."""
     known = _lifted.setdefault(system, {})
-    if length not in known:
-        known[length] = _lift(system, length)
-    return known[length]
+    found = known.get(length)
+    if found is None:
+        found = _lift(system, length)
+        _keep(known, length, found, lambda lifted: sum(part.nbytes for part in lifted))
+    return found
 
 
 def _lift(system: System, length: int) -> Lifted:
@@ -69,11 +77,27 @@ def _lift(system: System, length: int) -> Lifted:
 def block_matrix(system: System, length: int) -> Array:
     """[[K, O], [R, A^L]]ᵀ (L + N, L + N): rows [u, x] times it are rows [y, x']."""
     known = _blocks.setdefault(system, {})
-    if length not in known:
+    found = known.get(length)
+    if found is None:
         lifted = lift(system, length)
         K = toeplitz(lifted.kernel, np.zeros(length, system.dtype))
-        known[length] = _readonly(np.block([[K, lifted.observe], [lifted.reach, lifted.power]]).T.copy(), system.dtype)
-    return known[length]
+        found = _readonly(np.block([[K, lifted.observe], [lifted.reach, lifted.power]]).T.copy(), system.dtype)
+        _keep(known, length, found, lambda block: block.nbytes)
+    return found
+
+
+def _keep(known: dict[int, Kept], length: int, made: Kept, size: Callable[[Kept], int]) -> None:
+    """Keep what was made for this length, and let go of the oldest until KEPT bytes hold the rest.
+
+    Threads may make the same length twice; each keeps a usable copy, and a vanished key is no error.
+    """
+    known[length] = made
+    total = sum(size(one) for one in list(known.values()))
+    for oldest in list(known):
+        if total <= KEPT or oldest == length:
+            break
+        gone = known.pop(oldest, None)
+        total -= size(gone) if gone is not None else 0
 
 
 def _readonly(array: Array, dtype: np.dtype[Any]) -> Array:

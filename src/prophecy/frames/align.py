@@ -115,7 +115,7 @@ def _gridded(values: Array, times: Times, facts: list[str]) -> Aligned:
     whole[place] = values
     moments = np.concatenate([times.values[:1], grid.after(times[:1], size - 1).values])
     moments[place] = times.values
-    facts.append(f"{_count(missing, 'missing time')} filled as gaps")
+    facts.append(f"{_count(missing, 'missing time')} filled as {'a gap' if missing == 1 else 'gaps'}")
     return Aligned(whole, Times(moments, times.zone), grid, True, (grid.words(), *facts), missing)
 
 

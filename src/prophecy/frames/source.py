@@ -270,7 +270,7 @@ def as_times(cells: Any) -> Times:
         dtype: Any = column.dtype
         if dtype == nw.Datetime and dtype.time_zone is not None:
             utc = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-            return Times(utc.to_numpy(), _zone(dtype.time_zone))
+            return Times(utc.to_numpy(), zone_of(dtype.time_zone))
         if dtype == nw.Date:
             return Times(column.cast(nw.Datetime("us")).to_numpy())
         if dtype == nw.Datetime or dtype.is_numeric():
@@ -308,7 +308,7 @@ def _of_datetimes(cells: list[Any]) -> Times:
     return Times(np.array(naive, dtype="datetime64[us]"), zones[-1] if zones else None)
 
 
-def _zone(name: str) -> Any:
+def zone_of(name: str) -> Any:
     if name.startswith(("+", "-")):
         sign = 1 if name[0] == "+" else -1
         hours, minutes = name[1:].split(":")

@@ -79,13 +79,17 @@ class Beyond(Experiment):
             value[f"{CONTEXT}: {name}"] = _errors(u, baselines.in_context(u, members.values()))
             for setting, y in members.items():
                 value[f"{HINDSIGHT}: {name}, {setting}"] = _errors(u, y)
-        track = Prophecy(channels=len(u)).follow(u)
-        value[OURS] = _errors(u, track.mean)
-        late = slice(u.shape[1] // 2, None)
-        held = [coverage(v[1:][late], lo[:-1][late], up[:-1][late]) for v, lo, up in zip(u, *track[1:3], strict=True)]
-        value["coverage"] = held
+        track = Prophecy(channels=len(u)).follow(u.T)
+        value[OURS] = _errors(
+            u, np.roll(track.mean.T, -1, axis=1)
+        )  # said of the value after each; the last is not read
+        late, later = slice(u.shape[1] // 2, None), slice(u.shape[1] // 2 + 1, None)
+        value["coverage"] = [
+            coverage(v[later], lower[later], upper[later])
+            for v, lower, upper in zip(u, track.lower.T, track.upper.T, strict=True)
+        ]
         for score in (1, 2, 3):
-            value[f"alarms {score}"] = np.mean(track.score[:, late] > score, axis=1).tolist()
+            value[f"alarms {score}"] = np.mean(track.score[late] > score, axis=0).tolist()
         return value
 
     def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from prophecy import baselines
 from prophecy.adaptive import Prophecy
-from prophecy.adaptive.bank import Bank
 from prophecy.evaluation import mean_squared_error, one_step_errors
 from prophecy.reproduce.beyond import FAMILIES
 from prophecy.reproduce.framework import (
@@ -162,16 +161,16 @@ def _cases(rows: list[dict[str, Any]]) -> list[tuple[str, int, dict[str, float]]
 def compared(u: Array, ours: Array, best: Array) -> dict[str, Json]:
     """What the difference from the best baseline is made of: the nearest member, finding it, and single values."""
     mine, theirs = (one_step_errors(u, y) ** 2 for y in (ours, best))
-    bank, ahead = Bank(1), []
-    for value in u:
-        bank.observe(np.array([value]))
-        ahead.append(value + bank.ahead[0])
+    bank, ahead = Prophecy(context=1), []
+    for value in u.tolist():
+        bank.observe(value)
+        ahead.append(bank.member_predictions())
     members = [_error(u, y) / float(np.mean(theirs)) for y in np.array(ahead).T]
     nearest = int(np.argmin(members))
     excess = mine - theirs
     worst = np.argsort(-excess)[:3]
     return {
-        "member": bank.table.members[nearest].name,
+        "member": bank.members[nearest],
         "nearest": members[nearest],
         "near": int(np.sum(np.array(members) <= LOST)),
         "members": len(members),

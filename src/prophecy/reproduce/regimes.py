@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from prophecy import signals
 from prophecy.adaptive import Prophecy
-from prophecy.adaptive.members import table
+from prophecy.adaptive.members import members
 from prophecy.reproduce.framework import (
     Ask,
     Experiment,
@@ -133,7 +133,7 @@ def _story(seed: int) -> Json:
         model.observe(float(value))
         ahead = model.predict()
         parts.append((ahead.mean, ahead.lower, ahead.upper))
-        mixed = model._stream.bank.mixture.shares()[0]
+        mixed = model.shares()
         shares.append([round(float(mixed[kind == i].sum()), 3) for i in range(len(KINDS))])
     mean, lower, upper = (np.array(part) for part in zip(*parts, strict=True))
     drawn = {"u": u, "lower": np.maximum(lower, -9.0), "upper": np.minimum(upper, 9.0)}
@@ -146,14 +146,14 @@ def _kinds() -> NDArray[np.int64]:
     """Which of `KINDS` each member is."""
 
     def kind(index: int) -> int:
-        member = table().members[index]
+        member = members()[index]
         if member.degree is None:
             return 4
         if member.window > 32:
             return 3 if member.window > 192 else 2
         return 0 if member.window == member.degree + 1 else 1
 
-    return np.array([kind(i) for i in range(len(table().members))])
+    return np.array([kind(i) for i in range(len(members()))])
 
 
 def _draw(story: Mapping[str, Any]) -> Any:

@@ -14,8 +14,9 @@ from prophecy import _checks, evaluation
 from prophecy._forecast import Failure, Forecast
 from prophecy.dynamics.batch import in_order
 from prophecy.dynamics.settings import DEFAULT, Settings
-from prophecy.frames.source import Key, Source, build, is_frame, read, split
-from prophecy.tables.forecasting import Bounds, Progress, Season, _one, _Task, shown
+from prophecy.frames.names import printable
+from prophecy.frames.source import Key, Source, build, read, split
+from prophecy.tables.forecasting import Bounds, Progress, Season, Task, shown, solve_task
 from prophecy.tables.regressors import known_for
 from prophecy.tables.rivals import Model, rivals
 
@@ -75,29 +76,29 @@ class Backtest:
             made[model] = {name: _mean((getattr(score, name) for score in mine), name == "rmse") for name in MEASURES}
         return made
 
-    def table(self) -> str:
-        """The overall scores as text, a line for each model, the best of each column marked."""
+    def cells(self) -> list[list[str]]:
+        """The overall scores as cells of text, header first; the best of each column has a star."""
         rows = self.overall()
         best = {
             name: min((row[name] for row in rows.values() if np.isfinite(row[name])), default=np.nan)
             for name in MEASURES[:5]
         }
-        lines = [["", "MAE", "RMSE", "sMAPE", "MASE", "CRPS", f"inside {100 * self.level:g} %", "width"]]
+        made = [["model", "MAE", "RMSE", "sMAPE", "MASE", "CRPS", f"inside {100 * self.level:g} %", "width"]]
         for model, row in rows.items():
-            cells = [
-                _cell(row[name]) + ("*" if name in best and row[name] == best[name] else " ") for name in MEASURES[:5]
-            ]
+            errors = [_cell(row[name]) + ("*" if row[name] == best[name] else " ") for name in MEASURES[:5]]
             inside = "–" if np.isnan(row["coverage"]) else f"{row['coverage']:.0%}"
-            lines.append([_printable(model), *cells, inside, _cell(row["width"])])
+            made.append([printable(model), *errors, inside, _cell(row["width"])])
+        return made
+
+    def table(self) -> str:
+        """The overall scores as text, a line for each model."""
+        lines = self.cells()
         widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-        return "\n".join(
-            (
-                line[0].ljust(widths[0])
-                + "  "
-                + "  ".join(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))
-            ).rstrip()
-            for line in lines
-        )
+        made = []
+        for name, *cells in lines:
+            right = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+            made.append("  ".join([name.ljust(widths[0]), *right]).rstrip())
+        return "\n".join(made)
 
     def to_frame(self) -> Any:
         """One row for each model, series and fold, as a frame of the kind that came in."""
@@ -148,38 +149,49 @@ def backtest(
     >>> bool(result.overall()["prophecy"]["mae"] < 1e-6 < result.overall()["drift"]["mae"])
     True
     """
-    horizon, folds = _checks.order("horizon", horizon), _checks.order("folds", folds)
-    step = horizon if step is None else _checks.order("step", step)
-    others = rivals(against)
     if key is not None:
         sources = split(data, key, time, columns, duplicates)
     else:
         sources = {"": read(data, time, columns, duplicates)}
+    options: dict[str, Any] = {"level": level, "bounds": bounds, "settings": settings}
+    return backtest_sources(sources, horizon, folds, step, against, season, known, options, jobs, progress)
+
+
+def backtest_sources(
+    sources: dict[Key, Source],
+    horizon: int,
+    folds: int,
+    step: int | None,
+    against: Any,
+    season: Season,
+    known: Any,
+    options: dict[str, Any],
+    jobs: int | None,
+    progress: Progress | bool | None,
+) -> Backtest:
+    """`backtest` of series that were read already; `options` are level, bounds and settings of `forecast`."""
+    horizon, folds = _checks.order("horizon", horizon), _checks.order("folds", folds)
+    step = horizon if step is None else _checks.order("step", step)
+    others, level = rivals(against), float(options["level"])
     plan = {name: _cuts(source, horizon, folds, step, name) for name, source in sources.items()}
     tasks = [_fold(sources[name], cut, horizon, season, known) for name, cuts in plan.items() for cut in cuts]
-    one = partial(_one, horizon=horizon, level=level, bounds=bounds, settings=settings)
     with shown(progress, len(tasks), "fold") as tell:
+        one = partial(solve_task, horizon=horizon, **options)
         ours = iter(in_order(one, tasks, jobs, tell))  # type: ignore[arg-type]
     scores, paths = [], {}
     first = next(iter(sources))
     for name, cuts in plan.items():
+        source, period = sources[name], _period(sources[name], season)
         for fold, cut in enumerate(cuts):
-            made = {
-                OURS: next(ours),
-                **{
-                    title: _rival(model, sources[name], cut, horizon, level, _period(sources[name], season))
-                    for title, model in others.items()
-                },
-            }
+            made: dict[str, Forecast | Failure] = {OURS: next(ours)}
+            for title, model in others.items():
+                made[title] = _rival(model, source, cut, horizon, level, period)
             for title, found in made.items():
-                scores.append(
-                    _scored(title, name, fold, sources[name], cut, horizon, found, _period(sources[name], season))
-                )
+                scores.append(_scored(title, name, fold, source, cut, horizon, found, period))
                 if name == first and isinstance(found, Forecast):
                     paths[title, fold] = found
     scores.sort(key=lambda score: [OURS, *others].index(score.model))
-    source = sources[first]
-    return Backtest(tuple(scores), level, horizon, source.notes(), source, paths, tuple(plan[first]))
+    return Backtest(tuple(scores), level, horizon, sources[first].notes(), sources[first], paths, tuple(plan[first]))
 
 
 def _cuts(source: Source, horizon: int, folds: int, step: int, name: Key) -> list[int]:
@@ -194,14 +206,14 @@ def _cuts(source: Source, horizon: int, folds: int, step: int, name: Key) -> lis
     return cuts
 
 
-def _fold(source: Source, cut: int, horizon: int, season: Season, known: Any) -> _Task:
-    beside = known_for(known, source, 0) if known is not None and is_frame(known) else known
-    part = None if beside is None else np.asarray(beside, dtype=np.float64)[: cut + horizon]
+def _fold(source: Source, cut: int, horizon: int, season: Season, known: Any) -> Task:
+    found = known_for(known, source, 0)
+    part = None if found is None else found[: cut + horizon]
     grid = source.series.grid
     seasons = (
         (None if grid is None or not source.series.regular else grid.seasons(cut) or None) if season is None else season
     )
-    return _Task(source.values[:cut], seasons, part)
+    return Task(source.values[:cut], seasons, part)
 
 
 def _period(source: Source, season: Season) -> int:
@@ -270,7 +282,3 @@ def _mean(values: Iterable[float], squares: bool) -> float:
 
 def _cell(value: float) -> str:
     return "–" if not np.isfinite(value) else f"{value:.4g}"
-
-
-def _printable(text: str) -> str:
-    return "".join(letter if letter.isprintable() else "�" for letter in text)

@@ -67,7 +67,7 @@ class Forecasts(Mapping[Key, Forecast | Failure]):
         )
 
 
-class _Task(NamedTuple):
+class Task(NamedTuple):
     """What one forecast needs, small enough to send to another process."""
 
     values: Array
@@ -116,9 +116,9 @@ def forecast(
     options: dict[str, Any] = {"level": level, "bounds": bounds, "average": average, "settings": settings}
     if key is not None:
         sources = split(data, key, time, columns, duplicates)
-        return _many(sources, horizon, season, known, options, 1, None)
+        return forecast_sources(sources, horizon, season, known, options, 1, None)
     source = read(data, time, columns, duplicates)
-    return _dressed(_one(_task(source, horizon, season, known), horizon=horizon, **options), source)
+    return _dressed(solve_task(_task(source, horizon, season, known), horizon=horizon, **options), source)
 
 
 def forecast_many(
@@ -151,7 +151,7 @@ def forecast_many(
             sources = by_column(read(data, time, columns, duplicates))
         else:
             sources = split(data, key, time, columns, duplicates)
-        return _many(sources, horizon, season, known, options, jobs, progress)
+        return forecast_sources(sources, horizon, season, known, options, jobs, progress)
     if key is not None:
         raise TypeError(f"key={key!r} names a column, so data must be a frame, got {type(data).__name__}")
     if not isinstance(data, Sequence | np.ndarray) or isinstance(data, str | bytes):
@@ -163,7 +163,7 @@ def forecast_many(
         except (TypeError, ValueError) as error:
             found.append(Failure(place, error))
     good = {place: source for place, source in enumerate(found) if isinstance(source, Source)}
-    made = _many(good, horizon, season, known, options, jobs, progress)
+    made = forecast_sources(good, horizon, season, known, options, jobs, progress)
     return [made[place] if place in good else found[place] for place in range(len(found))]
 
 
@@ -176,7 +176,7 @@ def by_column(source: Source) -> dict[str, Source]:
     return made
 
 
-def _many(
+def forecast_sources(
     sources: Mapping[Key, Source],
     horizon: int,
     season: Season,
@@ -185,12 +185,13 @@ def _many(
     jobs: int | None,
     progress: Progress | bool | None,
 ) -> Forecasts:
+    """Forecasts of series that were read already; `options` are level, bounds, average and settings of `forecast`."""
     horizon = _checks.order("horizon", horizon)
     if not sources:
         return Forecasts({}, ())
     tasks = [_task(source, horizon, season, known) for source in sources.values()]
     with shown(progress, len(tasks)) as tell:
-        answers = in_order(partial(_one, horizon=horizon, **options), tasks, jobs, tell)  # type: ignore[arg-type]
+        answers = in_order(partial(solve_task, horizon=horizon, **options), tasks, jobs, tell)  # type: ignore[arg-type]
     made = {
         key: answer if isinstance(answer, Failure) else _dressed(answer, source)
         for (key, source), answer in zip(sources.items(), answers, strict=True)
@@ -198,12 +199,12 @@ def _many(
     return Forecasts(made, next(iter(sources.values())).kind.key)
 
 
-def _task(source: Source, horizon: int, season: Season, known: Any) -> _Task:
+def _task(source: Source, horizon: int, season: Season, known: Any) -> Task:
     seasons = source.series.seasons() or None if season is None else season
-    return _Task(source.values, seasons, known_for(known, source, _checks.order("horizon", horizon)))
+    return Task(source.values, seasons, known_for(known, source, _checks.order("horizon", horizon)))
 
 
-def _one(task: _Task, horizon: int, level: float, **options: Any) -> Forecast:
+def solve_task(task: Task, horizon: int, level: float, **options: Any) -> Forecast:
     """One series, however short."""
     if np.isfinite(task.values).any() and len(task.values) < SHORTEST:
         return _next_repeated(task.values, horizon, level)

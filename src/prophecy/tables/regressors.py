@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.frames.source import Source, is_frame, read, split
+from prophecy.frames.times import Times
 
 Array = NDArray[np.float64]
 
@@ -16,6 +17,8 @@ def known_for(known: Any, source: Source, horizon: int) -> Array | None:
     """(rows + horizon, regressors) for a series: by time where both have times, else row by row."""
     if known is None:
         return None
+    if callable(known):  # known(source, horizon), for callers that have their own tables
+        return np.asarray(known(source, horizon), dtype=np.float64)
     rows = len(source.series.values) + horizon
     if not is_frame(known):
         values = np.asarray(known, dtype=np.float64)
@@ -30,22 +33,30 @@ def known_for(known: Any, source: Source, horizon: int) -> Array | None:
     found = _of_key(known, source)
     if source.series.times is None or found.series.times is None:
         return known_for(found.series.values, source, horizon)
-    ahead = source.series.after(horizon)
-    assert ahead is not None
-    wanted = np.concatenate([source.series.times.values, ahead.values]).astype(
-        "M8[ns]" if source.series.times.dates else float
-    )
-    there = found.series.times.values.astype(wanted.dtype)
+    return beside(found.series.times, found.series.values, source, horizon)
+
+
+def beside(times: Times, values: Array, source: Source, horizon: int) -> Array:
+    """Regressors at the times of a series and of the `horizon` rows after it; NaN where a past one is missing."""
+    assert source.series.times is not None
+    past, ahead = source.series.times.values, source.series.after(horizon)
+    if horizon and ahead is None:
+        raise ValueError("a series of one row has no step, so that it is unknown which rows of known lie ahead")
+    wanted = np.concatenate([past, ahead.values.astype(past.dtype)]) if ahead is not None else past
+    kind = "datetime64[ns]" if source.series.times.dates else "float64"
+    if source.series.times.dates != times.dates:
+        raise ValueError("known and the series must both have dates, or both numbers, as times")
+    wanted, there = wanted.astype(kind), times.values.astype(kind)
     place = np.clip(np.searchsorted(there, wanted), 0, len(there) - 1)
     absent = there[place] != wanted
-    if absent[len(source.series.values) :].any():
-        first = int(np.flatnonzero(absent[len(source.series.values) :])[0])
+    if ahead is not None and absent[len(past) :].any():
+        first = ahead.text(int(np.flatnonzero(absent[len(past) :])[0]))
         raise ValueError(
-            f"known has no row for {ahead.text(first)}, which is forecast; it must reach over the horizon of {horizon}"
+            f"known has no row for {first}, which is forecast; it must reach over the horizon of {horizon}"
         )
-    values = found.series.values[place]
-    values[absent] = np.nan
-    return values
+    found = values[place]
+    found[absent] = np.nan
+    return np.asarray(found)
 
 
 def _of_key(known: Any, source: Source) -> Source:

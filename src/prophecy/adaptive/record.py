@@ -1,0 +1,137 @@
+"""What a stream knows: one record of fixed size, its fields with meaning, unit and limits, and the check of them all.
+
+A batch is an array of records, saving is writing the array, and a record continues on any machine. Nothing that was
+read from a file reaches the step before `check` has found it to be a record some stream could have reached.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy.adaptive import members as m
+
+Records = NDArray[np.void]
+
+LARGEST = 1e75
+"""Largest value taken in; its fourth power is a float64 still."""
+
+MOST = 2**53
+"""Largest count: whole numbers up to here are exact as float64."""
+
+_MOVED = 1e80
+"""Bound of anything linear in the values: the largest readout of any member magnifies less than 1e5 times."""
+
+SQUARED = _MOVED**2
+"""Bound of squared errors."""
+
+
+class Field(NamedTuple):
+    """A field of the record: numbers between `low` and `high`. kind: "f8" real, "i8" whole."""
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+    low: float
+    high: float
+    unit: str
+    meaning: str
+
+
+_REAL, _WHOLE = "f8", "i8"
+_SOLVED = (len(m.SOLVED),)
+
+FIELDS = (
+    Field("hold", _WHOLE, (), 0, 1, "flag", "1 where a gap repeats the last value, 0 where it is filled by prediction"),
+    Field("count", _WHOLE, (), 0, MOST, "samples", "moments since the first value, gaps included"),
+    Field("gap", _WHOLE, (), 0, MOST, "samples", "values missing since the last known one"),
+    Field("known", _WHOLE, (), 0, MOST, "samples", "known values"),
+    Field("spacing", _REAL, (), 1, MOST, "samples", "usual distance between known values"),
+    Field("learned", _WHOLE, (), 0, MOST, "samples", "values learned from"),
+    Field("last", _REAL, (), -LARGEST, LARGEST, "signal", "the newest value, or what stands in for it"),
+    Field("change", _REAL, (), -_MOVED, _MOVED, "signal", "the next value, predicted, less the newest"),
+    Field("mean", _REAL, (), -_MOVED, _MOVED, "signal", "running mean of the values"),
+    Field("lag", _REAL, (m.LAGS,), -LARGEST, LARGEST, "signal", "the last values, newest first"),
+    Field("feature", _REAL, (m.FEATURES,), -_MOVED, _MOVED, "signal", "lags and memories relative to the newest value"),
+    Field("alternation", _REAL, (2,), -_MOVED, _MOVED, "signal", "filters that hold what alternates"),
+    Field("prediction", _REAL, (m.MEMBERS,), -_MOVED, _MOVED, "signal", "the next change, as each member predicts it"),
+    Field("weight", _REAL, (m.MEMBERS,), 0, 1, "probability", "belief in each member; they add up to 1"),
+    Field("scale", _REAL, (m.MEMBERS,), 0, SQUARED, "signal²", "discounted mean squared error of each member"),
+    Field("peak", _REAL, (m.MEMBERS,), 0, SQUARED, "signal²", "largest squared error in this block"),
+    Field("last_peak", _REAL, (m.MEMBERS,), 0, SQUARED, "signal²", "largest squared error in the block before"),
+    Field("error_scale", _REAL, (), 0, SQUARED, "signal²", "discounted mean squared error of the forecast"),
+    Field("error_peak", _REAL, (), 0, SQUARED, "signal²", "its largest squared error in this block"),
+    Field("last_error_peak", _REAL, (), 0, SQUARED, "signal²", "its largest squared error in the block before"),
+    Field("quantile", _REAL, (len(m.LEVELS),), 0, 1e6, "root mean squares", "quantiles of its absolute errors"),
+    Field("bias", _REAL, (m.FIXED,), -_MOVED, _MOVED, "signal", "average error of each constructed member"),
+    Field("squared_bias", _REAL, (m.FIXED,), 0, SQUARED, "signal²", "average of its square"),
+    Field("factor", _REAL, (m.FACTORS,), -1e107, 1e107, "1/signal", "square roots of the solved members' covariances"),
+    Field("stretch", _REAL, _SOLVED, 1, 1e3, "1", "growth of each factor not yet applied to it"),
+    Field("readout", _REAL, (len(m.SOLVED), m.WIDTH), -1e120, 1e120, "1", "weights of the solved members"),
+    Field("power", _REAL, _SOLVED, 0, SQUARED, "signal²", "mean square of each solved member's features"),
+    Field("usual", _REAL, _SOLVED, 0, SQUARED, "signal²", "squared error usual for each, over a long time"),
+    Field("begun", _WHOLE, _SOLVED, 0, 1, "flag", "1 where a factor has its prior"),
+    Field("pause", _WHOLE, _SOLVED, 0, 1e6, "samples", "for how long each learns nothing, after an outlier"),
+    Field("drift", _REAL, (len(m.WINDOWS), m.ORDER), -_MOVED, _MOVED, "1", "what a slope of 1 since the gap adds to z"),
+    Field("alternation_drift", _REAL, (2,), -_MOVED, _MOVED, "1", "what it adds to the alternations"),
+)
+"""All fields. A further one is one more line, if it starts at 0; the dtype, the check and the documentation follow."""
+
+RECORD = np.dtype([(field.name, field.kind, field.shape) for field in FIELDS])
+
+ERRORS = ("count", "gap", "learned", "last", "error_scale", "error_peak", "last_error_peak", "quantile")
+"""The fields that calibration, intervals and scores use."""
+
+
+def fresh(count: int, table: NDArray[np.void], hold: bool = False) -> Records:
+    """Records of `count` streams that have seen nothing."""
+    records = np.zeros(count, dtype=RECORD)
+    t = table[0]
+    records["hold"] = hold
+    records["spacing"] = 1.0
+    records["weight"] = t["prior"]
+    records["quantile"] = t["normal"]
+    records["stretch"] = 1.0
+    records["readout"] = t["start"]
+    return records
+
+
+def check(records: Records, table: NDArray[np.void]) -> None:
+    """Refuse records that no stream could have reached, naming stream, field and value; ValueError."""
+    within(records, FIELDS)
+    t = table[0]
+    _all(records, "weight", np.abs(records["weight"].sum(axis=1) - 1.0) < 1e-9, "must add up to 1")
+    _all(records, "weight", records["weight"] >= 0.999 * t["share"] * t["prior"], "must be at least the share")
+    bounded = (records["quantile"] >= t["lowest"]) & (records["quantile"] <= t["highest"])
+    _all(records, "quantile", bounded, f"must lie between {t['lowest']} and {t['highest']}")
+    for name in ("learned", "known", "gap"):
+        _all(records, name, records[name] <= records["count"], "must be at most count")
+    learned = records["learned"] > 0
+    for name in ("scale", "error_scale"):
+        positive = records[name] > 0.0
+        _all(records, name, positive | ~(learned[:, None] if positive.ndim > 1 else learned), "must be positive by now")
+    began = records["count"] > 0
+    newest = records["lag"][:, 0] == records["last"]
+    _all(records, "lag", newest | ~began, "must begin with the newest value")
+    relative = records["feature"][:, : m.LAGS] == records["lag"] - records["last"][:, None]
+    _all(records, "feature", relative | ~began[:, None], "must be the lag less the newest value")
+    _all(records, "pause", records["pause"] <= t["traces"], "must be at most what an outlier takes to leave")
+
+
+def within(records: Records, fields: tuple[Field, ...]) -> None:
+    """Refuse fields outside their limits; NaN is outside."""
+    for field in fields:
+        values = records[field.name]
+        fine = (values >= field.low) & (values <= field.high)
+        _all(records, field.name, fine, f"must lie between {field.low:g} and {field.high:g}")
+
+
+def _all(records: Records, name: str, fine: Any, rule: str) -> None:
+    if fine.all():
+        return
+    place = tuple(int(i) for i in np.argwhere(~fine)[0])
+    value = records[name][place] if len(place) >= records[name].ndim else records[name][place].sum()
+    where = f"{name}{list(place[1:]) if len(place) > 1 else ''} of stream {place[0]}"
+    raise ValueError(f"{where} {rule}, got {value}")

@@ -1,0 +1,98 @@
+"""The numbers that steer the bank, each with its unit and the reason for it. `Prophecy(settings=...)` takes others.
+
+Sizes (how many lags, windows, members) are not here but in `members`: they fix the layout of the record.
+Where a reason names a page, it is a page of the report; the signals are those of benchmarks/results/accuracy.json.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Constants of the step. Squared errors are in squared units of the signal; counts are in samples."""
+
+    # The mixture.
+    discount: float = 0.985
+    """Factor per sample of past squared errors in a member's scale: 67 samples of memory, between the 30 that noise
+    needs (scale known to 25 %) and the 100 after which a change of regime is noticed late (page regimes)."""
+    share: float = 0.01
+    """Probability per sample with which another member takes over, in the fixed-share update; costs 0.01 nats a
+    sample at most, and lets a member that was wrong for ever come back within about 10 samples."""
+    settle: int = 8
+    """Samples the first error counts for as a scale: one error alone says little."""
+    block: int = 8
+    """Samples between looks at the largest recent errors."""
+    ceiling: float = 9.0
+    """A scale above this many times the largest squared error of the last one to two blocks comes down to that: a jump
+    is forgotten in 16 samples, where discounting takes 2000 from 1 to 1e-30. Nine: 3 standard deviations, squared."""
+    rounding: float = 1e-17
+    """Smallest scale, relative to the newest value (its square is used): a tenth of a float64's last digit."""
+    smallest: float = 1e-200
+    """Squares below this count as zero: their own squares would leave the range of float64."""
+
+    # Readouts solved in context.
+    prior_power: float = 1e12
+    """Prior variance of the weights times the mean square of the first features: next to no opinion."""
+    bound: float = 1e16
+    """Largest squared norm of a factor times the mean square of the features: beyond it, in a direction the signal
+    never excites, the next digit that arrives would be taken for knowledge (float64 has 16)."""
+    farthest: float = 4.0
+    """Largest predicted change in units of the length of the features; a straight line needs 1, an alternation 2."""
+    surprising: float = 30.0
+    """Errors beyond this many times the usual one may be outliers, whose traces in the features would outweigh all
+    that was learned: nothing is learned until they have left. Heavy-tailed noise stays below (Cauchy: 2 % above)."""
+    usual_over: int = 1024
+    """Samples over which the usual error is averaged, beside the shorter memory of the mixture."""
+    tidy: int = 64
+    """Samples between applications of the factors' growth and bound."""
+    slowest_mean: float = 1e-3
+    """Slowest rate per sample of the running mean, one of the features."""
+
+    # Calibration and scores.
+    rate: float = 0.03
+    """Step of the tracked quantiles, in their logarithm: a level is reached from a factor e away in 33 errors."""
+    few: float = 2.0
+    """Intervals are wider by 1 + few/n² after n errors: 3 times after the first, 1.5 times after the second."""
+    lowest: float = 0.01
+    highest: float = 100.0
+    """Bounds of the quantiles in root mean squares: a sensor that sticks must not take them along."""
+    surest: float = 300.0
+    """Largest score: a probability of 1e-300 is the last a float64 holds with all its digits."""
+    exact: float = 1e-15
+    """Root mean squares of errors below this share of the newest value are rounding (some five last digits). Then no
+    tail is known, and a score is at most log10(1 + errors seen): the largest of n + 1 comes with 1/(n + 1)."""
+
+    # The derivative.
+    plain: float = 1.5
+    """A one-step error beyond this multiple of what noise explains is bias, even one that turns too fast to be
+    averaged."""
+    unsure: float = 0.15
+    """Share of the averaged noise that an unseen bias may hide in: the standard error of its estimate over a window."""
+    slowest_bias: float = 0.015
+    """Fastest rate per sample at which squared averaged errors are averaged: that of the scales."""
+
+    # Gaps.
+    patience: float = 1.5
+    """A value teaches if it comes no later than this many usual spacings after the one before it."""
+    spacings: int = 64
+    """Values over which the usual spacing is averaged."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            whole = field.type == "int"
+            if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+                raise TypeError(f"{field.name} must be a {'whole ' * whole}number, got {value!r}")
+            if not (0 < value < math.inf):
+                raise ValueError(f"{field.name} must be positive and finite, got {value}")
+        for name in ("discount", "share", "slowest_mean", "slowest_bias", "unsure"):
+            if not getattr(self, name) < 1.0:
+                raise ValueError(f"{name} must be below 1, got {getattr(self, name)}")
+        if not self.lowest < 1.0 < self.highest or self.patience < 1.0 or self.surest > 300.0:
+            raise ValueError("lowest < 1 < highest, patience >= 1 and surest <= 300 must hold")
+
+
+DEFAULT = Settings()

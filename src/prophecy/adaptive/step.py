@@ -1,0 +1,348 @@
+r"""The bank: one value of one stream, `step(record, table, value)`, and what is predicted next, `read(record, table)`.
+
+The arithmetic is that of docs/prophecy.md, in its order: what the value teaches (calibration, solved readouts, bias of
+the derivative, mixture), then memories, members and their mixture for the next value. `record` is a `RECORD` and
+changes in place; `table` holds the constants (`members.TABLE`). A value is a number or NaN, which is a gap.
+
+One value, an array, many channels and many series all run these functions, and sums are taken in one order, so results
+agree to the last bit. Inner loops run over members or features side by side, which vectorises without reordering; sums
+are taken in eight interleaved parts.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from prophecy._compiled import inner, kernel
+from prophecy.adaptive.lanes import EIGHT, ZERO, product, total
+from prophecy.adaptive.members import LAGS, LEVELS, LONGS, MEMBERS, MEMORY, ORDER, SHORTS, WINDOWS, padded
+from prophecy.adaptive.record import LARGEST
+from prophecy.adaptive.slopes import note_bias, slope
+from prophecy.adaptive.solved import learn_solved, predict_solved
+
+_WINDOWS, _LEVELS = len(WINDOWS), len(LEVELS)
+_SHORT_STRIDE, _LONG_STRIDE, _ORDER = np.uint64(padded(SHORTS)), np.uint64(padded(ORDER + LONGS)), np.uint64(ORDER)
+ROOM = (6, padded(MEMBERS))
+"""Room to work in, allocated once per call: rows of numbers that are not kept."""
+
+
+@inner
+def step(r: Any, t: Any, value: float, room: Any) -> None:
+    """Take in the next value; NaN is a gap."""
+    if math.isnan(value):
+        if r.count > 0:
+            _advance(r, t, r.last if r.hold else expected(r), room)
+            _drift(r, t, room)
+            r.gap += 1
+        return
+    if r.count == 0:
+        _begin(r, value)
+    else:
+        distance = r.gap + 1
+        if distance <= t.patience * r.spacing or r.known == 1:
+            _learn(r, t, value, 1.0 / distance, room)
+        _note_spacing(r, t, distance)
+        if r.gap > 0:
+            _close_gap(r, t, value)
+    _advance(r, t, value, room)
+    r.known += 1
+    r.gap = 0
+
+
+@inner
+def _learn(r: Any, t: Any, value: float, part: float, room: Any) -> None:
+    """Learn from a value. Errors made across a gap count in parts, as many as steps were predicted."""
+    difference = value - r.last
+    calibrate(r, t, (value - expected(r)) * part)
+    learn_solved(r, t, difference, part, room)
+    note_bias(r, t, difference, part)
+    weigh(r, t, difference, part, value, room[0])
+    r.learned += 1
+
+
+# Calibration: how large the forecast's own errors are.
+
+
+@inner
+def calibrate(r: Any, t: Any, error: float) -> None:
+    """Scale and quantiles of the forecast's errors."""
+    squared = error * error
+    if r.learned == 0:
+        r.error_scale = max(squared, t.smallest)
+    # Errors of exactly 0, a sensor that sticks, teach nothing about how errors are distributed.
+    if squared > t.smallest or r.error_scale > t.smallest:
+        for l in range(_LEVELS):
+            q = r.quantile[l]
+            q *= t.raise_by[l] if squared > q * q * r.error_scale else t.lower_by[l]
+            r.quantile[l] = min(max(q, t.lowest), t.highest)
+    rate = max(1.0 - t.discount, 1.0 / (r.learned + 1 + t.settle))
+    r.error_scale = max(r.error_scale + (squared - r.error_scale) * rate, t.smallest)
+    r.error_peak = max(r.error_peak, squared)
+    if (r.learned + 1) % t.block == 0:
+        highest = t.ceiling * max(max(r.error_peak, r.last_error_peak), t.smallest)
+        r.error_scale = min(r.error_scale, highest)
+        r.last_error_peak = r.error_peak
+        r.error_peak = 0.0
+
+
+# The mixture: Bayes' rule with a fixed share.
+
+
+@inner
+def weigh(r: Any, t: Any, difference: float, part: float, value: float, new: Any) -> None:
+    """Weights and scales of the members after errors (difference - prediction) * part."""
+    least = (t.rounding * value) * (t.rounding * value) + t.smallest
+    count = len(r.weight)
+    if r.learned == 0:
+        error = (difference - r.prediction[0]) * part
+        for i in range(count):
+            r.scale[i] = max(error * error, least)
+    rate = max(1.0 - t.discount, 1.0 / (r.learned + 1 + t.settle))
+    for i in range(count):
+        error = (difference - r.prediction[i]) * part
+        squared = error * error
+        scale = r.scale[i]
+        new[i] = r.weight[i] * (math.sqrt(scale) / (scale + squared))
+        r.scale[i] = max(scale + (squared - scale) * rate, least)
+        r.peak[i] = max(r.peak[i], squared)
+    for i in range(count, len(new)):
+        new[i] = 0.0
+    kept = (1.0 - t.share) / total(new, np.uint64(len(new)))
+    for i in range(count):
+        r.weight[i] = new[i] * kept + t.share * t.prior[i]
+    if (r.learned + 1) % t.block == 0:
+        for i in range(count):
+            r.scale[i] = min(r.scale[i], t.ceiling * max(max(r.peak[i], r.last_peak[i]), least))
+            r.last_peak[i] = r.peak[i]
+            r.peak[i] = 0.0
+
+
+@inner
+def combine(r: Any, shares: Any, parts: Any) -> float:
+    """The point forecast of the change: members by weight over scale, left in `shares`."""
+    count = len(r.weight)
+    for i in range(count):
+        shares[i] = r.weight[i] / (r.scale[i] if r.scale[i] > 0.0 else 1.0)
+        parts[i] = shares[i] * r.prediction[i]
+    for i in range(count, len(shares)):
+        shares[i] = parts[i] = 0.0
+    return total(parts, np.uint64(len(parts))) / total(shares, np.uint64(len(shares)))
+
+
+# Memories and members.
+
+
+@inner
+def _begin(r: Any, value: float) -> None:
+    """Before the first value lies a past in which nothing happened."""
+    for j in range(LAGS):
+        r.lag[j] = value
+    r.last = value
+    r.mean = value
+
+
+@inner
+def _advance(r: Any, t: Any, value: float, room: Any) -> None:
+    """Memories, then every member's prediction of the next change, then the forecast."""
+    difference = value - r.last
+    for j in range(LAGS - 1, 0, -1):
+        r.lag[j] = r.lag[j - 1]
+    r.lag[0] = value
+    for j in range(LAGS):
+        r.feature[j] = r.lag[j] - value
+    _predict_short(r, t, room[3])
+    _predict_long(r, t, difference, room[4], room[3])
+    for i in range(2):
+        r.alternation[i] = difference - t.alternating[i] * r.alternation[i]
+        r.feature[MEMORY + i] = r.alternation[i] * (1.0 - t.alternating[i])
+    r.count += 1
+    r.mean += (value - r.mean) * max(t.slowest_mean, 1.0 / r.count)
+    r.feature[MEMORY + 2] = r.mean - value
+    r.last = value
+    predict_solved(r, t)
+    r.change = combine(r, room[5], room[4])
+
+
+@inner
+def _predict_short(r: Any, t: Any, out: Any) -> None:
+    for j in range(ZERO, _SHORT_STRIDE, EIGHT):
+        # Members are ordered by window: those of a block read no lag beyond its last window.
+        product(r.feature, t.reach[j // EIGHT], t.short, j, _SHORT_STRIDE, out, j)
+    for i in range(SHORTS):
+        r.prediction[i] = out[i]
+
+
+@inner
+def _predict_long(r: Any, t: Any, difference: float, moved: Any, out: Any) -> None:
+    """z ← A (z - x₁ du), and the readouts of the new z, in one product."""
+    for w in range(_WINDOWS):
+        for k in range(ORDER):
+            moved[k] = r.feature[LAGS + w * ORDER + k] - difference * t.steady[w, k]
+        for j in range(ZERO, _LONG_STRIDE, EIGHT):
+            product(moved, _ORDER, t.long, t.block_of[w] + j, _LONG_STRIDE, out, j)
+        for k in range(ORDER):
+            r.feature[LAGS + w * ORDER + k] = out[k]
+        for i in range(LONGS):
+            r.prediction[SHORTS + w * LONGS + i] = out[ORDER + i]
+
+
+# Gaps.
+
+
+@inner
+def expected(r: Any) -> float:
+    """The next value as predicted; where a gap repeats the last value, that is expected to go on."""
+    ahead: float = r.last if r.hold and r.gap > 0 else r.last + r.change
+    return min(max(ahead, -LARGEST), LARGEST)
+
+
+@inner
+def _note_spacing(r: Any, t: Any, distance: int) -> None:
+    """The usual distance between known values; one long gap moves it no more than one twice as long as usual."""
+    steps = float(distance) if r.known == 1 else min(float(distance), 2.0 * r.spacing)
+    r.spacing += (steps - r.spacing) / min(r.known, t.spacings)
+
+
+@inner
+def _drift(r: Any, t: Any, room: Any) -> None:
+    """What a slope of 1 since the gap began would have added to the memories."""
+    moved, out = room[4], room[3]
+    for w in range(_WINDOWS):
+        for k in range(ORDER):
+            moved[k] = r.drift[w, k] - t.steady[w, k]
+        product(moved, _ORDER, t.long, t.block_of[w], _LONG_STRIDE, out, ZERO)
+        for k in range(ORDER):
+            r.drift[w, k] = out[k]
+    for i in range(2):
+        r.alternation_drift[i] = 1.0 - t.alternating[i] * r.alternation_drift[i]
+
+
+@inner
+def _close_gap(r: Any, t: Any, value: float) -> None:
+    """Put a straight line of corrections under what stood in for the missing values, so that it ends at `value`."""
+    if not r.hold:
+        slope = (value - expected(r)) / (r.gap + 1)
+        for j in range(min(LAGS, r.gap)):
+            r.lag[j] += slope * (r.gap - j)
+        r.last += slope * r.gap
+        for w in range(_WINDOWS):
+            for k in range(ORDER):
+                r.feature[LAGS + w * ORDER + k] += slope * r.drift[w, k]
+        for i in range(2):
+            r.alternation[i] += slope * r.alternation_drift[i]
+    for w in range(_WINDOWS):
+        for k in range(ORDER):
+            r.drift[w, k] = 0.0
+    for i in range(2):
+        r.alternation_drift[i] = 0.0
+
+
+# Reading.
+
+
+@inner
+def read(r: Any, t: Any, above: int, inside: bool, part: float) -> tuple[float, float]:
+    """The next value and half the width of its interval: NaN before the first value, infinite before any error.
+
+    above, inside, part: where the level lies among the tracked quantiles (`between`).
+    """
+    if r.count == 0:
+        return math.nan, math.nan
+    mean = expected(r)
+    half = half_width(r, t, above, inside, part) * (r.gap + 1)
+    # No interval is narrower than the numbers themselves.
+    return mean, max(half, np.spacing(abs(mean)))
+
+
+@inner
+def half_width(r: Any, t: Any, above: int, inside: bool, part: float) -> float:
+    """Half the width of an interval one step ahead: straight lines between the tracked quantiles."""
+    if r.learned == 0:
+        return math.inf
+    upper, lower = 0.0, 0.0
+    for l in range(above + 1):
+        lower = upper
+        upper = max(upper, r.quantile[l])
+    lower = lower if inside else 0.0
+    return (lower + (upper - lower) * part) * _usual(r, t)
+
+
+@inner
+def _usual(r: Any, t: Any) -> float:
+    """The usual size of an error, wider while few are known."""
+    return math.sqrt(r.error_scale) * float(1.0 + t.few / (r.learned * r.learned))
+
+
+@inner
+def surprise(r: Any, t: Any, error: float) -> float:
+    """-log10 of the probability of an error at least this large, 0 before any error is known, at most `surest`."""
+    if math.isnan(error):
+        return math.nan
+    if r.learned == 0:
+        return 0.0
+    size = abs(error) / _usual(r, t)
+    knot, before, last, above = 0.0, 0.0, 0.0, 0
+    for l in range(_LEVELS):
+        last = max(last, r.quantile[l])
+    for l in range(_LEVELS):
+        before, knot, above = knot, max(knot, r.quantile[l]), l
+        if size <= knot:
+            break
+    if above == 0 or size > last:
+        normal = t.normal[above] * (size / knot)
+    else:
+        start = t.normal[above - 1]
+        normal = start + (t.normal[above] - start) * ((size - before) / max(knot - before, t.smallest))
+    tail = math.erfc(normal / math.sqrt(2.0))
+    score: float = min(-math.log10(tail), t.surest) if tail > 0.0 else t.surest
+    if math.sqrt(r.error_scale) <= t.exact * abs(r.last) + math.sqrt(t.smallest):
+        score = min(score, math.log10(1.0 + r.learned))
+    return max(score, 0.0)
+
+
+# What Python calls.
+
+
+@kernel
+def run(records: Any, table: Any, values: Any, where: Any, out: Any, first: int, last: int) -> None:
+    """values (time, series) through records[first:last].
+
+    out (3, time, series) gets mean, half width and score of every value as they were before it came, at the level that
+    `where` says (`members.between`); an empty `out` gets nothing.
+    """
+    room = np.empty(ROOM)
+    for s in range(first, last):
+        r = records[s]
+        for k in range(len(values)):
+            if len(out):
+                mean, half = read(r, table[0], where[0], where[1], where[2])
+                out[0, k, s], out[1, k, s] = mean, half
+                out[2, k, s] = surprise(r, table[0], (values[k, s] - mean) / (r.gap + 1)) if r.count else 0.0
+            step(r, table[0], values[k, s], room)
+
+
+@kernel
+def look(records: Any, table: Any, where: Any, out: Any) -> tuple[float, float]:
+    """Mean and half width of the next value of every record, in out (2, series), and those of the last as numbers."""
+    mean, half = math.nan, math.nan
+    for s in range(len(records)):
+        mean, half = read(records[s], table[0], where[0], where[1], where[2])
+        out[0, s], out[1, s] = mean, half
+    return mean, half
+
+
+@kernel
+def judge(records: Any, table: Any, errors: Any, out: Any) -> None:
+    """Scores of errors (series,), each relative to one step ahead, in out (series,)."""
+    for s in range(len(records)):
+        out[s] = surprise(records[s], table[0], errors[s]) if records[s].count else 0.0
+
+
+@kernel
+def slopes(records: Any, table: Any, out: Any, shares: Any) -> None:
+    """Derivatives per sample in out (series,), and what each readout counts for in shares (series, constructed)."""
+    for s in range(len(records)):
+        out[s] = slope(records[s], table[0], shares[s])

@@ -1,0 +1,132 @@
+"""Series out of a table: the newest rows of every key, on their calendar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy.commands._common import series_title
+from prophecy.commands._table import Table, floats
+from prophecy.frames.align import align
+from prophecy.frames.source import Kind, Source
+from prophecy.frames.times import Times
+from prophecy.tables.forecasting import by_column as columns_of
+
+Array: TypeAlias = NDArray[np.float64]
+
+MOST = 20_000_000  # cells held at once (160 MB); beyond, only the newest rows of each series are kept
+
+
+def keys_of(batch: Any, key: str | None) -> Iterator[tuple[str, NDArray[np.int64] | slice]]:
+    """Each key in a batch and its rows in order; without a key column, one key "" with all rows."""
+    if key is None:
+        yield "", slice(None)
+        return
+    encoded = batch.column(batch.schema.get_field_index(key)).dictionary_encode()
+    codes = np.asarray(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
+    names = ["" if name is None else str(name) for name in encoded.dictionary.to_pylist()]
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order], prepend=np.iinfo(np.int64).min))
+    for start, rows in zip(starts, np.split(order, starts[1:]), strict=True):
+        code = codes[order[start]]
+        yield (names[code] if code >= 0 else "(no key)"), rows
+
+
+@dataclass
+class _Rows:
+    values: list[Array] = field(default_factory=list)
+    times: list[Times] = field(default_factory=list)
+
+    def joined(self) -> tuple[Array, Times | None]:
+        values = np.concatenate(self.values)
+        if not self.times:
+            return values, None
+        units = {np.datetime_data(part.values.dtype)[0] for part in self.times if part.dates}
+        finest = next((unit for unit in ("ns", "us", "ms", "s") if unit in units), None)
+        parts = [part.values if finest is None else part.values.astype(f"datetime64[{finest}]") for part in self.times]
+        return values, Times(np.concatenate(parts), self.times[-1].zone)
+
+    def newest(self, most: int) -> None:
+        """Forget all but the newest rows."""
+        values, times = self.joined()
+        if len(values) > most:
+            kept = np.sort(np.argsort(times.values, kind="stable")[-most:]) if times is not None else slice(-most, None)
+            values, times = values[kept], None if times is None else times[kept]
+        self.values, self.times = [values], [] if times is None else [times]
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Every series of a table by key, variables side by side, and how many rows were read."""
+
+    table: Table
+    sources: dict[str, Source]
+    rows: int
+
+    def words(self) -> str:
+        """One line about what was read and assumed: "3,000 rows, every 30 min, 20 missing times filled as gaps"."""
+        facts = [f"{self.rows:,} row{'s' if self.rows != 1 else ''}"]
+        series = [source.series for source in self.sources.values()]
+        if len(series) > 1:
+            facts.append(f"{len(series):,} series")
+        counted: dict[str, int] = {}
+        for one in series:
+            for fact in one.facts:
+                counted[fact] = counted.get(fact, 0) + 1
+        shown = sorted(counted, key=lambda fact: -counted[fact])
+        most = shown[:6]
+        facts += [
+            fact if len(series) == 1 or counted[fact] == len(series) else f"{fact} ({counted[fact]:,} series)"
+            for fact in most
+        ]
+        if len(shown) > len(most):
+            facts.append("and more of the kind")
+        return ", ".join([*facts, *self.table.notes])
+
+
+def collect(table: Table, context: int, mean: bool = False) -> Collected:
+    """Read a whole table, keeping the newest `context` rows of every series."""
+    held: dict[str, _Rows] = {}
+    roles, cells, count = table.roles, 0, 0
+    for batch in table.batches:
+        block = np.stack([floats(batch, name) for name in roles.values], axis=1)
+        times = table.times(batch, count + 1)
+        for key, rows in keys_of(batch, roles.key):
+            mine = held.setdefault(key, _Rows())
+            mine.values.append(block[rows])
+            if times is not None:
+                mine.times.append(times[rows])
+        count += len(block)
+        cells += block.size
+        if cells > MOST:
+            for mine in held.values():
+                mine.newest(context)
+            cells = sum(mine.values[0].size for mine in held.values())
+    if not count:
+        raise ValueError(f"{table.path} has a header but no rows")
+    sources = {key: _source(table, key, mine, context, mean) for key, mine in held.items()}
+    return Collected(table, sources, count)
+
+
+def _source(table: Table, key: str, rows: _Rows, context: int, mean: bool) -> Source:
+    values, times = rows.joined()
+    try:
+        series = align(values, times, mean, "--duplicates mean")
+    except ValueError as error:
+        which = f"series {key}: " if key else ""
+        keys = [name for name in table.texts if name != table.roles.key]
+        advice = f" (for example --key {keys[0]!r})" if keys and "a key" in str(error) else ""
+        raise ValueError(f"{table.path}: {which}{error}{advice}") from None
+    if len(series.values) > context:
+        cut = None if series.times is None else series.times[-context:]
+        series = replace(series, values=series.values[-context:], times=cut)
+    return Source(series, table.roles.values, False, Kind(), key)
+
+
+def by_column(source: Source) -> dict[str, Source]:
+    """Every variable of a source as a series of its own, under its title."""
+    return {series_title(source.key, name): replace(one, key=source.key) for name, one in columns_of(source).items()}

@@ -1,0 +1,109 @@
+"""`prophecy backtest`: how wrong forecasts of a file would have been, beside simple rules."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from prophecy.commands import _options
+from prophecy.commands._collect import by_column, collect
+from prophecy.commands._common import guarded, say, series_title
+from prophecy.commands._progress import Progress
+from prophecy.commands._show import show
+from prophecy.commands._table import open_table
+from prophecy.commands._write import as_batch, sink
+from prophecy.commands.forecast import read_known
+from prophecy.dynamics.settings import DEFAULT
+from prophecy.tables.backtesting import Backtest, Score, backtest_sources
+from prophecy.tables.panels import Picture, of_backtest
+from prophecy.tables.pictures import save
+from prophecy.tables.rivals import SIMPLE
+
+AT_ONCE = 16  # series scored between two reports
+
+EXAMPLES = """Examples:
+
+\b
+  prophecy backtest power.csv --horizon 48
+  prophecy backtest sales.csv --key shop --horizon 12 --folds 3 --out scores.csv --plot sales.html
+
+The last rows are forecast from those before them, FOLDS times. MAE, RMSE, CRPS and width are in the unit of the data,
+sMAPE in percent, MASE in units of the error of copying the value a season ago. The best of each column has a star.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command(name="backtest", epilog=EXAMPLES)(backtest)
+
+
+def backtest(
+    file: _options.File,
+    horizon: Annotated[int, typer.Option("--horizon", "-H", min=1, help="How many rows ahead.")],
+    folds: Annotated[int, typer.Option(min=1, help="How many times.")] = 5,
+    step: Annotated[int | None, typer.Option(min=1, help="Rows between folds; the horizon if not given.")] = None,
+    column: _options.Columns = None,
+    time: _options.Time = None,
+    time_format: _options.TimeFormat = None,
+    key: _options.Key = None,
+    level: _options.Level = 0.9,
+    season: _options.Season = None,
+    least: _options.Least = None,
+    most: _options.Most = None,
+    known: _options.Known = None,
+    joint: Annotated[bool, typer.Option("--joint", help="All columns are variables of one system.")] = False,
+    context: Annotated[int, typer.Option(min=8, help="Rows looked back at, at most.")] = 100_000,
+    duplicates: _options.Doubled = _options.Duplicates.refuse,
+    jobs: _options.Jobs = None,
+    decimal: _options.Decimal = None,
+    header: _options.Header = None,
+    out: _options.Out = None,
+    plot: _options.Plot = None,
+) -> None:
+    """Score forecasts of the last rows from those before them, beside the seasonal naive, drift and the mean."""
+    with guarded("backtest"):
+        _options.check(level=level, out=out, plot=plot, file=file)
+        asked = _options.asked(column, time, key, time_format, decimal, header)
+        seasons = _options.numbers("--season", season, 1, 1e7) or None
+        options = {"level": level, "bounds": _options.bounds(least, most), "settings": DEFAULT}
+        found = collect(open_table(file, asked), context, duplicates is _options.Duplicates.mean)
+        say("backtest", f"{Path(file).name}: {found.words()}")
+        regressors = None if known is None else read_known(known, asked, found)
+        if joint and len(found.table.roles.values) > 1:
+            units = {series_title(name, ", ".join(one.names)): one for name, one in found.sources.items()}
+        else:
+            units = {title: one for source in found.sources.values() for title, one in by_column(source).items()}
+        results: list[Backtest] = []
+        with Progress("backtest", len(units), "series", len(units) > 1) as progress:
+            items = iter(units.items())
+            while some := dict(islice(items, AT_ONCE)):
+                results.append(
+                    backtest_sources(some, horizon, folds, step, list(SIMPLE), seasons, regressors, options, jobs, None)
+                )
+                progress.update(sum(len({score.series for score in one.scores}) for one in results))
+        _report(results, level, horizon, file, out, plot)
+
+
+def _report(
+    results: list[Backtest], level: float, horizon: int, file: str, out: Path | None, plot: Path | None
+) -> None:
+    first = results[0]
+    scores = tuple(score for one in results for score in one.scores)
+    whole = Backtest(scores, level, horizon, first.notes, first.source, first.paths, first.cuts)
+    errors = {f"{score.model}, series {score.series}: {score.error}" for score in scores if score.error}
+    for error in sorted(errors)[:5]:
+        say("backtest", error)
+    with sink(out) as write:
+        if write is not None:
+            rows = [asdict(score) for score in scores]
+            columns: dict[str, Any] = {part.name: [row[part.name] for row in rows] for part in fields(Score)}
+            write(as_batch(columns))
+    table = whole.cells()
+    if plot is not None:
+        save(Picture(f"Backtest of {Path(file).name}", of_backtest(whole), [], table), plot)
+    series = len({score.series for score in scores})
+    show(table, title=f"{series:,} series, {len(scores) // max(1, series * len(whole.models))} folds of {horizon} rows")
