@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from scipy.linalg import schur
 
 from prophecy import next_value
 from prophecy.reproduce import paper
@@ -32,8 +33,10 @@ DATASETS = {paper.WHITE: (1.0,), paper.FILTERED: (0.3,)}
 AHEAD = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 ORIGINS = tuple(range(6_000, 9_000, 250))
 """Samples after which a forecast begins; each is scored against what came."""
-ORDER, SPACING, RIDGE = 33, 5, 1e-9
-"""States; distance in samples of the pairs a direct readout is solved from; its ridge, relative."""
+ORDER, SPACING = 33, 5
+"""States; distance in samples of the pairs a direct readout is solved from."""
+RIDGES = (1e-9, 1e-6, 1e-3, 1e-1)
+"""Of the direct readout, relative to the features' mean squares; chosen on the last quarter of the pairs."""
 COPY = "copying"
 FED = tuple(f"fed back, {kind}" for kind in paper.BASES)
 CLIPPED, DIRECT, SERIES = "fed back, LegT, clipped", "direct, solved in context", "direct, constructed"
@@ -56,9 +59,11 @@ class SeveralSteps(OpenQuestion):
         "Fed with its own output Eq. (5) is a linear map of (x, u); its spectral radius is computed exactly against N, "
         "the samples per window and the basis: LegT, FouT as printed, FouT with the right frequencies.",
         "Fed back: that map iterated from 12 origins in each of ten functions, N = 33, the whole sequence as window.",
-        "Clipped: the same with every eigenvalue beyond the unit circle moved back onto it.",
-        "Direct, constructed: the polynomial that LegT's state stands for, evaluated h samples beyond its window. "
-        "Direct, solved: for each h the ridge readout of (x, u) over all pairs h apart in the context.",
+        "Clipped: the same with every eigenvalue beyond the unit circle moved back onto it, in the loop's Schur form.",
+        "Direct, constructed: the last value, plus what the polynomial that LegT's state stands for adds over h "
+        "samples "
+        "beyond its window. Direct, solved: for each h the ridge readout of (x, u) over all pairs h apart in the "
+        "context, the ridge chosen on the last quarter of them.",
         "Measured: root mean squared error over the signal's standard deviation, against h.",
     )
     doubts = (
@@ -192,10 +197,14 @@ def excess(system: System) -> float:
 
 
 def clipped(matrix: paper.Array) -> paper.Array:
-    """The same matrix with eigenvalues beyond the unit circle moved back onto it."""
-    values, vectors = np.linalg.eig(matrix)
-    inside = values / np.maximum(np.abs(values), 1.0)
-    return np.asarray((vectors * inside) @ np.linalg.inv(vectors)).real
+    """The same matrix with eigenvalues beyond the unit circle moved back onto it, in its Schur form.
+
+    The eigenvectors of this loop are nearly parallel: with them, what is clipped is lost in rounding.
+    """
+    triangle, vectors = schur(matrix, output="complex")
+    values = np.diag(triangle)
+    moved = triangle + np.diag(values / np.maximum(np.abs(values), 1.0) - values)
+    return np.asarray(vectors @ moved @ vectors.conj().T).real
 
 
 def states(system: System, u: paper.Array) -> paper.Array:
@@ -230,7 +239,7 @@ def errors(u: paper.Array) -> dict[str, paper.Array]:
             kept = z
             found[CLIPPED] = scored(_iterated(clipped(loop(system)), system, z[:, index]))
     assert kept is not None
-    found[SERIES] = scored(_beyond(kept[:, index, :-1]))
+    found[SERIES] = scored(last[..., None] + _beyond(kept[:, index, :-1]))
     found[DIRECT] = scored(_direct(kept, u))
     return found
 
@@ -248,31 +257,37 @@ def _iterated(matrix: paper.Array, system: System, z: paper.Array) -> paper.Arra
 
 
 def _beyond(x: paper.Array) -> paper.Array:
-    """Σ x_n p_n(t, t + h): LegT's polynomial, evaluated beyond its window."""
-    said = []
-    for h in AHEAD:
-        point = 1.0 + 2.0 * h / paper.SAMPLES
-        values = np.polynomial.legendre.legvander(np.array([point]), ORDER - 1)[0] * np.sqrt(2 * np.arange(ORDER) + 1)
-        said.append(x @ values)
-    return np.stack(said, axis=-1)
+    """Σ x_n (p_n(t, t + h) - p_n(t, t)): what LegT's polynomial adds beyond its window."""
+    points = 1.0 + 2.0 * np.array(AHEAD) / paper.SAMPLES
+    added = (np.polynomial.legendre.legvander(points, ORDER - 1) - 1.0) * np.sqrt(2 * np.arange(ORDER) + 1)
+    return np.asarray(x @ added.T, dtype=np.float64)
 
 
 def _direct(z: paper.Array, u: paper.Array) -> paper.Array:
     """For each origin and h, the ridge readout of all pairs (z[k], u[k + h] - u[k]) with k + h up to the origin."""
     said = np.empty((len(u), len(ORIGINS), len(AHEAD)))
-    begin = 500
-    for row_index, (states_, values) in enumerate(zip(z, u, strict=True)):
+    for series, (known, values) in enumerate(zip(z, u, strict=True)):
         for o, origin in enumerate(ORIGINS):
             for i, h in enumerate(AHEAD):
-                k = np.arange(begin, origin - h + 1, SPACING)
-                rows = states_[k]
-                scale = np.sqrt(np.mean(rows**2, axis=0))
-                rows = rows / scale
-                moments = rows.T @ rows
-                moments[np.diag_indices_from(moments)] += RIDGE * len(rows)
-                weights = np.linalg.solve(moments, rows.T @ (values[k + h] - values[k]))
-                said[row_index, o, i] = values[origin] + (states_[origin] / scale) @ weights
+                k = np.arange(500, origin - h + 1, SPACING)
+                weights = solved(known[k], values[k + h] - values[k])
+                said[series, o, i] = values[origin] + known[origin] @ weights
     return said
+
+
+def solved(rows: paper.Array, wanted: paper.Array) -> paper.Array:
+    """Ridge weights, the ridge being the one that predicts the last quarter of the rows best from the others."""
+    scale = np.sqrt(np.mean(rows**2, axis=0))
+    scaled, early = rows / scale, 3 * len(rows) // 4
+    first, cross = scaled[:early].T @ scaled[:early], scaled[:early].T @ wanted[:early]
+    trials = [_ridge(first, cross, ridge * early) for ridge in RIDGES]
+    late = [float(np.mean((scaled[early:] @ trial - wanted[early:]) ** 2)) for trial in trials]
+    best = RIDGES[int(np.argmin(late))]
+    return _ridge(scaled.T @ scaled, scaled.T @ wanted, best * len(rows)) / scale
+
+
+def _ridge(moments: paper.Array, cross: paper.Array, ridge: float) -> paper.Array:
+    return np.asarray(np.linalg.solve(moments + ridge * np.eye(len(cross)), cross), dtype=np.float64)
 
 
 def _error(rows: list[dict[str, Any]], signal: str, method: str, h: int) -> float:
