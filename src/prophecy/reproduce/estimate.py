@@ -27,7 +27,7 @@ class Estimate:
         self._left = {
             e.name: known.get(e.name, UNKNOWN) * (e.size(ask) / e.functions if e.functions else 1.0) for e in chosen
         }
-        self._jobs, self._units, self._now = jobs, 1, ""
+        self._jobs, self._units, self._now = max(jobs, 1), 1, ""
         self._began, self._expected_done = time.monotonic(), 0.0
 
     def begin(self, name: str, total: int, cached: int) -> None:
