@@ -114,11 +114,11 @@ def _forecast(context: Context, horizon: int, level: float) -> tuple[Array, Arra
 
 def _predict(context: Context, steps: int, level: float) -> tuple[Array, Array, str, tuple[str, ...]]:
     """The mean path of the best team, in spreads, half widths, the method and notes."""
-    from prophecy.dynamics import laboratory  # loads Numba
+    from prophecy.dynamics import trajectory  # loads Numba
 
     values = context.values
-    model = laboratory.whole(context)
-    decided = laboratory.decide(context, model, steps)
+    model = trajectory.whole(context)
+    decided = trajectory.decide(context, model, steps)
     if decided is not None:
         tails = np.quantile(np.abs(decided.draws - decided.path), level, axis=0)
         return decided.path, tails, decided.method, decided.notes
