@@ -283,7 +283,8 @@ def solved(rows: paper.Array, wanted: paper.Array) -> paper.Array:
     trials = [_ridge(first, cross, ridge * early) for ridge in RIDGES]
     late = [float(np.mean((scaled[early:] @ trial - wanted[early:]) ** 2)) for trial in trials]
     best = RIDGES[int(np.argmin(late))]
-    return _ridge(scaled.T @ scaled, scaled.T @ wanted, best * len(rows)) / scale
+    whole = _ridge(scaled.T @ scaled, scaled.T @ wanted, best * len(rows))
+    return np.asarray(whole / scale, dtype=np.float64)
 
 
 def _ridge(moments: paper.Array, cross: paper.Array, ridge: float) -> paper.Array:
