@@ -1,83 +1,202 @@
-"""Train the constructed layer beside randomly initialised twins on a real series, and draw both.
+"""Is the construction worth anything as an initialisation? Three tasks, two models, four starts, three seeds.
 
-The series is the weekly CO2 record of Mauna Loa (1958-2001), which comes with statsmodels. Layers predict next week's
-value; they are trained on the first 60 % and judged on the rest. Takes about ten seconds on one core.
+Tasks: band-limited noise, the first variable of the Lorenz system, and the weekly CO2 record of Mauna Loa (it comes
+with statsmodels). Models: one layer, and a network of two gated blocks. Starts: the construction; the same memory with
+C = 0, D = 1, which copies; the same memory with random C; S4D-Lin. Each predicts the next value and is trained on the
+first part, judged on the rest, in root mean square error relative to copying the last value: 1 is no better than that.
+Beside the curves, untrained: the straight line through the last two values, and `Prophecy`.
 
-    python examples/train_layer.py training.png
+    python examples/train_layer.py --json benchmarks/results/training.json --plot docs/images/training.png
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import contextlib
+import json
+import platform
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 
-from prophecy.nn import ProphecySSM
-from prophecy.reproduce import style
+import prophecy
+from prophecy import chaos, signals
+from prophecy.nn import DiagonalSSM, GatedBlock, ProphecySSM
 
-ORDER, WINDOW, EPOCHS, TWINS, SPLIT = 4, 104.0, 300, 5, 0.6
+STEPS, SEEDS, RATE, ORDER, WIDTH = 400, 3, 1e-3, 16, 16
+STARTS = ("construction", "copying", "random C", "S4D-Lin")
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def series() -> torch.Tensor:
-    """CO2 in ppm, gaps filled by straight lines, relative to its first year: (1, weeks, 1)."""
+class Task:
+    """values (series, time); the loss is over [warm, cut), the score over [cut, end), in units of copying's error."""
+
+    def __init__(self, name: str, values: Any, window: float, warm: int, cut: int) -> None:
+        centred = values - values[:, :warm].mean(axis=1, keepdims=True)
+        self.name, self.window, self.warm, self.cut = name, window, warm, cut
+        self.values = np.asarray(centred / centred[:, :cut].std(), np.float64)
+        self.u = torch.tensor(self.values[..., None], dtype=torch.float32, device=DEVICE)
+
+    def score(self, predictions: Any) -> float:
+        """predictions[:, k] of values[:, k + 1], against copying."""
+        actual = self.values[:, self.cut :]
+        error = np.sqrt(np.mean((np.asarray(predictions)[:, self.cut - 1 : -1] - actual) ** 2))
+        return float(error / np.sqrt(np.mean((self.values[:, self.cut - 1 : -1] - actual) ** 2)))
+
+
+def tasks(seed: int, co2: Any) -> list[Task]:
+    white = signals.white_signal(1.0, 16, 1200, seed=seed, dt=1e-2, period=12.0)
+    lorenz = np.stack([chaos.lorenz.sample(1200, per_lyapunov=100, seed=10 * seed + k)[:, 0] for k in range(8)])
+    return [
+        Task("band-limited noise", white, 300.0, 300, 800),
+        Task("Lorenz", lorenz, 300.0, 300, 800),
+        Task("CO2, weekly", co2[None], 300.0, 300, int(0.6 * len(co2))),
+    ]
+
+
+def mauna_loa() -> Any:
+    """CO2 in ppm, gaps filled by straight lines."""
     from statsmodels.datasets import co2
 
-    weekly = co2.load_pandas().data["co2"].interpolate()
-    values = weekly.to_numpy() - weekly.iloc[:52].mean()
-    return torch.tensor(values / 10, dtype=torch.float32)[None, :, None]
+    return co2.load_pandas().data["co2"].interpolate().to_numpy()
 
 
-def constructed() -> ProphecySSM:
-    return ProphecySSM(channels=1, order=ORDER, window=WINDOW, dt=1.0, train="all")
-
-
-def twin(seed: int) -> ProphecySSM:
-    """The same layer with every parameter drawn at random, at the scale the construction has."""
-    generator, layer = torch.Generator().manual_seed(seed), constructed()
+def memory(start: str, channels: int, window: float, seed: int) -> nn.Module:
+    """A layer of `channels` with one of the four starts, everything trained."""
+    if start == "S4D-Lin":
+        return DiagonalSSM(channels, ORDER, 2 / window, seed=seed)  # its slowest mode lasts a window
+    layer = ProphecySSM(channels, ORDER, window, 1.0, train="all")
     with torch.no_grad():
-        for parameter in layer.parameters():
-            scale = parameter.square().mean().sqrt()
-            parameter.copy_(torch.randn(parameter.shape, generator=generator) * scale)
+        if start != "construction":
+            scale = layer.C.square().mean().sqrt()
+            layer.C.copy_(0.0 * layer.C if start == "copying" else scale * torch.randn(layer.C.shape))
+            layer.D.fill_(1.0)
     return layer
 
 
-def train(layer: ProphecySSM, u: torch.Tensor) -> np.ndarray:
-    """Root mean square error on the unseen part, in ppm, before and after each epoch."""
-    cut = int(SPLIT * u.shape[1])
-    optimiser = torch.optim.Adam(layer.parameters(), lr=3e-3)
-    errors = []
-    for epoch in range(EPOCHS + 1):
-        y = layer(u)
-        squares = (y[:, :-1] - u[:, 1:]).square()
-        errors.append(10 * float(squares[:, cut:].detach().mean().sqrt()))
-        if epoch < EPOCHS:
+class Network(nn.Module):
+    """Two gated blocks of WIDTH channels; what comes out is added to the newest value."""
+
+    def __init__(self, start: str, window: float, seed: int) -> None:
+        super().__init__()
+        self.enter = nn.Linear(1, WIDTH)
+        self.blocks = nn.ModuleList([GatedBlock(WIDTH, memory(start, WIDTH, window, seed + k)) for k in range(2)])
+        self.leave = nn.Linear(WIDTH, 1)
+
+    def forward(self, u: Tensor) -> Tensor:
+        x = self.enter(u)
+        for block in self.blocks:
+            x = block(x)
+        made: Tensor = u + self.leave(x)
+        return made
+
+
+MODELS: dict[str, Callable[[str, float, int], nn.Module]] = {
+    "one layer": lambda start, window, seed: memory(start, 1, window, seed),
+    "two gated blocks": Network,
+}
+
+
+def train(model: nn.Module, task: Task) -> list[float]:
+    """The score before training and after each step."""
+    model.to(DEVICE)
+    optimiser = torch.optim.Adam(model.parameters(), lr=RATE)
+    scores = []
+    for step in range(STEPS + 1):
+        with torch.set_grad_enabled(step < STEPS):
+            y = model(task.u)
+        scores.append(task.score(y.detach().cpu().numpy()[..., 0]))
+        if step < STEPS:
             optimiser.zero_grad()
-            squares[:, 52:cut].mean().backward()
+            known = slice(task.warm, task.cut)
+            (y[:, known][:, :-1] - task.u[:, known][:, 1:]).square().mean().backward()
             optimiser.step()
-    return np.array(errors)
+    return scores
 
 
-def main(path: Path) -> dict[str, np.ndarray]:
-    u = series()
-    ours = train(constructed(), u)
-    twins = np.stack([train(twin(seed), u) for seed in range(TWINS)])
-    cut = int(SPLIT * u.shape[1])
-    copy = 10 * float((u[:, cut + 1 :] - u[:, cut:-1]).square().mean().sqrt())
+def untrained(task: Task) -> dict[str, float]:
+    line = 2 * task.values - np.roll(task.values, 1, axis=1)
+    return {"straight line": task.score(line), "Prophecy": task.score(prophecy.Prophecy().predict_all(task.values))}
+
+
+def unit(job: tuple[int, int, str, str, Any]) -> list[float]:
+    """One curve: (seed, number of the task, model, start, the CO2 record)."""
+    seed, number, kind, start, co2 = job
+    torch.set_num_threads(1)
+    task = tasks(seed, co2)[number]
+    torch.manual_seed(seed)
+    return train(MODELS[kind](start, task.window, seed), task)
+
+
+def run(co2: Any, jobs: int = 1) -> dict[str, Any]:
+    """Curves by task, model and start, one per seed, and the untrained lines by task."""
+    curves: dict[str, Any] = {}
+    lines: dict[str, Any] = {}
+    names = [task.name for task in tasks(0, co2)]
+    for seed in range(SEEDS):
+        for task in tasks(seed, co2):
+            for name, value in untrained(task).items():
+                lines.setdefault(task.name, {}).setdefault(name, []).append(value)
+    units = [(s, n, kind, start, co2) for s in range(SEEDS) for n in range(3) for kind in MODELS for start in STARTS]
+    with contextlib.ExitStack() as stack:
+        pool = stack.enter_context(ProcessPoolExecutor(jobs, get_context("spawn"))) if jobs > 1 else None
+        made_all = (pool.map if pool else map)(unit, units)
+        for (seed, number, kind, start, _), made in zip(units, made_all, strict=True):
+            curves.setdefault(names[number], {}).setdefault(kind, {}).setdefault(start, []).append(made)
+            print(f"seed {seed}, {names[number]}, {kind}, {start}: {made[0]:.3g} -> {made[-1]:.3g}", flush=True)
+    settings = {"steps": STEPS, "seeds": SEEDS, "rate": RATE, "order": ORDER, "width": WIDTH, "device": str(DEVICE)}
+    settings |= {"torch": torch.__version__, "python": platform.python_version()}
+    return {"experiment": "training", "settings": settings, "untrained": lines, "curves": curves}
+
+
+def draw(result: dict[str, Any], path: Path) -> None:
+    from matplotlib import pyplot
+
+    from prophecy.reproduce import style
+
+    colours = dict(zip(STARTS, style.SEQUENCE, strict=False))
     with style.use():
-        figure, (axis,) = style.figure(height=4.2)
-        axis.plot(twins.T, color=style.COLOURS["copy"], linewidth=1.0, label=["random twins", *["_"] * (TWINS - 1)])
-        axis.plot(ours, color=style.COLOURS["LegT"], linewidth=2.2, label="constructed, then trained")
-        axis.axhline(copy, color=style.COLOURS["line"], linestyle=":", linewidth=1.2, label="last week's value")
-        axis.set(yscale="log", xlabel="epochs of training", ylabel="RMS error on unseen weeks, ppm")
-        axis.set_title("CO2 at Mauna Loa: the construction starts where training would take random weights")
-        axis.legend(loc="upper right")
-        figure.savefig(path)
-    print(f"RMS error in ppm: constructed {ours[0]:.3f}, trained {ours[-1]:.3f}; ", end="")
-    print(f"random {np.median(twins[:, 0]):.3f}, trained {np.median(twins[:, -1]):.3f}; last value {copy:.3f}")
-    return {"constructed": ours, "random": twins, "copy": np.array(copy)}
+        names, kinds = list(result["curves"]), list(MODELS)
+        figure, axes = pyplot.subplots(len(kinds), len(names), figsize=(12, 6.4), sharex=True, squeeze=False)
+        for column, task in enumerate(names):
+            for row, kind in enumerate(kinds):
+                axis = axes[row][column]
+                for start, made in result["curves"][task][kind].items():
+                    table = np.maximum(np.array(made), 1e-6)
+                    axis.fill_between(range(len(table[0])), table.min(0), table.max(0), color=colours[start], alpha=0.2)
+                    axis.plot(np.median(table, 0), color=colours[start], label=start)
+                for (name, values), dash in zip(result["untrained"][task].items(), ("--", ":"), strict=True):
+                    axis.axhline(np.median(values), color=style.INK, linestyle=dash, linewidth=1.2, label=name)
+                axis.set(yscale="log", title=f"{task}, {kind}")
+                if row == len(kinds) - 1:
+                    axis.set_xlabel("steps of training")
+            axes[0][0].set_ylabel("error, copying = 1")
+        axes[0][0].legend(fontsize=8)
+        figure.tight_layout()
+        figure.savefig(path, dpi=110)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, help="where the numbers go")
+    parser.add_argument("--plot", type=Path, help="where the picture goes")
+    parser.add_argument("--from", dest="made", type=Path, help="draw these numbers instead of training")
+    parser.add_argument("--co2", type=Path, help="the CO2 record as .npy, where statsmodels is not installed")
+    parser.add_argument("--jobs", type=int, default=1, help="processes to train in")
+    given = parser.parse_args()
+    made = json.loads(given.made.read_text()) if given.made else None
+    result = made or run(np.load(given.co2) if given.co2 else mauna_loa(), given.jobs)
+    if given.json:
+        given.json.write_text(json.dumps(result))
+    if given.plot:
+        draw(result, given.plot)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "training.png"))
+    main()

@@ -161,9 +161,7 @@ def test_conventions_round_trip(order: int, window: float) -> None:
         assert isinstance(foreign, Basis)
         again = back(foreign.A.astype(np.float32), foreign.B[:, None], window)
         np.testing.assert_allclose(again.A, ours.A)
-    for there, back in ((to_s4, from_s4), (to_hippo, from_hippo)):
-        again = back(*there(legs(order)))  # type: ignore[misc]
-        np.testing.assert_array_equal(again.A, legs(order).A)
+    np.testing.assert_array_equal(from_hippo(*to_hippo(legs(order))).A, legs(order).A)  # type: ignore[misc]
     if order % 2:
         foreign = to_s4(fout(order, window))
         assert isinstance(foreign, Basis)
@@ -173,11 +171,11 @@ def test_conventions_round_trip(order: int, window: float) -> None:
 def test_foreign_arrays_that_are_something_else_are_refused() -> None:
     with pytest.raises(ValueError, match="not a LMU memory"):
         from_lmu(legt(5, 1.0).A, legt(5, 1.0).B, 1.0)
-    with pytest.raises(ValueError, match="leave window out for LegS"):
-        from_s4(-legs(4).A, legs(4).B, 1.0)
+    with pytest.raises(ValueError, match="leave window out for hippo-code's LegS"):
+        from_hippo(-legs(4).A, legs(4).B, 1.0)
     with pytest.raises(ValueError, match="give window in seconds"):
         from_hippo(legt(4, 1.0).A, legt(4, 1.0).B)
-    with pytest.raises(TypeError, match="to_lmu knows legt"):
+    with pytest.raises(TypeError, match="to_lmu knows LegT"):
         to_lmu(fout(5, 1.0))
 
 

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("typer")
 
-from prophecy import cli, conventions, fout, legs, legt, next_value
+from prophecy import cli, conventions, foud, fout, lagt, legs, legt, next_value
 
 
 @pytest.fixture
@@ -66,11 +66,23 @@ def test_conventions_are_the_librarys(prophecy, family, convention, expected):
     assert f"the window is {expected.window:g}" in err
 
 
-def test_legs_says_which_sign_it_has(prophecy):
-    for convention, sign in (("ours", 1), ("s4", -1), ("hippo", -1)):
+def test_legs_says_which_sign_it_has_and_whether_time_divides_it(prophecy):
+    for convention, sign, equation in (
+        ("ours", 1, "x'(t) = (-A x(t) + B u(t))/t"),
+        ("hippo", -1, "x'(t) = (A x(t) + B u(t))/t"),
+        ("s4", -1, "x'(t) = A x(t) + B u(t): s4 runs LegS without the 1/t"),
+    ):
         _, out, err = prophecy("matrices", "legs", "--order", 4, "--convention", convention, "--format", "csv")
         assert np.array_equal(read_csv(out)["A"], sign * legs(4).A)
-        assert "x'(t) =" in err
+        assert equation in " ".join(err.split())
+
+
+def test_fading_memories_are_printed_with_their_timescale(prophecy):
+    arguments = ("matrices", "lagt", "--order", 4, "--window", 2, "--format", "csv")
+    assert np.array_equal(read_csv(prophecy(*arguments)[1])["A"], lagt(4, 2.0).A)
+    _, out, err = prophecy("matrices", "foud", "--order", 5, "--window", 2, "--convention", "hippox", "--format", "csv")
+    assert np.array_equal(read_csv(out)["A"], conventions.to_hippox(foud(5, 2.0)).A)
+    assert "the timescale is 1" in err
 
 
 def test_npz_goes_to_a_file_whole(prophecy, tmp_path):

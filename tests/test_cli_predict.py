@@ -12,7 +12,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
 from prophecy import Prophecy, baselines, cli  # noqa: E402
-from prophecy.commands import _io, _track  # noqa: E402
+from prophecy.commands import _rows, _table, _track  # noqa: E402
 
 RNG = np.random.default_rng(0)
 WAVE = np.sin(np.arange(400) / 9) + 0.02 * RNG.standard_normal(400)
@@ -91,10 +91,10 @@ def test_long_wide_and_npy_tables_say_the_same_about_the_same_series(prophecy, w
 @pytest.mark.parametrize("horizon", [1, 3])
 def test_where_a_file_is_cut_into_pieces_changes_nothing(prophecy, wide, tmp_path, monkeypatch, horizon):
     prophecy("predict", wide, "-H", horizon, "--out", tmp_path / "whole.parquet")
-    monkeypatch.setattr(_io, "PIECE", 1000)
+    monkeypatch.setattr(_table, "PIECE", 1000)
     prophecy("predict", wide, "-H", horizon, "--out", tmp_path / "cut.parquet")
     whole, cut = pd.read_parquet(tmp_path / "whole.parquet"), pd.read_parquet(tmp_path / "cut.parquet")
-    assert len(list(_io.open_table(str(wide)).batches)) > 5
+    assert len(list(_table.open_table(str(wide)).batches)) > 5
     pd.testing.assert_frame_equal(whole, cut, rtol=1e-9, atol=1e-9)
 
 
@@ -110,31 +110,10 @@ def test_gaps_are_predicted_through(prophecy, tmp_path):
         assert np.abs(made["residual"][150:]).max() < 0.2
 
 
-@pytest.mark.parametrize("horizon", [2, 3, 10])
-def test_predictions_h_rows_ahead_use_rows_h_before_alone(horizon):
-    values = STEPS.copy()
-    base = _track.Full(0.9, horizon).advance(values, None)
-    values[200:] += 100
-    changed = _track.Full(0.9, horizon).advance(values, None)
-    np.testing.assert_array_equal(base.mean[: 200 + horizon], changed.mean[: 200 + horizon])
-    assert np.isnan(base.mean[:horizon]).all()
-    assert np.isfinite(base.mean[horizon:]).all()
-    ramp = _track.Full(0.9, horizon).advance(3.0 * np.arange(300) + 1e6, None)
-    assert np.allclose(ramp.mean[50:], 3.0 * np.arange(50, 300) + 1e6, rtol=1e-12)
-
-
-def test_predictions_h_rows_ahead_are_those_across_a_gap_of_h():
-    said = _track.Full(0.9, 3).advance(WAVE, None)
-    for k in (50, 120, 300):
-        model = Prophecy()
-        model.observe(np.append(WAVE[: k + 1], [np.nan] * 2))
-        assert said.mean[k + 3] == model.predict().mean
-
-
 @pytest.mark.parametrize("horizon", [1, 4])
 def test_it_beats_copy_and_line_where_there_is_something_to_gain(horizon):
     values = np.sin(np.arange(5000) / 40) + 0.02 * np.random.default_rng(1).standard_normal(5000)
-    said = _track.Full(0.9, horizon).advance(values, None)
+    said = _track.Bank(0.9, horizon).advance(values, None)
     errors = _track.Baselines(horizon).errors(values)
     ours = np.abs(said.residual[600:]).mean()
     assert ours < 0.85 * min(np.abs(errors["copy"][600:]).mean(), np.abs(errors["line"][600:]).mean())
@@ -145,8 +124,8 @@ def test_it_beats_copy_and_line_where_there_is_something_to_gain(horizon):
 def test_a_series_is_cut_anywhere_without_a_trace():
     values = np.random.default_rng(2).standard_normal(3000).cumsum()
     for horizon in (1, 2):
-        whole = _track.Full(0.9, horizon).advance(values, None)
-        model = _track.Full(0.9, horizon)
+        whole = _track.Bank(0.9, horizon).advance(values, None)
+        model = _track.Bank(0.9, horizon)
         parts = [model.advance(part, None) for part in np.split(values, [1, 2, 700, 2000])]
         for one, many in zip(whole, zip(*parts, strict=True), strict=True):
             np.testing.assert_array_equal(one, np.concatenate(many))
@@ -173,7 +152,7 @@ def test_pictures_are_drawn_with_dates_and_many_series(prophecy, tmp_path, name)
     frame.to_csv(tmp_path / "many.csv", index=False)
     for command in ("predict", "anomalies"):
         code, _, err = prophecy(command, tmp_path / "many.csv", "--plot", tmp_path / name)
-        assert (code, err) == (0, "")
+        assert (code, err) == (0, f"prophecy {command}: many.csv: 400 rows, every hour\n")
         assert (tmp_path / name).stat().st_size > 10_000
 
 
@@ -198,7 +177,7 @@ def test_anomalies_find_the_strange_rows_and_few_others(prophecy, tmp_path):
         (("predict", "{wide}", "--horizon", 0), 2, "horizon"),
         (("predict", "{wide}", "--model", "quick"), 2, "No such option"),
         (("predict", "{wide}", "--plot", "p.pdf"), 2, ".png"),
-        (("predict", "{wide}", "--group", "who"), 1, "no group column 'who'"),
+        (("predict", "{wide}", "--group", "who"), 1, "no key column 'who'"),
         (("predict", "{missing}"), 1, "no such file"),
         (("predict", "{empty}"), 1, "empty"),
         (("predict", "{wide}", "--out", "{wide}"), 2, "--out would replace the file that is read"),
@@ -216,39 +195,99 @@ def test_mistakes_have_exit_codes_and_no_traceback(prophecy, wide, tmp_path, arg
 
 
 @pytest.mark.parametrize("dates", [False, True])
-def test_uneven_times_are_used_where_asked(prophecy, tmp_path, dates):
+def test_uneven_times_are_used_and_said(prophecy, tmp_path, dates):
     rng = np.random.default_rng(5)
     times = np.cumsum(rng.uniform(0.2, 1.8, 600))
     values = np.sin(times / 6)
     column = pd.Timestamp("2024-01-01") + pd.to_timedelta(times, unit="s") if dates else times
-    pd.DataFrame({"time": column, "v": values}).to_csv(tmp_path / "u.csv", index=False)
-    errors = {}
-    for name, options in (("even", ()), ("uneven", ("--irregular",))):
-        code, _, err = prophecy("predict", tmp_path / "u.csv", "--out", tmp_path / "o.csv", *options)
-        assert code == 0
-        assert ("--irregular takes each at its time" in err) == (name == "even")
-        errors[name] = pd.read_csv(tmp_path / "o.csv")["residual"][100:].abs().mean()
-    assert errors["uneven"] < 0.1 * errors["even"]
+    frame = pd.DataFrame({"time": column, "v": values})
+    frame.to_csv(tmp_path / "u.csv", index=False)
+    code, _, err = prophecy("predict", tmp_path / "u.csv", "--out", tmp_path / "o.csv")
+    assert code == 0
+    assert "times are uneven: each row is predicted for the time it came at" in err
+    uneven = pd.read_csv(tmp_path / "o.csv")["residual"][100:].abs().mean()
+    frame[["v"]].to_csv(tmp_path / "n.csv", index=False)
+    prophecy("predict", tmp_path / "n.csv", "--out", tmp_path / "o.csv")
+    assert uneven < 0.1 * pd.read_csv(tmp_path / "o.csv")["residual"][100:].abs().mean()
+    code, _, err = prophecy("predict", tmp_path / "u.csv", "-H", 2)
+    assert code == 1
+    assert "series v, rows 1 to 600: the times are uneven" in err
     assert prophecy("predict", tmp_path / "u.csv", "--irregular", "-H", 2)[0] == 2
-    pd.DataFrame({"v": values}).to_csv(tmp_path / "n.csv", index=False)
     code, _, err = prophecy("anomalies", tmp_path / "n.csv", "--irregular")
     assert code == 1
     assert "--time" in err
-    pd.DataFrame({"time": times[::-1], "v": values}).to_csv(tmp_path / "b.csv", index=False)
-    code, _, err = prophecy("predict", tmp_path / "b.csv", "--irregular")
-    assert code == 1
-    assert "series v, rows 1 to 600" in err
 
 
-@pytest.mark.parametrize("command", [("predict",), ("anomalies",)])
-def test_times_out_of_order_are_remarked_on(prophecy, tmp_path, command):
-    ordered = pd.DataFrame({"time": pd.date_range("2024-01-01", periods=40, freq="h"), "v": np.sin(np.arange(40))})
-    twice = pd.concat([ordered.assign(who="a"), ordered.assign(who="b")])
-    ordered[::-1].to_csv(tmp_path / "back.csv", index=False)
+@pytest.mark.parametrize("command", ["predict", "anomalies"])
+def test_rows_out_of_order_and_missing_are_put_right_and_said(prophecy, tmp_path, command):
+    ordered = pd.DataFrame({"time": pd.date_range("2024-01-01", periods=400, freq="h"), "v": WAVE})
+    holes = ordered.drop(index=[100, 101, 250])
+    ordered.assign(v=ordered["v"].where(ordered.index.isin(holes.index))).to_csv(tmp_path / "gaps.csv", index=False)
+    prophecy(command, tmp_path / "gaps.csv", "--out", tmp_path / "expected.parquet")
+    expected = pd.read_parquet(tmp_path / "expected.parquet").loc[holes.index].reset_index(drop=True)
+    for rows, fact in (
+        (holes, ""),
+        (holes[::-1], ", turned round (newest first)"),
+        (holes.sample(frac=1, random_state=0), ", sorted"),
+    ):
+        rows.to_csv(tmp_path / "x.csv", index=False)
+        code, _, err = prophecy(command, tmp_path / "x.csv", "--out", tmp_path / "o.parquet")
+        assert (code, err) == (
+            0,
+            f"prophecy {command}: x.csv: 397 rows, every hour, 3 missing times taken as gaps{fact}\n",
+        )
+        pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "o.parquet"), expected)
+
+
+@pytest.mark.parametrize("command", ["predict", "anomalies"])
+def test_doubled_times_are_refused_with_their_values_until_a_key_tells_them_apart(prophecy, tmp_path, command):
+    ordered = pd.DataFrame({"time": pd.date_range("2024-01-01", periods=40, freq="h"), "v": np.arange(40.0)})
+    twice = pd.concat([ordered.assign(who="a"), ordered.assign(who="b", v=-ordered["v"])])
     twice.to_csv(tmp_path / "long.csv", index=False)
-    assert "run backwards" in prophecy(*command, tmp_path / "back.csv")[2]
-    assert "--group" in prophecy(*command, tmp_path / "long.csv")[2]
-    assert prophecy(*command, tmp_path / "long.csv", "--group", "who")[2] == ""
+    code, _, err = prophecy(command, tmp_path / "long.csv")
+    assert code == 1
+    assert "2024-01-01 comes twice, with 0 and -0; tell series apart with --key" in err
+    code, _, err = prophecy(command, tmp_path / "long.csv", "--group", "who")
+    assert (code, err) == (0, f"prophecy {command}: long.csv: 80 rows, every hour\n")
+
+
+def test_long_files_in_pieces_are_gaps_and_all_the_same_and_must_be_in_order(prophecy, tmp_path, monkeypatch):
+    frame = pd.DataFrame({"time": pd.date_range("2024-01-01", periods=400, freq="h"), "v": WAVE}).drop(
+        index=range(90, 100)
+    )
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    prophecy("predict", tmp_path / "x.csv", "--out", tmp_path / "whole.parquet")
+    monkeypatch.setattr(_table, "PIECE", 1500)
+    monkeypatch.setattr(_rows, "SORTED", 50)
+    code, _, err = prophecy("predict", tmp_path / "x.csv", "--out", tmp_path / "cut.parquet")
+    assert code == 0
+    assert "390 rows, every hour, 10 missing times taken as gaps" in err
+    pd.testing.assert_frame_equal(
+        pd.read_parquet(tmp_path / "whole.parquet"), pd.read_parquet(tmp_path / "cut.parquet")
+    )
+    frame[::-1].to_csv(tmp_path / "back.csv", index=False)
+    code, _, err = prophecy("predict", tmp_path / "back.csv")
+    assert code == 1
+    assert "sort the file by time first" in err
+
+
+def test_a_column_called_prediction_is_not_doubled(prophecy, tmp_path):
+    pd.DataFrame({"prediction": STEPS, "v": WAVE}).to_csv(tmp_path / "p.csv", index=False)
+    assert prophecy("predict", tmp_path / "p.csv", "-c", "v", "--out", tmp_path / "o.csv")[0] == 0
+    columns = (tmp_path / "o.csv").read_text().splitlines()[0].split(",")
+    assert columns == ["prediction", "v", *(f"prophecy_{part}" for part in PARTS)]
+
+
+@pytest.mark.parametrize("command", ["predict", "anomalies"])
+def test_names_are_data(prophecy, tmp_path, command):
+    names = ["flow [/min]", "Power [kW]", "cost $/h and $x$", "bell\x07 \x1b[31mred"]
+    values = np.where(np.arange(400) == 300, 50.0, WAVE)
+    pd.DataFrame(dict.fromkeys(names, values)).to_csv(tmp_path / "n.csv", index=False)
+    for picture in ("p.png", "p.html"):
+        code, printed, err = prophecy(command, tmp_path / "n.csv", "--plot", tmp_path / picture)
+        assert code == 0
+        assert all(name in printed for name in names[:3])
+        assert "\x1b" not in printed + err
 
 
 def test_bad_rows_far_down_leave_no_file_behind(prophecy, tmp_path):

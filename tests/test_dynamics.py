@@ -112,8 +112,8 @@ def test_noise_costs_prediction_time_but_not_all_of_it():
     noisy = series[:512] + 0.01 * series[:512].std(axis=0) * np.random.default_rng(0).standard_normal((512, 3))
     answer = forecast(noisy, 300)
     error = np.abs(np.asarray(answer.mean) - series[512:]) / series.std(axis=0)
-    assert error[:45].max() < 0.5
-    assert "shooting" in answer.method
+    assert error[:90].max() < 0.5
+    assert "assimilation" in answer.method
 
 
 def test_one_variable_of_a_system_is_enough_to_see_ahead():

@@ -12,6 +12,7 @@ import prophecy
 torch = pytest.importorskip("torch")
 
 from prophecy.engines import torch_engine  # noqa: E402
+from prophecy.engines.torch_scan import scan  # noqa: E402
 
 
 def _system(order: int, dtype: str = "float64") -> prophecy.System:
@@ -64,15 +65,14 @@ def test_a_run_split_anywhere_and_resumed_is_one_run(first: int, second: int, le
 
 
 @given(st.integers(1, 400), st.sampled_from([2, 3, 16]))
-def test_starts_are_the_recurrence_whatever_the_radix(blocks: int, radix: int) -> None:
+def test_states_between_blocks_are_the_recurrence_whatever_the_chunk(blocks: int, chunk: int) -> None:
     random = np.random.default_rng(blocks)
     power = torch.from_numpy(0.4 * random.standard_normal((3, 3)))
     added, x = (torch.from_numpy(random.standard_normal(shape)) for shape in ((2, blocks, 3), (2, 3)))
-    before, final = torch_engine.starts(added, x, power, radix)
+    after = scan(power, added, x, chunk=chunk)
     for block in range(blocks):
-        assert torch.allclose(before[:, block], x, rtol=1e-11, atol=1e-11)
         x = x @ power.T + added[:, block]
-    assert torch.allclose(final, x, rtol=1e-11, atol=1e-11)
+        assert torch.allclose(after[:, block], x, rtol=1e-11, atol=1e-11)
 
 
 def test_strided_and_empty_inputs_are_taken_as_they_are() -> None:

@@ -26,9 +26,13 @@ NAMES = {
     "exact",
     "forecast",
     "forecast_many",
+    "foud",
+    "fourier_decay",
     "fout",
     "fout_as_printed",
+    "lagt",
     "legs",
+    "legs_invariant",
     "legt",
     "next_value",
     "run",
@@ -73,7 +77,7 @@ def test_every_engine_repeats_the_time_convention_word_for_word() -> None:
     ]
     assert all(line in (ROOT / "docs/notation.md").read_text() for line in lines)
     engines = sorted((ROOT / "src/prophecy/engines").glob("*.py"))
-    helpers = {"choice", "lifting", "_threads", "_triton_kernels"}
+    helpers = {"choice", "lifting", "_threads", "_triton_kernels", "torch_scan"}
     for path in engines:
         if path.stem not in helpers:
             assert all(line in path.read_text() for line in lines), path.name

@@ -9,6 +9,7 @@ from prophecy.adaptive import Prophecy
 from prophecy.bases import Basis, ScaledBasis, fout, fout_as_printed, legs, legt
 from prophecy.constructions import derivative, exact, next_value, series_derivative
 from prophecy.engines import run
+from prophecy.fading import foud, fourier_decay, lagt, legs_invariant
 from prophecy.predictor import Predictor
 from prophecy.system import ScaledSystem, System
 from prophecy.tables import backtest, forecast, forecast_many
@@ -29,9 +30,13 @@ __all__ = [
     "exact",
     "forecast",
     "forecast_many",
+    "foud",
+    "fourier_decay",
     "fout",
     "fout_as_printed",
+    "lagt",
     "legs",
+    "legs_invariant",
     "legt",
     "next_value",
     "run",

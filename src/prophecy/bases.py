@@ -5,11 +5,13 @@ A basis is a set of functions p_n over the ages `a = t - s` of past moments, and
     x'(t) = A x(t) + B u(t)                                                   (Eq. 1)
 
 holds the coefficients of the past in these functions, so that `u(t - a) ≈ Σ_n x_n(t) p_n(a)` (Eq. 2). Windows are
-in seconds and explicit everywhere; nothing is scaled behind the caller's back. `conventions` has the other scalings.
+in seconds and explicit everywhere; nothing is scaled behind the caller's back. `conventions` has the other scalings,
+`fading` the memories without a window.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import partial
@@ -30,6 +32,10 @@ class Basis:
 
     A (N, N) and B (N,) as in Eq. (1); `newest` = p(t, t) and `oldest` = p(t, t - window), both (N,);
     `functions` maps ages in seconds, (ages,), to the values of all N functions there, (ages, N).
+
+    A memory that fades instead of ending has `window` = inf and names its unit of time, `timescale` seconds, which is
+    the window where there is one; A and B are those of timescale 1 divided by it. Its `oldest` is the functions' limit
+    at infinite age where they have one, else zeros.
     """
 
     A: Array = field(repr=False)
@@ -39,10 +45,15 @@ class Basis:
     window: float
     functions: Functions = field(repr=False)
     name: str = "basis"
+    timescale: float = 0.0  # the window, unless given
 
     def __post_init__(self) -> None:
         order = _checks.order("order of A", len(np.atleast_1d(self.A)))
-        object.__setattr__(self, "window", _checks.positive("window", self.window))
+        if self.window == math.inf:
+            object.__setattr__(self, "timescale", _checks.positive("timescale", self.timescale))
+        else:
+            object.__setattr__(self, "window", _checks.positive("window", self.window))
+            object.__setattr__(self, "timescale", _checks.positive("timescale", self.timescale or self.window))
         _checks.function("functions", self.functions)
         _freeze(self, A=(order, order), B=(order,), newest=(order,), oldest=(order,))
 
@@ -55,7 +66,7 @@ class Basis:
 
     def evaluate(self, ages: ArrayLike) -> Array:
         """The basis functions at these ages (0 is now, `window` the oldest edge): (ages, N)."""
-        where = _ages(ages, self.window)
+        where = _ages(ages, self.window, self.timescale)
         return _functions(self.functions, where, self.order)
 
     def reconstruct(self, state: ArrayLike, ages: ArrayLike) -> Array:
@@ -91,7 +102,7 @@ class ScaledBasis:
     def evaluate(self, ages: ArrayLike, elapsed: float) -> Array:
         """The basis functions at these ages when `elapsed` seconds have passed since time 0: (ages, N)."""
         elapsed = _checks.positive("elapsed", elapsed)
-        where = _ages(ages, elapsed)
+        where = _ages(ages, elapsed, elapsed)
         return _functions(self.functions, where / elapsed, self.order)
 
     def reconstruct(self, state: ArrayLike, ages: ArrayLike, elapsed: float) -> Array:
@@ -242,13 +253,13 @@ def _freeze(basis: Basis | ScaledBasis, **shapes: tuple[int, ...]) -> None:
         object.__setattr__(basis, name, array)
 
 
-def _ages(ages: ArrayLike, window: float) -> Array:
+def _ages(ages: ArrayLike, window: float, timescale: float) -> Array:
     array: Array = np.atleast_1d(_checks.real_array("ages", ages)).astype(np.float64)
     if array.ndim != 1:
         raise ValueError(f"ages must be a number or (ages,), got shape {array.shape}")
     # A few roundings beyond the edge, such as 3 · 0.1 for a window of 0.3, are the edge.
-    slack = 4 * np.finfo(np.float64).eps * window
-    inside = (array >= -slack) & (array <= window + slack)
+    slack = 4 * np.finfo(np.float64).eps * timescale
+    inside = (array >= -slack) & (array <= window + slack) & (array < math.inf)
     if not inside.all():
         raise ValueError(f"ages must lie between 0 (now) and {window:g} seconds, got {array[~inside][0]:g}")
     return np.clip(array, 0.0, window)

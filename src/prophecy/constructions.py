@@ -42,6 +42,10 @@ def derivative(basis: Basis | ScaledBasis) -> Continuous | ScaledContinuous:
     8.0
     """
     if isinstance(basis, Basis):
+        if not basis.newest.any():
+            raise ValueError(
+                f"{basis.name} does not hold its newest value (its functions vanish at age 0); use alpha = 0"
+            )
         return Continuous(A=basis.A, B=basis.B, C=basis.newest @ basis.A, D=float(basis.newest @ basis.B))
     if isinstance(basis, ScaledBasis):
         return ScaledContinuous(A=basis.A, B=basis.B, C=-basis.newest @ basis.A, D=float(basis.newest @ basis.B))
@@ -66,7 +70,7 @@ def series_derivative(basis: Basis) -> Continuous:
 def _is_fourier(basis: Basis) -> bool:
     """Judged by the matrices: names can be given to anything."""
     makers = (fout, fout_as_printed) if basis.order % 2 else ()
-    made = [make(basis.order, basis.window) for make in makers]
+    made = [make(basis.order, basis.timescale) for make in makers]
     return any(np.allclose(basis.A, b.A, rtol=1e-12) and np.allclose(basis.B, b.B, rtol=1e-12) for b in made)
 
 
@@ -163,7 +167,7 @@ def _discretised_readout(rate: Continuous, dt: float) -> Readout:
 
 
 def _refuse_pole(basis: Basis, dt: float, rule: str, gain: float) -> None:
-    where = f"order {basis.order} with dt/window {dt / basis.window:.3g}"
+    where = f"order {basis.order} with dt/window {dt / basis.timescale:.3g}"
     if rule == "euler" and gain <= 0:
         raise ValueError(
             f"{where}: rule 'euler' would follow a ramp with {gain:.3g} of its slope, the wrong way; "

@@ -67,22 +67,22 @@ def exact(
     """
     dt = _checks.positive("dt", dt)
     if not isinstance(basis, Basis):
-        raise TypeError(f"basis must be a Basis with a window, got {basis!r}; use prophecy.legt or prophecy.fout")
+        raise TypeError(f"basis must be a Basis, got {basis!r}; use prophecy.legt or prophecy.fout")
     degree = _count("degree", degree)
     derivative = _count("derivative", derivative)
     _refuse_degree(basis, degree, derivative)
     if not np.isfinite(horizon):
         raise ValueError(f"horizon must be a finite number of steps, got {horizon}")
     pair = memory(basis.A, basis.B, dt)
-    best = _Conditions.of(pair, basis.window / dt, degree)
+    best = _Conditions.of(pair, basis.timescale / dt, degree)
     for stretch in STRETCHES:
         if _condition(best) > GOOD_CONDITION:
-            best = min(best, _Conditions.of(pair, stretch * basis.window / dt, degree), key=_condition)
+            best = min(best, _Conditions.of(pair, stretch * basis.timescale / dt, degree), key=_condition)
     if not _condition(best) < LARGEST_CONDITION:
         raise ValueError(
-            f"degree {degree} is beyond what {basis.name} of order {basis.order} over {basis.window / dt:.4g} samples "
-            f"can be exact for in float64 (condition {_condition(best):.1e}); use a smaller degree, a larger order or "
-            "a longer window"
+            f"degree {degree} is beyond what {basis.name} of order {basis.order} over {basis.timescale / dt:.4g} "
+            f"samples can be exact for in float64 (condition {_condition(best):.1e}); use a smaller degree, a larger "
+            "order or a longer window"
         )
     C, D = best.solve(horizon, derivative, dt)
     slope = best.solve(0.0, 1, dt) if degree >= 1 else None

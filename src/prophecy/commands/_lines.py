@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 
 from prophecy.adaptive.prophecy import LARGEST
-from prophecy.commands._io import MISSING
+from prophecy.commands._dialect import MISSING
 
 FIELDS = ("line", "value", "surprise", "next", "lower", "upper")
 
@@ -78,8 +78,8 @@ class Jsonl:
     def value(self, text: str) -> float:
         try:
             found = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"not JSON: {error}") from None
+        except (ValueError, RecursionError) as error:  # integers of thousands of digits and deep nesting among them
+            raise ValueError(f"not JSON: {str(error)[:200]}") from None
         if isinstance(found, dict):
             key = self.column or "value"
             if key not in found:
@@ -88,7 +88,9 @@ class Jsonl:
         if found is None:
             return math.nan
         if isinstance(found, bool) or not isinstance(found, int | float):
-            raise ValueError(f"{found!r} is not a number")
+            raise ValueError(f"{repr(found)[:200]} is not a number")
+        if isinstance(found, int) and abs(found) > LARGEST:  # float() of an integer of 400 digits overflows
+            raise ValueError(f"an integer of {len(str(abs(found)))} digits is beyond ±{LARGEST:g}")
         return in_range(float(found))
 
     def answer(self, fields: dict[str, float | int]) -> str:

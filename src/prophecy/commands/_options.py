@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import enum
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import typer
 
-from prophecy.commands._table import Asked
+from prophecy.commands._table import Asked, Table
 from prophecy.commands._write import output_kind
 from prophecy.tables.pictures import ENDINGS
 
@@ -116,13 +116,12 @@ def check(level: float, out: Path | None, plot: Path | None, file: str) -> None:
         raise typer.BadParameter(str(error)) from None
 
 
-Group: TypeAlias = Key
 Irregular: TypeAlias = Annotated[
     bool, typer.Option("--irregular", help="Rows come at uneven times: predict each for the time it came at.")
 ]
 
 
-def check_irregular(irregular: bool, horizon: int, table: Any) -> None:
+def check_irregular(irregular: bool, horizon: int, table: Table) -> None:
     """Uneven times need a time column and are predicted one row ahead."""
     if irregular and table.roles.time is None:
         raise ValueError(

@@ -1,22 +1,25 @@
-"""One series through a file: its model, what it said, how wrong that was, and the last stretch for a picture."""
+"""One series through a file: its model, what it said of each row, how wrong that was, and the last stretch to draw."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.adaptive import Prophecy
-from prophecy.commands import _plots, _times
+from prophecy.frames.grid import Grid, infer
+from prophecy.frames.times import Times
+from prophecy.tables.panels import Line, Panel, of_track
 
 Array: TypeAlias = NDArray[np.float64]
 
 SHOWN = 300  # rows drawn
 BINS = 256  # stretches an error curve is kept in, at most
 POINTS = 20  # of them drawn: fewer are not a curve, more are noise
+HOLE = 10_000  # grid times a single hole is filled with, at most: by then the bank has forgotten what was before
 
 
 class Said(NamedTuple):
@@ -29,47 +32,93 @@ class Said(NamedTuple):
     surprise: Array
 
 
-class Model(Protocol):
-    """Anything that says something about rows as they come; `times` is an Arrow column of their times, or None."""
+class Clock:
+    """Where the rows of a series lie on its grid. Missing grid times are gaps; where there is no grid, rows are
+    predicted for the times they came at."""
 
-    def advance(self, values: Array, times: Any) -> Said: ...
+    def __init__(self) -> None:
+        self.grid: Grid | None = None
+        self.irregular = False
+        self.filled = 0
+        self._last: Times | None = None
+        self._value = np.nan
+        self._origin: float | None = None
+
+    def place(self, values: Array, times: Times) -> NDArray[np.int64] | None:
+        """Slots of these rows after the last row before them (the first row of all has slot 0); None if irregular."""
+        if self._last is None and len(times) > 2:
+            self.grid = infer(times) if self._strict(times, values) else None
+            self.irregular = self.grid is None
+        joint = times if self._last is None else Times(np.concatenate([self._last.values, times.values]), times.zone)
+        beside = values if self._last is None else np.concatenate([[self._value], values])
+        self._strict(joint, beside)
+        fresh, self._last, self._value = self._last is None, times[-1:], float(values[-1])
+        if self.irregular:
+            return None
+        if self.grid is None:  # one or two rows: nothing is known about their distance
+            return np.arange(len(times))
+        steps = np.diff(self.grid.positions(joint), prepend=-1 if fresh else 0)[0 if fresh else 1 :]
+        if bool((steps < 1).any()):  # off the grid it began with
+            steps = np.maximum(steps, 1)
+        steps = np.minimum(steps, HOLE)
+        self.filled += int(steps.sum()) - len(steps)
+        return np.cumsum(steps) - 1
+
+    def seconds(self, times: Times) -> Array:
+        """Times since the first row, in seconds or whatever unit the numbers have."""
+        ticks = times.values.astype(np.int64) / times.per_second if times.dates else times.values
+        if self._origin is None:
+            self._origin = float(ticks[0])
+        return np.asarray(ticks - self._origin, dtype=np.float64)
+
+    def _strict(self, times: Times, values: Array) -> bool:
+        wrong = np.flatnonzero(times.values[1:] <= times.values[:-1])
+        if not len(wrong):
+            return True
+        k = int(wrong[0])
+        if times.values[k] == times.values[k + 1]:
+            raise ValueError(
+                f"{times.text(k)} comes twice, with {values[k]:.6g} and {values[k + 1]:.6g}; "
+                "tell series apart with --key, or average such rows first"
+            )
+        raise ValueError(f"{times.text(k + 1)} comes after {times.text(k)}; sort the file by time first")
 
 
-class Full:
-    """The whole bank, each row predicted from those at least `horizon` rows above it."""
+class Bank:
+    """`Prophecy` over the rows of one series, each predicted from those at least `horizon` rows above it."""
 
-    def __init__(self, level: float, horizon: int = 1) -> None:
-        from prophecy.commands._far import Far  # here and not above: it loads Numba
+    def __init__(self, level: float, horizon: int = 1, irregular: bool = False) -> None:
+        from prophecy.adaptive.far import Far  # here and not above: it loads Numba
 
-        self._level = level
+        self._level, self._forced = level, irregular
         self._far = Far(horizon, level) if horizon > 1 else None
         self._model = Prophecy(context=1)
+        self.clock = Clock()
 
-    def advance(self, values: Array, times: Any) -> Said:
+    def advance(self, values: Array, times: Times | None) -> Said:
+        """Take in rows; what was said of each before it was seen."""
+        if times is None:
+            return self._said(values, None)
+        slots = self.clock.place(values, times)
+        if slots is None or self._forced:
+            if self._far is not None:
+                raise ValueError("the times are uneven; rows further ahead than the next need an even grid")
+            return self._said(values, self.clock.seconds(times))
+        if int(slots[-1]) + 1 == len(values):
+            return self._said(values, None)
+        filled = np.full(int(slots[-1]) + 1, np.nan)
+        filled[slots] = values
+        return Said(*(part[slots] for part in self._said(filled, None)))
+
+    def _said(self, values: Array, seconds: Array | None) -> Said:
         if self._far is not None:
             mean, half, score = self._far.advance(np.ascontiguousarray(values))
             rows = np.stack([mean, mean - half, mean + half, score])
         else:
-            rows = np.stack(self._model.follow(values, self._level))
+            track = self._model.follow(values, self._level, time=seconds)
+            rows = np.stack([track.mean, track.lower, track.upper, track.score])
         mean, lower, upper, score = np.where(np.isfinite(rows) & np.isfinite(rows[0]), rows, np.nan)
         return Said(mean, lower, upper, values - mean, score)
-
-
-class Timed:
-    """The whole bank for rows at irregular times: each is predicted for the time it came at."""
-
-    def __init__(self, level: float) -> None:
-        self._model, self._level = Prophecy(context=1), level
-
-    def advance(self, values: Array, times: Any) -> Said:
-        rows = np.full((4, len(values)), np.nan)
-        for k, (value, time) in enumerate(zip(values.tolist(), _times.seconds(times).tolist(), strict=True)):
-            if self._model.count:
-                ahead = self._model.predict(self._level, time=time)
-                rows[:, k] = ahead.mean, ahead.lower, ahead.upper, self._model.score(value, time=time)
-            self._model.observe(value, time=time)
-        mean, lower, upper, surprises = np.where(np.isfinite(rows), rows, np.nan)
-        return Said(mean, lower, upper, values - mean, surprises)
 
 
 class Baselines:
@@ -121,19 +170,19 @@ class Curve:
 class Tracker:
     """A model with its score sheet."""
 
-    def __init__(self, title: str, model: Model, horizon: int) -> None:
-        self.title = title
-        self._model, self._baselines = model, Baselines(horizon)
+    def __init__(self, title: str, bank: Bank, horizon: int, level: float) -> None:
+        self.title, self.bank = title, bank
+        self._baselines, self._level = Baselines(horizon), level
         self.rows = self.compared = 0
         self.totals = dict.fromkeys(("prophecy", "copy", "line"), 0.0)
         self._curves = {name: Curve() for name in self.totals}
-        self._tail: deque[tuple[Array, list[Any]]] = deque()
+        self._tail: deque[tuple[Array, NDArray[Any]]] = deque()
         self._held = 0
 
-    def advance(self, values: Array, times: Any) -> Said:
-        """Take in rows; `times` is an Arrow column of their times, or None."""
+    def advance(self, values: Array, times: Times | None) -> Said:
+        """Take in rows and the errors made on them."""
         try:
-            said = self._model.advance(values, times)
+            said = self.bank.advance(values, times)
         except ValueError as problem:
             rows = f"rows {self.rows + 1} to {self.rows + len(values)}"
             raise ValueError(f"series {self.title}, {rows}: {problem}") from None
@@ -147,10 +196,11 @@ class Tracker:
         self._keep(np.stack([part[-SHOWN:] for part in (values, said.mean, said.lower, said.upper)]), times)
         return said
 
-    def _keep(self, last: Array, times: Any) -> None:
-        cells = times[len(times) - last.shape[1] :].to_pylist() if times is not None else []
-        self._tail.append((last, cells))
-        self._held += last.shape[1]
+    def _keep(self, last: Array, times: Times | None) -> None:
+        count = last.shape[1]
+        moments = np.arange(self.rows - count, self.rows) if times is None else times[-count:].wall()
+        self._tail.append((last, moments))
+        self._held += count
         while self._held - self._tail[0][0].shape[1] >= SHOWN:
             self._held -= self._tail.popleft()[0].shape[1]
 
@@ -158,14 +208,19 @@ class Tracker:
         """Mean absolute errors over the rows all three could predict."""
         return {name: total / self.compared if self.compared else np.nan for name, total in self.totals.items()}
 
-    def panel(self) -> _plots.Panel:
-        """The last rows and the error curves, ready to draw."""
-        rows = np.concatenate([part for part, _ in self._tail], axis=1)[:, -SHOWN:]
-        cells = [cell for _, part in self._tail for cell in part][-SHOWN:]
-        where = _times.axis(cells, rows.shape[1]) if cells else np.arange(self.rows - rows.shape[1], self.rows) + 0.0
-        errors = {name: curve.points() for name, curve in self._curves.items()}
-        truth, mean, lower, upper = rows
-        return _plots.Panel(self.title, where, truth, mean, lower, upper, errors=errors)
+    def panels(self) -> list[Panel]:
+        """The last rows with what was said of them, and the errors over the whole file."""
+        truth, mean, lower, upper = np.concatenate([part for part, _ in self._tail], axis=1)[:, -SHOWN:]
+        x = np.concatenate([moments for _, moments in self._tail])[-SHOWN:]
+        roles = {"prophecy": "forecast", "copy": "rival", "line": "rival"}
+        curves = {name: curve.points() for name, curve in self._curves.items()}
+        lines = [
+            Line(name, where[size > 0], size[size > 0], roles[name])
+            for name, (where, size) in curves.items()
+            if (size > 0).any()
+        ]
+        errors = [Panel("root mean square error", lines, height=0.55, log=True, xlabel="row")] if lines else []
+        return [of_track(x, truth, mean, lower, upper, self._level, self.title), *errors]
 
 
 def summary(trackers: Sequence[Tracker], most: int = 12) -> list[list[str]]:
@@ -177,6 +232,19 @@ def summary(trackers: Sequence[Tracker], most: int = 12) -> list[list[str]]:
         sizes = (f"{errors[name]:.4g}" for name in ("prophecy", "copy", "line"))
         table.append([tracker.title, f"{tracker.rows:,}", *sizes, _ratio(errors["prophecy"], best)])
     return table
+
+
+def words(clocks: Sequence[Clock], rows: int, notes: Sequence[str]) -> str:
+    """One line about what was read and assumed."""
+    facts = [f"{rows:,} rows"]
+    grids = list(dict.fromkeys(clock.grid.words() for clock in clocks if clock.grid is not None))
+    facts += grids[:2] if len(grids) < 3 else [*grids[:2], "and other steps"]
+    filled = sum(clock.filled for clock in clocks)
+    if filled:
+        facts.append(f"{filled:,} missing time{'s' if filled > 1 else ''} taken as {'gaps' if filled > 1 else 'a gap'}")
+    if any(clock.irregular for clock in clocks):
+        facts.append("times are uneven: each row is predicted for the time it came at")
+    return ", ".join([*facts, *notes])
 
 
 def _ratio(ours: float, best: float) -> str:

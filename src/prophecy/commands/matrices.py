@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -11,7 +12,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from prophecy import _files, bases, conventions
+from prophecy import _files, bases, conventions, fading
 from prophecy.bases import Basis, ScaledBasis
 from prophecy.commands._common import USAGE, guarded, say
 from prophecy.constructions import next_value
@@ -24,6 +25,7 @@ EXAMPLES = """Examples:
   prophecy matrices legt --order 8 --window 1
   prophecy matrices legt --order 64 --window 2 --convention s4 --out legt.npz
   prophecy matrices fout --order 9 --window 1 --dt 0.01 --format latex
+  prophecy matrices legs-invariant --order 64 --window 1 --convention s4
 """
 
 
@@ -34,6 +36,10 @@ class Family(enum.StrEnum):
     legs = "legs"
     fout = "fout"
     fout_as_printed = "fout-as-printed"
+    legs_invariant = "legs-invariant"
+    lagt = "lagt"
+    foud = "foud"
+    fourier_decay = "fourier-decay"
 
 
 class Convention(enum.StrEnum):
@@ -43,6 +49,7 @@ class Convention(enum.StrEnum):
     s4 = "s4"
     lmu = "lmu"
     hippo = "hippo"
+    hippox = "hippox"
 
 
 class Format(enum.StrEnum):
@@ -54,15 +61,31 @@ class Format(enum.StrEnum):
     latex = "latex"
 
 
+MAKERS: dict[Family, Callable[[int, float], Basis]] = {
+    Family.legt: bases.legt,
+    Family.fout: bases.fout,
+    Family.fout_as_printed: bases.fout_as_printed,
+    Family.legs_invariant: fading.legs_invariant,
+    Family.lagt: fading.lagt,
+    Family.foud: fading.foud,
+    Family.fourier_decay: fading.fourier_decay,
+}
+
+
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     app.command(name="matrices", epilog=EXAMPLES)(matrices)
 
 
 def matrices(
-    family: Annotated[Family, typer.Argument(help="The memory: of a window (legt, fout) or of everything (legs).")],
+    family: Annotated[
+        Family,
+        typer.Argument(help="The memory: of a window (legt, fout), of everything (legs), or fading (the others)."),
+    ],
     order: Annotated[int, typer.Option(help="How many states, N.")],
-    window: Annotated[float | None, typer.Option(help="Length of the memory in seconds; legs has none.")] = None,
+    window: Annotated[
+        float | None, typer.Option(help="Length, or timescale, of the memory in seconds; legs has none.")
+    ] = None,
     dt: Annotated[float | None, typer.Option(help="Step in seconds: adds the discrete next-value system.")] = None,
     convention: Annotated[Convention, typer.Option(help="Whose scaling; each but ours has its own unit of time.")] = (
         Convention.ours
@@ -100,15 +123,15 @@ def _collect(
         return _scaled(order, dt, convention)
     if window is None:
         raise ValueError(f"window must be given for {family.value}: the length of the memory in seconds")
-    make = {Family.legt: bases.legt, Family.fout: bases.fout, Family.fout_as_printed: bases.fout_as_printed}[family]
-    basis = make(order, window)
+    basis = MAKERS[family](order, window)
     theirs = _converted(basis, convention)
     made = {"A": theirs.A, "B": theirs.B}
     note = ""
     if convention is not Convention.ours:
-        note = f"time in {convention.value}'s own unit, in which the window is {theirs.window:g}"
+        what = "timescale" if np.isinf(theirs.window) else "window"
+        note = f"time in {convention.value}'s own unit, in which the {what} is {theirs.timescale:g}"
     if dt is not None:
-        step = dt * theirs.window / window
+        step = dt * theirs.timescale / window
         system = next_value(theirs, step)
         made |= {
             "A_discrete": system.A,
@@ -129,10 +152,14 @@ def _scaled(order: int, dt: float | None, convention: Convention) -> tuple[dict[
     if convention is Convention.ours:
         return {"A": basis.A, "B": basis.B}, "x'(t) = (-A x(t) + B u(t))/t"
     if convention is Convention.lmu:
-        raise ValueError("convention lmu has no legs; use ours, s4 or hippo")
-    pair = conventions.to_s4(basis) if convention is Convention.s4 else conventions.to_hippo(basis)
-    assert isinstance(pair, tuple), "LegS converts to a pair"
-    return {"A": pair[0], "B": pair[1]}, "x'(t) = (A x(t) + B u(t))/t: A carries its minus sign"
+        raise ValueError("convention lmu has no legs; use ours, s4, hippox or hippo")
+    if convention is Convention.hippo:
+        pair = conventions.to_hippo(basis)
+        assert isinstance(pair, tuple), "LegS converts to a pair"
+        return {"A": pair[0], "B": pair[1]}, "x'(t) = (A x(t) + B u(t))/t: A carries its minus sign"
+    theirs = _converted(fading.legs_invariant(order, 1.0), convention)
+    note = f"x'(t) = A x(t) + B u(t): {convention.value} runs LegS without the 1/t (here: legs-invariant, timescale 1)"
+    return {"A": theirs.A, "B": theirs.B}, note
 
 
 def _converted(basis: Basis, convention: Convention) -> Basis:
@@ -140,6 +167,7 @@ def _converted(basis: Basis, convention: Convention) -> Basis:
         Convention.s4: conventions.to_s4,
         Convention.lmu: conventions.to_lmu,
         Convention.hippo: conventions.to_hippo,
+        Convention.hippox: conventions.to_hippox,
     }
     if convention is Convention.ours:
         return basis

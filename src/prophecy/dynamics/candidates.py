@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,23 +15,23 @@ from prophecy.dynamics.fields import FittedField, fit_field, ranked_starts
 from prophecy.dynamics.linear import fit_linear
 from prophecy.dynamics.maps import Memory, delays, fit_kernel_map, fit_polynomial_map, legendre
 from prophecy.dynamics.repeats import Copy, Mean, Repetition, fit_season
-from prophecy.dynamics.shooting import ShotField, fit_shot
 from prophecy.dynamics.starts import Paths, starts
 from prophecy.dynamics.undamped import fit_waves
+
+if TYPE_CHECKING:
+    from prophecy.dynamics.flows import FittedFlow
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _MOST_PARAMETERS = 260
-_MOST_SHOT = 400
 _ATTEMPTS = 4
 _ALL = 1000
 _MOST_FEATURES = 130
 _GLANCES = 128
 _FEWEST_ROWS = 3
 _ALIKE = np.log(4.0)
-_SHOOTING = "field by shooting"
-_HOPELESS = 0.3  # a field this far off after one step, in spreads, has nothing to do with the data
+_ASSIMILATION = "field by assimilation"
 
 
 def _fixed(name: str, model: Model) -> Candidate:
@@ -120,27 +121,14 @@ def _fields(units: Units, values: Array, rows: Rows) -> list[Candidate]:
     return [_field(family, guesses) for _, family, guesses in ranked[:_ATTEMPTS]]
 
 
-def _shot(values: Array, rows: Rows, known: Mapping[str, Model]) -> Model | None:
-    """Shooting with the smallest family that explains single steps nearly as well as any, then with the best."""
-    before = known.get(_SHOOTING)
-    if isinstance(before, ShotField):
-        return fit_shot(before.family, values, before)
-    fields = [m for m in known.values() if isinstance(m, FittedField) and _shootable(m.family)]
-    least = min((m.residual for m in fields), default=np.inf)
-    near = [m for m in fields if m.residual <= min(1.3 * least, _HOPELESS)]
-    small, close = (sorted(near, key=key) for key in (lambda m: m.family.size, lambda m: m.residual))
-    shot = None
-    for model in dict.fromkeys([*small[:1], *close[:1]]):
-        shot = fit_shot(model.family, values, one_step=least) or shot
-        if shot is not None and shot.conclusive:
-            break
-    return shot
+def _flow(context: Context, whole: FittedFlow) -> Candidate:
+    """The family that the whole context led to, solved again from a part of it."""
+    from prophecy.dynamics.flows import fit_part  # loads Numba
 
+    def fit(values: Array, rows: Rows, known: Mapping[str, Model]) -> Model | None:
+        return whole if len(values) == len(context.values) else fit_part(values, context.known, whole)
 
-def _shootable(family: Family) -> bool:
-    """Nonlinear (a linear field is what linear models find anyway), without a denominator, and not too large."""
-    nonlinear = family.size > family.variables + 1
-    return nonlinear and family.denominator is None and family.size * family.variables <= _MOST_SHOT
+    return Candidate(_ASSIMILATION, fit)
 
 
 def _nested(small: Family, large: Family) -> bool:
@@ -154,7 +142,7 @@ _FUNCTIONS = (np.sin, np.cos, np.tanh, np.abs)
 FALLBACKS = ("copy", "mean", "repetition")
 
 
-def tiers(context: Context, early: int) -> Iterator[Tier]:
+def tiers(context: Context, early: int, whole: FittedFlow | None = None) -> Iterator[Tier]:
     """Lists of candidates to try one after the other. `early`: the samples that may be looked at beforehand."""
     yield Tier([_fixed("copy of the last value", Copy()), _fixed("mean", Mean())])
     repetitions = [_fixed(f"repetition, {w} samples", Repetition(w)) for w in (4, 12, 30, 80)]
@@ -163,7 +151,8 @@ def tiers(context: Context, early: int) -> Iterator[Tier]:
     yield Tier(_linears(context.pace, context.values.shape[1]), finalists=_ALL)
     for field in _fields(context.units, context.values[:early], context.rows.before(early)):
         yield Tier([field])
-    yield Tier([Candidate(_SHOOTING, _shot)])
+    if whole is not None:
+        yield Tier([_flow(context, whole)])
     yield Tier(_polynomial_maps(context.values.shape[1]))
     yield Tier(_kernels(context.values.shape[1]))
 

@@ -114,9 +114,16 @@ def _forecast(context: Context, horizon: int, level: float) -> tuple[Array, Arra
 
 def _predict(context: Context, steps: int, level: float) -> tuple[Array, Array, str, tuple[str, ...]]:
     """The mean path of the best team, in spreads, half widths, the method and notes."""
+    from prophecy.dynamics import trajectory  # loads Numba
+
     values = context.values
+    model = trajectory.whole(context)
+    decided = trajectory.decide(context, model, steps)
+    if decided is not None:
+        tails = np.quantile(np.abs(decided.draws - decided.path), level, axis=0)
+        return decided.path, tails, decided.method, decided.notes
     rolling = Rolling.over(context.known, steps)
-    ranking = trials(tiers(context, rolling.early), values, context.rows, rolling)
+    ranking = trials(tiers(context, rolling.early, model), values, context.rows, rolling)
     known = {trial.candidate.name: trial.model for trial in ranking}
     team = best_team(ranking)
     errors = np.mean([trial.errors for trial in team], axis=0)

@@ -1,41 +1,30 @@
-r"""The torch engine: lifted blocks (see `lifting`) as torch products, on any device, with gradients to everything.
+r"""The torch engine: lifted blocks (see `torch_lifted`) on any device, with gradients to everything.
 
     # x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
     x = A @ x + B * u[k]
     y[k] = C @ x + D * u[k]
 
-Time is cut into blocks of L samples. What each block adds to its state is one product over all blocks of all series;
-the states between blocks follow in O(log blocks) products (`starts`); all predictions are two more. No product uses
-TF32, whatever the global setting, because its 10 bits would be the accuracy of the result.
+Matrices of a `System` are lifted in float64 by `lifting` and cached there; no product uses TF32, whatever the global
+setting, because its 10 bits would be the accuracy of the result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from prophecy.engines import torch_lifted
 from prophecy.engines.lifting import lift
+from prophecy.engines.torch_lifted import Blocks, exact_products
 from prophecy.system import System
 
 Array = NDArray[Any]
 
-RADIX = 16  # blocks (or groups of blocks) that are walked one after another in `starts`
 WORK = {"cpu": 1 << 22, "cuda": 1 << 28}  # samples a product takes at a time; bounds the memory beyond u and y
-
-
-class Blocks(NamedTuple):
-    """kernel (L,), observe = O (L, N), reach = R (N, L), power = A^L (N, N), as in `lifting.Lifted`."""
-
-    kernel: Tensor
-    observe: Tensor
-    reach: Tensor
-    power: Tensor
 
 
 def run(system: System, u: Array, x: Array, y: Array) -> None:
@@ -56,10 +45,10 @@ def predict(system: System, u: Tensor, state: Tensor | None = None, length: int 
     x = torch.zeros(len(u), system.order, dtype=u.dtype, device=u.device) if state is None else state
     if u.numel() == 0:
         return torch.empty_like(u), x.clone()
-    length = length or block_length(system.order, u.shape[1])
+    length = min(length or torch_lifted.block_length(system.order), u.shape[1])
     with exact_products():
         rows = max(1, WORK.get(u.device.type, WORK["cuda"]) // u.shape[1])
-        parts = [_run(_constant(system, length, u.device), part, x[i * rows : (i + 1) * rows], system)
+        parts = [_run(system, part, x[i * rows : (i + 1) * rows], length)
                  for i, part in enumerate(torch.split(u, rows))]  # fmt: skip
     return torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts])
 
@@ -76,107 +65,30 @@ def simulate(
     x = u.new_zeros(len(u), order) if state is None else state
     if u.numel() == 0:
         return u.clone(), x
-    length = length or block_length(order, u.shape[1])
-    whole = u.shape[1] // length * length
-    outs: list[Tensor] = []
+    length = min(length or torch_lifted.block_length(order), u.shape[1])
     with exact_products():
-        for piece in (u[:, :whole], u[:, whole:]):
-            if piece.shape[1]:
-                out, x = _blocks(lift_tensors(A, B, C, D, min(length, piece.shape[1])), piece, x)
-                outs.append(out)
-    return torch.cat(outs, dim=1), x
+        blocks = torch_lifted.lift(A[None], B[None], C[None, None], D[None, None], length)
+        y, before = torch_lifted.run(blocks, u[None], x[None])
+        still = A[None] - torch.eye(order, dtype=A.dtype, device=A.device)
+        final = torch_lifted.finish(still, B[None], u[None], before, length)
+    return y[0, ..., 0], final[0]
 
 
-def lift_tensors(A: Tensor, B: Tensor, C: Tensor, D: Tensor, length: int) -> Blocks:
-    """`lifting.lift` in differentiable torch: powers by doubling."""
-    reach, observe, power, done = B[:, None], (C @ A)[None, :], A, 1
-    while done < length:
-        take = min(done, length - done)
-        reach = torch.cat([reach, power @ reach[:, :take]], dim=1)
-        observe = torch.cat([observe, observe[:take] @ power], dim=0)
-        power, done = (power @ power if done * 2 <= length else power), done + take
-    kernel = C @ reach
-    kernel = torch.cat([(kernel[0] + D)[None], kernel[1:]])
-    return Blocks(kernel, observe, reach.flip(1), torch.linalg.matrix_power(A, length))
-
-
-def starts(added: Tensor, x: Tensor, power: Tensor, radix: int = RADIX) -> tuple[Tensor, Tensor]:
-    """States before each block and after the last, from what each adds: x[b + 1] = power x[b] + added[b].
-
-    added (series, blocks, N), x (series, N) before the first. Groups of `radix` blocks are walked from zero, all groups
-    at once; the groups' starts are the same problem with power^radix; then each block gets its group's start, carried
-    to it.
-    """
-    series, blocks, order = added.shape
-    if blocks <= radix:
-        return _walk(added, x, power.T)
-    groups = -(-blocks // radix)
-    padded = torch.nn.functional.pad(added, (0, 0, 0, groups * radix - blocks)).reshape(series * groups, radix, order)
-    local, ends = _walk(padded, torch.zeros_like(padded[:, 0]), power.T)
-    carried = [torch.eye(order, dtype=power.dtype, device=power.device)]
-    for _ in range(radix):
-        carried.append(power @ carried[-1])
-    group_starts, _ = starts(ends.reshape(series, groups, order), x, carried[-1], radix)
-    spread = group_starts.reshape(-1, order) @ torch.cat([matrix.T for matrix in carried[:-1]], dim=1)
-    states = (local + spread.reshape(series * groups, radix, order)).reshape(series, groups * radix, order)[:, :blocks]
-    return states, states[:, -1] @ power.T + added[:, -1]
-
-
-def _walk(added: Tensor, x: Tensor, power: Tensor) -> tuple[Tensor, Tensor]:
-    before = []
-    for block in added.unbind(1):
-        before.append(x)
-        x = torch.addmm(block, x, power)
-    return torch.stack(before, dim=1), x
-
-
-def _blocks(matrices: Blocks, u: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Whole blocks only: u (series, blocks · L)."""
-    kernel, observe, reach, power = matrices
-    series, length = len(u), len(kernel)
-    cut = u.reshape(-1, length)
-    before, final = starts((cut @ reach.T).reshape(series, -1, len(power)), x, power)
-    y = torch.addmm(cut @ _toeplitz(kernel).T, before.reshape(-1, len(power)), observe.T)
-    return y.reshape(series, -1), final
-
-
-def _run(matrices: Blocks, u: Tensor, x: Tensor, system: System) -> tuple[Tensor, Tensor]:
-    length = len(matrices.kernel)
+def _run(system: System, u: Tensor, x: Tensor, length: int) -> tuple[Tensor, Tensor]:
+    """Whole blocks, then the samples after them as one block of their own."""
     whole = u.shape[1] // length * length
     y = torch.empty(u.shape, dtype=u.dtype, device=u.device)
-    if whole:
-        y[:, :whole], x = _blocks(matrices, u[:, :whole], x)
-    if whole < u.shape[1]:
-        y[:, whole:], x = _blocks(_constant(system, u.shape[1] - whole, u.device), u[:, whole:], x)
+    for part, size in ((slice(0, whole), length), (slice(whole, None), u.shape[1] - whole)):
+        if u[:, part].shape[1]:
+            out, before = torch_lifted.run(_constant(system, size, u.device), u[None, :, part], x[None])
+            y[:, part], x = out[0, ..., 0], before[0, :, -2]
     return y, x
 
 
 def _constant(system: System, length: int, device: torch.device) -> Blocks:
     """`lifting.lift`, made in float64 and cached there, on the device."""
-    return Blocks(*(torch.from_numpy(np.array(part)).to(device) for part in lift(system, length)))
-
-
-def _toeplitz(kernel: Tensor) -> Tensor:
-    """The lower-triangular K with this first column, as a view of a padded copy."""
-    length = len(kernel)
-    padded = torch.cat([kernel.flip(0), kernel.new_zeros(length - 1)])
-    return padded.unfold(0, length, 1).flip(0)
-
-
-def block_length(order: int, time: int) -> int:
-    """Near L = N, where the operations per sample 2 L + 4 N + 2 N²/L are fewest; never so short that overhead rules."""
-    return max(1, min(int(np.clip(16 * round(order / 16), 32, 256)), time))
-
-
-@contextmanager
-def exact_products() -> Iterator[None]:
-    """Full float32 products inside, the caller's setting back afterwards."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
+    kernel, observe, reach, power = (torch.from_numpy(np.array(part)).to(device) for part in lift(system, length))
+    return Blocks(kernel[None, None], observe[None, None], reach[None], power[None])
 
 
 def check(system: System, u: Tensor, state: Tensor | None) -> None:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.linalg import toeplitz
 from torch import Tensor
 
-from prophecy.engines import torch_engine
+from prophecy.engines import torch_engine, torch_lifted
 from prophecy.engines.lifting import lift
 from prophecy.system import System
 
@@ -217,7 +217,7 @@ def _tail(system: System, u: Tensor, x: Tensor, y: Tensor, transposed: bool) -> 
     """The samples after the last whole block, as one product with the block matrix of their number."""
     length, order = u.shape[1], x.shape[1]
     M = torch.from_numpy(_block(system, length, order)).to(u.device, u.dtype)
-    with torch_engine.exact_products():
+    with torch_lifted.exact_products():
         both = torch.cat([u, x], dim=1) @ (M if transposed else M.T)
     y.copy_(both[:, :length])
     return both[:, length:].contiguous()

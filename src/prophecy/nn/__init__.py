@@ -4,24 +4,36 @@ r"""PyTorch: HiPPO memories as layers, scans, readouts solved in context, initia
     x = A @ x + B * u[k]
     y[k] = C @ x + D * u[k]
 
-`ProphecySSM` runs whole sequences as a convolution and single values with `step`; both read the same A, B, C, D, formed
-in float64, so they give the same numbers.
+`ProphecySSM` (dense) and `DiagonalSSM` (S4D) run whole sequences in blocks and single values with `step`; both read the
+same A, B, C, D, formed in float64, so they give the same numbers. `scan` is the recurrence itself, for selective
+models. `GatedBlock`, `Bidirectional` and `ContextSSM` are built from them.
 """
 
 from prophecy.engines.torch_scan import scan
+from prophecy.nn.block import Bidirectional, GatedBlock
 from prophecy.nn.context import RLS, ContextState, Delta, GradientStep, Ridge, Solver
+from prophecy.nn.context_layer import ContextSSM
+from prophecy.nn.diagonal import DiagonalSSM
 from prophecy.nn.initialise import init_dense_, init_s4d_
 from prophecy.nn.layer import ProphecySSM
+from prophecy.nn.readouts import horizons, reading_slope, slope
 
 __all__ = [
     "RLS",
+    "Bidirectional",
+    "ContextSSM",
     "ContextState",
     "Delta",
+    "DiagonalSSM",
+    "GatedBlock",
     "GradientStep",
     "ProphecySSM",
     "Ridge",
     "Solver",
+    "horizons",
     "init_dense_",
     "init_s4d_",
+    "reading_slope",
     "scan",
+    "slope",
 ]

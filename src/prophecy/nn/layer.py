@@ -1,33 +1,41 @@
-"""The layer: one constructed state-space model per channel."""
+"""The layer: one state-space model per channel, constructed, trained where one wishes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from numpy.typing import ArrayLike
+from torch import Tensor
 
-from prophecy import _checks
-from prophecy.bases import Array, Basis, legt
+from prophecy import _checks, discretize
+from prophecy.bases import Basis, legt
 from prophecy.constructions import next_value
+from prophecy.engines import torch_lifted
+from prophecy.engines.torch_scan import scan
+from prophecy.nn import memory
+from prophecy.nn.base import Layer, parameter_dtype
+from prophecy.nn.readouts import Construct
+from prophecy.system import System
 
-TRAIN = ("none", "readout", "all")
 
-
-class ProphecySSM(nn.Module):
+class ProphecySSM(Layer):
     r"""One state-space model per channel over (batch, time, channels); untrained, y[:, k] predicts u[:, k + 1] (Eq. 5).
 
-    channels: how many; they share A and B and have each their own C and D.
-    order, window, dt: of the memory, the last two in the same unit of time.
-    basis: a function of (order, window), such as `prophecy.legt` or `prophecy.fout`.
-    train: "none" (all buffers), "readout" (C and D are parameters) or "all".
-    rule: how the next value is read, as in `prophecy.next_value`.
+    channels: how many. Each has its own C and D; A and B are shared where the windows are.
+    order, window, dt: of the memory, the last two in the same unit of time. `window` may be one per channel
+        (`np.geomspace(10, 1e5, channels)`, say).
+    basis: a function of (order, window), such as `prophecy.legt`, `prophecy.lagt` (window is then its timescale).
+    construct: what is read: a function (basis, dt) → `System`, or several of them, such as `prophecy.next_value`,
+        `nn.slope`, `nn.horizons(1, 4, 16)`. Several give outputs (batch, time, channels, readouts).
+    train: parts that are parameters, by name: "C", "D", "rotation", "edges", "input", "window", or the groups
+        "readout" (C, D), "memory" (rotation, edges, input), "all" (both). The rest are buffers. Trained memories stay
+        stable (see `nn.memory`); a trained window, `log_tick`, is the logarithm of dt/window.
 
-    With train="all" the memory is kept as θ x' = (W - Wᵀ - E Eᵀ) x + B u, the form every window has: a rotation W, and
-    losses through the window's edges E. It stays stable whatever the optimiser does to W and E, and so does its
-    bilinear step.
+    Precision, files and padding are those of `Layer`. Finite values change no bit of the outputs before them; a NaN at
+    sample k reaches back to the start of its block, block · ⌊k/block⌋.
 
     >>> layer = ProphecySSM(channels=2, order=8, window=200.0, dt=1.0, dtype=torch.float64)
     >>> u = torch.sin(torch.arange(600.0, dtype=torch.float64) / 30)[None, :, None].expand(1, 600, 2)
@@ -35,153 +43,163 @@ class ProphecySSM(nn.Module):
     True
     """
 
-    A: Tensor
+    exact = ("less", "B", *memory.MEMORY, "log_tick")
+    less: Tensor  # A - I
     B: Tensor
-    C: Tensor
-    D: Tensor
     rotation: Tensor
     edges: Tensor
     input: Tensor
+    log_tick: Tensor
 
     def __init__(
         self,
         channels: int,
         order: int,
-        window: float,
+        window: ArrayLike,
         dt: float,
         basis: Callable[[int, float], Basis] = legt,
-        train: str = "none",
+        train: str | Iterable[str] = (),
         *,
-        rule: str = "trapezoid",
+        construct: Construct = next_value,
         dtype: torch.dtype | None = None,
         device: torch.device | str | None = None,
     ) -> None:
-        super().__init__()
-        self.channels = _checks.order("channels", channels)
-        self.train_mode = _checks.choice("train", train, TRAIN)
-        self.dt = _checks.positive("dt", dt)
-        self.basis = _window_basis(basis, order, window)
-        self.order = self.basis.order
-        system = next_value(self.basis, self.dt, rule=rule)
-        kind = {"dtype": dtype or torch.get_default_dtype(), "device": device}
-        self._put("C", np.tile(system.C, (self.channels, 1)), train != "none", kind)
-        self._put("D", np.full(self.channels, system.D), train != "none", kind)
-        if train == "all":
-            # In units of the window, so that one learning rate serves windows of seconds and of years.
-            rotation, edges = _rotation_and_edges(self.basis)
-            self._put("rotation", rotation * self.basis.window, True, kind)
-            self._put("edges", edges * self.basis.window**0.5, True, kind)
-            self._put("input", self.basis.B * self.basis.window, True, kind)
-        else:
-            self._put("A", system.A, False, kind)
-            self._put("B", system.B, False, kind)
-
-    def _put(self, name: str, value: Array, learn: bool, kind: Mapping[str, Any]) -> None:
-        tensor = torch.tensor(value, **kind)
-        if learn:
-            self.register_parameter(name, nn.Parameter(tensor))
-        else:
-            self.register_buffer(name, tensor)
-
-    def extra_repr(self) -> str:
-        return (
-            f"channels={self.channels}, order={self.order}, window={self.basis.window:g}, dt={self.dt:g}, "
-            f"basis={self.basis.name}, train={self.train_mode}"
+        channels, dt = _checks.order("channels", channels), _checks.positive("dt", dt)
+        windows = _windows(window, channels)
+        made = [_basis(basis, order, float(one)) for one in windows]
+        systems = [_systems(construct, one, dt) for one in made]
+        ticks = dt / np.array([one.timescale for one in made])
+        bilinear = all(
+            np.array_equal(discretize.bilinear(b.A, b.B, dt).A, s[0].A) for b, s in zip(made, systems, strict=True)
         )
+        unit = [(b.A * b.timescale, b.B * b.timescale) for b in made[:1]] if bilinear else None
+        self._build(channels, systems, ticks, unit, train, made[0].name, dt, windows, dtype, device)
 
-    def memory(self) -> tuple[Tensor, Tensor]:
-        """The discrete A (N, N) and B (N,) in the dtype `step` works in.
+    @classmethod
+    def from_system(
+        cls,
+        system: System | Sequence[System],
+        channels: int,
+        train: str | Iterable[str] = (),
+        *,
+        dtype: torch.dtype | None = None,
+        device: torch.device | str | None = None,
+    ) -> ProphecySSM:
+        """A layer around any `System`, or several readouts of one memory; its window is counted as one step."""
+        layer = cls.__new__(cls)
+        systems = [_several(system)]
+        dt = systems[0][0].dt
+        layer._build(
+            _checks.order("channels", channels),
+            systems,
+            np.ones(1),
+            None,
+            train,
+            "system",
+            dt,
+            np.array([dt]),
+            dtype,
+            device,
+        )
+        return layer
 
-        The convolution takes the powers of these rounded numbers, in float64: powers of the unrounded ones drift away
-        from what steps do, by 1e-5 in a thousand.
+    def _build(
+        self,
+        channels: int,
+        systems: list[list[System]],
+        ticks: Any,
+        unit: list[tuple[Any, Any]] | None,
+        train: str | Iterable[str],
+        name: str,
+        dt: float,
+        windows: Any,
+        dtype: torch.dtype | None,
+        device: torch.device | str | None,
+    ) -> None:
+        Layer.__init__(self)
+        parts = memory.trained(train)
+        first = systems[0][0]
+        self.channels, self.order, self.dt, self.name = channels, first.order, dt, name
+        self.window: float | tuple[float, ...] = float(windows[0]) if len(windows) == 1 else tuple(map(float, windows))
+        self.trained, self.block = parts, torch_lifted.block_length(first.order)
+        self.several = len(systems[0]) > 1 or getattr(systems[0], "several", False)
+        kind: dict[str, Any] = {"dtype": parameter_dtype(dtype), "device": device}
+        exact: dict[str, Any] = {"dtype": torch.float64, "device": device}
+        copies = channels if len(systems) == 1 else 1
+        C = np.stack([[s.C for s in row] for row in systems]).repeat(copies, 0)
+        D = np.stack([[s.D for s in row] for row in systems]).repeat(copies, 0)
+        self._put("C", C, "C" in parts, kind)
+        self._put("D", D, "D" in parts, kind)
+        if parts <= set(memory.READOUT):
+            self._put("less", np.stack([row[0].A - np.eye(self.order) for row in systems]), False, exact)
+            self._put("B", np.stack([row[0].B for row in systems]), False, exact)
+            return
+        if unit is None:
+            made = [memory.generator(row[0]) for row in systems]
+            unit = [(G / tick, H / tick) for (G, H), tick in zip(made, ticks, strict=True)]
+        forms = [memory.rotation_and_edges(G) for G, _ in unit]
+        rank = max(edges.shape[1] for _, edges in forms)
+        for part, values in (
+            ("rotation", [rotation for rotation, _ in forms]),
+            ("edges", [np.pad(edges, ((0, 0), (0, rank - edges.shape[1]))) for _, edges in forms]),
+            ("input", [H for _, H in unit]),
+            ("log_tick", np.log(ticks)),
+        ):
+            learn = ("window" if part == "log_tick" else part) in parts
+            if part == "log_tick" and learn:
+                values = np.log(ticks).repeat(channels if len(ticks) == 1 else 1)
+            self._put(part, np.stack(values), learn, (kind) if learn else exact)
+
+    # --- the memory ---
+
+    def memory(self, scale: Tensor | float | None = None) -> tuple[Tensor, Tensor]:
+        """A - I (1 or channels, N, N) and B (1 or channels, N) in float64; A itself is close to I and would round away.
+
+        scale: length of the step in units of dt, a number or (batch, 1 or channels) for steps of their own, which come
+        first in the shapes then.
         """
-        if self.train_mode != "all":
-            return self.A.to(self._work()), self.B.to(self._work())
-        rotation, edges, tick = self.rotation.double(), self.edges.double(), self.dt / self.basis.window
-        half = (rotation - rotation.T - edges @ edges.T) * (tick / 2)
-        eye = torch.eye(self.order, dtype=half.dtype, device=half.device)
-        right = torch.cat([eye + half, tick * self.input.double()[:, None]], dim=1)
-        solved = torch.linalg.solve(eye - half, right).to(self._work())
-        return solved[:, :-1], solved[:, -1]
+        if "less" in self._buffers:
+            if scale is None:
+                return self.less, self.B
+            G, H, tick = *memory.unwind(self.less, self.B), torch.ones_like(self.B[:, 0])
+        else:
+            G, H = memory.assemble(self.rotation, self.edges), self.input.double()
+            tick = self.log_tick.double().exp()
+        if scale is not None:
+            tick = tick * torch.as_tensor(scale, dtype=torch.float64, device=tick.device)
+        return memory.bilinear(G, H, tick)
 
-    def initial_state(self, batch: int) -> Tensor:
-        """A past in which nothing happened: zeros (batch, channels, N)."""
-        shape = (_checks.order("batch", batch), self.channels, self.order)
-        return torch.zeros(shape, dtype=self._work(), device=self.C.device)
+    def _lifted(self) -> tuple[torch_lifted.Blocks, Tensor, Tensor]:
+        less, B = self.memory()
+        A = less + torch.eye(self.order, dtype=less.dtype, device=less.device)
+        return torch_lifted.lift(A, B, self.C.double(), self.D.double(), self.block), less, B
 
-    def forward(self, u: Tensor, state: Tensor | None = None) -> Tensor:
-        """Predictions for whole sequences, (batch, time, channels), in the dtype of u."""
-        now = self._sequence(u)
-        with torch.autocast(u.device.type, enabled=False):
-            A, B = (matrix.double() for matrix in self.memory())
-            return self._outputs(now, A, krylov(A, B, u.shape[1]), state).to(u.dtype)
+    def _states(self, now: Tensor, x: Tensor) -> Tensor:
+        less, B = self.memory()
+        A = less + torch.eye(self.order, dtype=less.dtype, device=less.device)
+        b = now.mT.unsqueeze(-1) * B.to(now.dtype).unsqueeze(-2)
+        return scan(A.unsqueeze(1), b, x)
 
-    def scan(self, u: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """As `forward`, and the state after the last value, (batch, channels, N), from which `step` or `scan` go on."""
-        now = self._sequence(u)
-        with torch.autocast(u.device.type, enabled=False):
-            A, B = (matrix.double() for matrix in self.memory())
-            reach = krylov(A, B, u.shape[1])
-            y = self._outputs(now, A, reach, state)
-            final = torch.einsum("btc,nt->bcn", now, reach.flip(1).to(now.dtype))
-            if state is not None:
-                power = torch.linalg.matrix_power(A, u.shape[1])
-                final = final + self._state(state, len(u)) @ power.T.to(now.dtype)
-        return y.to(u.dtype), final
+    def _step(self, now: Tensor, x: Tensor, scale: Tensor | None, memory: Any) -> Tensor:
+        less, B = (part.to(now.dtype) for part in (self.memory(scale) if memory is None else memory))
+        if scale is not None:
+            return x + ((less @ x.unsqueeze(-1)).squeeze(-1) + now.unsqueeze(-1) * B)
+        return torch_lifted.advance(less, B, x.transpose(0, 1), now.mT).transpose(0, 1)
 
-    def step(self, u: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """One moment: u (batch, channels) and a state give the prediction (batch, channels) and the next state."""
-        if u.ndim != 2 or u.shape[1] != self.channels:
-            raise ValueError(f"u must have shape (batch, channels={self.channels}), got {tuple(u.shape)}")
-        now, state = self._cast(u), self._state(state, len(u))
-        with torch.autocast(u.device.type, enabled=False):
-            A, B = self.memory()
-            state = state @ A.T + now[..., None] * B
-            y = (state * self.C.to(now.dtype)).sum(-1) + self.D.to(now.dtype) * now
-        return y.to(u.dtype), state
-
-    def _outputs(self, u: Tensor, A: Tensor, reach: Tensor, state: Tensor | None) -> Tensor:
-        length = u.shape[1]
-        kernel = (self.C.double() @ reach).to(u.dtype)
-        size = 1 << (2 * length - 1).bit_length()
-        spectrum = torch.fft.rfft(u, size, dim=1) * torch.fft.rfft(kernel, size, dim=1).T
-        y: Tensor = torch.fft.irfft(spectrum, size, dim=1)[:, :length] + self.D.to(u.dtype) * u
-        if state is None:
-            return y
-        observe = krylov(A.T, (self.C.double() @ A).T, length).to(u.dtype)
-        return y + torch.einsum("nct,bcn->btc", observe, self._state(state, len(u)))
-
-    def _sequence(self, u: Tensor) -> Tensor:
-        if u.ndim != 3 or u.shape[2] != self.channels or u.shape[1] == 0:
-            raise ValueError(f"u must have shape (batch, time >= 1, channels={self.channels}), got {tuple(u.shape)}")
-        return self._cast(u)
-
-    def _work(self) -> torch.dtype:
-        return torch.float64 if self.C.dtype == torch.float64 else torch.float32
-
-    def _cast(self, u: Tensor) -> Tensor:
-        work = self._work()
-        if u.dtype == torch.float64 and work != torch.float64:
-            raise TypeError(f"u is float64 but the layer is {self.C.dtype}; use u.float() or layer.double()")
-        return u.to(work)
-
-    def _state(self, state: Tensor, batch: int) -> Tensor:
-        expected = (batch, self.channels, self.order)
-        if tuple(state.shape) != expected:
-            raise ValueError(f"state must have shape (batch, channels, order) = {expected}, got {tuple(state.shape)}")
-        return state.to(self._work())
+    def _read(self, x: Tensor, u: Tensor) -> Tensor:
+        return (x.unsqueeze(-2) * self.C.to(x.dtype)).sum(-1) + self.D.to(x.dtype) * u.unsqueeze(-1)
 
 
-def krylov(A: Tensor, B: Tensor, length: int) -> Tensor:
-    """B, A B, A² B, … side by side along a new last axis, by doubling: B (N, …) gives (N, …, length)."""
-    columns, power = B[..., None], A
-    while columns.shape[-1] < length:
-        columns = torch.cat([columns, torch.tensordot(power, columns, dims=1)], dim=-1)
-        power = power @ power
-    return columns[..., :length]
+def _windows(window: ArrayLike, channels: int) -> Any:
+    if np.ndim(window) == 0:
+        return np.array([_checks.positive("window", window)])
+    values = np.array([_checks.positive("window", one) for one in np.asarray(window).ravel()])
+    if values.shape != (channels,):
+        raise ValueError(f"window must be a number or one per channel, {channels}, got {len(values)} of them")
+    return values[:1] if (values == values[0]).all() else values
 
 
-def _window_basis(make: Callable[[int, float], Basis], order: int, window: float) -> Basis:
+def _basis(make: Callable[[int, float], Basis], order: int, window: float) -> Basis:
     if isinstance(make, Basis):
         raise TypeError("basis must be a function of (order, window), such as prophecy.legt, got a Basis")
     if not callable(make):
@@ -191,20 +209,32 @@ def _window_basis(make: Callable[[int, float], Basis], order: int, window: float
     made = make(order, window)
     if not isinstance(made, Basis):
         raise TypeError(
-            f"basis must give a Basis with a window, got {type(made).__name__}; LegS changes with time and has no "
-            "convolution, use prophecy.legt or prophecy.fout"
+            f"basis must give a Basis, got {type(made).__name__}; LegS scaled by the time elapsed changes with time, "
+            "use prophecy.legs_invariant for the one S4 runs"
         )
     return made
 
 
-def _rotation_and_edges(basis: Basis) -> tuple[Array, Array]:
-    """A = W - Wᵀ - E Eᵀ, W strictly lower triangular, E (N, rank): energy leaves only through the window's edges."""
-    losses, directions = np.linalg.eigh(-(basis.A + basis.A.T) / 2)
-    scale = np.abs(losses).max()
-    if losses.min() < -1e-9 * scale:
-        raise ValueError(
-            f"basis {basis.name} gains energy in these coordinates (A + Aᵀ has an eigenvalue {-2 * losses.min():.3g}), "
-            "so train='all' could not stay stable; use the orthonormal scaling of prophecy.legt or prophecy.fout"
-        )
-    lossy = losses > 1e-9 * scale
-    return np.tril(basis.A - basis.A.T, -1) / 2, directions[:, lossy] * np.sqrt(losses[lossy])
+def _systems(construct: Construct, basis: Basis, dt: float) -> list[System]:
+    try:
+        made = construct(basis, dt)
+    except ValueError as error:
+        hint = ""
+        if "memory=prophecy.discretize.backward" in str(error):
+            hint = ", here construct=functools.partial(prophecy.next_value, memory=prophecy.discretize.backward)"
+        raise ValueError(f"window {basis.timescale:g}: {error}{hint}") from None
+    return _several(made)
+
+
+class _Several(list[System]):
+    several = True
+
+
+def _several(made: System | Sequence[System]) -> list[System]:
+    if isinstance(made, System):
+        return [made]
+    if not isinstance(made, Sequence) or not made or not all(isinstance(one, System) for one in made):
+        raise TypeError(f"construct must give a System or a sequence of them, got {made!r}; LegS has no constant one")
+    if any(not np.array_equal(one.A, made[0].A) or not np.array_equal(one.B, made[0].B) for one in made):
+        raise ValueError("the systems of one layer must share their memory: the same A and B")
+    return _Several(made)

@@ -1,0 +1,166 @@
+r"""Diagonal forms of HiPPO memories: NPLR and DPLR (S4), S4D's three spectra, S5's MIMO initialisation.
+
+Every HiPPO memory here is a normal matrix minus one of low rank, A = W - P Pᵀ, with W + Wᵀ = -2 c I (`nplr`): energy
+decays at the rate c, and leaves through few edges. Normal matrices have orthonormal eigenvectors, so the diagonal form
+A = V (diag(rates) - P P*) V* (`dplr`) loses no digits, which a plain diagonalisation of A does: its eigenvectors have a
+condition number that grows like 10^(N/2).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy import _checks
+from prophecy.bases import Array, Basis, legs
+
+Complex = NDArray[np.complex128]
+
+
+class NPLR(NamedTuple):
+    """A = normal - low_rank @ low_rank.T; normal + normal.T = -2 damping I. normal (N, N), low_rank (N, rank)."""
+
+    normal: Array
+    low_rank: Array
+    damping: float
+
+
+class DPLR(NamedTuple):
+    """A = V (diag(rates) - low_rank low_rank*) V*, B_memory = V B; V (N, N) unitary, rates and B (N,) complex."""
+
+    rates: Complex
+    low_rank: Complex
+    B: Complex
+    V: Complex
+
+
+class Diagonal(NamedTuple):
+    """x' = rates x + B u in complex numbers, one of each conjugate pair; y = 2 Re(C x) + D u. Both (N/2,)."""
+
+    rates: Complex
+    B: Complex
+
+
+class S5(NamedTuple):
+    """x' = rates x + B u, y = 2 Re(C x) + D u with vectors u and y; conjugates are left out, P = N/2 modes stay.
+
+    rates (P,), B (P, inputs), C (outputs, P), D (inputs,); log_dt (P,), the logarithm of each mode's own step.
+    """
+
+    rates: Complex
+    B: Complex
+    C: Complex
+    D: Array
+    log_dt: Array
+
+
+def nplr(basis: Basis, rank: int | None = None) -> NPLR:
+    r"""A = W - P Pᵀ with the smallest rank there is: 1 for LegS, LagT and FouT, 2 for LegT, 0 for FouD.
+
+    -(A + Aᵀ)/2 is c I + P Pᵀ: c is the least eigenvalue, which all but few share, P comes from those few.
+    `rank`, if given, is a check.
+
+    >>> from prophecy import legt
+    >>> nplr(legt(8, 1.0)).low_rank.shape
+    (8, 2)
+    """
+    if not isinstance(basis, Basis):
+        raise TypeError(f"basis must be a Basis, got {type(basis).__name__}; for LegS use prophecy.legs_invariant")
+    losses, directions = np.linalg.eigh(-(basis.A + basis.A.T) / 2)
+    scale = np.abs(losses).max()
+    damping = float(losses[losses - losses[0] <= 1e-9 * scale].mean())
+    damping = 0.0 if abs(damping) < 1e-10 * scale else damping
+    apart = losses - damping > 1e-9 * scale
+    low = directions[:, apart] * np.sqrt(losses[apart] - damping)
+    found = low.shape[1]
+    normal = basis.A + low @ low.T
+    if found > max(2, basis.order // 2):  # any matrix is a normal one minus one of full rank
+        raise ValueError(f"{basis.name} is no normal matrix minus one of low rank in these coordinates")
+    if rank is not None and found != rank:
+        raise ValueError(f"{basis.name} needs rank {found}, got rank = {rank}")
+    return NPLR(normal, low, damping)
+
+
+def dplr(basis: Basis) -> DPLR:
+    """Diagonal plus low rank, with unitary V: the eigenvectors of the skew part of `nplr`'s W, which is i times
+    Hermitian."""
+    form = nplr(basis)
+    skew = (form.normal - form.normal.T) / 2
+    imaginary, V = np.linalg.eigh(-1j * skew)
+    rates = -form.damping + 1j * imaginary
+    back = V.conj().T
+    return DPLR(rates, back @ form.low_rank.astype(complex), back @ basis.B.astype(complex), V)
+
+
+def s4d_lin(order: int) -> Diagonal:
+    """S4D-Lin: rates -1/2 + iπn, B = 1, for n < N/2: damped Fourier modes, of period 2 and its fractions.
+
+    >>> s4d_lin(4).rates.imag.round(3)
+    array([0.   , 3.142])
+    """
+    n = np.arange(_even(order) // 2)
+    return Diagonal(np.asarray(-0.5 + 1j * np.pi * n, complex), np.ones(len(n), complex))
+
+
+def s4d_inv(order: int) -> Diagonal:
+    """S4D-Inv: rates -1/2 + i (N/π) (N/(2n+1) - 1), B = 1: an approximation of S4D-LegS's spectrum."""
+    n = np.arange(_even(order) // 2)
+    return Diagonal(
+        np.asarray(-0.5 + 1j * order / np.pi * (order / (2 * n + 1) - 1), complex), np.ones(len(n), complex)
+    )
+
+
+def s4d_legs(order: int) -> Diagonal:
+    """S4D-LegS: the diagonal of LegS's `dplr`, its low rank left out, and its B; imaginary parts positive, falling."""
+    rates, _, B, _ = dplr(_legs(_even(order)))
+    above = rates.imag > 0
+    descending = np.argsort(-rates[above].imag)
+    return Diagonal(rates[above][descending], B[above][descending])
+
+
+def s5(
+    order: int,
+    inputs: int,
+    outputs: int | None = None,
+    blocks: int = 1,
+    dt: tuple[float, float] = (1e-3, 1e-1),
+    seed: int | None = None,
+) -> S5:
+    r"""S5's initialisation of one system with many inputs and outputs.
+
+    `blocks` copies of S4D-LegS of order N/blocks on the diagonal; B and C drawn at random in the coordinates of LegS
+    and taken to the diagonal ones: B = V* B₀, C = C₀ V, B₀ and C₀ normal with variances 1/inputs and 1/N; D normal;
+    steps uniform in the logarithm between the two `dt`.
+    """
+    order, inputs = _checks.order("order", order), _checks.order("inputs", inputs)
+    outputs, blocks = inputs if outputs is None else _checks.order("outputs", outputs), _checks.order("blocks", blocks)
+    if order % (2 * blocks):
+        raise ValueError(f"order must be a multiple of 2 · blocks = {2 * blocks}, got {order}")
+    low, high = (_checks.positive("dt", value) for value in dt)
+    random = np.random.default_rng(seed)
+    rates, _, _, V = dplr(_legs(order // blocks))
+    half = np.argsort(-rates.imag)[: len(rates) // 2]
+    wide = np.zeros((order, order // 2), complex)
+    for block in range(blocks):
+        rows = slice(block * len(rates), (block + 1) * len(rates))
+        wide[rows, block * len(half) : (block + 1) * len(half)] = V[:, half]
+    B = random.standard_normal((order, inputs)) / np.sqrt(inputs)
+    C = random.standard_normal((outputs, order)) / np.sqrt(order)
+    return S5(
+        np.tile(rates[half], blocks), wide.conj().T @ B, C @ wide, random.standard_normal(inputs),
+        random.uniform(np.log(low), np.log(high), order // 2),
+    )  # fmt: skip
+
+
+def _legs(order: int) -> Basis:
+    scaled = legs(order)
+    return Basis(-scaled.A, scaled.B, scaled.newest, scaled.oldest, 1.0, scaled.functions, "LegS")
+
+
+def _even(order: Any) -> int:
+    number = _checks.order("order", order)
+    if number % 2:
+        raise ValueError(f"order must be even, conjugate pairs, got {number}; use {number + 1}")
+    return number

@@ -1,0 +1,121 @@
+r"""The fused kernels of a layer: one system per channel, forward and its adjoint (see `torch_lifted`).
+
+    # x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
+    x = A @ x + B * u[k]
+    y[k] = C @ x + D * u[k]
+
+A program carries the states of a group of series of one channel through all blocks. Float32 products are three of tf32
+("tf32x3"), which treat every sample by itself: unlike the scaled float16 products of `_triton_kernels`, a later value
+of a block, however large, leaves the bits of earlier outputs alone. Float64 products are float64.
+
+Forward, block b: before[b] = x; y = u Kᵀ + x Oᵀ; x = u Rᵀ + x Pᵀ. Adjoint, last block first, r the gradient of the
+state after a block: ū = ȳ K + r R; r = ȳ O + r P + what reaches the state from elsewhere. Samples after the last whole
+block are read and written under a mask; they change no state.
+"""
+
+# Types of a kernel's arguments are Triton's business: it compiles one version per combination.
+# mypy: disable-error-code="no-untyped-def, untyped-decorator"
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def _product(left, right, total, PRECISION: tl.constexpr):
+    if left.dtype == tl.float64:
+        return tl.dot(left, right, total, out_dtype=tl.float64)
+    return tl.dot(left, right, total, input_precision=PRECISION)
+
+
+@triton.jit
+def _matrix(base, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    return tl.load(base + tl.arange(0, ROWS)[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :])
+
+
+@triton.jit
+def forward(
+    u, x, y, before, K, O, R, P, series, time, k_channel, o_channel, r_channel, p_channel,
+    ORDER: tl.constexpr, LENGTH: tl.constexpr, GROUP: tl.constexpr, STAGES: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
+    """u, y (channels, series, time); x (channels, series, ORDER); before (channels, series, blocks + 2, ORDER).
+
+    K (LENGTH, LENGTH), O (ORDER, LENGTH), R (LENGTH, ORDER), P (ORDER, ORDER) of each channel, transposed for rows.
+    """
+    channel = tl.program_id(1).to(tl.int64)
+    row = tl.program_id(0) * GROUP + tl.arange(0, GROUP)
+    inside = (row < series)[:, None]
+    at = channel * series + row.to(tl.int64)
+    moment, order = tl.arange(0, LENGTH), tl.arange(0, ORDER)
+    blocks = time // LENGTH
+    K_ = _matrix(K + channel * k_channel, LENGTH, LENGTH)
+    O_ = _matrix(O + channel * o_channel, ORDER, LENGTH)
+    R_ = _matrix(R + channel * r_channel, LENGTH, ORDER)
+    P_ = _matrix(P + channel * p_channel, ORDER, ORDER)
+    state = tl.load(x + at[:, None] * ORDER + order[None, :], mask=inside, other=0.0)
+    zero_y = tl.zeros((GROUP, LENGTH), u.dtype.element_ty)
+    zero_x = tl.zeros((GROUP, ORDER), u.dtype.element_ty)
+    here = at[:, None] * time + moment[None, :]
+    kept = at[:, None] * (blocks + 2) * ORDER + order[None, :]
+    for _ in tl.range(0, blocks, num_stages=STAGES):
+        now = tl.load(u + here, mask=inside, other=0.0)
+        tl.store(before + kept, state, mask=inside)
+        out = _product(state, O_, zero_y, PRECISION)
+        tl.store(y + here, _product(now, K_, out, PRECISION), mask=inside)
+        added = _product(now, R_, zero_x, PRECISION)
+        state = _product(state, P_, added, PRECISION)
+        here += LENGTH
+        kept += ORDER
+    tl.store(before + kept, state, mask=inside)
+    if blocks * LENGTH < time:
+        there = inside & (blocks * LENGTH + moment < time)[None, :]
+        now = tl.load(u + here, mask=there, other=0.0)
+        out = _product(state, O_, zero_y, PRECISION)
+        tl.store(y + here, _product(now, K_, out, PRECISION), mask=there)
+
+
+@triton.jit
+def adjoint(
+    g, extra, to_u, reached, K, O, R, P, series, time, k_channel, o_channel, r_channel, p_channel,
+    EXTRA: tl.constexpr, ORDER: tl.constexpr, LENGTH: tl.constexpr, GROUP: tl.constexpr, STAGES: tl.constexpr,
+    PRECISION: tl.constexpr,
+):  # fmt: skip
+    """g and to_u (channels, series, time): gradients of y and u; reached, and extra where EXTRA: like `before`.
+
+    K (LENGTH, LENGTH), O (LENGTH, ORDER), R (ORDER, LENGTH), P (ORDER, ORDER), for rows, as they are.
+    """
+    channel = tl.program_id(1).to(tl.int64)
+    row = tl.program_id(0) * GROUP + tl.arange(0, GROUP)
+    inside = (row < series)[:, None]
+    at = channel * series + row.to(tl.int64)
+    moment, order = tl.arange(0, LENGTH), tl.arange(0, ORDER)
+    blocks = time // LENGTH
+    K_ = _matrix(K + channel * k_channel, LENGTH, LENGTH)
+    O_ = _matrix(O + channel * o_channel, LENGTH, ORDER)
+    R_ = _matrix(R + channel * r_channel, ORDER, LENGTH)
+    P_ = _matrix(P + channel * p_channel, ORDER, ORDER)
+    zero_y = tl.zeros((GROUP, LENGTH), g.dtype.element_ty)
+    state = tl.zeros((GROUP, ORDER), g.dtype.element_ty)
+    here = at[:, None] * time + blocks * LENGTH + moment[None, :]
+    kept = (at[:, None] * (blocks + 2) + blocks) * ORDER + order[None, :]
+    if EXTRA:
+        state = tl.load(extra + kept, mask=inside, other=0.0)
+    if blocks * LENGTH < time:
+        there = inside & (blocks * LENGTH + moment < time)[None, :]
+        now = tl.load(g + here, mask=there, other=0.0)
+        tl.store(to_u + here, _product(now, K_, zero_y, PRECISION), mask=there)
+        state = _product(now, O_, state, PRECISION)
+    tl.store(reached + kept, state, mask=inside)
+    for _ in tl.range(0, blocks, num_stages=STAGES):
+        here -= LENGTH
+        kept -= ORDER
+        now = tl.load(g + here, mask=inside, other=0.0)
+        out = _product(state, R_, zero_y, PRECISION)
+        tl.store(to_u + here, _product(now, K_, out, PRECISION), mask=inside)
+        start = tl.zeros((GROUP, ORDER), g.dtype.element_ty)
+        if EXTRA:
+            start = tl.load(extra + kept, mask=inside, other=0.0)
+        start = _product(now, O_, start, PRECISION)
+        state = _product(state, P_, start, PRECISION)
+        tl.store(reached + kept, state, mask=inside)

@@ -1,0 +1,303 @@
+r"""Lifted blocks in torch (see `lifting`), for many systems at once, with gradients of any order to everything.
+
+    # x has seen u[k] when y[k] is read; y[k] predicts u[k + 1].
+    x = A @ x + B * u[k]
+    y[k] = C @ x + D * u[k]
+
+Time is cut into blocks of L samples. What each block adds to its state is one product over all blocks of all series,
+the states between blocks are a `scan`, all outputs are two more products. Matrices are formed in float64 and rounded
+once; no product uses TF32. To `torch.compile` and `torch.export` this is one operator, `prophecy::lifted`.
+
+Causal in floating point: K is lower triangular, so a later finite value of a block enters an output as 0 · value, which
+changes no bit, and a later block not at all. A NaN or an infinity at sample k reaches back to the start of its block,
+L ⌊k/L⌋, and no further.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from prophecy.engines.torch_scan import scan
+
+
+class Blocks(NamedTuple):
+    """Block matrices of `channels` systems with R readouts each; reach and power may be shared (first axis 1).
+
+    kernel (channels, R, L), observe (channels, R, L, N), reach (channels, N, L), power = A^L (channels, N, N).
+    """
+
+    kernel: Tensor
+    observe: Tensor
+    reach: Tensor
+    power: Tensor
+
+    def to(self, dtype: torch.dtype) -> Blocks:
+        """Rounded, but for the power: states are carried from block to block in its precision (see `scan`)."""
+        return Blocks(self.kernel.to(dtype), self.observe.to(dtype), self.reach.to(dtype), self.power)
+
+
+def block_length(order: int) -> int:
+    """Samples of a block, a power of two near L = N, where the operations per sample 2 L + 4 N + 2 N²/L are fewest.
+
+    Never below 32, where overhead would rule; 64 up to order 128, so that the fused kernel's matrices fit a GPU's
+    shared memory.
+    """
+    return 32 if order <= 48 else 64 if order <= 128 else 128
+
+
+def lift(A: Tensor, B: Tensor, C: Tensor, D: Tensor, length: int) -> Blocks:
+    """Powers by doubling: A (1 or channels, N, N), B (1 or channels, N), C (channels, R, N), D (channels, R)."""
+    reach, observe, power, done = B.unsqueeze(-1), (C @ A).unsqueeze(-2), A, 1
+    while done < length:
+        take = min(done, length - done)
+        reach = torch.cat([reach, power @ reach[..., :take]], dim=-1)
+        observe = torch.cat([observe, observe[..., :take, :] @ power.unsqueeze(-3)], dim=-2)
+        power, done = (power @ power if done * 2 <= length else power), done + take
+    kernel = C @ reach
+    kernel = torch.cat([(kernel[..., 0] + D).unsqueeze(-1), kernel[..., 1:]], dim=-1)
+    return Blocks(kernel, observe, reach.flip(-1), torch.linalg.matrix_power(A, length))
+
+
+def run(blocks: Blocks, u: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Outputs (channels, series, time, R) and the state before each block, (channels, series, ⌊time/L⌋ + 2, N).
+
+    u (channels, series, time), x (channels, series, N), all of one dtype. The last but one of the states stands before
+    the samples that do not fill a block, and `finish` takes it through them; the last means nothing (it makes the axis
+    longer than 1 at every length, which captured graphs would otherwise ask about).
+    """
+    made: tuple[Tensor, Tensor] = _operator(u, x, *blocks)
+    return made
+
+
+def finish(A: Tensor, B: Tensor, u: Tensor, before: Tensor, length: int, seen: Tensor | None = None) -> Tensor:
+    """The state (channels, series, N) after all samples, or after the first `seen` (series,) of each series.
+
+    u (channels, series, time) and `before` as `run` gave them; A - I, rounded, is `A`: x + (A - I) x loses less.
+    """
+    time = u.shape[-1]
+    whole: Any = time // length if seen is None else torch.div(seen, length, rounding_mode="floor")
+    if seen is None:
+        x, rest = before[..., -2, :], time - whole * length
+        tail = u[..., whole * length :]
+    else:
+        x = before.gather(2, whole[None, :, None, None].expand(u.shape[0], -1, 1, before.shape[-1])).squeeze(2)
+        rest = seen - whole * length
+        where = whole[:, None] * length + torch.arange(length, device=u.device)
+        tail = u.gather(2, where.clamp_max(max(time - 1, 0))[None].expand(u.shape[0], -1, -1))
+    if seen is None and not torch.compiler.is_compiling():
+        for now in tail.unbind(-1):
+            x = advance(A, B, x, now)
+        return x
+    tail = pad(tail, (0, length - tail.shape[-1]))
+    going = torch.arange(length, device=u.device) < (rest if seen is None else rest[:, None])
+    going = going.expand(u.shape[1], length).mT.unsqueeze(-1)  # (L, series, 1)
+    for i in range(length):
+        x = torch.where(going[i], advance(A, B, x, tail[..., i]), x)
+    return x
+
+
+def advance(A: Tensor, B: Tensor, x: Tensor, u: Tensor) -> Tensor:
+    """One step, A given as A - I: x (channels, series, N), u (channels, series)."""
+    return x + (x @ A.mT + u.unsqueeze(-1) * B.unsqueeze(-2))
+
+
+@torch.library.custom_op("prophecy::lifted", mutates_args=())
+def _operator(
+    u: Tensor, x: Tensor, kernel: Tensor, observe: Tensor, reach: Tensor, power: Tensor
+) -> tuple[Tensor, Tensor]:
+    with exact_products():
+        if _fused(u, observe):
+            from prophecy.engines import triton_blocks
+
+            return triton_blocks.forward(u, x, kernel, observe, reach, power)
+        return _forward(u, x, kernel, observe, reach, power)
+
+
+@_operator.register_fake
+def _(u: Tensor, x: Tensor, kernel: Tensor, observe: Tensor, reach: Tensor, power: Tensor) -> tuple[Tensor, Tensor]:
+    (channels, readouts, length), order = kernel.shape, x.shape[-1]
+    blocks = u.shape[2] // length + 2
+    return u.new_empty(channels, u.shape[1], u.shape[2], readouts), u.new_empty(channels, u.shape[1], blocks, order)
+
+
+@torch.library.custom_op("prophecy::lifted_gradients", mutates_args=())
+def _gradients_operator(
+    to_y: Tensor,
+    to_before: Tensor | None,
+    u: Tensor,
+    before: Tensor,
+    kernel: Tensor,
+    observe: Tensor,
+    reach: Tensor,
+    power: Tensor,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    fresh = [torch.clone(part, memory_format=torch.contiguous_format)
+             for part in _all_gradients(to_y, to_before, u, before, kernel, observe, reach, power)]  # fmt: skip
+    return fresh[0], fresh[1], fresh[2], fresh[3], fresh[4], fresh[5]
+
+
+@_gradients_operator.register_fake
+def _(
+    to_y: Tensor,
+    to_before: Tensor | None,
+    u: Tensor,
+    before: Tensor,
+    kernel: Tensor,
+    observe: Tensor,
+    reach: Tensor,
+    power: Tensor,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    x = u.new_empty(u.shape[0], u.shape[1], before.shape[3])
+    solid = (
+        torch.empty_like(part, memory_format=torch.contiguous_format) for part in (u, kernel, observe, reach, power)
+    )
+    to_u, *matrices = solid
+    return to_u, x, matrices[0], matrices[1], matrices[2], matrices[3]
+
+
+def _fused(u: Tensor, observe: Tensor) -> bool:
+    """Whether the Triton kernels take it (second derivatives go by torch's products, which are differentiable)."""
+    if not u.is_cuda or importlib.util.find_spec("triton") is None:
+        return False
+    from prophecy.engines import triton_blocks
+
+    return triton_blocks.takes(u, *observe.shape[1:])
+
+
+def _forward(
+    u: Tensor, x: Tensor, kernel: Tensor, observe: Tensor, reach: Tensor, power: Tensor
+) -> tuple[Tensor, Tensor]:
+    series, time = u.shape[1:]
+    readouts, length = kernel.shape[1:]
+    cut, whole = _cut(u, length), time // length
+    added = cut[:, :, :whole] @ reach.mT.unsqueeze(1)
+    after = scan(power[:, None, None], added, x)
+    before = torch.cat([x.unsqueeze(2), after, torch.zeros_like(x).unsqueeze(2)], dim=2)
+    rows = cut.flatten(1, 2)
+    y = rows @ _toeplitz(kernel).flatten(2)
+    y = y + before[:, :, : cut.shape[2]].flatten(1, 2) @ observe.flatten(1, 2).mT
+    y = _split(_split(y, -1, (readouts, length)), 1, (series, cut.shape[2])).transpose(3, 4).flatten(2, 3)
+    return y[:, :, :time].contiguous(), before
+
+
+def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    u, _, kernel, observe, reach, power = inputs
+    ctx.save_for_backward(u, kernel, observe, reach, power, output[1])
+    ctx.set_materialize_grads(False)
+
+
+def _gradients(ctx: Any, to_y: Tensor | None, to_before: Tensor | None) -> tuple[Tensor | None, ...]:
+    u, kernel, observe, reach, power, before = ctx.saved_tensors
+    to_y = u.new_zeros(*u.shape, kernel.shape[1]) if to_y is None else to_y
+    if torch.is_grad_enabled():  # a second derivative is wanted: operations that have one
+        return _all_gradients(to_y, to_before, u, before, kernel, observe, reach, power)
+    made: tuple[Tensor, ...] = _gradients_operator(to_y, to_before, u, before, kernel, observe, reach, power)
+    return made
+
+
+def _all_gradients(
+    to_y: Tensor,
+    to_before: Tensor | None,
+    u: Tensor,
+    before: Tensor,
+    kernel: Tensor,
+    observe: Tensor,
+    reach: Tensor,
+    power: Tensor,
+) -> tuple[Tensor, ...]:
+    """The adjoint: the same blocks, transposed, last block first; r is the gradient of the state after each block."""
+    length, whole = kernel.shape[-1], u.shape[2] // kernel.shape[-1]
+    with exact_products():
+        if _fused(u, observe) and not torch.is_grad_enabled():
+            from prophecy.engines import triton_blocks
+
+            to_u, q = triton_blocks.backward(to_y, to_before, kernel, observe, reach, power)
+        else:
+            to_u, q = _adjoint(to_y, to_before, kernel, observe, reach, power)
+        cut, r = _cut(u, length), q[:, :, 1:]
+        blocked = _outputs(to_y, length).flatten(3).flatten(1, 2)
+        starts = before[:, :, : cut.shape[2]].flatten(1, 2)
+        size = (kernel.shape[1], length)
+        to_kernel = _diagonals(_split(blocked.mT @ cut.flatten(1, 2), 1, size))
+        to_observe = _split(blocked.mT @ starts, 1, size)
+        last = r.flatten(1, 2).mT
+        to_reach = (last @ cut[:, :, :whole].flatten(1, 2)).sum_to_size(reach.shape)
+        to_power = (last @ before[:, :, :whole].flatten(1, 2)).sum_to_size(power.shape).to(power.dtype)
+    return to_u, q[:, :, 0], to_kernel, to_observe, to_reach, to_power
+
+
+def _adjoint(
+    to_y: Tensor, to_before: Tensor | None, kernel: Tensor, observe: Tensor, reach: Tensor, power: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Gradients of u, and of the states before each block, all that reaches them: (channels, series, ⌊T/L⌋ + 1, N)."""
+    series, time = to_y.shape[1:3]
+    length, whole = kernel.shape[-1], time // kernel.shape[-1]
+    g = _outputs(to_y, length)  # (channels, series, blocks, R, L)
+    rows = g.flatten(3).flatten(1, 2)
+    size = (series, g.shape[2])
+    read = _split(rows @ observe.flatten(1, 2), 1, size)  # (channels, series, blocks, N)
+    inject = pad(read, (0, 0, 0, whole + 1 - read.shape[2]))
+    inject = inject if to_before is None else inject + to_before[:, :, : whole + 1]
+    q = scan(power.mT[:, None, None], inject.flip(2)).flip(2)
+    r = pad(q[:, :, 1:], (0, 0, 0, g.shape[2] - whole))  # samples of an unfilled block add to no state
+    to_u = _split(rows @ _toeplitz(kernel).flatten(2).mT, 1, size) + r @ reach.unsqueeze(1)
+    return to_u.flatten(2)[..., :time], q
+
+
+torch.library.register_autograd("prophecy::lifted", _gradients, setup_context=_remember)
+
+
+def _split(tensor: Tensor, axis: int, sizes: tuple[int, int]) -> Tensor:
+    made: Tensor = torch.unflatten(tensor, axis, sizes)
+    return made
+
+
+def _cut(u: Tensor, length: int) -> Tensor:
+    """(channels, series, blocks, L), zeros after the end; at least one block."""
+    blocks = max(1, -(-u.shape[-1] // length))
+    cut: Tensor = torch.unflatten(pad(u, (0, blocks * length - u.shape[-1])), -1, (blocks, length))
+    return cut
+
+
+def _outputs(y: Tensor, length: int) -> Tensor:
+    """(channels, series, time, R) as (channels, series, blocks, R, L)."""
+    blocks = max(1, -(-y.shape[2] // length))
+    filled = pad(y, (0, 0, 0, blocks * length - y.shape[2]))
+    cut: Tensor = torch.unflatten(filled, 2, (blocks, length)).transpose(3, 4)
+    return cut
+
+
+def _toeplitz(kernel: Tensor) -> Tensor:
+    """Kᵀ for rows of samples: (channels, L, R, L), [c, j, r, i] = kernel[c, r, i - j] for i ≥ j, else 0."""
+    length = kernel.shape[-1]
+    padded = torch.cat([kernel.new_zeros(*kernel.shape[:-1], length - 1), kernel], dim=-1)
+    windows: Tensor = padded.unfold(-1, length, 1).flip(-2)  # (channels, R, j, i): start L - 1 - j
+    return windows.transpose(1, 2)
+
+
+def _diagonals(table: Tensor) -> Tensor:
+    """(channels, R, i, j) summed over i - j = 0, …, L - 1: (channels, R, L), the transpose of `_toeplitz`."""
+    length = table.shape[-1]
+    rows = torch.arange(length, device=table.device)
+    lag = rows[:, None] - rows[None, :]
+    below = torch.where(lag >= 0, table, 0.0).flatten(-2)
+    made = table.new_zeros(*table.shape[:-2], length)
+    return made.index_add(-1, lag.clamp_min(0).flatten(), below)
+
+
+@contextmanager
+def exact_products() -> Iterator[None]:
+    """Full float32 products inside, the caller's setting back afterwards."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)

@@ -1,0 +1,216 @@
+"""What all layers share: whole sequences in blocks, single steps, states, padding, dtypes, files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from prophecy import _checks
+from prophecy.engines import torch_lifted
+from prophecy.nn.padding import packed, spread
+
+
+class Layer(nn.Module):
+    """One state-space model per channel over (batch, time, channels).
+
+    A subclass forms its memory (`memory`, `_lifted`, `_states`, `_step`); this class runs it. Memories are formed in
+    float64 and states kept in float32 or float64: `.to(torch.bfloat16)`, `.half()` and autocast change what goes in and
+    out, not the recurrence. Integers are promoted. What `get_extra_state` names travels in the `state_dict` and is
+    compared when one is loaded.
+    """
+
+    C: Tensor
+    D: Tensor
+    channels: int
+    order: int  # states of a channel
+    block: int  # samples of a block; a NaN at sample k reaches back to block · ⌊k/block⌋ and no further
+    several: bool  # whether outputs have an axis of readouts
+    dt: Any
+    window: Any
+    name: str
+    trained: frozenset[str]
+    exact: tuple[str, ...] = ()  # buffers that stay float64
+
+    # --- what a subclass gives ---
+
+    def memory(self, scale: Tensor | float | None = None) -> tuple[Tensor, Tensor]:
+        raise NotImplementedError
+
+    def _lifted(self) -> tuple[torch_lifted.Blocks, Tensor, Tensor]:
+        """The block matrices, A - I and B, real, in float64."""
+        raise NotImplementedError
+
+    def _states(self, now: Tensor, x: Tensor) -> Tensor:
+        """(batch, channels, time, N) of now (batch, time, channels) from x (batch, channels, N)."""
+        raise NotImplementedError
+
+    def _step(self, now: Tensor, x: Tensor, scale: Tensor | None, memory: Any) -> Tensor:
+        """The next state."""
+        raise NotImplementedError
+
+    def _read(self, x: Tensor, u: Tensor) -> Tensor:
+        """Outputs (..., channels, readouts) of states (..., channels, N) that have seen u (..., channels)."""
+        raise NotImplementedError
+
+    def _put(self, name: str, value: Any, learn: bool, kind: dict[str, Any]) -> None:
+        tensor = torch.tensor(np.asarray(value), **kind)
+        if learn:
+            self.register_parameter(name, nn.Parameter(tensor))
+        else:
+            self.register_buffer(name, tensor)
+
+    # --- running it ---
+
+    def initial_state(self, batch: int) -> Tensor:
+        """A past in which nothing happened: zeros (batch, channels, N)."""
+        shape = (_checks.order("batch", batch, least=0), self.channels, self.order)
+        return torch.zeros(shape, dtype=self._work(), device=self.C.device)
+
+    def forward(
+        self, u: Tensor, state: Tensor | None = None, *, lengths: Tensor | None = None, mask: Tensor | None = None
+    ) -> Tensor:
+        """Outputs (batch, time, channels), or (..., readouts) where there are several, in the dtype of u.
+
+        lengths: (batch,), how many samples of each row count. mask: (batch, time), True where a sample does; the others
+        are skipped, as if they had never been. Outputs are 0 where no sample counts.
+        """
+        return self._run(u, state, lengths, mask, final=False)[0]
+
+    def scan(
+        self, u: Tensor, state: Tensor | None = None, *, lengths: Tensor | None = None, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """As `forward`, and the state after the last value that counts, (batch, channels, N), to go on from."""
+        y, final = self._run(u, state, lengths, mask, final=True)
+        assert final is not None, "asked for"
+        return y, final
+
+    def states(self, u: Tensor, state: Tensor | None = None) -> Tensor:
+        """The state after every value, (batch, time, channels, N), differentiable; memory beyond it stays like it."""
+        now = self._sequence(u)
+        with torch.autocast(u.device.type, enabled=False):
+            made = self._states(now, self._state(state, u.shape[0]))
+        return made.transpose(1, 2).to(self._out(u))
+
+    def step(
+        self, u: Tensor, state: Tensor, dt: Tensor | float | None = None, *, memory: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """One moment: u (batch, channels) and a state give the output (batch, channels[, readouts]) and the next state.
+
+        dt: the time since the value before, where it is not the layer's: in units of the layer's own step for a
+        `DiagonalSSM`, in those of its dt for a `ProphecySSM`; a number, (batch,) or (batch, channels). The readout
+        stays the one made for the layer's own step.
+        memory: what `memory()` gave, so that a trained one is not formed again at every step.
+        """
+        if u.ndim != 2 or u.shape[1] != self.channels:
+            raise ValueError(f"u must have shape (batch, channels={self.channels}), got {tuple(u.shape)}")
+        if dt is not None and memory is not None:
+            raise ValueError("give dt or memory, not both: memory(scale) forms one for steps of their own")
+        now, x = self._cast(u), self._state(state, u.shape[0])
+        with torch.autocast(u.device.type, enabled=False):
+            x = self._step(now, x, None if dt is None else self._scale(dt, u.shape[0]), memory)
+            y = self._read(x, now)
+        return (y if self.several else y.squeeze(-1)).to(self._out(u)), x
+
+    def read(self, x: Tensor, u: Tensor) -> Tensor:
+        """Outputs (..., channels[, readouts]) of states (..., channels, N) that have seen u (..., channels)."""
+        y = self._read(x, u)
+        return y if self.several else y.squeeze(-1)
+
+    def _run(
+        self, u: Tensor, state: Tensor | None, lengths: Tensor | None, mask: Tensor | None, final: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        now, lengths, where = packed(self._sequence(u), lengths, mask)
+        with torch.autocast(u.device.type, enabled=False):
+            blocks, less, B = self._lifted()
+            rows = now.permute(2, 0, 1)
+            y, before = torch_lifted.run(blocks.to(now.dtype), rows, self._state(state, u.shape[0]).transpose(0, 1))
+            end = None
+            if final:
+                less, B = less.to(now.dtype), B.to(now.dtype)
+                end = torch_lifted.finish(less, B, rows, before, self.block, lengths).transpose(0, 1)
+            out = spread(y.permute(1, 2, 0, 3), lengths, where)
+        return (out if self.several else out.squeeze(-1)).to(self._out(u)), end
+
+    # --- arguments ---
+
+    def _sequence(self, u: Tensor) -> Tensor:
+        if u.ndim != 3 or u.shape[2] != self.channels:
+            raise ValueError(f"u must have shape (batch, time, channels={self.channels}), got {tuple(u.shape)}")
+        return self._cast(u)
+
+    def _work(self) -> torch.dtype:
+        return torch.float64 if self.C.dtype == torch.float64 else torch.float32
+
+    def _out(self, u: Tensor) -> torch.dtype:
+        return u.dtype if u.is_floating_point() else self._work()
+
+    def _cast(self, u: Tensor) -> Tensor:
+        if u.is_complex():
+            raise TypeError(f"u must be real, got {u.dtype}; give real and imaginary parts channels of their own")
+        if u.dtype == torch.float64 and self._work() != torch.float64:
+            raise TypeError(f"u is float64 but the layer is {self.C.dtype}; use u.float() or layer.double()")
+        return u.to(self._work())
+
+    def _state(self, state: Tensor | None, batch: int) -> Tensor:
+        expected = (batch, self.channels, self.order)
+        if state is None:
+            return torch.zeros(expected, dtype=self._work(), device=self.C.device)
+        if tuple(state.shape) != expected:
+            raise ValueError(f"state must have shape (batch, channels, order) = {expected}, got {tuple(state.shape)}")
+        return state.to(self._work())
+
+    def _scale(self, dt: Tensor | float, batch: int) -> Tensor:
+        """Steps in units of the layer's own: (batch, 1) or (batch, channels)."""
+        own = self.dt if isinstance(self.dt, float) else 1.0
+        given = torch.as_tensor(dt, dtype=torch.float64, device=self.C.device) / own
+        given = given[:, None] if given.ndim == 1 else given
+        if given.ndim and tuple(given.shape) not in {(batch, 1), (batch, self.channels)}:
+            raise ValueError(
+                f"dt must be a number, (batch,) or (batch, channels) = {(batch, self.channels)}, got "
+                f"{tuple(torch.as_tensor(dt).shape)}"
+            )
+        return given.expand(batch, 1) if given.ndim == 0 else given
+
+    # --- what it says of itself, dtypes, files ---
+
+    def extra_repr(self) -> str:
+        window = f"{self.window:g}" if isinstance(self.window, float) else f"{min(self.window):g}…{max(self.window):g}"
+        dt = f"{self.dt:g}" if isinstance(self.dt, float) else f"{self.dt[0]:g}…{self.dt[1]:g}"
+        train = ", ".join(sorted(self.trained)) or "nothing"
+        return f"channels={self.channels}, order={self.order}, window={window}, dt={dt}, {self.name}, trains {train}"
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Layer:
+        """Half precision stops here: parameters stay float32 or wider, the memory's buffers float64."""
+        exact = [self._buffers[name] for name in self.exact if name in self._buffers]
+
+        def kept(tensor: Tensor) -> Tensor:
+            made = fn(tensor)
+            if not tensor.is_floating_point():
+                return made
+            if any(tensor is own for own in exact):
+                return made if made.dtype == torch.float64 else tensor.to(made.device)
+            return made if made.dtype in (torch.float32, torch.float64) else tensor.to(made.device, torch.float32)
+
+        super()._apply(kept, recurse)  # type: ignore[no-untyped-call]
+        return self
+
+    def get_extra_state(self) -> dict[str, Any]:
+        return {"window": self.window, "dt": self.dt, "memory": self.name}
+
+    def set_extra_state(self, state: dict[str, Any]) -> None:
+        for name, mine in self.get_extra_state().items():
+            if state.get(name) != mine:
+                raise ValueError(
+                    f"the checkpoint is of a layer with {name} = {state.get(name)}, this one has {mine}; make the "
+                    f"layer with {name} = {state.get(name)}, or load C and D alone"
+                )
+
+
+def parameter_dtype(dtype: torch.dtype | None) -> torch.dtype:
+    """Parameters of a layer made in half precision are float32."""
+    chosen = dtype or torch.get_default_dtype()
+    return chosen if chosen in (torch.float32, torch.float64) else torch.float32

@@ -1,0 +1,87 @@
+"""Layers around a memory: a gated block that mixes channels, and running in both directions of time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from prophecy.nn.padding import counted
+
+
+class GatedBlock(nn.Module):
+    r"""x + out(memory(value) · silu(gate)), with value and gate linear in the normalised x: (batch, time, width).
+
+    memory: a layer of `inner` channels, such as a `ProphecySSM`, that takes (batch, time, inner) and returns the same.
+    width: of the block's input and output. Without the block, memories do not mix channels; leave it out where that is
+    not wanted. `step` and `scan` go with the memory's own.
+
+    >>> from prophecy.nn import ProphecySSM
+    >>> block = GatedBlock(4, ProphecySSM(channels=8, order=16, window=100.0, dt=1.0, train="readout"))
+    >>> block(torch.zeros(2, 50, 4)).shape
+    torch.Size([2, 50, 4])
+    """
+
+    def __init__(self, width: int, memory: Any, *, dropout: float = 0.0) -> None:
+        super().__init__()
+        inner: int = memory.channels
+        like = {"dtype": memory.C.real.dtype, "device": memory.C.device}
+        self.norm = nn.LayerNorm(width, **like)
+        self.enter = nn.Linear(width, 2 * inner, **like)
+        self.memory = memory
+        self.leave = nn.Linear(inner, width, **like)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, state: Tensor | None = None, **padding: Tensor | None) -> Tensor:
+        value, gate = self.enter(self.norm(x)).chunk(2, dim=-1)
+        return self._out(x, self.memory(value, state, **padding), gate)
+
+    def scan(self, x: Tensor, state: Tensor | None = None, **padding: Tensor | None) -> tuple[Tensor, Tensor]:
+        """As `forward`, and the memory's state after the last value."""
+        value, gate = self.enter(self.norm(x)).chunk(2, dim=-1)
+        y, state = self.memory.scan(value, state, **padding)
+        return self._out(x, y, gate), state
+
+    def step(self, x: Tensor, state: Tensor, **how: Any) -> tuple[Tensor, Tensor]:
+        """One moment, x (batch, width)."""
+        value, gate = self.enter(self.norm(x)).chunk(2, dim=-1)
+        y, state = self.memory.step(value, state, **how)
+        return self._out(x, y, gate), state
+
+    def initial_state(self, batch: int) -> Tensor:
+        state: Tensor = self.memory.initial_state(batch)
+        return state
+
+    def _out(self, x: Tensor, y: Tensor, gate: Tensor) -> Tensor:
+        mixed: Tensor = x + self.dropout(self.leave(y * nn.functional.silu(gate)))
+        return mixed
+
+
+class Bidirectional(nn.Module):
+    """Two layers, one of them backwards in time, their outputs side by side: (batch, time, 2 · channels).
+
+    Padded rows are turned within their own length, so that padding stays at the end.
+    """
+
+    def __init__(self, forwards: nn.Module, backwards: nn.Module) -> None:
+        super().__init__()
+        self.forwards, self.backwards = forwards, backwards
+
+    def forward(self, u: Tensor, *, lengths: Tensor | None = None) -> Tensor:
+        if lengths is None:
+            back = self.backwards(u.flip(1)).flip(1)
+            return torch.cat([self.forwards(u), back], dim=-1)
+        there = turned(lengths, u.shape[1])
+        back = self.backwards(_taken(u, there), lengths=lengths)
+        return torch.cat([self.forwards(u, lengths=lengths), _taken(back, there)], dim=-1)
+
+
+def turned(lengths: Tensor, time: int) -> Tensor:
+    """(batch, time): the place of each sample when the first `lengths` of a row are reversed."""
+    places = torch.arange(time, device=lengths.device).expand(lengths.shape[0], time)
+    return torch.where(counted(lengths, time), lengths[:, None] - 1 - places, places)
+
+
+def _taken(u: Tensor, places: Tensor) -> Tensor:
+    return u.gather(1, places[..., None].expand(*places.shape, u.shape[2]))

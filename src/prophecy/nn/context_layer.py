@@ -1,0 +1,92 @@
+"""A HiPPO memory whose readout is solved in context."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from prophecy.nn.base import Layer
+from prophecy.nn.context import ContextState, Solver
+
+
+class ContextSSMState(NamedTuple):
+    """The memory's state (batch, channels, N) and the solver's."""
+
+    memory: Tensor
+    solver: ContextState
+
+
+class ContextSSM(nn.Module):
+    r"""y[:, k] predicts u[:, k + horizon], read from a memory's state by weights solved from u[:, : k + 1] itself.
+
+    memory: a `ProphecySSM` or `DiagonalSSM`. Each channel is solved for on its own, from the features [x, u, 1].
+    solver: `GradientStep`, `Delta`, `RLS` or `Ridge`; its horizon is the layer's.
+    base: what the solved readout is added to: "none"; "copy", the newest value, so that nothing learnt means copying;
+        "construction", the memory's own output, which it then corrects (a prediction of the same horizon).
+
+    >>> from prophecy.nn import ProphecySSM, RLS
+    >>> layer = ContextSSM(ProphecySSM(1, 8, 60.0, 1.0, dtype=torch.float64), RLS(0.95, 1e-6))
+    >>> u = torch.sin(torch.arange(400.0, dtype=torch.float64) / 7)[None, :, None]
+    >>> bool((layer(u)[:, 200:-1] - u[:, 201:]).abs().max() < 1e-4)
+    True
+    """
+
+    BASES = ("none", "copy", "construction")
+
+    def __init__(self, memory: Layer, solver: Solver, *, base: str = "copy") -> None:
+        super().__init__()
+        if base not in self.BASES:
+            raise ValueError(f"base must be one of {', '.join(map(repr, self.BASES))}, got {base!r}")
+        if memory.several and base == "construction":
+            raise ValueError("base='construction' needs a memory with one readout, the prediction that is corrected")
+        self.memory, self.solver, self.base = memory, solver, base
+
+    def initial_state(self, batch: int) -> ContextSSMState:
+        memory = self.memory
+        solver = self.solver.initial_state(batch * memory.channels, memory.order + 2, 1, memory.C)
+        return ContextSSMState(memory.initial_state(batch), solver)
+
+    def forward(self, u: Tensor) -> Tensor:
+        """Predictions like u (batch, time, channels)."""
+        return self.scan(u)[0]
+
+    def scan(self, u: Tensor, state: ContextSSMState | None = None) -> tuple[Tensor, ContextSSMState]:
+        """Predictions and the state after the last value."""
+        state = self.initial_state(len(u)) if state is None else state
+        x = self.memory.states(u, state.memory)  # (batch, time, channels, N)
+        end = x[:, -1].to(state.memory.dtype) if u.shape[1] else state.memory
+        now = u.unsqueeze(-1).to(x.dtype)
+        features = torch.cat([x, now, torch.ones_like(now)], dim=-1)
+        base = self._base(u, x)
+        rows = features.transpose(1, 2).flatten(0, 1)
+        # A pair's value is what the base missed: the base of `horizon` steps ago is kept among the features' answers.
+        waiting = state.solver.waiting
+        values = (u - self._delayed(base, waiting)).transpose(1, 2).flatten(0, 1).unsqueeze(-1)
+        y, solver = self.solver(rows, values, state.solver)
+        y = y.squeeze(-1).unflatten(0, (len(u), -1)).transpose(1, 2)
+        return base + y.to(u.dtype), ContextSSMState(end, solver)
+
+    def step(self, u: Tensor, state: ContextSSMState) -> tuple[Tensor, ContextSSMState]:
+        """One moment, u (batch, channels)."""
+        y, state = self.scan(u.unsqueeze(1), state)
+        return y[:, 0], state
+
+    def _base(self, u: Tensor, x: Tensor) -> Tensor:
+        return self._read(x, u.unsqueeze(-1)).to(u.dtype)
+
+    def _delayed(self, base: Tensor, waiting: Tensor) -> Tensor:
+        """The base of `horizon` steps before each value; the earliest are read from the features still waiting."""
+        channels, order = self.memory.channels, self.memory.order
+        kept = torch.unflatten(waiting, 0, (-1, channels)).transpose(1, 2)  # (batch, horizon, channels, F)
+        before = self._read(kept[..., :order], kept[..., order : order + 1])
+        both = torch.cat([before.to(base.dtype), base], dim=1)
+        return both[:, : base.shape[1]]
+
+    def _read(self, x: Tensor, u: Tensor) -> Tensor:
+        if self.base == "none":
+            return torch.zeros_like(u.squeeze(-1))
+        if self.base == "copy":
+            return u.squeeze(-1)
+        return self.memory.read(x, u.squeeze(-1))

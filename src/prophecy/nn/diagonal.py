@@ -1,0 +1,132 @@
+"""S4D: a diagonal memory in complex numbers, with the same blocks, step and states as the dense layer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from prophecy import _checks
+from prophecy.diagonal import Diagonal, s4d_lin
+from prophecy.engines import torch_lifted
+from prophecy.engines.torch_scan import scan
+from prophecy.nn.base import Layer, parameter_dtype
+
+PARTS = ("C", "D", "rates", "input", "dt")
+
+
+class DiagonalSSM(Layer):
+    r"""y = 2 Re(C x) + D u with x' = rates x + B u, one per channel, under zero-order hold: (batch, time, channels).
+
+    channels, order: N states are N/2 complex modes and their conjugates.
+    dt: the step in the memory's unit of time, one number or (least, largest), spread evenly in the logarithm.
+    spectrum: a function of the order, `prophecy.diagonal.s4d_lin`, `s4d_inv` or `s4d_legs`.
+    train: names of C, D, rates, input, dt; or "all", "none", "readout". The real part of a rate is -exp(log_decay) < 0.
+    C starts normal with variance 1/2 per part, D normal, as in S4D; `init_s4d_` puts a construction in their place.
+    """
+
+    log_decay: Tensor
+    frequency: Tensor
+    input: Tensor
+    log_dt: Tensor
+
+    def __init__(
+        self,
+        channels: int,
+        order: int,
+        dt: float | tuple[float, float],
+        spectrum: Callable[[int], Diagonal] = s4d_lin,
+        train: str | Iterable[str] = "all",
+        *,
+        seed: int | None = None,
+        dtype: torch.dtype | None = None,
+        device: torch.device | str | None = None,
+    ) -> None:
+        super().__init__()
+        self.channels, self.order = _checks.order("channels", channels), _checks.order("order", order)
+        groups = {"all": PARTS, "none": (), "readout": ("C", "D")}
+        names = [train] if isinstance(train, str) else list(train)
+        parts = {part for name in names for part in groups.get(name, (name,))}
+        if not parts <= set(PARTS):
+            raise ValueError(f"train must name {', '.join((*groups, *PARTS))}; got {sorted(parts - set(PARTS))}")
+        self.trained, self.name, self.several, self.block = frozenset(parts), spectrum.__name__, False, 64
+        low, high = dt if isinstance(dt, tuple) else (dt, dt)
+        steps = np.geomspace(_checks.positive("dt", low), _checks.positive("dt", high), channels)
+        self.dt = (float(low), float(high)) if isinstance(dt, tuple) else float(low)
+        self.window = math.inf
+        form, random = spectrum(order), np.random.default_rng(seed)
+        kind: dict[str, Any] = {"dtype": parameter_dtype(dtype), "device": device}
+        copies = (self.channels, 1)
+        C = random.standard_normal((channels, order // 2, 2)) * math.sqrt(0.5)
+        for name, part, value in (
+            ("C", "C", C),
+            ("D", "D", random.standard_normal((channels, 1))),
+            ("log_decay", "rates", np.tile(np.log(-form.rates.real), copies)),
+            ("frequency", "rates", np.tile(form.rates.imag, copies)),
+            ("input", "input", np.stack([np.tile(form.B.real, copies), np.tile(form.B.imag, copies)], -1)),
+            ("log_dt", "dt", np.log(steps)),
+        ):
+            self._put(name, value, part in parts, kind)
+
+    def memory(self, scale: Tensor | float | None = None) -> tuple[Tensor, Tensor]:
+        """exp(rates dt) - 1 and the input's gain, both (channels, modes) complex128; with `scale` steps first."""
+        rates = torch.complex(-self.log_decay.double().exp(), self.frequency.double())
+        dt = self.log_dt.double().exp()
+        if scale is not None:
+            dt = dt * torch.as_tensor(scale, dtype=torch.float64, device=dt.device)
+        grown = torch.expm1(rates * dt[..., None])
+        return grown, grown / rates * torch.view_as_complex(self.input.double().contiguous())
+
+    def _states(self, now: Tensor, x: Tensor) -> Tensor:
+        grown, gain = self.memory()
+        wide = torch.complex128 if now.dtype == torch.float64 else torch.complex64
+        b = now.mT.unsqueeze(-1) * gain.unsqueeze(-2)
+        return _flat(scan((grown + 1).unsqueeze(1), b.to(wide), _complex(x), diagonal=True))
+
+    def _step(self, now: Tensor, x: Tensor, scale: Tensor | None, memory: Any) -> Tensor:
+        grown, gain = memory if memory is not None else self.memory(scale)
+        z = _complex(x)
+        grown, gain = grown.to(z.dtype), gain.to(z.dtype)
+        return _flat(z + (grown * z + gain * now.unsqueeze(-1)))
+
+    def _read(self, x: Tensor, u: Tensor) -> Tensor:
+        C = torch.view_as_complex(self.C.to(x.dtype).contiguous())
+        y = 2 * (C * _complex(x)).sum(-1).real.unsqueeze(-1)
+        return y + self.D.to(x.dtype) * u.unsqueeze(-1)
+
+    def _lifted(self) -> tuple[torch_lifted.Blocks, Tensor, Tensor]:
+        """The blocks in real numbers: a mode is a pair of states that turn and shrink."""
+        grown, gain = self.memory()
+        C = torch.view_as_complex(self.C.double().contiguous())
+        ages = torch.arange(self.block + 1, device=C.device)
+        powers = torch.exp(torch.log1p(grown).unsqueeze(-1) * ages)  # (channels, modes, L + 1)
+        reach = (gain.unsqueeze(-1) * powers[..., :-1]).flip(-1)
+        kernel = 2 * (C.unsqueeze(-1) * gain.unsqueeze(-1) * powers[..., :-1]).sum(1).real
+        kernel = torch.cat([kernel[:, :1] + self.D.double(), kernel[:, 1:]], dim=1)
+        observe = (2 * C.unsqueeze(-1) * powers[..., 1:]).mT
+        blocks = torch_lifted.Blocks(
+            kernel.unsqueeze(1),
+            torch.cat([observe.real, -observe.imag], dim=-1).unsqueeze(1),
+            torch.cat([reach.real, reach.imag], dim=1),
+            _real(powers[..., -1]),
+        )
+        return blocks, _real(grown), torch.cat([gain.real, gain.imag], dim=-1)
+
+
+def _real(z: Tensor) -> Tensor:
+    """Multiplication by z (channels, modes) as a real matrix on [real parts, imaginary parts]."""
+    re, im = torch.diag_embed(z.real), torch.diag_embed(z.imag)
+    return torch.cat([torch.cat([re, -im], dim=-1), torch.cat([im, re], dim=-1)], dim=-2)
+
+
+def _complex(x: Tensor) -> Tensor:
+    half = x.shape[-1] // 2
+    return torch.complex(x[..., :half].contiguous(), x[..., half:].contiguous())
+
+
+def _flat(z: Tensor) -> Tensor:
+    return torch.cat([z.real, z.imag], dim=-1)

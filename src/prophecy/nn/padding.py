@@ -1,0 +1,49 @@
+"""Padded batches: samples that count are moved to the front, run, and put back where they came from."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def packed(u: Tensor, lengths: Tensor | None, mask: Tensor | None) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """u (batch, time, channels) with the samples that count first, how many they are, and where each came from.
+
+    The order of the samples stays, so causality does too; a sample that does not count takes no time.
+    """
+    if lengths is None and mask is None:
+        return u, None, None
+    batch, time = u.shape[:2]
+    if mask is not None:
+        if lengths is not None:
+            raise ValueError("give lengths or mask, not both: a mask says everything lengths say")
+        if tuple(mask.shape) != (batch, time) or mask.dtype != torch.bool:
+            raise ValueError(f"mask must be bool of shape {(batch, time)}, got {mask.dtype} {tuple(mask.shape)}")
+        where = torch.argsort(~mask, dim=1, stable=True)
+        u = u.gather(1, where[..., None].expand_as(u))
+        lengths = mask.sum(1)
+    else:
+        assert lengths is not None
+        if tuple(lengths.shape) != (batch,) or lengths.is_floating_point() or lengths.is_complex():
+            raise ValueError(f"lengths must be whole numbers ({batch},), got {lengths.dtype} {tuple(lengths.shape)}")
+        if not torch.compiler.is_compiling() and batch and not (0 <= int(lengths.min()) <= int(lengths.max()) <= time):
+            raise ValueError(f"lengths must lie between 0 and {time}, got {lengths.tolist()}")
+        lengths, where = lengths.to(u.device, torch.int64), None
+    return torch.where(counted(lengths, time)[..., None], u, 0.0), lengths, where
+
+
+def spread(y: Tensor, lengths: Tensor | None, where: Tensor | None) -> Tensor:
+    """Outputs (batch, time, ...) back where their samples were; 0 where no sample counts."""
+    if lengths is None:
+        return y
+    inside = counted(lengths, y.shape[1]).reshape(*y.shape[:2], *[1] * (y.ndim - 2))
+    y = torch.where(inside, y, 0.0)
+    if where is None:
+        return y
+    index = where.reshape(*y.shape[:2], *[1] * (y.ndim - 2)).expand_as(y)
+    return torch.zeros_like(y).scatter(1, index, y)
+
+
+def counted(lengths: Tensor, time: int) -> Tensor:
+    """(batch, time): True for the first `lengths` samples of each row."""
+    return torch.arange(time, device=lengths.device) < lengths[:, None]

@@ -1,0 +1,42 @@
+"""What a layer reads from its memory: functions (basis, dt) → one `System`, or several on the same memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from prophecy.bases import Basis
+from prophecy.constructions import exact, next_value
+from prophecy.system import System
+
+Construct: TypeAlias = Callable[[Basis, float], System | Sequence[System]]
+
+
+def slope(basis: Basis, dt: float) -> System:
+    """u'(t) at the newest sample, in units per unit of time: the derivative Eq. (5) integrates.
+
+    >>> from prophecy import legt
+    >>> slope(legt(order=4, window=100.0), 0.5).order
+    4
+    """
+    return reading_slope(next_value(basis, dt))
+
+
+def reading_slope(system: System) -> System:
+    """The same memory, reading its derivative instead of the next value."""
+    if system.derivative is None:
+        raise ValueError("this system knows no derivative; use next_value, or exact with degree >= 1")
+    return replace(system, C=system.derivative.C, D=system.derivative.D)
+
+
+def horizons(*steps: float, degree: int = 3) -> Construct:
+    """Several steps ahead, each exact for polynomials up to `degree`: y[..., i] predicts u[k + steps[i]].
+
+    >>> from prophecy import legt
+    >>> [round(float(s.C[0]) + s.D, 6) for s in horizons(1, 4, degree=0)(legt(4, 64.0), 1.0)]
+    [1.0, 1.0]
+    """
+    if not steps:
+        raise ValueError("horizons needs at least one number of steps, horizons(1, 4, 16) say")
+    return lambda basis, dt: [exact(basis, dt, degree, horizon) for horizon in steps]

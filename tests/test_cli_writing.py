@@ -1,0 +1,97 @@
+"""Tables are written whole or not at all, and carry what was not predicted as it was; hostile lines are skipped."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+pytest.importorskip("typer")
+
+from prophecy.commands import _common, _write  # noqa: E402
+from prophecy.commands._lines import Csv, Jsonl  # noqa: E402
+from prophecy.commands._table import Asked, floats, open_table  # noqa: E402
+
+
+def test_columns_that_are_not_predicted_come_out_as_the_text_they_were(tmp_path):
+    (tmp_path / "x.csv").write_text('id,v,note\n007,1.10,"a, b"\n008,2,plain\n')
+    table = open_table(str(tmp_path / "x.csv"), Asked(columns=["v"]))
+    out = tmp_path / "o.csv"
+    with _write.sink(out) as write:
+        for batch in table.batches:
+            write(_write.with_columns(batch, {"p": np.array([0.1, np.nan])}))
+    rows = out.read_text().splitlines()
+    assert rows[0] == "id,v,note,p"
+    assert pd.read_csv(out, dtype=str)["id"].tolist() == ["007", "008"]
+    assert pd.read_csv(out, dtype=str)["note"].tolist() == ["a, b", "plain"]
+    assert rows[2].endswith(",")
+
+
+@pytest.mark.parametrize("name", ["o.csv", "o.csv.gz", "o.parquet"])
+def test_what_is_written_reads_back(tmp_path, name):
+    values = np.random.default_rng(1).standard_normal(300)
+    with _write.sink(tmp_path / name) as write:
+        write(_write.as_batch({"v": values[:100]}))
+        write(_write.as_batch({"v": values[100:]}))
+    batches = open_table(str(tmp_path / name)).batches
+    assert np.array_equal(np.concatenate([floats(batch, "v") for batch in batches]), values)
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path):
+    target = tmp_path / "o.csv"
+    target.write_text("old")
+
+    def failing():
+        with _write.sink(target) as write:
+            write(_write.as_batch({"v": [1.0]}))
+            raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        failing()
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["o.csv"]
+
+
+def test_added_columns_take_names_that_are_free():
+    assert list(_write.free_names(["p"], ["v"], ["v"]).values()) == ["p"]
+    assert list(_write.free_names(["p"], ["v", "w"], ["v", "w"]).values()) == ["v_p", "w_p"]
+    assert list(_write.free_names(["p", "q"], ["v"], ["v", "p"]).values()) == ["prophecy_p", "prophecy_q"]
+    assert list(_write.free_names(["p"], ["v"], ["p", "prophecy_p"]).values()) == ["prophecy_prophecy_p"]
+
+
+def test_an_intervals_ends_are_told_apart():
+    for lower, upper in [(24.7, 25.1), (1e9 + 24.7, 1e9 + 25.1), (-3e-7, 2e-7), (1.0, 1.0 + 1e-6)]:
+        digits = _common.digits_between(lower, upper)
+        assert f"{lower:.{digits}g}" != f"{upper:.{digits}g}"
+    for lower, upper in [(1.0, 1.0), (-math.inf, math.inf), (math.nan, math.nan), (1.0, 1.0 + 1e-15)]:
+        assert _common.digits_between(lower, upper) == 4
+
+
+@given(st.text(max_size=60))
+def test_any_line_of_a_stream_is_a_number_or_a_value_error(text):
+    for lines in (Csv(), Csv("1"), Jsonl(), Jsonl("a")):
+        try:
+            value = lines.value(text)
+        except ValueError as error:
+            assert str(error)  # noqa: PT017
+        else:
+            assert math.isnan(value) or abs(value) <= 1e100
+
+
+def test_hostile_json_lines_are_skipped_and_the_stream_goes_on():
+    lines = ["1.5", "9" * 401, "[" * 100_000, '{"value": ' + "7" * 5000 + "}", '{"value": true}', "2.5"]
+    done = subprocess.run(
+        [sys.executable, "-m", "prophecy.cli", "stream", "--format", "jsonl", "--malformed", "skip"],
+        input="\n".join(lines) + "\n", capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("skipped") == 4
+    assert len(done.stdout.splitlines()) == 2
