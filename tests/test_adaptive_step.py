@@ -34,7 +34,7 @@ TABLE = members.table(S)
 
 
 def least_noise(window, degree):
-    """Weights on the last samples, exact for powers of time one step ahead, of least norm: V' (V V')⁻¹ t in fractions."""
+    """Weights on the last samples, exact for powers of time a step ahead, of least norm: V' (V V')⁻¹ t in fractions."""
     V = [[Fraction(-age) ** d for age in range(window)] for d in range(degree + 1)]
     rows = [[sum(a * b for a, b in zip(x, y, strict=True)) for y in V] + [Fraction(1)] for x in V]
     for i in range(degree + 1):

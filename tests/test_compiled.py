@@ -13,9 +13,14 @@ import pytest
 
 from prophecy import Prophecy
 
-TINY = (
-    "from prophecy._compiled import kernel\nfrom other import FACTOR\n@kernel\ndef times(x):\n    return FACTOR * x\n"
-)
+TINY = """
+from prophecy._compiled import kernel
+from other import FACTOR
+
+@kernel
+def times(x):
+    return FACTOR * x
+"""
 ASK = "from prophecy import _notices; _notices.to_stderr(); import tiny; print(tiny.times(2.0))"
 
 
