@@ -46,6 +46,7 @@ class FittedFlow:
     exact: bool
     conclusive: bool
     end: Array
+    whole_past: bool = False
 
     @property
     def _tableau(self) -> Tableau:
