@@ -24,7 +24,6 @@ import numpy as np
 
 from prophecy import __version__, _files
 from prophecy.adaptive.record import RECORD
-from prophecy.benchmarks.csv_predict import accuracy, write
 
 RESULTS = Path(__file__).parent / "results" / "bank_speed.json"
 DOCUMENT = Path(__file__).parent.parent / "docs" / "prophecy.md"
@@ -90,11 +89,15 @@ def file_case(src: Path, data: Path, out: Path, *options: str) -> dict[str, floa
     done = subprocess.run(command, env=environment(src), preexec_fn=on_one_core, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr)
+    from prophecy.benchmarks.csv_predict import accuracy
+
     seconds, peak = done.stderr.split()[-2:]
     return {"seconds": float(seconds), "peak_megabytes": float(peak) / 1e3, "relative_error": accuracy(out)}
 
 
 def files(versions: dict[str, Path], rows: int) -> dict[str, Any]:
+    from prophecy.benchmarks.csv_predict import write
+
     with tempfile.TemporaryDirectory() as folder:
         data, out = Path(folder) / "data.csv", Path(folder) / "out.parquet"
         write(data, rows)
@@ -117,11 +120,11 @@ def text(result: dict[str, Any]) -> str:
         "",
         f"A file of {file['rows']:,} rows through `prophecy predict --out`, on one core: {whole['seconds']:.0f} s and "
         f"{whole['peak_megabytes']:.0f} MB with the whole bank, whose error is {whole['relative_error']:.3f} of the "
-        f"better of copy and straight line; the small bank that 0.1.0 had for long files took {quick['seconds']:.0f} s, "
-        f"with an error of {quick['relative_error']:.3f}. Memory does not grow with the file: it is read in pieces.",
+        f"better of copy and straight line; the small bank that 0.1.0 had for long files took {quick['seconds']:.0f} s "
+        f"and erred by {quick['relative_error']:.3f}. Memory does not grow with the file: it is read in pieces.",
         "",
-        f"State: {size / 1e3:.1f} kB a series, so a million series need {size / 1e3:.0f} GB, plus 8 bytes for each value "
-        "of `context` kept (2048 by default; `context=1` for many series).",
+        f"State: {size / 1e3:.1f} kB a series, so a million series need {size / 1e3:.0f} GB, plus 8 bytes for each "
+        "value of `context` kept (2048 by default; `context=1` for many series).",
     ]
     return "\n".join(lines)
 
@@ -138,7 +141,8 @@ def main() -> int:
     parser.add_argument("--earlier", type=Path)
     parser.add_argument("--text", action="store_true")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--rows", type=int, default=5_000_000)
+    parser.add_argument("--rows", type=int, default=5_000_000, help="of the file; 0 for none")
+    parser.add_argument("--out", type=Path, default=RESULTS)
     asked = parser.parse_args()
     if asked.text:
         insert(json.loads(RESULTS.read_text()))
@@ -160,9 +164,9 @@ def main() -> int:
         "rounds": asked.rounds,
         "microseconds_a_value": found,
         "earlier_over_now": ratios,
-        "file": {"rows": asked.rows, **files(versions, asked.rows)},
+        "file": {"rows": asked.rows, **files(versions, asked.rows)} if asked.rows else None,
     }
-    _files.write_json(RESULTS, result)
+    _files.write_json(asked.out, result)
     print(json.dumps(result, indent=1))
     return 0
 
