@@ -33,7 +33,7 @@ _compiling = threading.RLock()
 
 def inner(function: F) -> F:
     """Compile a function that other compiled functions call."""
-    return numba.njit(**_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)  # type: ignore[no-any-return]
+    return numba.njit(**_OPTIONS)(function)  # type: ignore[no-any-return]
 
 
 def kernel(function: F) -> F:
