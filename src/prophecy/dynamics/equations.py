@@ -190,17 +190,26 @@ def _places(value: float, digits: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class FoundSystem:
-    """What a forecast keeps of the field behind it: enough to write its equations in any unit of time."""
+    """What a forecast keeps of the field behind it: enough to write its equations in any unit of time.
+
+    stride: samples of the series between two of the field's. columns: which of the series' variables it has.
+    """
 
     model: FittedFlow
     units: Units
+    stride: int
+    columns: tuple[int, ...]
 
     def equations(self, names: Sequence[str] | None = None, step: float = 1.0) -> Equations:
         """names: of the variables, x0, x1, … if None. step: time between two samples, in the unit wanted."""
         variables = len(self.units.scale)
         if names is None:
-            names = tuple("xyzw"[:variables]) if variables <= 4 else tuple(f"x{i}" for i in range(variables))
-        names = (*names, *(f"phase {i + 1}" for i in range(variables - len(names))))
+            names = "xyzw" if max(self.columns) < 4 else [f"x{i}" for i in range(max(self.columns) + 1)]
+        if max(self.columns) >= len(names):
+            raise ValueError(f"names must be {max(self.columns) + 1}, one for each variable, got {list(names)}")
+        names = [str(names[i]) for i in self.columns]
+        names += [f"phase{i + 1}" for i in range(variables - len(names))]
+        step *= self.stride
         field, found = self.model.field, self.model.found
         errors = np.sqrt((found.freedom**2).sum(axis=1))
         powers = _powers(field.terms)
@@ -214,7 +223,7 @@ class FoundSystem:
             terms[i].append(Term(field.theta[p, i] * factor, abs(errors[c] * factor), tuple(powers[p].tolist())))
         centres = self.units.centre - self.model.offset * scale
         return Equations(
-            tuple(names), tuple(map(tuple, terms)), self._functions(centres), tuple(_rounded(centres, scale)), step,
+            tuple(names), tuple(map(tuple, terms)), self._functions(centres), tuple(_rounded(centres, scale)), step / self.stride,
             tuple((found.noise * scale).tolist()),
         )  # fmt: skip
 

@@ -48,6 +48,7 @@ class FittedFlow:
     conclusive: bool
     end: Array
     allowed: SparseField
+    whole_past: bool = False
 
     @property
     def _tableau(self) -> Tableau:

@@ -92,7 +92,7 @@ def decide(context: Context, model: FittedFlow | None, steps: int) -> Decided | 
     noise = float(np.sqrt(np.mean(model.found.noise**2)))
     note = f"One trajectory of a field with {model.field.count} parameters passes through the whole context"
     left = "exactly" if model.exact else f"up to noise of {noise:.2g} standard deviations"
-    system = FoundSystem(model, context.units)
+    system = FoundSystem(model, context.units, context.stride, tuple(np.nonzero(context.varying)[0].tolist()))
     return Decided(path, draws, model, "field by assimilation", (f"{note}, {left}.",), system)
 
 
