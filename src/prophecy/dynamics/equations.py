@@ -223,9 +223,13 @@ class FoundSystem:
             terms[i].append(Term(field.theta[p, i] * factor, abs(errors[c] * factor), tuple(powers[p].tolist())))
         centres = self.units.centre - self.model.offset * scale
         return Equations(
-            tuple(names), tuple(map(tuple, terms)), self._functions(centres), tuple(_rounded(centres, scale)), step / self.stride,
+            tuple(names),
+            tuple(map(tuple, terms)),
+            self._functions(centres),
+            tuple(_rounded(centres, scale)),
+            step / self.stride,
             tuple((found.noise * scale).tolist()),
-        )  # fmt: skip
+        )
 
     def _functions(self, centres: Array) -> tuple[Argument, ...]:
         terms = self.model.field.terms
