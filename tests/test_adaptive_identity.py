@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prophecy import Prophecy, signals
-from prophecy.adaptive import members, record, step, stream
+from prophecy.adaptive import members, record, stream
 from prophecy.adaptive.settings import DEFAULT
 
 RNG = np.random.default_rng(0)
@@ -67,11 +67,13 @@ def test_any_number_of_threads_gives_the_same_records(workers, monkeypatch):
     monkeypatch.setattr(stream, "WORTH_THREADS", 1)
     monkeypatch.setattr(stream, "_cores", lambda: workers)
     table = members.table(DEFAULT)
-    records, alone = record.fresh(len(ALL), table), record.fresh(len(ALL), table)
-    stream.feed(records, table, ALL.T)
-    for s in reversed(range(len(ALL))):  # in another order, too
-        step.run(alone, table, np.ascontiguousarray(ALL.T), members.between(0.9), np.zeros((0, 0, 0)), s, s + 1)
-    assert records.tobytes() == alone.tobytes()
+    records, rings = record.fresh(len(ALL), table), record.rings(len(ALL))
+    stream.feed(records, rings, table, ALL.T)
+    for s in reversed(range(len(ALL))):  # in another order, too, and on its own
+        alone, ring = record.fresh(1, table), record.rings(1)
+        stream.feed(alone, ring, table, ALL[s][:, None])
+        assert records[s : s + 1].tobytes() == alone.tobytes()
+        np.testing.assert_array_equal(rings[s], ring[0])
 
 
 def test_a_sensor_that_sticks_for_long_leaves_intervals_as_they_were():
@@ -140,7 +142,7 @@ def test_a_corrected_gap_is_the_memory_of_the_line(gaps, seed):
         records = model._stream.records
         path = [model.predict().mean]
         rolled = Prophecy()
-        rolled._stream.records = records.copy()
+        rolled._stream.records, rolled._stream.rings = records.copy(), model._stream.rings.copy()
         for _ in range(length):
             rolled.observe(np.nan)
             path.append(rolled.predict().mean)
