@@ -24,7 +24,7 @@ FEWEST = 256  # series (times channels) below which programs are too few to fill
 
 
 class Plan(NamedTuple):
-    """Series per program, warps, loads ahead, and how numbers are multiplied: Triton's word for float32, or "double"."""
+    """Series per program, warps, loads ahead, and how numbers are multiplied: as Triton names it, or "double"."""
 
     group: int
     warps: int
