@@ -37,7 +37,6 @@ KINDS = {
     "polynomial fields": ("polynomial field of",),
     "rational fields": ("rational",),
     "functions": ("field of degree",),
-    "shooting": ("field by shooting",),
 }
 
 
@@ -90,7 +89,6 @@ VARIANTS: dict[str, Any] = {
     "without undamped waves": lambda: without("waves"),
     "without rational fields": lambda: without("rational fields"),
     "without sin, cos, tanh, |x|": lambda: without("functions"),
-    "without shooting": lambda: without("shooting"),
     "without hidden phases": lambda: mock.patch.object(
         context, "_hidden_phases", lambda values: np.empty((len(values), 0))
     ),

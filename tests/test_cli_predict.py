@@ -110,27 +110,6 @@ def test_gaps_are_predicted_through(prophecy, tmp_path):
         assert np.abs(made["residual"][150:]).max() < 0.2
 
 
-@pytest.mark.parametrize("horizon", [2, 3, 10])
-def test_predictions_h_rows_ahead_use_rows_h_before_alone(horizon):
-    values = STEPS.copy()
-    base = _track.Bank(0.9, horizon).advance(values, None)
-    values[200:] += 100
-    changed = _track.Bank(0.9, horizon).advance(values, None)
-    np.testing.assert_array_equal(base.mean[: 200 + horizon], changed.mean[: 200 + horizon])
-    assert np.isnan(base.mean[:horizon]).all()
-    assert np.isfinite(base.mean[horizon:]).all()
-    ramp = _track.Bank(0.9, horizon).advance(3.0 * np.arange(300) + 1e6, None)
-    assert np.allclose(ramp.mean[50:], 3.0 * np.arange(50, 300) + 1e6, rtol=1e-12)
-
-
-def test_predictions_h_rows_ahead_are_those_across_a_gap_of_h():
-    said = _track.Bank(0.9, 3).advance(WAVE, None)
-    for k in (50, 120, 300):
-        model = Prophecy()
-        model.observe(np.append(WAVE[: k + 1], [np.nan] * 2))
-        assert said.mean[k + 3] == model.predict().mean
-
-
 @pytest.mark.parametrize("horizon", [1, 4])
 def test_it_beats_copy_and_line_where_there_is_something_to_gain(horizon):
     values = np.sin(np.arange(5000) / 40) + 0.02 * np.random.default_rng(1).standard_normal(5000)

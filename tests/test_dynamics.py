@@ -11,23 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from prophecy import chaos, forecast, signals
+from prophecy import chaos, signals
 from prophecy._forecast import Failure, Forecast
-from prophecy.dynamics import forecast_many
+from prophecy.dynamics import forecast, forecast_many
 from prophecy.evaluation import valid_prediction_time
 
 
 def assert_sound(answer: Forecast, context: np.ndarray, horizon: int) -> None:
-    """Finite, ordered, shaped like the context, and within one range of the context's own."""
+    """Finite, ordered, and shaped like the context."""
     mean, lower, upper = (np.asarray(part) for part in (answer.mean, answer.lower, answer.upper))
     assert mean.shape == lower.shape == upper.shape == (horizon, *context.shape[1:])
     assert np.isfinite([mean, lower, upper]).all()
     assert (lower <= mean).all()
     assert (mean <= upper).all()
-    low, high = np.nanmin(context, axis=0), np.nanmax(context, axis=0)
-    slack = (high - low) * (1 + 1e-9) + 1e-12 * np.abs(high)
-    assert (lower >= low - slack).all()
-    assert (upper <= high + slack).all()
 
 
 values = st.one_of(st.floats(-1e6, 1e6), st.just(np.nan), st.integers(-3, 3).map(float))
@@ -35,7 +31,7 @@ values = st.one_of(st.floats(-1e6, 1e6), st.just(np.nan), st.integers(-3, 3).map
 
 @given(st.data(), st.integers(8, 40), st.integers(1, 3), st.integers(1, 30))
 @settings(max_examples=60, deadline=None)
-def test_any_context_gives_a_finite_forecast_within_its_envelope(data, samples, variables, horizon):
+def test_any_context_gives_a_finite_forecast(data, samples, variables, horizon):
     context = data.draw(arrays(np.float64, (samples, variables), elements=values))
     context[0] = 1.0
     assert_sound(forecast(context, horizon), context, horizon)
@@ -76,7 +72,10 @@ def test_hostile_series_are_survived(name):
 )
 def test_ten_thousand_steps_diverge_on_no_signal_of_the_project(name, series):
     series = np.asarray(series).reshape(-1)
-    assert_sound(forecast(series, 10_000), series, 10_000)
+    answer = forecast(series, 10_000)
+    assert_sound(answer, series, 10_000)
+    # Three thousand samples of a trend may be continued for ten thousand; nothing may run away faster than that.
+    assert np.abs(answer.mean - series.mean()).max() < 6 * np.ptp(series)
 
 
 @pytest.mark.parametrize("cutoff", [1.0, 2.0])
@@ -112,8 +111,8 @@ def test_noise_costs_prediction_time_but_not_all_of_it():
     noisy = series[:512] + 0.01 * series[:512].std(axis=0) * np.random.default_rng(0).standard_normal((512, 3))
     answer = forecast(noisy, 300)
     error = np.abs(np.asarray(answer.mean) - series[512:]) / series.std(axis=0)
-    assert error[:45].max() < 0.5
-    assert "shooting" in answer.method
+    assert error[:90].max() < 0.5
+    assert "assimilation" in answer.method
 
 
 def test_one_variable_of_a_system_is_enough_to_see_ahead():
@@ -200,10 +199,12 @@ def test_a_change_of_units_by_powers_of_two_changes_nothing_else():
     np.testing.assert_allclose(np.asarray(scaled.mean) * 64, plain.mean, rtol=1e-6, atol=1e-6)
 
 
-def test_when_nothing_predicts_the_answer_says_so():
-    answer = forecast(np.random.default_rng(1).standard_normal(200), 50)
-    assert answer.method in ("mean", "copy of the last value") or answer.method.startswith("repetition")
-    assert "nothing that was solved" in answer.explain()
+def test_noise_is_forecast_by_its_mean_and_the_words_say_who_contributed():
+    noise = 5 + np.random.default_rng(1).standard_normal(200)
+    answer = forecast(noise, 50)
+    assert np.abs(answer.mean - 5).max() < 0.6
+    assert "Contributions: smoothers" in answer.explain()
+    assert "%" in answer.explain()
 
 
 def test_the_same_context_gives_the_same_forecast():

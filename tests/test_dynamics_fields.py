@@ -11,8 +11,9 @@ from scipy.integrate import solve_ivp
 from prophecy import chaos
 from prophecy.dynamics.features import Family, Monomials, Units, monomial_count
 from prophecy.dynamics.fields import fit_field
+from prophecy.dynamics.flows import fit_flow
+from prophecy.dynamics.guesses import roughness, smoothed
 from prophecy.dynamics.integrate import follow, sensitivities, step
-from prophecy.dynamics.shooting import fit_shot, smoothed
 from prophecy.dynamics.starts import Paths, interpolate, starts
 
 
@@ -175,19 +176,19 @@ def test_too_few_samples_make_no_field():
 def test_smoothing_removes_most_of_the_noise_of_a_slow_wave():
     clean = np.sin(np.arange(400) / 15)[:, None]
     noisy = clean + 0.1 * np.random.default_rng(0).standard_normal(clean.shape)
-    assert np.std(smoothed(noisy) - clean) < 0.4 * np.std(noisy - clean)
+    assert np.std(smoothed(noisy, roughness(noisy)) - clean) < 0.4 * np.std(noisy - clean)
 
 
-def test_shooting_reaches_the_noise_and_keeps_few_terms():
+def test_assimilation_reaches_the_noise_and_keeps_few_terms():
     noise = 0.01
-    values, *_ = scaled(chaos.lorenz.sample(500))
+    raw = chaos.lorenz.sample(500)
+    centre, scale = raw.mean(axis=0), raw.std(axis=0)
+    values = (raw - centre) / scale
     noisy = values + noise * np.random.default_rng(0).standard_normal(values.shape)
-    family = polynomial(3, 2)
-    single = solve_field(family, noisy)
-    shot = fit_shot(family, noisy, one_step=single.residual)
-    assert shot is not None
-    assert 0.9 * noise < shot.residual < 1.1 * noise
-    assert shot.conclusive
-    assert shot.mask.sum() <= 15
-    now = shot.rollout(noisy, np.array([480]), 20)[0]
-    assert np.abs(now - values[480:]).max() < 0.15
+    found = fit_flow(noisy, np.ones(500, dtype=np.bool_), Units(centre, scale))
+    assert found is not None
+    assert 0.9 * noise < found.residual < 1.1 * noise
+    assert found.conclusive
+    assert found.field.count == 7
+    now = found.rollout(noisy, np.array([480]), 20)[0]
+    assert np.abs(now - values[480:]).max() < 0.05

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from prophecy import chaos, forecast
-from prophecy.dynamics.choice import Candidate, Rolling, Tier, Trial, best_team, score, trials
+from prophecy._forecast import PROBABILITIES
+from prophecy.dynamics import tournament
+from prophecy.dynamics.choice import Candidate, Rolling, Tier, score, trials
 from prophecy.dynamics.context import Rows, read
 from prophecy.dynamics.intervals import half_widths
 from prophecy.dynamics.linear import fit_linear
 from prophecy.dynamics.maps import _kernel, _leave_one_out, delays, fit_kernel_map, fit_polynomial_map, legendre
-from prophecy.dynamics.repeats import Copy, Mean, Repetition, fit_season
+from prophecy.dynamics.repeats import Copy, Repetition
+from prophecy.dynamics.settings import DEFAULT
 from prophecy.dynamics.undamped import fit_waves
 
 
@@ -109,15 +112,14 @@ def test_repetition_continues_what_repeats(window):
     np.testing.assert_array_equal(ahead, series[120:200])
 
 
-def test_copy_and_mean_know_only_the_past_of_their_origin():
+def test_a_copy_knows_only_the_past_of_its_origin():
     values = np.arange(10.0)[:, None]
     assert Copy().rollout(values, np.array([3, 5]), 2)[:, :, 0].tolist() == [[2, 2], [4, 4]]
-    assert Mean().rollout(values, np.array([3, 5]), 2)[:, :, 0].tolist() == [[1, 1], [2, 2]]
 
 
 def test_rolling_errors_end_with_the_context_and_lost_forecasts_are_bounded():
     values = np.zeros((100, 1))
-    rolling = Rolling.over(np.ones(100, dtype=bool), 50)
+    rolling = Rolling.over(np.ones(100, dtype=bool), 50, 1, DEFAULT)
     errors = rolling.errors(Copy(), values)
     assert errors.shape == (len(rolling.origins), rolling.horizon, 1)
     late = rolling.origins[-1] + np.arange(rolling.horizon) >= 100
@@ -130,24 +132,14 @@ def test_candidates_are_fitted_to_the_early_part_only_and_ranked():
 
     def spy(values, rows, known):
         seen.append((len(values), int(rows.index.max())))
-        return Mean()
+        return Copy()
 
     values = np.sin(np.arange(200) / 3)[:, None]
-    rolling = Rolling.over(np.ones(200, dtype=bool), 20)
+    rolling = Rolling.over(np.ones(200, dtype=bool), 20, 1, DEFAULT)
     candidates = [Candidate("spy", spy), Candidate("copy", lambda v, r, k: Copy())]
-    ranking = trials([Tier(candidates)], values, all_rows(values), rolling)
+    ranking = trials([Tier(candidates)], values, all_rows(values), rolling, DEFAULT)
     assert seen == [(rolling.early, rolling.early - 2)]
     assert [trial.score for trial in ranking] == sorted(trial.score for trial in ranking)
-
-
-def test_a_team_is_formed_only_when_its_mean_is_better():
-    high, low = np.full((4, 5, 1), 0.5), np.full((4, 5, 1), -0.5)
-
-    def trial(errors):
-        return Trial(Candidate("x", lambda v, r, k: Copy()), Copy(), errors, score(errors))
-
-    assert len(best_team([trial(high), trial(low)])) == 2
-    assert len(best_team([trial(high), trial(high)])) == 1
 
 
 def test_half_widths_never_narrow_and_never_exceed_unrelated_moments():
@@ -155,10 +147,35 @@ def test_half_widths_never_narrow_and_never_exceed_unrelated_moments():
     values = generator.standard_normal((300, 2))
     errors = generator.standard_normal((16, 40, 2)) * np.linspace(0.1, 3, 40)[:, None]
     paths = generator.standard_normal((7, 100, 2)).cumsum(axis=1) * 0.01
-    widths = half_widths(errors, paths, values, 0.9)
-    assert widths.shape == (100, 2)
+    widths = half_widths(errors, paths, values)
+    assert widths.shape == (len(PROBABILITIES) // 2, 100, 2)
     assert (np.diff(widths, axis=0) >= 0).all()
-    assert (widths <= np.quantile(np.abs(values[:150] - values[150:]), 0.9, axis=0) * 1.3).all()
+    inside = (paths[0] >= values.min(axis=0)) & (paths[0] <= values.max(axis=0))
+    assert inside.all()
+    assert (np.diff(widths, axis=1) >= -1e-7).all()
+    ninety = int(np.argmin(np.abs(PROBABILITIES[len(PROBABILITIES) // 2 + 1 :] - 0.95)))
+    assert (widths[ninety] <= np.quantile(np.abs(values[:150] - values[150:]), 0.9, axis=0) * 1.3).all()
+
+
+def test_repetition_never_finds_its_match_in_another_twin():
+    values = np.sin(np.arange(100.0) / 3)[:, None]
+    nudges = np.array([[0.0], [1e-3], [2e-3], [-1e-3]])
+    together = tournament._followed(Repetition(12), values, nudges, 20)
+    for path, nudge in zip(together, nudges, strict=True):
+        twin = values.copy()
+        twin[-1] += nudge
+        alone = Repetition(12).rollout(twin, np.array([100]), 20)[0]
+        np.testing.assert_array_equal(path, alone)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_glance_lets_laws_into_the_laboratory_and_keeps_noise_out(seed):
+    generator = np.random.default_rng(seed)
+    law = chaos.lorenz.sample(300, seed=seed)
+    walk, noise = generator.standard_normal(300).cumsum()[:, None], generator.standard_normal((300, 1))
+    assert tournament.promising((law - law.mean(axis=0)) / law.std(axis=0), False, DEFAULT)
+    assert not tournament.promising(walk / walk.std(), False, DEFAULT)
+    assert not tournament.promising(noise, False, DEFAULT)
 
 
 def test_a_driving_sinusoid_gets_its_quarter_period_partner():
@@ -217,9 +234,3 @@ def test_a_growing_season_is_followed_better_than_by_repeating_the_last_one():
     ours = np.abs(forecast(series[:120], 24).mean - series[120:]).mean()
     last_year = np.abs(np.tile(series[108:120], 2) - series[120:]).mean()
     assert ours < 0.8 * last_year
-
-
-def test_the_season_is_the_period_the_differences_vary_least_at():
-    t = np.arange(200.0)[:, None]
-    assert fit_season(np.sin(2 * np.pi * t / 17) + 0.05 * t).period in (17, 34, 51)
-    assert fit_season(t[:5]) is None or fit_season(t[:5]).period < 3

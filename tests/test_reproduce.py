@@ -29,6 +29,14 @@ NAMES = {
     "legs",
     "baselines",
     "fout-search",
+    "reconstruction",
+    "trained",
+    "further-signals",
+    "solvers",
+    "gating",
+    "layers",
+    "several-steps",
+    "convolution",
 }
 ROW = {"dataset", "parameter", "method", "order", "metric", "mean", "std", "paper_mean", "paper_std"}
 
@@ -147,6 +155,27 @@ def test_a_run_that_failed_half_way_is_taken_up_where_it_stopped(
     assert toy.calls == ["20+10"]
 
 
+def test_the_tables_come_first_and_each_page_is_announced_when_its_file_is_there(
+    toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Early(Toy):
+        name = "early"
+        place = 9
+        early = True
+
+    second = Early()
+    monkeypatch.setattr(registry, "experiments", lambda: {"toy": toy, "early": second})
+    told: list[str] = []
+
+    def finished(experiment: Experiment) -> None:
+        assert (tmp_path / f"{experiment.name}.json").exists()
+        told.append(experiment.name)
+
+    paths = runner.reproduce([], Ask(), tmp_path, finished=finished)
+    assert told == ["early", "toy"]
+    assert [path.stem for path in paths] == ["toy", "early"], "files are returned in the report's order"
+
+
 def test_damaged_files_are_computed_again(toy: Toy, tmp_path: Path) -> None:
     (result,) = runner.reproduce([], Ask(), tmp_path)
     before = mean(result)
@@ -159,19 +188,11 @@ def test_damaged_files_are_computed_again(toy: Toy, tmp_path: Path) -> None:
     assert mean(result) == before
 
 
-def test_drawing_code_does_not_count_but_computing_code_does() -> None:
-    here = runner._code(Toy)
-    assert here == runner._code(Toy)
-    from prophecy.reproduce.theory import Theory
-
-    assert runner._code(Theory) != here
-
-
 @pytest.mark.parametrize(
     ("names", "ask", "jobs", "message"),
     [
         (["tabel-signals"], Ask(), 1, "unknown experiment 'tabel-signals'; did you mean 'table-signals'"),
-        (["zzz"], Ask(), 1, "unknown experiment 'zzz'; known are fig-van-der-pol"),
+        (["zzz"], Ask(), 1, "unknown experiment 'zzz'; known are reconstruction"),
         ([], Ask(functions=0), 1, "functions must be at least 1, got 0"),
         ([], Ask(seed=-1), 1, "seed must lie between 0 and 2147483647, got -1"),
         ([], Ask(seed=2**31), 1, "seed must lie between 0 and 2147483647, got 2147483648"),

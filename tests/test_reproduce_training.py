@@ -1,6 +1,7 @@
-"""The trained layer is the system of Eq. (5), its gradients are right, and the paper's claims about training hold."""
+"""The trained runs are the models they say: same numbers as the package, right gradients, independent seeds."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,12 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from prophecy import legt, next_value, run, signals  # noqa: E402
-from prophecy.reproduce import training  # noqa: E402
+from prophecy.reproduce import fig_training, switching, trained_runs  # noqa: E402
+from prophecy.reproduce.framework import Ask  # noqa: E402
+from prophecy.reproduce.trained import __main__ as command  # noqa: E402
+from prophecy.reproduce.trained import common, memories, perceptron, readouts, selective  # noqa: E402
+
+SMALL = common.Plan(order=4, samples=400, steps=3, batch=3, pool=6, functions=2, checks=2)
 
 
 @pytest.fixture(autouse=True)
@@ -21,25 +27,17 @@ def one_thread():  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.parametrize(("samples", "start"), [(2, 0), (9, 4), (500, 250), (501, 17), (64, 0)])
-def test_convolution_equals_stepping_the_system(samples: int, start: int) -> None:
+def test_convolution_and_features_equal_stepping_the_system(samples: int, start: int) -> None:
     system = next_value(legt(5, window=float(1000)), dt=1.0)
     u = np.random.default_rng(0).normal(size=(3, samples))
-    columns = training.impulse_responses(torch.tensor(system.A), torch.tensor(system.B), samples)
-    inputs = torch.tensor(u)
-    ahead = training.convolve(
-        inputs, training.spectrum(inputs, start), torch.tensor(system.C) @ columns, torch.tensor(system.D), start
-    )
+    A, B, inputs = torch.tensor(system.A), torch.tensor(system.B), torch.tensor(u)
+    columns = common.impulse_responses(A, B, samples)
+    kernel, D = torch.tensor(system.C) @ columns, torch.tensor(system.D)
+    ahead = common.convolve(inputs, common.spectrum(inputs, start), kernel, D, start)
     expected, _ = run(system, u, engine="step")
     np.testing.assert_allclose(ahead.numpy(), expected[:, start:-1], atol=1e-11)
-
-
-def test_untrained_layer_scores_what_the_package_scores() -> None:
-    plan = training.Plan(steps=1, functions=4, batch=2)
-    layers = training.Layers(plan, [0], torch.device("cpu"))
-    u = signals.mixed(4, seed=training.EVALUATION_SEED)
-    y, _ = run(next_value(legt(32, window=10.0), dt=1e-3), u)
-    errors = layers.errors(torch.tensor(u)[None], ["II"])[0, 0].detach().numpy()
-    np.testing.assert_allclose(errors, y[:, 5000:-1] - u[:, 5001:], atol=1e-10)
+    read = common.features(A, B, inputs, start, piece=2) @ torch.tensor(np.append(system.C, system.D))
+    np.testing.assert_allclose(read.numpy(), expected[:, start:-1], atol=1e-11)
 
 
 def test_gradients_flow_through_all_four_and_are_right() -> None:
@@ -47,80 +45,204 @@ def test_gradients_flow_through_all_four_and_are_right() -> None:
     u = torch.tensor(rng.normal(size=(2, 13)))
 
     def predict(A, B, C, D):  # type: ignore[no-untyped-def]
-        columns = training.impulse_responses(*training.bilinear(A, B, 0.1), 13)
-        return training.convolve(u, training.spectrum(u, 6), C @ columns, D, 6)
+        columns = common.impulse_responses(*common.bilinear(A, B, 0.1), 13)
+        return common.convolve(u, common.spectrum(u, 6), C @ columns, D, 6)
 
     basis = legt(3, window=2.0)
     inputs = [torch.tensor(x, requires_grad=True) for x in (basis.A, basis.B, rng.normal(size=3), np.float64(0.7))]
     assert torch.autograd.gradcheck(predict, inputs)
 
 
-def test_white_signals_on_the_device_are_those_of_the_package() -> None:
-    draws = np.stack([np.random.RandomState(s).normal(size=(2, 5001))[:, :16] for s in (3, 4)], axis=1)
-    ours = training._white(torch.tensor([[0.72], [0.72]], dtype=torch.float64), torch.tensor(draws), 10_000)
-    np.testing.assert_allclose(ours.numpy(), signals.white_signal(0.72, 2, seed=3), atol=1e-12)
+def test_free_running_weights_equal_feeding_the_system_with_its_own_output() -> None:
+    rng = np.random.default_rng(2)
+    system = next_value(legt(3, window=40.0), dt=1.0)
+    w = rng.normal(size=4)
+    A, B = torch.tensor(system.A)[None], torch.tensor(system.B)[None]
+    rows = readouts.free_weights(A, B, torch.tensor(w)[None], 5)[0].numpy()
+    x, u = rng.normal(size=3), 0.4
+    z, said = np.append(x, u), []
+    for _ in range(5):
+        u = float(w[:-1] @ x + w[-1] * u)
+        said.append(u)
+        x = system.A @ x + system.B * u
+    np.testing.assert_allclose(rows @ z, said, rtol=1e-12)
 
 
-def test_batches_are_a_third_of_each_kind_and_reproducible() -> None:
-    first = training.mixed_batch(8, 300, torch.Generator().manual_seed(5))
-    again = training.mixed_batch(8, 300, torch.Generator().manual_seed(5))
-    assert first.shape == (8, 300)
-    assert torch.equal(first, again)
-    assert np.abs(np.diff(first[2::3].numpy(), 16, axis=1)).max() < 1e-6, "every third is a polynomial of degree 15"
+def test_a_convolution_before_the_layer_equals_convolving_the_input() -> None:
+    system = next_value(legt(4, window=400.0), dt=1.0)
+    u = np.random.default_rng(3).normal(size=(2, 60))
+    taps = np.array([0.9, 0.2, -0.3, 0.1])
+    before = np.stack([np.convolve(row, taps)[:60] for row in u])
+    expected, _ = run(system, before, engine="step")
+    y = torch.tensor(run(system, u, engine="step")[0])[None]
+    made = readouts.Readouts(SMALL, [readouts.Variant("v", "construction", taps=4)], [0], torch.device("cpu"))
+    with torch.no_grad():
+        made.taps["v"].copy_(torch.tensor(taps)[None])
+        errors = made._convolved("v", y, torch.zeros_like(y))
+    np.testing.assert_allclose(errors[0].numpy(), expected[:, 3:], atol=1e-12)
 
 
-def test_a_seed_does_not_depend_on_its_neighbours() -> None:
-    plan = training.Plan(order=4, samples=400, steps=3, batch=3, functions=2, checks=2)
-    alone = training.train(plan, [1])["history"][-1]["scores"]
-    together = training.train(plan, [0, 1])["history"][-1]["scores"]
+def test_the_untouched_construction_scores_what_the_package_scores() -> None:
+    plan = common.Plan(steps=1, functions=4, batch=2, pool=2)
+    result = readouts.train(plan, "radians", [0], variants=readouts.PAPER[:1])
+    u = signals.mixed(4, seed=common.EVALUATION_SEED)
+    y, _ = run(next_value(legt(32, window=10.0), dt=1e-3), u)
+    first = trained_runs.stats(result, "mixed, held out", "II", 0)
+    assert first[0] == pytest.approx(np.abs(y[:, 5000:-1] - u[:, 5001:]).mean(), rel=1e-9)
+    assert trained_runs.stats(result, "mixed, held out", "I", 0)[0] == pytest.approx(first[0], rel=1e-12)
+
+
+def test_the_solved_readout_has_the_least_squared_error_on_its_pool() -> None:
+    plan = common.Plan(order=6, samples=300, steps=0, batch=3, pool=5, functions=2, checks=1)
+    result = readouts.train(plan, "radians", [0], variants=readouts.PAPER[:1])
+    pool = common.training_pool(plan, "radians", 0)
+    system = next_value(legt(6, 1.0), 1.0 / 300)
+    z = common.features(torch.tensor(system.A), torch.tensor(system.B), torch.tensor(pool), plan.start).numpy()
+    rows, wanted = z.reshape(-1, 7), pool[:, plan.start + 1 :].ravel()
+    weights = np.linalg.lstsq(rows, wanted, rcond=1e-13)[0]
+    lines = common.evaluation_sets(plan, "radians")["linear"]
+    held = common.features(torch.tensor(system.A), torch.tensor(system.B), torch.tensor(lines), plan.start).numpy()
+    expected = np.abs(held @ weights - lines[:, plan.start + 1 :]).mean()
+    assert trained_runs.solved(result, "linear") == pytest.approx(expected, rel=1e-4)
+
+
+def test_every_pass_uses_every_function_once() -> None:
+    plan = common.Plan(pool=10, batch=4)
+    batches = common.Batches(plan, 0)
+    seen = [batches.next() for _ in range(6)]
+    assert [len(batch) for batch in seen] == [4, 4, 2, 4, 4, 2]
+    for one_pass in (seen[:3], seen[3:]):
+        assert sorted(np.concatenate(one_pass).tolist()) == list(range(10))
+
+
+@pytest.mark.parametrize("module", [readouts, memories])
+def test_a_seed_does_not_depend_on_its_neighbours(module) -> None:  # type: ignore[no-untyped-def]
+    alone = module.train(SMALL, "radians", [1])["history"][-1]["scores"]
+    together = module.train(SMALL, "radians", [0, 1])["history"][-1]["scores"]
     for score in alone:
-        twin = next(s for s in together if all(s[k] == score[k] for k in ("dataset", "setting", "seed")))
+        twin = next(s for s in together if all(s[k] == score[k] for k in ("dataset", "variant", "seed")))
         if score["mae"] is None:
             assert twin["mae"] is None
         else:
             assert twin["mae"] == pytest.approx(score["mae"], rel=1e-6)
 
 
-@pytest.fixture(scope="module")
-def short_run() -> dict[tuple[str, str], float | None]:
-    torch.set_num_threads(1)
-    plan = training.Plan(samples=4000, steps=40, batch=6, functions=6, checks=2)
-    last = training.train(plan, [0])["history"][-1]["scores"]
-    return {(s["dataset"], s["setting"]): s["mae"] for s in last}
+def test_training_the_discrete_memory_at_the_papers_rate_blows_up() -> None:
+    plan = common.Plan(samples=4000, steps=10, batch=6, pool=12, functions=3, checks=2)
+    found = trained_runs.stats(memories.train(plan, "radians", [0]), "mixed, held out", "IV discrete")
+    assert found is None or found[0] > 1.0
 
 
-def test_starting_at_the_construction_beats_a_random_start(short_run: dict[tuple[str, str], float]) -> None:
-    for dataset in {dataset for dataset, _ in short_run}:
-        for setting in ("I", "II", "IV"):
-            assert short_run[dataset, setting] < 0.2 * short_run[dataset, "III"], (dataset, setting)
+def test_the_selective_ssm_is_causal_and_starts_at_copying() -> None:
+    torch.manual_seed(0)
+    model = selective.SelectiveSSM(3, 2)
+    u = torch.randn(2, 40)
+    assert torch.equal(model(u), u)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+        whole, part = model(u), model(u[:, :25])
+    torch.testing.assert_close(whole[:, :25], part)
 
 
-def test_training_the_discrete_memory_at_the_papers_rate_blows_up(
-    short_run: dict[tuple[str, str], float | None],
-) -> None:
-    worst = short_run["mixed, held out", "IV discrete"]
-    assert worst is None or worst > 1.0
+def test_the_selective_ssm_is_its_recurrence_written_out() -> None:
+    torch.manual_seed(1)
+    model = selective.SelectiveSSM(2, 3)
+    with torch.no_grad():
+        model.read.weight.normal_()
+        u = torch.randn(1, 12)
+        said = model(u)
+        past = torch.stack([torch.cat([u[:, :1].expand(-1, i), u], 1)[:, :12] for i in range(4)], -1)
+        x = torch.zeros(2, 3)
+        for k in range(12):
+            h = torch.nn.functional.silu(model.embed(past[0, k]))
+            step = torch.nn.functional.softplus(model.step(h))
+            x = torch.exp(-step[:, None] * torch.exp(model.decay)) * x + (step * h)[:, None] * model.into(h)
+            y = x @ model.out(h) + model.skip * h
+            expected = u[0, k] + model.read(y * torch.nn.functional.silu(model.gate(h)))[0]
+            assert float(said[0, k]) == pytest.approx(float(expected), abs=1e-5)
 
 
-def test_the_plain_entry_writes_a_readable_file(tmp_path: Path) -> None:
-    out = tmp_path / "deep" / "training.json"
-    training.main(["--out", str(out), "--steps", "1", "--batch", "1", "--functions", "1", "--seeds", "0"])
-    result = json.loads(out.read_text())
-    assert result["steps_done"] == 1
-    assert {score["setting"] for score in result["history"][-1]["scores"]} == set(training.SETTINGS)
+def test_networks_trained_side_by_side_are_those_trained_alone() -> None:
+    z = np.random.default_rng(0).normal(size=(30, 4))
+    data = [(z, z[:, :2] ** 2)]
+    plan = perceptron.PerceptronPlan(hidden=5, steps=20)
+    both, _ = perceptron._trained(plan, data, [3, 4], torch.device("cpu"))
+    alone, _ = perceptron._trained(plan, data, [4], torch.device("cpu"))
+    first = torch.tensor(z)[None]
+    with torch.no_grad():
+        twin = both(torch.cat([first, first]))[1]
+        torch.testing.assert_close(twin, alone(first)[0], rtol=1e-6, atol=1e-8)
+
+
+def test_all_runs_in_miniature_write_files_that_say_where_they_were_made(tmp_path: Path) -> None:
+    command.main(["--out", str(tmp_path), "--small", "--seeds", "0"])
+    names = {path.stem for path in tmp_path.glob("*.json")}
+    assert names == set(command.runs())
+    for path in tmp_path.glob("*.json"):
+        result = json.loads(path.read_text())
+        assert result["run"] == path.stem
+        assert result["seconds"] > 0
+        assert {"prophecy", "python", "torch", "numpy"} <= set(result["versions"])
+        assert result["device"].startswith("CPU")
+
+
+def test_a_finished_run_is_skipped_and_an_unknown_one_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "selective.json").write_text("{}")
+    command.main(["selective", "--out", str(tmp_path), "--small"])
+    assert "selective: there already" in capsys.readouterr().out
+    assert (tmp_path / "selective.json").read_text() == "{}"
+    with pytest.raises(SystemExit):
+        command.main(["nonsense", "--out", str(tmp_path)])
+    assert "unknown run 'nonsense'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["readouts-radians", "readouts-cycles", "memories-radians", "memories-cycles"])
+def test_the_committed_runs_have_the_papers_size_and_name_their_device(name: str) -> None:
+    run_ = trained_runs.committed(name)
+    assert run_ is not None
+    plan = {key: value for key, value in run_["plan"].items() if key != "checks"}
+    assert plan == {
+        "order": 32, "samples": 10_000, "steps": 8_000, "batch": 128, "pool": 1_000, "learning_rate": 2e-3,
+        "functions": 128,
+    }  # fmt: skip
+    assert run_["seeds"] == [0, 1, 2]
+    assert "H200" in run_["device"]
+    assert run_["history"][-1]["step"] == 8_000
+
+
+def test_the_committed_construction_is_what_this_package_computes_now() -> None:
+    run_ = trained_runs.committed("readouts-radians")
+    u = signals.filtered_noise(0.1, 128, seed=common.EVALUATION_SEED)
+    y, _ = run(next_value(legt(32, 1.0), 1e-4), u)
+    expected = np.abs(y[:, 5000:-1] - u[:, 5001:]).mean()
+    assert run_ is not None
+    assert trained_runs.stats(run_, "Filtered Noise", "II")[0] == pytest.approx(expected, rel=1e-5)
 
 
 def test_full_means_the_papers_size_and_a_quick_look_is_cut_down() -> None:
-    from prophecy.reproduce import fig_training
-    from prophecy.reproduce.framework import Ask
-
-    assert fig_training._plan(Ask(full=True)) == training.FULL == training.Plan()
-    assert fig_training._plan(Ask()) == training.SHORT
-    assert fig_training._plan(Ask(functions=10)).steps == training.SHORT.steps // 10
+    assert fig_training._plan(Ask(full=True)) == common.FULL == common.Plan()
+    assert fig_training._plan(Ask()) == common.SHORT
+    assert fig_training._plan(Ask(functions=10)).steps == common.SHORT.steps // 10
 
 
 def test_a_missing_gpu_is_named() -> None:
     if torch.cuda.is_available():
         pytest.skip("there is a GPU here")
     with pytest.raises(ValueError, match="device 'cuda' is not available"):
-        training.train(training.Plan(steps=1), [0], "cuda")
+        readouts.train(SMALL, "radians", [0], "cuda")
+
+
+def test_a_diverged_number_is_none_in_the_file() -> None:
+    assert common.finite(math.nan) is None
+    assert common.finite(math.inf) is None
+    assert command.rounded({"a": [1.23456789e-7, 3, None, "x"]}) == {"a": [1.23457e-7, 3, None, "x"]}
+
+
+def test_the_data_of_the_gate_and_of_its_rival_are_the_same() -> None:
+    data = switching.sequences(3, 0.05, selective.EVALUATION_SEED)
+    again = switching.sequences(3, 0.05, selective.EVALUATION_SEED)
+    np.testing.assert_array_equal(data.seen, again.seen)
+    from prophecy.reproduce import gating
+
+    assert (gating.RATES, gating.SINCE, gating.SEED) == (selective.RATES, selective.SINCE, selective.EVALUATION_SEED)

@@ -130,7 +130,7 @@ def van_der_pol(
     r"""The paper's one-variable Van der Pol equation u' = mu (1 - u^2) sin t on `samples` points over [0, end].
 
     Without a tolerance, from its closed form u(t) = tanh(mu (1 - cos t) + artanh u(0)), which never leaves [u(0), 1).
-    A solver does: at the top of a cycle 1 - u is 4e-12, below its error, and what comes back may pass -1. The square
+    A solver does: at the top of a cycle 1 - u is 4.6e-13, below its error, and what comes back may pass -1. The square
     wave between -1 and 1 that the paper shows from u(0) = 0.5 is such an artefact of SciPy's default tolerance.
     """
     times = _times(samples, end)
@@ -191,48 +191,66 @@ def _integrate(slope: Callable[[float, float], float], initial: float, times: Ar
     return np.asarray(solution.y[0], dtype=np.float64)
 
 
-def sines(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, highest: float = 50.0, terms: int = 5) -> Array:
-    """Sums of `terms` sines with frequencies uniform in (0, highest) cycles per sequence: (functions, samples)."""
+def sines(
+    functions: int = 1,
+    samples: int = SAMPLES,
+    *,
+    seed: int = 0,
+    terms: int = 20,
+    lowest: float = 0.1,
+    highest: float = 50.0,
+    unit: float = 1.0,
+) -> Array:
+    """Sums of `terms` sines sin(ω x), x over [0, 1], divided by their largest value: (functions, samples).
+
+    Coefficients are uniform in (-1, 1) and ω in (lowest, highest) times `unit` radians. The paper's text says
+    "frequencies between 0 and 50"; its code has radians, at most 8 cycles. `unit` = 2π reads them as cycles.
+    """
     _checks.order("functions", functions)
     _checks.order("samples", samples)
     _checks.order("terms", terms)
+    _checks.positive("lowest", lowest)
     _checks.positive("highest", highest)
-    times = np.arange(samples) / samples
+    _checks.positive("unit", unit)
+    x = np.linspace(0.0, 1.0, samples)
     rows = np.empty((functions, samples))
     for row in range(functions):
         draw = np.random.default_rng(seed + row)
-        frequency, phase, size = (
-            draw.uniform(0, highest, terms),
-            draw.uniform(0, 2 * np.pi, terms),
-            draw.normal(size=terms),
-        )
-        rows[row] = size @ np.sin(2 * np.pi * frequency[:, None] * times + phase[:, None]) / math.sqrt(terms)
-    return rows
+        size, frequency = draw.uniform(-1.0, 1.0, terms), draw.uniform(lowest, highest, terms)
+        rows[row] = size @ np.sin(unit * frequency[:, None] * x)
+    largest = rows.max(axis=1, keepdims=True)
+    # All start at 0, so the largest value is 0 only where a function stays below it: then its size is what is left.
+    size = np.where(largest > 0.0, largest, np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300))
+    return np.asarray(rows / size, dtype=np.float64)
 
 
-def legendre(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, degree: int = 15) -> Array:
-    """Legendre polynomials over the whole sequence with Gaussian coefficients up to `degree`: (functions, samples)."""
+def legendre(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, terms: int = 15) -> Array:
+    """Sums of the first `terms` Legendre polynomials on [0, 1], largest absolute value 1: (functions, samples).
+
+    Coefficients are uniform in (-1, 1). The authors' code evaluates them on [0, 1], half of where they are orthogonal.
+    """
     _checks.order("functions", functions)
     _checks.order("samples", samples)
-    if degree < 0:
-        raise ValueError(f"degree must be 0 or more, got {degree}")
-    basis = np.polynomial.legendre.legvander(np.linspace(-1.0, 1.0, samples), degree)
-    weights = np.stack([np.random.default_rng(seed + row).normal(size=degree + 1) for row in range(functions)])
-    return np.asarray(weights @ basis.T / math.sqrt(degree + 1), dtype=np.float64)
+    _checks.order("terms", terms)
+    basis = np.polynomial.legendre.legvander(np.linspace(0.0, 1.0, samples), terms - 1)
+    weights = np.stack([np.random.default_rng(seed + row).uniform(-1.0, 1.0, terms) for row in range(functions)])
+    rows = weights @ basis.T
+    return np.asarray(rows / np.abs(rows).max(axis=1, keepdims=True), dtype=np.float64)
 
 
-def linear(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, slope: float = 10.0) -> Array:
-    """Lines through 0 with slopes uniform in [-slope, slope] per sequence: (functions, samples)."""
+def linear(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, size: float = 10.0) -> Array:
+    """Lines over [0, 1] with offset and slope uniform in (-size, size): (functions, samples)."""
     _checks.order("functions", functions)
     _checks.order("samples", samples)
-    slopes = np.array([np.random.default_rng(seed + row).uniform(-slope, slope) for row in range(functions)])
-    return np.asarray(slopes[:, None] * (np.arange(samples) / samples), dtype=np.float64)
+    draws = np.stack([np.random.default_rng(seed + row).uniform(-size, size, 2) for row in range(functions)])
+    return np.asarray(draws[:, :1] + draws[:, 1:] * np.linspace(0.0, 1.0, samples), dtype=np.float64)
 
 
-def mixed(functions: int = 3, samples: int = SAMPLES, *, seed: int = 0) -> Array:
-    """A third each of sines, White Signals with cut-offs in [0.3, 1.5] Hz and Legendre polynomials, interleaved.
+def mixed(functions: int = 3, samples: int = SAMPLES, *, seed: int = 0, unit: float = 1.0) -> Array:
+    """The training mixture: a third each of sines, White Signals and Legendre polynomials, interleaved.
 
-    Row `i` is of kind `(seed + i) mod 3`, so any leading piece is balanced to within one function.
+    White Signals have cut-offs uniform in (0.3, 1.5) Hz, 3 to 15 cycles per sequence, and start nearest a value uniform
+    in (-1, 1). Row `i` is of kind `(seed + i) mod 3`, so any leading piece is balanced to within one function.
     """
     _checks.order("functions", functions)
     _checks.order("samples", samples)
@@ -240,12 +258,64 @@ def mixed(functions: int = 3, samples: int = SAMPLES, *, seed: int = 0) -> Array
     for row in range(functions):
         kind, inner = (seed + row) % 3, seed + row
         if kind == 0:
-            rows[row] = sines(1, samples, seed=inner)[0]
+            rows[row] = sines(1, samples, seed=inner, unit=unit)[0]
         elif kind == 1:
-            cutoff = float(np.random.default_rng((inner, 1)).uniform(0.3, 1.5))
-            rows[row] = white_signal(cutoff, 1, samples, seed=inner)[0]
+            cutoff, start = np.random.default_rng((inner, 1)).uniform((0.3, -1.0), (1.5, 1.0))
+            rows[row] = white_signal(float(cutoff), 1, samples, seed=inner, start=float(start))[0]
         else:
             rows[row] = legendre(1, samples, seed=inner)[0]
+    return rows
+
+
+def single_sine(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, highest: float = 600.0) -> Array:
+    """sin(ω x + φ), x over [0, 1], with ω uniform in (0, highest) radians and a random phase: (functions, samples)."""
+    _checks.order("functions", functions)
+    _checks.order("samples", samples)
+    turns = [(highest, 2.0 * np.pi)] * functions
+    draws = np.stack([np.random.default_rng(seed + row).uniform(0.0, turns[row]) for row in range(functions)])
+    return np.asarray(np.sin(draws[:, :1] * np.linspace(0.0, 1.0, samples) + draws[:, 1:]), dtype=np.float64)
+
+
+def brownian(
+    functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, drift: float = 0.0, volatility: float = 1.0
+) -> Array:
+    """Brownian motion over [0, 1] from 0: variance `volatility`² and mean `drift` at the end, (functions, samples)."""
+    _checks.order("functions", functions)
+    _checks.order("samples", samples)
+    steps = np.stack([np.random.default_rng(seed + row).normal(size=samples) for row in range(functions)])
+    steps = drift / samples + volatility * steps / math.sqrt(samples)
+    steps[:, 0] = 0.0
+    return np.asarray(np.cumsum(steps, axis=1), dtype=np.float64)
+
+
+def geometric_brownian(
+    functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, drift: float = 0.0, volatility: float = 1.0
+) -> Array:
+    """exp of a Brownian motion whose mean is exp(`drift` x) on [0, 1], from 1: (functions, samples)."""
+    return np.exp(brownian(functions, samples, seed=seed, drift=drift - volatility**2 / 2.0, volatility=volatility))
+
+
+def root_polynomial(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, degree: int = 10) -> Array:
+    """∏ (x - r_i) on [0, 1] with `degree` roots uniform in (0, 1), largest absolute value 1: (functions, samples)."""
+    _checks.order("functions", functions)
+    _checks.order("samples", samples)
+    _checks.order("degree", degree)
+    x = np.linspace(0.0, 1.0, samples)
+    roots = np.stack([np.random.default_rng(seed + row).uniform(0.0, 1.0, degree) for row in range(functions)])
+    rows = np.prod(x - roots[:, :, None], axis=1)
+    return np.asarray(rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300), dtype=np.float64)
+
+
+def logistic_map(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, rate: float = 3.9) -> Array:
+    """u[k + 1] = rate u[k] (1 - u[k]) from a start uniform in (0, 1): (functions, samples). Chaotic at the default."""
+    _checks.order("functions", functions)
+    _checks.order("samples", samples)
+    if not 0.0 < rate <= 4.0:
+        raise ValueError(f"rate must lie in (0, 4], where the map stays within [0, 1], got {rate}")
+    rows = np.empty((functions, samples))
+    rows[:, 0] = [np.random.default_rng(seed + row).uniform() for row in range(functions)]
+    for k in range(1, samples):
+        rows[:, k] = rate * rows[:, k - 1] * (1.0 - rows[:, k - 1])
     return rows
 
 

@@ -88,7 +88,7 @@ class Bank:
     """`Prophecy` over the rows of one series, each predicted from those at least `horizon` rows above it."""
 
     def __init__(self, level: float, horizon: int = 1, irregular: bool = False) -> None:
-        from prophecy.commands._far import Far  # here and not above: it loads Numba
+        from prophecy.adaptive.far import Far  # here and not above: it loads Numba
 
         self._level, self._forced = level, irregular
         self._far = Far(horizon, level) if horizon > 1 else None

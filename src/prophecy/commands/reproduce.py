@@ -10,7 +10,8 @@ import typer
 from rich.console import Console
 
 from prophecy.reproduce import registry, runner
-from prophecy.reproduce.framework import Ask
+from prophecy.reproduce.estimate import Estimate
+from prophecy.reproduce.framework import Ask, Experiment
 from prophecy.reproduce.progress import progress
 
 
@@ -41,11 +42,7 @@ def reproduce(
             raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}")
         ask = Ask(functions=functions, seed=seed, device=device, full=full)
         workers = jobs if jobs is not None else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-        chosen = registry.choose(names or [])
-        with progress(console, len(chosen)) as told:
-            runner.reproduce([experiment.name for experiment in chosen], ask, out, workers, told)
-        console.print("Drawing the report …", markup=False, highlight=False)
-        report = _report(out)
+        report = _run(registry.choose(names or []), ask, out, workers, console)
     except (ValueError, OSError, ModuleNotFoundError, runner.WorkerDied) as error:
         errors.print(f"prophecy reproduce: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit(2) from error
@@ -55,10 +52,24 @@ def reproduce(
     console.print(f"\n{report}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _report(out: Path) -> Path:
-    from prophecy.reproduce.report import write
+def _run(chosen: list[Experiment], ask: Ask, out: Path, workers: int, console: Console) -> Path:
+    """Compute the pages and write the report anew after each of them, so that it can be read while the rest runs."""
+    from prophecy.reproduce.report import Report
 
-    return write(out)
+    report, estimate = Report(out), Estimate(chosen, ask, workers)
+    waiting = [experiment.name for experiment in runner.order(chosen)]
+    with progress(console, len(chosen), estimate) as told:
+
+        def finished(experiment: Experiment) -> None:
+            waiting.remove(experiment.name)
+            if waiting:
+                pages = "1 page" if len(waiting) == 1 else f"{len(waiting)} pages"
+                path = report.write(f"{pages} to come, {estimate.words()}")
+                if len(waiting) == len(chosen) - 1:
+                    told.say(f"The report grows with every page: {path}")
+
+        runner.reproduce([experiment.name for experiment in chosen], ask, out, workers, told, finished)
+    return report.write()
 
 
 def _list(console: Console) -> None:

@@ -1,8 +1,9 @@
-"""The list of candidates, cheap and robust ones first."""
+"""The laboratory's candidates, cheap and robust ones first: all variables together, in standard deviations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,24 +14,24 @@ from prophecy.dynamics.features import Family, Monomials, Units, monomial_count
 from prophecy.dynamics.fields import FittedField, fit_field, ranked_starts
 from prophecy.dynamics.linear import fit_linear
 from prophecy.dynamics.maps import Memory, delays, fit_kernel_map, fit_polynomial_map, legendre
-from prophecy.dynamics.repeats import Copy, Mean, Repetition, fit_season
-from prophecy.dynamics.shooting import ShotField, fit_shot
+from prophecy.dynamics.repeats import Copy, Repetition
+from prophecy.dynamics.settings import Settings
 from prophecy.dynamics.starts import Paths, starts
 from prophecy.dynamics.undamped import fit_waves
+
+if TYPE_CHECKING:
+    from prophecy.dynamics.flows import FittedFlow
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _MOST_PARAMETERS = 260
-_MOST_SHOT = 400
 _ATTEMPTS = 4
 _ALL = 1000
 _MOST_FEATURES = 130
 _GLANCES = 128
 _FEWEST_ROWS = 3
 _ALIKE = np.log(4.0)
-_SHOOTING = "field by shooting"
-_HOPELESS = 0.3  # a field this far off after one step, in spreads, has nothing to do with the data
 
 
 def _fixed(name: str, model: Model) -> Candidate:
@@ -49,13 +50,15 @@ def _waves(pairs: int, spacing: int, ridge: float) -> Candidate:
     return Candidate(name, lambda values, rows, known: fit_waves(pairs, spacing, ridge, values, rows))
 
 
-def _linears(pace: int, variables: int) -> list[Candidate]:
+def _linears(pace: int, variables: int, autoregressions: bool, waves: bool) -> list[Candidate]:
     """Linear models of neighbouring samples, and of samples as far apart as the fastest period allows."""
-    found = [_linear(lags, 1, ridge) for lags in (2, 4, 8, 24) for ridge in (1e-12, 1e-5)]
+    near = [_linear(lags, 1, ridge) for lags in (2, 4, 8, 24) for ridge in (1e-12, 1e-5)]
     if variables > 2:
-        return [*found, _waves(4, pace, 1e-12), _waves(12, pace, 1e-12)]
-    found += [_waves(pairs, pace, ridge) for pairs in (1, 2, 4, 8, 16, 32) for ridge in (1e-15, 1e-12, 1e-6)]
-    return found if pace == 1 else [*found, *(_linear(lags, pace, 1e-10) for lags in (12, 24, 48))]
+        return [*(near if autoregressions else ()), *(_waves(pairs, pace, 1e-12) for pairs in (4, 12) if waves)]
+    shapes = [(pairs, ridge) for pairs in (1, 2, 4, 8, 16, 32) for ridge in (1e-15, 1e-12, 1e-6)]
+    apart = [_linear(lags, pace, 1e-10) for lags in (12, 24, 48)] if pace > 1 else []
+    swinging = [_waves(pairs, pace, ridge) for pairs, ridge in shapes] if waves else []
+    return [*near, *swinging, *apart] if autoregressions else swinging
 
 
 def _polynomial_map(name: str, memory: Memory, degree: int, ridge: float) -> Candidate:
@@ -90,18 +93,19 @@ def _delayed(count: int, spacing: int) -> str:
 
 
 def _field(family: Family, guesses: Sequence[Array]) -> Candidate:
-    def fit(values: Array, rows: Rows, known: Mapping[str, Model]) -> Model | None:
-        before = known.get(family.name)
-        if isinstance(before, FittedField):
+    def fit(values: Array, rows: Rows, known: Sequence[Model]) -> Model | None:
+        fields = [m for m in known if isinstance(m, FittedField)]
+        before = next((m for m in fields if m.family is family), None)
+        if before is not None:
             return fit_field(family, values, rows.index, [before.theta])
-        smaller = [m for m in known.values() if isinstance(m, FittedField) and _nested(m.family, family)]
+        smaller = [m for m in fields if _nested(m.family, family)]
         padded = [np.concatenate([m.theta, np.zeros((family.size - len(m.theta), values.shape[1]))]) for m in smaller]
         return fit_field(family, values, rows.index, [*guesses, *padded])
 
     return Candidate(family.name, fit)
 
 
-def _fields(units: Units, values: Array, rows: Rows) -> list[Candidate]:
+def _fields(units: Units, values: Array, rows: Rows, settings: Settings) -> list[Candidate]:
     """Families in the order of how close their starts come, the smaller first among those much alike."""
     if len(rows) < _FEWEST_ROWS:
         return []
@@ -109,7 +113,7 @@ def _fields(units: Units, values: Array, rows: Rows) -> list[Candidate]:
     some = rows.index[:: max(1, len(rows) // _GLANCES)]
     x0, x1 = values[some].T, values[some + 1].T
     ranked = []
-    for family in (*_polynomials(units), *_others(units)):
+    for family in _families(units, settings):
         if len(rows) >= 1.5 * family.size:
             guesses = starts(family, paths)
             order = ranked_starts(family, x0, x1, guesses)
@@ -120,27 +124,14 @@ def _fields(units: Units, values: Array, rows: Rows) -> list[Candidate]:
     return [_field(family, guesses) for _, family, guesses in ranked[:_ATTEMPTS]]
 
 
-def _shot(values: Array, rows: Rows, known: Mapping[str, Model]) -> Model | None:
-    """Shooting with the smallest family that explains single steps nearly as well as any, then with the best."""
-    before = known.get(_SHOOTING)
-    if isinstance(before, ShotField):
-        return fit_shot(before.family, values, before)
-    fields = [m for m in known.values() if isinstance(m, FittedField) and _shootable(m.family)]
-    least = min((m.residual for m in fields), default=np.inf)
-    near = [m for m in fields if m.residual <= min(1.3 * least, _HOPELESS)]
-    small, close = (sorted(near, key=key) for key in (lambda m: m.family.size, lambda m: m.residual))
-    shot = None
-    for model in dict.fromkeys([*small[:1], *close[:1]]):
-        shot = fit_shot(model.family, values, one_step=least) or shot
-        if shot is not None and shot.conclusive:
-            break
-    return shot
+def _flow(context: Context, whole: FittedFlow) -> Candidate:
+    """The family that the whole context led to, solved again from a part of it."""
+    from prophecy.dynamics.flows import fit_part  # loads Numba
 
+    def fit(values: Array, rows: Rows, known: Sequence[Model]) -> Model | None:
+        return whole if len(values) == len(context.values) else fit_part(values, context.known, whole)
 
-def _shootable(family: Family) -> bool:
-    """Nonlinear (a linear field is what linear models find anyway), without a denominator, and not too large."""
-    nonlinear = family.size > family.variables + 1
-    return nonlinear and family.denominator is None and family.size * family.variables <= _MOST_SHOT
+    return Candidate("field by assimilation", fit)
 
 
 def _nested(small: Family, large: Family) -> bool:
@@ -151,36 +142,39 @@ def _nested(small: Family, large: Family) -> bool:
 _FUNCTIONS = (np.sin, np.cos, np.tanh, np.abs)
 
 
-FALLBACKS = ("copy", "mean", "repetition")
+def tiers(context: Context, early: int, whole: FittedFlow | None, settings: Settings) -> Iterator[Tier]:
+    """Lists of candidates to try one after the other.
 
-
-def tiers(context: Context, early: int) -> Iterator[Tier]:
-    """Lists of candidates to try one after the other. `early`: the samples that may be looked at beforehand."""
-    yield Tier([_fixed("copy of the last value", Copy()), _fixed("mean", Mean())])
-    repetitions = [_fixed(f"repetition, {w} samples", Repetition(w)) for w in (4, 12, 30, 80)]
-    season = Candidate("season with drift", lambda values, rows, known: fit_season(values))
-    yield Tier([*repetitions, season], finalists=_ALL)
-    yield Tier(_linears(context.pace, context.values.shape[1]), finalists=_ALL)
-    for field in _fields(context.units, context.values[:early], context.rows.before(early)):
+    early: the samples that may be looked at beforehand. whole: the field that assimilation found, if it did.
+    """
+    values = context.values
+    off = settings.without
+    yield Tier([_fixed("copy of the last value", Copy())])
+    if "REPETITION" not in off:
+        yield Tier([_fixed(f"repetition, {w} samples", Repetition(w)) for w in (4, 12, 30, 80)], finalists=_ALL)
+    linears = _linears(context.pace, values.shape[1], "LINEAR" not in off, "WAVES" not in off)
+    if linears:
+        yield Tier(linears, finalists=_ALL)
+    for field in _fields(context.units, values[:early], context.rows.before(early), settings):
         yield Tier([field])
-    yield Tier([Candidate(_SHOOTING, _shot)])
-    yield Tier(_polynomial_maps(context.values.shape[1]))
-    yield Tier(_kernels(context.values.shape[1]))
+    if whole is not None:
+        yield Tier([_flow(context, whole)])
+    if "POLYNOMIAL_MAPS" not in off:
+        yield Tier(_polynomial_maps(values.shape[1]))
+    if "KERNEL_MAPS" not in off:
+        yield Tier(_kernels(values.shape[1]))
 
 
-def _polynomials(units: Units) -> Iterator[Family]:
-    variables = len(units.scale)
-    for degree in (1, 2, 3, 4):
+def _families(units: Units, settings: Settings) -> Iterator[Family]:
+    variables, off = len(units.scale), settings.without
+    for degree in (1, 2, 3, 4) if "POLYNOMIAL_FIELDS" not in off else ():
         if degree <= 2 or monomial_count(variables, degree) * variables <= _MOST_PARAMETERS:
             yield Family(f"polynomial field of degree {degree}", units, Monomials(variables, degree))
-
-
-def _others(units: Units) -> Iterator[Family]:
-    variables = len(units.scale)
-    for above, below in ((3, 1), (3, 2)):
+    for above, below in ((3, 1), (3, 2)) if "RATIONAL_FIELDS" not in off else ():
         if (monomial_count(variables, above) + monomial_count(variables, below)) * variables <= _MOST_PARAMETERS:
             name = f"rational field of degrees {above} and {below}"
             yield Family(name, units, Monomials(variables, above), Monomials(variables, below))
-    if (monomial_count(variables, 2) + len(_FUNCTIONS) * variables) * variables <= _MOST_PARAMETERS:
+    few = (monomial_count(variables, 2) + len(_FUNCTIONS) * variables) * variables <= _MOST_PARAMETERS
+    if few and "FUNCTION_FIELDS" not in off:
         name = "field of degree 2 with sin, cos, tanh and |x|"
         yield Family(name, units, Monomials(variables, 2), None, _FUNCTIONS)

@@ -1,8 +1,8 @@
-"""Candidates, and the choice between them by rolling forecasts inside the context."""
+"""The laboratory's candidates, and their ranking by rolling forecasts inside the context."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,18 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics.context import Rows
+from prophecy.dynamics.settings import Settings
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-_LOST = np.sqrt(2.0)  # how far two unrelated moments of a series are from each other, in spreads
-_GOOD = 0.0003  # rolling forecasts this close, in spreads, end the search
+_LOST = np.sqrt(2.0)  # how far two unrelated moments of a series are from each other, in standard deviations
 _GLANCES = 256
-_HANDICAP = 1.05
-_TEAM = 3
 _STRETCH = 16
-_SLIGHT = 0.02  # a difference in spreads that does not yet tell
+_SLIGHT = 0.02  # standard deviations; scores closer than this count as equal
 
 
 class Model(Protocol):
@@ -29,20 +27,26 @@ class Model(Protocol):
 
     @property
     def residual(self) -> float:
-        """What it left of the context it was solved from, in spreads."""
+        """What it left of the context it was solved from, in standard deviations."""
 
     @property
     def conclusive(self) -> bool:
         """Whether it explains that context so well that no other candidate need be tried."""
 
+    @property
+    def whole_past(self) -> bool:
+        """Whether a forecast depends on more than the latest samples."""
+
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array: ...
 
 
-Fit = Callable[[Array, Rows, Mapping[str, Model]], Model | None]
+Fit = Callable[[Array, Rows, Sequence[Model]], Model | None]
 
 
 @dataclass(frozen=True)
 class Candidate:
+    """fit(values, rows, models found so far): a candidate that builds on another finds it there by its type."""
+
     name: str
     fit: Fit
 
@@ -78,19 +82,24 @@ class Rolling:
     known: Mask
 
     @classmethod
-    def over(cls, known: Mask, horizon: int) -> Rolling:
+    def over(cls, known: Mask, horizon: int, season: int, settings: Settings) -> Rolling:
+        """season: the shortest there is, in samples; the early part should hold it twice."""
         length, seen = len(known), np.nonzero(known)[0]
-        early = max(4, int(seen[int(0.7 * len(seen)) - 1]) + 1) if len(seen) > 1 else length
+        long = length >= settings.rolling_long
+        share = settings.rolling_early_long if long else settings.rolling_early_short
+        early = max(5, int(seen[max(int(share * len(seen)), 1) - 1]) + 1) if len(seen) > 1 else length
+        early = min(max(early, min(2 * season + 2, length - 2)), length - 1)
         if not known[early:].any():
-            return cls.over(np.ones(length, dtype=np.bool_), horizon)
+            return cls.over(np.ones(length, dtype=np.bool_), horizon, season, settings)
         last = max(early, length - max(1, len(seen) // 20))
-        count = min(16, last - early + 1)
+        count = min(settings.rolling_forecasts, last - early + 1)
         spread = np.linspace(early, last, count).astype(np.intp)
         after_seen = np.maximum.accumulate(np.where(known, np.arange(1, length + 1), 0))
         origins = np.unique(np.maximum(after_seen[spread - 1], early))
         wait = seen[np.minimum(np.searchsorted(seen, origins), len(seen) - 1)] - origins
         nearest = int(np.median(wait[wait >= 0])) + 1
-        return cls(early, origins, max(nearest, min(horizon, max(1, 2 * (length - early) // 3))), known)
+        reach = 2 * (length - early) // 3 if long else length - early
+        return cls(early, origins, max(nearest, min(horizon, max(1, reach))), known)
 
     def errors(self, model: Model, values: Array) -> Array:
         """Forecast minus truth from every origin, NaN where nothing was observed and after the end of the context."""
@@ -119,21 +128,16 @@ class Rolling:
 
 
 def score(errors: Array) -> float:
-    """Mean over origins and steps of the distance in spreads, lost forecasts counting as unrelated moments do."""
+    """Mean distance over origins and steps, in standard deviations; the lost count as unrelated moments do."""
     distance = np.sqrt(np.mean(errors**2, axis=2))
     distance = distance[~np.isnan(distance)]
     return float(np.mean(np.minimum(distance, _LOST))) if distance.size else np.nan
 
 
-def _merit(trial: Trial) -> float:
-    """The score, with a handicap for whatever was solved: between equals the simple one wins."""
-    return trial.score if np.isinf(trial.model.residual) else _HANDICAP * trial.score
-
-
-def trials(tiers: Iterable[Tier], values: Array, rows: Rows, rolling: Rolling) -> list[Trial]:
+def trials(tiers: Iterable[Tier], values: Array, rows: Rows, rolling: Rolling, settings: Settings) -> list[Trial]:
     """Tier after tier of candidates, best first, until one is good."""
     found: list[Trial] = []
-    known: dict[str, Model] = {}
+    known: list[Model] = []
     early, early_rows = values[: rolling.early], rows.before(rolling.early)
     for tier in tiers:
         glances: list[tuple[float, int, Candidate, Model]] = []
@@ -141,7 +145,7 @@ def trials(tiers: Iterable[Tier], values: Array, rows: Rows, rolling: Rolling) -
             model = candidate.fit(early, early_rows, known)
             if model is None:
                 continue
-            known[candidate.name] = model
+            known.append(model)
             contested = len(tier.candidates) > tier.finalists
             glances.append((rolling.glance(model, values) if contested else 0.0, len(glances), candidate, model))
         for _, _, candidate, model in sorted(glances)[: tier.finalists]:
@@ -149,16 +153,7 @@ def trials(tiers: Iterable[Tier], values: Array, rows: Rows, rolling: Rolling) -
                 continue
             errors = rolling.errors(model, values)
             found.append(Trial(candidate, model, errors, score(errors)))
-        found.sort(key=_merit)
-        if found and (found[0].score < _GOOD or found[0].model.conclusive):
+        found.sort(key=lambda trial: trial.score)
+        if found and (found[0].score < settings.good_enough or found[0].model.conclusive):
             break
     return found
-
-
-def best_team(ranking: Sequence[Trial]) -> list[Trial]:
-    """The best trial, or the best few whose mean did better still: the errors of a mean are the mean of errors."""
-    sizes = range(1, min(_TEAM, len(ranking)) + 1)
-    if ranking[0].model.conclusive or ranking[0].score < _GOOD:
-        return [ranking[0]]
-    merits = [score(np.mean([t.errors for t in ranking[:size]], axis=0)) * _HANDICAP**size for size in sizes]
-    return list(ranking[: int(np.argmin(merits)) + 1])

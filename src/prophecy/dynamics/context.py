@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
 from prophecy.dynamics.features import Units
+from prophecy.dynamics.settings import DEFAULT, Settings
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -24,7 +25,7 @@ _KEPT_APART = 48
 _MOST_DRIVEN = 16  # variables up to which a hidden phase is looked for
 _LATEST = 4096
 _PHASED = 32  # samples needed to call a variable a sinusoid
-_SINUSOID = 0.1  # how far a sinusoid may be off, in spreads
+_SINUSOID = 0.1  # how far a sinusoid may be off, in standard deviations
 _GLITCH = 1e3  # interquartile ranges from the samples around: a burst, or an error
 _QUIET = 1e-4  # share of the variance that counts as the fastest period's surroundings
 
@@ -53,12 +54,13 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """values: (time, varying variables), in spreads around the mean, every `stride`-th sample, the latest included.
+    """values: (time, varying variables) in standard deviations around the mean, every `stride`-th up to the last.
 
     known: which of them were fully observed. rows: the fully observed transitions to solve from.
     pace: samples of `values` that the fastest period can do without between two.
     overdue: samples since the last fully observed one; they are forecast too.
-    full, floor, ceiling: the filled context in raw units and its envelope, per variable.
+    full: the filled context in its own units. seen: (time, variables) like `full`, thinned like `values`, observed or
+    not.
     """
 
     values: Array
@@ -70,12 +72,11 @@ class Context:
     overdue: int
     varying: Mask
     full: Array
-    floor: Array
-    ceiling: Array
+    seen: Mask
     notes: tuple[str, ...]
 
 
-def read(context: ArrayLike) -> Context:
+def read(context: ArrayLike, settings: Settings = DEFAULT) -> Context:
     """Check and prepare (time,) or (time, variables)."""
     raw = _checked(context)
     glitches = int(_glitches(raw).sum())
@@ -83,10 +84,8 @@ def read(context: ArrayLike) -> Context:
     raw = raw[_unborn(np.isnan(raw[: len(raw) - overdue])) : len(raw) - overdue]
     missing = np.isnan(raw)
     full = _filled(raw, missing)
-    low, high = full.min(axis=0), full.max(axis=0)
-    reach = high - low
-    varying = reach > 0
-    centre, scale = full[:, varying].mean(axis=0), _spread(full[:, varying])
+    varying = full.max(axis=0) > full.min(axis=0)
+    centre, scale = full[:, varying].mean(axis=0), _deviation(full[:, varying])
     varying[varying] = np.isfinite(scale) & (scale > 0)
     keep = np.isfinite(scale) & (scale > 0)
     centre, scale = centre[keep], scale[keep]
@@ -96,7 +95,7 @@ def read(context: ArrayLike) -> Context:
     pace = int(np.clip(period / stride / _FEW_PER_PERIOD, 1, len(scaled) // stride // _KEPT_APART + 1))
     values = scaled[(len(scaled) - 1) % stride :: stride]
     known = ~np.asarray(missing.any(axis=1))[(len(scaled) - 1) % stride :: stride]
-    partners = _hidden_phases(values)
+    partners = _hidden_phases(values) if settings.hidden_phases else np.empty((len(values), 0))
     values = np.column_stack([values, partners])
     units = Units(np.append(centre, np.zeros(partners.shape[1])), np.append(scale, np.ones(partners.shape[1])))
     rows = _rows(known)
@@ -121,15 +120,15 @@ def read(context: ArrayLike) -> Context:
         notes.append(f"The context is sampled finely: one sample in {stride} was used.")
     if len(rows) < len(values) - 1 and known.all():
         notes.append(f"{len(rows)} of {len(values) - 1} transitions were used, half of them the latest.")
-    envelope = low - reach, high + reach
-    return Context(values, known, rows, units, stride, pace, overdue, varying, full, *envelope, tuple(notes))
+    seen = ~missing[(len(full) - 1) % stride :: stride]
+    return Context(values, known, rows, units, stride, pace, overdue, varying, full, seen, tuple(notes))
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
-def _spread(values: Array) -> Array:
+def _deviation(values: Array) -> Array:
     """The standard deviation, also of values whose squares are too small for a float."""
     exponent = np.frexp(np.abs(values).max(axis=0, initial=0.0))[1]
     return np.asarray(np.ldexp(np.ldexp(values, -exponent).std(axis=0), exponent))

@@ -36,6 +36,7 @@ class FittedField:
     theta: Array
     residual: float
     conclusive: bool
+    whole_past: bool = False
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         """Follow the flow from the sample before each origin: (origins, horizon, variables)."""

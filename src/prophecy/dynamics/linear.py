@@ -33,6 +33,7 @@ class FittedLinear:
     stable: bool
     residual: float
     conclusive: bool = False
+    whole_past: bool = False
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         spacing, variables = self.spacing, values.shape[1]

@@ -65,6 +65,7 @@ class FittedMap:
     readout: Monomial | Kernel
     residual: float
     conclusive: bool = False
+    whole_past: bool = False
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         window = values[origins[:, None] - 1 - np.arange(self.memory.length)]

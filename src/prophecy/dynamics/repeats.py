@@ -1,4 +1,4 @@
-"""What the past did before: the last value, the mean, and what followed the stretch most like the latest one."""
+"""What the past did before: the last value, and what followed the stretch most like the latest one."""
 
 from __future__ import annotations
 
@@ -17,19 +17,10 @@ _SEARCHED = 8192  # samples back from each origin in which a match is looked for
 class Copy:
     residual: float = np.inf
     conclusive: bool = False
+    whole_past: bool = False
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         return np.repeat(values[origins - 1][:, None], horizon, axis=1)
-
-
-@dataclass(frozen=True)
-class Mean:
-    residual: float = np.inf
-    conclusive: bool = False
-
-    def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
-        means = np.cumsum(values, axis=0)[origins - 1] / origins[:, None]
-        return np.repeat(means[:, None], horizon, axis=1)
 
 
 @dataclass(frozen=True)
@@ -39,6 +30,7 @@ class Repetition:
     window: int
     residual: float = np.inf
     conclusive: bool = False
+    whole_past: bool = True
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         return np.stack([self._from(values[max(0, origin - _SEARCHED) : origin], horizon) for origin in origins])
@@ -55,32 +47,3 @@ class Repetition:
         gaps = energy[window:] - energy[:-window] - 2 * alike
         period = len(past) - (int(np.argmin(gaps)) + window)
         return np.asarray(past[len(past) - period + np.arange(horizon) % period])
-
-
-@dataclass(frozen=True)
-class Season:
-    """Repeat the last `period` samples, moved on by as much as they had moved on from the ones before."""
-
-    period: int
-    residual: float = np.inf
-    conclusive: bool = False
-
-    def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
-        steps = np.arange(horizon)
-        paths = np.empty((len(origins), horizon, values.shape[1]))
-        for path, origin in zip(paths, origins, strict=True):
-            period = min(self.period, max(1, origin // 2))
-            last, before = values[origin - period : origin], values[max(0, origin - 2 * period) : origin - period]
-            drift = last.mean(axis=0) - before.mean(axis=0) if len(before) else 0.0
-            path[:] = last[steps % period] + (1 + steps // period)[:, None] * drift
-        return paths
-
-
-def fit_season(values: Array) -> Season | None:
-    """The period whose differences vary least, among those the context holds three times."""
-    recent = values[-_SEARCHED // 4 :]
-    periods = np.arange(2, len(recent) // 3 + 1)
-    if not len(periods):
-        return None
-    spread = [float(np.sum(np.var(recent[p:] - recent[:-p], axis=0))) for p in periods]
-    return Season(int(periods[int(np.argmin(spread))]))

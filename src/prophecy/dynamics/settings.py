@@ -7,7 +7,114 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Settings:
-    """Passed down from `forecast(settings=...)`; `dataclasses.replace(DEFAULT, ...)` is how ablations are made."""
+    """Passed down from `forecast(settings=...)`; `dataclasses.replace(DEFAULT, ...)` is how ablations are made.
+
+    Unless another reason is given, values were chosen on every other series of M1, a third of M4's hourly series and
+    ETTh1 (benchmarks/forecast_dev.py), and checked once on the rest.
+    """
+
+    # Rolling forecasts inside the context
+    rolling_forecasts: int = 16  # origins; more cost time and overlap more
+    rolling_long: int = 200  # samples from which a context is rolled over its last 30 % rather than 45 %
+    rolling_early_long: float = 0.7
+    rolling_early_short: float = 0.55
+
+    # Seasons
+    season_cycles: float = 2.0  # seasons a context must hold: phase means of fewer than two have no noise to compare to
+    season_least_strength: float = 1.0  # F statistic; below 1 the phases differ less than noise alone would make them
+    season_shrinkage: float = 1.0  # of James and Stein, in units of the noise; 1 is their own
+    season_searched: int = 8192  # samples in which an unknown season is looked for: bounds its cost
+    season_peaks: int = 3  # maxima of the autocorrelation tried beside the periods of the calendar
+    season_handicap: float = 6.0  # nats a period outside the calendar must explain more
+    season_least_merit: float = 0.0  # nats by which Akaike's criterion must gain
+    season_strong: float = 0.5  # share of the variance a season leaves at most to count as what the series is about
+    week_least_strength: float = 1.5  # F statistic of the profile over seven seasons of what one leaves
+    multiple_least: int = 2  # seasons in the longer one that is looked for beside a given one
+    multiple_most: int = 16  # a fortnight of days, a year of months twice over
+    multiple_least_likeness: float = 0.2  # autocorrelation of what one season leaves, at its multiple
+
+    longest: int = 6144  # latest samples that ordinary candidates look at: bounds their cost
+
+    # Smoothers
+    log_damping: float = 4.0  # contexts' lengths of growth that logarithms may go on for, spread over all time
+    slope_fade: float = 0.125  # a slope learned from the last n values goes on for about eight times as many
+    smoothed: int = 1024  # samples before the first origin that they run over: what is older has faded
+    season_states: int = 400  # samples of the longest season that systems keep states for: memory, 24 kB each
+
+    # Direct readouts
+    readout_windows: int = 4096  # values they are solved from: more cost time and are older
+    readout_most: int = 336  # lags: two weeks of hours; eigenvalues of a matrix of this size take 25 ms
+    readout_seen: float = 0.9  # share of values that must be there: bridges teach a readout to draw bridges
+    readout_seasons: tuple[int, ...] = (1, 2, 7, 14)  # lags in seasons: a day, two, a week, two weeks
+    readout_lags: tuple[int, ...] = (8, 24)  # lags where there is no season
+    hippo_order: int = 64  # LegT coefficients of a window of seven seasons: nine for each
+
+    # Mean profiles
+    profile_cycles: tuple[int, ...] = (1, 3, 7, 14, 28)  # seasons averaged: last day ... last four weeks
+    long_profile_cycles: tuple[int, ...] = (1, 2, 4)
+    rare_zeros: float = 0.3  # share of zeros from which events count as rare
+
+    # Mixing
+    priors: tuple[tuple[str, float], ...] = (
+        ("SMOOTHERS", 3.0),  # on short series nothing else comes close; the exact figures matter little (0.3 %)
+        ("LOG_SMOOTHERS", 3.0),
+        ("THETA", 0.25),  # good with seasons, 30 % behind on yearly series that grow
+        ("READOUT", 0.5),
+        ("SEASONAL_READOUT", 0.25),
+        ("HIPPO_READOUT", 0.25),
+        ("PROFILE", 0.75),
+        ("LONG_PROFILE", 0.5),
+        ("COPY", 0.05),
+        ("DRIFT", 0.1),
+        ("GROWTH", 0.05),
+        ("RARE", 3.0),
+        ("LABORATORY", 1.0),
+    )
+    mixing_power: float = 10.0  # weights fall with this power of the relative error once there are many forecasts
+    mixing_folds: float = 16.0  # rolling forecasts at which half of that power is reached
+    rare_least: float = 0.25  # weight from which rare events shape the distribution
+    mixing_least: float = 1e-3  # of the largest weight; what has less is left out
+    mixing_rounding: float = 1e-9  # standard deviations; errors below this are rounding and count as equal
+
+    # Intervals: what errors outside a context were, relative to what smoothers expected, on every other series of M1
+    scale_floor: float = 0.78  # factor on the standard deviation that smoothers expect
+    scale_samples: float = (
+        7.0  # samples: the factor grows by this over the length, for what the grid was free to choose
+    )
+    scale_short: float = 20.0  # samples: and by this times step / length², because short trends end soon
+    scale_refit: float = 0.65  # rolling forecasts were solved from 70 % of what the final one is solved from
+    scale_skill_folds: float = 2.0  # independent rolling forecasts at which half of the mixture's lead is believed
+    scale_folds: float = 10.0  # the same for how much worse than expected smoothers rolled: a noisier ratio
+    disagreement: float = 1.0  # share of the candidates' standard deviation around their mean that is added
+    scale_spans: float = 4.0  # steps a context must be long before past differences bound the scale
+    tail_least: float = 2.0  # degrees of freedom of Student's distribution for the shortest contexts
+    tail_most: float = 5.0
+    tail_samples: float = 40.0  # samples that add a degree of freedom, beyond the first twenty
+
+    # The laboratory: fields, maps, waves and repetition of all variables together
+    laboratory_least: int = 24  # samples below which nothing of it can be solved and checked
+    laboratory_glance: float = 0.6  # share of the steps' size that a quick look may leave unexplained
+    laboratory_glance_several: float = 0.8  # the same for several variables, which together tell more than a glance
+    laboratory_glance_seasonal: float = 0.2  # the same where a strong season explains the series already
+    laboratory_lead: float = 0.8  # of the mixture's error: below it the laboratory's best is followed alone
+    laboratory_joins: int = 2  # of its candidates that join the mixture otherwise
+    good_enough: float = 0.0003  # standard deviations; rolling forecasts this close end the search
+    exact: float = 1e-6  # standard deviations; a residual that only the true equations leave
+    twins: int = 6  # paths from a nudged end, whose distance says how errors grow
+
+    # Ablations: kinds of candidates (names of `columns.Kind`, or REPETITION, LINEAR, WAVES, POLYNOMIAL_FIELDS,
+    # RATIONAL_FIELDS, FUNCTION_FIELDS, ASSIMILATION, POLYNOMIAL_MAPS, KERNEL_MAPS, LABORATORY) that are not tried
+    without: frozenset[str] = frozenset()
+    hidden_phases: bool = True  # give each sinusoid among the variables a partner a quarter period later
+    refit_checked: bool = True  # keep the early fit where the whole context made a worse one
+
+    def tail_freedom(self, samples: int) -> float:
+        """Degrees of freedom of Student's distribution for a context of so many samples."""
+        return min(max(self.tail_least + (samples - 20) / self.tail_samples, self.tail_least), self.tail_most)
+
+    def prior(self, kind: str) -> float:
+        """The weight of a kind of candidate before anything is known of its errors."""
+        return dict(self.priors)[kind]
 
 
 DEFAULT = Settings()

@@ -16,8 +16,8 @@ from prophecy.dynamics.features import Family
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
-_NODES, _WEIGHTS = (_NODES + 1) / 2, _WEIGHTS / 2
+_NODES, WEIGHTS = np.polynomial.legendre.leggauss(5)
+_NODES, WEIGHTS = (_NODES + 1) / 2, WEIGHTS / 2
 _WIDTHS = (8, 4)
 _DEFECTIVE = 1e8
 
@@ -44,8 +44,8 @@ def starts(family: Family, paths: Paths) -> list[Array]:
         if family.denominator is None:
             found.append(solve(phi, paths.rise))
             continue
-        psi = family.divisors(path.reshape(len(path), -1)).reshape(-1, len(paths.rise), len(_WEIGHTS))
-        systems = [np.column_stack([phi, -((psi * each) @ _WEIGHTS).T]) for each in slope]
+        psi = family.divisors(path.reshape(len(path), -1)).reshape(-1, len(paths.rise), len(WEIGHTS))
+        systems = [np.column_stack([phi, -((psi * each) @ WEIGHTS).T]) for each in slope]
         for damping in (1e-12, 1e-6, 1e-3):
             columns = [solve(system, paths.rise[:, [i]], damping) for i, system in enumerate(systems)]
             found.append(np.concatenate(columns, axis=1))
@@ -81,7 +81,7 @@ def solve(system: Array, target: Array, damping: float = 1e-13) -> Array:
 def integrals(family: Family, path: Array) -> Array:
     """The features integrated along each step of path (variables, rows, nodes): (rows, upper)."""
     points = path.reshape(len(path), -1)
-    return np.asarray((family.features(points).reshape(family.upper, -1, len(_WEIGHTS)) @ _WEIGHTS).T)
+    return np.asarray((family.features(points).reshape(family.upper, -1, len(WEIGHTS)) @ WEIGHTS).T)
 
 
 def interpolate(values: Array, rows: Indices, width: int) -> tuple[Array, Array]:

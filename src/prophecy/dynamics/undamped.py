@@ -31,6 +31,7 @@ class FittedWaves:
     vectors: Complex
     residual: float
     conclusive: bool = False
+    whole_past: bool = False
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         variables = values.shape[1]

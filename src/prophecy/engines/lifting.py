@@ -33,8 +33,8 @@ class Lifted(NamedTuple):
 
 
 KEPT = 24 << 20
-"""Bytes of lifted matrices kept per system and kind: two full blocks of the FFT engine at order 64 (8.4 MB each), so that
-a whole block and the odd rest of a run stay at hand, while a stream of runs of ever new lengths stays bounded."""
+"""Bytes of lifted matrices kept per system and kind: two full blocks of the FFT engine at order 64 (8.4 MB each), so
+that a whole block and the odd rest of a run stay at hand, while a stream of runs of ever new lengths stays bounded."""
 
 # What has been lifted lives as long as its system, the most recently made up to KEPT bytes.
 _lifted: WeakKeyDictionary[System, dict[int, Lifted]] = WeakKeyDictionary()

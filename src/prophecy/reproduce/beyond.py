@@ -50,7 +50,6 @@ class Beyond(Experiment):
     reference = "What one model without settings reaches"
     place = 200
     functions = 40
-    modules = ("adaptive", "reproduce/paper", "reproduce/beyond")
     introduction = (
         "Prophecy mixes exact systems over windows of 1 to 1024 samples with readouts solved in context, and is told "
         "nothing about the signal. Beside it: the best of the paper's models (chosen in hindsight), copying, a "
@@ -121,6 +120,8 @@ class Beyond(Experiment):
                 "Mean squared error one step ahead, second half of 10 000 samples. Top: signals without noise, on "
                 "thirty decades. Bottom: stochastic signals, divided by the floor that no causal predictor can pass.",
                 lambda: _draw(result["rows"]),
+                "Points per signal and method: Prophecy lies near rounding on smooth signals and near the floor on "
+                "stochastic ones.",
             )
         ]
 
@@ -144,7 +145,7 @@ class Beyond(Experiment):
             Verdict(
                 "Signals without noise are predicted to rounding.",
                 all(value <= 1e-22 for _, value in smooth),
-                f"The largest mean squared error is {number(max(v for _, v in smooth))}, asked for 1e-22.",
+                f"The largest mean squared error is {number(max(v for _, v in smooth))}; we set ourselves 1e-22.",
             ),
             Verdict(
                 "Stochastic signals are predicted close to what no predictor can beat.",
@@ -155,7 +156,7 @@ class Beyond(Experiment):
             Verdict(
                 "No baseline is much better, even with its settings tuned in hindsight.",
                 lost[least] <= 1.3,
-                f"The most it loses is a factor of {lost[least]:.2f} ({_label(*least)}); asked for 1.3.",
+                f"The most it loses is a factor of {lost[least]:.2f} ({_label(*least)}); we set ourselves 1.3.",
             ),
             Verdict(
                 "Intervals of level 0.9 hold 88 to 92 % on stochastic signals.",
@@ -187,17 +188,17 @@ def floor(signal: str, noise: float) -> float:
 
 
 def limit(signal: str, noise: float) -> float:
-    """The error asked of Prophecy."""
+    """The error we set as Prophecy's limit."""
     return 1.2 * noise**2 if noise else 1.15 * floor(signal, noise) if signal in FILTERED else 1e-22
 
 
 def missed(rows: list[dict[str, Any]]) -> list[str]:
-    """What was asked of Prophecy and not reached: errors above their limit, or 1.3 times above a tuned baseline's."""
+    """Where Prophecy misses its limits: errors above them, or 1.3 times above a tuned baseline's."""
     found = []
     for case in _cases():
         values = _values(rows, *case)
         if values[OURS] > limit(*case):
-            found.append(f"{_label(*case)}: {number(values[OURS])}, asked for {number(limit(*case))}")
+            found.append(f"{_label(*case)}: {number(values[OURS])}, limit {number(limit(*case))}")
         if values[OURS] > 1.3 * values[HINDSIGHT]:
             found.append(f"{_label(*case)}: {values[OURS] / values[HINDSIGHT]:.2f} of the best in hindsight")
     return found
@@ -242,7 +243,7 @@ def _errors_table(result: Result, smooth: bool) -> Table:
         shown = "rounding" if smooth else number(found[FLOOR])
         good = found[OURS] <= limit(*case)
         lines.append([*line, shown, Cell(form(limit(*case) / unit), "good" if good else "bad")])
-    header = ["signal", *METHODS, FLOOR, "asked for"]
+    header = ["signal", *METHODS, FLOOR, "our limit"]
     what = "MSE of the next value" if smooth else "MSE of the next value, divided by the floor"
     return Table(f"{what}; marked: the best predictor that knows nothing in advance.", header, lines)
 
@@ -297,7 +298,7 @@ def _draw(rows: list[dict[str, Any]]) -> Any:
         axis.margins(x=0.06)
         axis.grid(axis="x", visible=False)
     top.axhline(1e-22, color=style.COLOURS["floor"], linewidth=1.0, linestyle=":")
-    top.annotate("asked for", (0, 1e-22), xytext=(-22, 4), textcoords="offset points", fontsize=9)
+    top.annotate("our limit", (0, 1e-22), xytext=(-22, 4), textcoords="offset points", fontsize=9)
     top.set(ylabel="MSE", ylim=(1e-34, 1e-3))
     bottom.axhline(1.0, color=style.COLOURS["floor"], linewidth=1.4)
     bottom.annotate("floor", (0, 1.0), xytext=(-38, 4), textcoords="offset points", fontsize=9)

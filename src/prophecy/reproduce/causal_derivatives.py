@@ -49,7 +49,6 @@ class Derivatives(Experiment):
     reference = "The other half of the construction, made useful"
     place = 210
     functions = 10
-    modules = ("adaptive", "reproduce/causal_derivatives")
     introduction = (
         "The derivative at the newest sample, from the past alone. Prophecy weighs its exact derivative readouts by "
         "their estimated noise and bias and is told nothing. The Savitzky–Golay endpoint has its window and degree, "
@@ -96,7 +95,7 @@ class Derivatives(Experiment):
             "worse. One-sided differences are 10 to 1000 times worse and left out, as are signals without noise, where "
             "the others are too: see the table."
         )
-        return [Picture("derivatives", caption, lambda: _draw(result["rows"]))]
+        return [Picture("derivatives", caption, lambda: _draw(result["rows"]), "Error over Prophecy's against noise.")]
 
     def tables(self, result: Result) -> list[Table]:
         lines: list[list[Cell | str]] = []

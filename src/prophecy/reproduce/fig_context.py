@@ -42,7 +42,6 @@ class FigContext(Experiment):
     reference = "Fig. 1e"
     place = 50
     functions = 1000
-    modules = ("reproduce/paper",)
     introduction = (
         "How the error of LegT falls as more of the signal is seen. The state starts at zero, as if the signal had "
         "been zero before; the kink this leaves in the window makes every memory ring, faster the larger it is. The "
@@ -96,8 +95,11 @@ class FigContext(Experiment):
                 "fig-context",
                 "Top: mean absolute error after k samples, averaged over two oscillations of the memory to show the "
                 f"trend; mean ± std over {result['functions']} functions. Bottom: the first 1 000 samples one by one, "
-                "for three orders, to show the oscillations.",
+                "for three orders, to show the oscillations. Bands that would reach below a tenth of the mean are cut "
+                "there, for the logarithmic axis.",
                 lambda: _draw(result["details"]["curves"]),
+                "Error against samples seen: it falls with context for orders that can follow the signal and "
+                "oscillates more often the larger N is.",
             )
         ]
 

@@ -20,7 +20,6 @@ class FigSignals(Experiment):
     title = "The signals and their predictions"
     reference = "Fig. 1f and Fig. 2"
     place = 55
-    modules = ("reproduce/paper",)
 
     def units(self, ask: Ask) -> list[Unit]:
         return paper.function_units(PANELS, 1, 1)
@@ -50,18 +49,21 @@ class FigSignals(Experiment):
                 "fig-signals-examples",
                 "Fig. 1f: one function of each process.",
                 lambda: _examples(curves),
+                "Two curves: rough Filtered Noise and a smooth White Signal.",
             ),
             Picture(
                 "fig-signals",
                 "Fig. 2: one function of each process (black, shifted up by 0.1 as in the paper, or nothing would be "
                 f"seen) and its predictions one step ahead, N = {ORDER}.",
                 lambda: _panels(curves),
+                "Six panels of signals with predictions that follow them too closely to be told apart.",
             ),
             Picture(
                 "fig-signals-errors",
                 "What Fig. 2 cannot show: the absolute errors of the same predictions, averaged over "
                 "neighbours. Grey: the context before T/2, which is not scored.",
                 lambda: _errors(curves),
+                "Six panels of absolute errors on a log scale, one line per method.",
             ),
         ]
 

@@ -35,7 +35,6 @@ class ForecastPage(Experiment):
     reference = "Sec. 5: instabilities when predicting several steps"
     place = 230
     functions = 2
-    modules = ("dynamics", "chaos", "reproduce/forecast_cases")
     introduction = (
         "A one-step predictor fed with its own output is unstable. prophecy.forecast solves the dynamics from the "
         "context instead: vector fields whose flow carries every sample to the next, maps of a short memory, waves "

@@ -45,20 +45,35 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure that can be drawn from the results: `draw()` returns a matplotlib Figure."""
+    """A figure that can be drawn from the results: `draw()` returns a matplotlib Figure.
+
+    `alt` says what is to be seen to somebody who cannot see it; without it the caption has to do.
+    """
 
     name: str
     caption: str
     draw: Callable[[], Any]
+    alt: str = ""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A statement, whether it holds (None: undecided), and the sentence with the number that says so."""
+    """A statement, whether it holds (None: in part), and the sentence with the number that says so.
+
+    `condition` is what has to be added to the statement as printed for it to hold; such verdicts are counted apart.
+    """
 
     statement: str
     holds: bool | None
     evidence: str
+    condition: str = ""
+
+    @property
+    def mark(self) -> str:
+        """ "good", "condition", "open" or "bad"."""
+        if self.holds and self.condition:
+            return "condition"
+        return {True: "good", None: "open", False: "bad"}[self.holds]
 
 
 @dataclass(frozen=True)
@@ -88,7 +103,11 @@ class Table:
 
 
 class Experiment(ABC):
-    """A figure or table of the paper, or a page beyond it. See the package's docstring for how to add one."""
+    """A figure or table of the paper, or a page beyond it. See the package's docstring for how to add one.
+
+    `early` pages are computed first; `data` are files of the package the page reads; `lead` names a picture that the
+    report shows at its top.
+    """
 
     name: str
     title: str
@@ -96,7 +115,9 @@ class Experiment(ABC):
     place: int
     functions: int = 0
     introduction: str = ""
-    modules: tuple[str, ...] = ()
+    early: bool = False
+    data: tuple[str, ...] = ()
+    lead: str = ""
 
     def settings(self, ask: Ask) -> dict[str, Json]:
         """What the numbers depend on besides seed, functions and code; shown in the report."""
@@ -126,6 +147,18 @@ class Experiment(ABC):
 
     def slips(self, result: Result) -> list[Slip]:
         return []
+
+    def headline(self, result: Result) -> str:
+        """One sentence for the top of the report, or nothing."""
+        return ""
+
+
+class OpenQuestion(Experiment):
+    """A question the paper's conclusion leaves open: what is asked, how it is answered, what would change our mind."""
+
+    question: str
+    method: tuple[str, ...]
+    doubts: str
 
 
 def row(
@@ -208,14 +241,15 @@ def ratio(value: float) -> str:
 def spread(mean: float | None, std: float | None) -> str:
     """Mean ± std with one exponent, as the paper prints them.
 
-    >>> spread(2.1e-3, 2e-4), spread(3.5e-11, 4.2e-11), spread(1.8e-8, None)
-    ('2.1 ± 0.2e-3', '3.5 ± 4.2e-11', '1.8e-8')
+    >>> spread(2.1e-3, 2e-4), spread(3.5e-11, 4.2e-11), spread(1.8e-8, None), spread(2.5, 0.5)
+    ('(2.1 ± 0.2)e-3', '(3.5 ± 4.2)e-11', '1.8e-8', '2.5 ± 0.5')
     """
     if mean is None or std is None or mean == 0.0:
         return number(mean)
     exponent = math.floor(math.log10(abs(mean)))
     scale = 10.0**exponent
-    return f"{mean / scale:.1f} ± {std / scale:.1f}e{exponent}"
+    both = f"{mean / scale:.1f} ± {std / scale:.1f}"
+    return both if exponent == 0 else f"({both})e{exponent}"
 
 
 def comparison(rows: Iterable[Mapping[str, Json]], caption: str = "") -> Table:

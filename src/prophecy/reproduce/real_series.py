@@ -51,7 +51,6 @@ class RealSeries(Experiment):
     title = "Beyond the paper: measured series"
     reference = "Data nobody generated"
     place = 220
-    modules = ("adaptive", "reproduce/real_series", "reproduce/measured", "reproduce/beyond")
     introduction = (
         "Series that ship inside public Python packages, taken as they are; missing weeks of CO2 are filled by "
         "straight lines, since the baselines cannot do without. Errors are over the second half, one step ahead, "

@@ -40,7 +40,6 @@ class Regimes(Experiment):
     reference = "Changes of regime"
     place = 205
     functions = 40
-    modules = ("adaptive", "reproduce/regimes")
     introduction = (
         "A signal that is smooth, then noisy, then a random walk, then smooth again, and the share that each kind of "
         "member has in the forecast. Nobody tells the model that anything has changed. The table measures how long a "
@@ -75,7 +74,14 @@ class Regimes(Experiment):
             "forecast is made of. Bottom: the size of its errors, averaged over ten samples, and of copying the last "
             "value."
         )
-        return [Picture("regimes", caption, lambda: _draw(result["details"]["story"]))]
+        return [
+            Picture(
+                "regimes",
+                caption,
+                lambda: _draw(result["details"]["story"]),
+                "Three strips over time: signal with interval, shares of members, errors on a log scale.",
+            )
+        ]
 
     def tables(self, result: Result) -> list[Table]:
         found = {(r["dataset"], r["metric"]): r["mean"] for r in result["rows"]}

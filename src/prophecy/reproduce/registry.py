@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from prophecy.reproduce.framework import Experiment
 
-# These need torch and rich, which may be absent; they are imported where they are used.
-_NOT_PAGES = ("training", "progress")
+# These need torch, rich or jinja2, which may be absent; they are imported where they are used.
+_NOT_PAGES = ("trained", "training", "progress", "page", "report")
 
 
 def experiments() -> dict[str, Experiment]:

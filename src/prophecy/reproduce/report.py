@@ -1,93 +1,153 @@
 """`report.html` from the results files: what the paper says, what comes out, and what to believe.
 
-Nothing is computed here; every number is read from `results/<name>.json`.
+Nothing is computed here; every number is read from `results/<name>.json`. A `Report` may be written again and again
+while pages are still being computed: only pages whose results have changed are drawn anew.
 """
 
 from __future__ import annotations
 
+import collections
 import io
-import re
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from prophecy import _files
 from prophecy.reproduce import page, registry, style
-from prophecy.reproduce.framework import Experiment, Picture, Result, agrees, ratio, spread
+from prophecy.reproduce.framework import Experiment, OpenQuestion, Picture, Result, Verdict, agrees, ratio, spread
 from prophecy.reproduce.runner import Folder, code, read_json
 
 TITLE = "HiPPO-Prophecy, reproduced"
-Pages = Sequence[tuple[Experiment, Result]]
-BEYOND = 110
-"""Pages from this place on ask what the paper did not."""
+ABOUT = (
+    "Every figure and table of “HiPPO-Prophecy: State-Space Models can Provably Learn Dynamical Systems in Context” "
+    "(Arangath Joseph, Haefeli, Liniger, Gulcehre; 2024), computed again from the definitions."
+)
+BEYOND, QUESTIONS, FURTHER = 110, 150, 200
+"""From these places on: what anyone would ask next, the paper's open questions, and what lies beyond."""
+PARTS = (
+    (0, "The paper"),
+    (BEYOND, "Against the obvious"),
+    (QUESTIONS, "Open questions"),
+    (FURTHER, "Beyond the paper"),
+)
+LEADS = 3
+
+
+class Drawn(NamedTuple):
+    """A picture of the page: its SVG, and what stands below it."""
+
+    name: str
+    svg: str
+    caption: str
+    alt: str
+
+
+class Report:
+    """The report in the folder `out`; keeps what it has drawn."""
+
+    def __init__(self, out: str | Path) -> None:
+        self._folder = Folder(Path(out))
+        self._drawn: dict[str, tuple[str, list[Drawn]]] = {}
+        self._experiments = registry.experiments()
+
+    def write(self, left: str = "") -> Path:
+        """Draw what is new into `figures/`, write `report.html` and return its path. `left`: what is still to come."""
+        found = [
+            (experiment, stored)
+            for name, experiment in self._experiments.items()
+            if (stored := read_json(self._folder.result(name))) is not None
+        ]
+        pages = [(experiment, stored) for experiment, stored in found if stored.get("code") == code(experiment)]
+        stale = [experiment.name for experiment, stored in found if stored.get("code") != code(experiment)]
+        if not pages:
+            raise FileNotFoundError(f"no results in {str(self._folder.root)!r}; run `prophecy reproduce` first")
+        (self._folder.root / "figures").mkdir(exist_ok=True)
+        pictures = {experiment.name: self._pictures(experiment, result) for experiment, result in pages}
+        target = self._folder.root / "report.html"
+        _files.write_atomic(target, _document(pages, pictures, stale, left).encode())
+        return target.resolve()
+
+    def _pictures(self, experiment: Experiment, result: Result) -> list[Drawn]:
+        stamp = f"{result['key']} {result['seconds']}"
+        before = self._drawn.get(experiment.name)
+        if before is None or before[0] != stamp:
+            made = [_drawn(picture, self._folder.root / "figures") for picture in experiment.pictures(result)]
+            self._drawn[experiment.name] = stamp, made
+        return self._drawn[experiment.name][1]
 
 
 def write(out: str | Path) -> Path:
     """Draw the figures into `figures/`, write `report.html` in the folder `out`, and return its path."""
-    folder = Folder(Path(out))
-    found = [
-        (experiment, stored)
-        for name, experiment in registry.experiments().items()
-        if (stored := read_json(folder.result(name))) is not None
-    ]
-    pages = [(experiment, stored) for experiment, stored in found if stored.get("code") == code(experiment)]
-    stale = [experiment.name for experiment, stored in found if stored.get("code") != code(experiment)]
-    if not pages:
-        raise FileNotFoundError(f"no results in {str(folder.root)!r}; run `prophecy reproduce` first")
-    figures = folder.root / "figures"
-    figures.mkdir(exist_ok=True)
-    body = _summary(pages, stale)
-    for experiment, result in pages:
-        body += _section(experiment, result, figures)
-    links: list[tuple[str, str] | None] = [("summary", "Summary"), ("slips", "What the paper got wrong"), None]
-    links += [(experiment.name, experiment.title) for experiment, _ in pages]
-    target = folder.root / "report.html"
-    _files.write_atomic(target, page.document(TITLE, links, body).encode())
-    return target.resolve()
+    return Report(out).write()
 
 
-def _summary(pages: Pages, stale: Sequence[str]) -> str:
+Pages = Sequence[tuple[Experiment, Result]]
+
+
+def _document(pages: Pages, pictures: dict[str, list[Drawn]], stale: Sequence[str], left: str) -> str:
+    chosen = sorted((e for e, _ in pages if e.lead), key=lambda e: e.place)
+    leads = [d for e in chosen for d in pictures[e.name] if d.name == e.lead][:LEADS]
+    shown = {drawn.name for drawn in leads}
+    sections = {
+        name: [d._replace(svg=page.again(d.name, d.svg, d.alt)) if d.name in shown else d for d in drawn]
+        for name, drawn in pictures.items()
+    }
     cells = [line for _, result in pages for line in result["rows"] if line["paper_mean"] is not None]
-    good = [line for line in cells if agrees(line)]
-    verdicts = [(verdict, experiment) for experiment, result in pages for verdict in experiment.verdicts(result)]
-    own = [(verdict, experiment.name) for verdict, experiment in verdicts if experiment.place >= BEYOND]
-    theirs = [(verdict, experiment.name) for verdict, experiment in verdicts if experiment.place < BEYOND]
-    slips = [(slip, experiment.name) for experiment, result in pages for slip in experiment.slips(result)]
-    count = {mark: sum(verdict.holds is mark for verdict, _ in theirs) for mark in (True, None, False)}
+    headlines = [text for e, result in pages if (text := e.headline(result))]
+    bounds = [*(first for first, _ in PARTS[1:]), 10**9]
+    parts = [
+        {"title": title, "pages": [_page(e, r, sections[e.name]) for e, r in pages if first <= e.place < last]}
+        for (first, title), last in zip(PARTS, bounds, strict=True)
+    ]
+    return page.render(
+        title=TITLE,
+        state=f"Report in the making: {left}" if left else "Report",
+        headline=" ".join([ABOUT, *headlines]),
+        origin=_origin(pages, stale),
+        leads=leads,
+        facts=_facts(pages, cells),
+        cells=_glance(cells) if cells else None,
+        slips=[(slip, e.name) for e, result in pages for slip in e.slips(result)],
+        parts=[part for part in parts if part["pages"]],
+        colours=page.palette(d.svg for drawn in pictures.values() for d in drawn),
+    )
+
+
+def _facts(pages: Pages, cells: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
+    """The large numbers at the top."""
+    theirs = [verdict for e, result in pages if e.place < BEYOND for verdict in e.verdicts(result)]
+    count = collections.Counter(verdict.mark for verdict in theirs)
+    slips = sum(len(e.slips(result)) for e, result in pages)
     facts = []
     if cells:
-        facts.append((f"{len(good)} of {len(cells)}", "table cells agree with the paper"))
+        facts.append((f"{sum(bool(agrees(c)) for c in cells)} of {len(cells)}", "table cells agree with the paper"))
     if theirs:
-        told = f"of the paper's statements hold as printed; {count[None]} in part, {count[False]} not"
-        facts.append((f"{count[True]} of {len(theirs)}", told))
-    facts.append((str(len(slips)), "slips found in the paper"))
-    text = (
-        '<section id="summary"><header class="top"><span class="kicker">Report</span>'
-        f"<h1>{TITLE}</h1>"
-        + page.paragraph(
-            "Every figure and table of “HiPPO-Prophecy: State-Space Models can Provably Learn Dynamical Systems in "
-            "Context” (Arangath Joseph, Haefeli, Liniger, Gulcehre; 2024), computed again from the definitions, with "
-            "what holds, what does not, and what anyone would ask next.",
-            "lead",
+        told = (
+            f"of the paper's statements hold as printed; {count['condition']} with a condition we add, "
+            f"{count['open']} in part, {count['bad']} not"
         )
-        + "".join(page.paragraph(line, "meta") for line in _origin(pages, stale))
-        + "</header>"
-        + page.numbers(facts)
-    )
-    if cells:
-        text += "<h3>All cells at a glance</h3>" + page.paragraph(
-            "Ours, and ours divided by the paper's mean. Green: within the paper's own mean ± standard deviation, or "
-            "within 15 % where it gives none."
-        )
-        text += _glance(cells)
-    if theirs:
-        text += "<h3>The paper's statements</h3>" + page.claims(theirs)
-    if own:
-        text += "<h3>What anyone would ask next</h3>" + page.claims(own)
-    text += '</section><section id="slips"><h2>What the paper got wrong</h2>'
-    text += page.paragraph("The construction is sound. These are the places where the text and the mathematics part.")
-    return text + page.slips(slips) + "</section>"
+        facts.append((f"{count['good']} of {len(theirs)}", told))
+    return [*facts, (str(slips), "slips found in the paper")]
+
+
+def _page(experiment: Experiment, result: Result, pictures: Sequence[Drawn]) -> dict[str, Any]:
+    verdicts: list[Verdict] = experiment.verdicts(result)
+    marks = collections.Counter(verdict.mark for verdict in verdicts)
+    asked = isinstance(experiment, OpenQuestion)
+    return {
+        "name": experiment.name,
+        "title": experiment.title,
+        "reference": experiment.reference,
+        "introduction": [text for text in experiment.introduction.split("\n\n") if text],
+        "question": experiment.question if isinstance(experiment, OpenQuestion) else "",
+        "method": experiment.method if isinstance(experiment, OpenQuestion) else (),
+        "doubts": experiment.doubts if asked and isinstance(experiment, OpenQuestion) else "",
+        "verdicts": verdicts,
+        "tally": page.tally(marks),
+        "pictures": pictures,
+        "tables": [page.lines(table) for table in experiment.tables(result)],
+        "provenance": _provenance(experiment, result),
+    }
 
 
 def _origin(pages: Pages, stale: Sequence[str]) -> list[str]:
@@ -108,9 +168,9 @@ def _origin(pages: Pages, stale: Sequence[str]) -> list[str]:
         f"Made by `{command}`"
         + (" (`make reproduce` calls it)" if command == "prophecy reproduce" else "")
         + (", the pages with settings of their own" if len(seeds) > 1 or (small and len(counts) > 1) else "")
-        + ".",
-        f"prophecy {versions} on {devices}{f' ({machines})' if machines else ''}; {len(pages)} "
-        f"experiment{'s' if len(pages) > 1 else ''}, {seconds / 60:.1f} minutes of work, summed over processes.",
+        + f" with prophecy {versions} on {devices}{f' ({machines})' if machines else ''}; {len(pages)} "
+        f"page{'s' if len(pages) > 1 else ''}, {seconds / 60:.1f} minutes of work, summed over processes. Runs marked "
+        "GPU were made once and ship with the package.",
     ]
     if small:
         lines.append(f"A quick look: {len(small)} of these experiments ran with fewer functions than the paper's.")
@@ -129,40 +189,22 @@ def _options(experiment: Experiment, result: Result) -> str:
     return functions + (f" --seed {result['seed']}" if result["seed"] else "")
 
 
-def _glance(cells: Sequence[dict[str, Any]]) -> str:
+def _glance(cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
     columns = list(dict.fromkeys((line["method"], line["order"]) for line in cells))
     rows = list(dict.fromkeys((line["dataset"], line["parameter"]) for line in cells))
+    found = {(line["dataset"], line["parameter"], line["method"], line["order"]): line for line in cells}
     grid = []
     for dataset, parameter in rows:
-        entries: list[tuple[str, str, bool] | None] = []
-        for method, order in columns:
-            found = [
-                line
-                for line in cells
-                if (line["dataset"], line["parameter"], line["method"], line["order"])
-                == (dataset, parameter, method, order)
-            ]
-            entries.append(_entry(found[0]) if found else None)
+        entries = [_entry(found.get((dataset, parameter, method, order))) for method, order in columns]
         grid.append((f"{dataset} {parameter}" if parameter is not None else dataset, entries))
-    return page.glance([f"{m}, N = {n}" if n is not None else m for m, n in columns], grid)
+    return {"columns": [f"{m}, N = {n}" if n is not None else m for m, n in columns], "rows": grid}
 
 
-def _entry(line: dict[str, Any]) -> tuple[str, str, bool]:
+def _entry(line: dict[str, Any] | None) -> dict[str, str] | None:
+    if line is None:
+        return None
     small = f"{ratio(line['mean'] / line['paper_mean'])} × the paper's"
-    return spread(line["mean"], line["std"]), small, bool(agrees(line))
-
-
-def _section(experiment: Experiment, result: Result, figures: Path) -> str:
-    text = f'<section id="{experiment.name}"><span class="kicker">{escape(experiment.reference)}</span>'
-    text += f"<h2>{escape(experiment.title)}</h2>"
-    if experiment.introduction:
-        text += page.paragraph(experiment.introduction)
-    text += page.claims((verdict, None) for verdict in experiment.verdicts(result))
-    for drawn in experiment.pictures(result):
-        text += page.picture(_svg(drawn, figures), drawn.caption)
-    for table in experiment.tables(result):
-        text += page.table(table)
-    return text + _provenance(experiment, result) + "</section>\n"
+    return {"text": spread(line["mean"], line["std"]), "small": small, "mark": "good" if agrees(line) else "bad"}
 
 
 def _provenance(experiment: Experiment, result: Result) -> str:
@@ -173,7 +215,7 @@ def _provenance(experiment: Experiment, result: Result) -> str:
     facts.update(result["settings"])
     listed = "; ".join(f"{name} {_plain(value)}" for name, value in facts.items())
     command = f"prophecy reproduce {experiment.name}{_options(experiment, result) if experiment.functions else ''}"
-    return page.paragraph(f"`{command}`: {listed}; {result['seconds']:.1f} s of work.", "meta")
+    return f"`{command}`: {listed}; {result['seconds']:.1f} s of work."
 
 
 def _plain(value: Any) -> str:
@@ -184,24 +226,17 @@ def _plain(value: Any) -> str:
     return str(value)
 
 
-def _svg(drawn: Picture, figures: Path) -> str:
+def _drawn(picture: Picture, figures: Path) -> Drawn:
     """Draw once; keep SVG and PNG files for talks and return the SVG for the page."""
     with style.use():
-        figure = drawn.draw()
+        figure = picture.draw()
         buffer, pixels = io.BytesIO(), io.BytesIO()
         # The layout is found once, not once per format.
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
         figure.savefig(buffer, format="svg", metadata={"Date": None})
         figure.savefig(pixels, format="png")
-    _files.write_atomic(figures / f"{drawn.name}.svg", buffer.getvalue())
-    _files.write_atomic(figures / f"{drawn.name}.png", pixels.getvalue())
-    text = buffer.getvalue().decode()
-    text = text[text.index("<svg") :]
-    # The page scales the figure: a viewBox without a fixed size does. Ids are made unique, since all share one page.
-    text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
-    text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
-    prefix = re.sub(r"\W", "-", drawn.name)
-    text = re.sub(r'id="([^"]+)"', rf'id="{prefix}-\1"', text)
-    text = re.sub(r'(xlink:href|href)="#([^"]+)"', rf'\1="#{prefix}-\2"', text)
-    return re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", text)
+    _files.write_atomic(figures / f"{picture.name}.svg", buffer.getvalue())
+    _files.write_atomic(figures / f"{picture.name}.png", pixels.getvalue())
+    alt = picture.alt or picture.caption
+    return Drawn(picture.name, page.inline(buffer.getvalue().decode(), picture.name, alt), picture.caption, alt)

@@ -15,10 +15,9 @@ import multiprocessing
 import os
 import platform
 import signal
-import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -29,13 +28,11 @@ import numpy as np
 
 import prophecy
 from prophecy import _files
-from prophecy.reproduce import registry
+from prophecy.reproduce import keys, registry
 from prophecy.reproduce.framework import Ask, Experiment, Unit
 
-NUMERICS = ("bases", "constructions", "discretize", "system", "exact", "signals", "baselines", "evaluation", "engines")
 SEEDS = 2**31
 """Seeds below this leave room for one of their own for every function within NumPy's 32 bits."""
-PAGES = ("pictures", "tables", "verdicts", "slips")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -49,6 +46,10 @@ class Progress(Protocol):
     def begin(self, experiment: Experiment, total: int, cached: int) -> None: ...
     def step(self, experiment: Experiment) -> None: ...
     def end(self, experiment: Experiment, seconds: float, fresh: bool) -> None: ...
+
+
+Finished = Callable[[Experiment], None]
+"""Called when a page's results file is there."""
 
 
 class Silent:
@@ -85,9 +86,14 @@ class Folder:
 
 
 def reproduce(
-    names: Sequence[str], ask: Ask, out: str | os.PathLike[str], jobs: int = 1, progress: Progress | None = None
+    names: Sequence[str],
+    ask: Ask,
+    out: str | os.PathLike[str],
+    jobs: int = 1,
+    progress: Progress | None = None,
+    finished: Finished = lambda experiment: None,
 ) -> list[Path]:
-    """Compute the named experiments (all if none) and return their results files."""
+    """Compute the named experiments (all if none), the early ones first, and return their results files."""
     chosen = registry.choose(names)
     if ask.functions is not None and ask.functions < 1:
         raise ValueError(f"functions must be at least 1, got {ask.functions}; leave it out for the full scale")
@@ -102,7 +108,15 @@ def reproduce(
     folder.prepare()
     told = progress or Silent()
     with _pool(jobs) as pool:
-        return [_run(experiment, ask, folder, pool, told) for experiment in chosen]
+        for experiment in order(chosen):
+            _run(experiment, ask, folder, pool, told)
+            finished(experiment)
+    return [folder.result(experiment.name) for experiment in chosen]
+
+
+def order(chosen: Sequence[Experiment]) -> list[Experiment]:
+    """As they are computed: the two tables first, then by place."""
+    return sorted(chosen, key=lambda experiment: not experiment.early)
 
 
 def _run(experiment: Experiment, ask: Ask, folder: Folder, pool: ProcessPoolExecutor | None, told: Progress) -> Path:
@@ -244,25 +258,14 @@ def _base(experiment: Experiment, ask: Ask) -> dict[str, Any]:
 
 
 def code(experiment: Experiment) -> str:
-    """Digest of the source code an experiment's numbers depend on."""
-    return _code(type(experiment))
-
-
-@functools.cache
-def _code(kind: type[Experiment]) -> str:
-    """Digest of the source the numbers depend on: the numerics and the experiment's file without its drawing."""
-    source = inspect.getsource(sys.modules[kind.__module__])
-    for name in PAGES:
-        if name in vars(kind):
-            source = source.replace(inspect.getsource(vars(kind)[name]), "")
+    """Digest of the source code and data an experiment's numbers depend on."""
+    kind = type(experiment)
     root = Path(prophecy.__file__).parent
-    files = [
-        path
-        for name in (*NUMERICS, *kind.modules)
-        for path in (root / f"{name}.py", *sorted((root / name).glob("*.py")))
-    ]
-    text = source + "".join(path.read_text() for path in files if path.is_file())
-    return hashlib.sha256(text.encode()).hexdigest()
+    if kind.__module__.split(".")[0] == root.name:
+        return keys.digest(root, kind.__module__, kind.__name__, experiment.data)
+    # Written outside the package: what it reaches in its own folder.
+    file = Path(inspect.getfile(kind)).resolve()
+    return keys.digest(file.parent, f"{file.parent.name}.{file.stem}", kind.__name__, experiment.data)
 
 
 def _digest(value: Any) -> str:

@@ -37,7 +37,7 @@ class TableOdes(Experiment):
     title = "Differential equations from physics"
     reference = "Table 2 and Fig. 3"
     place = 70
-    modules = ("reproduce/paper",)
+    early = True
     introduction = (
         "The paper integrated both equations with SciPy's default tolerance; its numbers include that solver's error. "
         "Both equations have closed forms, so the accurate rows are exact to rounding. For Van der Pol the two are "
@@ -77,6 +77,8 @@ class TableOdes(Experiment):
                 "Solutions (shifted up by 0.1, as in the paper) and predictions with N = 65. Left: as the paper solved "
                 "them. Right: the exact solutions.",
                 lambda: _draw(result["details"]["curves"]),
+                "Four panels of solutions with predictions on top; for Van der Pol the solver's square wave and the "
+                "exact solution differ.",
             )
         ]
 
@@ -88,7 +90,7 @@ class TableOdes(Experiment):
         explained = [(x["dataset"], x["method"], x["order"]) for x in off] == [("Van der Pol", "LegT", 65)]
         first = Verdict(
             "Table 2 can be reproduced.",
-            explained,
+            True if not off else (None if explained else False),
             f"{len(good)} of {len(cells)} cells lie within 15 %"
             + (
                 f"; the exception, {names}, is most likely a misprint (see what the paper got wrong)."
@@ -119,18 +121,24 @@ class TableOdes(Experiment):
                 "Table 2: LegT, N = 65 on Van der Pol has MSE 4.4e-8.",
                 f"We measure {number(cell['mean'])} with the settings that reproduce the other seven cells.",
                 f"{number(cell['mean'] / cell['paper_mean'])} times the printed value: 4.4e-6 with the exponent "
-                f"misprinted.",
+                f"misprinted is the likeliest reading; we cannot know.",
             ),
             Slip(
                 "App. E.1.2: the solution of the Van der Pol variant “is very similar to a square wave”.",
                 "From u(0) = 0.5 the solution is tanh(7(1 − cos t) + artanh 0.5), which never falls below 0.5. The "
-                "square wave is an artefact of solve_ivp's default tolerance: 1 − u falls to 4e-12, far below the "
+                f"square wave is an artefact of solve_ivp's default tolerance: 1 − u falls to {number(closest())}, "
+                "far below the "
                 "solver's error.",
                 f"Smallest value: {lowest['closed form']:.3f} for the exact solution, {lowest['RK45 defaults']:.3f} "
                 f"for the solver's. Fig. 1a, Fig. 3 and the Van der Pol column of Table 2 show the solver's output, "
                 f"not a solution.",
             ),
         ]
+
+
+def closest(stiffness: float = 7.0, initial: float = 0.5) -> float:
+    """The smallest 1 - u of the exact Van der Pol solution: 1 - tanh a = 2/(e^2a + 1), a = 2 · 7 + artanh 0.5."""
+    return float(2.0 / (np.exp(2.0 * (2.0 * stiffness + np.arctanh(initial))) + 1.0))
 
 
 def _comparisons(rows: list[dict[str, Any]]) -> list[Verdict]:

@@ -1,0 +1,341 @@
+"""Fields solved from noisy samples: states, parameters and the noise level together.
+
+One step at a time, noise looks like dynamics: it enters every start. Here the state at every sample is an unknown,
+close to what was observed up to the noise and close to where the flow takes the state before up to a model error. That
+error is tightened stage by stage, from far above the noise (any field will do) to far below it (one trajectory of one
+field passes through the whole series), so that Gauss-Newton follows the solution from an easy problem to the exact one.
+At every stage terms that are not worth their place are removed, by Bayes' information criterion, and may come back. The
+stage with the highest evidence is kept: where no field of the family fits, that is one with room for the model's error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
+
+from prophecy.dynamics.flow import EIGHTH, FOURTH
+from prophecy.dynamics.guesses import LEAST_NOISE, linear_field, one_step, regression, roughness, smoothed, thinned
+from prophecy.dynamics.smoother import eliminate, substitute
+from prophecy.dynamics.sparse import SparseField, eliminated
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+_STAGES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)  # model error per step as a share of the noise
+_TIGHT = 0.1  # from here on what the states leave is the noise of each variable
+_COARSER = 1.3  # how far the noise may rise above its first estimate, which is an upper bound
+_HOPELESS = 30.0  # nats: two stages in a row that far below the best end the tightening
+_MANY = 80  # coefficients above which the first guess is thinned out
+_HELD = 1e-7  # singular values below this share of the largest belong to directions that nothing determines
+_ROUNDING = 1e-6  # standard deviations: only the true equations leave less
+_NEGLIGIBLE = 6e-9  # standard deviations: the accuracy at which chaotic systems are usually integrated
+_SURE = 4.0  # integration errors are not white: terms go more easily than by the information criterion
+_PRIOR = 1e-3  # 1 / standard deviations: how little is known about the first state
+_CONVERGED = 0.02  # of the noise: integration errors below this do not matter
+
+
+class Problem:
+    """The nonlinear least-squares problem, and Gauss-Newton steps on it.
+
+    values: (time, variables); seen: 1 where observed, 0 where not.
+    """
+
+    def __init__(
+        self, field: SparseField, values: Array, seen: Array, noise: Array, states: Array, fixed: bool = False
+    ) -> None:
+        self.field, self.values, self.seen, self.states, self.noise = field, values, seen, states, noise
+        self.fixed, self.looseness, self.substeps = fixed, 1.0, 1
+        self.effort = 0.0
+        self._first = noise
+        self._damping, self._cost = 1e-4, np.inf
+
+    def at(self, looseness: float) -> None:
+        """Set the model error, as a share of the noise."""
+        self.looseness = looseness
+        self.substeps = self.field.substeps(FOURTH, self.states, _CONVERGED * float(self.noise.mean()))
+        self._cost = self._squares(self.states, self.field)
+
+    def _squares(self, states: Array, field: SparseField) -> float:
+        """Sum of squares of all equations, in units of the noise."""
+        ends = field.steps(FOURTH, states[:-1], self.substeps)
+        seen = self.seen / self.noise * (self.values - states)
+        tight = (ends - states[1:]) / (self.looseness * self.noise)
+        total = float(np.sum(seen**2) + np.sum(tight**2))
+        return total if np.isfinite(total) else np.inf
+
+    @property
+    def _spare(self) -> float:
+        """Equations less unknowns."""
+        return max(1.0, float(self.seen.sum() - self.states.shape[1] - self.field.count))
+
+    def improve(self, iterations: int, enough: float = 1e-3) -> None:
+        """Damped Gauss-Newton steps until the cost falls by less than the share `enough`."""
+        for _ in range(iterations):
+            before = self._cost
+            if not self.linearise():
+                break
+            for _ in range(5):
+                if self._move():
+                    break
+                self._damping = max(self._damping * 30, 1e-4)
+            self._damping /= 10
+            if not self._cost < (1 - enough) * before:
+                break
+
+    def linearise(self) -> bool:
+        """Eliminate the states; whether everything stayed finite."""
+        self.effort += len(self.values) * self.substeps * (self.field.count + self.values.shape[1])
+        ends, tangent = self.field.tangents(FOURTH, self.states[:-1], self.substeps, not self.fixed)
+        tight = 1 / (self.looseness * self.noise)
+        self.system = eliminate(
+            self.values - self.states, self.seen / self.noise, ends - self.states[1:], tangent, tight, _PRIOR
+        )
+        rest = self.system.rest
+        if not np.isfinite(rest).all():
+            return False
+        count = rest.shape[1] - 1
+        triangle = qr(rest, mode="r", check_finite=False)[0]
+        self.factor = triangle[:count, :count]
+        norms = np.linalg.norm(self.factor, axis=0)
+        self._norms = np.where(norms > 0, norms, 1.0)
+        if count:
+            u, s, self._vt = np.linalg.svd(self.factor / self._norms)
+            self._s = np.maximum(s, 1e-13 * s[0])
+            self._projected = u.T @ triangle[:count, count]
+        return True
+
+    def _change(self, damping: float) -> Array:
+        """Of the parameters, damped relative to the largest singular value."""
+        if not self.factor.size:
+            return np.zeros(0)
+        gain = self._s / (self._s**2 + (damping * self._s[0]) ** 2)
+        return np.asarray((self._vt.T @ (gain * self._projected)) / self._norms)
+
+    def freedom(self) -> Array:
+        """A square root of the covariance of the parameters; directions that nothing determines are held."""
+        if not self.factor.size:
+            return np.zeros((0, 0))
+        gain = np.where(self._s > _HELD * self._s[0], 1 / self._s, 0.0)
+        return np.asarray((self._vt.T * gain) / self._norms[:, None])
+
+    def _move(self) -> bool:
+        change = self._change(self._damping)
+        shift = substitute(self.system.rows, change)
+        for share in (1.0, 0.3):
+            states = self.states + share * shift
+            field = self.field.moved(share * change) if len(change) else self.field
+            cost = self._squares(states, field)
+            if cost < self._cost:
+                self.field, self.states, self._cost = field, states, cost
+                return True
+        return False
+
+    def rescale(self) -> None:
+        """The noise level at which the equations have the spread they should have.
+
+        While the states may leave the flow, what they leave of a variable says nothing about that variable's noise:
+        the shares of the variables are only looked at under a tight flow. Never far above the first estimate: what a
+        field cannot explain is the field's fault, not noise.
+        """
+        noise = self.noise * np.sqrt(self._cost / self._spare)
+        observed = self.seen.any(axis=0)
+        if self.looseness <= _TIGHT:
+            left = self.seen * (self.values - self.states)
+            ratio = np.sqrt((left**2).sum(axis=0) / np.maximum(self.seen.sum(axis=0), 1)) / self.noise
+            noise = noise * np.where(observed, ratio / np.sqrt(np.mean(ratio[observed] ** 2)), 1.0)
+        self.noise = np.clip(noise, LEAST_NOISE, self._first * _COARSER)
+        self.at(self.looseness)
+
+    def evidence(self) -> float:
+        """Log marginal likelihood of the values under noise and model error, less half log(n) for every parameter."""
+        if not self.linearise():
+            return -np.inf
+        tight = -np.log(self.looseness * self.noise).sum() * (len(self.values) - 1)
+        seen = -(np.log(self.noise) * self.seen).sum()
+        likelihood = -0.5 * self._cost + seen + tight - self.system.logarithm
+        return float(likelihood - 0.5 * self.field.count * np.log(self.seen.sum()))
+
+    def select(self, allowed: Mask) -> None:
+        """Remove terms as long as the evidence does not suffer; then start again from all allowed ones."""
+        share, evidence = 1.0, self.evidence()
+        for _ in range(5):
+            kept = self._state()
+            if not self._prune(share):
+                break
+            self.improve(4, 1e-2)
+            self.rescale()
+            now = self.evidence()
+            if now >= evidence:
+                evidence = now
+                continue
+            self._restore(kept)
+            share /= 4
+            if share * self.field.coefficients < 1:
+                break
+        kept, mask = self._state(), self.field.mask
+        self.field = self.field.with_mask(allowed)
+        if self._prune(1.0, moved=True) and (self.field.mask != mask).any():
+            self.improve(5, 1e-2)
+            self.rescale()
+            if self.evidence() > evidence:
+                return
+        self._restore(kept)
+
+    def _state(self) -> tuple[SparseField, Array, Array, float, float, int]:
+        return self.field, self.states, self.noise, self._cost, self._damping, self.substeps
+
+    def _restore(self, kept: tuple[SparseField, Array, Array, float, float, int]) -> None:
+        self.field, self.states, self.noise, self._cost, self._damping, self.substeps = kept
+
+    def _prune(self, most: float = 1.0, moved: bool = False) -> int:
+        """Backward elimination in the quadratic approximation: terms whose loss costs less than log(n). How many went.
+
+        most: the share of the terms that may go at once. moved: first take the Gauss-Newton step.
+        """
+        if not self.linearise() or not self.factor.size:
+            return 0
+        count = self.field.coefficients
+        value = np.append(self.field.theta.T[self.field.mask.T], np.zeros(self.field.count - count))
+        value = value + (self._change(1e-9) if moved else 0.0)
+        inverse = (self._vt.T / self._s**2) @ self._vt / np.outer(self._norms, self._norms)
+        alive = np.arange(len(value)) < count
+        limit = np.log(self.seen.sum())
+        value, alive = eliminated(value, inverse, alive, limit, int(np.ceil(most * count)))
+        gone = count - int(alive.sum())
+        if gone:
+            mask, theta = np.zeros_like(self.field.mask), np.zeros_like(self.field.theta)
+            mask.T[self.field.mask.T], theta.T[self.field.mask.T] = alive[:count], value[:count]
+            self.field = self.field.with_mask(mask, theta)
+            self.at(self.looseness)
+        return gone
+
+
+@dataclass(frozen=True, eq=False)
+class Assimilated:
+    """A field, the states it passed through, and what is known about both.
+
+    noise: (variables,), in standard deviations of the series. looseness: model error / noise.
+    freedom: (parameters, parameters), a square root of the covariance of the parameters.
+    last: (variables, variables + parameters), the triangular equations of the last state given the parameters.
+    evidence: log marginal likelihood less the penalty of the information criterion.
+    """
+
+    field: SparseField
+    states: Array
+    noise: Array
+    looseness: float
+    substeps: int
+    freedom: Array
+    last: Array
+    evidence: float
+
+    @property
+    def tight(self) -> bool:
+        """Whether one trajectory of the field passes through the whole series, up to the noise."""
+        return self.looseness <= 0.03
+
+    def draws(self, count: int, seed: int) -> tuple[list[SparseField], Array]:
+        """Fields and last states, (count, variables), from what the series leaves open."""
+        generator = np.random.default_rng(seed)
+        v = self.states.shape[1]
+        change = self.freedom @ generator.standard_normal((len(self.freedom), count))
+        right = generator.standard_normal((v, count)) - self.last[:, v:] @ change
+        states = self.states[-1] + np.linalg.lstsq(self.last[:, :v], right, rcond=1e-12)[0].T
+        return [self.field.moved(each) for each in change.T], states
+
+
+def assimilate(
+    field: SparseField, values: Array, seen: Array, hint: Assimilated | None = None, effort: float = 3e4
+) -> Assimilated | None:
+    """States, parameters and noise of (time, variables) under the family of `field`.
+
+    hint: what a part of the series had led to, to start from. effort: derivatives per sample after which it stops.
+    """
+    allowed = field.mask
+    noise = roughness(values)
+    states = smoothed(values, noise)
+    if hint is not None:
+        field, noise = hint.field, np.minimum(noise, hint.noise * _COARSER)
+    else:
+        field, noise = _start(field, values, states, noise)
+    problem = Problem(field, values, seen, noise, states)
+    best, falling = None, 0
+    for looseness in _STAGES if hint is None else _STAGES[2:]:
+        problem.at(looseness)
+        problem.improve(6, 1e-2)
+        problem.rescale()
+        if looseness < _STAGES[0]:
+            problem.select(allowed)
+        problem.improve(4)
+        problem.rescale()
+        evidence = problem.evidence()
+        falling = falling + 1 if best is not None and not evidence > best.evidence - _HOPELESS else 0
+        if falling == 2 or problem.effort > effort * len(values):
+            break
+        if np.isfinite(evidence) and (best is None or evidence > best.evidence):
+            v, rows = values.shape[1], problem.system.rows[-1]
+            best = Assimilated(
+                problem.field, problem.states, problem.noise, looseness, problem.substeps, problem.freedom(),
+                np.column_stack([rows[:, :v], rows[:, 2 * v : -1]]), evidence,
+            )  # fmt: skip
+    return best
+
+
+def _start(field: SparseField, values: Array, states: Array, noise: Array) -> tuple[SparseField, Array]:
+    """Coefficients from the smooth path; where their flow misses by far, from single steps. And the noise."""
+    start = regression(field, states)
+    if field.coefficients > _MANY:
+        start = thinned(start, states)
+    rest = values[1:] - start.steps(FOURTH, states[:-1], 2)
+    if np.median(np.abs(rest)) < 3 * np.median(noise) and noise.max() < 0.1:
+        return start, noise
+    starts = [start, linear_field(field, values)]
+    found = [one_step(each, values, FOURTH, 2) for each in starts if each is not None]
+    start, rest = min(found, key=lambda item: float(np.mean(np.minimum(np.nan_to_num(np.abs(item[1]), nan=9.0), 9.0))))
+    return start, np.maximum(np.minimum(noise, np.median(np.abs(rest), axis=0) / 0.6745), LEAST_NOISE)
+
+
+def step_by_step(field: SparseField, values: Array) -> Assimilated | None:
+    """The field that takes each value to the next up to rounding, terms that do nothing removed; None if it does not.
+
+    Without noise every sample is a state, and the equations of single steps are all there is.
+    """
+    for tolerance in (1e-6, 1e-9):
+        substeps = field.substeps(EIGHTH, values, tolerance, 1.0, 16)
+        field, rest = one_step(field, values, EIGHTH, substeps, 12)
+        if not np.sqrt(np.mean(rest**2)) < _ROUNDING:
+            return None
+    for sure in (25 * _SURE, 25 * _SURE, _SURE, _SURE):
+        level = float(np.sqrt(np.mean(rest**2)))
+        freedom = _step_freedom(field, values, max(2, substeps)) * level
+        count = field.coefficients
+        value = np.append(field.theta.T[field.mask.T], np.zeros(field.count - count))
+        alive = np.arange(len(value)) < count
+        value, alive = eliminated(value, freedom @ freedom.T, alive, sure * np.log(values.size), count)
+        if alive[:count].all():
+            continue
+        mask, theta = np.zeros_like(field.mask), np.zeros_like(field.theta)
+        mask.T[field.mask.T], theta.T[field.mask.T] = alive[:count], value[:count]
+        trial, there = one_step(field.with_mask(mask, theta), values, EIGHTH, substeps)
+        if not np.sqrt(np.mean(there**2)) < max(1.5 * level, _NEGLIGIBLE):
+            continue
+        field, rest = trial, there
+        freedom = _step_freedom(field, values, max(2, substeps)) * float(np.sqrt(np.mean(rest**2)))
+    noise = np.maximum(np.sqrt(np.mean(rest**2, axis=0)), LEAST_NOISE)
+    evidence = -float(np.log(noise).sum()) * len(rest) - 0.5 * field.count * np.log(values.size)
+    last = np.column_stack([np.diag(1 / noise), np.zeros((len(noise), field.count))])
+    return Assimilated(field, values, noise, 0.0, substeps, freedom, last, evidence)
+
+
+def _step_freedom(field: SparseField, values: Array, substeps: int) -> Array:
+    """A square root of the covariance of the parameters when each step has an error of unit size."""
+    tangent = field.tangents(FOURTH, values[:-1], substeps)[1][:, :, values.shape[1] :]
+    system = tangent.reshape(-1, tangent.shape[2])
+    norms = np.linalg.norm(system, axis=0)
+    norms = np.where(norms > 0, norms, 1.0)
+    _, s, vt = np.linalg.svd(qr(system / norms, mode="r", check_finite=False)[0][: len(norms)])
+    return np.asarray((vt.T / np.maximum(s, 1e-13 * s[0])) / norms[:, None])

@@ -1,0 +1,63 @@
+"""Bounds that hold a distribution inside without flattening it."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy._forecast import PROBABILITIES
+from prophecy.dynamics.context import Context
+
+Array = NDArray[np.float64]
+Bounds: TypeAlias = tuple[float | None, float | None] | None
+
+_MIDDLE = len(PROBABILITIES) // 2
+_KEPT = 0.1  # of the distance from the median, for quantiles that would all lie at a bound
+
+
+def checked_bounds(bounds: Bounds) -> tuple[float, float] | None:
+    """(low, high) with infinities for None."""
+    if bounds is None:
+        return None
+    try:
+        low, high = bounds
+        limits = -np.inf if low is None else float(low), np.inf if high is None else float(high)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"bounds must be (low, high), each a number or None, got {bounds!r}") from error
+    if not limits[0] < limits[1]:
+        raise ValueError(f"bounds must be (low, high) with low below high, got {bounds!r}")
+    return limits
+
+
+def bounded(grid: Array, context: Context, limits: tuple[float, float] | None) -> tuple[Array, tuple[str, ...]]:
+    """Quantiles (probabilities, horizon, variables) inside the bounds, and notes.
+
+    Without bounds, variables that were never negative in the context stay so. No interval loses its width.
+    """
+    if limits is not None:
+        return _squeezed(grid, *limits), ()
+    never = np.asarray((context.full >= 0).all(axis=0)) & context.varying
+    touched = never & (grid.min(axis=(0, 1)) < 0)
+    if not touched.any():
+        return grid, ()
+    grid = grid.copy()
+    grid[:, :, touched] = _squeezed(grid[:, :, touched], 0.0, np.inf)
+    which = "The series was" if len(never) == 1 else f"{int(touched.sum())} variables were"
+    return grid, (f"{which} never negative, so the forecast is not either; bounds= sets other limits.",)
+
+
+def _squeezed(grid: Array, low: float, high: float) -> Array:
+    """Clipped, except that quantiles beyond a clipped median keep a share of their distance from it.
+
+    A maximum (minimum) of functions that do not decrease in the probability does not decrease either; where the median
+    lies inside, nothing but what lies outside is moved.
+    """
+    distance = _KEPT * (grid - grid[_MIDDLE])
+    out = np.clip(grid, low, high)
+    if np.isfinite(low):
+        out[_MIDDLE + 1 :] = np.maximum(out[_MIDDLE + 1 :], low + distance[_MIDDLE + 1 :])
+    if np.isfinite(high):
+        out[:_MIDDLE] = np.minimum(out[:_MIDDLE], high + distance[:_MIDDLE])
+    return np.clip(out, low, high)

@@ -1,0 +1,105 @@
+"""Direct readouts: from the last values to each value ahead, all horizons in one ridge solve over the context."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+from prophecy.bases import legt
+from prophecy.dynamics.seasons import Profile, profiles
+from prophecy.dynamics.settings import Settings
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_RIDGES = 10.0 ** np.arange(-5, 1.1, 0.5)  # of the mean eigenvalue; from nothing to nearly all
+
+
+@dataclass(frozen=True, eq=False)
+class FittedReadout:
+    """x[origin + h] = last + (memory of the last values less the last of them) @ coefficients[:, h].
+
+    memory: (window, kept), what is kept of a window; oldest value first.
+    """
+
+    log: bool
+    found: list[Profile]
+    memory: Array
+    coefficients: Array
+
+    def rollout(self, y: Array, origins: Indices, horizon: int) -> Array:
+        x = np.log(y) if self.log else y
+        for one in self.found:
+            x = one.removed(x)
+        windows = x[origins[:, None] + np.arange(-len(self.memory), 0)]
+        last = windows[:, -1:]
+        paths = last + ((windows - last) @ self.memory) @ self.coefficients[:, :horizon]
+        ahead = origins[:, None] + np.arange(paths.shape[1])
+        for one in reversed(self.found):
+            paths = one.restored(paths, ahead)
+        return np.asarray(np.exp(paths) if self.log else paths)
+
+
+def fit_readout(
+    y: Array, horizon: int, memory: Array, seasons: tuple[int, ...], log: bool, settings: Settings
+) -> FittedReadout | None:
+    """The ridge readout with the least generalised cross-validation error.
+
+    memory: `lags` or `hippo`. seasons: profiles removed first. None where the context has fewer windows than twice what
+    is kept, or logarithms cannot be taken.
+    """
+    window, kept = memory.shape
+    if (log and not (y > 0).all()) or len(y) - window - horizon + 1 < 2 * kept:
+        return None
+    x = np.log(y) if log else y
+    found, x = profiles(x, seasons, False, settings)
+    if seasons and not found:
+        return None
+    x = x[-(settings.readout_windows + window + horizon) :]
+    coefficients = _solved(x - x.mean(), memory, horizon)
+    return FittedReadout(log, found, memory, coefficients)
+
+
+def lags(count: int) -> Array:
+    """The memory that keeps the last `count` values (but the newest, whose difference from itself is zero)."""
+    return np.eye(count)[:, :-1]
+
+
+def hippo(count: int, window: int, order: int) -> Array:
+    """The last `count` values, and the first `order` LegT coefficients of the last `window`."""
+    ages = np.arange(window)[::-1] + 0.5
+    whole = legt(order=order, window=float(window)).evaluate(ages) / np.sqrt(window)
+    return np.column_stack([np.eye(window)[:, window - count : window - 1], whole])
+
+
+def _solved(x: Array, memory: Array, horizon: int) -> Array:
+    """(kept, horizon) readout weights. All products of windows come from one pass (`window_products`).
+
+    Every entry less that of the newest value is a linear map of the window, so its products follow from those.
+    """
+    from prophecy.dynamics.kernels import window_products
+
+    window = len(memory)
+    count = len(x) - window - horizon + 1
+    products = window_products(np.ascontiguousarray(x), window, window + horizon)
+    last = products[window - 1]
+    own, ahead = products[:, :window], products[:, window:]
+    inner = own - last[:window] - last[:window, None] + last[window - 1]
+    cross = ahead - last[:window, None] - last[window:] + last[window - 1]
+    squares = np.cumsum(np.concatenate([[0.0], x**2]))
+    energy = squares[count + window : count + window + horizon] - squares[window : window + horizon]
+    energy = float(np.sum(energy - 2 * last[window:] + last[window - 1]))
+    gram, target = memory.T @ inner @ memory, memory.T @ cross
+    values, vectors = eigh(gram, check_finite=False)
+    values = np.maximum(values, 0.0)
+    projected = vectors.T @ target
+    power = np.sum(projected**2, axis=1)
+    ridges = _RIDGES[:, None] * max(float(values.mean()), 1e-300)
+    gain = 1 / (values + ridges)
+    left = energy - (2 * gain - values * gain**2) @ power
+    freedom = np.minimum((values * gain).sum(axis=1) / count, 0.99)
+    best = int(np.argmin(np.maximum(left, 0.0) / (1 - freedom) ** 2))
+    return np.asarray(vectors @ (gain[best][:, None] * projected))

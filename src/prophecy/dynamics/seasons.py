@@ -1,0 +1,197 @@
+"""Seasons: which periods a series has, and its profile over each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy import _checks
+from prophecy.dynamics.settings import Settings
+
+Array = NDArray[np.float64]
+
+_WEEK = 7  # days
+# Quarters, business days, weekdays, months, hours, half hours, weeks of a year, quarter hours, ten and five minutes.
+_CALENDAR = (4, 5, 7, 12, 24, 48, 52, 96, 144, 168, 288, 365)
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """The deviation of each phase from the trend, one value per sample of the season; phase 0 is sample 0.
+
+    ratio: factors less one rather than differences. strength: the variance between phases relative to what noise alone
+    would leave between them (the F statistic of a one-way analysis of variance).
+    """
+
+    deviations: Array
+    ratio: bool
+    strength: float
+
+    def removed(self, x: Array) -> Array:
+        here = self._at(np.arange(len(x)))
+        return np.asarray(x / (1 + here) if self.ratio else x - here)
+
+    def restored(self, paths: Array, times: NDArray[np.intp]) -> Array:
+        """paths at `times`, both of one shape, with the season put back."""
+        here = self._at(times)
+        return np.asarray(paths * (1 + here) if self.ratio else paths + here)
+
+    def _at(self, times: NDArray[np.intp]) -> Array:
+        return np.asarray(self.deviations[times % len(self.deviations)])
+
+
+def profile(x: Array, season: int, ratio: bool, settings: Settings) -> Profile | None:
+    """Phase means of x less (or divided by) its moving average over one season, shrunk by how much of them is noise.
+
+    The shrinkage is James and Stein's: phase means whose variance is `strength` times that of noise keep the share
+    1 - 1 / strength of their size. None where it keeps nothing or the series is shorter than `season_cycles` seasons.
+    """
+    if season < 2 or len(x) < settings.season_cycles * season + 2:
+        return None
+    weights = np.full(season + 1 - season % 2, 1.0 / season)
+    if season % 2 == 0:
+        weights[[0, -1]] /= 2
+    total = np.concatenate([[0.0], np.cumsum(x)])
+    if season % 2:
+        trend = (total[season:] - total[:-season]) / season
+    else:
+        flat = (total[season:] - total[:-season]) / season
+        trend = (flat[1:] + flat[:-1]) / 2
+    first = len(weights) // 2
+    middle = x[first : first + len(trend)]
+    left = middle / trend - 1 if ratio else middle - trend
+    phase = (np.arange(len(left)) + first) % season
+    count = np.bincount(phase, minlength=season)
+    if (count == 0).any() or not np.isfinite(left).all():
+        return None
+    means = np.bincount(phase, weights=left, minlength=season) / count
+    noise = float(np.sum((left - means[phase]) ** 2)) / max(len(left) - season, 1) * float(np.mean(1 / count))
+    means -= means.mean()
+    strength = float(np.sum(means**2)) / (season - 1) / max(noise, 1e-300)
+    if not strength > settings.season_least_strength:
+        return None
+    shrunk = means * (1 - settings.season_shrinkage / strength) if strength > settings.season_shrinkage else 0 * means
+    if ratio and np.min(shrunk) <= -0.95:
+        return None
+    return Profile(shrunk, ratio, strength)
+
+
+def profiles(x: Array, seasons: Sequence[int], ratio: bool, settings: Settings) -> tuple[list[Profile], Array]:
+    """One profile after the other, the shortest season first, and what is left of x."""
+    found = []
+    for season in sorted(seasons):
+        one = profile(x, season, ratio, settings)
+        if one is not None:
+            found.append(one)
+            x = one.removed(x)
+    return found, x
+
+
+def chosen(season: object, x: Array, settings: Settings) -> tuple[int, ...]:
+    """Periods, in samples, worth looking at: those given, or those found, and multiples of the longest."""
+    if season is None:
+        return _found(x, settings)
+    given = np.atleast_1d(np.asarray(season))
+    periods: list[int] = []
+    for value in given.ravel():
+        number = float(_checks.positive("season", value))
+        if round(number) >= 2:
+            periods.append(round(number))
+    return _with_multiple(x, tuple(sorted(set(periods))), settings)
+
+
+def _found(x: Array, settings: Settings) -> tuple[int, ...]:
+    """The period whose phase means explain the detrended series best, by Akaike's criterion.
+
+    Periods of clocks and calendars are tried whatever the series looks like, others where its autocorrelation peaks and
+    at a handicap: any number of periods could be looked at, and few of them are meant.
+    """
+    x = x[-settings.season_searched :]
+    longest = int(len(x) / (settings.season_cycles + 0.5))
+    if longest < 2:
+        return ()
+    flat = _detrended(x)
+    usual = [period for period in _CALENDAR if period <= longest]
+    trials = dict.fromkeys(usual, 0.0)
+    for period in _peaks(_autocorrelation(flat, longest + 2), settings):
+        trials.setdefault(period, settings.season_handicap)
+    merit = {period: _explained(flat, period) - handicap for period, handicap in trials.items()}
+    best = max(merit, key=lambda period: merit[period], default=0)
+    if not best or not merit[best] > settings.season_least_merit:
+        return ()
+    if best % _WEEK == 0 and merit.get(best // _WEEK, -1.0) > settings.season_least_merit:
+        return best // _WEEK, best
+    return _with_multiple(x, (best,), settings)
+
+
+def _peaks(likeness: Array, settings: Settings) -> list[int]:
+    """The periods at which the autocorrelation has its highest local maxima."""
+    peaks = 2 + np.nonzero((likeness[2:-1] >= likeness[1:-2]) & (likeness[2:-1] >= likeness[3:]))[0]
+    return [int(peak) for peak in peaks[np.argsort(-likeness[peaks])][: settings.season_peaks]]
+
+
+def _explained(flat: Array, period: int) -> float:
+    """Half of what Akaike's criterion gains by the means of `period` phases, in nats."""
+    n, free = len(flat), period - 1
+    return -0.5 * n * float(np.log(_left(flat, period))) - free * n / max(n - free - 1, 1)
+
+
+def _left(flat: Array, period: int) -> float:
+    """The share of the variance that the means of `period` phases leave."""
+    phase = np.arange(len(flat)) % period
+    means = np.bincount(phase, weights=flat) / np.bincount(phase)
+    before, after = float(np.sum((flat - flat.mean()) ** 2)), float(np.sum((flat - means[phase]) ** 2))
+    return max(after, 1e-300) / max(before, 1e-300)
+
+
+def strong(x: Array, periods: Sequence[int], settings: Settings) -> bool:
+    """Whether a season makes up most of what the detrended series does."""
+    x = x[-settings.season_searched :]
+    return any(period < len(x) // 2 and _left(_detrended(x), period) < settings.season_strong for period in periods)
+
+
+def _with_multiple(x: Array, periods: tuple[int, ...], settings: Settings) -> tuple[int, ...]:
+    """Weeks beside days: a multiple of the longest period over which what is left still has a clear profile.
+
+    Seven is tried first and believed sooner: it is how days make weeks, whatever the number of samples in a day.
+    """
+    if not periods:
+        return ()
+    x = x[-settings.season_searched :]
+    base = max(periods)
+    most = int(len(x) / ((settings.season_cycles + 0.5) * base))
+    left = profiles(x, periods, False, settings)[1]
+    if most >= _WEEK:
+        week = profile(left, _WEEK * base, False, settings)
+        if week is not None and week.strength > settings.week_least_strength:
+            return (*periods, _WEEK * base)
+    if most < settings.multiple_least:
+        return periods
+    likeness = _autocorrelation(_detrended(left), most * base + 1)
+    multiples = np.arange(settings.multiple_least, min(most, settings.multiple_most) + 1)
+    best = int(multiples[np.argmax(likeness[multiples * base])])
+    around = likeness[[(best - 1) * base, best * base]]
+    if around[1] > max(settings.multiple_least_likeness, around[0]) + 2 / np.sqrt(len(x)):
+        return (*periods, best * base)
+    return periods
+
+
+def _detrended(x: Array) -> Array:
+    """x less its straight line, or its differences where those are what does not wander."""
+    times = np.linspace(-1, 1, len(x))
+    flat = x - x.mean() - times * float(x @ times) / float(times @ times)
+    steps = np.diff(x, append=x[-1])
+    wanders = np.var(steps) < 0.5 * np.var(flat)
+    return np.asarray(steps - steps.mean() if wanders else flat)
+
+
+def _autocorrelation(x: Array, lags: int) -> Array:
+    """At lags 0 ... lags - 1, unbiased by the falling number of pairs."""
+    size = 1 << int(np.ceil(np.log2(2 * len(x))))
+    spectrum = np.abs(np.fft.rfft(x, size)) ** 2
+    products = np.fft.irfft(spectrum, size)[:lags]
+    pairs = len(x) - np.arange(lags)
+    return np.asarray(products / pairs / max(float(products[0]) / len(x), 1e-300))

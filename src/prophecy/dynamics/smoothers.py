@@ -1,0 +1,118 @@
+"""Exponential smoothing: a bank of constructed state-space models (level, slope, damping, season), mixed in context."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy.dynamics.seasons import Profile, profiles
+from prophecy.dynamics.settings import Settings
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Bank:
+    """One array entry per system; free: how many of its numbers the data choose."""
+
+    alpha: Array
+    beta: Array
+    phi: Array
+    gamma: Array
+    free: Array
+
+
+@cache
+def bank(seasonal: bool, slopes: bool) -> Bank:
+    """A grid over the stable region: level gain, slope gain as a share of it, damping, season gain of what is left."""
+    gains = (0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0) if seasonal else (0.0, 0.05, *np.arange(1, 11) / 10)
+    shares = (0.0, 0.05, 0.15, 0.4) if seasonal else (0.0, 0.05, 0.1, 0.2, 0.4, 0.7)
+    dampings = (0.8, 0.9, 0.97, 1.0) if seasonal else (0.8, 0.9, 0.95, 0.98, 1.0)
+    season_gains = (0.0, 0.05, 0.1, 0.2, 0.35, 0.6) if seasonal else (0.0,)
+    rows = set()
+    for alpha in gains:
+        for gain in season_gains:
+            gamma = gain * (1 - alpha)
+            rows.add((alpha, 0.0, 0.0, gamma, 3 + (gamma > 0)))
+            for phi in dampings if slopes else ():
+                free = (5 if phi == 1 else 6) + (gamma > 0)
+                rows |= {(alpha, alpha * share, phi, gamma, free) for share in shares}
+    return Bank(*(np.ascontiguousarray(column) for column in np.array(sorted(rows), dtype=np.float64).T))
+
+
+@dataclass(frozen=True, eq=False)
+class FittedSmoothers:
+    """Seasonal profiles from the context they were fitted to; everything else follows the values up to each origin.
+
+    half_slope: the Theta method, a smoother without slope around half of the straight line's slope.
+    """
+
+    log: bool
+    half_slope: bool
+    found: list[Profile]
+    states: int  # samples of the season that the systems keep states for; 1 without
+    kept: int
+    log_damping: float
+    fade: float
+
+    def run(self, y: Array, seen: NDArray[np.bool_], origins: Indices, horizon: int) -> tuple[Array, Array]:
+        """Paths and standard deviations of their errors, (origins, horizon), in units of y or of its logarithm."""
+        from prophecy.dynamics.kernels import smooth
+
+        first = max(0, (int(origins.min()) - self.kept) // self.states * self.states)
+        x = np.log(y) if self.log else y
+        for one in self.found:
+            x = one.removed(x)
+        x = np.where(seen, x, np.nan)[first:]
+        slope, at = 0.0, np.arange(len(x))
+        if self.half_slope:
+            early = x[: int(origins.min()) - first]
+            slope = _slope(early) / 2
+        flat = x - slope * at
+        scale = float(np.nanstd(flat)) or 1.0
+        centre = float(flat[np.nonzero(~np.isnan(flat))[0][-1]])
+        grid = bank(self.states > 1, not self.half_slope)
+        mean, within, between, _ = smooth(
+            (flat - centre) / scale, grid.alpha, grid.beta, grid.phi, grid.gamma, grid.free, self.states,
+            origins - first, horizon, self._drag(len(x)) * (1 - self.fade * grid.beta),
+        )  # fmt: skip
+        ahead = origins[:, None] + np.arange(horizon)
+        paths = mean * scale + centre + slope * (origins[:, None] - 1 - first + self._along(horizon, len(x)))
+        deviation = np.sqrt(within + between) * scale
+        for one in reversed(self.found):
+            deviation = deviation * (1 + one._at(ahead)) if one.ratio else deviation
+            paths = one.restored(paths, ahead)
+        return paths, deviation
+
+    def _drag(self, samples: int) -> float:
+        """Of a slope per step. A slope of logarithms is growth: without end it is more than any context can say."""
+        return 1 - 1 / (self.log_damping * samples) if self.log else 1.0
+
+    def _along(self, horizon: int, samples: int) -> Array:
+        """How many undamped steps of the slope each step is worth."""
+        return np.asarray(np.cumsum(self._drag(samples) ** np.arange(1, horizon + 1)))
+
+
+def fit_smoothers(
+    y: Array, seasons: tuple[int, ...], log: bool, half_slope: bool, settings: Settings
+) -> FittedSmoothers | None:
+    """None where logarithms of y are asked for and cannot be taken."""
+    if log and not (y > 0).all():
+        return None
+    x = np.log(y) if log else y
+    found, _ = profiles(x, seasons, bool((y > 0).all()) and not log, settings)
+    longest = max((len(one.deviations) for one in found), default=1)
+    states = longest if longest <= settings.season_states else 1
+    kept = max(settings.smoothed, 4 * states)
+    return FittedSmoothers(log, half_slope, found, states, kept, settings.log_damping, settings.slope_fade)
+
+
+def _slope(x: Array) -> float:
+    """Of the straight line through the values that are there."""
+    at = np.nonzero(~np.isnan(x))[0]
+    times = at - at.mean()
+    return float(times @ x[at]) / max(float(times @ times), 1e-300)

@@ -1,0 +1,167 @@
+"""From a context to distributions: the laboratory's law where one is found, a mixture of candidates elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy.dynamics import seasons, tournament
+from prophecy.dynamics.choice import Rolling
+from prophecy.dynamics.columns import Column, Kind
+from prophecy.dynamics.context import Context
+from prophecy.dynamics.intervals import dependence, half_widths, offsets, rare_quantiles, upper_quantiles
+from prophecy.dynamics.mixing import Mixture, Rolled, mixed, roll
+from prophecy.dynamics.mixing import score as column_score
+from prophecy.dynamics.settings import Settings
+from prophecy.dynamics.words import mixture_notes
+
+if TYPE_CHECKING:
+    from prophecy.dynamics.equations import FoundSystem
+    from prophecy.dynamics.trajectory import Decided
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """quantiles: (probabilities, steps, varying variables), in the units of the context, at its thinned samples.
+
+    next_step: (steps - 1, variables), correlation of consecutive errors; between: of the variables' errors.
+    """
+
+    quantiles: Array
+    next_step: Array
+    between: Array
+    method: str
+    notes: tuple[str, ...]
+    system: FoundSystem | None = None  # the field behind the path, for its equations
+
+
+def solve(context: Context, steps: int, season: object, average: bool, settings: Settings) -> Solution:
+    """The laboratory alone where its law is exact or well ahead, otherwise the mixture it may have joined."""
+    columns = _columns(context, steps, season, settings)
+    shortest = min((min(column.seasons, default=1) for column in columns), default=1)
+    whole = None
+    if "ASSIMILATION" not in settings.without and "LABORATORY" not in settings.without:
+        from prophecy.dynamics import trajectory  # loads Numba
+
+        whole = trajectory.whole(context)
+        decided = trajectory.decide(context, whole, steps)
+        if decided is not None:
+            return _decided(context, decided, average)
+    law: tournament.Answer | None = None
+    seasonal = all(seasons.strong(column.y, column.seasons, settings) for column in columns)
+    if tournament.promising(context.values, seasonal, settings):
+        rolling = Rolling.over(context.known, steps, 1, settings)
+        law = tournament.answer(context, whole, rolling, steps, settings)
+        if law.exact and np.isfinite(law.paths[0]).all():
+            return _lawful(context, law, None, average)
+    known = context.known[-settings.longest :]
+    rolling = Rolling.over(known, steps, shortest, settings)
+    mixtures = [mixed(column, roll(column, rolling, settings), settings) for column in columns]
+    if law is not None and (law.exact or law.best.score < settings.laboratory_lead * _scores(mixtures, context)):
+        return _lawful(context, law, mixtures, average)
+    if law is not None and len(known) == len(context.known):
+        mixtures = [_joined_by(law, v, mixtures[v], columns[v], context, settings) for v in range(len(columns))]
+    grids = [_quantiles(*pair, rolling, settings) for pair in zip(mixtures, columns, strict=True)]
+    next_step = np.stack([dependence(mixture.errors) for mixture in mixtures], axis=1)
+    further = np.repeat(next_step[-1:] if len(next_step) else np.full((1, len(columns)), 0.7), steps, axis=0)
+    next_step = np.concatenate([next_step, further])[: steps - 1]
+    method, notes = mixture_notes(mixtures, columns, settings)
+    return Solution(np.stack(grids, axis=2), next_step, _between(mixtures), method, notes)
+
+
+def _columns(context: Context, steps: int, season: object, settings: Settings) -> list[Column]:
+    """Each varying variable in its own units, the latest samples alone."""
+    stride = context.stride
+    thinned = context.full[(len(context.full) - 1) % stride :: stride]
+    found = []
+    for v in np.nonzero(context.varying)[0]:
+        y, seen = thinned[-settings.longest :, v], context.seen[-settings.longest :, v]
+        given = None if season is None else np.atleast_1d(np.asarray(season, dtype=np.float64)) / stride
+        found.append(Column(np.ascontiguousarray(y), seen, seasons.chosen(given, y, settings), steps))
+    return found
+
+
+def _scores(mixtures: list[Mixture], context: Context) -> float:
+    """The mixtures' rolling errors in standard deviations, as the laboratory counts its own."""
+    size = [column_score(mixture.errors) / scale for mixture, scale in zip(mixtures, context.units.scale, strict=False)]
+    return float(np.mean(size))
+
+
+def _joined_by(
+    law: tournament.Answer, v: int, mixture: Mixture, column: Column, context: Context, settings: Settings
+) -> Mixture:
+    """The mixture of one variable with the laboratory's best candidates among its parts.
+
+    Their rolling forecasts started at other moments where the season moved the early part; then they stay outside.
+    """
+    centre, scale = context.units.centre[v], context.units.scale[v]
+    parts = list(mixture.parts)
+    for trial, path in zip(law.ranking, law.paths, strict=False):
+        errors = trial.errors[:, :, v] * scale
+        if errors.shape == mixture.errors.shape and np.isfinite(path).all():
+            parts.append(Rolled(Kind.LABORATORY, trial.candidate.name, errors, path[:, v] * scale + centre))
+    return mixed(column, parts, settings) if len(parts) > len(mixture.parts) else mixture
+
+
+def _quantiles(mixture: Mixture, column: Column, rolling: Rolling, settings: Settings) -> Array:
+    if mixture.weight(Kind.RARE) >= settings.rare_least:
+        return rare_quantiles(column, mixture.path)
+    return mixture.path + offsets(mixture, column, rolling, settings)
+
+
+def _between(mixtures: list[Mixture]) -> Array:
+    """The correlation of the variables' errors over all rolling forecasts, drawn towards none where these are few."""
+    if len(mixtures) == 1:
+        return np.eye(1)
+    errors = np.stack([mixture.errors[:, :1].ravel() for mixture in mixtures])
+    errors = errors[:, np.isfinite(errors).all(axis=0)]
+    count = errors.shape[1]
+    if count < 3:
+        return np.eye(len(mixtures))
+    found = np.nan_to_num(np.corrcoef(errors), nan=0.0)
+    shrunk = found * count / (count + len(mixtures) + 8.0)
+    np.fill_diagonal(shrunk, 1.0)
+    return np.asarray(shrunk)
+
+
+def _decided(context: Context, decided: Decided, average: bool) -> Solution:
+    """One trajectory explains the context; its draws are the distribution."""
+    variables, steps = int(context.varying.sum()), len(decided.path)
+    centre, scale = context.units.centre[:variables], context.units.scale[:variables]
+    path = np.mean(decided.draws, axis=0) if average else decided.path
+    half = upper_quantiles(np.abs(decided.draws - path), len(decided.draws))
+    grid = np.concatenate([(path - half)[::-1], path[None], path + half])[:, :, :variables]
+    next_step = np.full((steps - 1, variables), 0.99)
+    return Solution(grid * scale + centre, next_step, np.eye(variables), decided.method, decided.notes, decided.system)
+
+
+def _lawful(context: Context, law: tournament.Answer, mixtures: list[Mixture] | None, average: bool) -> Solution:
+    """Follow the laboratory's best path, and the mixture's from where that is lost."""
+    variables = int(context.varying.sum())
+    centre, scale = context.units.centre, context.units.scale
+    path, names = law.paths[0], [law.best.candidate.name]
+    if mixtures is not None and not np.isfinite(path).all():
+        other = (np.stack([m.path for m in mixtures], axis=1) - centre[:variables]) / scale[:variables]
+        other = np.column_stack([other, np.zeros((len(other), path.shape[1] - variables))])
+        path, names = np.where(np.isfinite(path), path, other), [*names, "a mixture of smoothers and readouts"]
+    twins = np.concatenate([path[None], law.twins[1:]])
+    half = half_widths(law.best.errors, twins, context.values)
+    if average:
+        ceiling = half.max(axis=1, keepdims=True)
+        trust = 1 - (half / np.maximum(ceiling, 1e-300)) ** 2
+        path = path * trust[0]
+        half = half * (trust + (1 - trust) / np.sqrt(2))
+    above = path + half
+    grid = np.concatenate([(path - half)[::-1], path[None], above])[:, :, :variables]
+    steps = len(path)
+    off = f"Rolling forecasts inside the context were off by {law.best.score:.2g} standard deviations on average."
+    together = f"{variables} variables were solved together." if variables > 1 else ""
+    return Solution(
+        grid * scale[:variables] + centre[:variables], np.full((steps - 1, variables), 0.99), np.eye(variables),
+        ", then ".join(names), tuple(note for note in (off, together) if note),
+    )  # fmt: skip

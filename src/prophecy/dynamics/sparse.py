@@ -1,0 +1,121 @@
+"""Fields with some terms switched off, and the vector of parameters that is left to solve for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy.dynamics import flow
+from prophecy.dynamics.flow import EXPONENTIAL, RATE, SHIFT, SINE, TANH, Tableau, Terms
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+# Of |r x + s| and 1 / (r x + s) only s is free, of exp(r x + s) only r: the rest is a factor.
+_FREE_RATES = (SINE, TANH, EXPONENTIAL)
+_FIXED_SHIFTS = (EXPONENTIAL,)
+
+
+@dataclass(frozen=True, eq=False)
+class SparseField:
+    """theta, mask: (size, variables); a term whose mask is off is not there. shaped: whether functions may change."""
+
+    terms: Terms
+    theta: Array
+    mask: Mask
+    shaped: bool = True
+
+    @classmethod
+    def of(cls, terms: Terms, theta: Array | None = None) -> SparseField:
+        shape = terms.size, terms.variables
+        return cls(terms, np.zeros(shape) if theta is None else theta, np.ones(shape, dtype=np.bool_))
+
+    @cached_property
+    def parameters(self) -> tuple[Indices, Indices]:
+        """chosen and whose, as `flow.tangents` wants them: coefficients first, then shifts and rates of functions."""
+        whose, chosen = np.nonzero(self.mask.T)
+        extra: list[tuple[int, int]] = []
+        terms = self.terms
+        used = np.zeros(len(terms.kinds), dtype=np.bool_)
+        for p in range(terms.size):
+            if terms.factors[p] >= terms.variables and p > 0:
+                used[terms.factors[p] - terms.variables] |= bool(self.mask[p].any())
+        for j in np.nonzero(used & self.shaped)[0]:
+            if terms.kinds[j] not in _FIXED_SHIFTS:
+                extra.append((int(j), SHIFT))
+            if terms.kinds[j] in _FREE_RATES:
+                extra += [(int(j), RATE - int(i)) for i in np.nonzero(terms.rates[j])[0]]
+        more = np.array(extra, dtype=np.int64).reshape(-1, 2)
+        return np.append(chosen, more[:, 0]).astype(np.int64), np.append(whose, more[:, 1]).astype(np.int64)
+
+    @property
+    def count(self) -> int:
+        """How many parameters there are."""
+        return len(self.parameters[0])
+
+    @property
+    def coefficients(self) -> int:
+        """How many of them are coefficients of terms."""
+        return int(self.mask.sum())
+
+    def moved(self, change: Array) -> SparseField:
+        """The field with its parameters changed by that much."""
+        theta = self.theta.copy()
+        theta.T[self.mask.T] += change[: self.coefficients]
+        terms = self.terms
+        if len(change) > self.coefficients:
+            shifts, rates = terms.shifts.copy(), terms.rates.copy()
+            for j, owner, by in zip(*(a[self.coefficients :] for a in (*self.parameters, change)), strict=True):
+                if owner == SHIFT:
+                    shifts[j] += by
+                else:
+                    rates[j, RATE - owner] += by
+            terms = terms._replace(shifts=shifts, rates=rates)
+        return replace(self, terms=terms, theta=theta)
+
+    def with_mask(self, mask: Mask, theta: Array | None = None) -> SparseField:
+        return replace(self, mask=mask, theta=np.where(mask, self.theta if theta is None else theta, 0.0))
+
+    def steps(self, tableau: Tableau, points: Array, substeps: int) -> Array:
+        return np.asarray(flow.steps(self.terms, self.theta, tableau, points, substeps))
+
+    def tangents(self, tableau: Tableau, points: Array, substeps: int, free: bool = True) -> tuple[Array, Array]:
+        chosen, whose = self.parameters
+        if not free:
+            chosen, whose = chosen[:0], whose[:0]
+        ends, tangent = flow.tangents(self.terms, self.theta, tableau, chosen, whose, points, substeps)
+        return ends, tangent
+
+    def substeps(self, tableau: Tableau, states: Array, tolerance: float, share: float = 0.95, most: int = 8) -> int:
+        """The fewest substeps (1, 2, 4 ... most) with which that share of the steps have converged."""
+        some = states[:: max(1, len(states) // 64)] if share < 1 else states
+        coarse, count = self.steps(tableau, some, 1), 1
+        while count < most:
+            fine = self.steps(tableau, some, 2 * count)
+            if np.quantile(np.abs(fine - coarse).max(axis=1), share) < tolerance:
+                return count
+            coarse, count = fine, 2 * count
+        return most
+
+
+def eliminated(value: Array, inverse: Array, alive: Mask, limit: float, most: int) -> tuple[Array, Mask]:
+    """Backward elimination under a quadratic cost: minimiser and covariance in, minimiser without the weak terms out.
+
+    The term whose removal costs least goes first, as long as that is at most `limit`, and at most `most` of them go.
+    alive: the entries that may go.
+    """
+    removable, inverse = alive.copy(), inverse.copy()
+    for _ in range(most):
+        loss = np.where(removable, value**2 / np.maximum(np.diag(inverse), 1e-300), np.inf)
+        weakest = int(np.argmin(loss))
+        if not loss[weakest] <= limit:
+            break
+        column = inverse[:, weakest] / inverse[weakest, weakest]
+        value = value - column * value[weakest]
+        inverse = inverse - np.outer(column, inverse[weakest])
+        removable[weakest], value[weakest] = False, 0.0
+    return value, removable

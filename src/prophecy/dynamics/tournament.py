@@ -1,0 +1,133 @@
+"""Laboratory series, with little noise and a law behind them: fields, maps, waves, repetition of all variables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from prophecy.dynamics.candidates import tiers
+from prophecy.dynamics.choice import Model, Rolling, Trial, score, trials
+from prophecy.dynamics.context import Context
+from prophecy.dynamics.settings import Settings
+
+if TYPE_CHECKING:
+    from prophecy.dynamics.flows import FittedFlow
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_GLANCED = 512  # latest samples a quick look is taken at
+_LAGS = 4
+_TAIL = 1024  # samples of a twin's past: more than any model but repetition looks back
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The best candidates, their paths (steps, variables), NaN from where they are lost, and twins of the first path.
+
+    exact: the first explains the context so well that nothing else need be tried.
+    """
+
+    ranking: list[Trial]
+    paths: list[Array]
+    twins: Array
+    exact: bool
+
+    @property
+    def best(self) -> Trial:
+        return self.ranking[0]
+
+
+def promising(values: Array, seasonal: bool, settings: Settings) -> bool:
+    """Whether a quick look finds a law: steps that a few lags or the nearest neighbour explain for the most part.
+
+    seasonal: a strong season explains the series already. Ordinary series fail: a random walk's steps cannot be
+    foretold (share 1), those of noise by half. The look takes a millisecond, the candidates it spares a hundred.
+    """
+    if len(values) < settings.laboratory_least or "LABORATORY" in settings.without:
+        return False
+    most = settings.laboratory_glance_several if values.shape[1] > 1 else settings.laboratory_glance
+    most = settings.laboratory_glance_seasonal if seasonal else most
+    recent = values[-_GLANCED:]
+    rise = np.diff(recent[_LAGS - 1 :], axis=0)
+    size = np.sqrt(np.mean((rise - rise.mean(axis=0)) ** 2, axis=0)) + 1e-300
+    states = np.stack([recent[_LAGS - 1 - k : len(recent) - 1 - k] for k in range(_LAGS)], axis=1)
+    features = np.column_stack([states.reshape(len(rise), -1), np.ones(len(rise))])
+    if len(rise) > 1.5 * features.shape[1]:
+        left = rise - features @ np.linalg.lstsq(features, rise, rcond=1e-10)[0]
+        share = np.sqrt(np.sum(left**2, axis=0) / (len(rise) - features.shape[1])) / size
+        if float(np.mean(share)) < most:
+            return True
+    near = states[:, :2].reshape(len(rise), -1)
+    neighbour = cKDTree(near).query(near, k=2)[1][:, 1]
+    share = np.sqrt(np.mean((rise - rise[neighbour]) ** 2, axis=0)) / size
+    return float(np.mean(share)) < most
+
+
+def answer(context: Context, whole: FittedFlow | None, rolling: Rolling, steps: int, settings: Settings) -> Answer:
+    """Rank the candidates by rolling forecasts, solve the best again from everything, follow them."""
+    values = context.values
+    ranking = trials(tiers(context, rolling.early, whole, settings), values, context.rows, rolling, settings)
+    known = [trial.model for trial in ranking]
+    best = ranking[0]
+    exact = best.model.conclusive or best.score < settings.good_enough
+    model = _final(best, context, rolling, known, settings)
+    twins = _followed(model, values, _nudges(best.errors, values.shape[1], settings), steps)
+    paths = [_within_reach(twins[:1], model, values, settings)[0]]
+    twins = _within_reach(twins, model, values, settings)
+    for trial in ranking[1 : 1 if exact else settings.laboratory_joins]:
+        other = _final(trial, context, rolling, known, settings)
+        path = other.rollout(values, np.array([len(values)]), steps)
+        paths.append(_within_reach(path, other, values, settings)[0])
+    return Answer(ranking, paths, twins, exact)
+
+
+def _final(trial: Trial, context: Context, rolling: Rolling, known: list[Model], settings: Settings) -> Model:
+    """The candidate solved again from the whole context, unless that made it worse than the early part did."""
+    model = trial.candidate.fit(context.values, context.rows, known)
+    if model is None:
+        return trial.model
+    if not settings.refit_checked:
+        return model
+    if model.residual > max(2 * trial.model.residual, settings.exact):
+        return trial.model
+    if model is trial.model or trial.model.conclusive:
+        return model
+    return model if score(rolling.errors(model, context.values)) <= trial.score else trial.model
+
+
+def _nudges(errors: Array, variables: int, settings: Settings) -> Array:
+    """(twins + 1, variables): nothing, then as much as first steps are off."""
+    first = errors[:, int(np.argmax(~np.isnan(errors[:, :, 0]).all(axis=0)))]
+    size = np.sqrt(np.nanmean(np.where(np.isinf(first), 1.0, first) ** 2, axis=0))
+    drawn = np.random.default_rng(0).standard_normal((settings.twins, variables)) * size
+    return np.concatenate([np.zeros((1, variables)), drawn])
+
+
+def _followed(model: Model, values: Array, nudges: Array, steps: int) -> Array:
+    """(nudges, steps, variables): paths after the context whose last sample is moved by each of `nudges`."""
+    if model.whole_past:
+        paths = []
+        for nudge in nudges:
+            twin = values.copy()
+            twin[-1] += nudge
+            paths.append(model.rollout(twin, np.array([len(values)]), steps)[0])
+        return np.stack(paths)
+    tail = values[-_TAIL:]
+    copies = np.repeat(tail[None], len(nudges) - 1, axis=0)
+    copies[:, -1] += nudges[1:]
+    joined = np.concatenate([values, copies.reshape(-1, values.shape[1])])
+    return model.rollout(joined, len(values) + len(tail) * np.arange(len(nudges)), steps)
+
+
+def _within_reach(paths: Array, model: Model, values: Array, settings: Settings) -> Array:
+    """Paths, NaN from where they are a range away from the context: a law that was not found exactly is lost there."""
+    lost = ~np.isfinite(paths).all(axis=2)
+    if model.residual >= settings.exact:
+        low, high = values.min(axis=0), values.max(axis=0)
+        lost |= ~((paths >= 2 * low - high) & (paths <= 2 * high - low)).all(axis=2)
+    return np.where(np.logical_or.accumulate(lost, axis=1)[..., None], np.nan, paths)

@@ -1,0 +1,92 @@
+"""Trained results for the pages: the full runs that ship with the package, shortened ones, and how to read both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any
+
+from prophecy.reproduce.framework import Ask, Cell, number
+
+Run = dict[str, Any]
+
+FOLDER = "reproduce/data/trained"
+"""Within the package; pages that read full runs name their files in `data`."""
+GPU, SHORT = "full run (GPU)", "short run"
+
+
+def committed(name: str) -> Run | None:
+    """The full run of that name, made once on a GPU; None if the file is not there."""
+    file = resources.files("prophecy.reproduce") / "data" / "trained" / f"{name}.json"
+    return json.loads(file.read_text()) if file.is_file() else None
+
+
+def torch_for(page: str) -> Any:
+    """torch, or the way to get it; with one thread, because sums over threads differ from machine to machine."""
+    try:
+        import torch
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(f"{page} needs torch; install it with: pip install 'hippo-prophecy[torch]'") from None
+    return torch
+
+
+def shortened(ask: Ask, steps: int, scored: int) -> tuple[int, int]:
+    """Steps and scored functions: all of them, or cut down in proportion where `--functions` asks for a quick look."""
+    if ask.functions is None or ask.functions >= 100:
+        return steps, scored
+    return max(2, steps * ask.functions // 100), max(3, scored * ask.functions // 100)
+
+
+def merged(parts: Sequence[Run]) -> Run:
+    """One run out of several of the same plan: other seeds, or other variants."""
+    whole = {**parts[0], "seeds": sorted({seed for part in parts for seed in part["seeds"]})}
+    whole["seconds"] = sum(part["seconds"] for part in parts)
+    whole["variants"] = list({v["name"]: v for part in parts for v in part["variants"]}.values())
+    steps = sorted({check["step"] for part in parts for check in part["history"]})
+    whole["history"] = [
+        {
+            "step": step,
+            "scores": [s for part in parts for c in part["history"] if c["step"] == step for s in c["scores"]],
+        }
+        for step in steps
+    ]
+    for name in ("ahead", "solved"):
+        whole[name] = [entry for part in parts for entry in part.get(name, [])]
+    return whole
+
+
+def datasets(run: Run) -> list[str]:
+    return list(dict.fromkeys(score["dataset"] for score in run["history"][-1]["scores"]))
+
+
+def stats(run: Run, dataset: str, variant: str, check: int = -1, metric: str = "mae") -> Any:
+    """(mean, least, most) over seeds; None if a seed has diverged or the variant was not scored then."""
+    scores = run["history"][check]["scores"]
+    values = [s[metric] for s in scores if (s["dataset"], s["variant"]) == (dataset, variant)]
+    if not values or any(v is None for v in values):
+        return None
+    return sum(values) / len(values), min(values), max(values)
+
+
+def solved(run: Run, dataset: str) -> float:
+    """Mean absolute error of the readout solved in closed form on the training functions, mean over seeds."""
+    values = [s["mae"] for s in run["solved"] if s["dataset"] == dataset]
+    return float(sum(values) / len(values))
+
+
+def cell(found: Any, best: float | None = None) -> Cell:
+    """mean (least … most)."""
+    if found is None:
+        return Cell("diverged", "bad")
+    mean, least, most = found
+    text = number(mean) if least == most else f"{number(mean)} ({number(least)} … {number(most)})"
+    return Cell(text, "best" if mean == best else "")
+
+
+def origin(run: Run) -> str:
+    """Where a run was made, for captions."""
+    plan, versions = run["plan"], run["versions"]
+    seeds = f"{len(run['seeds'])} seeds" if len(run["seeds"]) > 1 else "one seed"
+    made = f"{plan['steps']} steps, {seeds}, {run['device']}, torch {versions['torch']}, {run['seconds']:.0f} s"
+    return made + (f" ({run['note']})" if "note" in run else "")
