@@ -42,7 +42,8 @@ class FittedField:
         """Follow the flow from the sample before each origin: (origins, horizon, variables)."""
         x = values[origins - 1].T
         tolerance = max(_EXACT, 1e-1 * self.residual)
-        return follow(self.family.field(self.theta), x, horizon, tolerance, _BEYOND).transpose(2, 0, 1)
+        bound = np.inf if self.conclusive else _BEYOND  # a law found exactly may grow without end
+        return follow(self.family.field(self.theta), x, horizon, tolerance, bound).transpose(2, 0, 1)
 
 
 def fit_field(
