@@ -81,7 +81,7 @@ class Settings:
     scale_samples: float = (
         7.0  # samples: the factor grows by this over the length, for what the grid was free to choose
     )
-    scale_short: float = 15.0  # samples: and by this times step / length², because short trends end soon
+    scale_short: float = 12.0  # samples: and by this times step / length², because short trends end soon
     scale_refit: float = 0.7  # what solving again from everything, not 70 % of it, does to errors of solved parts
     scale_skill_folds: float = 2.0  # independent rolling forecasts at which half of the mixture's lead is believed
     scale_folds: float = 10.0  # the same for how much worse than expected smoothers rolled: a noisier ratio
