@@ -99,6 +99,32 @@ def mean_row(variant: str, dataset: str, done: list[dict[str, float]]) -> dict[s
     return {"variant": variant, "set": dataset, "series": len(done), **means}
 
 
+def tables(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """The docs' two tables: MASE (MSIS) per set for ordinary series, valid prediction time for chaos."""
+    sets = list(dict.fromkeys(row["set"] for row in rows if row["set"] != "chaos"))
+    found = {(row["variant"], row["set"]): row for row in rows}
+    ideas = [f"| | {' | '.join(sets)} |", "|---" * (len(sets) + 1) + "|"]
+    for variant in dict.fromkeys(row["variant"] for row in rows if row["set"] != "chaos"):
+        cells = [f"{found[variant, one]['mase']:.3f} ({found[variant, one]['msis']:.1f})" for one in sets]
+        ideas.append(f"| {variant} | {' | '.join(cells)} |")
+    chaos = ["| | valid prediction time | sMAPE | coverage at 90 % | s |", "|---|---|---|---|---|"]
+    for row in rows:
+        if row["set"] == "chaos":
+            figures = f"{row['vpt']:.2f} | {row['smape']:.1f} | {row['coverage']:.2f} | {row['seconds']:.2f}"
+            chaos.append(f"| {row['variant'].replace('|', '&#124;')} | {figures} |")
+    return {"ideas": "\n".join(ideas), "chaos-ideas": "\n".join(chaos)}
+
+
+def into_docs(page: Path, rows: list[dict[str, Any]]) -> None:
+    """Replace what stands between the marks of a page."""
+    text = page.read_text()
+    for name, table in tables(rows).items():
+        begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+        before, rest = text.split(begin)
+        text = f"{before}{begin}\n{table}\n{end}{rest.split(end)[1]}"
+    page.write_text(text)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ordinary", type=Path)
@@ -107,6 +133,7 @@ def main() -> None:
     parser.add_argument("--chaos-thin", type=int, default=4)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--docs", type=Path, help="page with the marks to write the tables into")
     options = parser.parse_args()
     rows = []
     with ProcessPoolExecutor(options.jobs) as pool:
@@ -125,6 +152,8 @@ def main() -> None:
     if options.out:
         thin = {"thin": options.thin, "chaos_thin": options.chaos_thin}
         options.out.write_text(json.dumps({**thin, "rows": rows}, indent=1) + "\n")
+    if options.docs:
+        into_docs(options.docs, rows)
 
 
 if __name__ == "__main__":
