@@ -239,10 +239,10 @@ def levels() -> dict[str, Any]:
 
 def skaters() -> dict[str, Any]:
     """Mean squared error and time a value beside the package `skaters`, one step ahead, second half."""
-    from skaters.laplace import laplace
+    from skaters import laplace
 
     out: dict[str, Any] = {}
-    for name, u in {**_signals(), **_measured_series(600)}.items():
+    for name, u in {**_signals(), **_measured_series(300)}.items():
         predict = laplace(1)
         state, means = None, []
         begin = time.perf_counter()
@@ -265,14 +265,14 @@ def skaters() -> dict[str, Any]:
     return out
 
 
-def _signals(n: int = 1500) -> dict[str, Array]:
+def _signals(n: int = 800) -> dict[str, Array]:
     from prophecy import signals
 
     rng = np.random.default_rng(2)
     t = np.arange(n)
     made = {"tones": np.sin(t / 8) + 0.5 * np.sin(t / 3.1 + 1)}
     made["tones with noise"] = made["tones"] + 0.1 * rng.standard_normal(n)
-    made["filtered noise 0.05"] = np.asarray(signals.filtered_noise(n, 1e-3, 0.05, seed=1)).ravel()
+    made["filtered noise 0.05"] = np.asarray(signals.filtered_noise(0.05, samples=n, seed=1)).ravel()
     made["random walk"] = np.cumsum(rng.standard_normal(n))
     return made
 
