@@ -4,8 +4,8 @@
 
 Each PATH is the `src` folder of a checkout: `--earlier` the C step of the first version, `--alone` a commit before
 seasons and alarms joined the step. Times are those of the processor, so that other work on the machine counts little.
-Each round starts one process per version and times, best of five within it: whole arrays, `observe` and `predict` one by one, and
-256 series at once; then a file of `--rows` rows goes through `prophecy predict`, with the peak of its memory and its
+Each round starts one process per version and times, best of five within it: whole arrays, `observe` and `predict` one
+by one, and 256 series at once; then a file of `--rows` rows goes through `prophecy predict`, with the peak of its memory and its
 error. Writes benchmarks/results/bank_speed.json. With `--text` the paragraphs of docs/prophecy.md are written from it.
 """
 
@@ -119,8 +119,8 @@ def text(result: dict[str, Any]) -> str:
     lines += [
         "",
         f"Processor time in one run (rounds: {result['rounds']}, best of five in each) on one core of a machine shared "
-        f"with other work (load {result['load']:.0f}; benchmarks/results/bank_speed.json). Several series run in threads "
-        "without the GIL.",
+        f"with other work (load {result['load']:.0f}; benchmarks/results/bank_speed.json). Several series run in "
+        "threads without the GIL.",
         "",
         f"A file of {file['rows']:,} rows through `prophecy predict --out`, the bank alone, on one core of that busy "
         f"machine (benchmarks/results/bank_file.json): {whole['seconds']:.0f} s and "
@@ -129,7 +129,8 @@ def text(result: dict[str, Any]) -> str:
         f"and erred by {quick['relative_error']:.3f}. Memory does not grow with the file: it is read in pieces.",
         "",
         f"State: {size / 1e3:.1f} kB a series, so a million series need {size / 1e3:.0f} GB, plus a ring of "
-        f"{RING} values for seasons (taken as it fills) and 8 bytes for each value of `context` kept (2048 by default; `context=1` for many series).",
+        f"{RING} values for seasons (taken as it fills) and 8 bytes for each value of `context` kept (2048 by default; "
+        "`context=1` for many series).",
     ]
     return "\n".join(lines)
 
