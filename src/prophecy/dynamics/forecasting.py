@@ -14,6 +14,7 @@ from prophecy._forecast import PROBABILITIES, Failure, Forecast, Grid
 from prophecy.dynamics.batch import ONE_THREAD, in_order
 from prophecy.dynamics.bounds import Bounds, bounded, checked_bounds
 from prophecy.dynamics.context import Context, read
+from prophecy.dynamics.known import Known, forecast_with
 from prophecy.dynamics.settings import DEFAULT, Settings
 from prophecy.dynamics.solve import Solution, solve
 
@@ -27,7 +28,7 @@ def forecast(
     *,
     season: float | Sequence[float] | None = None,
     bounds: Bounds = None,
-    known: ArrayLike | None = None,
+    known: ArrayLike | Known | None = None,
     average: bool = False,
     settings: Settings = DEFAULT,
 ) -> Forecast:
@@ -39,6 +40,7 @@ def forecast(
 
     season: samples in a season worth looking at, one or several; None looks for them.
     bounds: (low, high), either may be None: no value lies outside. A series that was never negative stays so.
+    known: regressors over past and future, (time + horizon, regressors); see `prophecy.dynamics.known`.
     average: far ahead of a chaotic system the mean of what can happen rather than one path of it.
 
     >>> wave = np.sin(np.arange(200) / 5)
@@ -47,6 +49,9 @@ def forecast(
     True
     """
     horizon, level = _checks.order("horizon", horizon), _level(level)
+    if known is not None:
+        rest: dict[str, Any] = {"season": season, "average": average, "settings": settings}
+        return forecast_with(forecast, values, horizon, level, known, bounds=bounds, **rest)
     limits = checked_bounds(bounds)
     ready = read(values, settings)
     with ONE_THREAD, np.errstate(all="ignore"):
@@ -56,8 +61,7 @@ def forecast(
     if np.ndim(values) == 1:
         grid, next_step = grid[..., 0], next_step[..., 0]
     made = Grid.of(grid, next_step, between if np.ndim(values) == 2 and len(between) > 1 else None)
-    unused = () if known is None else ("What is known in advance was not used.",)
-    return Forecast.from_grid(made, level, method, (*notes, *remarks, *ready.notes, *unused))
+    return Forecast.from_grid(made, level, method, (*notes, *remarks, *ready.notes))
 
 
 def forecast_many(

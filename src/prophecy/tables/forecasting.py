@@ -14,6 +14,7 @@ from prophecy import _checks
 from prophecy._forecast import Failure, Forecast
 from prophecy.dynamics import forecast as solve
 from prophecy.dynamics.batch import in_order
+from prophecy.dynamics.known import Known
 from prophecy.dynamics.settings import DEFAULT, Settings
 from prophecy.frames.source import Key, Source, is_frame, read, split
 from prophecy.tables.regressors import known_for
@@ -72,7 +73,7 @@ class Task(NamedTuple):
 
     values: Array
     season: Season
-    known: Array | None
+    known: Known | None
 
 
 def forecast(
