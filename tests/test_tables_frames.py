@@ -356,3 +356,39 @@ def test_names_are_data_in_pages(tmp_path):
     assert page.count("<script") == page.count("</script>") == 2
     assert "http://" not in page.split("<script>")[0]
     assert printable("a\tb\x1b[0m\u202e") == "a\\tb\\x1b[0m\\u202e"
+
+
+# --- tracks ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
+def test_following_a_frame_is_following_its_rows_in_order_with_gaps(library):
+    rows = np.delete(RNG.permutation(240), [3, 4])
+    rows = np.array([0, 239, *[k for k in rows if k not in (0, 239)]])
+    track = prophecy.Prophecy().follow(frame(library, when=HOURS[rows], load=DAY[rows]), time="when")
+    values = np.full(240, np.nan)
+    values[rows] = DAY[rows]
+    plain = prophecy.Prophecy().follow(values)
+    assert np.array_equal(track.mean, plain.mean, equal_nan=True)
+    made = track.to_frame()
+    assert type(made) is type(frame(library, v=[1.0]))
+    assert np.array_equal(column(made, "score"), plain.score, equal_nan=True)
+    assert np.array_equal(column(made, "value"), values, equal_nan=True)
+
+
+def test_tracks_keep_the_index_and_draw_themselves():
+    data = pd.DataFrame({"a": DAY, "b": 2 * DAY}, index=HOURS)
+    track = prophecy.Prophecy(2).follow(data)
+    assert track.index.equals(HOURS.as_unit(track.index.unit))
+    made = track.to_frame()
+    assert made["channel"].tolist()[:3] == ["a", "b", "a"]
+    assert made.index[2] == HOURS[1]
+    figure = track.plot()
+    assert len(figure.axes) == 2
+    assert np.array_equal(figure.axes[0].lines[0].get_ydata(), track.mean[:, 0], equal_nan=True)
+    assert len(track.plot(interactive=True).data) == 8
+    assert len(prophecy.Prophecy().follow(DAY).plot().axes) == 1
+    uneven = pd.Series(
+        np.sin(np.sort(RNG.uniform(0, 50, 300))), index=pd.to_datetime(np.sort(RNG.uniform(0, 50, 300)), unit="s")
+    )
+    assert np.isfinite(prophecy.Prophecy().follow(uneven).mean[5:]).all()
