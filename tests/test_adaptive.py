@@ -195,7 +195,7 @@ def test_dates_are_seconds(noisy):
     assert ahead == [models[0].predict(time=86400.0 * 202).mean] * 3
     with pytest.raises(TypeError, match="time must hold real numbers"):
         models[1].observe(1.0, time="2025-01-01")
-    with pytest.raises(ValueError, match="finite and increase"):
+    with pytest.raises(ValueError, match="time must be finite"):
         models[1].observe(1.0, time=np.datetime64("NaT"))
 
 
@@ -295,7 +295,7 @@ def test_other_files_are_refused(tmp_path, noisy):
         Prophecy.load(tmp_path / "bad.npz")
 
 
-@pytest.mark.parametrize("change", [{"count": -5}, {"count": 1.5}, {"step": -1.0}, {"step": "a"}, {"last_time": "x"}])
+@pytest.mark.parametrize("change", [{"count": -5}, {"count": 1.5}, {"sampled": -1}, {"sampled": "a"}])
 def test_a_header_that_cannot_be_is_refused(tmp_path, noisy, change):
     model = Prophecy()
     model.observe(noisy[1, :20])
@@ -351,10 +351,8 @@ def test_bad_input_is_named_and_changes_nothing(call, error, message):
     assert (model.count, model.predict().mean, model.predict().upper) == (3, before.mean, before.upper)
 
 
-@pytest.mark.parametrize(
-    "times", [[0.0, 1.0, 1.0], [0.0, 1e-40, 1.0], [0.0, 1.0, 1e40], [0.0, 1.0, 0.5], [0.0, np.nan, 2.0], [0.0, 1.0]]
-)
-def test_times_must_increase_by_numbers_of_a_sensible_size(times):
+@pytest.mark.parametrize("times", [[0.0, 1.0, 1e40], [0.0, np.nan, 2.0], [0.0, np.inf, 2.0], [0.0, 1.0]])
+def test_times_must_be_finite_and_one_for_each_value(times):
     model = Prophecy()
     with pytest.raises(ValueError, match="time must"):
         model.observe([1.0, 2.0, 3.0], time=times)

@@ -9,16 +9,22 @@ from hypothesis import strategies as st
 
 from prophecy import Prophecy, legt, run, signals
 from prophecy._compiled import kernel
-from prophecy.adaptive import members, record, solved, step
+from prophecy.adaptive import members, record, solved, step, stream
 from prophecy.adaptive.members import FIXED, LAGS, ORDER, SOLVED, WINDOWS
 from prophecy.adaptive.settings import DEFAULT, Settings
-from prophecy.adaptive.stream import feed
-from prophecy.adaptive.timed import DEGREES, STEPS, TimedBank
 from prophecy.exact import exact
 
 TABLE = members.table(DEFAULT)
 MEMBERS = members.members()
 SHARE = DEFAULT.share
+
+
+RINGS: dict[int, np.ndarray] = {}
+
+
+def feed(records: np.ndarray, table: np.ndarray, values: np.ndarray) -> None:
+    """`stream.feed` with rings that stay with the records."""
+    stream.feed(records, RINGS.setdefault(id(records), record.rings(len(records))), table, values)
 
 
 def fed(u: np.ndarray) -> np.ndarray:
@@ -260,40 +266,3 @@ def test_other_settings_are_taken_and_kept(tmp_path):
             Settings(**wrong)
     with pytest.raises(TypeError, match="block must be a whole number"):
         Settings(block=1.5)
-
-
-@pytest.mark.parametrize("degree", DEGREES)
-@pytest.mark.parametrize("spread", [0.0, 0.5, 2.0])
-def test_members_at_irregular_times_are_exact_for_polynomials(degree, spread):
-    """Whatever the intervals are, while a window holds enough values to tell."""
-    rng = np.random.default_rng(degree)
-    times = np.cumsum(np.exp(spread * rng.normal(size=400)))
-    u = (times / times[-1]) ** degree
-    bank = TimedBank(1, 1.0, DEFAULT)
-    for k, (value, time) in enumerate(zip(u, times, strict=True)):
-        if k > 40:
-            after = time - times[k - 1]
-            ahead = bank.records["last"][0] + bank.ahead(after)[0, 1:]
-            error = np.abs(value - ahead).reshape(len(STEPS), len(DEGREES))
-            held = np.array([np.sum(times[:k] > times[k - 1] - 0.7 * steps) for steps in STEPS])
-            # Extrapolating beyond a window magnifies rounding by the power of the distance.
-            worst = error[:, DEGREES.index(degree) :].max(axis=1) / (1.0 + after / np.array(STEPS)) ** 5
-            filled = (held > 12) & (np.array(STEPS) < time - times[0])
-            assert worst[filled].max(initial=0.0) < 1e-8
-        bank.observe(np.array([value]), time - times[k - 1] if k else 0.0, np.ones(1, dtype=bool))
-
-
-def test_at_regular_times_the_timed_memories_have_the_noise_of_exact_systems():
-    from prophecy.discretize import zoh
-    from prophecy.exact import noise_gain
-
-    rng = np.random.default_rng(4)
-    bank = TimedBank(3000, 1.0, DEFAULT)
-    for k in range(260):
-        noise = rng.normal(size=3000)
-        bank.observe(noise, 1.0 if k else 0.0, np.ones(3000, dtype=bool))
-    got = np.var(noise[:, None] + bank.ahead(1.0)[:, 1:], axis=0).reshape(len(STEPS), len(DEGREES))
-    for i, steps in enumerate(STEPS[2:5], start=2):
-        for j, degree in enumerate(DEGREES):
-            wanted = noise_gain(exact(legt(8, steps), 1.0, degree, memory=zoh))
-            assert got[i, j] == pytest.approx(wanted, rel=0.15)

@@ -130,6 +130,7 @@ class Forecast:
     names: Sequence[str] | None = None
     distribution: Distribution | None = None
     source: Any = field(default=None, repr=False)  # history and kind of frame, for tables and pictures alone
+    system: Any = field(default=None, repr=False)  # the field behind the mean, where one was found
 
     @classmethod
     def from_grid(cls, grid: Grid, level: float, method: str, notes: tuple[str, ...] = ()) -> Forecast:
@@ -172,9 +173,17 @@ class Forecast:
     def _distribution(self) -> Distribution:
         return self.distribution or SplitNormal(self.mean, self.lower, self.upper, self.level)
 
-    def equations(self) -> str | None:
-        """The differential equations behind the mean, where some were found; None otherwise."""
-        return None
+    def equations(self, step: float = 1.0, names: Sequence[str] | None = None) -> Any:
+        """The differential equations behind the mean (`prophecy.dynamics.equations`); None where none were found.
+
+        step: time between two samples, in the unit that derivatives shall be taken in; 1 gives them per sample.
+        names: of the variables, in place of the forecast's own.
+        """
+        if self.system is None:
+            return None
+        if not np.isfinite(step) or step <= 0:
+            raise ValueError(f"step must be a positive time between samples, got {step!r}")
+        return self.system.equations(names if names is not None else self.names, float(step))
 
     def explain(self) -> str:
         """Say in words what was predicted, by what, and how sure it is."""

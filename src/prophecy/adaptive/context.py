@@ -42,6 +42,14 @@ class Context:
         self._times[places] = times
         self._total += values.shape[1]
 
+    def shift(self, seconds: float) -> None:
+        """Move all times: the clock was set."""
+        self._times += seconds
+
+    def newest(self) -> float:
+        """The time of the last moment."""
+        return float(self._times[(self._total - 1) % len(self._times)])
+
     def values(self) -> Array:
         return self._ordered(self._values)
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from prophecy._compiled import inner, kernel
 from prophecy.adaptive import step
 from prophecy.adaptive.members import between, table
-from prophecy.adaptive.record import ERRORS, FIELDS, fresh
+from prophecy.adaptive.record import ERRORS, FIELDS, fresh, rings
 from prophecy.adaptive.settings import DEFAULT
 
 Array = NDArray[np.float64]
@@ -56,7 +56,7 @@ class Far:
 
     def __init__(self, horizon: int, level: float) -> None:
         self._table, self._where = table(DEFAULT), between(level)
-        self._records = fresh(2, self._table)
+        self._records, self._rings = fresh(2, self._table), rings(2)
         self._errors = np.zeros(1, dtype=_CALIBRATION)
         self._errors["quantile"] = self._table["normal"]
         self._horizon, self._seen, self._next = horizon, 0, FIRST
@@ -87,7 +87,7 @@ class Far:
     def _run(self, values: Array, out: Array) -> None:
         made = np.empty((3, len(values)))
         _run(
-            self._records, self._errors, self._table, self._where, values, self._seen, self._lags,
+            self._records, self._rings, self._errors, self._table, self._where, values, self._seen, self._lags,
             _pair(self._seasons), self._ring, self._features, self._last, self._due, self._mixed, self._power,
             self._moment, self._weights, self._loss, self._slow, self._sums, made,
         )  # fmt: skip
@@ -252,7 +252,7 @@ def _judge(value: float, place: int, last: Any, due: Any, mixed: Any, loss: Any,
 
 @kernel
 def _run(
-    records: Any, errors: Any, table: Any, where: Any, values: Any, seen: int, lags: Any, found: Any, ring: Any,
+    records: Any, rings: Any, errors: Any, table: Any, where: Any, values: Any, seen: int, lags: Any, found: Any, ring: Any,
     features: Any, last: Any, due: Any, mixed: Any, power: Any, moment: Any, weights: Any, loss: Any, slow: Any,
     sums: Any, out: Any,
 ) -> None:  # fmt: skip
@@ -275,7 +275,7 @@ def _run(
                 _judge(value, place, last, due, mixed, loss, sums)
                 _learn(power, moment, features[place], value - last[place])
                 sums[4] += 1
-        step.step(records[0], t, value, room)
+        step.step(records[0], rings[0], t, value, 0.0, room)
         if not records[0].count:
             continue  # nothing but gaps so far
         newest = value
@@ -299,7 +299,7 @@ def _run(
         if horizon <= ROLLED:
             records[1] = records[0]
             for _ in range(horizon - 1):
-                step.step(records[1], t, math.nan, room)
+                step.step(records[1], rings[1], t, math.nan, 0.0, room)
             due[place, len(loss) - 1] = step.expected(records[1])
         move = _mix(loss, sums[3], due[place]) - newest
         most = max(0.0, ALLOWED * sums[0] - sums[1] - sums[2]) * SHARE / max(horizon, SHARE)

@@ -42,7 +42,7 @@ ALTERNATING = np.array([0.9, 0.98])
 """Poles -ρ of the two filters that hold what alternates from sample to sample. The zero that sampling gives a smooth
 stochastic process lies near -1, so its best predictor remembers alternations for long: 16 lags leave 5 %."""
 
-LEVELS = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995])
+LEVELS = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995])
 """Levels of the tracked quantiles of the forecast's errors."""
 
 

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks, _files
 from prophecy._forecast import Forecast
-from prophecy.adaptive.clock import seconds
 from prophecy.adaptive.settings import DEFAULT, Settings
+from prophecy.adaptive.times import seconds
 from prophecy.frames.source import Source, is_frame, read
 
 if TYPE_CHECKING:
@@ -39,13 +39,15 @@ class Track(NamedTuple):
     """What `Prophecy.follow` saw, each of the shape of its input.
 
     mean, lower, upper: what was predicted of each value before it came (NaN before the first); score: how surprising it
-    was when it came.
+    was when it came; alarm: 0, or how unusual it made the recent stretch for this stream (see `Prophecy.alarm`). A
+    value that came later than its successors (by its timestamp) is not taken in, and all of these are NaN.
     """
 
     mean: Array
     lower: Array
     upper: Array
     score: Array
+    alarm: Array
 
 
 class Followed(Track):
@@ -120,7 +122,7 @@ class Prophecy:
     @property
     def dt(self) -> float:
         """The regular step in seconds."""
-        return self._stream.clock.step
+        return self._stream.dt
 
     @property
     def count(self) -> int:
@@ -139,14 +141,15 @@ class Prophecy:
     def observe(self, value: ArrayLike, time: ArrayLike | None = None) -> None:
         """Take in one moment, a number or (channels,), or many, (time,) or (time, channels). NaN is a gap.
 
-        time: when each moment was, increasing, in seconds or as dates (datetime64, datetime); from the first value on
-        or never. Intervals that are whole multiples of the step are gaps; the first that is not makes the memories
-        advance by the true intervals from there on. After an error everything is as it was.
+        time: when each moment was, in seconds or as dates (datetime64, datetime); from the first value on or never.
+        Stamps may jitter by a quarter of a step; steps passed over are gaps; a changed rate, irregular times, late
+        values and clocks that are set are dealt with (docs/prophecy.md, "Time"). After an error everything is as it
+        was.
         """
         if time is None and self._took(value):
             return
         moments = self._moments(value)
-        self._stream.run(moments, self._stream.clock.checked(time, len(moments), self.count))
+        self._stream.run(moments, self._times(time, len(moments)))
 
     def predict(self, level: float = 0.9, time: ArrayLike | None = None) -> Forecast:
         """The next value with an interval that holds it with probability `level`. Changes nothing.
@@ -180,6 +183,21 @@ class Prophecy:
             raise ValueError(f"value must be one moment, got {len(moments)}; use follow for many")
         score = self._stream.surprise(moments[0], _moment(time))
         return float(score[0]) if self._channels is None else score
+
+    def alarm(self) -> Any:
+        """How unusual the newest value makes the recent stretch for this stream: 0, or 1 - the share of values that
+        would be reported like this one on an ordinary stream. A number or (channels,). Changes nothing.
+
+        It looks at the value, its change, the level and the noise of the last 20 values, each ranked among all the
+        past. A persistent change is reported when it comes, not again while it lasts (docs/prophecy.md, "Alarms").
+        """
+        alarm = self._stream.records["alarm"]
+        return float(alarm[0]) if self._channels is None else alarm.copy()
+
+    def seasons(self, channel: int = 0) -> tuple[float, ...]:
+        """The periods found in one channel, in samples, the shorter first: none, one or two."""
+        periods = self._stream.records["season_periods"][self._series(channel)]
+        return tuple(float(period) for period in periods if period > 0.0)
 
     def predict_all(self, u: ArrayLike) -> Array:
         """One-step-ahead means for a whole array, (time,) or (series, time): y[..., k] predicts u[..., k + 1].
@@ -216,17 +234,17 @@ class Prophecy:
             wanted = "(time,)" if self._channels is None else f"(time, {self._channels})"
             raise ValueError(f"u must be {wanted}, got shape {array.shape}")
         moments = self._moments(array)
-        times = self._stream.clock.checked(time, len(moments), self.count)
-        mean, half, score = self._stream.run(moments, times, _level(level))
-        track = Followed(*(part.reshape(array.shape) for part in (mean, mean - half, mean + half, score)))
+        mean, half, score, alarm = self._stream.run(moments, self._times(time, len(moments)), _level(level))
+        parts = (mean, mean - half, mean + half, score, alarm)
+        track = Followed(*(part.reshape(array.shape) for part in parts))
         track.source, track.level = source or read(array), level
         return track
 
     def forecast(self, horizon: int, level: float = 0.9) -> Forecast:
         """The next `horizon` values from the context kept: (horizon,) or (horizon, channels). See `prophecy.forecast`.
 
-        It needs at least 8 values, and takes NaN for missing but knows nothing of holes between timestamps on a grid.
-        Values at irregular times are first brought to the typical interval by straight lines between them.
+        It needs at least 8 values. Holes between timestamps are missing values, as NaN is; values at irregular times
+        are first brought to the typical interval by straight lines between them.
         """
         from prophecy.dynamics import forecast
 
@@ -245,13 +263,11 @@ class Prophecy:
         """What each member of the bank predicts from."""
         from prophecy.adaptive.words import names
 
-        return names(self._stream)
+        return names()
 
     def member_predictions(self, channel: int = 0) -> Array:
         """The next value of one channel as each member predicts it: (members,)."""
         series, stream = self._series(channel), self._stream
-        if stream.timed is not None:
-            return np.asarray(stream.timed.records["last"][series] + stream.timed.ahead(stream.timed.typical)[series])
         return np.asarray(stream.records["last"][series] + stream.records["prediction"][series], dtype=np.float64)
 
     def shares(self, channel: int = 0) -> Array:
@@ -272,20 +288,26 @@ class Prophecy:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file, atomically: the records, the context and a JSON header, no pickles."""
-        stream, clock, timed = self._stream, self._stream.clock, self._stream.timed
+        stream = self._stream
         meta = {
             "channels": self._channels,
             "dt": self._dt,
-            "step": clock.dt,
-            "last_time": clock.last,
             "gaps": self._gaps,
             "context": self._length,
             "count": self.count,
-            "typical": None if timed is None else timed.typical,
+            "sampled": stream.irregular.seen,
             "settings": dataclasses.asdict(self._settings),
         }
-        arrays: dict[str, Any] = {"values": stream.context.values(), "times": stream.context.times()}
-        arrays |= {"records": stream.records} if timed is None else {"records": timed.records, **timed.arrays()}
+        used = int(min(stream.records["count"].max(), stream.rings.shape[1]))
+        arrays = {
+            "records": stream.records,
+            "rings": stream.rings[:, :used],
+            "clock": stream.clock,
+            "samples": stream.irregular.samples,
+            "sample_times": stream.irregular.times,
+            "values": stream.context.values(),
+            "times": stream.context.times(),
+        }
         _files.write_state(path, "Prophecy", FORMAT, meta, **arrays)
 
     @classmethod
@@ -304,6 +326,11 @@ class Prophecy:
         except (KeyError, AttributeError, ValueError, TypeError, IndexError, OverflowError) as error:
             raise ValueError(f"{os.fspath(path)!r} is a damaged Prophecy file: {error}") from error
         return model
+
+    def _times(self, time: ArrayLike | None, moments: int) -> Array | None:
+        from prophecy.adaptive.clock import checked
+
+        return checked(self._stream.clock, time, moments, self.count)
 
     def _took(self, value: object) -> bool:
         """Whether the short way was open: one float for a model of one channel, within bounds."""

@@ -12,6 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.adaptive import members as m
+from prophecy.adaptive.alarms import BLOCKS, CENTROIDS, QUANTITIES, WINDOW
+from prophecy.adaptive.readings import TRIES
+from prophecy.adaptive.seasonal import FEATURES as SEASON_FEATURES
+from prophecy.adaptive.seasonal import LONGEST_REST, STARTS
+from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
+from prophecy.adaptive.seasonal import PRIOR as SEASON_PRIOR
+from prophecy.adaptive.seasons import FIRST_CHECK, LONGEST, RING
 
 Records = NDArray[np.void]
 
@@ -26,6 +33,9 @@ _MOVED = 1e80
 
 SQUARED = _MOVED**2
 """Bound of squared errors."""
+
+
+SEASON_FACTORS = int(STARTS[-1])
 
 
 class Field(NamedTuple):
@@ -76,6 +86,47 @@ FIELDS = (
     Field("pause", _WHOLE, _SOLVED, 0, 1e6, "samples", "for how long each learns nothing, after an outlier"),
     Field("drift", _REAL, (len(m.WINDOWS), m.ORDER), -_MOVED, _MOVED, "1", "what a slope of 1 since the gap adds to z"),
     Field("alternation_drift", _REAL, (2,), -_MOVED, _MOVED, "1", "what it adds to the alternations"),
+    Field("same", _WHOLE, (), 0, MOST, "samples", "values equal to the newest, in a row before it"),
+    Field("tick", _REAL, (), 0, _MOVED, "signal", "common divisor of the differences so far"),
+    Field("tick_hits", _WHOLE, (), 0, MOST, "samples", "differences in a row that were multiples of it"),
+    Field("tick_misses", _WHOLE, (), 0, TRIES, "samples", "differences in a row that were not"),
+    Field("stamps", _WHOLE, (), 0, MOST, "samples", "values that came off their grid"),
+    Field("stamp_error", _REAL, (3,), 0, SQUARED, "signal²", "mean squared errors of three readings of timestamps"),
+    Field("gap_growth", _REAL, (), 1, 1e9, "1", "how much wider than usual intervals across gaps have to be"),
+    Field("season_periods", _REAL, (2,), 0, LONGEST, "samples", "seasons found, the shorter first; 0 for none"),
+    Field("season_strength", _REAL, (2,), -2, 2, "1", "autocorrelations at the seasons"),
+    Field("season_check", _WHOLE, (), 0, 2 * MOST, "samples", "count at which seasons are looked for next"),
+    Field("season_on", _WHOLE, (), 0, 1, "flag", "1 while the seasonal members run"),
+    Field("season_rest", _WHOLE, (), 0, LONGEST_REST, "checks", "looks to pass over, the members having been no use"),
+    Field("season_rests", _WHOLE, (), 0, LONGEST_REST, "checks", "how many the last time"),
+    Field("season_seen", _WHOLE, (), 0, MOST, "samples", "values the seasonal readouts have learned from"),
+    Field("season_mixed", _WHOLE, (), 0, MOST, "samples", "values the seasonal mixture has learned from"),
+    Field("season_since", _WHOLE, (), 0, MOST, "samples", "values learned from since the last check"),
+    Field("season_moves", _REAL, (), 0, 1e300, "signal²", "sum of the squared differences since then"),
+    Field("season_alone", _REAL, (), 0, 1e300, "signal²", "sum of the bank's own squared errors since then"),
+    Field("season_power", _REAL, (), 0, SQUARED, "signal²", "mean square of the seasonal features"),
+    Field("season_features", _REAL, (SEASON_FEATURES,), -_MOVED, _MOVED, "signal", "lags and seasons, less the newest"),
+    Field("season_weights", _REAL, (3, SEASON_FEATURES), -1e120, 1e120, "1", "weights of the seasonal readouts"),
+    Field("season_factor", _REAL, (SEASON_FACTORS,), -1e107, 1e107, "1/signal", "roots of their covariances"),
+    Field("season_errors", _REAL, (3,), 0, _MOVED, "signal", "their mean absolute errors"),
+    Field("season_ahead", _REAL, (SEASONAL,), -_MOVED, _MOVED, "signal", "next change, by the bank and each member"),
+    Field("season_mix", _REAL, (SEASONAL,), 0, 1, "probability", "belief in the bank and each seasonal member"),
+    Field("season_scales", _REAL, (SEASONAL,), 0, SQUARED, "signal²", "their discounted mean squared errors"),
+    Field("season_peak", _REAL, (SEASONAL,), 0, SQUARED, "signal²", "largest squared error in this block"),
+    Field("season_last_peak", _REAL, (SEASONAL,), 0, SQUARED, "signal²", "largest squared error in the block before"),
+    Field("season_sums", _REAL, (2,), 0, 1e300, "signal", "absolute errors since the check: the bank's, the mixture's"),
+    Field("alarm", _REAL, (), 0, 1, "1 - probability", "how unusual the newest value makes the recent stretch"),
+    Field("alarm_seen", _WHOLE, (), 0, MOST, "samples", "values ranked so far"),
+    Field("alarm_error", _REAL, (), 0, _MOVED, "signal", "mean absolute error of all forecasts"),
+    Field("alarm_log", _REAL, (WINDOW,), -400, 400, "log signal", "logarithms of the last errors"),
+    Field("alarm_quantity", _REAL, (QUANTITIES,), -_MOVED, _MOVED, "signal", "error, difference, value, level, noise"),
+    Field("alarm_tail", _REAL, (QUANTITIES,), 0, 1, "probability", "their ranks among all the past"),
+    Field("alarm_size", _WHOLE, (QUANTITIES,), 0, CENTROIDS, "1", "centroids of each sketch in use"),
+    Field("alarm_middle", _REAL, (QUANTITIES, CENTROIDS), -_MOVED, _MOVED, "signal", "centroids, in rising order"),
+    Field("alarm_weight", _REAL, (QUANTITIES, CENTROIDS), 0, MOST, "values", "how many values each stands for"),
+    Field("alarm_block", _REAL, (BLOCKS,), 0, 100, "log10", "largest sum of ranks in each of the last blocks"),
+    Field("alarm_place", _WHOLE, (), 0, BLOCKS - 1, "1", "the block of now"),
+    Field("alarm_left", _WHOLE, (), 0, MOST, "samples", "values until it is full"),
 )
 """All fields. A further one is one more line, if it starts at 0; the dtype, the check and the documentation follow."""
 
@@ -95,7 +146,15 @@ def fresh(count: int, table: NDArray[np.void], hold: bool = False) -> Records:
     records["quantile"] = t["normal"]
     records["stretch"] = 1.0
     records["readout"] = t["start"]
+    records["gap_growth"] = 1.0
+    records["season_check"] = FIRST_CHECK
+    records["season_mix"] = SEASON_PRIOR
     return records
+
+
+def rings(count: int) -> NDArray[np.float64]:
+    """Room for the last `RING` values of `count` streams: (count, RING); memory is taken as it is written to."""
+    return np.zeros((count, RING))
 
 
 def check(records: Records, table: NDArray[np.void]) -> None:

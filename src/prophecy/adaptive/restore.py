@@ -8,34 +8,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _checks
-from prophecy.adaptive.clock import seconds
+from prophecy.adaptive.clock import check_clock
+from prophecy.adaptive.irregular import check_samples
 from prophecy.adaptive.record import LARGEST, MOST, RECORD, check
 from prophecy.adaptive.stream import Stream
-from prophecy.adaptive.timed import TimedBank
 
 
 def restored(stream: Stream, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     """Set a fresh stream; ValueError, TypeError or KeyError for anything no stream could have reached."""
     records = arrays["records"]
-    count = _checks.order("count", meta["count"], least=0)
-    if count > MOST:
-        raise ValueError(f"count must be at most {MOST}, got {count}")
-    stream.clock.dt = None if meta["step"] is None else _checks.positive("step", meta["step"])
-    stream.clock.last = None if meta["last_time"] is None else float(seconds(meta["last_time"]))
-    if stream.clock.last is not None and not np.isfinite(stream.clock.last):
-        raise ValueError(f"last_time must be finite, got {stream.clock.last}")
-    if meta["typical"] is not None:
-        stream.timed = TimedBank(stream.series, _checks.positive("typical", meta["typical"]), stream.settings)
-        stream.timed.restore(records, arrays)
-    else:
-        if records.dtype != RECORD:
-            raise ValueError(f"records must have {RECORD.itemsize} bytes each and the fields of this version")
-        check(records, stream.table)
-        if not (records["hold"] == stream.hold).all():
-            raise ValueError("hold must be what gaps says")
-        stream.records = records.copy()
+    counts = [_checks.order(name, meta[name], least=0) for name in ("count", "sampled")]
+    if max(counts) > MOST:
+        raise ValueError(f"counts must be at most {MOST}, got {counts}")
+    if records.dtype != RECORD:
+        raise ValueError(f"records must have {RECORD.itemsize} bytes each and the fields of this version")
+    check(records, stream.table)
+    if not (records["hold"] == stream.hold).all():
+        raise ValueError("hold must be what gaps says")
+    check_clock(arrays["clock"])
+    check_samples(arrays["samples"], arrays["sample_times"], stream.series)
+    _refill_rings(stream, records, arrays["rings"])
+    stream.records = records.copy()
+    stream.clock = arrays["clock"].copy()
+    stream.irregular.samples, stream.irregular.times = arrays["samples"].copy(), arrays["sample_times"].copy()
+    stream.irregular.seen = counts[1]
     _refill(stream, arrays["values"], arrays["times"])
-    stream.count = count
+    stream.count = counts[0]
+
+
+def _refill_rings(stream: Stream, records: NDArray[Any], rings: NDArray[Any]) -> None:
+    used = int(min(records["count"].max(), stream.rings.shape[1]))
+    if rings.dtype != np.float64 or rings.shape != (stream.series, used):
+        raise ValueError(f"rings must be float64 of shape {(stream.series, used)}, got {rings.dtype} {rings.shape}")
+    if not (np.abs(rings) <= LARGEST).all():
+        raise ValueError(f"rings must hold values of at most {LARGEST:g} in size")
+    stream.rings[:, :used] = rings
 
 
 def _refill(stream: Stream, values: NDArray[Any], times: NDArray[Any]) -> None:

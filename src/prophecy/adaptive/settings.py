@@ -79,6 +79,10 @@ class Settings:
     """A value teaches if it comes no later than this many usual spacings after the one before it."""
     spacings: int = 64
     """Values over which the usual spacing is averaged."""
+    gap_up: float = math.exp(0.27)
+    gap_down: float = math.exp(-0.03)
+    """Factors of the widening across gaps after a value outside its interval and after one inside: balanced at one in
+    ten outside."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -17,46 +17,77 @@ from typing import Any
 import numpy as np
 
 from prophecy._compiled import inner, kernel
+from prophecy.adaptive import alarms, readings, seasonal
 from prophecy.adaptive.lanes import EIGHT, ZERO, product, total
 from prophecy.adaptive.members import LAGS, LEVELS, LONGS, MEMBERS, MEMORY, ORDER, SHORTS, WINDOWS, padded
 from prophecy.adaptive.record import LARGEST
+from prophecy.adaptive.seasons import RING
 from prophecy.adaptive.slopes import note_bias, slope
 from prophecy.adaptive.solved import learn_solved, predict_solved
 
 _WINDOWS, _LEVELS = len(WINDOWS), len(LEVELS)
+_NINETY = int(np.searchsorted(LEVELS, 0.9))
 _SHORT_STRIDE, _LONG_STRIDE, _ORDER = np.uint64(padded(SHORTS)), np.uint64(padded(ORDER + LONGS)), np.uint64(ORDER)
 ROOM = (6, padded(MEMBERS))
 """Room to work in, allocated once per call: rows of numbers that are not kept."""
 
 
 @inner
-def step(r: Any, t: Any, value: float, room: Any) -> None:
-    """Take in the next value; NaN is a gap."""
+def step(r: Any, ring: Any, t: Any, value: float, offset: float, room: Any) -> None:
+    """Take in the next value; NaN is a gap. offset: how many steps after its place on the grid its timestamp lies."""
     if math.isnan(value):
         if r.count > 0:
-            _advance(r, t, r.last if r.hold else expected(r), room)
+            _advance(r, ring, t, r.last if r.hold else expected(r), room)
             _drift(r, t, room)
             r.gap += 1
         return
     if r.count == 0:
         _begin(r, value)
     else:
+        if offset != 0.0:
+            value = _on_grid(r, value, offset)
         distance = r.gap + 1
+        if r.gap == 0:
+            readings.note_tick(r, value)
+        _watch(r, value, 1.0 / distance)
         if distance <= t.patience * r.spacing or r.known == 1:
             _learn(r, t, value, 1.0 / distance, room)
         _note_spacing(r, t, distance)
         if r.gap > 0:
-            _close_gap(r, t, value)
-    _advance(r, t, value, room)
+            _note_growth(r, t, value)
+            _close_gap(r, ring, t, value)
+    _advance(r, ring, t, value, room)
     r.known += 1
     r.gap = 0
+
+
+@inner
+def _on_grid(r: Any, value: float, offset: float) -> float:
+    """The value as it would have been on the grid: its error is that of a forecast for when it was taken."""
+    mean = expected(r)
+    moved = readings.shift(r, mean, offset, readings.stamp_kind(r))
+    if r.gap == 0:
+        readings.note_stamp(r, value, mean, offset)
+    return min(max(value - moved, -LARGEST), LARGEST)
+
+
+@inner
+def _watch(r: Any, value: float, part: float) -> None:
+    """Rank the value among all the past, for the alarm."""
+    level = value
+    window = min(alarms.WINDOW, r.count + 1)
+    for j in range(window - 1):
+        level += r.lag[j]
+    alarms.watch(r, value, (value - r.last) * part, (value - expected(r)) * part, level / window)
 
 
 @inner
 def _learn(r: Any, t: Any, value: float, part: float, room: Any) -> None:
     """Learn from a value. Errors made across a gap count in parts, as many as steps were predicted."""
     difference = value - r.last
-    calibrate(r, t, (value - expected(r)) * part)
+    if r.same < readings.STUCK:
+        calibrate(r, t, (value - expected(r)) * part)
+    seasonal.learn(r, value, difference, part)
     learn_solved(r, t, difference, part, room)
     note_bias(r, t, difference, part)
     weigh(r, t, difference, part, value, room[0])
@@ -145,7 +176,7 @@ def _begin(r: Any, value: float) -> None:
 
 
 @inner
-def _advance(r: Any, t: Any, value: float, room: Any) -> None:
+def _advance(r: Any, ring: Any, t: Any, value: float, room: Any) -> None:
     """Memories, then every member's prediction of the next change, then the forecast."""
     difference = value - r.last
     for j in range(LAGS - 1, 0, -1):
@@ -163,7 +194,8 @@ def _advance(r: Any, t: Any, value: float, room: Any) -> None:
     r.feature[MEMORY + 2] = r.mean - value
     r.last = value
     predict_solved(r, t)
-    r.change = combine(r, room[5], room[4])
+    ring[(r.count - 1) % RING] = value
+    r.change = seasonal.advance(r, ring, combine(r, room[5], room[4]))
 
 
 @inner
@@ -207,6 +239,26 @@ def _note_spacing(r: Any, t: Any, distance: int) -> None:
 
 
 @inner
+def _across(r: Any) -> float:
+    """How many times wider than one step ahead an interval across the present gap is: in proportion to its steps, and
+    where the forecast is next to exact by the square of that, since no noise hides how errors grow."""
+    steps = float(r.gap + 1)
+    if r.gap == 0:
+        return 1.0
+    exact = r.error_scale < 1e-8 * r.scale[0]
+    return steps * (steps * steps if exact else 1.0) * r.gap_growth  # type: ignore[no-any-return]
+
+
+@inner
+def _note_growth(r: Any, t: Any, value: float) -> None:
+    """Track the widening that makes nine intervals in ten hold the first value after a gap."""
+    if r.learned < 16:
+        return
+    error, half = abs(value - expected(r)), r.quantile[_NINETY] * _usual(r, t) * _across(r)
+    r.gap_growth = min(max(r.gap_growth * (t.gap_up if error > half else t.gap_down), 1.0), 1e9)
+
+
+@inner
 def _drift(r: Any, t: Any, room: Any) -> None:
     """What a slope of 1 since the gap began would have added to the memories."""
     moved, out = room[4], room[3]
@@ -221,12 +273,14 @@ def _drift(r: Any, t: Any, room: Any) -> None:
 
 
 @inner
-def _close_gap(r: Any, t: Any, value: float) -> None:
+def _close_gap(r: Any, ring: Any, t: Any, value: float) -> None:
     """Put a straight line of corrections under what stood in for the missing values, so that it ends at `value`."""
     if not r.hold:
         slope = (value - expected(r)) / (r.gap + 1)
         for j in range(min(LAGS, r.gap)):
             r.lag[j] += slope * (r.gap - j)
+        for j in range(min(RING, r.gap)):
+            ring[(r.count - 1 - j) % RING] += slope * (r.gap - j)
         r.last += slope * r.gap
         for w in range(_WINDOWS):
             for k in range(ORDER):
@@ -252,9 +306,9 @@ def read(r: Any, t: Any, above: int, inside: bool, part: float) -> tuple[float, 
     if r.count == 0:
         return math.nan, math.nan
     mean = expected(r)
-    half = half_width(r, t, above, inside, part) * (r.gap + 1)
-    # No interval is narrower than the numbers themselves.
-    return mean, max(half, np.spacing(abs(mean)))
+    half = half_width(r, t, above, inside, part) * _across(r)
+    # No interval is narrower than the numbers themselves, nor than a tick.
+    return mean, max(half, np.spacing(abs(mean)), 0.5 * readings.resolution(r))
 
 
 @inner
@@ -307,21 +361,56 @@ def surprise(r: Any, t: Any, error: float) -> float:
 
 
 @kernel
-def run(records: Any, table: Any, values: Any, where: Any, out: Any, first: int, last: int) -> None:
-    """values (time, series) through records[first:last].
+def run(
+    records: Any,
+    rings: Any,
+    table: Any,
+    values: Any,
+    steps: Any,
+    offsets: Any,
+    where: Any,
+    out: Any,
+    first: int,
+    last: int,
+) -> None:
+    """values (time, series) through records[first:last] and their rings.
 
-    out (3, time, series) gets mean, half width and score of every value as they were before it came, at the level that
-    `where` says (`members.between`); an empty `out` gets nothing.
+    steps (time,): how many steps of the grid each comes after the one before, 1 where empty; offsets (time,): steps by
+    which its timestamp misses its place, 0 where empty. out (time, 4, series) gets mean, half width and score of every
+    value as they were before it came, at the level that `where` says (`members.between`), and the alarm with it; an
+    empty `out` gets nothing.
     """
     room = np.empty(ROOM)
     for s in range(first, last):
         r = records[s]
         for k in range(len(values)):
+            if len(steps):
+                for _ in range(steps[k] - 1):
+                    step(r, rings[s], table[0], math.nan, 0.0, room)
+            offset = offsets[k] if len(offsets) else 0.0
+            value = values[k, s]
             if len(out):
                 mean, half = read(r, table[0], where[0], where[1], where[2])
-                out[0, k, s], out[1, k, s] = mean, half
-                out[2, k, s] = surprise(r, table[0], (values[k, s] - mean) / (r.gap + 1)) if r.count else 0.0
-            step(r, table[0], values[k, s], room)
+                if offset != 0.0 and r.count:
+                    mean += readings.shift(r, mean, offset, readings.stamp_kind(r))
+                out[k, 0, s], out[k, 1, s] = mean, half
+                out[k, 2, s] = surprise_of(r, table[0], value - mean) if r.count else 0.0
+            step(r, rings[s], table[0], value, offset, room)
+            if len(out):
+                out[k, 3, s] = math.nan if math.isnan(value) else r.alarm
+
+
+@inner
+def surprise_of(r: Any, t: Any, error: float) -> float:
+    """The surprise of an error of the next value: relative to how far ahead it is, and to the sensor's resolution."""
+    score = surprise(r, t, error / _across(r))
+    tick = readings.resolution(r)
+    if tick > 0.0 and score > 0.0:
+        # Within n ticks no error is rarer than one beyond 2 n standard deviations.
+        rare = math.erfc(abs(error) / (0.5 * tick) / math.sqrt(2.0))
+        if rare > 0.0:
+            score = min(score, -math.log10(rare))
+    return score
 
 
 @kernel
@@ -335,10 +424,17 @@ def look(records: Any, table: Any, where: Any, out: Any) -> tuple[float, float]:
 
 
 @kernel
-def judge(records: Any, table: Any, errors: Any, out: Any) -> None:
-    """Scores of errors (series,), each relative to one step ahead, in out (series,)."""
+def widths(records: Any, out: Any) -> None:
+    """How many times wider than one step ahead the next interval is, in out (series,)."""
     for s in range(len(records)):
-        out[s] = surprise(records[s], table[0], errors[s]) if records[s].count else 0.0
+        out[s] = _across(records[s])
+
+
+@kernel
+def judge(records: Any, table: Any, errors: Any, out: Any) -> None:
+    """Scores of errors (series,) of the next values, in out (series,)."""
+    for s in range(len(records)):
+        out[s] = surprise_of(records[s], table[0], errors[s]) if records[s].count else 0.0
 
 
 @kernel

@@ -1,21 +1,37 @@
-"""What a bank is doing, in words."""
+"""What a stream is doing, in words."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from prophecy.adaptive.alarms import VALUE
 from prophecy.adaptive.members import members
+from prophecy.adaptive.readings import CERTAIN_TICKS, STUCK
+from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
 from prophecy.adaptive.stream import Stream
-from prophecy.adaptive.timed import DEGREES, STEPS
 
 MENTIONED = 5
+PILED = 0.02
+"""Share of all values at the largest or smallest of them from which on the sensor may saturate there."""
+
+_SEASONAL = (
+    "the bank",
+    "lags, one and two seasons back and their mean (memory 1000 values)",
+    "lags, one season back and the mean (memory 500 values)",
+    "lags and the shorter season (memory 200 values)",
+    "what the shorter season did on the mean",
+    "what the longer season did on the mean",
+)
 
 
 def explained(stream: Stream, series: int, gaps: str) -> str:
-    """Which members one series is predicted by, with their errors, and where its derivative comes from."""
+    """Which members one series is predicted by, with their errors; seasons, time, resolution; where its derivative
+    comes from."""
     if stream.count < 2:
         return f"{stream.count} values seen: nothing to choose by yet."
-    record = (stream.records if stream.timed is None else stream.timed.records)[series]
+    record = stream.records[series]
     shares, scales = stream.shares()[series], record["scale"]
     error = float(np.sqrt(record["error_scale"]))
     lines = [
@@ -24,33 +40,95 @@ def explained(stream: Stream, series: int, gaps: str) -> str:
     ]
     for i in np.argsort(-shares)[:MENTIONED]:
         if shares[i] >= 0.01:
-            lines.append(f"  {shares[i]:4.0%}  {_name(stream, int(i))}: has erred by {np.sqrt(scales[i]):.3g}")
+            lines.append(f"  {shares[i]:4.0%}  {_name(int(i))}: has erred by {np.sqrt(scales[i]):.3g}")
     copy = float(np.sqrt(scales[0]))
     lines.append(
         f"Copying the last value would have erred by {copy:.3g}, {copy / max(error, 1e-300):.3g} times as much."
     )
-    if stream.timed is None:
-        leaning = stream.slope()[1][series]
-        best = int(np.argmax(leaning))
-        lines.append(f"Its derivative leans most ({leaning[best]:.0%}) on the {members()[best].name}.")
+    lines += _about_seasons(stream, record)
+    leaning = stream.slope()[1][series]
+    best = int(np.argmax(leaning))
+    lines.append(f"Its derivative leans most ({leaning[best]:.0%}) on the {members()[best].name}.")
+    lines += _about_time(stream, record)
+    lines += _about_sensor(record)
     if record["gap"]:
         lines.append(f"{record['gap']} values are missing; the memory goes on with {_filling(gaps)}.")
     return "\n".join(lines)
 
 
-def names(stream: Stream) -> tuple[str, ...]:
-    """What each member predicts from."""
-    return tuple(_name(stream, index) for index in range(stream.shares().shape[1]))
+def _about_seasons(stream: Stream, record: Any) -> list[str]:
+    periods = [float(period) for period in record["season_periods"] if period > 0.0]
+    if not periods:
+        return []
+    named = [f"{period:.6g} samples{_span(period * stream.dt) if stream.stamped else ''}" for period in periods]
+    strengths = ", ".join(f"{strength:.2f}" for strength in record["season_strength"][: len(periods)])
+    lines = [f"Seasons: {' and '.join(named)} (autocorrelation {strengths})."]
+    if not record["season_on"]:
+        return [lines[0] + " They add nothing to the forecast at present and are not used."]
+    weight = record["season_mix"] / np.where(record["season_scales"] > 0.0, record["season_scales"], 1.0)
+    shares = weight / weight.sum()
+    best = 1 + int(np.argmax(shares[1:]))
+    lines.append(
+        f"Seasonal members count for {1.0 - shares[0]:.0%} of the forecast, most of all {_SEASONAL[best]} "
+        f"({shares[best]:.0%} of {SEASONAL} parts); without them it would have erred by "
+        f"{np.sqrt(record['season_scales'][0]):.3g}."
+    )
+    return lines
 
 
-def _name(stream: Stream, index: int) -> str:
-    if stream.timed is None:
-        member = members()[index]
-        return member.name if member.degree is not None else f"solved in context from {member.name}"
-    if index == 0:
-        return "copying the last value"
-    steps, degree = STEPS[(index - 1) // len(DEGREES)], DEGREES[(index - 1) % len(DEGREES)]
-    return f"LegT memory of {steps * stream.timed.typical:.4g} seconds, degree {degree}"
+def _span(seconds: float) -> str:
+    for unit, length in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= length:
+            return f" ({seconds / length:.4g} {unit})"
+    return f" ({seconds:.4g} seconds)"
+
+
+def _about_time(stream: Stream, record: Any) -> list[str]:
+    if not stream.stamped:
+        return []
+    if stream.is_irregular:
+        return [f"Times are irregular; values are brought to steps of {stream.dt:.6g} seconds, the typical interval."]
+    line = f"Times lie on a grid of {stream.dt:.6g} seconds."
+    if record["stamps"] > STUCK:
+        error = record["stamp_error"]
+        kind = 0
+        for other in (1, 2):
+            kind = other if error[other] < 0.95 * error[kind] else kind
+        line += (
+            " They jitter, and so little depends on it that they are taken for noise."
+            if kind == 0
+            else " They jitter, and values are corrected for having been taken at these very times."
+        )
+    return [line]
+
+
+def _about_sensor(record: Any) -> list[str]:
+    lines = []
+    if record["tick_hits"] >= CERTAIN_TICKS and record["tick"] > 1e-3 * np.sqrt(record["scale"][0]):
+        lines.append(f"Values come in ticks of {record['tick']:.6g}; no interval is narrower than one.")
+    if record["same"] >= STUCK:
+        lines.append(
+            f"The last {record['same'] + 1} values are the same: a sensor at rest or stuck. "
+            "Intervals stay as they were."
+        )
+    size, total = int(record["alarm_size"][VALUE]), float(record["alarm_seen"])
+    if size > 4:
+        for place, word in ((size - 1, "largest"), (0, "smallest")):
+            share = record["alarm_weight"][VALUE][place] / total
+            if share >= PILED and record["same"] + 1 < share * total:
+                value = record["alarm_middle"][VALUE][place]
+                lines.append(f"{share:.0%} of all values are {value:.6g}, the {word}: the sensor may saturate there.")
+    return lines
+
+
+def _name(index: int) -> str:
+    member = members()[index]
+    return member.name if member.degree is not None else f"solved in context from {member.name}"
+
+
+def names() -> tuple[str, ...]:
+    """What each member of the bank predicts from."""
+    return tuple(_name(index) for index in range(len(members())))
 
 
 def _filling(gaps: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from prophecy.dynamics import flow
 from prophecy.dynamics.assimilation import Assimilated, Problem, assimilate, step_by_step
 from prophecy.dynamics.families import propose, with_functions
 from prophecy.dynamics.features import Units, monomial_count
-from prophecy.dynamics.flow import EIGHTH, FOURTH, Tableau
+from prophecy.dynamics.flow import EIGHTH, FOURTH, Tableau, Terms
 from prophecy.dynamics.guesses import interpolated, linear_field, one_step, roughness, smoothed
 from prophecy.dynamics.smoother import filtered
 from prophecy.dynamics.sparse import SparseField
@@ -29,6 +29,7 @@ _EXACT = 1e-6  # a residual, in standard deviations, that only the true equation
 _CLEAN = 1e-3  # noise, in standard deviations, below which single steps may be solved for exactly
 _ROUGHLY = 3e-3  # standard deviations: a field that misses by more after one step is not exact
 _RESOLVED = 0.25  # standard deviations: rougher series are sampled too coarsely to tell noise from dynamics
+_ALIKE = 5.0  # standard errors of an autocorrelation above which a remainder is not noise
 _SETTLED = (3.0, 0.3)  # model errors, as shares of the noise, on the way to a state
 
 
@@ -46,6 +47,7 @@ class FittedFlow:
     exact: bool
     conclusive: bool
     end: Array
+    allowed: SparseField
     whole_past: bool = False
 
     @property
@@ -108,17 +110,17 @@ class FittedFlow:
         )
 
 
-def fit_flow(values: Array, known: Mask, units: Units) -> FittedFlow | None:
+def fit_flow(values: Array, known: Mask, units: Units, phases: int = 0) -> FittedFlow | None:
     """The field whose single trajectory passes best through (time, variables), in standard deviations around the mean.
 
     Powers up to degree 2, then 3, then powers and functions, until one trajectory explains everything up to the noise;
-    the evidence decides between them.
+    the evidence decides between them. phases: how many of the last variables are quarter-period partners of others.
     """
     centre = units.centre / units.scale
     offset = np.where(np.abs(centre) < _OFFSET, centre, 0.0)
     x, seen = _read(values, known, offset)
-    found = _search(x, seen, Units(units.centre - offset * units.scale, units.scale))
-    return None if found is None else _finished(found, x, offset, values)
+    found = _search(x, seen, Units(units.centre - offset * units.scale, units.scale), _circles(values, phases))
+    return None if found is None else _finished(found, x, offset, values, _circles(values, phases))
 
 
 def fit_part(values: Array, known: Mask, whole: FittedFlow) -> FittedFlow | None:
@@ -127,8 +129,8 @@ def fit_part(values: Array, known: Mask, whole: FittedFlow) -> FittedFlow | None
     terms = whole.field.terms
     if terms.size * terms.variables > seen.sum() / 3:
         return None
-    found = assimilate(SparseField.of(terms), x, seen)
-    return None if found is None else _finished(found, x, whole.offset, values)
+    found = assimilate(whole.allowed, x, seen)
+    return None if found is None else replace(_finished(found, x, whole.offset, values, []), allowed=whole.allowed)
 
 
 def _read(values: Array, known: Mask, offset: Array) -> tuple[Array, Array]:
@@ -137,7 +139,7 @@ def _read(values: Array, known: Mask, offset: Array) -> tuple[Array, Array]:
     return x, np.repeat(known[: len(values)][-_LATEST:, None], x.shape[1], axis=1).astype(np.float64)
 
 
-def _search(x: Array, seen: Array, units: Units) -> Assimilated | None:
+def _search(x: Array, seen: Array, units: Units, circles: list[tuple[int, int]]) -> Assimilated | None:
     """Families from the smallest on, until one trajectory of one of them passes through everything."""
     variables = x.shape[1]
     complete = bool(seen.all())
@@ -146,17 +148,57 @@ def _search(x: Array, seen: Array, units: Units) -> Assimilated | None:
         size = monomial_count(variables, degree) * variables
         if size > min(_MOST, seen.sum() / 3):
             break
-        field = SparseField.of(flow.polynomial_terms(variables, degree))
+        field = _free(flow.polynomial_terms(variables, degree), circles)
         found = _exact(field, x) if complete else None
         best = _better(best, found if found is not None or _tiny(x) else assimilate(field, x, seen))
         if best is not None and best.tight:
             return best
     functions = propose(best.states if best is not None else smoothed(x, roughness(x)), units)
     if functions:
-        field = SparseField.of(with_functions(variables, 2, functions))
+        field = _free(with_functions(variables, 2, functions), circles)
         found = _exact(field, x) if complete else None
         best = _better(best, found if found is not None else assimilate(field, x, seen))
     return best
+
+
+def _circles(values: Array, phases: int) -> list[tuple[int, int]]:
+    """Each partner a quarter of a period later, and the sinusoid it belongs to: the one it makes a circle with."""
+    variables = values.shape[1]
+    found = []
+    for partner in range(variables - phases, variables):
+        rest = [
+            float(
+                np.std(
+                    values[:, i] ** 2 / np.mean(values[:, i] ** 2)
+                    + values[:, partner] ** 2 / np.mean(values[:, partner] ** 2)
+                )
+            )
+            for i in range(variables - phases)
+        ]
+        found.append((int(np.argmin(rest)), partner))
+    return found
+
+
+def _free(terms: Terms, circles: list[tuple[int, int]]) -> SparseField:
+    """All terms, except those that a circle makes equal to others: a phase turns on its own and acts linearly."""
+    field = SparseField.of(terms)
+    mask, powers = field.mask.copy(), flow.powers(terms)
+    for pair in circles:
+        within = powers[:, list(pair)].sum(axis=1)
+        mask[within > 1] = False
+        alone = (within == 1) & (powers.sum(axis=1) == 1) | (powers.sum(axis=1) == 0)
+        for i in pair:
+            mask[~alone, i] = False
+    return field.with_mask(mask)
+
+
+def _white(found: Assimilated, seen: Array) -> bool:
+    """Whether what is left is noise: values one and two samples apart have nothing to do with each other."""
+    rest = seen - found.states[:, : seen.shape[1]]
+    rest = rest / np.maximum(rest.std(axis=0), 1e-300)
+    return all(
+        bool((np.abs(np.mean(rest[lag:] * rest[:-lag], axis=0)) < _ALIKE / np.sqrt(len(seen))).all()) for lag in (1, 2)
+    )
 
 
 def _tiny(x: Array) -> bool:
@@ -185,8 +227,10 @@ def _exact(field: SparseField, x: Array) -> Assimilated | None:
     return None
 
 
-def _finished(found: Assimilated, x: Array, offset: Array, values: Array) -> FittedFlow:
+def _finished(found: Assimilated, x: Array, offset: Array, values: Array, circles: list[tuple[int, int]]) -> FittedFlow:
+    allowed = _free(found.field.terms, circles)
     residual = float(np.sqrt(np.mean(found.noise**2)))
     exact = residual < _EXACT
-    conclusive = found.tight and x.size > 3 * found.field.count and (exact or float(roughness(x).max()) < _RESOLVED)
-    return FittedFlow(found, found.field, offset, residual, exact, conclusive, values + offset)
+    noise_only = exact or (float(roughness(x).max()) < _RESOLVED and _white(found, x[:, : x.shape[1] - len(circles)]))
+    conclusive = found.tight and x.size > 3 * found.field.count and noise_only
+    return FittedFlow(found, found.field, offset, residual, exact, conclusive, values + offset, allowed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -55,13 +56,15 @@ def forecast(
     limits = checked_bounds(bounds)
     ready = read(values, settings)
     with ONE_THREAD, np.errstate(all="ignore"):
-        grid, next_step, between, method, notes = _quantiles(ready, ready.overdue + horizon, season, average, settings)
+        grid, next_step, between, found = _quantiles(ready, ready.overdue + horizon, season, average, settings)
         grid, remarks = bounded(grid, ready, limits)
     grid, next_step = grid[:, ready.overdue :], next_step[ready.overdue :]
     if np.ndim(values) == 1:
         grid, next_step = grid[..., 0], next_step[..., 0]
     made = Grid.of(grid, next_step, between if np.ndim(values) == 2 and len(between) > 1 else None)
-    return Forecast.from_grid(made, level, method, (*notes, *remarks, *ready.notes))
+    method, notes = (found.method, found.notes) if found else ("constant", ())
+    answer = Forecast.from_grid(made, level, method, (*notes, *remarks, *ready.notes))
+    return answer if found is None else replace(answer, system=found.system)
 
 
 def forecast_many(
@@ -104,20 +107,20 @@ def _level(level: float) -> float:
 
 def _quantiles(
     context: Context, horizon: int, season: object, average: bool, settings: Settings
-) -> tuple[Array, Array, Array, str, tuple[str, ...]]:
+) -> tuple[Array, Array, Array, Solution | None]:
     """Quantiles (probabilities, horizon, variables) at every sample, correlations in time and between variables."""
     variables = len(context.varying)
     grid = np.tile(context.full[-1], (len(PROBABILITIES), horizon, 1))
     next_step, between = np.zeros((horizon - 1, variables)), np.eye(variables)
     if not context.varying.any():
-        return grid, next_step, between, "constant", ()
+        return grid, next_step, between, None
     found = solve(context, -(-horizon // context.stride), season, average, settings)
     grid[:, :, context.varying] = _at_every_sample(context, found, horizon)
     correlation = found.next_step if len(found.next_step) else np.zeros((1, found.quantiles.shape[2]))
     place = np.minimum(np.arange(horizon - 1) // context.stride, len(correlation) - 1)
     next_step[:, context.varying] = np.sign(correlation[place]) * np.abs(correlation[place]) ** (1 / context.stride)
     between[np.ix_(context.varying, context.varying)] = found.between
-    return grid, next_step, between, found.method, found.notes
+    return grid, next_step, between, found
 
 
 def _at_every_sample(context: Context, found: Solution, horizon: int) -> Array:

@@ -19,6 +19,7 @@ from prophecy.dynamics.settings import Settings
 from prophecy.dynamics.words import mixture_notes
 
 if TYPE_CHECKING:
+    from prophecy.dynamics.equations import FoundSystem
     from prophecy.dynamics.trajectory import Decided
 
 Array = NDArray[np.float64]
@@ -36,6 +37,7 @@ class Solution:
     between: Array
     method: str
     notes: tuple[str, ...]
+    system: FoundSystem | None = None  # the field behind the path, for its equations
 
 
 def solve(context: Context, steps: int, season: object, average: bool, settings: Settings) -> Solution:
@@ -135,7 +137,7 @@ def _decided(context: Context, decided: Decided, average: bool) -> Solution:
     half = upper_quantiles(np.abs(decided.draws - path), len(decided.draws))
     grid = np.concatenate([(path - half)[::-1], path[None], path + half])[:, :, :variables]
     next_step = np.full((steps - 1, variables), 0.99)
-    return Solution(grid * scale + centre, next_step, np.eye(variables), decided.method, decided.notes)
+    return Solution(grid * scale + centre, next_step, np.eye(variables), decided.method, decided.notes, decided.system)
 
 
 def _lawful(context: Context, law: tournament.Answer, mixtures: list[Mixture] | None, average: bool) -> Solution:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
 from prophecy.dynamics.context import Context
+from prophecy.dynamics.equations import FoundSystem
+from prophecy.dynamics.flow import SINE, Function
 from prophecy.dynamics.flows import FittedFlow, fit_flow
 from prophecy.dynamics.guesses import integrated, roughness, smoothed
 
@@ -22,7 +24,8 @@ Array = NDArray[np.float64]
 _SHORTEST = 64  # samples below which a field is not told from chance
 _MOST_VARIABLES = 6
 _DRAWS = 64  # trajectories that say how uncertain the forecast is
-_EXPLAINED = 0.1  # share of the rises that powers explain; random walks and ordinary series stay below 0.06
+_EXPLAINED = 0.1  # share of the rises that powers explain; random walks stay below 0.06
+_BLOCK = 32  # samples
 _APART = 4  # samples over which the rises are taken: noise averages out
 _NOISE = 0.25  # standard deviations: more than this left unexplained is not a measurement of a system
 _STAYING = 0.6  # share of the draws that must not leave for good
@@ -39,6 +42,7 @@ class Decided:
     model: FittedFlow
     method: str
     notes: tuple[str, ...]
+    system: FoundSystem
 
 
 def promising(context: Context) -> bool:
@@ -49,12 +53,27 @@ def promising(context: Context) -> bool:
     recent = values[-1024:]
     noise = roughness(recent)
     path = smoothed(recent, noise)
-    terms = flow.polynomial_terms(values.shape[1], 2)
-    sums = [np.cumsum(each, axis=0) for each in (integrated(flow.features(terms, path)), path[2:-1] - path[1:-2])]
+    rates = np.diag(context.units.scale)
+    waves = [Function(SINE, tuple(each), shift) for each in rates for shift in (0.0, np.pi / 2)]
+    columns = flow.features(flow.polynomial_terms(values.shape[1], 2, waves), path)
+    sums = [np.cumsum(each, axis=0) for each in (integrated(columns), path[2:-1] - path[1:-2])]
     system, rise = (each[_APART:] - each[:-_APART] for each in sums)
-    rest = rise - system @ np.linalg.lstsq(system, rise, rcond=None)[0]
-    share = 1 - (rest**2).sum(axis=0) / np.maximum(((rise - rise.mean(axis=0)) ** 2).sum(axis=0), 1e-300)
-    return bool(share.min() > _EXPLAINED)
+    powers = system[:, : -len(waves)]
+    return bool(_explained(powers, rise, powers, rise) > _EXPLAINED or _foretold(system, rise) > _EXPLAINED)
+
+
+def _explained(system: Array, rise: Array, there: Array, truth: Array) -> float:
+    """The share of `truth` that coefficients solved from (system, rise) explain with `there`, least of all columns."""
+    rest = truth - there @ np.linalg.lstsq(system, rise, rcond=1e-10)[0]
+    total = ((truth - truth.mean(axis=0)) ** 2).sum(axis=0)
+    return float(np.min(1 - (rest**2).sum(axis=0) / np.maximum(total, 1e-300)))
+
+
+def _foretold(system: Array, rise: Array) -> float:
+    """The same with coefficients solved from every other block of samples and tried on the blocks between."""
+    odd = np.arange(len(rise)) // _BLOCK % 2 == 1
+    shares = [_explained(system[~part], rise[~part], system[part], rise[part]) for part in (odd, ~odd)]
+    return min(shares)
 
 
 def decide(context: Context, model: FittedFlow | None, steps: int) -> Decided | None:
@@ -73,9 +92,11 @@ def decide(context: Context, model: FittedFlow | None, steps: int) -> Decided | 
     noise = float(np.sqrt(np.mean(model.found.noise**2)))
     note = f"One trajectory of a field with {model.field.count} parameters passes through the whole context"
     left = "exactly" if model.exact else f"up to noise of {noise:.2g} standard deviations"
-    return Decided(path, draws, model, "field by assimilation", (f"{note}, {left}.",))
+    system = FoundSystem(model, context.units, context.stride, tuple(np.nonzero(context.varying)[0].tolist()))
+    return Decided(path, draws, model, "field by assimilation", (f"{note}, {left}.",), system)
 
 
 def whole(context: Context) -> FittedFlow | None:
     """The field fitted to the whole context, where a glance is promising."""
-    return fit_flow(context.values, context.known, context.units) if promising(context) else None
+    phases = context.values.shape[1] - int(context.varying.sum())
+    return fit_flow(context.values, context.known, context.units, phases) if promising(context) else None

@@ -1,0 +1,116 @@
+"""Labelled anomalies, by NAB's published rule: `python benchmarks/nab.py [--data ../shared/data]`.
+
+Compares `Prophecy.follow(...).alarm` with its own raw surprise, a windowed Gaussian and a rolling median, each
+causal, on the development files (38 of NAB's 58). Reported are the standard profile with the threshold chosen on
+every other file and scored on the rest (both ways, averaged), and with the best threshold for all of them, as NAB's
+own table has it. Writes benchmarks/results/nab.json. Nothing that is shipped needs these files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+from scipy.special import log_ndtr
+
+import nab_score
+import prophecy
+
+Array = NDArray[np.float64]
+RESULTS = Path(__file__).parent / "results" / "nab.json"
+
+
+def windowed_gaussian(values: Array, window: int = 6400) -> Array:
+    """-log of the normal tail of each value among the `window` before it."""
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    squares = np.concatenate([[0.0], np.cumsum(values * values)])
+    k = np.arange(1, len(values))
+    first = np.maximum(k - window, 0)
+    mean = (sums[k] - sums[first]) / (k - first)
+    spread = np.sqrt(np.maximum((squares[k] - squares[first]) / (k - first) - mean * mean, 1e-12))
+    return np.concatenate([[0.0], -log_ndtr(-np.abs(values[1:] - mean) / spread)])
+
+
+def rolling_median(values: Array, window: int = 100) -> Array:
+    """Distance from the median of the `window` values before, over its mean so far."""
+    before = np.concatenate([np.full(window, values[0]), values])[:-1]
+    distance = np.abs(values - np.median(sliding_window_view(before, window), axis=1))
+    usual = np.cumsum(distance) / np.arange(1, len(values) + 1)
+    return np.asarray(distance / np.maximum(usual, 1e-12))
+
+
+def surprise(values: Array) -> Array:
+    """The surprise of every value, without anything else."""
+    return np.nan_to_num(prophecy.Prophecy().follow(values).score)
+
+
+def alarm(values: Array) -> Array:
+    """What `Prophecy` reports, as -log10 of its false-alarm rate: more digits than 1 - rate shows."""
+    reported = np.nan_to_num(prophecy.Prophecy().follow(values).alarm)
+    return np.asarray(-np.log10(np.maximum(1.0 - reported, 1e-16)))
+
+
+METHODS: dict[str, Callable[[Array], Array]] = {
+    "prophecy, alarm": alarm,
+    "prophecy, raw surprise": surprise,
+    "windowed Gaussian": windowed_gaussian,
+    "rolling median": rolling_median,
+}
+
+
+def files(folder: Path) -> dict[str, tuple[Array, list[tuple[int, int]]]]:
+    """Name → values and labelled windows as first and last row."""
+    data = np.load(folder / "nab_dev.npz")
+    labels = json.loads((folder / "nab_dev_windows.json").read_text())
+    found = {}
+    for name in sorted(labels):
+        times, windows = data[f"{name}/time"], []
+        for pair in labels[name]:
+            begin, end = (datetime.fromisoformat(moment).replace(tzinfo=UTC).timestamp() for moment in pair)
+            rows = np.flatnonzero((times >= begin) & (times <= end))
+            windows.append((int(rows[0]), int(rows[-1])))
+        found[name] = (data[f"{name}/value"].astype(np.float64), windows)
+    return found
+
+
+def measured(folder: Path) -> dict[str, Any]:
+    known = files(folder)
+    windows = [labels for _, labels in known.values()]
+    halves = [list(range(first, len(known), 2)) for first in (0, 1)]
+    out: dict[str, Any] = {"files": len(known), "windows": sum(len(labels) for labels in windows)}
+    for method, score in METHODS.items():
+        scores = [score(values) for values, _ in known.values()]
+        chosen = []
+        for train, test in (halves, halves[::-1]):
+            threshold, _ = nab_score.optimal([scores[i] for i in train], [windows[i] for i in train])
+            chosen.append(nab_score.at(threshold, [scores[i] for i in test], [windows[i] for i in test]))
+        best, total = nab_score.optimal(scores, windows)
+        out[method] = {
+            "threshold from the other half": float(np.mean(chosen)),
+            "halves": chosen,
+            "best threshold for all": total,
+            "that threshold": best,
+        }
+        print(f"{method:24s} {np.mean(chosen):6.1f} (best threshold for all: {total:.1f})", flush=True)
+    return out
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    found = measured(options.data)
+    options.out.parent.mkdir(exist_ok=True)
+    options.out.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,358 @@
+"""Streams as they come, measured: `python benchmarks/streams.py [part ...]` writes benchmarks/results/streams.json.
+
+Parts: etth1, made, jitter, irregular, seasons, alarms, levels, skaters, measured. Each replaces its own entry in the
+file. `etth1` needs the development data (`--data ordinary_dev.npz`); `--held-out` looks at the part of ETTh1 that
+nothing was chosen on. `measured` needs the packages the series ship in; `--label before` stores its errors under
+another name, for comparisons between versions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import prophecy
+
+Array = NDArray[np.float64]
+RESULTS = Path(__file__).parent / "results" / "streams.json"
+AFTER = 1500
+
+
+def least_squares(u: Array, lags: list[int], forgetting: float = 0.9995, prior: float = 1e4) -> Array:
+    """The rival: recursive least squares on these lags, relative to the newest value; y[k] predicts u[k + 1]."""
+    scale = float(np.std(u)) or 1.0
+    x, back = u / scale, np.array(lags)
+    weights, covariance = np.zeros(len(lags)), prior * np.eye(len(lags))
+    out, longest = u.copy(), int(back.max())
+    for k in range(longest + 1, len(u)):
+        phi = x[k - 1 - back] - x[k - 1]
+        gain = covariance @ phi
+        gain /= forgetting + phi @ gain
+        weights = weights + gain * (x[k] - x[k - 1] - weights @ phi)
+        covariance = (covariance - np.outer(gain, phi @ covariance)) / forgetting
+        covariance = 0.5 * (covariance + covariance.T)
+        if k > longest + 1.5 * len(lags):
+            out[k] = u[k] + scale * float(weights @ (x[k - back] - x[k]))
+    return out
+
+
+def around(newest: int, periods: tuple[int, ...], seasons: int) -> list[int]:
+    """Lags 1 … newest, and those at and beside 1 … `seasons` times each period before the value predicted."""
+    found = set(range(1, newest + 1))
+    for period in periods:
+        for season in range(1, seasons + 1):
+            found |= {season * period - 1 + beside for beside in (-1, 0, 1)}
+    return sorted(found)
+
+
+def relative(y: Array, u: Array, after: int = AFTER) -> float:
+    """Mean absolute error one step ahead over that of copying the last value."""
+    return float(np.mean(np.abs(y[after - 1 : -1] - u[after:])) / np.mean(np.abs(np.diff(u[after - 1 :]))))
+
+
+def etth1(data: Path, held_out: bool) -> dict[str, Any]:
+    table = np.load(data)["etth1"].T.astype(np.float64)
+    span = slice(8000, 16000) if held_out else slice(0, 8000)
+    columns = np.ascontiguousarray(table[:, span])
+    rivals: dict[str, Callable[[Array], Array]] = {
+        "prophecy": lambda u: prophecy.Prophecy().predict_all(u),
+        "least squares, lags 1-4 and around a day and a week": lambda u: least_squares(u, around(4, (24, 168), 1)),
+        "least squares, lags 1-6 and around one and two": lambda u: least_squares(u, around(6, (24, 168), 2)),
+    }
+    rows = {name: [relative(method(u), u) for u in columns] for name, method in rivals.items()}
+    return {name: {"columns": row, "mean": float(np.mean(row)), "worst": max(row)} for name, row in rows.items()}
+
+
+def made_streams(seed: int, n: int = 10_080) -> dict[str, tuple[Array, tuple[int, ...]]]:
+    """Streams of everyday kinds with the periods a rival would be given: rides, load, counts, a rota, a machine."""
+    rng = np.random.default_rng(seed)
+    k = np.arange(n)
+    hour, day = (k % 48) / 48, (k // 48) % 7
+    work = 1 - 0.75 * np.exp(-(((hour - 0.2) / 0.08) ** 2)) + 0.35 * np.exp(-(((hour - 0.8) / 0.07) ** 2))
+    rest = 1 - 0.6 * np.exp(-(((hour - 0.25) / 0.08) ** 2)) + 0.2 * np.exp(-(((hour - 0.95) / 0.1) ** 2))
+    rides = 15000 * np.where(day < 5, work, rest)
+    for holiday in (60, 90, 150):
+        rides[holiday * 48 : (holiday + 1) * 48] *= 0.6
+    slow = np.zeros(n)
+    shocks = rng.standard_normal(n)
+    for i in range(1, n):
+        slow[i] = 0.8 * slow[i - 1] + shocks[i]
+    load = 30 + 8 * np.sin(2 * np.pi * k / 24) + 3 * np.sin(4 * np.pi * k / 24 + 1) + np.cumsum(0.3 * shocks)
+    return {
+        "rides, 48 a day": (np.round(rides * (1 + 0.03 * slow)), (48, 336)),
+        "noisy rides": (np.round(rides * (1 + 0.1 * slow)), (48, 336)),
+        "load, hourly, walking": (load, (24, 168)),
+        "counts, 24 a day": (rng.poisson(3 + 2.5 * np.sin(2 * np.pi * k / 24)).astype(float), (24, 168)),
+        "rota of 33.3 samples": (3 * np.sign(np.sin(2 * np.pi * k / 33.3)) + 0.3 * shocks, (33, 100)),
+        "pattern of 1000 samples": (np.resize(np.cumsum(rng.standard_normal(1000)), n) + 0.3 * shocks, (1000, 2000)),
+        "no season: walk": (np.cumsum(shocks), (24, 168)),
+    }
+
+
+def made() -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for name, (u, periods) in made_streams(11).items():
+        model = prophecy.Prophecy()
+        mean = model.follow(u).mean
+        ours = np.append(mean[1:], np.nan)
+        rows = {"prophecy": relative(ours, u, 3000)}
+        for label, lags in (("around one", around(4, periods, 1)), ("around one and two", around(6, periods, 2))):
+            rows[f"least squares, {label}"] = relative(least_squares(u, lags), u, 3000)
+        rows["seasons"] = [float(p) for p in model.seasons()]
+        out[name] = rows
+    return out
+
+
+def jitter(data: Path) -> dict[str, Any]:
+    """Errors with jittered stamps over those without, of both kinds, and what timestamps cost."""
+    rng = np.random.default_rng(3)
+    n = 8000
+    columns = np.load(data)["etth1"].T[:, :n].astype(np.float64)
+    steps = np.arange(n)
+    noise = 0.05 * rng.standard_normal(n)
+    smooth = lambda t: np.sin(t / 8) + 0.5 * np.sin(t / 3.1 + 1)  # noqa: E731
+    plain = [_error(prophecy.Prophecy().follow(u), u) for u in columns]
+    still = _error(prophecy.Prophecy().follow(smooth(steps) + noise), smooth(steps) + noise)
+    out: dict[str, Any] = {}
+    for share in (0.02, 0.1, 0.25):
+        offset = rng.uniform(-share, share, n)
+        noisy = [_error(prophecy.Prophecy().follow(u, time=(steps + offset) * 3600.0), u) for u in columns]
+        taken = smooth(steps + offset) + noise
+        out[f"± {share:.0%}"] = {
+            "noisy stamps, ETTh1": float(np.mean(np.array(noisy) / np.array(plain))),
+            "true times, smooth signal with noise": _error(
+                prophecy.Prophecy().follow(taken, time=steps + offset), taken
+            )
+            / still,
+        }
+    u = columns[0]
+    costs = {"without": None, "on the grid": steps * 60.0, "± 10 %": (steps + rng.uniform(-0.1, 0.1, n)) * 60.0}
+    seconds = {name: min(_seconds(u, times) for _ in range(7)) for name, times in costs.items()}
+    out["microseconds a value"] = {name: 1e6 * took / n for name, took in seconds.items()}
+    out["cost of stamps"] = {name: took / seconds["without"] for name, took in seconds.items()}
+    return out
+
+
+def _error(track: Any, u: Array, after: int = AFTER) -> float:
+    return float(np.nanmean(np.abs(track.mean[after:] - u[after:])))
+
+
+def _seconds(u: Array, times: Array | None) -> float:
+    model = prophecy.Prophecy()
+    begin = time.perf_counter()
+    model.observe(u, time=times)
+    return time.perf_counter() - begin
+
+
+def irregular() -> dict[str, Any]:
+    """Errors at irregular times over those of the same signal on its grid."""
+    rng = np.random.default_rng(0)
+    n, after = 3000, 1000
+    signals = {f"smooth process, correlation over {ell} intervals": _process(rng, ell) for ell in (10.0, 5.0, 2.0)}
+    signals["two tones"] = lambda t: np.sin(t / 8) + 0.5 * np.sin(t / 3.1 + 1)
+    out: dict[str, Any] = {}
+    for name, signal in signals.items():
+        for size in (0.0, 0.1):
+            still = signal(np.arange(n)) + size * rng.standard_normal(n)
+            grid = _error(prophecy.Prophecy().follow(still), still, after)
+            row: dict[str, float] = {"on the grid": grid}
+            for share in (0.5, 0.9):
+                times = np.cumsum(rng.uniform(1 - share, 1 + share, n))
+                u = signal(times) + size * rng.standard_normal(n)
+                error = _error(prophecy.Prophecy().follow(u, time=times), u, after)
+                row[f"intervals ± {share:.0%}"] = error
+                row[f"intervals ± {share:.0%}, ratio"] = error / grid
+                row[f"intervals ± {share:.0%}, copying"] = float(np.mean(np.abs(np.diff(u[after - 1 :]))))
+            out[f"{name}, noise {size:g}"] = row
+    return out
+
+
+def _process(rng: np.random.Generator, length: float) -> Callable[[Array], Array]:
+    speed, phase = rng.standard_t(5, 200) / length, rng.uniform(0, 2 * np.pi, 200)
+    return lambda t: np.asarray(np.sqrt(0.01) * np.cos(np.outer(t, speed) + phase).sum(axis=1))
+
+
+def seasons() -> dict[str, Any]:
+    """Periods found after 1024, 2048 and 4096 values, and how often there are none and some are found all the same."""
+    rng = np.random.default_rng(7)
+    k = np.arange(4352)
+    noise = rng.standard_normal(len(k))
+    day = np.sin(2 * np.pi * k / 48) + 0.5 * np.sin(4 * np.pi * k / 48 + 1)
+    week = np.where((k // 48) % 7 >= 5, 0.4, 1.0)
+    streams = {
+        "4": np.resize([1.0, 3.0, 2.0, 0.0], len(k)) + 0.5 * noise,
+        "12.5": np.sign(np.sin(2 * np.pi * (k + 0.3) / 12.5)) + 0.2 * noise,
+        "24": np.sin(2 * np.pi * k / 24) + 0.5 * noise,
+        "50.27": np.sin(2 * np.pi * k / 50.27) + 0.3 * noise,
+        "48 and 336": 5 * day * week + 4 * week + 0.5 * noise,
+        "365.25": 3 * np.sin(2 * np.pi * k / 365.25) + np.sin(4 * np.pi * k / 365.25) + noise,
+        "2048": np.resize(rng.standard_normal(2048), len(k)) + 0.5 * noise,
+    }
+    found = {name: {str(n): _seasons(u[:n]) for n in (1228, 2763, 4352)} for name, u in streams.items()}
+    falsely = {"white noise": 0, "random walk": 0, "resonance": 0}
+    for _ in range(100):
+        x = rng.standard_normal(4352)
+        ring = np.zeros(4352)
+        for i in range(2, 4352):
+            ring[i] = 2 * 0.98 * np.cos(0.3) * ring[i - 1] - 0.98**2 * ring[i - 2] + x[i]
+        for name, u in (("white noise", x), ("random walk", np.cumsum(x)), ("resonance", ring)):
+            falsely[name] += bool(_seasons(u))
+    return {"found": found, "found where there is none, of 100": falsely}
+
+
+def _seasons(u: Array) -> list[float]:
+    model = prophecy.Prophecy()
+    model.observe(u)
+    return [round(float(period), 3) for period in model.seasons()]
+
+
+def ordinary(rng: np.random.Generator, n: int) -> dict[str, Array]:
+    """Streams in which nothing happens."""
+    x, k = rng.standard_normal(n), np.arange(n)
+    auto, resonance, changing, variance = np.zeros(n), np.zeros(n), np.zeros(n), 1.0
+    for i in range(2, n):
+        auto[i] = 0.95 * auto[i - 1] + x[i]
+        resonance[i] = 2 * 0.98 * np.cos(0.2) * resonance[i - 1] - 0.98**2 * resonance[i - 2] + x[i]
+        variance = 0.05 + 0.9 * variance + 0.08 * changing[i - 1] ** 2
+        changing[i] = np.sqrt(variance) * x[i]
+    return {
+        "white": x,
+        "heavy tails (Student, 3)": rng.standard_t(3, n),
+        "counts (Poisson, 3)": rng.poisson(3, n).astype(float),
+        "autoregressive": auto,
+        "resonance": resonance,
+        "random walk": np.cumsum(x),
+        "day of 288": 5 * np.sin(2 * np.pi * k / 288) + x,
+        "changing variance (GARCH)": changing,
+        "rounded": np.round(0.5 * auto),
+        "positive (log-normal)": np.exp(0.3 * auto / np.std(auto)),
+    }
+
+
+def alarms() -> dict[str, Any]:
+    """The share of rows with an alarm of at least 1 - rate, on ordinary streams."""
+    out: dict[str, Any] = {}
+    for name in ordinary(np.random.default_rng(0), 10):
+        tracks = [
+            prophecy.Prophecy().follow(ordinary(np.random.default_rng(seed), 50_000)[name]).alarm for seed in (21, 22)
+        ]
+        alarm = np.concatenate(tracks)
+        out[name] = {f"{rate:g}": float(np.mean(alarm >= 1 - rate)) for rate in (1e-2, 1e-3, 1e-4)}
+    return out
+
+
+def levels() -> dict[str, Any]:
+    """The share of 10^6 values outside intervals of each level."""
+    out: dict[str, Any] = {}
+    for name, u in ordinary(np.random.default_rng(5), 1_000_000).items():
+        if name in ("counts (Poisson, 3)", "rounded"):
+            continue
+        row = {}
+        for level in (0.5, 0.9, 0.99, 0.999):
+            track = prophecy.Prophecy(context=1).follow(u, level=level)
+            row[f"{level:g}"] = float(np.mean(~((track.lower <= u) & (u <= track.upper))[1000:]))
+        out[name] = row
+    return out
+
+
+def skaters() -> dict[str, Any]:
+    """Mean squared error and time a value beside the package `skaters`, one step ahead, second half."""
+    from skaters.laplace import laplace
+
+    out: dict[str, Any] = {}
+    for name, u in {**_signals(), **_measured_series(600)}.items():
+        predict = laplace(1)
+        state, means = None, []
+        begin = time.perf_counter()
+        for value in u.tolist():
+            dists, state = predict(value, state)
+            means.append(dists[0].mean)
+        theirs = (time.perf_counter() - begin) / len(u)
+        times = []
+        for _ in range(5):
+            begin = time.perf_counter()
+            ours = prophecy.Prophecy().follow(u).mean
+            times.append((time.perf_counter() - begin) / len(u))
+        half = len(u) // 2
+        out[name] = {
+            "prophecy": float(np.mean((ours[half:] - u[half:]) ** 2)),
+            "skaters": float(np.mean((np.array(means)[half - 1 : -1] - u[half:]) ** 2)),
+            "microseconds, prophecy": 1e6 * min(times),
+            "microseconds, skaters": 1e6 * theirs,
+        }
+    return out
+
+
+def _signals(n: int = 1500) -> dict[str, Array]:
+    from prophecy import signals
+
+    rng = np.random.default_rng(2)
+    t = np.arange(n)
+    made = {"tones": np.sin(t / 8) + 0.5 * np.sin(t / 3.1 + 1)}
+    made["tones with noise"] = made["tones"] + 0.1 * rng.standard_normal(n)
+    made["filtered noise 0.05"] = np.asarray(signals.filtered_noise(n, 1e-3, 0.05, seed=1)).ravel()
+    made["random walk"] = np.cumsum(rng.standard_normal(n))
+    return made
+
+
+def _measured_series(most: int | None = None) -> dict[str, Array]:
+    from importlib.util import find_spec
+
+    from prophecy.reproduce.measured import SERIES
+
+    found = {}
+    for name, source in SERIES.items():
+        if source.package is None or find_spec(source.package):
+            u = np.asarray(source.read(), dtype=np.float64)
+            found[name] = u if most is None else u[:most]
+    return found
+
+
+def measured() -> dict[str, float]:
+    """Mean squared error over the second half of every measured series of the report."""
+    out = {}
+    for name, u in _measured_series().items():
+        y, half = prophecy.Prophecy().predict_all(u), len(u) // 2
+        out[name] = float(np.mean((y[half - 1 : -1] - u[half:]) ** 2))
+    return out
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    plain = {
+        "made": made,
+        "irregular": irregular,
+        "seasons": seasons,
+        "alarms": alarms,
+        "levels": levels,
+        "skaters": skaters,
+        "measured": measured,
+    }
+    parser.add_argument("parts", nargs="*", default=[*plain, "etth1", "jitter"])
+    parser.add_argument("--data", type=Path, default=Path("../shared/data/ordinary_dev.npz"))
+    parser.add_argument("--held-out", action="store_true")
+    parser.add_argument("--label", default=None)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    for part in options.parts:
+        if part == "etth1":
+            found = etth1(options.data, options.held_out)
+        else:
+            found = jitter(options.data) if part == "jitter" else plain[part]()
+        label = options.label or (f"{part}, held out" if part == "etth1" and options.held_out else part)
+        results = json.loads(options.out.read_text()) if options.out.exists() else {}
+        results[label] = found
+        options.out.parent.mkdir(exist_ok=True)
+        options.out.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
+        print(label, json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,390 @@
+r"""Members that know the seasons, and a second mixture of them with the forecast of the bank.
+
+Five members join once `seasons.find` has seen a period (docs/prophecy.md, "Seasons"): three readouts solved by
+recursive least squares on the newest lags and the values around one and two seasons back and their mean over up to 16
+seasons, and for each period the mean of what the signal did at this phase (the seasonal difference). They are mixed
+with the bank's own forecast by the bank's own rule (Cauchy densities, fixed share), so its guarantee carries over:
+against the bank alone the log-loss is larger by at most log(1/prior) and the price of the share.
+
+Everything is relative to the newest value, so offsets and units change nothing. While the seasonal members do not help
+(or the bank already predicts nearly all there is) they are switched off, and a stream without seasons computes nothing
+here beyond one comparison of counts.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from prophecy._compiled import inner, kernel
+from prophecy.adaptive.seasons import FIRST_CHECK, RING, find, next_check
+
+LAGS = 6
+"""Newest differences among the features: more did not help on hourly readings (ETTh1, first 8 000 values)."""
+
+FEATURES = LAGS + 2 * 9
+MEMBERS = 6
+"""The bank's forecast, three solved readouts, and the seasonal difference of each period."""
+
+SOLVED = 3
+SEASONS_AVERAGED = 16
+"""Seasons in the mean profile: from 7 to 14 days ETTh1's error falls by 0.3 %, from 14 to 21 by 0.2 %."""
+
+
+def _subset(lags: int, seasons: int, kinds: tuple[int, ...]) -> tuple[int, ...]:
+    around = [LAGS + 9 * s + 3 * kind + j for s in range(seasons) for kind in kinds for j in range(3)]
+    return (*range(lags), *around)
+
+
+_SUBSETS = (_subset(6, 2, (0, 1, 2)), _subset(3, 2, (0, 2)), _subset(3, 1, (0, 2)))
+WIDTHS = np.array([len(subset) for subset in _SUBSETS])
+INDEX = np.zeros((SOLVED, FEATURES), dtype=np.int64)
+for _row, _some in zip(INDEX, _SUBSETS, strict=True):
+    _row[: len(_some)] = _some
+STARTS = np.concatenate([[0], np.cumsum(WIDTHS**2)])
+FORGETTING = np.array([0.999, 0.998, 0.995])
+"""Per value: memories of 1000, 500 and 200 values; small readouts can afford to forget sooner."""
+
+PRIOR = np.array([0.3, 0.2, 0.15, 0.15, 0.1, 0.1])
+"""Prior of the second mixture: the bank first."""
+
+DISCOUNT, SHARE, SETTLE, BLOCK, CEILING = 0.985, 0.01, 8, 8, 9.0
+"""As in the bank's mixture (docs/prophecy.md)."""
+
+ROUNDING, SMALLEST = 1e-17, 1e-200
+START = 1e6
+"""Prior variance of the weights times the mean square of the features: next to no opinion."""
+
+BOUND = 1e12
+"""Nothing is forgotten while the weights' variance times the features' power is beyond this: directions that are
+never excited would grow without end."""
+
+FARTHEST = 4.0
+"""Largest predicted step, in lengths of the features."""
+
+ROBUST = 1.0
+"""Errors beyond this many mean absolute errors count in proportion to their size, not its square (Huber): 0.2 % of
+ETTh1's error, and no outlier is remembered."""
+
+REPLAYED = 2048
+"""Past values a newly found season is learned from at once."""
+
+NEEDLESS = 0.1
+"""Where the forecast errs by less than this share of the differences (root mean squares) seasons cannot add much."""
+
+USELESS = 0.998
+"""Seasonal members go to rest unless the mean absolute error with them is below this share of the bank's own."""
+
+LONGEST_REST = 16
+"""Most checks in a row that members found useless are passed over for."""
+
+
+@inner
+def back(ring: Any, count: int, samples: float) -> float:
+    """The value this many samples before the newest of `count`, by a straight line between two."""
+    whole = int(samples)
+    part = samples - whole
+    place = (count - 1 - whole) % RING
+    value = ring[place]
+    if part > 0.0:
+        value += part * (ring[(place - 1) % RING] - value)
+    return value  # type: ignore[no-any-return]
+
+
+@inner
+def look(record: Any, ring: Any, count: int, available: int, features: Any) -> None:
+    """The features as of the moment when `count` values had come, `available` of which are still in the ring.
+
+    For the newest value u and the next one's place: lags 1 … 6, then for each period the values one season before the
+    next, two before, and on the mean, each with its two neighbours; all less u.
+    """
+    newest = ring[(count - 1) % RING]
+    for lag in range(LAGS):
+        features[lag] = ring[(count - 2 - lag) % RING] - newest
+    for s in range(2):
+        first = LAGS + 9 * s
+        period = record.season_periods[s]
+        if period == 0.0:
+            features[first : first + 9] = 0.0
+            continue
+        seasons = max(min(SEASONS_AVERAGED, int((available - 2) / period)), 1)
+        twice = min(seasons, 2)
+        for j in range(3):
+            total = 0.0
+            for b in range(1, seasons + 1):
+                value = back(ring, count, b * period - j)
+                total += value
+                if b == 1:
+                    features[first + j] = value - newest
+                if b == twice:
+                    features[first + 3 + j] = value - newest
+            features[first + 6 + j] = total / seasons - newest
+
+
+@inner
+def begin(record: Any) -> None:
+    """Forget what the members knew: the periods are new."""
+    record.season_seen = 0
+    record.season_mixed = 0
+    record.season_power = 0.0
+    record.season_weights[:, :] = 0.0
+    record.season_factor[:] = 0.0
+    record.season_errors[:] = 0.0
+    record.season_mix[:] = PRIOR
+    record.season_scales[:] = 0.0
+    record.season_peak[:] = 0.0
+    record.season_last_peak[:] = 0.0
+    record.season_sums[:] = 0.0
+
+
+@inner
+def dot(x: Any, y: Any) -> float:
+    """Σ x[i] y[i], in four interleaved parts."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    whole = len(x) - len(x) % 4
+    for i in range(0, whole, 4):
+        a += x[i] * y[i]
+        b += x[i + 1] * y[i + 1]
+        c += x[i + 2] * y[i + 2]
+        d += x[i + 3] * y[i + 3]
+    for i in range(whole, len(x)):
+        a += x[i] * y[i]
+    return (a + b) + (c + d)
+
+
+@inner
+def solve(record: Any, m: int, difference: float, part: float) -> None:
+    """One step of recursive least squares (Potter's square root) of readout m, from the features it predicted with."""
+    n, forgetting = WIDTHS[m], FORGETTING[m]
+    features, weights, index = record.season_features, record.season_weights, INDEX
+    factor = record.season_factor[STARTS[m] : STARTS[m + 1]]
+    phi, g, gain = np.empty(n), np.zeros(n), np.empty(n)
+    error, size = difference * part, 0.0
+    for i in range(n):
+        phi[i] = features[index[m, i]] * part
+        error -= weights[m, i] * phi[i]
+        size += phi[i] * phi[i]
+    if not size > SMALLEST:
+        return
+    if record.season_power == 0.0:
+        record.season_power = size
+    if factor[0] == 0.0:
+        for i in range(n):
+            factor[i * n + i] = math.sqrt(START / record.season_power)
+    usual = record.season_errors[m]
+    noise = 1.0
+    if record.season_seen > 2 * FEATURES and abs(error) > ROBUST * usual:
+        noise = abs(error) / max(ROBUST * usual, SMALLEST)
+    for i in range(n):
+        row = factor[i * n : (i + 1) * n]
+        for j in range(n):
+            g[j] += row[j] * phi[i]
+    beta = forgetting * noise
+    for j in range(n):
+        beta += g[j] * g[j]
+    for i in range(n):
+        total = dot(factor[i * n : (i + 1) * n], g)
+        gain[i] = total
+        weights[m, i] += total * error / beta
+    shrink = 1.0 / (beta + math.sqrt(forgetting * noise * beta))
+    spread = 0.0
+    for i in range(n):
+        row = factor[i * n : (i + 1) * n]
+        move = gain[i] * shrink
+        for j in range(n):
+            row[j] -= move * g[j]
+            spread += row[j] * row[j]
+    if spread * record.season_power < BOUND:
+        stretch = 1.0 / math.sqrt(forgetting)
+        for i in range(n * n):
+            factor[i] *= stretch
+    record.season_errors[m] += (abs(error) - usual) * max(0.005, 1.0 / (record.season_seen + 1))
+
+
+@inner
+def learn_readouts(record: Any, difference: float, part: float) -> None:
+    """All three readouts; an error across a gap counts in parts, as in the bank."""
+    for m in range(SOLVED):
+        solve(record, m, difference, part)
+    size = 0.0
+    for i in range(FEATURES):
+        size += record.season_features[i] ** 2
+    record.season_power += (size - record.season_power) / 64.0
+    record.season_seen += 1
+
+
+@inner
+def learn_mixture(record: Any, difference: float, part: float, value: float) -> None:
+    """The bank's rule for weights and scales (docs/prophecy.md), over the members of this mixture."""
+    weights, scales, ahead = record.season_mix, record.season_scales, record.season_ahead
+    least = (ROUNDING * value) ** 2 + SMALLEST
+    rate = max(1.0 - DISCOUNT, 1.0 / (record.season_mixed + 1 + SETTLE))
+    total = 0.0
+    for i in range(MEMBERS):
+        squared = ((difference - ahead[i]) * part) ** 2
+        if scales[i] == 0.0:
+            scales[i] = max(squared, least)
+        weights[i] *= math.sqrt(scales[i]) / (scales[i] + squared)
+        total += weights[i]
+        scales[i] = max(scales[i] + (squared - scales[i]) * rate, least)
+        record.season_peak[i] = max(record.season_peak[i], squared)
+    for i in range(MEMBERS):
+        weights[i] = (1.0 - SHARE) * weights[i] / total + SHARE * PRIOR[i]
+    record.season_mixed += 1
+    if record.season_mixed % BLOCK == 0:
+        for i in range(MEMBERS):
+            highest = CEILING * max(record.season_peak[i], record.season_last_peak[i], least)
+            scales[i] = min(scales[i], highest)
+            record.season_last_peak[i] = record.season_peak[i]
+            record.season_peak[i] = 0.0
+
+
+@inner
+def predict(record: Any, bank: float) -> None:
+    """Fill the members' predictions from the features; `bank` is the bank's own. All relative to the newest value."""
+    features, ahead = record.season_features, record.season_ahead
+    ahead[0] = bank
+    for s in range(2):
+        first = LAGS + 9 * s + 6
+        moved = features[first + 1] - features[first]
+        ahead[1 + SOLVED + s] = moved if record.season_periods[s] > 0.0 else ahead[1 + SOLVED]
+    for m in range(SOLVED):
+        total, size = 0.0, 0.0
+        for i in range(WIDTHS[m]):
+            feature = features[INDEX[m, i]]
+            total += record.season_weights[m, i] * feature
+            size += feature * feature
+        most = FARTHEST * math.sqrt(size)
+        ahead[1 + m] = min(max(total, -most), most)
+        if record.season_seen < 1.5 * WIDTHS[m]:
+            ahead[1 + m] = ahead[1 + SOLVED]
+
+
+@inner
+def mixed(record: Any) -> float:
+    """The point forecast: members weighed by weight over squared scale, as precision asks."""
+    top, total = 0.0, 0.0
+    for i in range(MEMBERS):
+        scale = record.season_scales[i]
+        share = record.season_mix[i] / (scale if scale > 0.0 else 1.0)
+        top += share * record.season_ahead[i]
+        total += share
+    return top / total
+
+
+@inner
+def learn(record: Any, value: float, difference: float, part: float) -> None:
+    """Take in what the last `ahead` was about: `difference` from the newest value to this one, over 1/part steps."""
+    alone = record.season_ahead[0]
+    record.season_moves += (difference * part) ** 2
+    record.season_alone += ((difference - alone) * part) ** 2
+    record.season_since += 1
+    if record.season_on == 0:
+        return
+    record.season_sums[0] += abs(difference - alone) * part
+    record.season_sums[1] += abs(difference - mixed(record)) * part
+    learn_mixture(record, difference, part, value)
+    learn_readouts(record, difference, part)
+
+
+@inner
+def replay(record: Any, ring: Any, count: int, available: int, alone: float) -> None:
+    """Learn new periods from the values in the ring; `alone` is the bank's own mean squared error."""
+    begin(record)
+    period = max(record.season_periods[0], record.season_periods[1])
+    longest = int(period * (2 if available > 2.5 * period else 1)) + LAGS + 2
+    replayed = min(available - longest, REPLAYED)
+    for ago in range(replayed, 0, -1):
+        then = count - ago
+        look(record, ring, then, available - ago, record.season_features)
+        predict(record, 0.0)
+        newest, value = ring[(then - 1) % RING], ring[then % RING]
+        if ago <= 256:
+            learn_mixture(record, value - newest, 1.0, value)
+        learn_readouts(record, value - newest, 1.0)
+    record.season_mix[:] = PRIOR
+    record.season_scales[0] = alone
+    record.season_peak[0] = alone
+    record.season_last_peak[0] = alone
+
+
+@inner
+def check(record: Any, ring: Any, count: int) -> None:
+    """Look for periods again, and decide whether the seasonal members run."""
+    available = min(count, RING)
+    values = np.empty(available)
+    for i in range(available):
+        values[i] = ring[(count - available + i) % RING]
+    periods, strengths = np.zeros(2), np.zeros(2)
+    find(values, periods, strengths)
+    was_on = record.season_on == 1
+    useless = was_on and record.season_sums[1] > USELESS * record.season_sums[0]
+    changed = False
+    for s in range(2):
+        known = record.season_periods[s]
+        if abs(periods[s] - known) > 0.005 * known:
+            changed = True
+    if changed or not was_on:
+        record.season_periods[:] = periods
+    record.season_strength[:] = strengths
+    record.season_check = next_check(count)
+    if useless:
+        record.season_rests = min(2 * record.season_rests + 1, LONGEST_REST)
+        record.season_rest = record.season_rests
+    elif was_on:
+        record.season_rests = 0
+    on = record.season_periods[0] > 0.0 and record.season_alone > NEEDLESS * NEEDLESS * record.season_moves
+    if useless:
+        on = False
+    elif not was_on and record.season_rest > 0:
+        record.season_rest -= 1
+        on = False
+    record.season_on = 1 if on else 0
+    if on and (changed or not was_on):
+        replay(record, ring, count, available, record.season_alone / max(record.season_since, 1))
+    record.season_sums[:] = 0.0
+    record.season_alone, record.season_moves, record.season_since = 0.0, 0.0, 0
+
+
+@inner
+def advance(record: Any, ring: Any, bank: float) -> float:
+    """The forecast of the next change from the bank's own; the ring holds `record.count` values by now."""
+    record.season_ahead[0] = bank
+    if record.season_on == 0:
+        return bank
+    look(record, ring, record.count, min(record.count, RING), record.season_features)
+    predict(record, bank)
+    return mixed(record)
+
+
+@kernel
+def look_for_seasons(records: Any, rings: Any) -> None:
+    """Check the seasons of the records that are due, and predict anew. Apart from the step, so that those who compile
+    the step do not compile the search with it. Nothing is looked for within a gap."""
+    for s in range(len(records)):
+        record = records[s]
+        if record.count >= record.season_check and record.gap == 0:
+            check(record, rings[s], record.count)
+            record.change = advance(record, rings[s], record.season_ahead[0])
+
+
+def due(records: Any) -> bool:
+    """Whether `look_for_seasons` has to be called now."""
+    return bool(((records["count"] >= records["season_check"]) & (records["gap"] == 0)).any())
+
+
+def until_due(records: Any, values: Any, steps: Any) -> int:
+    """How many of the next values (time, series), `steps` (time,) of the grid apart, may be taken in before `due` may
+    be true: at least one. Records that are overdue within a gap are due with their next known value."""
+    left = np.where(records["count"] > 0, records["season_check"] - records["count"], FIRST_CHECK)
+    waiting = left <= 0
+    stop = len(values)
+    if not waiting.all():
+        most = int(left[~waiting].min())
+        stop = min(stop, int(np.searchsorted(np.cumsum(steps), most)) + 1 if len(steps) else most)
+    if waiting.any():
+        known = ~np.isnan(values[:stop, waiting]).all(axis=1)
+        stop = min(stop, int(np.argmax(known)) + 1) if known.any() else stop
+    return max(stop, 1)

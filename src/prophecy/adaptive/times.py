@@ -1,0 +1,27 @@
+"""Times as seconds, whatever they were given as."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from prophecy import _checks
+
+Array = NDArray[np.float64]
+
+LARGEST_TIME = 1e30
+"""Largest time in size, in whatever unit: nanoseconds since 1970 are 2e18."""
+
+
+def seconds(time: ArrayLike) -> Array:
+    """Times as seconds: numbers as they are, dates as seconds since 1970 (without a time zone: in UTC)."""
+    array = np.asarray(time)
+    if array.dtype.kind == "M":
+        since = (array - np.datetime64(0, "s")).astype("timedelta64[ns]")
+        return np.asarray(np.where(np.isnat(since), np.nan, since.astype(np.int64) / 1e9), dtype=np.float64)
+    if array.dtype == object and array.size and all(isinstance(moment, datetime) for moment in array.flat):
+        moments = [moment if moment.tzinfo else moment.replace(tzinfo=UTC) for moment in array.flat]
+        return np.array([moment.timestamp() for moment in moments]).reshape(array.shape)
+    return np.asarray(_checks.real_array("time", time), dtype=np.float64)

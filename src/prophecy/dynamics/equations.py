@@ -1,0 +1,253 @@
+"""Differential equations that were found, as people write them: names, units, standard errors.
+
+A field is solved for in scaled variables and per sample. Here it is turned back: coefficients in the data's own units,
+per unit of time, each with the standard error that the series leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from prophecy.dynamics.features import Units
+
+if TYPE_CHECKING:
+    from prophecy.dynamics.flows import FittedFlow
+
+Array = NDArray[np.float64]
+
+_NAMES = ("sin", "tanh", "abs", "exp", "1/")
+_DIGITS = 5  # digits of a coefficient at most: an error of one in 100 000 is printed as exact
+_EQUAL = 2.0  # standard errors within which two coefficients are written as one
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What a function is taken of: the sum of rates times variables, and a shift."""
+
+    function: str
+    rates: tuple[float, ...]
+    shift: float
+
+
+@dataclass(frozen=True)
+class Term:
+    """coefficient * product of powers: powers[j] of variable j, then of function j. error: standard error."""
+
+    coefficient: float
+    error: float
+    powers: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """d(variable)/dt as sums of terms, in the data's units.
+
+    names: of the variables. terms: for each variable. functions: what further factors the powers speak of.
+    centres: subtracted from the variables in the terms, 0 for most. step: time between samples that t is measured by.
+    noise: standard deviation of what was left of each variable.
+
+    >>> from prophecy.dynamics import forecast
+    >>> from prophecy import chaos
+    >>> series = chaos.lorenz.sample(512)
+    >>> print(forecast(series, 10).equations(step=chaos.lorenz.step(30), names=("x", "y", "z")))  # doctest: +SKIP
+    x' = 10 (y - x)
+    y' = 28 x - y - x z
+    z' = x y - 2.6667 z
+    """
+
+    names: tuple[str, ...]
+    terms: tuple[tuple[Term, ...], ...]
+    functions: tuple[Argument, ...]
+    centres: tuple[float, ...]
+    step: float
+    noise: tuple[float, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self, errors: bool = False) -> list[str]:
+        """One line for each variable; with errors, the standard error behind each coefficient."""
+        return [f"{name}' = {self._sum(terms, errors)}" for name, terms in zip(self.names, self.terms, strict=True)]
+
+    def __call__(self, state: ArrayLike) -> Array:
+        """The time derivative at (variables,) or (points, variables)."""
+        x = np.asarray(state, dtype=np.float64)
+        if x.shape[-1] != len(self.names):
+            raise ValueError(f"state must have {len(self.names)} values, {', '.join(self.names)}, got shape {x.shape}")
+        known = {"sin": np.sin, "tanh": np.tanh, "abs": np.abs, "exp": np.exp, "1/": np.reciprocal}
+        factors = [(x - np.array(self.centres))[..., j] for j in range(len(self.names))]
+        for function in self.functions:
+            factors.append(known[function.function](x @ np.array(function.rates) + function.shift))
+        out = [
+            sum(
+                (t.coefficient * np.prod([f**p for f, p in zip(factors, t.powers, strict=True)], axis=0) for t in each),
+                0.0,
+            )
+            for each in self.terms
+        ]
+        return np.stack(np.broadcast_arrays(*out, np.zeros(x.shape[:-1]))[:-1], axis=-1)
+
+    def sympy(self) -> dict[Any, Any]:
+        """{symbol of the variable: its time derivative as an expression}. Needs SymPy."""
+        try:
+            import sympy
+        except ImportError:
+            raise ImportError("expressions need SymPy: pip install sympy") from None
+        symbols = [sympy.Symbol(name, real=True) for name in self.names]
+        known = {"sin": sympy.sin, "tanh": sympy.tanh, "abs": sympy.Abs, "exp": sympy.exp, "1/": lambda z: 1 / z}
+        factors = [symbol - centre if centre else symbol for symbol, centre in zip(symbols, self.centres, strict=True)]
+        for function in self.functions:
+            at = sum((rate * s for rate, s in zip(function.rates, symbols, strict=True) if rate), function.shift)
+            factors.append(known[function.function](at))
+        return {
+            symbol: sympy.Add(
+                *(t.coefficient * sympy.Mul(*(f**p for f, p in zip(factors, t.powers, strict=True) if p)) for t in each)
+            )
+            for symbol, each in zip(symbols, self.terms, strict=True)
+        }
+
+    def _sum(self, terms: Sequence[Term], errors: bool) -> str:
+        if not terms:
+            return "0"
+        order = sorted(terms, key=lambda t: (sum(t.powers), [-p for p in t.powers]))
+        if not errors and len(terms) == 2 and _same(*terms):
+            return self._pair(*order)
+        out = ""
+        for term in order:
+            number = _number(abs(term.coefficient), term.error)
+            if errors:
+                number = f"({number} ± {term.error:.1g})"
+            product = self._product(term)
+            body = product if number == "1" and product else f"{number} {product}".strip()
+            sign = "-" if term.coefficient < 0 else "+"
+            out += f" {sign} {body}" if out else (f"-{body}" if sign == "-" else body)
+        return out
+
+    def _pair(self, first: Term, second: Term) -> str:
+        """Two terms whose coefficients agree up to the sign: 10 (y - x)."""
+        if first.coefficient < 0 < second.coefficient:
+            first, second = second, first
+        factor = _number(abs(first.coefficient), max(first.error, second.error))
+        sign = "-" if first.coefficient < 0 else ""
+        joint = "+" if (second.coefficient < 0) == (first.coefficient < 0) else "-"
+        inner = f"{self._product(first) or '1'} {joint} {self._product(second) or '1'}"
+        if factor == "1":
+            return f"-({inner})" if sign else inner
+        return f"{sign}{factor} ({inner})"
+
+    def _product(self, term: Term) -> str:
+        parts = []
+        for j, power in enumerate(term.powers):
+            if power:
+                parts.append(self._factor(j) + (f"^{power}" if power > 1 else ""))
+        return " ".join(parts)
+
+    def _factor(self, j: int) -> str:
+        if j < len(self.names):
+            centre = self.centres[j]
+            return (
+                f"({self.names[j]} {'-' if centre > 0 else '+'} {abs(centre):.{_DIGITS}g})" if centre else self.names[j]
+            )
+        function = self.functions[j - len(self.names)]
+        inside = ""
+        for rate, name in zip(function.rates, self.names, strict=True):
+            if rate:
+                number = "" if f"{abs(rate):.4g}" == "1" else f"{abs(rate):.4g} "
+                sign = ("-" if rate < 0 else "") if not inside else (" - " if rate < 0 else " + ")
+                inside += f"{sign}{number}{name}"
+        if abs(function.shift) > 5e-4:
+            inside += f" {'-' if function.shift < 0 else '+'} {abs(function.shift):.4g}"
+        return f"/({inside})" if function.function == "1/" else f"{function.function}({inside})"
+
+
+def _same(first: Term, second: Term) -> bool:
+    gap = abs(abs(first.coefficient) - abs(second.coefficient))
+    scale = abs(first.coefficient) + abs(second.coefficient)
+    return gap <= max(_EQUAL * np.hypot(first.error, second.error), 1e-6 * scale) and gap < 0.05 * scale
+
+
+def _number(value: float, error: float) -> str:
+    """The value with the digits that its error allows."""
+    if value == 0 or not np.isfinite(value):
+        return f"{value:g}"
+    digits = int(np.clip(np.floor(np.log10(value)) - np.floor(np.log10(max(error, 1e-300))) + 1, 1, _DIGITS))
+    return (
+        f"{float(f'{value:.{digits}g}'):g}"
+        if digits == _DIGITS
+        else f"{float(f'{value:.{digits}g}'):.{_places(value, digits)}f}"
+    )
+
+
+def _places(value: float, digits: int) -> int:
+    """Decimal places of that many significant digits."""
+    return max(0, digits - 1 - int(np.floor(np.log10(value))))
+
+
+@dataclass(frozen=True, eq=False)
+class FoundSystem:
+    """What a forecast keeps of the field behind it: enough to write its equations in any unit of time.
+
+    stride: samples of the series between two of the field's. columns: which of the series' variables it has.
+    """
+
+    model: FittedFlow
+    units: Units
+    stride: int
+    columns: tuple[int, ...]
+
+    def equations(self, names: Sequence[str] | None = None, step: float = 1.0) -> Equations:
+        """names: of the variables, x0, x1, … if None. step: time between two samples, in the unit wanted."""
+        variables = len(self.units.scale)
+        if names is None:
+            names = "xyzw" if max(self.columns) < 4 else [f"x{i}" for i in range(max(self.columns) + 1)]
+        if max(self.columns) >= len(names):
+            raise ValueError(f"names must be {max(self.columns) + 1}, one for each variable, got {list(names)}")
+        names = [str(names[i]) for i in self.columns]
+        names += [f"phase{i + 1}" for i in range(variables - len(names))]
+        step *= self.stride
+        field, found = self.model.field, self.model.found
+        errors = np.sqrt((found.freedom**2).sum(axis=1))
+        powers = _powers(field.terms)
+        scale = self.units.scale
+        ratio = np.ones(powers.shape[1])
+        ratio[:variables] = 1 / scale
+        terms: list[list[Term]] = [[] for _ in range(variables)]
+        whose, chosen = np.nonzero(field.mask.T)
+        for c, (i, p) in enumerate(zip(whose, chosen, strict=True)):
+            factor = float(scale[i] / step * np.prod(ratio ** powers[p]))
+            terms[i].append(Term(field.theta[p, i] * factor, abs(errors[c] * factor), tuple(powers[p].tolist())))
+        centres = self.units.centre - self.model.offset * scale
+        return Equations(
+            tuple(names),
+            tuple(map(tuple, terms)),
+            self._functions(centres),
+            tuple(_rounded(centres, scale)),
+            step / self.stride,
+            tuple((found.noise * scale).tolist()),
+        )
+
+    def _functions(self, centres: Array) -> tuple[Argument, ...]:
+        terms = self.model.field.terms
+        out = []
+        for kind, rates, shift in zip(terms.kinds, terms.rates, terms.shifts, strict=True):
+            raw = rates / self.units.scale
+            out.append(
+                Argument(_NAMES[kind], tuple(raw.tolist()), float(shift - raw @ _rounded(centres, self.units.scale)))
+            )
+        return tuple(out)
+
+
+def _rounded(centres: Array, scale: Array) -> Array:
+    """Centres that are zero up to rounding are zero."""
+    return np.where(np.abs(centres) < 1e-9 * scale, 0.0, centres)
+
+
+def _powers(terms: Any) -> NDArray[np.int64]:
+    from prophecy.dynamics.flow import powers
+
+    return powers(terms)

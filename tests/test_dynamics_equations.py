@@ -1,0 +1,136 @@
+"""Equations read off a forecast: structure, numbers, units, words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import prophecy
+from prophecy import chaos
+
+
+def _sampled(field, start, step, samples=512, settle=20.0):
+    times = settle + step * np.arange(samples)
+    done = solve_ivp(field, (0, times[-1]), start, "DOP853", times, rtol=1e-10, atol=1e-10)
+    return done.y.T
+
+
+#: name: field, start, step, non-zero coefficients of x', y' (, z') by monomial
+SYSTEMS = {
+    "Lorenz": (
+        lambda t, x: [10 * (x[1] - x[0]), x[0] * (28 - x[2]) - x[1], x[0] * x[1] - 8 / 3 * x[2]],
+        [1.0, 2.0, 20.0],
+        0.03,
+        [{"x": -10, "y": 10}, {"x": 28, "y": -1, "xz": -1}, {"xy": 1, "z": -8 / 3}],
+    ),
+    "Rössler": (
+        lambda t, x: [-x[1] - x[2], x[0] + 0.2 * x[1], 0.2 + x[2] * (x[0] - 5.7)],
+        [1.0, 1.0, 0.1],
+        0.2,
+        [{"y": -1, "z": -1}, {"x": 1, "y": 0.2}, {"": 0.2, "z": -5.7, "xz": 1}],
+    ),
+    "Van der Pol": (
+        lambda t, x: [x[1], 1.5 * (1 - x[0] ** 2) * x[1] - x[0]],
+        [1.0, 0.5],
+        0.1,
+        [{"y": 1}, {"x": -1, "y": 1.5, "xxy": -1.5}],
+    ),
+    "Lotka-Volterra": (
+        lambda t, x: [1.1 * x[0] - 0.4 * x[0] * x[1], 0.1 * x[0] * x[1] - 0.4 * x[1]],
+        [10.0, 5.0],
+        0.1,
+        [{"x": 1.1, "xy": -0.4}, {"xy": 0.1, "y": -0.4}],
+    ),
+}
+
+
+def _coefficients(equations):
+    letters = "xyz"[: len(equations.names)]
+    return [
+        {"".join(letter * p for letter, p in zip(letters, t.powers, strict=False)): t.coefficient for t in each}
+        for each in equations.terms
+    ]
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_equations_are_exact_without_noise(name):
+    field, start, step, truth = SYSTEMS[name]
+    equations = prophecy.forecast(_sampled(field, start, step), 5).equations(step=step)
+    assert equations is not None
+    found = _coefficients(equations)
+    assert [set(each) for each in found] == [set(each) for each in truth]
+    for here, there in zip(found, truth, strict=True):
+        for monomial, value in there.items():
+            assert here[monomial] == pytest.approx(value, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_structure_is_right_at_one_percent_noise_and_errors_are_what_they_say(name):
+    field, start, step, truth = SYSTEMS[name]
+    series = _sampled(field, start, step)
+    noise = 0.01 * series.std(axis=0) * np.random.default_rng(1).standard_normal(series.shape)
+    equations = prophecy.forecast(series + noise, 5).equations(step=step)
+    assert equations is not None
+    assert [set(each) for each in _coefficients(equations)] == [set(each) for each in truth]
+    letters = "xyz"[: len(equations.names)]
+    for terms, there in zip(equations.terms, truth, strict=True):
+        for term in terms:
+            monomial = "".join(letter * p for letter, p in zip(letters, term.powers, strict=False))
+            assert abs(term.coefficient - there[monomial]) < 5 * term.error
+            assert term.error < 0.1 * abs(term.coefficient)
+
+
+def test_a_driven_oscillator_seen_with_its_drive_is_found():
+    equations = prophecy.forecast(chaos.duffing.sample(512, seed=1), 5).equations(step=1 / 3.0)
+    assert equations is not None
+    assert equations.names[-1] == "phase1"
+    assert [len(each) for each in equations.terms] == [1, 4, 1, 1]
+
+
+def test_the_callable_the_expression_and_the_printed_line_agree():
+    sympy = pytest.importorskip("sympy")
+    series = chaos.thomas.sample(512, seed=1)
+    equations = prophecy.forecast(series, 5).equations(step=0.5, names=["u", "v", "w"])
+    assert equations is not None
+    point = np.array([0.3, -1.2, 2.0])
+    expressions = equations.sympy()
+    symbols = list(expressions)
+    assert [str(symbol) for symbol in symbols] == ["u", "v", "w"]
+    values = [float(expression.subs(dict(zip(symbols, point, strict=True)))) for expression in expressions.values()]
+    assert np.allclose(equations(point), values, rtol=1e-12)
+    assert equations(np.stack([point, point])).shape == (2, 3)
+    assert "sin(v)" in equations.lines()[0]
+    read = sympy.sympify(equations.lines()[0].split("=")[1].replace(" u", "*u").replace(" sin", "*sin"))
+    assert float(read.subs({"u": 0.3, "v": -1.2})) == pytest.approx(values[0], rel=1e-3)
+
+
+def test_units_and_names_are_those_of_the_data():
+    series = chaos.lorenz.sample(512, seed=1)
+    plain = prophecy.forecast(series, 5)
+    larger = prophecy.forecast(series * [1000.0, 1.0, 0.01], 5)
+    step = 1 / (30 * chaos.lorenz.exponent)
+    a, b = plain.equations(step=step), larger.equations(step=step)
+    state = np.array([3.0, -4.0, 20.0])
+    assert np.allclose(a(state) * [1000.0, 1.0, 0.01], b(state * [1000.0, 1.0, 0.01]), rtol=1e-6)
+    assert a.lines()[0].endswith("= 10 (value1 - value0)")
+    named = plain.equations(step=step, names=("x", "y", "z"))
+    assert str(named) == "x' = 10 (y - x)\ny' = 28 x - y - x z\nz' = -2.6667 z + x y"
+    minutes = plain.equations(step=step / 60)
+    assert np.allclose(minutes(state), 60 * a(state))
+
+
+def test_where_no_field_was_found_there_are_no_equations():
+    walk = np.cumsum(np.random.default_rng(0).standard_normal((300, 2)), axis=0)
+    assert prophecy.forecast(walk, 10).equations() is None
+    assert prophecy.forecast(np.arange(50.0), 5).equations() is None
+
+
+def test_bad_steps_and_names_are_named():
+    answer = prophecy.forecast(chaos.lorenz.sample(512, seed=1), 5)
+    with pytest.raises(ValueError, match="step must be a positive time between samples, got 0"):
+        answer.equations(step=0)
+    with pytest.raises(ValueError, match="names must be 3"):
+        answer.equations(names=("x", "y"))
+    with pytest.raises(ValueError, match="state must have 3 values"):
+        answer.equations()(np.zeros(2))
