@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-import platformdirs
 from numba.core import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
@@ -131,7 +130,11 @@ def _located(function: Any) -> Any:
 @lru_cache(maxsize=8)
 def _folder(sources: Path) -> Path | None:
     """Where code compiled from this folder of sources is kept, None where there is no safe place."""
-    base = os.environ.get("PROPHECY_CACHE") or platformdirs.user_cache_dir("prophecy", appauthor=False)
+    base = os.environ.get("PROPHECY_CACHE")
+    if not base:
+        import platformdirs
+
+        base = platformdirs.user_cache_dir("prophecy", appauthor=False)
     digest = hashlib.sha256(numba.__version__.encode())
     for source in sorted(sources.glob("*.py")):
         digest.update(source.read_bytes())

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks, _files
-from prophecy.engines import run
+from prophecy.engines import run, usual
+from prophecy.engines.lifted import SEARCH
 from prophecy.engines.stream import LENGTH, Stream, stream, streams
 from prophecy.system import LAGS, Readout, ScaledState, ScaledSystem, System
 
@@ -204,8 +205,11 @@ class Predictor:
             x = self._step(data[0])
         else:
             state: Any = ScaledState(self._x, self._count) if isinstance(self._system, ScaledSystem) else self._x
-            _, final = run(self._system, np.ascontiguousarray(data.T), state=state)
-            x = final.x if isinstance(final, ScaledState) else final
+            engine, rows = usual(self._system), max(1, (SEARCH - 1) // data.shape[1])  # shorter than what is tuned for
+            for start in range(0, len(data), rows):
+                piece = np.ascontiguousarray(data[start : start + rows].T)
+                _, state = run(self._system, piece, engine=engine, state=state)
+            x = state.x if isinstance(state, ScaledState) else state
         self._x, self._last, self._count = x, data[-1].copy(), self._count + len(data)
 
     def _feed_with_gaps(self, data: Array, missing: Array) -> None:

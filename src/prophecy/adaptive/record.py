@@ -136,6 +136,19 @@ ERRORS = ("count", "gap", "learned", "last", "error_scale", "error_peak", "last_
 """The fields that calibration, intervals and scores use."""
 
 
+def documented() -> str:
+    """The fields as the table of docs/prophecy.md."""
+    lines = ["| field | numbers | between | unit | meaning |", "|---|---|---|---|---|"]
+    for field in FIELDS:
+        shape = " × ".join(map(str, field.shape)) or "1"
+        numbers = f"{shape}{', whole' if field.kind == _WHOLE else ''}"
+        lines.append(
+            f"| `{field.name}` | {numbers} | {field.low:g} … {field.high:g} | {field.unit} | {field.meaning} |"
+        )
+    size = f"{RECORD.itemsize} bytes in all."
+    return "\n".join([*lines, "", size])
+
+
 def fresh(count: int, table: NDArray[np.void], hold: bool = False) -> Records:
     """Records of `count` streams that have seen nothing."""
     records = np.zeros(count, dtype=RECORD)
@@ -194,3 +207,7 @@ def _all(records: Records, name: str, fine: Any, rule: str) -> None:
     value = records[name][place] if len(place) >= records[name].ndim else records[name][place].sum()
     where = f"{name}{list(place[1:]) if len(place) > 1 else ''} of stream {place[0]}"
     raise ValueError(f"{where} {rule}, got {value}")
+
+
+if __name__ == "__main__":
+    print(documented())

@@ -33,7 +33,7 @@ def learn_solved(r: Any, t: Any, difference: float, part: float, room: Any) -> N
             phi[i] = r.feature[t.index[s, i]] * part
             error -= r.readout[s, i] * phi[i]
             power += phi[i] * phi[i]
-        if r.learned < t.longest[s] or not _trusts(r, t, s, min(error * error, SQUARED)):
+        if not _trusts(r, t, s, min(error * error, SQUARED)) or r.learned < t.longest[s]:
             power = 0.0
         if power > t.smallest:
             if r.begun[s] == 0:

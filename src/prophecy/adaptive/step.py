@@ -50,11 +50,13 @@ def step(r: Any, ring: Any, t: Any, value: float, offset: float, room: Any) -> N
         if r.gap == 0:
             readings.note_tick(r, value)
         _watch(r, value, 1.0 / distance)
-        if distance <= t.patience * r.spacing or r.known == 1:
+        teaches = _gap_is_usual(r, t)
+        if teaches:
             _learn(r, t, value, 1.0 / distance, room)
+        else:
+            _note_growth(r, t, value)
         _note_spacing(r, t, distance)
         if r.gap > 0:
-            _note_growth(r, t, value)
             _close_gap(r, ring, t, value)
     _advance(r, ring, t, value, room)
     r.known += 1
@@ -239,12 +241,19 @@ def _note_spacing(r: Any, t: Any, distance: int) -> None:
 
 
 @inner
-def _across(r: Any) -> float:
-    """How many times wider than one step ahead an interval across the present gap is: in proportion to its steps, and
-    where the forecast is next to exact by the square of that, since no noise hides how errors grow."""
+def _gap_is_usual(r: Any, t: Any) -> bool:
+    """Whether a value that came now would be no later than usual, so that it teaches."""
+    return r.gap + 1 <= t.patience * r.spacing or r.known == 1  # type: ignore[no-any-return]
+
+
+@inner
+def _across(r: Any, t: Any) -> float:
+    """How many times wider than one step ahead an interval across the present gap is: in proportion to its steps, which
+    is how errors across usual gaps are calibrated; across others also by what was seen there and, where the forecast is
+    next to exact, by the square of the steps, since no noise hides how errors grow."""
     steps = float(r.gap + 1)
-    if r.gap == 0:
-        return 1.0
+    if _gap_is_usual(r, t):
+        return steps
     exact = r.error_scale < 1e-8 * r.scale[0]
     return steps * (steps * steps if exact else 1.0) * r.gap_growth  # type: ignore[no-any-return]
 
@@ -254,7 +263,7 @@ def _note_growth(r: Any, t: Any, value: float) -> None:
     """Track the widening that makes nine intervals in ten hold the first value after a gap."""
     if r.learned < 16:
         return
-    error, half = abs(value - expected(r)), r.quantile[_NINETY] * _usual(r, t) * _across(r)
+    error, half = abs(value - expected(r)), r.quantile[_NINETY] * _usual(r, t) * _across(r, t)
     r.gap_growth = min(max(r.gap_growth * (t.gap_up if error > half else t.gap_down), 1.0), 1e9)
 
 
@@ -306,7 +315,7 @@ def read(r: Any, t: Any, above: int, inside: bool, part: float) -> tuple[float, 
     if r.count == 0:
         return math.nan, math.nan
     mean = expected(r)
-    half = half_width(r, t, above, inside, part) * _across(r)
+    half = half_width(r, t, above, inside, part) * _across(r, t)
     # No interval is narrower than the numbers themselves, nor than a tick.
     return mean, max(half, np.spacing(abs(mean)), 0.5 * readings.resolution(r))
 
@@ -403,7 +412,7 @@ def run(
 @inner
 def surprise_of(r: Any, t: Any, error: float) -> float:
     """The surprise of an error of the next value: relative to how far ahead it is, and to the sensor's resolution."""
-    score = surprise(r, t, error / _across(r))
+    score = surprise(r, t, error / _across(r, t))
     tick = readings.resolution(r)
     if tick > 0.0 and score > 0.0:
         # Within n ticks no error is rarer than one beyond 2 n standard deviations.
@@ -424,10 +433,10 @@ def look(records: Any, table: Any, where: Any, out: Any) -> tuple[float, float]:
 
 
 @kernel
-def widths(records: Any, out: Any) -> None:
+def widths(records: Any, table: Any, out: Any) -> None:
     """How many times wider than one step ahead the next interval is, in out (series,)."""
     for s in range(len(records)):
-        out[s] = _across(records[s])
+        out[s] = _across(records[s], table[0])
 
 
 @kernel

@@ -353,7 +353,7 @@ class Stream:
 
     def _across(self, records: Records) -> Array:
         out = np.empty(self.series)
-        step.widths(records, out)
+        step.widths(records, self.table, out)
         return out
 
     def mean_and_half(self, level: float, time: float | None) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""`prophecy predict` on a CSV of five million rows beside pandas merely parsing it, each as a process of its own."""
+"""`prophecy predict`, the whole bank, on a CSV of five million rows beside pandas merely parsing it."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def case(rounds: int, quick: bool) -> Case:
         {"rows": rows, "peak_megabytes": peaks},
         rows,
         tolerance=1.0,
-        goals={"pandas.read_csv": 1 / 3},
+        goals={},
         note="; ".join(f"{name} held {peak:.0f} MB at most" for name, peak in peaks.items()),
     )
     for name, seconds in took.items():

@@ -50,7 +50,7 @@ def _extra(name: str) -> Engine:
 DEVICE_ENGINES: dict[str, Engine] = {"torch": _extra("torch"), "triton": _extra("triton")}
 SCALED_ENGINES: dict[str, ScaledEngine] = {"step": step.run_scaled, "scan": scan.run}
 
-__all__ = ["DEVICE_ENGINES", "ENGINES", "SCALED_ENGINES", "Choice", "pick", "run", "run_states"]
+__all__ = ["DEVICE_ENGINES", "ENGINES", "SCALED_ENGINES", "Choice", "pick", "run", "run_states", "usual"]
 
 
 @overload
@@ -133,6 +133,13 @@ def pick(system: System | ScaledSystem, shape: tuple[int, ...]) -> Choice:
         name = "scan" if scan.supports(system) else "step"
         return Choice(name, {}, "LegS: the O(N) scan where the memory's rule allows it, the plain step otherwise")
     return choice.pick(ENGINES, system, shape)
+
+
+def usual(system: System | ScaledSystem) -> str:
+    """An engine for this system by rule, nothing measured and nothing written: what `Predictor` runs arrays with."""
+    if isinstance(system, System):
+        return "lifted" if lifting.is_stable(system) else "step"
+    return "scan" if scan.supports(system) else "step"
 
 
 def _known(system: System | ScaledSystem, engine: str) -> str:

@@ -1,0 +1,367 @@
+"""The compiled step against a slow one in plain NumPy, written from docs/prophecy.md and from nothing else.
+
+The slow step starts from the same record each time, so differences do not add up. It builds its own constants: memories
+from `legt` and `bilinear`, readouts of the constructed members from `exact` and from least squares.
+"""
+
+from __future__ import annotations
+
+import copy
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.special import erfc, ndtri
+
+from prophecy import exact, legt, signals
+from prophecy.adaptive import Prophecy, members, record, step
+from prophecy.adaptive.settings import Settings
+from prophecy.discretize import bilinear
+
+S = Settings()
+WINDOWS = (48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
+LEVELS = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995])
+POLES = np.array([0.9, 0.98])
+# Feature numbers: lags 0 … 31, ten memories of eight states, two alternations, the mean.
+SOLVED = (
+    ([1, 2, 3, 4, 112, 113, *range(32, 36), *range(72, 78)], 0.999, -1.0, 512),
+    ([*range(1, 16), 114], 0.9995, 0.0, 17),
+    ([*range(1, 9), 114], 0.999, 0.0, 10),
+    ([1, 2, 114], 0.998, 0.0, 4),
+)
+TABLE = members.table(S)
+
+
+def least_noise(window, degree):
+    """Weights on the last samples, exact for powers of time a step ahead, of least norm: V' (V V')⁻¹ t in fractions."""
+    V = [[Fraction(-age) ** d for age in range(window)] for d in range(degree + 1)]
+    rows = [[sum(a * b for a, b in zip(x, y, strict=True)) for y in V] + [Fraction(1)] for x in V]
+    for i in range(degree + 1):
+        rows[i] = [x / rows[i][i] for x in rows[i]]
+        for j in range(degree + 1):
+            if j != i:
+                rows[j] = [x - rows[j][i] * y for x, y in zip(rows[j], rows[i], strict=True)]
+    return [float(sum(row[-1] * x[age] for row, x in zip(rows, V, strict=True))) for age in range(window)]
+
+
+class Fixed:
+    """Windows, degrees and readouts of the constructed members, in the record's order."""
+
+    def __init__(self):
+        kinds = [(d + 1, d) for d in range(9)]
+        kinds += [(w, d) for w in (4, 6, 8, 12, 16, 24, 32) for d in (0, 1, 2, 3, 5, 7) if d + 1 < w]
+        kinds.sort()
+        self.short = np.zeros((32, len(kinds)))
+        for i, (window, degree) in enumerate(kinds):
+            self.short[:window, i] = least_noise(window, degree)
+        self.window = [w for w, _ in kinds]
+        self.degree = [d for _, d in kinds]
+        self.A, self.steady, self.C = [], [], []
+        for window in WINDOWS:
+            basis = legt(8, float(window))
+            pair = bilinear(basis.A, basis.B, 1.0)
+            self.A.append(pair.A)
+            self.steady.append(np.linalg.solve(np.eye(8) - pair.A, pair.B))
+            self.C.append(np.stack([exact(basis, 1.0, degree).C for degree in (0, 1, 2, 3, 4, 5, 7)]))
+            self.window += [window] * 7
+            self.degree += [0, 1, 2, 3, 4, 5, 7]
+        prior = np.array([1.0 / (d + 1) for d in self.degree] + [4.0] * 4)
+        self.prior = prior / prior.sum()
+
+
+FIXED = Fixed()
+COUNT = len(FIXED.window)
+
+
+class Slow:
+    """A record as plain arrays, and the step as the page has it."""
+
+    def __init__(self, r):
+        self.__dict__ = {name: copy.deepcopy(r[name]) for name in r.dtype.names}
+        self.S, place = [], 0
+        for numbers, *_ in SOLVED:
+            stride = -(-len(numbers) // 8) * 8
+            self.S.append(self.factor[place : place + len(numbers) * stride].reshape(-1, stride)[:, : len(numbers)])
+            place += len(numbers) * stride
+        # How large the terms of the least squares are, which their sums cancel to a fraction of: what rounding is
+        # relative to.
+        self.terms = [(np.abs(self.readout[s]).max(), np.linalg.norm(self.S[s])) for s in range(4)]
+
+    def expected(self):
+        ahead = self.last if self.hold and self.gap else self.last + self.change
+        return min(max(ahead, -1e75), 1e75)
+
+    def step(self, u):
+        if np.isnan(u):
+            if self.count:
+                self.advance(self.last if self.hold else self.expected())
+                for w in range(10):
+                    self.drift[w] = FIXED.A[w] @ (self.drift[w] - FIXED.steady[w])
+                self.alternation_drift = 1.0 - POLES * self.alternation_drift
+                self.gap += 1
+            return
+        if self.count == 0:
+            self.last = self.mean = u
+            self.lag[:] = u
+        else:
+            h = self.gap + 1
+            if self.gap == 0:
+                self.same = self.same + 1 if u == self.last else 0
+            if self.usual_gap():
+                self.learn(u, 1.0 / h)
+            elif self.learned >= 16:
+                outside = abs(u - self.expected()) > self.read(0.9)[1]
+                self.gap_growth = min(max(self.gap_growth * np.exp(0.27 if outside else -0.03), 1.0), 1e9)
+            d = h if self.known == 1 else min(h, 2 * self.spacing)
+            self.spacing = self.spacing + (d - self.spacing) / min(self.known, S.spacings)
+            if self.gap and not self.hold:
+                self.correct((u - self.expected()) / h)
+            self.drift[:], self.alternation_drift[:] = 0.0, 0.0
+        self.advance(u)
+        self.known, self.gap = self.known + 1, 0
+
+    def usual_gap(self):
+        return self.gap + 1 <= S.patience * self.spacing or self.known == 1
+
+    def across(self):
+        h = self.gap + 1.0
+        if self.usual_gap():
+            return h
+        return h**3 * self.gap_growth if self.error_scale < 1e-8 * self.scale[0] else h * self.gap_growth
+
+    def correct(self, slope):
+        back = np.arange(min(self.gap, 32))
+        self.lag[back] += slope * (self.gap - back)
+        self.last = self.last + slope * self.gap
+        self.feature[32:112] += slope * self.drift.ravel()
+        self.alternation = self.alternation + slope * self.alternation_drift
+
+    def learn(self, u, p):
+        n, du = self.learned, u - self.last
+        rho = max(1 - S.discount, 1.0 / (n + 1 + S.settle))
+        block = (n + 1) % S.block == 0
+        if self.same < 16:
+            self.calibrate(((u - self.expected()) * p) ** 2, rho, block)
+        for s in range(4):
+            self.solve(s, du, p)
+        errors = (du - self.prediction) * p
+        averaging = np.minimum(1.0, 8.0 / np.array(FIXED.window))
+        self.bias = self.bias + (errors[:COUNT] - self.bias) * averaging
+        rate = np.maximum(np.minimum(S.slowest_bias, 1.0 / np.array(FIXED.window)), 1.0 / (n + 1))
+        self.squared_bias = self.squared_bias + (self.bias**2 - self.squared_bias) * rate
+        least = (S.rounding * u) ** 2 + S.smallest
+        if n == 0:
+            self.scale[:] = max(errors[0] ** 2, least)
+        w = self.weight * np.sqrt(self.scale) / (self.scale + errors**2)
+        self.weight = (1 - S.share) * w / w.sum() + S.share * FIXED.prior
+        self.scale = np.maximum(self.scale + (errors**2 - self.scale) * rho, least)
+        self.peak = np.maximum(self.peak, errors**2)
+        if block:
+            self.scale = np.minimum(self.scale, S.ceiling * np.maximum(np.maximum(self.peak, self.last_peak), least))
+            self.last_peak, self.peak = self.peak, np.zeros_like(self.peak)
+        self.learned = n + 1
+
+    def calibrate(self, squared, rho, block):
+        if self.learned == 0:
+            self.error_scale = max(squared, S.smallest)
+        if max(squared, self.error_scale) > S.smallest:
+            beyond = squared > self.quantile**2 * self.error_scale
+            self.quantile = self.quantile * np.where(beyond, np.exp(S.rate * LEVELS), np.exp(S.rate * (LEVELS - 1)))
+            self.quantile = np.clip(self.quantile, S.lowest, S.highest)
+        self.error_scale = max(self.error_scale + (squared - self.error_scale) * rho, S.smallest)
+        self.error_peak = max(self.error_peak, squared)
+        if block:
+            highest = S.ceiling * max(self.error_peak, self.last_error_peak, S.smallest)
+            self.error_scale = min(self.error_scale, highest)
+            self.last_error_peak, self.error_peak = self.error_peak, 0.0
+
+    def solve(self, s, du, p):
+        numbers, forgetting, start, traces = SOLVED[s]
+        n, width = self.learned, len(numbers)
+        phi, readout = self.feature[numbers] * p, self.readout[s, :width]
+        longest = max(i for i in numbers if i < 32)
+        needed = longest + 1.5 * width
+        error = du * p - readout @ phi
+        squared, scale = min(error**2, 1e160), self.scale[COUNT + s]
+        self.pause[s] = max(self.pause[s] - 1, 0)
+        power = 0.0 if n < longest else phi @ phi
+        if n >= needed:
+            highest = S.surprising**2 * max(self.usual[s], scale)
+            if self.pause[s] == 0 and squared > highest:
+                self.pause[s] = traces
+            self.usual[s] += (min(squared, highest) - self.usual[s]) / S.usual_over
+        else:
+            self.usual[s] = scale
+        if self.pause[s]:
+            power = 0.0
+        if power > S.smallest:
+            if not self.begun[s]:
+                self.S[s][:] = np.sqrt(S.prior_power / power) * np.eye(width)
+                self.stretch[s], self.power[s], self.begun[s] = 1.0, power, 1
+            root = self.S[s] * self.stretch[s]
+            g = root.T @ phi
+            beta = forgetting + g @ g
+            large, reach = np.linalg.norm(root), np.linalg.norm(root) * np.linalg.norm(phi)
+            spread = large * (1 + reach * (np.linalg.norm(g) + reach) / (beta + np.sqrt(forgetting * beta)))
+            self.terms[s] = (
+                np.abs(readout).max() + large * reach * (abs(error) + np.abs(readout * phi).sum()) / beta,
+                spread,
+            )
+            readout += root @ g * error / beta
+            root = root - np.outer(root @ g, g) / (beta + np.sqrt(forgetting * beta))
+            self.S[s][:] = root / self.stretch[s]
+            self.stretch[s] /= np.sqrt(forgetting)
+        self.power[s] += (power - self.power[s]) / S.tidy
+        if (n + 1) % S.tidy == 0:
+            self.S[s][:] *= self.stretch[s]
+            self.stretch[s] = 1.0
+            size = np.sum(self.S[s] ** 2) * self.power[s]
+            if not np.isfinite(size) or abs(readout.sum()) >= 1e100:
+                self.S[s][:], self.begun[s] = 0.0, 0
+                readout[:] = 0.0
+                readout[0] = start
+            elif size > S.bound:
+                left, values, right = np.linalg.svd(self.S[s])
+                highest = np.sqrt(S.bound / (2 * self.power[s] * width))
+                self.S[s][:] = left * np.minimum(values, highest) @ right
+
+    def advance(self, u):
+        du = u - self.last
+        self.lag = np.concatenate([[u], self.lag[:-1]])
+        self.feature[:32] = self.lag - u
+        ahead = [self.feature[:32] @ FIXED.short]
+        for w in range(10):
+            here = slice(32 + 8 * w, 40 + 8 * w)
+            self.feature[here] = FIXED.A[w] @ (self.feature[here] - FIXED.steady[w] * du)
+            ahead.append(FIXED.C[w] @ self.feature[here])
+        self.alternation = du - POLES * self.alternation
+        self.feature[112:114] = self.alternation * (1 - POLES)
+        self.count = self.count + 1
+        self.mean = self.mean + (u - self.mean) * max(S.slowest_mean, 1.0 / self.count)
+        self.feature[114] = self.mean - u
+        self.last = u
+        for s, (numbers, _, start, _) in enumerate(SOLVED):
+            phi = self.feature[numbers]
+            needed = max(i for i in numbers if i < 32) + 1.5 * len(numbers)
+            farthest = S.farthest * np.sqrt(phi @ phi)
+            said = np.clip(self.readout[s, : len(numbers)] @ phi, -farthest, farthest)
+            ahead.append([start * phi[0] if self.learned < needed else said])
+        self.prediction = np.concatenate(ahead)
+        shares = self.weight / np.where(self.scale > 0, self.scale, 1.0)
+        self.change = shares @ self.prediction / shares.sum()
+
+    def read(self, level):
+        knots, normal = ndtri((1 + LEVELS) / 2), ndtri((1 + level) / 2)
+        held = np.maximum.accumulate(self.quantile)
+        below = normal <= knots[-1]
+        factor = np.interp(normal, [0, *knots], [0, *held]) if below else held[-1] * normal / knots[-1]
+        if normal < knots[0]:
+            factor = held[0] * normal / knots[0]
+        mean = self.expected()
+        usual = np.sqrt(self.error_scale) * (1 + S.few / self.learned**2)
+        tick = self.tick if self.tick_hits >= 32 else 0.0
+        return mean, max(factor * usual * self.across(), np.spacing(abs(mean)), tick / 2)
+
+    def score(self, u):
+        knots, held = ndtri((1 + LEVELS) / 2), np.maximum.accumulate(self.quantile)
+        usual = np.sqrt(self.error_scale) * (1 + S.few / self.learned**2)
+        size = abs(u - self.expected()) / self.across() / usual
+        x = np.interp(size, [0, *held], [0, *knots]) if size <= held[-1] else knots[-1] * size / held[-1]
+        with np.errstate(divide="ignore"):
+            found = min(max(-np.log10(erfc(x / np.sqrt(2))), 0.0), S.surest)
+        exactly = np.sqrt(self.error_scale) <= S.exact * abs(self.last) + np.sqrt(S.smallest)
+        found = min(found, np.log10(1 + self.learned)) if exactly else found
+        if self.tick_hits >= 32 and found > 0:
+            with np.errstate(divide="ignore"):
+                found = min(found, -np.log10(erfc(abs(u - self.expected()) / (self.tick / 2) / np.sqrt(2))))
+        return found
+
+
+RNG = np.random.default_rng(0)
+K = np.arange(1400)
+SERIES = {
+    "smooth": signals.white_signal(1.0, samples=1400)[0],
+    "noisy": np.sin(K / 20) + 0.01 * RNG.normal(size=1400),
+    "stochastic": signals.filtered_noise(0.1, samples=1400)[0],
+    "walk": np.cumsum(RNG.normal(size=1400)),
+    "steps": np.repeat(RNG.normal(size=28), 50),
+    "constant, then noise": np.concatenate([np.full(400, 3.0), RNG.normal(size=1000)]),
+    "outliers": RNG.normal(size=1400) + 1e4 * (K % 311 == 310),
+    "decades": RNG.normal(size=1400) * 10.0 ** RNG.uniform(-12, 12, size=1400),
+    "gaps": np.where(K % 97 < 5, np.nan, np.cumsum(RNG.normal(size=1400))),
+    "every other value": np.where(K % 2, np.nan, np.sin(K / 30)),
+    "begins late": np.where(K < 20, np.nan, np.sin(K / 9)),
+}
+BESIDE = ("season_", "alarm", "tick", "stamp")
+"""Fields of what runs beside the bank (seasons, alarms, ticks, timestamps), which has tests of its own."""
+
+LINEAR = ("last", "change", "mean", "lag", "feature", "alternation", "prediction")
+
+
+def taken(records, rings, value):
+    """One value through the compiled step; nobody looks for seasons, so none are on."""
+    one, none, nothing = np.array([[float(value)]]), np.zeros(0), np.zeros((0, 0, 0))
+    step.run(records, rings, TABLE, one, np.zeros(0, dtype=np.int64), none, members.between(0.9), nothing, 0, 1)
+
+
+def difference(mine, other, size=0.0):
+    """The largest difference relative to the largest number, or to the `size` of the terms it was computed from."""
+    mine, other = np.asarray(mine, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    return np.max(np.abs(mine - other) / np.maximum(np.maximum(np.abs(other).max(initial=0.0), size), 1e-300))
+
+
+def differences(after, slow, size):
+    """What the record and the slow step differ by, field by field; `size` is that of the signal in the memory."""
+    found = {}
+    for field in record.RECORD.names:
+        apart = ("factor", "stretch", "squared_bias", "readout", "prediction", "change")
+        if field not in apart and not field.startswith(BESIDE):
+            found[field] = difference(getattr(after, field), getattr(slow, field), size if field in LINEAR else 0.0)
+    found["squared_bias"] = difference(after.squared_bias, slow.squared_bias, np.abs(slow.bias).max() ** 2)
+    sizes = np.full(len(slow.prediction), size)
+    for s, (numbers, *_) in enumerate(SOLVED):
+        weights, root = slow.terms[s]
+        one, other = after.S[s] * after.stretch[s], slow.S[s] * slow.stretch[s]
+        # Factors are square roots, free up to a rotation: what is compared is S Sᵀ.
+        found[f"factor {s}"] = difference(one @ one.T, other @ other.T, root * np.linalg.norm(other))
+        found[f"readout {s}"] = difference(after.readout[s], slow.readout[s], weights)
+        sizes[COUNT + s] += weights * np.linalg.norm(slow.feature[numbers])
+    found["prediction"] = difference(after.prediction, slow.prediction, sizes)
+    shares = slow.weight / np.where(slow.scale > 0, slow.scale, 1.0)
+    found["change"] = difference(after.change, slow.change, shares @ sizes / shares.sum())
+    return found
+
+
+@pytest.mark.parametrize("hold", [False, True])
+@pytest.mark.parametrize("name", SERIES)
+def test_the_step_is_the_one_of_the_documentation(name, hold):
+    u = SERIES[name]
+    records, rings = record.fresh(1, TABLE, hold), record.rings(1)
+    worst: dict[str, float] = {}
+    for k, value in enumerate(u):
+        slow = Slow(records[0])
+        taken(records, rings, value)
+        if k % 3 and 200 < k < 1250:  # every step near the start and the end, a third of those between
+            continue
+        slow.step(float(value))
+        size = np.nanmax(np.abs(u[max(0, k - 1024) : k + 1]), initial=0.0)
+        for field, found in differences(Slow(records[0]), slow, size).items():
+            worst[field] = max(worst.get(field, 0.0), found)
+    assert max(worst.values()) < 1e-12, {field: found for field, found in worst.items() if found > 1e-13}
+
+
+@pytest.mark.parametrize("name", ["noisy", "walk", "steps", "gaps", "every other value", "constant, then noise"])
+def test_reading_is_the_one_of_the_documentation(name):
+    model = Prophecy()
+    model._stream.records["season_check"] = 2**52  # seasons are not looked for
+    for k, value in enumerate(SERIES[name]):
+        slow = Slow(model._stream.records[0])
+        if slow.learned and k % 7 == 0:
+            for level in (0.2, 0.6, 0.9, 0.97, 0.999):
+                ahead = model.predict(level)
+                mean, half = slow.read(level)
+                assert ahead.mean == mean
+                assert ahead.upper == pytest.approx(mean + half, rel=1e-12)
+            for guess in (mean, mean + 0.3 * half, mean - half, mean + 4 * half, mean + 1e6):
+                assert model.score(guess) == pytest.approx(slow.score(guess), rel=1e-9, abs=1e-9)
+        model.observe(float(value))

@@ -1,0 +1,187 @@
+"""Compiling once per machine: what is loaded when, the cache and its enemies, forks, many processes, no C compiler."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from prophecy import Prophecy
+
+TINY = """
+from prophecy._compiled import kernel
+from other import FACTOR
+
+@kernel
+def times(x):
+    return FACTOR * x
+"""
+ASK = "from prophecy import _notices; _notices.to_stderr(); import tiny; print(tiny.times(2.0))"
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """A small compiled function in a folder of its own, asked in a fresh process; was it compiled, and what it said."""
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "tiny.py").write_text(TINY)
+    (tmp_path / "code" / "other.py").write_text("FACTOR = 3.0\n")
+    path = os.pathsep.join([str(tmp_path / "code"), *sys.path])
+
+    def ask(cache: Path, code: str = ASK) -> tuple[bool, float]:
+        environment = {**os.environ, "PROPHECY_CACHE": str(cache), "PYTHONPATH": path}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.count("compiling") <= 1
+        return "compiling the predictor for this machine, once" in done.stderr, float(done.stdout)
+
+    return ask
+
+
+def cached(folder: Path, ending: str) -> Path:
+    (found,) = folder.rglob(f"*{ending}")
+    return found
+
+
+def run(code: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_importing_prophecy_loads_none_of_the_large_packages_and_using_it_loads_numba_alone():
+    code = "import sys, prophecy\nheavy = {'numba', 'pandas', 'torch', 'narwhals', 'platformdirs'}\n"
+    code += "print(sorted(heavy & {*sys.modules}))\nprophecy.Prophecy\nprint(sorted(heavy & {*sys.modules}))\n"
+    code += "prophecy.Prophecy().observe(1.0)\nprint(sorted(heavy & {*sys.modules}))"
+    assert run(code).splitlines() == ["[]", "[]", "['numba']"]
+
+
+def test_the_second_start_compiles_nothing(tiny, tmp_path):
+    assert tiny(tmp_path / "cache") == (True, 6.0)
+    assert tiny(tmp_path / "cache") == (False, 6.0)
+    made = cached(tmp_path / "cache", ".nbc")
+    assert made.parent.stat().st_mode & 0o077 == 0 or made.parent.parent.stat().st_mode & 0o077 == 0
+
+
+def test_a_change_in_another_file_is_noticed(tiny, tmp_path):
+    """Numba looks at the file of the function alone; constants come from others."""
+    assert tiny(tmp_path / "cache") == (True, 6.0)
+    (tmp_path / "code" / "other.py").write_text("FACTOR = 5.0\n")
+    assert tiny(tmp_path / "cache") == (True, 10.0)
+
+
+@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
+@pytest.mark.parametrize("damage", ["empty", "truncated", "flipped", "noise"])
+def test_a_damaged_cache_costs_the_compilation_and_nothing_else(tiny, tmp_path, ending, damage):
+    """Entry 2 of the defects: a truncated library killed the interpreter, an empty one was believed for ever."""
+    tiny(tmp_path / "cache")
+    path = cached(tmp_path / "cache", ending)
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 0xFF
+    changed = {"empty": b"", "truncated": raw[: len(raw) // 2], "flipped": raw, "noise": os.urandom(5000)}
+    path.write_bytes(bytes(changed[damage]))
+    assert tiny(tmp_path / "cache") == (True, 6.0)
+
+
+def test_a_cache_that_cannot_be_written_costs_the_compilation(tiny, tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    for _ in range(2):
+        assert tiny(tmp_path / "file" / "cache") == (True, 6.0)
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="permissions are of another kind here")
+@pytest.mark.parametrize("where", ["folder", "parent", "above"])
+def test_no_code_is_loaded_from_where_others_may_write(tiny, tmp_path, where):
+    """Entry 2 of the defects. Cache files are pickles: one planted there must not even be opened."""
+    cache = tmp_path / "above" / "cache"
+    tiny(cache)
+    assert not tiny(cache)[0]
+    index = cached(cache, ".nbi")
+
+    class Planted:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "planted code ran"),)
+
+    index.write_bytes(pickle.dumps(Planted()))
+    place = {"folder": index.parents[1], "parent": cache, "above": tmp_path / "above"}[where]
+    assert place.is_relative_to(tmp_path / "above")
+    place.chmod(0o777)
+    assert tiny(cache) == (True, 6.0)
+    assert not (tmp_path / "planted code ran").exists()
+
+
+def test_twenty_processes_may_start_at_once_with_an_empty_cache(tmp_path):
+    (tmp_path / "tiny.py").write_text(TINY)
+    (tmp_path / "other.py").write_text("FACTOR = 3.0\n")
+    environment = {
+        **os.environ,
+        "PROPHECY_CACHE": str(tmp_path / "cache"),
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path]),
+    }
+    started = [
+        subprocess.Popen([sys.executable, "-c", ASK], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(20)
+    ]
+    said = [process.communicate() for process in started]
+    assert [out for out, _ in said] == [b"6.0\n"] * 20, [err for out, err in said if out != b"6.0\n"][:1]
+    assert len(list((tmp_path / "cache").rglob("*.nbi"))) == 1
+    assert not list((tmp_path / "cache").rglob("*.tmp.*"))
+
+
+def test_several_threads_may_compile_at_once(tiny, tmp_path):
+    code = "import threading, tiny\nsaid = []\n"
+    code += "all = [threading.Thread(target=lambda: said.append(tiny.times(2.0))) for _ in range(6)]\n"
+    code += "[t.start() for t in all]; [t.join() for t in all]; assert said == [6.0] * 6, said; print(6.0)"
+    assert tiny(tmp_path / "cache", code)[1] == 6.0
+
+
+FORKED = """
+import multiprocessing as mp, numpy as np, prophecy
+u = np.cumsum(np.random.default_rng(0).normal(size=(8, 6000)), axis=1)
+def predicted(k):
+    return prophecy.Prophecy().predict_all(u[k:])[:, -50:]
+if __name__ == "__main__":
+    here = predicted(0)  # threads have run, and code is loaded, before the fork
+    for method in ("fork", "spawn"):
+        if method in mp.get_all_start_methods():
+            with mp.get_context(method).Pool(2) as pool:
+                there = pool.map(predicted, [0, 3])
+            assert (there[0] == here).all() and (there[1] == here[3:]).all(), method
+    print("the same")
+"""
+
+
+def test_forked_and_spawned_processes_predict_the_same(tmp_path):
+    (tmp_path / "forked.py").write_text(FORKED)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, tmp_path / "forked.py"], env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert (done.returncode, done.stdout) == (0, "the same\n"), done.stderr
+
+
+def test_a_machine_without_a_c_compiler_gives_the_same_numbers():
+    """Entry 28 of the defects goes with it: PROPHECY_NATIVE is gone, whatever it is set to."""
+    u = np.cumsum(np.random.default_rng(7).normal(size=300))
+    code = "import numpy as np, prophecy; u = np.cumsum(np.random.default_rng(7).normal(size=300));"
+    code += "print(prophecy.Prophecy().predict_all(u).tobytes().hex())"
+    wanted = Prophecy().predict_all(u).tobytes().hex()
+    for native in ("0", "false", "1"):
+        assert run(code, PATH="", CC="no-such-compiler", PROPHECY_NATIVE=native).strip() == wanted
+
+
+def test_the_command_line_says_once_that_it_compiles(tmp_path):
+    np.save(tmp_path / "u.npy", np.sin(np.arange(50) / 5))
+    code = f"import sys; sys.argv = ['prophecy', 'predict', {str(tmp_path / 'u.npy')!r}]; "
+    code += "from prophecy import cli; cli.main()"
+    environment = {**os.environ, "PROPHECY_CACHE": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    for first in (True, False):
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.count("prophecy: compiling the predictor for this machine, once") == first
