@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from prophecy.dynamics import forecast
 from prophecy.dynamics.context import Rows
 from prophecy.dynamics.linear import fit_linear
-from prophecy.dynamics.repeats import Copy, Mean, Repetition
+from prophecy.dynamics.repeats import Copy, Repetition
 
 Array = NDArray[np.float64]
 CONTEXT, PER_LYAPUNOV = 512, 30
@@ -53,9 +53,10 @@ def baselines(context: Array, horizon: int) -> dict[str, Array]:
     origin = np.array([len(scaled)])
     index = np.arange(len(scaled) - 1)
     rows = Rows(index, index + 1)
-    models: dict[str, Any] = {"copy": Copy(), "mean": Mean(), "repetition": Repetition(30)}
+    models: dict[str, Any] = {"copy": Copy(), "repetition": Repetition(30)}
     models["linear"] = fit_linear(12, 1, 1e-8, scaled, rows)
-    return {name: model.rollout(scaled, origin, horizon)[0] * scale + centre for name, model in models.items()}
+    paths = {name: model.rollout(scaled, origin, horizon)[0] * scale + centre for name, model in models.items()}
+    return {**paths, "mean": np.tile(centre, (horizon, 1))}
 
 
 def set_apart(names: Sequence[str], seed: int = 13) -> set[str]:

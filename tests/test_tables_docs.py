@@ -1,4 +1,4 @@
-"""The numbers of other people's models in the tutorial are those of the committed run, and what the shell says is so."""
+"""The numbers of other models in the tutorial are those of the committed run; the page on commands has every option."""
 
 from __future__ import annotations
 

@@ -183,6 +183,9 @@ def test_arrays_and_lists_work_as_before_and_can_carry_times():
         (lambda: prophecy.forecast(pd.DataFrame({"a": []}), 2), ValueError, "no rows"),
         (lambda: prophecy.forecast(pd.DataFrame({0: [1.0] * 9}), 2), TypeError, "column names must be text"),
         (lambda: prophecy.forecast("file.csv", 2), TypeError, "got str"),
+        (lambda: prophecy.forecast(None, 2), TypeError, "got NoneType"),
+        (lambda: prophecy.forecast([], 2), ValueError, "data is empty"),
+        (lambda: prophecy.forecast([5.0], 2), ValueError, "1 value cannot be forecast from; give at least 2"),
         (lambda: prophecy.forecast(ONES, 2, duplicates="sum"), ValueError, "'refuse', 'mean'"),
         (lambda: prophecy.forecast(ONES, 2, columns="b"), ValueError, "no value column 'b'"),
     ],
@@ -392,3 +395,17 @@ def test_tracks_keep_the_index_and_draw_themselves():
         np.sin(np.sort(RNG.uniform(0, 50, 300))), index=pd.to_datetime(np.sort(RNG.uniform(0, 50, 300)), unit="s")
     )
     assert np.isfinite(prophecy.Prophecy().follow(uneven).mean[5:]).all()
+
+
+def test_failures_in_a_list_have_their_own_places():
+    made = prophecy.forecast_many([DAY, np.full(5, np.nan), ["a", "b"], [], DAY[:9], [np.nan] * 30], 3, jobs=1)
+    assert [k for k, one in enumerate(made) if isinstance(one, Failure)] == [1, 2, 3, 5]
+    assert all(one.index == k for k, one in enumerate(made) if isinstance(one, Failure))
+
+
+def test_dates_in_a_text_index_and_columns_in_a_dict_are_tables_too():
+    days = pd.date_range("2024-01-01", periods=40)
+    texts = pd.Series(np.arange(40.0), index=days.strftime("%Y-%m-%d"))
+    assert prophecy.forecast(texts, 1).to_frame().index[0] == pd.Timestamp("2024-02-10")
+    table = {"day": days.to_numpy(), "sold": np.arange(40.0)}
+    assert prophecy.forecast(table, 1, time="day").names == ("sold",)

@@ -136,7 +136,7 @@ class _Shown:
         self.done += 1
         if len(self.panels) < MOST:
             self.panels += of_forecast(made, source, title)[: MOST - len(self.panels)]
-            self.remarks.append(f"{title}: {made.explain()}")
+            self.remarks.append(f"{title}: " + " ".join(line.strip() for line in made.explain().splitlines()))
         for i, name in enumerate(source.names):
             if len(self.rows) <= PRINTED:
                 parts = [

@@ -213,10 +213,7 @@ def _hidden_phases(values: Array) -> Array:
 
 
 def _quarter_later(column: Array) -> Array | None:
-    recent = column[-_LATEST:] - column[-_LATEST:].mean()
-    middle, around = recent[1:-1], recent[2:] + recent[:-2]
-    cosine = float(middle @ around) / max(float(2 * middle @ middle), 1e-300)
-    frequency = float(np.arccos(np.clip(cosine, -1, 1)))
+    frequency = _frequency(column[-_LATEST:] - column[-_LATEST:].mean())
     times: Array = np.arange(len(column), dtype=np.float64) - len(column) / 2
     some = np.unique(np.linspace(0, len(column) - 1, min(len(column), _LATEST)).astype(np.intp))
     for _ in range(8):
@@ -228,6 +225,23 @@ def _quarter_later(column: Array) -> Array | None:
     if not 1e-3 < frequency < np.pi - 1e-3 or np.mean(rest**2) > _SINUSOID**2:
         return None
     return np.asarray(_wave(frequency * times) @ np.array([b, -a, 0.0]) / np.sqrt((a * a + b * b) / 2))
+
+
+def _frequency(recent: Array) -> float:
+    """Radians a sample of a sinusoid: of neighbours where these agree with the spectrum, else of its highest peak.
+
+    Neighbours are exact without noise and biased with it; the peak, refined by the parabola through the logarithms of
+    three values, is good to a fraction of a period over the whole series either way.
+    """
+    middle, around = recent[1:-1], recent[2:] + recent[:-2]
+    cosine = float(middle @ around) / max(float(2 * middle @ middle), 1e-300)
+    near = float(np.arccos(np.clip(cosine, -1, 1)))
+    power = np.abs(np.fft.rfft(recent * np.hanning(len(recent)))) ** 2
+    peak = int(np.clip(np.argmax(power), 1, len(power) - 2))
+    left, top, right = np.log(np.maximum(power[peak - 1 : peak + 2], 1e-300))
+    bend = left - 2 * top + right
+    far = 2 * np.pi / len(recent) * (peak + (0.5 * (left - right) / bend if bend < 0 else 0.0))
+    return near if abs(near - far) * len(recent) < np.pi / 2 else float(far)
 
 
 def _wave(phase: Array) -> Array:

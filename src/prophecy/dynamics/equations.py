@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ Array = NDArray[np.float64]
 
 _NAMES = ("sin", "tanh", "abs", "exp", "1/")
 _DIGITS = 5  # digits of a coefficient at most: an error of one in 100 000 is printed as exact
+_SIGNIFICANT = 3.0  # standard errors that a term from expanding a power must differ from zero by
 _EQUAL = 2.0  # standard errors within which two coefficients are written as one
 
 
@@ -48,7 +50,7 @@ class Equations:
     """d(variable)/dt as sums of terms, in the data's units.
 
     names: of the variables. terms: for each variable. functions: what further factors the powers speak of.
-    centres: subtracted from the variables in the terms, 0 for most. step: time between samples that t is measured by.
+    step: time between samples that t is measured by.
     noise: standard deviation of what was left of each variable.
 
     >>> from prophecy.dynamics import forecast
@@ -63,7 +65,6 @@ class Equations:
     names: tuple[str, ...]
     terms: tuple[tuple[Term, ...], ...]
     functions: tuple[Argument, ...]
-    centres: tuple[float, ...]
     step: float
     noise: tuple[float, ...]
 
@@ -80,7 +81,7 @@ class Equations:
         if x.shape[-1] != len(self.names):
             raise ValueError(f"state must have {len(self.names)} values, {', '.join(self.names)}, got shape {x.shape}")
         known = {"sin": np.sin, "tanh": np.tanh, "abs": np.abs, "exp": np.exp, "1/": np.reciprocal}
-        factors = [(x - np.array(self.centres))[..., j] for j in range(len(self.names))]
+        factors = [x[..., j] for j in range(len(self.names))]
         for function in self.functions:
             factors.append(known[function.function](x @ np.array(function.rates) + function.shift))
         out = [
@@ -100,7 +101,7 @@ class Equations:
             raise ImportError("expressions need SymPy: pip install sympy") from None
         symbols = [sympy.Symbol(name, real=True) for name in self.names]
         known = {"sin": sympy.sin, "tanh": sympy.tanh, "abs": sympy.Abs, "exp": sympy.exp, "1/": lambda z: 1 / z}
-        factors = [symbol - centre if centre else symbol for symbol, centre in zip(symbols, self.centres, strict=True)]
+        factors = list(symbols)
         for function in self.functions:
             at = sum((rate * s for rate, s in zip(function.rates, symbols, strict=True) if rate), function.shift)
             factors.append(known[function.function](at))
@@ -149,10 +150,7 @@ class Equations:
 
     def _factor(self, j: int) -> str:
         if j < len(self.names):
-            centre = self.centres[j]
-            return (
-                f"({self.names[j]} {'-' if centre > 0 else '+'} {abs(centre):.{_DIGITS}g})" if centre else self.names[j]
-            )
+            return self.names[j]
         function = self.functions[j - len(self.names)]
         inside = ""
         for rate, name in zip(function.rates, self.names, strict=True):
@@ -211,22 +209,24 @@ class FoundSystem:
         names += [f"phase{i + 1}" for i in range(variables - len(names))]
         step *= self.stride
         field, found = self.model.field, self.model.found
-        errors = np.sqrt((found.freedom**2).sum(axis=1))
         powers = _powers(field.terms)
         scale = self.units.scale
         ratio = np.ones(powers.shape[1])
         ratio[:variables] = 1 / scale
-        terms: list[list[Term]] = [[] for _ in range(variables)]
+        centres = _rounded(self.units.centre - self.model.offset * scale, scale)
         whose, chosen = np.nonzero(field.mask.T)
-        for c, (i, p) in enumerate(zip(whose, chosen, strict=True)):
-            factor = float(scale[i] / step * np.prod(ratio ** powers[p]))
-            terms[i].append(Term(field.theta[p, i] * factor, abs(errors[c] * factor), tuple(powers[p].tolist())))
-        centres = self.units.centre - self.model.offset * scale
+        terms: list[tuple[Term, ...]] = []
+        for i in range(variables):
+            own = np.nonzero(whose == i)[0]
+            factor = scale[i] / step * np.prod(ratio ** powers[chosen[own]], axis=1)
+            value, root = field.theta[chosen[own], i] * factor, found.freedom[own] * factor[:, None]
+            terms.append(
+                _expanded(value, root, powers[chosen[own]], np.append(centres, np.zeros(len(ratio) - variables)))
+            )
         return Equations(
             tuple(names),
-            tuple(map(tuple, terms)),
+            tuple(terms),
             self._functions(centres),
-            tuple(_rounded(centres, scale)),
             step / self.stride,
             tuple((found.noise * scale).tolist()),
         )
@@ -236,10 +236,32 @@ class FoundSystem:
         out = []
         for kind, rates, shift in zip(terms.kinds, terms.rates, terms.shifts, strict=True):
             raw = rates / self.units.scale
-            out.append(
-                Argument(_NAMES[kind], tuple(raw.tolist()), float(shift - raw @ _rounded(centres, self.units.scale)))
-            )
+            out.append(Argument(_NAMES[kind], tuple(raw.tolist()), float(shift - raw @ centres)))
         return tuple(out)
+
+
+def _expanded(value: Array, root: Array, powers: NDArray[np.int64], centres: Array) -> tuple[Term, ...]:
+    """Terms in the variables themselves from those in variables less a centre, by the binomial theorem.
+
+    value: (terms,), root: (terms, parameters), a square root of their covariance. Expanding is linear in the
+    coefficients, so that errors follow; terms that it brought and that are not significant are left out.
+    """
+    places: dict[tuple[int, ...], list[tuple[int, float]]] = {}
+    for c, row in enumerate(powers):
+        ways: list[tuple[tuple[int, ...], float]] = [((), 1.0)]
+        for power, centre in zip(row.tolist(), centres, strict=True):
+            kept = range(power + 1) if centre else (power,)
+            ways = [((*made, q), f * comb(power, q) * (-centre) ** (power - q)) for made, f in ways for q in kept]
+        for made, factor in ways:
+            places.setdefault(made, []).append((c, factor))
+    original = {tuple(row.tolist()) for row in powers}
+    terms = []
+    for made, parts in places.items():
+        coefficient = float(sum(value[c] * factor for c, factor in parts))
+        error = float(np.linalg.norm(sum(root[c] * factor for c, factor in parts)))
+        if (made in original and len(parts) == 1) or abs(coefficient) > _SIGNIFICANT * error:
+            terms.append(Term(coefficient, error, made))
+    return tuple(terms)
 
 
 def _rounded(centres: Array, scale: Array) -> Array:

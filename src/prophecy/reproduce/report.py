@@ -31,6 +31,7 @@ PARTS = (
     (FURTHER, "Beyond the paper"),
 )
 LEADS = 3
+TOP = ("table-signals", "baselines", "fig-training", "trained", "solvers")
 
 
 class Drawn(NamedTuple):
@@ -85,7 +86,7 @@ Pages = Sequence[tuple[Experiment, Result]]
 
 
 def _document(pages: Pages, pictures: dict[str, list[Drawn]], stale: Sequence[str], left: str) -> str:
-    chosen = sorted((e for e, _ in pages if e.lead), key=lambda e: e.place)
+    chosen = sorted((e for e, _ in pages if e.lead), key=_prominence)
     leads = [d for e in chosen for d in pictures[e.name] if d.name == e.lead][:LEADS]
     shown = {drawn.name for drawn in leads}
     sections = {
@@ -93,7 +94,8 @@ def _document(pages: Pages, pictures: dict[str, list[Drawn]], stale: Sequence[st
         for name, drawn in pictures.items()
     }
     cells = [line for _, result in pages for line in result["rows"] if line["paper_mean"] is not None]
-    headlines = [text for e, result in pages if (text := e.headline(result))]
+    ordered = sorted(pages, key=lambda page: _prominence(page[0]))
+    headlines = [text for e, result in ordered if (text := e.headline(result))]
     bounds = [*(first for first, _ in PARTS[1:]), 10**9]
     parts = [
         {"title": title, "pages": [_page(e, r, sections[e.name]) for e, r in pages if first <= e.place < last]}
@@ -111,6 +113,11 @@ def _document(pages: Pages, pictures: dict[str, list[Drawn]], stale: Sequence[st
         parts=[part for part in parts if part["pages"]],
         colours=page.palette(d.svg for drawn in pictures.values() for d in drawn),
     )
+
+
+def _prominence(experiment: Experiment) -> tuple[int, int]:
+    """The order at the top of the report: the table, what anyone would try, training, what could be."""
+    return TOP.index(experiment.name) if experiment.name in TOP else len(TOP), experiment.place
 
 
 def _facts(pages: Pages, cells: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:

@@ -1,0 +1,130 @@
+"""`prophecy equations`: the differential equations that a file's columns obey."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from prophecy import _files
+from prophecy.commands import _options
+from prophecy.commands._collect import collect
+from prophecy.commands._common import guarded, say, series_title
+from prophecy.commands._table import open_table
+from prophecy.dynamics import forecast
+from prophecy.dynamics.equations import Equations
+from prophecy.frames.names import printable
+from prophecy.frames.source import Source
+
+Array = NDArray[np.float64]
+
+EXAMPLES = """Examples:
+
+\b
+  prophecy equations lorenz.csv --joint --step 0.02
+  prophecy equations pendulum.csv --joint --column angle --column speed --plot field.png --errors
+
+All columns are variables of one system. Derivatives are per unit of a numeric time column, per second where times are
+dates, per row otherwise; --step says how much time lies between two rows instead.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command(name="equations", epilog=EXAMPLES)(equations)
+
+
+def equations(
+    file: _options.File,
+    column: _options.Columns = None,
+    time: _options.Time = None,
+    time_format: _options.TimeFormat = None,
+    key: _options.Key = None,
+    joint: Annotated[bool, typer.Option("--joint", help="All columns are variables of one system.")] = False,
+    step: Annotated[float | None, typer.Option(help="Time between two rows, in the unit wanted.")] = None,
+    errors: Annotated[bool, typer.Option("--errors", help="Print the standard error of every coefficient.")] = False,
+    context: Annotated[int, typer.Option(min=8, help="Rows looked back at, at most.")] = 100_000,
+    duplicates: _options.Doubled = _options.Duplicates.refuse,
+    decimal: _options.Decimal = None,
+    header: _options.Header = None,
+    plot: _options.Plot = None,
+) -> None:
+    """Print the equations that one trajectory through all rows obeys, where there are some."""
+    with guarded("equations"):
+        _options.check(level=0.9, out=None, plot=plot, file=file)
+        if step is not None and not (np.isfinite(step) and step > 0):
+            raise typer.BadParameter(f"--step must be a positive time, got {step:g}")
+        if plot is not None and plot.suffix.lower() == ".html":
+            raise typer.BadParameter(f"--plot must end in .png or .svg here, got {plot.name!r}")
+        asked = _options.asked(column, time, key, time_format, decimal, header)
+        found = collect(open_table(file, asked), context, duplicates is _options.Duplicates.mean)
+        say("equations", f"{Path(file).name}: {found.words()}")
+        if not joint and len(found.table.roles.values) > 1:
+            raise typer.BadParameter(
+                f"{', '.join(found.table.roles.values)} are one system only if you say so: add --joint"
+            )
+        panels: list[tuple[str, Source, Equations]] = []
+        for name, source in found.sources.items():
+            title = series_title(name, ", ".join(source.names))
+            answer = forecast(source.series.values, 1).equations(_step(source, step), source.names)
+            if answer is None:
+                say("equations", f"{title}: no field explains these rows; `prophecy forecast` goes by other models")
+                continue
+            if len(found.sources) > 1:
+                print(f"# {printable(title)}")
+            print("\n".join(printable(line) for line in answer.lines(errors)))
+            panels.append((title, source, answer))
+        if plot is not None and panels:
+            _files.write_atomic(plot, _drawn(panels, plot.suffix.lower()[1:]))
+        if not panels:
+            raise typer.Exit(1)
+
+
+def _step(source: Source, asked: float | None) -> float:
+    """Time between two rows: what was asked for, else that of the times, in seconds where they are dates."""
+    times = source.series.times
+    if asked is not None or times is None or len(times.values) < 2:
+        return asked or 1.0
+    gaps = np.diff(times.values)
+    if times.dates:
+        return float(np.median(gaps / np.timedelta64(1, "s")))
+    return float(np.median(gaps.astype(np.float64)))
+
+
+def _drawn(panels: list[tuple[str, Source, Equations]], kind: str) -> bytes:
+    """Slopes of the data beside those of the field, one panel for each variable."""
+    from matplotlib.figure import Figure
+
+    most = max(len(source.names) for _, source, _ in panels)
+    figure = Figure(figsize=(3.2 * most, 3.2 * len(panels)), layout="constrained")
+    axes: Any = figure.subplots(len(panels), most, squeeze=False)
+    for row, (title, source, answer) in zip(axes, panels, strict=True):
+        values = source.series.values
+        slopes = (values[2:] - values[:-2]) / (2 * answer.step)
+        seen = [source.names.index(name) for name in answer.names if name in source.names]
+        whole = len(seen) == len(answer.names)
+        field = answer(values[1:-1][:, seen]) if whole else None
+        for place, panel in enumerate(row):
+            panel.set_visible(place < len(source.names))
+            if place >= len(source.names):
+                continue
+            name = source.names[place].replace("$", r"\$")
+            if field is not None and place in seen:
+                here = field[:, seen.index(place)]
+                panel.plot(here, slopes[:, place], ".", markersize=2)
+                ends = [float(np.nanmin(here)), float(np.nanmax(here))]
+                panel.plot(ends, ends, "k-", linewidth=0.8)
+                panel.set_xlabel(f"{name}' of the field")
+                panel.set_ylabel(f"{name}' of neighbouring rows")
+            else:
+                panel.plot(values[:, place])
+                panel.set_xlabel("row")
+                panel.set_ylabel(name)
+        row[0].set_title(title.replace("$", r"\$"), loc="left", fontsize="medium")
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=kind, dpi=150)
+    return buffer.getvalue()

@@ -1,0 +1,72 @@
+"""`prophecy equations` prints what `Forecast.equations` says."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+pytest.importorskip("typer")
+
+from prophecy import chaos, cli  # noqa: E402
+
+STEP = 1 / (30 * chaos.lorenz.exponent)
+
+
+@pytest.fixture
+def prophecy(monkeypatch, capsys):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["prophecy", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        printed = capsys.readouterr()
+        return stop.value.code, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def lorenz(tmp_path):
+    path = tmp_path / "lorenz.csv"
+    frame = pd.DataFrame(chaos.lorenz.sample(512, seed=1), columns=["x", "y", "z"])
+    frame.insert(0, "t", STEP * np.arange(512))
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_the_equations_of_a_file_are_printed_in_its_own_time(prophecy, lorenz):
+    code, out, _ = prophecy("equations", lorenz, "--joint", "--time", "t")
+    assert code == 0
+    assert out.splitlines() == ["x' = 10 (y - x)", "y' = 28 x - y - x z", "z' = -2.6667 z + x y"]
+
+
+def test_a_step_of_our_own_changes_the_unit_of_time(prophecy, lorenz):
+    _, out, _ = prophecy("equations", lorenz, "--joint", "--time", "t", "--step", 2 * STEP)
+    assert out.startswith("x' = 5 (y - x)")
+
+
+def test_errors_are_printed_when_asked_for_and_the_field_is_drawn(prophecy, lorenz, tmp_path):
+    picture = tmp_path / "field.png"
+    code, out, _ = prophecy("equations", lorenz, "--joint", "--time", "t", "--errors", "--plot", picture)
+    assert code == 0
+    assert "±" in out
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_columns_are_one_system_only_when_the_user_says_so(prophecy, lorenz):
+    code, _, err = prophecy("equations", lorenz)
+    assert code == 2
+    assert "--joint" in err
+
+
+def test_a_file_without_a_field_is_told_apart(prophecy, tmp_path):
+    path = tmp_path / "walk.csv"
+    walk = np.cumsum(np.random.default_rng(0).standard_normal((300, 2)), axis=0)
+    pd.DataFrame(walk, columns=["a", "b"]).to_csv(path, index=False)
+    code, out, err = prophecy("equations", path, "--joint")
+    assert code == 1
+    assert out == ""
+    assert "no field explains these rows" in err
