@@ -213,7 +213,7 @@ def _task(source: Source, horizon: int, season: Season, known: Any) -> Task:
 
 def solve_task(task: Task, horizon: int, level: float, **options: Any) -> Forecast:
     """One series, however short."""
-    known = int(np.isfinite(task.values.reshape(len(task.values), -1)).any(axis=1).sum())
+    known = int((~np.isnan(task.values.reshape(len(task.values), -1))).any(axis=1).sum())
     if known < LEAST:
         raise ValueError(f"{known} value{'s' if known != 1 else ''} cannot be forecast from; give at least {LEAST}")
     if len(task.values) < SHORTEST:
