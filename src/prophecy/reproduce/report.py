@@ -49,6 +49,7 @@ class Report:
     def __init__(self, out: str | Path) -> None:
         self._folder = Folder(Path(out))
         self._drawn: dict[str, tuple[str, list[Drawn]]] = {}
+        self._codes: dict[str, str] = {}
         self._experiments = registry.experiments()
 
     def write(self, left: str = "") -> Path:
@@ -58,8 +59,11 @@ class Report:
             for name, experiment in self._experiments.items()
             if (stored := read_json(self._folder.result(name))) is not None
         ]
-        pages = [(experiment, stored) for experiment, stored in found if stored.get("code") == code(experiment)]
-        stale = [experiment.name for experiment, stored in found if stored.get("code") != code(experiment)]
+        for experiment, _ in found:
+            if experiment.name not in self._codes:
+                self._codes[experiment.name] = code(experiment)
+        pages = [(e, stored) for e, stored in found if stored.get("code") == self._codes[e.name]]
+        stale = [e.name for e, stored in found if stored.get("code") != self._codes[e.name]]
         if not pages:
             raise FileNotFoundError(f"no results in {str(self._folder.root)!r}; run `prophecy reproduce` first")
         (self._folder.root / "figures").mkdir(exist_ok=True)
