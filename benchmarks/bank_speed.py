@@ -6,8 +6,8 @@ Each PATH is the `src` folder of a checkout: `--earlier` the C step of the first
 seasons and alarms joined the step. Times are those of the processor, so that other work on the machine counts little.
 Each round starts one process per version and times, best of five within it: whole arrays, `observe` and `predict` one
 by one, and 256 series at once; then a file of `--rows` rows goes through `prophecy predict`, with the peak of its
-memory and its error. Writes benchmarks/results/bank_speed.json. With `--text` the paragraphs of docs/prophecy.md are
-written from it.
+memory and its error. Writes benchmarks/results/bank_speed.json; `--text` writes the paragraphs of docs/prophecy.md
+from it.
 """
 
 from __future__ import annotations
