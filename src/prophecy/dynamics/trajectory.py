@@ -28,7 +28,7 @@ _EXPLAINED = 0.1  # share of the rises that powers explain; random walks stay be
 _BLOCK = 32  # samples
 _APART = 4  # samples over which the rises are taken: noise averages out
 _NOISE = 0.25  # standard deviations: more than this left unexplained is not a measurement of a system
-_STAYING = 0.6  # share of the draws that must not leave for good
+_STAYING = 0.25  # share of the draws that must not leave for good; poles and exponentials throw many out
 _WIDER_EXACT = 5.0  # the same for exact samples: each came with an integration error of the residual's size
 _WIDER = 1.2  # draws are this much farther from the path: structure and noise level are uncertain too
 
