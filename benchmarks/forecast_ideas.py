@@ -1,161 +1,159 @@
-"""How far each idea moved the forecasts: the method as it is, and with one idea at a time taken away or put back.
+"""How far each idea moves the forecasts: the method as it is, and with one idea at a time taken away by `Settings`.
 
-    python benchmarks/forecast_ideas.py --data chaos.npz --out benchmarks/results/forecast_ideas.json
+    python benchmarks/forecast_ideas.py --ordinary ORDINARY.npz --chaos CHAOS.npz
+        --out benchmarks/results/forecast_ideas.json
 
-Two sets: trajectory 0 of every second system of the file (see forecast_dev.py), if one is given, and the systems of
-`prophecy.chaos` at 15 and 30 samples per Lyapunov time without noise and at 30 with noise of 1 % of each spread.
+Ordinary series: every n-th of each set of benchmarks/ordinary.py (`--thin`), sMAPE, MASE, MSIS and coverage at 95 %.
+Chaos: trajectory 0 of every n-th system of the file (see forecast_dev.py), valid prediction time and sMAPE.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from prophecy import chaos
-from prophecy.dynamics import candidates, choice, context, fields, forecasting
-from prophecy.dynamics.choice import Tier
+import ordinary
+from prophecy.dynamics import forecast
+from prophecy.dynamics.settings import DEFAULT, Settings
 from prophecy.evaluation import smape, valid_prediction_time
 
-KINDS = {
-    "repetition": ("copy", "mean", "repetition"),
-    "linear": ("linear",),
-    "waves": ("undamped",),
-    "polynomial maps": ("polynomial map",),
-    "kernel maps": ("kernel",),
-    "polynomial fields": ("polynomial field of",),
-    "rational fields": ("rational",),
-    "functions": ("field of degree",),
+
+def without(*kinds: str) -> Settings:
+    return replace(DEFAULT, without=frozenset(kinds))
+
+
+READOUTS = ("READOUT", "SEASONAL_READOUT", "HIPPO_READOUT")
+PROFILES = ("PROFILE", "LONG_PROFILE", "GROWTH")
+
+ORDINARY: dict[str, Settings] = {
+    "all ideas": DEFAULT,
+    "smoothers alone": without("THETA", *READOUTS, *PROFILES, "COPY", "DRIFT", "LABORATORY"),
+    "without smoothers of logarithms": without("LOG_SMOOTHERS"),
+    "without smoothers": without("SMOOTHERS", "LOG_SMOOTHERS", "THETA"),
+    "without Theta": without("THETA"),
+    "without direct readouts": without(*READOUTS),
+    "without HiPPO readouts": without("HIPPO_READOUT"),
+    "without mean profiles": without(*PROFILES),
+    "without the laboratory": without("LABORATORY"),
+    "weights from the prior alone": replace(DEFAULT, mixing_power=0.0),
+    "the best candidate alone": replace(DEFAULT, mixing_power=1e3, mixing_folds=0.0),
+    "seasons unshrunk": replace(DEFAULT, season_shrinkage=0.0),
+    "slopes that do not fade": replace(DEFAULT, slope_fade=0.0, log_damping=1e9),
+    "without disagreement in the intervals": replace(DEFAULT, disagreement=0.0),
+    "intervals of smoothers alone": replace(DEFAULT, scale_skill_folds=1e9, scale_folds=1e9),
+}
+
+CHAOS: dict[str, Settings] = {
+    "all ideas": DEFAULT,
+    "without the laboratory": without("LABORATORY"),
+    "without assimilation": without("ASSIMILATION"),
+    "without kernel maps": without("KERNEL_MAPS"),
+    "without polynomial maps": without("POLYNOMIAL_MAPS"),
+    "without undamped waves": without("WAVES"),
+    "without rational fields": without("RATIONAL_FIELDS"),
+    "without sin, cos, tanh, |x|": without("FUNCTION_FIELDS"),
+    "without repetition": without("REPETITION"),
+    "without hidden phases": replace(DEFAULT, hidden_phases=False),
+    "without checking the refit": replace(DEFAULT, refit_checked=False),
 }
 
 
-@contextlib.contextmanager
-def only(*kinds: str) -> Iterator[None]:
-    """Candidates of these kinds alone; copying, the mean and repetition always stay."""
-    starts = tuple(start for kind in ("repetition", *kinds) for start in KINDS[kind])
-    real = candidates.tiers
-
-    def filtered(*arguments: Any) -> Iterator[Tier]:
-        for tier in real(*arguments):
-            kept = [candidate for candidate in tier.candidates if candidate.name.startswith(starts)]
-            if kept:
-                yield Tier(kept, tier.finalists)
-
-    with mock.patch.object(forecasting, "tiers", filtered):
-        yield
-
-
-def without(*kinds: str) -> Any:
-    return only(*(kind for kind in KINDS if kind not in kinds))
-
-
-def coarse() -> Any:
-    """Sensitivities always in four substeps, however stiff the step."""
-    real = fields.sensitivities
-    return mock.patch.object(fields, "sensitivities", lambda field, gradients, x, substeps: real(field, gradients, x))
-
-
-def first_start() -> Any:
-    real = fields.ranked_starts
-    return mock.patch.object(fields, "ranked_starts", lambda *arguments: real(*arguments)[:1])
-
-
-def always_refit() -> Any:
-    def final(trial: Any, ready: Any, rolling: Any, known: Any) -> Any:
-        return trial.candidate.fit(ready.values, ready.rows, known) or trial.model
-
-    return mock.patch.object(forecasting, "_final", final)
-
-
-VARIANTS: dict[str, Any] = {
-    "all ideas": contextlib.nullcontext,
-    "repetition alone": lambda: only(),
-    "and linear models": lambda: only("linear"),
-    "and polynomial maps of a short memory": lambda: only("linear", "polynomial maps"),
-    "and kernel maps": lambda: only("linear", "polynomial maps", "kernel maps"),
-    "and polynomial fields": lambda: only("linear", "polynomial maps", "kernel maps", "polynomial fields"),
-    "without kernel maps": lambda: without("kernel maps"),
-    "without undamped waves": lambda: without("waves"),
-    "without rational fields": lambda: without("rational fields"),
-    "without sin, cos, tanh, |x|": lambda: without("functions"),
-    "without hidden phases": lambda: mock.patch.object(
-        context, "_hidden_phases", lambda values: np.empty((len(values), 0))
-    ),
-    "without finer sensitivities": coarse,
-    "without a second start": first_start,
-    "without teams": lambda: mock.patch.object(choice, "_TEAM", 1),
-    "without checking the refit": always_refit,
-}
-
-
-def one(job: tuple[str, str, Any, Any, float]) -> dict[str, Any]:
-    variant, case, seen, truth, rate = job
+def one_ordinary(job: tuple[str, ordinary.Case]) -> dict[str, float]:
+    variant, case = job
     began = time.process_time()
-    with VARIANTS[variant]():
-        answer = forecasting.forecast(seen, len(truth))
-    seconds = time.process_time() - began
-    inside = (np.asarray(answer.lower) <= truth) & (truth <= np.asarray(answer.upper))
+    made = forecast(case.context, len(case.future), 0.95, season=case.season, settings=ORDINARY[variant])
+    return ordinary.scores(case, made.quantile(ordinary.PROBABILITIES), time.process_time() - began)
+
+
+def one_chaos(job: tuple[str, Any, Any]) -> dict[str, float]:
+    variant, seen, truth = job
+    began = time.process_time()
+    made = forecast(seen, len(truth), settings=CHAOS[variant])
     return {
-        "variant": variant,
-        "case": case,
-        "vpt": float(valid_prediction_time(truth, answer.mean, samples_per_time=rate)),
-        "smape": float(np.mean(smape(truth, answer.mean))),
-        "coverage": float(inside.mean()),
-        "seconds": seconds,
+        "vpt": float(valid_prediction_time(truth, made.mean, samples_per_time=30)),
+        "smape": float(np.mean(smape(truth, made.mean))),
+        "coverage": float(np.mean((made.lower <= truth) & (truth <= made.upper))),
+        "seconds": time.process_time() - began,
     }
 
 
-def cases(data: Path | None) -> Iterator[tuple[str, Any, Any, float]]:
-    if data is not None:
-        with np.load(data) as systems:
-            for name in systems.files[::2]:
-                yield "file", systems[name][0, :512], systems[name][0, 512:], 30.0
-    for rate, noise in ((15, 0.0), (30, 0.0), (30, 0.01)):
-        for system in chaos.SYSTEMS:
-            series = system.sample(512 + 10 * rate, rate, seed=1)
-            seen = series[:512]
-            seen = seen + noise * seen.std(axis=0) * np.random.default_rng(1).standard_normal(seen.shape)
-            yield f"own, {rate} per Lyapunov time, noise {noise:g}", seen, series[512:], float(rate)
+def systems(data: Path, thin: int) -> Iterator[tuple[Any, Any]]:
+    with np.load(data) as found:
+        for name in found.files[::thin]:
+            yield found[name][0, :512], found[name][0, 512:]
+
+
+def mean_row(variant: str, dataset: str, done: list[dict[str, float]]) -> dict[str, Any]:
+    means = {metric: float(np.mean([row[metric] for row in done])) for metric in done[0]}
+    return {"variant": variant, "set": dataset, "series": len(done), **means}
+
+
+def tables(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """The docs' two tables: MASE (MSIS) per set for ordinary series, valid prediction time for chaos."""
+    sets = list(dict.fromkeys(row["set"] for row in rows if row["set"] != "chaos"))
+    found = {(row["variant"], row["set"]): row for row in rows}
+    ideas = [f"| | {' | '.join(sets)} |", "|---" * (len(sets) + 1) + "|"]
+    for variant in dict.fromkeys(row["variant"] for row in rows if row["set"] != "chaos"):
+        cells = [f"{found[variant, one]['mase']:.3f} ({found[variant, one]['msis']:.1f})" for one in sets]
+        ideas.append(f"| {variant} | {' | '.join(cells)} |")
+    chaos = ["| | valid prediction time | sMAPE | coverage at 90 % | s |", "|---|---|---|---|---|"]
+    for row in rows:
+        if row["set"] == "chaos":
+            figures = f"{row['vpt']:.2f} | {row['smape']:.1f} | {row['coverage']:.2f} | {row['seconds']:.2f}"
+            chaos.append(f"| {row['variant'].replace('|', '&#124;')} | {figures} |")
+    return {"ideas": "\n".join(ideas), "chaos-ideas": "\n".join(chaos)}
+
+
+def into_docs(page: Path, rows: list[dict[str, Any]]) -> None:
+    """Replace what stands between the marks of a page."""
+    text = page.read_text()
+    for name, table in tables(rows).items():
+        begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+        before, rest = text.split(begin)
+        text = f"{before}{begin}\n{table}\n{end}{rest.split(end)[1]}"
+    page.write_text(text)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path)
-    parser.add_argument("--variants", nargs="*", default=list(VARIANTS), choices=list(VARIANTS))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ordinary", type=Path)
+    parser.add_argument("--chaos", type=Path)
+    parser.add_argument("--thin", type=int, default=10)
+    parser.add_argument("--chaos-thin", type=int, default=4)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--docs", type=Path, help="page with the marks to write the tables into")
     options = parser.parse_args()
-    every = list(cases(options.data))
-    jobs = [(variant, *case) for variant in options.variants for case in every]
+    rows = []
     with ProcessPoolExecutor(options.jobs) as pool:
-        rows = list(pool.map(one, jobs, chunksize=4))
-    table = []
-    for variant in options.variants:
-        for case in dict.fromkeys(name for name, *_ in every):
-            mine = [row for row in rows if (row["variant"], row["case"]) == (variant, case)]
-            line: dict[str, Any] = {"variant": variant, "case": case, "forecasts": len(mine)}
-            line |= {f"{m}_median": float(np.median([r[m] for r in mine])) for m in ("vpt", "smape", "seconds")}
-            line |= {f"{m}_mean": float(np.mean([r[m] for r in mine])) for m in ("vpt", "smape", "coverage")}
-            table.append(line)
-            print(
-                f"{variant:40} {case:42} vpt {line['vpt_median']:5.2f} {line['vpt_mean']:5.2f}"
-                f" smape {line['smape_median']:6.1f} {line['smape_mean']:6.1f} cover {line['coverage_mean']:.2f}"
-                f" {line['seconds_median']:.2f} s"
-            )
+        sets: dict[str, list[ordinary.Case]] = {}
+        for case in ordinary.cases(options.ordinary) if options.ordinary else ():
+            sets.setdefault(case.dataset, []).append(case)
+        for variant in ORDINARY if sets else ():
+            for dataset, members in sets.items():
+                done = list(pool.map(one_ordinary, [(variant, case) for case in members[:: options.thin]]))
+                rows.append(mean_row(variant, dataset, done))
+            print(rows[-1], flush=True)
+        for variant in CHAOS if options.chaos else ():
+            jobs = [(variant, *case) for case in systems(options.chaos, options.chaos_thin)]
+            rows.append(mean_row(variant, "chaos", list(pool.map(one_chaos, jobs))))
+            print(rows[-1], flush=True)
     if options.out:
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text(json.dumps({"rows": table}, indent=1) + "\n")
+        thin = {"thin": options.thin, "chaos_thin": options.chaos_thin}
+        options.out.write_text(json.dumps({**thin, "rows": rows}, indent=1) + "\n")
+    if options.docs:
+        into_docs(options.docs, rows)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ Tasks: band-limited noise, the first variable of the Lorenz system, and the week
 with statsmodels). Models: one layer, and a network of two gated blocks. Starts: the construction; the same memory with
 C = 0, D = 1, which copies; the same memory with random C; S4D-Lin. Each predicts the next value and is trained on the
 first part, judged on the rest, in root mean square error relative to copying the last value: 1 is no better than that.
-Beside the curves, untrained: the straight line through the last two values, and `Prophecy`.
+As lines, untrained: the straight line through the last two values, and `Prophecy`.
 
     python examples/train_layer.py --json benchmarks/results/training.json --plot docs/images/training.png
 """
@@ -126,17 +126,18 @@ def untrained(task: Task) -> dict[str, float]:
 
 
 def unit(job: tuple[int, int, str, str, Any]) -> list[float]:
-    """One curve: (seed, number of the task, model, start, the CO2 record)."""
+    """Scores before and after training: (seed, number of the task, model, start, the CO2 record)."""
     seed, number, kind, start, co2 = job
     torch.set_num_threads(1)
     task = tasks(seed, co2)[number]
     torch.manual_seed(seed)
-    return train(MODELS[kind](start, task.window, seed), task)
+    scores = train(MODELS[kind](start, task.window, seed), task)
+    return [scores[0], scores[-1]]
 
 
 def run(co2: Any, jobs: int = 1) -> dict[str, Any]:
-    """Curves by task, model and start, one per seed, and the untrained lines by task."""
-    curves: dict[str, Any] = {}
+    """Scores by task, model and start, [before, after] of each seed, and the untrained lines by task."""
+    scores: dict[str, Any] = {}
     lines: dict[str, Any] = {}
     names = [task.name for task in tasks(0, co2)]
     for seed in range(SEEDS):
@@ -148,11 +149,11 @@ def run(co2: Any, jobs: int = 1) -> dict[str, Any]:
         pool = stack.enter_context(ProcessPoolExecutor(jobs, get_context("spawn"))) if jobs > 1 else None
         made_all = (pool.map if pool else map)(unit, units)
         for (seed, number, kind, start, _), made in zip(units, made_all, strict=True):
-            curves.setdefault(names[number], {}).setdefault(kind, {}).setdefault(start, []).append(made)
+            scores.setdefault(names[number], {}).setdefault(kind, {}).setdefault(start, []).append(made)
             print(f"seed {seed}, {names[number]}, {kind}, {start}: {made[0]:.3g} -> {made[-1]:.3g}", flush=True)
     settings = {"steps": STEPS, "seeds": SEEDS, "rate": RATE, "order": ORDER, "width": WIDTH, "device": str(DEVICE)}
     settings |= {"torch": torch.__version__, "python": platform.python_version()}
-    return {"experiment": "training", "settings": settings, "untrained": lines, "curves": curves}
+    return {"experiment": "training", "settings": settings, "untrained": lines, "scores": scores}
 
 
 def draw(result: dict[str, Any], path: Path) -> None:
@@ -162,20 +163,19 @@ def draw(result: dict[str, Any], path: Path) -> None:
 
     colours = dict(zip(STARTS, style.SEQUENCE, strict=False))
     with style.use():
-        names, kinds = list(result["curves"]), list(MODELS)
+        names, kinds = list(result["scores"]), list(MODELS)
         figure, axes = pyplot.subplots(len(kinds), len(names), figsize=(12, 6.4), sharex=True, squeeze=False)
         for column, task in enumerate(names):
             for row, kind in enumerate(kinds):
                 axis = axes[row][column]
-                for start, made in result["curves"][task][kind].items():
+                for start, made in result["scores"][task][kind].items():
                     table = np.maximum(np.array(made), 1e-6)
-                    axis.fill_between(range(len(table[0])), table.min(0), table.max(0), color=colours[start], alpha=0.2)
-                    axis.plot(np.median(table, 0), color=colours[start], label=start)
+                    axis.plot([0, 1], table.T, color=colours[start], alpha=0.35, linewidth=1.0)
+                    axis.plot([0, 1], np.median(table, 0), "o-", color=colours[start], label=start)
                 for (name, values), dash in zip(result["untrained"][task].items(), ("--", ":"), strict=True):
                     axis.axhline(np.median(values), color=style.INK, linestyle=dash, linewidth=1.2, label=name)
                 axis.set(yscale="log", title=f"{task}, {kind}")
-                if row == len(kinds) - 1:
-                    axis.set_xlabel("steps of training")
+                axis.set_xticks([0, 1], ["untrained", f"{result['settings']['steps']} steps"])
             axes[0][0].set_ylabel("error, copying = 1")
         axes[0][0].legend(fontsize=8)
         figure.tight_layout()

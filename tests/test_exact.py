@@ -174,3 +174,29 @@ def test_a_step_of_zero_steps_ahead_is_the_best_estimate_of_now():
 def test_bad_input_names_the_argument_and_the_way_out(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+# docs/exact.md: the largest degree accepted, by order and window in samples (degrees up to 24 tried).
+ACCEPTED = {
+    (8, 64): 8, (8, 1000): 8, (20, 64): 18, (20, 128): 20, (20, 1000): 20, (20, 100_000): 19, (32, 64): 17,
+    (32, 128): 23, (32, 1000): 24, (32, 10_000): 21, (32, 100_000): 20, (64, 64): 17, (64, 128): 22, (64, 1000): 23,
+    (64, 100_000): 20,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("size", "largest"), ACCEPTED.items(), ids=str)
+def test_degrees_are_accepted_and_refused_where_the_page_says(size: tuple[int, int], largest: int) -> None:
+    order, samples = size
+    basis = legt(order, float(samples))
+    exact(basis, 1.0, largest)
+    if largest < min(order, 24):
+        with pytest.raises(ValueError, match=rf"degree {largest + 1} is beyond what LegT of order {order}"):
+            exact(basis, 1.0, largest + 1)
+
+
+@pytest.mark.parametrize(("order", "largest"), [(9, 5), (17, 6), (33, 6), (65, 6)])
+@pytest.mark.parametrize("samples", [64.0, 1000.0, 10_000.0])
+def test_fout_is_accepted_to_degree_five_or_six(order: int, largest: int, samples: float) -> None:
+    exact(fout(order, samples), 1.0, largest)
+    with pytest.raises(ValueError, match=f"degree {largest + 1} is beyond what FouT"):
+        exact(fout(order, samples), 1.0, largest + 1)

@@ -58,7 +58,8 @@ class ProphecyModel(_TS):  # type: ignore[misc]
         return {**made, **_in_sample(values, level)} if fitted else made
 
     def _ahead(self, y: Array, h: int, level: list[float] | None, stored: bool) -> dict[str, Array]:
-        made = {"mean": np.asarray(forecast(y, h).mean)}
+        ahead = forecast(y, h)
+        made = {"mean": np.asarray(ahead.mean)}
         if level is None:
             return made
         if self.prediction_intervals is not None:
@@ -67,8 +68,8 @@ class ProphecyModel(_TS):  # type: ignore[misc]
                 return dict(self._add_predict_conformal_intervals(made, levels))
             return dict(self._add_conformal_intervals(fcst=made, y=y, X=None, level=levels))
         for percent in sorted(level):
-            ahead = forecast(y, h, level=percent / 100)
-            made |= {f"lo-{percent}": np.asarray(ahead.lower), f"hi-{percent}": np.asarray(ahead.upper)}
+            lower, upper = ahead.quantile([0.5 - percent / 200, 0.5 + percent / 200])
+            made |= {f"lo-{percent}": lower, f"hi-{percent}": upper}
         return made
 
 

@@ -63,7 +63,7 @@ def insert(middle: Any, weight: Any, size: int, x: float, low: int) -> int:
     """Put x into a sketch at `low`, its place; returns the new size.
 
     Outer centroids hold one value (or equal ones) each. Where there is no room, the two neighbours in the middle that
-    are lightest for how far in they lie become one.
+    are lightest for the cube of how far in they lie become one.
     """
     if low < size and middle[low] == x:
         weight[low] += 1.0
@@ -78,7 +78,7 @@ def insert(middle: Any, weight: Any, size: int, x: float, low: int) -> int:
         lightest, best = EXACT, math.inf
         for i in range(EXACT, CENTROIDS - EXACT - 1):
             inward = min(i - EXACT, CENTROIDS - EXACT - 2 - i) + 1.0
-            cost = (weight[i] + weight[i + 1]) / inward
+            cost = (weight[i] + weight[i + 1]) / (inward * inward * inward)
             if cost < best:
                 lightest, best = i, cost
         both = weight[lightest] + weight[lightest + 1]

@@ -23,13 +23,14 @@ HOLE = 10_000  # grid times a single hole is filled with, at most: by then the b
 
 
 class Said(NamedTuple):
-    """About each row, before it was seen: mean and interval; and when it was, its residual and surprise."""
+    """About each row, before it was seen: mean and interval; and when it was, its residual, surprise and alarm."""
 
     mean: Array
     lower: Array
     upper: Array
     residual: Array
     surprise: Array
+    alarm: Array
 
 
 class Clock:
@@ -113,12 +114,16 @@ class Bank:
     def _said(self, values: Array, seconds: Array | None) -> Said:
         if self._far is not None:
             mean, half, score = self._far.advance(np.ascontiguousarray(values))
-            rows = np.stack([mean, mean - half, mean + half, score])
+            rows = np.stack([mean, mean - half, mean + half, score, np.full_like(mean, np.nan)])
         else:
             track = self._model.follow(values, self._level, time=seconds)
-            rows = np.stack([track.mean, track.lower, track.upper, track.score])
-        mean, lower, upper, score = np.where(np.isfinite(rows) & np.isfinite(rows[0]), rows, np.nan)
-        return Said(mean, lower, upper, values - mean, score)
+            rows = np.stack([track.mean, track.lower, track.upper, track.score, track.alarm])
+        mean, lower, upper, score, alarm = np.where(np.isfinite(rows) & np.isfinite(rows[0]), rows, np.nan)
+        return Said(mean, lower, upper, values - mean, score, alarm)
+
+    def seasons(self) -> tuple[float, ...]:
+        """The seasons found so far, in rows of the grid."""
+        return self._model.seasons()
 
 
 class Baselines:

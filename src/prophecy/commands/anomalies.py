@@ -1,17 +1,18 @@
-"""`prophecy anomalies`: the rows of a file that nobody who had read the rows before would have expected."""
+"""`prophecy anomalies`: what is unusual in a file, row by row and as events."""
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
 
 from prophecy.commands import _options
-from prophecy.commands._common import digits_between, guarded, say, series_title
+from prophecy.commands._common import guarded, say, series_title
+from prophecy.commands._events import Events, table_of
 from prophecy.commands._rows import added, in_order
 from prophecy.commands._show import console, show
 from prophecy.commands._table import Table, open_table
@@ -23,7 +24,7 @@ from prophecy.tables.pictures import save
 
 Array: TypeAlias = NDArray[np.float64]
 
-PARTS = ("prediction", "lower", "upper", "surprise", "flagged")
+PARTS = ("prediction", "lower", "upper", "surprise", "alarm", "flagged", "event")
 DRAWN = 3  # series in the picture, two panels each
 POINTS = 4096  # of a long series, that many are drawn, and all flagged ones up to as many again
 
@@ -33,33 +34,26 @@ EXAMPLES = """Examples:
   prophecy anomalies sensor.csv --plot sensor.html
   prophecy anomalies machines.parquet --key machine --rate 1e-4 --out scored.csv
 
-A row's surprise is -log10 of the probability of an error at least as large as its own, judged by the errors before it.
-A row is flagged above -log10(rate): where nothing strange happens, about that share of rows is flagged all the same.
+A row's surprise is -log10 of the probability of an error at least as large as its own, judged by the errors before
+it; its alarm says how unusual it makes the recent stretch, by value, change, level and noise. A row is flagged where
+either is rarer than half of --rate: where nothing strange happens, at most that share of rows is flagged. Flagged
+rows near each other are one event, with its beginning, end and kind: spike, shift, change of noise, flat line, lost
+season.
 """
 
 
-class Flagged(NamedTuple):
-    """A row that was not expected."""
-
-    row: int
-    when: str
-    x: Any
-    value: float
-    lower: float
-    upper: float
-    surprise: float
-
-
 class Watch:
-    """One series: its model, its flagged rows, and enough of the rest to draw it."""
+    """One series: its model, its events, and enough of the rest to draw it."""
 
-    def __init__(self, title: str, bank: Bank, threshold: float) -> None:
+    def __init__(self, title: str, bank: Bank, rate: float) -> None:
         self.title = title
         self.rows = self.count = 0
-        self.flagged: list[Flagged] = []
-        self.bank, self._threshold = bank, threshold
+        self.events = Events()
+        self.when: dict[int, str] = {}
+        self.bank, self._rate, self._threshold = bank, rate, -math.log10(rate / 2)
         self._stride = 1
         self._kept: list[tuple[int, Any, float, float]] = []
+        self._flagged: list[tuple[int, Any, float, float]] = []
 
     def advance(self, values: Array, times: Times | None) -> dict[str, Array]:
         try:
@@ -67,18 +61,18 @@ class Watch:
         except ValueError as problem:
             rows = f"rows {self.rows + 1} to {self.rows + len(values)}"
             raise ValueError(f"series {self.title}, {rows}: {problem}") from None
-        flags = said.surprise > self._threshold
+        flags = (said.surprise > self._threshold) | (said.alarm >= 1 - self._rate / 2)
         self.count += int(flags.sum())
         axis = np.arange(self.rows, self.rows + len(values)) if times is None else times.wall()
-        for k in np.flatnonzero(flags)[: max(0, POINTS - len(self.flagged))].tolist():
-            when = times.text(k) if times is not None else f"{self.rows + k}"
-            numbers = (float(column[k]) for column in (values, said.lower, said.upper, said.surprise))
-            self.flagged.append(Flagged(self.rows + k, when, axis[k], *numbers))
+        parts = (values, said.residual, said.lower, said.upper, np.nan_to_num(said.surprise), np.nan_to_num(said.alarm))
+        numbers = self.events.add(np.column_stack(parts), self.rows, flags, self.bank.seasons())
+        for k in np.flatnonzero(flags)[: max(0, POINTS - len(self._flagged))].tolist():
+            self.when[self.rows + k] = times.text(k) if times is not None else f"{self.rows + k}"
+            self._flagged.append((self.rows + k, axis[k], float(values[k]), float(said.surprise[k])))
         self._thin(values, said.surprise, axis)
         self.rows += len(values)
-        return dict(
-            zip(PARTS, (said.mean, said.lower, said.upper, said.surprise, flags.astype(np.float64)), strict=True)
-        )
+        columns = (said.mean, said.lower, said.upper, said.surprise, said.alarm, flags.astype(np.float64), numbers)
+        return dict(zip(PARTS, columns, strict=True))
 
     def _thin(self, values: Array, surprise: Array, axis: NDArray[Any]) -> None:
         """Keep every so many-th row, fewer as the series grows."""
@@ -90,22 +84,31 @@ class Watch:
 
     def panels(self) -> list[Panel]:
         """The series as kept, with every flagged row in its place, and the surprise of each row below it."""
-        points = {row: (x, value, surprise) for row, x, value, surprise in self._kept}
-        points |= {flag.row: (flag.x, flag.value, flag.surprise) for flag in self.flagged}
+        points = {row: (x, value, surprise) for row, x, value, surprise in [*self._kept, *self._flagged]}
         rows = sorted(points)
         x = np.array([points[row][0] for row in rows])
         values, surprises = (np.array([points[row][part] for row in rows], dtype=np.float64) for part in (1, 2))
-        flags = np.isin(rows, [flag.row for flag in self.flagged])
+        flags = np.isin(rows, [row for row, *_ in self._flagged])
         ceiling = 4 * self._threshold  # what lies beyond is beyond doubt
         return [
             Panel(
                 self.title,
                 [Line("observed", x, values)],
-                marks=[Line("flagged", x[flags], values[flags], "flagged", True)],
+                marks=self._marks(rows, x, values, flags),
             ),
             Panel(
                 "surprise", [Line("surprise", x, np.minimum(surprises, ceiling))], height=0.45, level=self._threshold
             ),
+        ]
+
+    def _marks(self, rows: list[int], x: NDArray[Any], values: Array, flags: NDArray[np.bool_]) -> list[Line]:
+        """Flagged rows, named by the kind of their event."""
+        kind = np.full(len(rows), "flagged", dtype=object)
+        for event in self.events.found:
+            kind[(np.array(rows) >= event.first) & (np.array(rows) <= event.last)] = event.kind
+        return [
+            Line(name, x[flags & (kind == name)], values[flags & (kind == name)], "flagged", True)
+            for name in dict.fromkeys(kind[flags].tolist())
         ]
 
 
@@ -127,7 +130,7 @@ def anomalies(
     out: _options.Out = None,
     plot: _options.Plot = None,
 ) -> None:
-    """Score every row by how surprising it is after those before it, and flag the outliers."""
+    """Find what is unusual in a file: spikes, shifts, changes of noise, flat lines, lost seasons."""
     if not 0 < rate < 1:
         raise typer.BadParameter(f"--rate must lie between 0 and 1, got {rate:g}")
     with guarded("anomalies"):
@@ -137,6 +140,8 @@ def anomalies(
         watches = _watch(table, rate, irregular, out)
         counted = sum(watch.rows for watch in watches) // len(table.roles.values)
         say("anomalies", f"{Path(file).name}: {words([watch.bank.clock for watch in watches], counted, table.notes)}")
+        for watch in watches:
+            watch.events.finish(watch.bank.seasons())
         if plot is not None:
             ranked = sorted(watches, key=lambda watch: -watch.count)[:DRAWN]
             panels = [panel for watch in ranked for panel in watch.panels()]
@@ -150,7 +155,7 @@ def _watch(table: Table, rate: float, irregular: bool, out: Path | None) -> list
     def advance(key: str, name: str, values: Array, times: Times | None) -> dict[str, Array]:
         if (key, name) not in watches:
             bank = Bank(1 - rate, irregular=irregular)
-            watches[key, name] = Watch(series_title(key, name), bank, -math.log10(rate))
+            watches[key, name] = Watch(series_title(key, name), bank, rate)
         return watches[key, name].advance(values, times)
 
     with sink(out) as write:
@@ -163,23 +168,17 @@ def _watch(table: Table, rate: float, irregular: bool, out: Path | None) -> list
     return list(watches.values())
 
 
-def _rows(watches: list[Watch], most: int = 20) -> list[list[str]]:
-    """The most surprising rows of all series, header first."""
-    ranked = sorted(
-        ((flag, watch.title) for watch in watches for flag in watch.flagged), key=lambda pair: -pair[0].surprise
-    )
-    table = [["series", "row", "when", "value", "expected", "surprise"]]
-    for flag, title in ranked[:most]:
-        surprise = f"{flag.surprise:.1f}" if flag.surprise < 1e4 else f"{flag.surprise:.1e}"
-        digits = digits_between(flag.lower, flag.upper)
-        expected = f"{flag.lower:.{digits}g} … {flag.upper:.{digits}g}"
-        table.append([title, f"{flag.row}", flag.when, f"{flag.value:.{max(6, digits)}g}", expected, surprise])
-    return table
+def _rows(watches: list[Watch]) -> list[list[str]]:
+    """The most unusual events of all series, header first."""
+    events = [(watch.title, event) for watch in watches for event in watch.events.found]
+    when = {(watch.title, row): text for watch in watches for row, text in watch.when.items()}
+    return table_of(events, when)
 
 
 def _show(watches: list[Watch]) -> None:
     found, rows = sum(watch.count for watch in watches), sum(watch.rows for watch in watches)
-    console().print(f"{found} of {rows:,} rows flagged")
+    events = sum(len(watch.events.found) for watch in watches)
+    console().print(f"{found} of {rows:,} rows flagged, in {events} event{'' if events == 1 else 's'}")
     lines = _rows(watches)
     if len(lines) > 1:
         show(lines)

@@ -84,7 +84,7 @@ def run(table: Table, level: float, horizon: int, irregular: bool, out: Path | N
         if tracker is None:
             bank = Bank(level, horizon, irregular)
             tracker = trackers[key, name] = Tracker(series_title(key, name), bank, horizon, level)
-        return dict(zip(PARTS, tracker.advance(values, times), strict=True))
+        return dict(zip(PARTS, tracker.advance(values, times)[: len(PARTS)], strict=True))
 
     with sink(out) as write:
         for piece in in_order("predict", table):

@@ -78,9 +78,11 @@ class SmootherModel:
         return self.spread(y, origins, horizon)[0]
 
     def spread(self, y: Array, origins: Indices, horizon: int) -> tuple[Array, Array]:
-        """Paths, and the standard deviations of their errors to come, in units of y or of its logarithm."""
+        """Paths, and the standard deviations of their errors to come, both in units of y."""
         paths, deviation = self.fitted.run(y, self.seen[: len(y)], origins, horizon)
-        return np.asarray(np.exp(paths) if self.fitted.log else paths), deviation
+        if not self.fitted.log:
+            return paths, deviation
+        return np.exp(paths), np.exp(paths) * deviation
 
 
 def candidates(column: Column, settings: Settings) -> Iterator[ColumnCandidate]:

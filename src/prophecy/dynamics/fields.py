@@ -23,7 +23,6 @@ _FAR = 3.0  # a residual of three spreads is as bad as any
 _BEYOND = 30.0  # nothing thirty spreads away from the context comes back
 _EXACT = 3e-9  # the accuracy at which chaotic systems are usually integrated
 _CONCLUSIVE = 1e-7
-_FOUND = 0.03  # a residual above this is worth a second start
 _COARSE = 0.01  # a field that leaves more than this is not worth many iterations
 _COUPLED = 260  # parameters up to which all variables are solved for together
 
@@ -42,7 +41,8 @@ class FittedField:
         """Follow the flow from the sample before each origin: (origins, horizon, variables)."""
         x = values[origins - 1].T
         tolerance = max(_EXACT, 1e-1 * self.residual)
-        return follow(self.family.field(self.theta), x, horizon, tolerance, _BEYOND).transpose(2, 0, 1)
+        bound = np.inf if self.conclusive else _BEYOND  # a law found exactly may grow without end
+        return follow(self.family.field(self.theta), x, horizon, tolerance, bound).transpose(2, 0, 1)
 
 
 def fit_field(
@@ -55,15 +55,11 @@ def fit_field(
     if len(rows) < 1.5 * family.size:
         return None
     x0, x1 = values[rows].T, values[rows + 1].T
-    best: tuple[float, Array] | None = None
-    tries = 2 if family.denominator is None and not family.functions else 1
-    for cost, theta in ranked_starts(family, x0, x1, starts)[:tries]:
-        found = _refined(family, theta, x0, x1, cost, iterations)
-        best = found if best is None or found[0] < best[0] else best
-        if best[0] < _FOUND:
-            break
-    if best is None:
+    ranked = ranked_starts(family, x0, x1, starts)
+    if not ranked:
         return None
+    cost, theta = ranked[0]
+    best = _refined(family, theta, x0, x1, cost, iterations)
     conclusive = best[0] < _CONCLUSIVE and len(rows) > 3 * family.size
     return FittedField(family, best[1], best[0], conclusive)
 

@@ -48,10 +48,10 @@ def forecast(
     True
     """
     horizon, level = _checks.order("horizon", horizon), _level(level)
-    limits = checked_bounds(bounds)
+    limits, periods = checked_bounds(bounds), _season(season)
     ready = read(values, settings)
     with ONE_THREAD, np.errstate(all="ignore"):
-        grid, next_step, between, found = _quantiles(ready, ready.overdue + horizon, season, average, settings)
+        grid, next_step, between, found = _quantiles(ready, ready.overdue + horizon, periods, average, settings)
         grid, remarks = bounded(grid, ready, limits)
     grid, next_step = grid[:, ready.overdue :], next_step[ready.overdue :]
     if np.ndim(values) == 1:
@@ -92,6 +92,19 @@ def forecast_many(
     }
     one = partial(forecast, horizon=horizon, level=level, **options)
     return in_order(one, contexts, jobs, progress)
+
+
+def _season(season: float | Sequence[float] | None) -> Array | None:
+    """Samples in each season as an array."""
+    if season is None:
+        return None
+    try:
+        periods = np.atleast_1d(np.asarray(season, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"season must be a number of samples, several, or None, got {season!r}") from error
+    if periods.ndim != 1 or not (np.isfinite(periods) & (periods >= 1)).all():
+        raise ValueError(f"season must be a number of samples from 1 on, several, or None, got {season!r}")
+    return periods
 
 
 def _level(level: float) -> float:

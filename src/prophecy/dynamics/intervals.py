@@ -41,19 +41,20 @@ def scales(mixture: Mixture, column: Column, rolling: Rolling, settings: Setting
 
     The smoothers say how errors grow in closed form. Two ratios correct them, each as far as there are independent
     rolling forecasts to trust it: how much better the mixture rolled than the smoothers did, and how much worse the
-    smoothers rolled than they expected. The candidates' disagreement comes on top. Where the context is long against
+    smoothers rolled than they expected (less for the parts that were solved from the early part alone and not again).
+    Until there are such forecasts, the candidates' disagreement stands in for them. Where the context is long against
     the step, no scale is larger than the differences between values that many (whole seasons) apart.
     """
-    part = mixture.part(Kind.SMOOTHERS)
+    smoothers = mixture.smoothers()
     steps = np.arange(1, len(mixture.path) + 1)
     ceiling = _differences(column, max(len(steps), rolling.horizon), settings)
-    if part is None or part.spreads is None:
+    if smoothers is None:
         finite = np.where(np.isfinite(ceiling), ceiling, np.std(column.y))
         expected, rolled = finite[: len(steps)], np.broadcast_to(finite[: rolling.horizon], mixture.errors.shape)
         errors = None
     else:
-        expected, rolled = np.minimum(part.spreads[1], ceiling[: len(steps)]), part.spreads[0]
-        rolled, errors = np.minimum(rolled, ceiling[: rolling.horizon]), part.errors
+        errors, rolled, expected = smoothers
+        rolled, expected = np.minimum(rolled, ceiling[: rolling.horizon]), np.minimum(expected, ceiling[: len(steps)])
     n = int(column.seen.sum())
     expected = expected * (settings.scale_floor + settings.scale_samples / n + settings.scale_short * steps / n**2)
     disagreement = settings.disagreement * mixture.disagreement()
@@ -63,11 +64,14 @@ def scales(mixture: Mixture, column: Column, rolling: Rolling, settings: Setting
     smoother = own if errors is None else _nearby(np.where(np.isfinite(mixture.errors), errors, np.nan))[0]
     claimed = _nearby(np.where(np.isfinite(mixture.errors), rolled, np.nan))[0]
     independent = np.minimum((len(column.y) - rolling.early) / np.arange(1, len(own) + 1), counted)
-    skill, surprise = _log_ratio(own, smoother), _log_ratio(smoother, claimed) + np.log(settings.scale_refit)
-    change = skill * independent / (independent + settings.scale_skill_folds)
-    change = change + surprise * independent / (independent + settings.scale_folds)
-    further = np.full(max(len(steps) - len(change), 0), change[-1])
-    grown = expected * np.exp(np.concatenate([change, further])[: len(steps)])
+    trust = independent / (independent + settings.scale_folds)
+    solved = 1 - mixture.weight(Kind.SMOOTHERS) - mixture.weight(Kind.LOG_SMOOTHERS) - mixture.weight(Kind.THETA)
+    change = _log_ratio(own, smoother) * independent / (independent + settings.scale_skill_folds)
+    change = change + trust * (_log_ratio(smoother, claimed) + solved * np.log(settings.scale_refit))
+    further = max(len(steps) - len(change), 0)
+    change, trust = (np.concatenate([x, np.full(further, x[-1])])[: len(steps)] for x in (change, trust))
+    grown = expected * np.exp(change)
+    disagreement = disagreement * (1 - trust)
     shape = expected / _never_falling(expected)
     return np.asarray(shape * _never_falling(np.hypot(grown, disagreement) / shape))
 

@@ -39,8 +39,18 @@ class Mixture:
     path: Array
     errors: Array
 
-    def part(self, kind: Kind) -> Rolled | None:
-        return next((part for part in self.parts if part.kind is kind and part.spreads is not None), None)
+    def smoothers(self) -> tuple[Array, Array, Array] | None:
+        """Errors they rolled with, standard deviations they expected then and expect now; each by its weight."""
+        chosen = [
+            (w + 1e-9, part) for w, part in zip(self.weights, self.parts, strict=True) if part.spreads is not None
+        ]
+        if not chosen:
+            return None
+        shares = np.array([w for w, _ in chosen]) / sum(w for w, _ in chosen)
+        errors = sum(share * part.errors for share, (_, part) in zip(shares, chosen, strict=True))
+        spreads = [part.spreads for _, part in chosen if part.spreads is not None]
+        then, now = (sum(s * each[k] for s, each in zip(shares, spreads, strict=True)) for k in (0, 1))
+        return np.asarray(errors), np.asarray(then), np.asarray(now)
 
     def weight(self, kind: Kind) -> float:
         """What all parts of a kind contribute."""

@@ -94,9 +94,8 @@ def chosen(season: object, x: Array, settings: Settings) -> tuple[int, ...]:
     """Periods, in samples, worth looking at: those given, or those found, and multiples of the longest."""
     if season is None:
         return _found(x, settings)
-    given = np.atleast_1d(np.asarray(season))
     periods: list[int] = []
-    for value in given.ravel():
+    for value in np.atleast_1d(np.asarray(season, dtype=np.float64)).ravel():
         number = float(_checks.positive("season", value))
         if round(number) >= 2:
             periods.append(round(number))
@@ -130,7 +129,10 @@ def _found(x: Array, settings: Settings) -> tuple[int, ...]:
 def _peaks(likeness: Array, settings: Settings) -> list[int]:
     """The periods at which the autocorrelation has its highest local maxima."""
     peaks = 2 + np.nonzero((likeness[2:-1] >= likeness[1:-2]) & (likeness[2:-1] >= likeness[3:]))[0]
-    return [int(peak) for peak in peaks[np.argsort(-likeness[peaks])][: settings.season_peaks]]
+    highest = peaks[np.argsort(-likeness[peaks])][: settings.season_peaks]
+    # A multiple of a period looks as alike as the period itself, so what divides a peak is tried too.
+    parts = {round(peak / k) for peak in highest for k in (1, 2, 3, 4)}
+    return sorted(part for part in parts if part >= 2)
 
 
 def _explained(flat: Array, period: int) -> float:

@@ -77,17 +77,17 @@ class Settings:
     mixing_rounding: float = 1e-9  # standard deviations; errors below this are rounding and count as equal
 
     # Intervals: what errors outside a context were, relative to what smoothers expected, on every other series of M1
-    scale_floor: float = 0.78  # factor on the standard deviation that smoothers expect
+    scale_floor: float = 0.88  # factor on the standard deviation that smoothers expect
     scale_samples: float = (
         7.0  # samples: the factor grows by this over the length, for what the grid was free to choose
     )
-    scale_short: float = 20.0  # samples: and by this times step / length², because short trends end soon
-    scale_refit: float = 0.65  # rolling forecasts were solved from 70 % of what the final one is solved from
+    scale_short: float = 12.0  # samples: and by this times step / length², because short trends end soon
+    scale_refit: float = 0.7  # what solving again from everything, not 70 % of it, does to errors of solved parts
     scale_skill_folds: float = 2.0  # independent rolling forecasts at which half of the mixture's lead is believed
     scale_folds: float = 10.0  # the same for how much worse than expected smoothers rolled: a noisier ratio
     disagreement: float = 1.0  # share of the candidates' standard deviation around their mean that is added
     scale_spans: float = 4.0  # steps a context must be long before past differences bound the scale
-    tail_least: float = 2.0  # degrees of freedom of Student's distribution for the shortest contexts
+    tail_least: float = 2.3  # degrees of freedom of Student's distribution for the shortest contexts
     tail_most: float = 5.0
     tail_samples: float = 40.0  # samples that add a degree of freedom, beyond the first twenty
 

@@ -45,8 +45,12 @@ def _season(column: Column) -> str:
 
 def _direction(mixture: Mixture, column: Column) -> str:
     season = max(column.seasons, default=1)
-    span = min(season, len(mixture.path), len(column.y))
-    before, after = float(np.mean(column.y[-span:])), float(np.mean(mixture.path[-span:]))
+    steps = len(mixture.path)
+    if steps < season <= len(column.y):  # the same phases a season earlier
+        before, after = float(np.mean(column.y[len(column.y) - season :][:steps])), float(np.mean(mixture.path))
+    else:
+        span = min(season, steps, len(column.y))
+        before, after = float(np.mean(column.y[-span:])), float(np.mean(mixture.path[-span:]))
     noise = float(np.std(np.diff(column.y[-64:]))) if len(column.y) > 1 else 0.0
     if abs(after - before) <= 0.5 * noise:
         return f"Level: stays near {before:.4g}."

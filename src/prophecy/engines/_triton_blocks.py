@@ -24,9 +24,11 @@ import triton.language as tl
 
 @triton.jit
 def _product(left, right, total, PRECISION: tl.constexpr):
-    if left.dtype == tl.float64:
-        return tl.dot(left, right, total, out_dtype=tl.float64)
-    return tl.dot(left, right, total, input_precision=PRECISION)
+    if PRECISION == "double":
+        total = tl.dot(left, right, total, out_dtype=tl.float64)
+    else:
+        total = tl.dot(left, right, total, input_precision=PRECISION)
+    return total
 
 
 @triton.jit

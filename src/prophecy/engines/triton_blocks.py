@@ -9,6 +9,7 @@ Importing this needs triton; running it a GPU, or TRITON_INTERPRET=1 and tensors
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import torch
@@ -18,11 +19,12 @@ from torch.nn.functional import pad
 from prophecy.engines import _triton_blocks
 
 LARGEST = 128  # orders beyond it do not fit the registers
+SHARED = 200_000  # bytes of shared memory a block of order 64 takes at most (compiled for sm_90: 196 608)
 FEWEST = 256  # series (times channels) below which programs are too few to fill a GPU; torch's products take those
 
 
 class Plan(NamedTuple):
-    """Series per program, warps, loads ahead, and how float32 is multiplied."""
+    """Series per program, warps, loads ahead, and how numbers are multiplied: as Triton names it, or "double"."""
 
     group: int
     warps: int
@@ -30,16 +32,17 @@ class Plan(NamedTuple):
     precision: str
 
 
-# By float64 or not and padded order; measured on an H200 by `prophecy.benchmarks.layers`.
+# By float64 or not and padded order. 16 and 64 in float32 are the fastest of four on an H200
+# (benchmarks/results/layers-gpu.json); the others were not searched.
 PLANS: dict[tuple[bool, int], Plan] = {
-    (False, 16): Plan(32, 4, 3, "tf32x3"),
-    (False, 32): Plan(32, 4, 3, "tf32x3"),
-    (False, 64): Plan(32, 4, 2, "tf32x3"),
-    (False, 128): Plan(16, 4, 1, "tf32x3"),
-    (True, 16): Plan(16, 4, 2, "ieee"),
-    (True, 32): Plan(16, 4, 2, "ieee"),
-    (True, 64): Plan(16, 4, 1, "ieee"),
-    (True, 128): Plan(16, 4, 1, "ieee"),
+    (False, 16): Plan(64, 4, 1, "tf32x3"),
+    (False, 32): Plan(64, 4, 1, "tf32x3"),
+    (False, 64): Plan(64, 4, 1, "tf32x3"),
+    (False, 128): Plan(16, 8, 1, "ieee"),  # tf32x3 keeps both halves of the matrices: 311 KB of shared memory
+    (True, 16): Plan(16, 4, 2, "double"),
+    (True, 32): Plan(16, 4, 2, "double"),
+    (True, 64): Plan(16, 4, 1, "double"),
+    (True, 128): Plan(16, 4, 1, "double"),
 }
 
 
@@ -47,7 +50,15 @@ def takes(u: Tensor, readouts: int, length: int, order: int) -> bool:
     """Whether the kernels are for this: many series, one readout, an order and a block that fit."""
     enough = u.shape[0] * u.shape[1] >= FEWEST and u.shape[2] >= 2 * length
     fits = order <= LARGEST and (length & (length - 1)) == 0 and 16 <= length <= 64
-    return enough and readouts == 1 and fits and not (u.dtype == torch.float64 and order > 64)
+    fits = fits and not (u.dtype == torch.float64 and order > 64)
+    return enough and readouts == 1 and fits and (order <= 32 or _shared(u.device) >= SHARED)
+
+
+@lru_cache(maxsize=8)
+def _shared(device: torch.device) -> int:
+    """Bytes of shared memory a program may have on this device."""
+    found = getattr(torch.cuda.get_device_properties(device), "shared_memory_per_block_optin", 0)
+    return int(found)
 
 
 def forward(

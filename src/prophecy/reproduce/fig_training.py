@@ -115,7 +115,8 @@ class FigTraining(Experiment):
         return Outcome(rows, {"runs": {name: _lean(run) for name, run in runs.items()}})
 
     def pictures(self, result: Result) -> list[Picture]:
-        runs = result["details"]["runs"]
+        stored = result["details"]["runs"]
+        runs = {name: stored[name] for name in (GPU, CYCLES, SHORT) if name in stored}
         final = (
             "Construction against training: mean absolute error of the next value after training; bars are means over "
             "three seeds, whiskers the least and the most. Left to right: "
@@ -190,7 +191,7 @@ class FigTraining(Experiment):
         worse = [stats(run, d, "III")[0] / stats(run, d, "II")[0] for d in datasets(run)]
         return (
             f"Trained from a random readout, as in the paper, the same layer ends with {number(min(worse))} to "
-            f"{number(max(worse))} times the construction's error ({_main(runs)})."
+            f"{number(max(worse))} times the construction's error."
         )
 
     def slips(self, result: Result) -> list[Slip]:

@@ -142,8 +142,8 @@ class LegS(Experiment):
                 f"{number(worst[EULER])} with forward Euler.",
             ),
             Slip(
-                "Prop. 3 has C_j = Σ_k A_kj p_k(t, t)/t for LegS.",
-                "The state obeys x' = (−A x + B u)/t, so C carries a minus sign, which the proof leaves out.",
+                "Prop. 3 has $C_j = \\frac{1}{t} \\sum_k A_{kj} p_k(t,t)$ for LegS.",
+                "The state obeys $\\dot{x} = (-A x + B u)/t$, so C carries a minus sign, which the proof leaves out.",
                 f"The slope of the constant 1 per sample, after 1 000 samples, N = 33, comes out as {number(plus)} as "
                 f"printed and as {number(minus)} with the minus sign.",
             ),

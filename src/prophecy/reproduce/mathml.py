@@ -24,6 +24,7 @@ OPERATORS = {
     "forall": "∀", "|": "‖", "{": "{", "}": "}", "ll": "≪", "sim": "∼",
 }  # fmt: skip
 ACCENTS = {"bar": "¯", "hat": "^", "dot": "˙", "ddot": "¨"}
+COMBINING = {"bar": "\u0304", "hat": "\u0302", "dot": "\u0307", "ddot": "\u0308"}
 FUNCTIONS = ("sin", "cos", "tanh", "exp", "log", "max", "min", "artanh")
 LIMITS = ("∑", "∏", "∫")
 
@@ -90,9 +91,13 @@ def _command(name: str, rest: list[str]) -> tuple[str, list[str]]:
     if name in OPERATORS:
         return f"<mo>{OPERATORS[name]}</mo>", rest
     if name in FUNCTIONS:
-        return f"<mi>{name}</mi>", rest
+        return f"<mi>{name}</mi><mo>\u2061</mo><mspace width='0.17em'/>", rest
     if name in ACCENTS:
         body, rest = _atom(rest)
+        letter = re.fullmatch(r"(?:<mrow>)?<mi>(\w)</mi>(?:</mrow>)?", body)
+        if letter:
+            # As one character: browsers without a mathematical font set an accent of its own into the letter.
+            return f'<mi style="font-style:italic">{letter[1]}{COMBINING[name]}</mi>', rest
         return f'<mover accent="true">{body}<mo>{ACCENTS[name]}</mo></mover>', rest
     if name == "sqrt":
         body, rest = _atom(rest)

@@ -90,7 +90,8 @@ def again(name: str, svg: str, alt: str) -> str:
     prefix = re.sub(r"\W", "-", name)
     box = re.search(r'viewBox="([^"]+)"', svg)
     shape = box[1] if box else "0 0 720 300"
-    return f'<svg viewBox="{shape}" role="img" aria-label="{_escape(alt, quote=True)}"><use href="#figure-{prefix}"/></svg>'
+    label = _escape(alt, quote=True)
+    return f'<svg viewBox="{shape}" role="img" aria-label="{label}"><use href="#figure-{prefix}"/></svg>'
 
 
 def variable(colour: str) -> str:

@@ -31,6 +31,7 @@ PARTS = (
     (FURTHER, "Beyond the paper"),
 )
 LEADS = 3
+TOP = ("table-signals", "baselines", "fig-training", "trained", "solvers")
 
 
 class Drawn(NamedTuple):
@@ -48,6 +49,7 @@ class Report:
     def __init__(self, out: str | Path) -> None:
         self._folder = Folder(Path(out))
         self._drawn: dict[str, tuple[str, list[Drawn]]] = {}
+        self._codes: dict[str, str] = {}
         self._experiments = registry.experiments()
 
     def write(self, left: str = "") -> Path:
@@ -57,8 +59,11 @@ class Report:
             for name, experiment in self._experiments.items()
             if (stored := read_json(self._folder.result(name))) is not None
         ]
-        pages = [(experiment, stored) for experiment, stored in found if stored.get("code") == code(experiment)]
-        stale = [experiment.name for experiment, stored in found if stored.get("code") != code(experiment)]
+        for experiment, _ in found:
+            if experiment.name not in self._codes:
+                self._codes[experiment.name] = code(experiment)
+        pages = [(e, stored) for e, stored in found if stored.get("code") == self._codes[e.name]]
+        stale = [e.name for e, stored in found if stored.get("code") != self._codes[e.name]]
         if not pages:
             raise FileNotFoundError(f"no results in {str(self._folder.root)!r}; run `prophecy reproduce` first")
         (self._folder.root / "figures").mkdir(exist_ok=True)
@@ -85,7 +90,7 @@ Pages = Sequence[tuple[Experiment, Result]]
 
 
 def _document(pages: Pages, pictures: dict[str, list[Drawn]], stale: Sequence[str], left: str) -> str:
-    chosen = sorted((e for e, _ in pages if e.lead), key=lambda e: e.place)
+    chosen = sorted((e for e, _ in pages if e.lead), key=_prominence)
     leads = [d for e in chosen for d in pictures[e.name] if d.name == e.lead][:LEADS]
     shown = {drawn.name for drawn in leads}
     sections = {
@@ -93,7 +98,8 @@ def _document(pages: Pages, pictures: dict[str, list[Drawn]], stale: Sequence[st
         for name, drawn in pictures.items()
     }
     cells = [line for _, result in pages for line in result["rows"] if line["paper_mean"] is not None]
-    headlines = [text for e, result in pages if (text := e.headline(result))]
+    ordered = sorted(pages, key=lambda page: _prominence(page[0]))
+    headlines = [text for e, result in ordered if (text := e.headline(result))]
     bounds = [*(first for first, _ in PARTS[1:]), 10**9]
     parts = [
         {"title": title, "pages": [_page(e, r, sections[e.name]) for e, r in pages if first <= e.place < last]}
@@ -111,6 +117,11 @@ def _document(pages: Pages, pictures: dict[str, list[Drawn]], stale: Sequence[st
         parts=[part for part in parts if part["pages"]],
         colours=page.palette(d.svg for drawn in pictures.values() for d in drawn),
     )
+
+
+def _prominence(experiment: Experiment) -> tuple[int, int]:
+    """The order at the top of the report: the table, what anyone would try, training, what could be."""
+    return TOP.index(experiment.name) if experiment.name in TOP else len(TOP), experiment.place
 
 
 def _facts(pages: Pages, cells: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:

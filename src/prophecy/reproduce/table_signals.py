@@ -131,9 +131,10 @@ class TableSignals(Experiment):
         constant = result["details"]["constant"]
         return [
             Slip(
-                "App. A.1 prints LegT's A with a plus sign and the scaling (2n + 1), beside p_n(t, t) = √(2n + 1).",
-                "A has a minus sign, and both belong to one scaling: A_nk = −√(2n+1)√(2k+1)/θ · {1, (−1)^(n−k)} with "
-                "this p, or the (2n + 1) form with p_n(t, t) = (−1)^n.",
+                "App. A.1 prints LegT's A with a plus sign and the scaling $2n+1$, beside $p_n(t,t) = \\sqrt{2n+1}$.",
+                "A has a minus sign, and both belong to one scaling: with this p, $A_{nk} = -\\frac{1}{\\theta}"
+                "\\sqrt{2n+1} \\sqrt{2k+1}$ for $k \\le n$, times $(-1)^{n-k}$ for $k > n$; or the printed form with "
+                "$p_n(t,t) = (-1)^n$.",
                 f"N = 33, θ = 1: the printed A has an eigenvalue with real part {number(growth)}, so its state "
                 f"explodes, and the printed pair gives D = {number(feedthrough)} in place of N² = {33**2}.",
             ),

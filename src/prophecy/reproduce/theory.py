@@ -187,20 +187,22 @@ class Theory(Experiment):
             ),
             Slip(
                 "FouT recovers u(t) at the newest edge of the window (Sec. 3).",
-                "A Fourier series at the edge converges to (u(t) + u(t − θ))/2, so the construction estimates "
-                "(u'(t) + u'(t − θ))/2 and cannot beat a fraction of copying on signals that do not repeat.",
+                "A Fourier series at the edge converges to $(u(t) + u(t-\\theta))/2$, so the construction estimates "
+                "$(\\dot{u}(t) + \\dot{u}(t-\\theta))/2$ and cannot beat a fraction of copying on signals that do not "
+                "repeat.",
                 f"At N = {ORDERS[-1]} the relative error of Prop. 1 on those sines is "
                 f"{', '.join(number(v) for v in last['Prop. 1'])}, and |1 − e^(−iωθ)|/2 is "
                 f"{', '.join(number(abs(1 - np.exp(-2j * np.pi * f)) / 2) for f in OFF_PERIOD)}.",
             ),
             Slip(
-                "Corollary 1 bounds |u(t) − u_N(t)| with u_N(t) the integral of the estimated derivative from 0.",
+                "Corollary 1 bounds $|u(t) - u_N(t)|$ with $u_N(t) = \\int_0^t \\dot{u}_N$.",
                 "The integral starts at 0, the signal at u(0): the bound is for u(t) − u(0).",
                 f"u = cos 2πt, N = 9, k = 5, t = ¼: the difference is {number(result['details']['corollary'][0])}, the "
                 f"bound {number(result['details']['corollary'][1])}.",
             ),
             Slip(
-                "Prop. 2 has C_k = −2√2πn with n undefined; its proof ends with −2√2πk, k the matrix index.",
+                "Prop. 2 has $C_k = -2\\sqrt{2} \\pi n$ with n undefined; its proof ends with $-2\\sqrt{2} \\pi k$, k "
+                "the index.",
                 "n is the frequency, half the index: k = 2, 4, 6, … would double the derivative.",
                 f"On sin 2πt, N = 9, the estimate with n is {number(result['details']['index'][0])} and with k "
                 f"{number(result['details']['index'][1])} times the true derivative.",

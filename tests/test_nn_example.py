@@ -1,0 +1,56 @@
+"""The training example: shortened it runs and starts where it says; the tutorial prints its committed numbers."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+for extra in ("torch", "statsmodels", "matplotlib"):
+    pytest.importorskip(extra)
+
+ROOT = Path(__file__).parent.parent
+RESULT = ROOT / "benchmarks" / "results" / "training.json"
+
+
+@pytest.fixture(scope="module")
+def example():
+    spec = importlib.util.spec_from_file_location("train_layer", ROOT / "examples" / "train_layer.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_shortened_it_trains_every_start_in_both_models_and_draws_them(example, monkeypatch, tmp_path):
+    monkeypatch.setattr(example, "STEPS", 2)
+    monkeypatch.setattr(example, "SEEDS", 1)
+    result = example.run(example.mauna_loa())
+    for task, kinds in result["scores"].items():
+        assert set(kinds) == {"one layer", "two gated blocks"}, task
+        for starts in kinds.values():
+            assert set(starts) == set(example.STARTS)
+            assert all(np.isfinite(pair).all() and len(pair) == 2 for pairs in starts.values() for pair in pairs)
+        one = kinds["one layer"]
+        assert one["copying"][0][0] == pytest.approx(1.0, abs=1e-3)  # copying is the unit
+        assert one["construction"][0][0] < one["random C"][0][0]
+    example.draw(result, tmp_path / "training.png")
+    assert (tmp_path / "training.png").stat().st_size > 10_000
+
+
+def test_the_tutorials_table_is_the_committed_result(example):
+    """Medians over the seeds, before and after training, as the page prints them."""
+    found = json.loads(RESULT.read_text())
+    page = (ROOT / "docs" / "tutorial-ssm.md").read_text()
+    for task, kinds in found["scores"].items():
+        for kind, starts in kinds.items():
+            cells = [
+                f"{np.median([c[0] for c in starts[s]]):.2g} → {np.median([c[-1] for c in starts[s]]):.2g}"
+                for s in example.STARTS
+            ]
+            assert f"| {task}, {kind} | " + " | ".join(cells) in page
+        lines = " / ".join(f"{np.median(values):.2g}" for values in found["untrained"][task].values())
+        assert len(re.findall(rf"^\| {re.escape(task)}, .* \| {re.escape(lines)} \|$", page, re.MULTILINE)) == 2
