@@ -1,11 +1,13 @@
 """Measure the bank's step beside an earlier commit's, on one core, in alternating rounds of one run.
 
-    python benchmarks/bank_speed.py --earlier PATH/TO/EARLIER/src [--rounds N] [--rows N]
+    python benchmarks/bank_speed.py --earlier PATH/TO/EARLIER/src [--alone PATH] [--rounds N] [--rows N]
 
-PATH is the `src` folder of a checkout whose Prophecy has `follow` (the C step of the first version, say). Each round
-starts one process per version and times, best of five within it: whole arrays, `observe` and `predict` one by one, and
-256 series at once; then a file of `--rows` rows goes through `prophecy predict`, with the peak of its memory and its
-error. Writes benchmarks/results/bank_speed.json. With `--text` the paragraphs of docs/prophecy.md are written from it.
+Each PATH is the `src` folder of a checkout: `--earlier` the C step of the first version, `--alone` a commit before
+seasons and alarms joined the step. Times are those of the processor, so that other work on the machine counts little.
+Each round starts one process per version and times, best of five within it: whole arrays, `observe` and `predict` one
+by one, and 256 series at once; then a file of `--rows` rows goes through `prophecy predict`, with the peak of its
+memory and its error. Writes benchmarks/results/bank_speed.json; `--text` writes the paragraphs of docs/prophecy.md
+from it.
 """
 
 from __future__ import annotations
@@ -23,9 +25,10 @@ from typing import Any
 import numpy as np
 
 from prophecy import __version__, _files
-from prophecy.adaptive.record import RECORD
+from prophecy.adaptive.record import RECORD, RING
 
 RESULTS = Path(__file__).parent / "results" / "bank_speed.json"
+FILE = RESULTS.with_name("bank_file.json")  # a run with a file, of the bank alone
 DOCUMENT = Path(__file__).parent.parent / "docs" / "prophecy.md"
 SAMPLES = 50_000
 
@@ -41,9 +44,9 @@ some = u[: n // 5].tolist()
 def best(work, per, times=5):
     found = []
     for _ in range(times):
-        start = time.perf_counter()
+        start = time.process_time()
         work()
-        found.append((time.perf_counter() - start) / per * 1e6)
+        found.append((time.process_time() - start) / per * 1e6)
     return min(found)
 def one_by_one():
     model = Prophecy()
@@ -107,24 +110,28 @@ def files(versions: dict[str, Path], rows: int) -> dict[str, Any]:
 
 def text(result: dict[str, Any]) -> str:
     """What docs/prophecy.md says about the cost."""
-    now, before = (result["microseconds_a_value"][name] for name in ("now", "earlier"))
-    lines = ["| microseconds a value, one core | now | the C step of 0.1.0 | ratio |", "|---|---|---|---|"]
-    for case, found in now.items():
-        lines.append(f"| {case} | {found:.2f} | {before[case]:.2f} | {before[case] / found:.2f} |")
-    file, size = result["file"], RECORD.itemsize
+    names = {"earlier": "the C step of 0.1.0", "alone": "the bank alone", "now": "with seasons, alarms, ticks"}
+    found = {heading: result["microseconds_a_value"][name] for name, heading in names.items()}
+    lines = [f"| microseconds a value, one core | {' | '.join(found)} |", "|---|---|---|---|"]
+    for case in result["microseconds_a_value"]["now"]:
+        lines.append(f"| {case} | {' | '.join(f'{times[case]:.2f}' for times in found.values())} |")
+    file, size = json.loads(FILE.read_text())["file"], RECORD.itemsize
     whole, quick = file["now"], file["earlier"]
     lines += [
         "",
-        f"Best of {result['rounds']} alternating rounds on one core of a machine shared with other work (load "
-        f"{result['load']:.0f}; benchmarks/results/bank_speed.json). Several series run in threads without the GIL.",
+        f"Processor time in one run (rounds: {result['rounds']}, best of five in each) on one core of a machine shared "
+        f"with other work (load {result['load']:.0f}; benchmarks/results/bank_speed.json). Several series run in "
+        "threads without the GIL.",
         "",
-        f"A file of {file['rows']:,} rows through `prophecy predict --out`, on one core: {whole['seconds']:.0f} s and "
+        f"A file of {file['rows']:,} rows through `prophecy predict --out`, the bank alone, on one core of that busy "
+        f"machine (benchmarks/results/bank_file.json): {whole['seconds']:.0f} s and "
         f"{whole['peak_megabytes']:.0f} MB with the whole bank, whose error is {whole['relative_error']:.3f} of the "
         f"better of copy and straight line; the small bank that 0.1.0 had for long files took {quick['seconds']:.0f} s "
         f"and erred by {quick['relative_error']:.3f}. Memory does not grow with the file: it is read in pieces.",
         "",
-        f"State: {size / 1e3:.1f} kB a series, so a million series need {size / 1e3:.0f} GB, plus 8 bytes for each "
-        "value of `context` kept (2048 by default; `context=1` for many series).",
+        f"State: {size / 1e3:.1f} kB a series, so a million series need {size / 1e3:.0f} GB, plus a ring of "
+        f"{RING} values for seasons (taken as it fills) and 8 bytes for each value of `context` kept (2048 by default; "
+        "`context=1` for many series).",
     ]
     return "\n".join(lines)
 
@@ -139,6 +146,7 @@ def insert(result: dict[str, Any]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--earlier", type=Path)
+    parser.add_argument("--alone", type=Path)
     parser.add_argument("--text", action="store_true")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--rows", type=int, default=5_000_000, help="of the file; 0 for none")
@@ -150,12 +158,15 @@ def main() -> int:
     if asked.earlier is None:
         parser.error("--earlier must name the src folder of an earlier checkout")
     versions = {"now": Path(__file__).parent.parent / "src", "earlier": asked.earlier}
-    found: dict[str, dict[str, float]] = {name: {} for name in versions}
+    timed = versions | ({"alone": asked.alone} if asked.alone else {})
+    found: dict[str, dict[str, float]] = {name: {} for name in timed}
     for _ in range(asked.rounds):
-        for name, src in versions.items():
+        for name, src in timed.items():
             for case, microseconds in measured(src).items():
                 found[name][case] = min(found[name].get(case, np.inf), microseconds)
-    ratios = {case: found["earlier"][case] / found["now"][case] for case in found["now"]}
+    ratios = {
+        name: {case: found["earlier"][case] / took for case, took in cases.items()} for name, cases in found.items()
+    }
     result = {
         "version": __version__,
         "python": platform.python_version(),
@@ -163,7 +174,7 @@ def main() -> int:
         "load": os.getloadavg()[0],
         "rounds": asked.rounds,
         "microseconds_a_value": found,
-        "earlier_over_now": ratios,
+        "times_as_fast_as_earlier": ratios,
         "file": {"rows": asked.rows, **files(versions, asked.rows)} if asked.rows else None,
     }
     _files.write_json(asked.out, result)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import prophecy
+from prophecy.reproduce.measured import generated
 
 Array = NDArray[np.float64]
 RESULTS = Path(__file__).parent / "results" / "streams.json"
@@ -70,35 +71,9 @@ def etth1(data: Path, held_out: bool) -> dict[str, Any]:
     return {name: {"columns": row, "mean": float(np.mean(row)), "worst": max(row)} for name, row in rows.items()}
 
 
-def made_streams(seed: int, n: int = 10_080) -> dict[str, tuple[Array, tuple[int, ...]]]:
-    """Streams of everyday kinds with the periods a rival would be given: rides, load, counts, a rota, a machine."""
-    rng = np.random.default_rng(seed)
-    k = np.arange(n)
-    hour, day = (k % 48) / 48, (k // 48) % 7
-    work = 1 - 0.75 * np.exp(-(((hour - 0.2) / 0.08) ** 2)) + 0.35 * np.exp(-(((hour - 0.8) / 0.07) ** 2))
-    rest = 1 - 0.6 * np.exp(-(((hour - 0.25) / 0.08) ** 2)) + 0.2 * np.exp(-(((hour - 0.95) / 0.1) ** 2))
-    rides = 15000 * np.where(day < 5, work, rest)
-    for holiday in (60, 90, 150):
-        rides[holiday * 48 : (holiday + 1) * 48] *= 0.6
-    slow = np.zeros(n)
-    shocks = rng.standard_normal(n)
-    for i in range(1, n):
-        slow[i] = 0.8 * slow[i - 1] + shocks[i]
-    load = 30 + 8 * np.sin(2 * np.pi * k / 24) + 3 * np.sin(4 * np.pi * k / 24 + 1) + np.cumsum(0.3 * shocks)
-    return {
-        "rides, 48 a day": (np.round(rides * (1 + 0.03 * slow)), (48, 336)),
-        "noisy rides": (np.round(rides * (1 + 0.1 * slow)), (48, 336)),
-        "load, hourly, walking": (load, (24, 168)),
-        "counts, 24 a day": (rng.poisson(3 + 2.5 * np.sin(2 * np.pi * k / 24)).astype(float), (24, 168)),
-        "rota of 33.3 samples": (3 * np.sign(np.sin(2 * np.pi * k / 33.3)) + 0.3 * shocks, (33, 100)),
-        "pattern of 1000 samples": (np.resize(np.cumsum(rng.standard_normal(1000)), n) + 0.3 * shocks, (1000, 2000)),
-        "no season: walk": (np.cumsum(shocks), (24, 168)),
-    }
-
-
 def made() -> dict[str, Any]:
     out: dict[str, Any] = {}
-    for name, (u, periods) in made_streams(11).items():
+    for name, (u, periods) in generated(11, 10_080).items():
         model = prophecy.Prophecy()
         mean = model.follow(u).mean
         ours = np.append(mean[1:], np.nan)
@@ -264,10 +239,10 @@ def levels() -> dict[str, Any]:
 
 def skaters() -> dict[str, Any]:
     """Mean squared error and time a value beside the package `skaters`, one step ahead, second half."""
-    from skaters.laplace import laplace
+    from skaters import laplace
 
     out: dict[str, Any] = {}
-    for name, u in {**_signals(), **_measured_series(600)}.items():
+    for name, u in {**_signals(), **_measured_series(300)}.items():
         predict = laplace(1)
         state, means = None, []
         begin = time.perf_counter()
@@ -290,14 +265,14 @@ def skaters() -> dict[str, Any]:
     return out
 
 
-def _signals(n: int = 1500) -> dict[str, Array]:
+def _signals(n: int = 800) -> dict[str, Array]:
     from prophecy import signals
 
     rng = np.random.default_rng(2)
     t = np.arange(n)
     made = {"tones": np.sin(t / 8) + 0.5 * np.sin(t / 3.1 + 1)}
     made["tones with noise"] = made["tones"] + 0.1 * rng.standard_normal(n)
-    made["filtered noise 0.05"] = np.asarray(signals.filtered_noise(n, 1e-3, 0.05, seed=1)).ravel()
+    made["filtered noise 0.05"] = np.asarray(signals.filtered_noise(0.05, samples=n, seed=1)).ravel()
     made["random walk"] = np.cumsum(rng.standard_normal(n))
     return made
 
@@ -309,7 +284,7 @@ def _measured_series(most: int | None = None) -> dict[str, Array]:
 
     found = {}
     for name, source in SERIES.items():
-        if source.package is None or find_spec(source.package):
+        if find_spec(source.package):
             u = np.asarray(source.read(), dtype=np.float64)
             found[name] = u if most is None else u[:most]
     return found

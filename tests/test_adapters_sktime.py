@@ -57,3 +57,15 @@ def test_gaps_are_bridged():
     y = wave(200)
     y.iloc[[50, 51, 120]] = np.nan
     assert abs(ProphecyForecaster().fit(y).predict(fh=[1]).iloc[0] - (np.sin(200 / 5) + 10)) < 1e-6
+
+
+def test_x_is_what_is_known_in_advance():
+    rng = np.random.default_rng(0)
+    index = pd.period_range("2010-01", periods=130, freq="M")
+    price = pd.DataFrame({"price": (rng.random(130) < 0.3).astype(float)}, index=index)
+    sales = pd.Series(50 + 20 * price["price"].to_numpy() + rng.standard_normal(130), index=index)
+    fitted = ProphecyForecaster().fit(sales[:120], X=price[:120])
+    ahead = list(range(1, 11))
+    with_x = fitted.predict(ahead, X=price[120:])
+    without = ProphecyForecaster().fit(sales[:120]).predict(ahead)
+    assert np.abs(with_x - sales[120:]).mean() < 0.4 * np.abs(without - sales[120:]).mean()

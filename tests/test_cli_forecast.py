@@ -344,3 +344,10 @@ def test_backtests_print_write_and_draw_every_score(prophecy, wide, tmp_path):
     code, _, err = prophecy("backtest", wide, "-H", 100)
     assert code == 1
     assert "160 rows are too few for 5 folds of 100 rows; use folds=1" in err
+
+
+def test_a_single_row_is_refused_at_once(prophecy, tmp_path):
+    (tmp_path / "one.csv").write_text("time,v\n2020-01-01,5\n")
+    code, _, err = prophecy("forecast", tmp_path / "one.csv", "-H", 2, "--plot", tmp_path / "p.png")
+    assert code == 1
+    assert "1 value cannot be forecast from; give at least 2" in err

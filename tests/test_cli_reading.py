@@ -220,6 +220,15 @@ def test_numbers_that_could_be_either_are_said(tmp_path):
     assert table.notes == []
 
 
+def test_points_that_could_be_either_are_thousands_beside_german_dates_and_said(tmp_path):
+    values, _, table = read(written(tmp_path, "zeit;v\n01.07.2016 00:00;1.334\n01.07.2016 01:00;2.871\n"))
+    assert same(values["v"], [1334, 2871])
+    assert "'1.334' is read as 1334; if it is not, --decimal ." in table.notes
+    values, _, table = read(written(tmp_path, "zeit;v\n2016-07-01;1.334\n2016-07-02;2.871\n"))
+    assert same(values["v"], [1.334, 2.871])
+    assert "'1.334' is read as 1.334; if it is not, --decimal ," in table.notes
+
+
 def test_day_and_month_that_cannot_be_told_are_refused_until_said(tmp_path):
     path = written(tmp_path, "day,v\n01/02/2024,1\n02/02/2024,2\n03/02/2024,3\n")
     with pytest.raises(ValueError, match=r"1 Feb 2024 \(%d/%m/%Y\) or 2 Jan 2024 .*--time-format '%d/%m/%Y'"):
@@ -315,6 +324,7 @@ def test_stdin_takes_every_kind(tmp_path, monkeypatch, name):
 HOPELESS = {
     "": "is empty",
     "\n\n": "is empty",
+    "a,b\n": "has a header but no rows",
     "a,b\nx,y\n": "no column of numbers",
     "a,a\n1,2\n": "several columns called 'a'",
     "day,v\n2024-01-01,1\n2024-01-02,2\nnever,3\n2024-01-04,4\n" + "2024-01-05,1\n" * 20: "but not 'never'",

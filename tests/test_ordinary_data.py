@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import importlib.util
+import json
 import lzma
 import struct
 import sys
@@ -220,3 +221,9 @@ def test_scores_are_those_of_their_definitions():
     assert row["mase"] == pytest.approx(1 / 1.5)
     assert row["msis"] == pytest.approx(((6 + 0) + (3 + 40 * 1)) / 2 / 1.5)
     assert (row["coverage_95"], row["coverage_50"]) == (0.5, 0.5)
+
+
+def test_the_committed_results_say_what_they_were_made_from():
+    result = json.loads((ROOT / "results" / "ordinary.json").read_text())
+    assert result["thin"] == 1
+    assert {row["method"] for row in result["rows"]} >= {"prophecy", "seasonal naive", "Theta", "AutoETS"}

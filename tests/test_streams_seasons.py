@@ -82,7 +82,7 @@ def test_the_transform_is_a_fourier_transform_and_the_autocorrelations_are_those
 
 def test_seasonal_members_beat_least_squares_on_the_right_lags():
     streams = benchmark("streams")
-    u, periods = streams.made_streams(5, 6000)["rides, 48 a day"]
+    u, periods = streams.generated(5, 6000)["rides, 48 a day"]
     rival = streams.relative(streams.least_squares(u, streams.around(6, periods, 2)), u, 3000)
     assert streams.relative(Prophecy().predict_all(u), u, 3000) < 0.95 * rival
 

@@ -17,7 +17,26 @@ from prophecy.frames.times import Times
 
 pd = pytest.importorskip("pandas")
 
-FREQUENCIES = ["7min", "30min", "h", "6h", "D", "2D", "W-WED", "B", "MS", "ME", "QS", "QE", "YS", "YE", "12s", "250ms"]
+FREQUENCIES = [
+    "7min",
+    "30min",
+    "h",
+    "6h",
+    "D",
+    "2D",
+    "W-WED",
+    "B",
+    "MS",
+    "ME",
+    "QS",
+    "QE",
+    "YS",
+    "YE",
+    "BME",
+    "BMS",
+    "12s",
+    "250ms",
+]
 
 
 def grid_of(index):

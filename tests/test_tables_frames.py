@@ -183,6 +183,9 @@ def test_arrays_and_lists_work_as_before_and_can_carry_times():
         (lambda: prophecy.forecast(pd.DataFrame({"a": []}), 2), ValueError, "no rows"),
         (lambda: prophecy.forecast(pd.DataFrame({0: [1.0] * 9}), 2), TypeError, "column names must be text"),
         (lambda: prophecy.forecast("file.csv", 2), TypeError, "got str"),
+        (lambda: prophecy.forecast(None, 2), TypeError, "got NoneType"),
+        (lambda: prophecy.forecast([], 2), ValueError, "data is empty"),
+        (lambda: prophecy.forecast([5.0], 2), ValueError, "1 value cannot be forecast from; give at least 2"),
         (lambda: prophecy.forecast(ONES, 2, duplicates="sum"), ValueError, "'refuse', 'mean'"),
         (lambda: prophecy.forecast(ONES, 2, columns="b"), ValueError, "no value column 'b'"),
     ],
@@ -356,3 +359,53 @@ def test_names_are_data_in_pages(tmp_path):
     assert page.count("<script") == page.count("</script>") == 2
     assert "http://" not in page.split("<script>")[0]
     assert printable("a\tb\x1b[0m\u202e") == "a\\tb\\x1b[0m\\u202e"
+
+
+# --- tracks ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
+def test_following_a_frame_is_following_its_rows_in_order_with_gaps(library):
+    rows = np.delete(RNG.permutation(240), [3, 4])
+    rows = np.array([0, 239, *[k for k in rows if k not in (0, 239)]])
+    track = prophecy.Prophecy().follow(frame(library, when=HOURS[rows], load=DAY[rows]), time="when")
+    values = np.full(240, np.nan)
+    values[rows] = DAY[rows]
+    plain = prophecy.Prophecy().follow(values)
+    assert np.array_equal(track.mean, plain.mean, equal_nan=True)
+    made = track.to_frame()
+    assert type(made) is type(frame(library, v=[1.0]))
+    assert np.array_equal(column(made, "score"), plain.score, equal_nan=True)
+    assert np.array_equal(column(made, "value"), values, equal_nan=True)
+
+
+def test_tracks_keep_the_index_and_draw_themselves():
+    data = pd.DataFrame({"a": DAY, "b": 2 * DAY}, index=HOURS)
+    track = prophecy.Prophecy(2).follow(data)
+    assert track.index.equals(HOURS.as_unit(track.index.unit))
+    made = track.to_frame()
+    assert made["channel"].tolist()[:3] == ["a", "b", "a"]
+    assert made.index[2] == HOURS[1]
+    figure = track.plot()
+    assert len(figure.axes) == 2
+    assert np.array_equal(figure.axes[0].lines[0].get_ydata(), track.mean[:, 0], equal_nan=True)
+    assert len(track.plot(interactive=True).data) == 8
+    assert len(prophecy.Prophecy().follow(DAY).plot().axes) == 1
+    uneven = pd.Series(
+        np.sin(np.sort(RNG.uniform(0, 50, 300))), index=pd.to_datetime(np.sort(RNG.uniform(0, 50, 300)), unit="s")
+    )
+    assert np.isfinite(prophecy.Prophecy().follow(uneven).mean[5:]).all()
+
+
+def test_failures_in_a_list_have_their_own_places():
+    made = prophecy.forecast_many([DAY, np.full(5, np.nan), ["a", "b"], [], DAY[:9], [np.nan] * 30], 3, jobs=1)
+    assert [k for k, one in enumerate(made) if isinstance(one, Failure)] == [1, 2, 3, 5]
+    assert all(one.index == k for k, one in enumerate(made) if isinstance(one, Failure))
+
+
+def test_dates_in_a_text_index_and_columns_in_a_dict_are_tables_too():
+    days = pd.date_range("2024-01-01", periods=40)
+    texts = pd.Series(np.arange(40.0), index=days.strftime("%Y-%m-%d"))
+    assert prophecy.forecast(texts, 1).to_frame().index[0] == pd.Timestamp("2024-02-10")
+    table = {"day": days.to_numpy(), "sold": np.arange(40.0)}
+    assert prophecy.forecast(table, 1, time="day").names == ("sold",)

@@ -10,8 +10,10 @@ import pandas as pd
 from sktime.forecasting.base import BaseForecaster
 
 from prophecy._forecast import Forecast
-from prophecy.adapters._ahead import ahead
+from prophecy.adapters._ahead import SHORTEST, ahead
 from prophecy.adaptive import Prophecy
+from prophecy.dynamics import forecast as solve
+from prophecy.dynamics.known import Known
 
 Steps: TypeAlias = np.ndarray[Any, np.dtype[np.intp]]
 
@@ -20,6 +22,7 @@ class ProphecyForecaster(BaseForecaster):  # type: ignore[misc]
     """Forecasts with `prophecy.Prophecy`: nothing is trained, `fit` only reads the series.
 
     `update` observes the new values alone, at a cost that depends on their number and not on what was seen before.
+    `X`, where given to `fit`, `update` and `predict`, is what is known in advance (`known` of `prophecy.forecast`).
 
     Parameters
     ----------
@@ -40,7 +43,7 @@ class ProphecyForecaster(BaseForecaster):  # type: ignore[misc]
         "maintainers": ["hippo-prophecy developers"],
         "python_dependencies": ["hippo-prophecy"],
         "capability:multivariate": False,
-        "capability:exogenous": False,
+        "capability:exogenous": True,
         "capability:insample": False,
         "capability:pred_int": True,
         "capability:pred_int:insample": False,
@@ -48,6 +51,7 @@ class ProphecyForecaster(BaseForecaster):  # type: ignore[misc]
         "capability:update": True,
         "requires-fh-in-fit": False,
         "y_inner_mtype": "pd.Series",
+        "X_inner_mtype": "pd.DataFrame",
     }
 
     def __init__(self, context: int = 2048) -> None:
@@ -62,6 +66,8 @@ class ProphecyForecaster(BaseForecaster):  # type: ignore[misc]
         self.model_.observe(_values(y))
         self._seen, self._name = y.index[-1], y.name
         self._ahead: dict[tuple[int, float], Forecast] = {}
+        self._beside: Any = None if X is None else X.tail(self.context)
+        self._recent: Any = _values(y)[-self.context :] if X is not None else None
         return self
 
     def _update(self, y: pd.Series, X: Any = None, update_params: bool = True) -> ProphecyForecaster:
@@ -70,11 +76,16 @@ class ProphecyForecaster(BaseForecaster):  # type: ignore[misc]
         if len(new):
             self.model_.observe(_values(new))
             self._seen, self._ahead = new.index[-1], {}
+            if self._beside is not None and X is not None:
+                self._beside = pd.concat([self._beside, X.loc[new.index]]).tail(self.context)
+                self._recent = np.concatenate([self._recent, _values(new)])[-self.context :]
+            else:
+                self._beside = None  # rows without regressors: from here on they are unknown
         return self
 
     def _predict(self, fh: Any, X: Any = None) -> pd.Series:
         steps = self._steps(fh)
-        mean = np.asarray(self._forecast(steps, 0.9).mean)
+        mean = np.asarray(self._forecast(steps, 0.9, fh, X).mean)
         return pd.Series(mean[steps - 1], index=fh.to_absolute_index(self.cutoff), name=self._name)
 
     def _predict_interval(self, fh: Any, X: Any, coverage: list[float]) -> pd.DataFrame:
@@ -84,18 +95,28 @@ class ProphecyForecaster(BaseForecaster):  # type: ignore[misc]
         made = pd.DataFrame(index=fh.to_absolute_index(self.cutoff), columns=columns, dtype=float)
         for level in coverage:
             # sktime asks for level 0 to get a median, and may ask for 1.
-            ahead = self._forecast(steps, float(min(max(level, 1e-9), 1 - 1e-9)))
+            ahead = self._forecast(steps, float(min(max(level, 1e-9), 1 - 1e-9)), fh, X)
             made[(name, level, "lower")] = np.asarray(ahead.lower)[steps - 1]
             made[(name, level, "upper")] = np.asarray(ahead.upper)[steps - 1]
         return made
 
-    def _forecast(self, steps: Steps, level: float) -> Forecast:
-        """The model's forecast, made once for each horizon and level between updates."""
+    def _forecast(self, steps: Steps, level: float, fh: Any, X: Any) -> Forecast:
+        """The model's forecast, made once for each horizon and level between updates; anew where X comes with it."""
         key = int(steps.max()), level
+        if X is not None and self._beside is not None and len(self._recent) >= SHORTEST:
+            return solve(self._recent, *key, known=self._known(steps, fh, X))
         if key not in self._ahead:
             self._ahead[key] = ahead(self.model_, *key)
         found: Forecast = self._ahead[key]
         return found
+
+    def _known(self, steps: Steps, fh: Any, X: pd.DataFrame) -> Known:
+        """Regressors of the past and of every step ahead; steps nobody asked for are bridged from those before."""
+        ahead = pd.DataFrame(index=np.arange(1, int(steps.max()) + 1), columns=X.columns, dtype=float)
+        rows = X.reindex(fh.to_absolute_index(self.cutoff)).to_numpy(dtype=np.float64)
+        ahead.loc[steps] = rows
+        both = np.concatenate([self._beside.to_numpy(dtype=np.float64), ahead.ffill().bfill().to_numpy()])
+        return Known(both, tuple(map(str, X.columns)))
 
     def _steps(self, fh: Any) -> Steps:
         return np.asarray(fh.to_relative(self.cutoff), dtype=np.intp)

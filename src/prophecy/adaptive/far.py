@@ -253,8 +253,8 @@ def _judge(value: float, place: int, last: Any, due: Any, mixed: Any, loss: Any,
 @kernel
 def _run(
     records: Any, rings: Any, errors: Any, table: Any, where: Any, values: Any, seen: int, lags: Any, found: Any,
-    ring: Any, features: Any, last: Any, due: Any, mixed: Any, power: Any, moment: Any, weights: Any, loss: Any, slow:
-    Any, sums: Any, out: Any,
+    ring: Any, features: Any, last: Any, due: Any, mixed: Any, power: Any, moment: Any, weights: Any, loss: Any,
+    slow: Any, sums: Any, out: Any,
 ) -> None:  # fmt: skip
     """Row `place` of features, last, due and mixed belongs to the prediction due when `place` comes round again."""
     room, factor = np.empty(step.ROOM), np.zeros((SIZE, SIZE))

@@ -14,6 +14,7 @@ from prophecy import _checks, _files
 from prophecy._forecast import Forecast
 from prophecy.adaptive.settings import DEFAULT, Settings
 from prophecy.adaptive.times import seconds
+from prophecy.frames.source import Source, is_frame, read
 
 if TYPE_CHECKING:
     from prophecy.adaptive.stream import Stream
@@ -47,6 +48,30 @@ class Track(NamedTuple):
     upper: Array
     score: Array
     alarm: Array
+
+
+class Followed(Track):
+    """A track that knows what was followed. source: the values, their times and the kind of frame they came in."""
+
+    source: Source
+    level: float
+
+    @property
+    def index(self) -> Any:
+        """The times of the rows, where there are some; in the order of time, missing grid times among them."""
+        return self.source.past()
+
+    def to_frame(self) -> Any:
+        """A frame of the kind that came in: a row for each time, with what was said of it before it came."""
+        from prophecy.tables.framing import track_frame
+
+        return track_frame(self)
+
+    def plot(self, interactive: bool = False, **options: Any) -> Any:
+        """Every value with what was said about it before it came: a matplotlib figure, or (interactive) Plotly's."""
+        from prophecy.tables.pictures import plot_track
+
+        return plot_track(self, interactive, **options)
 
 
 class Prophecy:
@@ -190,16 +215,30 @@ class Prophecy:
             ahead[first : first + GROUP, -1] = fresh.predict().mean
         return ahead.reshape(rows.shape)
 
-    def follow(self, u: ArrayLike, level: float = 0.9, time: ArrayLike | None = None) -> Track:
+    def follow(self, u: Any, level: float = 0.9, time: Any = None) -> Followed:
         """Observe a whole array, (time,) or (time, channels); say of each value what was predicted before it came and
-        how surprising it was. With times, each is predicted for its own."""
+        how surprising it was. With times, each is predicted for its own.
+
+        u may be a pandas, Polars or Arrow series or frame, with times in its index or in the column `time`. Its rows
+        are then taken in the order of time, and missing grid times are gaps, which have rows in the track.
+        """
+        if is_frame(u):
+            source = read(u, time)
+            times_known = None if source.series.regular or source.series.times is None else source.series.times.values
+            return self._followed(source, source.values, level, times_known)
+        return self._followed(None, u, level, time)
+
+    def _followed(self, source: Source | None, u: ArrayLike, level: float, time: ArrayLike | None) -> Followed:
         array = _checks.real_array("u", u)
         if array.ndim != (1 if self._channels is None else 2):
             wanted = "(time,)" if self._channels is None else f"(time, {self._channels})"
             raise ValueError(f"u must be {wanted}, got shape {array.shape}")
         moments = self._moments(array)
         mean, half, score, alarm = self._stream.run(moments, self._times(time, len(moments)), _level(level))
-        return Track(*(part.reshape(array.shape) for part in (mean, mean - half, mean + half, score, alarm)))
+        parts = (mean, mean - half, mean + half, score, alarm)
+        track = Followed(*(part.reshape(array.shape) for part in parts))
+        track.source, track.level = source or read(array), level
+        return track
 
     def forecast(self, horizon: int, level: float = 0.9) -> Forecast:
         """The next `horizon` values from the context kept: (horizon,) or (horizon, channels). See `prophecy.forecast`.

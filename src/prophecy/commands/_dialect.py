@@ -76,6 +76,8 @@ def sniff(path: str, stream: Replay, header: bool | None = None, decimal: str | 
         notes.append(
             f"no header: columns are called {'column1 …' if width > 1 else 'value'}, and the first line is data"
         )
+    if named and len(rows) == 1:
+        raise ValueError(f"{path} has a header but no rows")
     names = _names(path, [column[0] for column in columns], named)
     cells = tuple(tuple(column[1 if named else 0 :]) for column in columns)
     grouped = {m for column, kind in zip(cells, kinds, strict=True) if kind == "number" for m in _marks(column, mark)}
@@ -171,10 +173,12 @@ def _decimal(columns: list[list[str]], separator: str, given: str | None) -> tup
     point += sum(cell.count(",") > 1 and number(cell, ".") is not None for cell in telling)
     if comma > point:
         return ",", []
-    open_ = next((cell for cell in cells if _EITHER.fullmatch(cell) and "," in cell), None)
+    open_ = next((cell for cell in cells if _EITHER.fullmatch(cell)), None)
     if open_ is None or point:
         return ".", []
-    mark = "," if separator != "," else "."
+    # Nothing decides. 1,234 between semicolons has a decimal comma; 1.334 beside dates such as 01.07.2016 has none.
+    german = any("." in cell and dates.is_date(cell) for column in columns for cell in column[1 : JUDGED + 1])
+    mark = "," if separator != "," and ("," in open_ or german) else "."
     read = number(open_, mark)
     return mark, [f"{open_!r} is read as {read:g}; if it is not, --decimal {'.' if mark == ',' else ','}"]
 

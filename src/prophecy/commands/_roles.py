@@ -100,9 +100,10 @@ class Layout:
     def numbers(self, name: str) -> Any:
         """The first cells as numbers, where all of them are."""
         try:
-            return np.array([float(str(cell).replace(",", ".")) for cell in self.filled(name)])
-        except ValueError:
+            found = np.array([float(str(cell).replace(",", ".")) for cell in self.filled(name)])
+        except (ValueError, OverflowError):
             return np.empty(0)
+        return found if np.isfinite(found).all() else np.empty(0)
 
 
 def resolve(

@@ -18,12 +18,13 @@ from prophecy.commands._progress import Progress
 from prophecy.commands._results import Results
 from prophecy.commands._show import show
 from prophecy.commands._table import Asked, open_table
+from prophecy.dynamics.known import Known
 from prophecy.dynamics.settings import DEFAULT
 from prophecy.frames.source import Source
 from prophecy.tables.forecasting import forecast_sources
 from prophecy.tables.panels import MOST, Panel, Picture, of_forecast
 from prophecy.tables.pictures import save
-from prophecy.tables.regressors import beside, known_for
+from prophecy.tables.regressors import beside, row_by_row
 
 AT_ONCE = 64  # series solved between two writes: some seconds of work
 PRINTED = 20  # series in the table on stdout
@@ -135,7 +136,7 @@ class _Shown:
         self.done += 1
         if len(self.panels) < MOST:
             self.panels += of_forecast(made, source, title)[: MOST - len(self.panels)]
-            self.remarks.append(f"{title}: {made.explain()}")
+            self.remarks.append(f"{title}: " + " ".join(line.strip() for line in made.explain().splitlines()))
         for i, name in enumerate(source.names):
             if len(self.rows) <= PRINTED:
                 parts = [
@@ -221,8 +222,8 @@ def read_known(path: Path, asked: Asked, found: Collected) -> Callable[[Source, 
             raise ValueError(f"{path}: no rows for {roles.key} = {key!r}")
         series = table.sources[key].series
         if source.series.times is None or series.times is None:
-            return known_for(series.values, source, horizon)
-        return beside(series.times, series.values, source, horizon)
+            return row_by_row(series.values, source, horizon, table.table.roles.values)
+        return Known(beside(series.times, series.values, source, horizon), table.table.roles.values)
 
     return of
 

@@ -156,7 +156,7 @@ def _search(x: Array, seen: Array, units: Units, circles: list[tuple[int, int]])
             best,
             found
             if found is not None or _tiny(x)
-            else assimilate(field, x, seen, None, Budget(_WORK * (degree - 1) / 2)),
+            else assimilate(field, x, seen, None, Budget(_WORK)),
         )
         if best is not None and best.tight:
             return best

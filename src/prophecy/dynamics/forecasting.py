@@ -15,6 +15,7 @@ from prophecy._forecast import PROBABILITIES, Failure, Forecast, Grid
 from prophecy.dynamics.batch import ONE_THREAD, in_order
 from prophecy.dynamics.bounds import Bounds, bounded, checked_bounds
 from prophecy.dynamics.context import Context, read
+from prophecy.dynamics.known import Known, forecast_with
 from prophecy.dynamics.settings import DEFAULT, Settings
 from prophecy.dynamics.solve import Solution, solve
 
@@ -28,7 +29,7 @@ def forecast(
     *,
     season: float | Sequence[float] | None = None,
     bounds: Bounds = None,
-    known: ArrayLike | None = None,
+    known: ArrayLike | Known | None = None,
     average: bool = False,
     settings: Settings = DEFAULT,
 ) -> Forecast:
@@ -40,6 +41,7 @@ def forecast(
 
     season: samples in a season worth looking at, one or several; None looks for them.
     bounds: (low, high), either may be None: no value lies outside. A series that was never negative stays so.
+    known: regressors over past and future, (time + horizon, regressors); see `prophecy.dynamics.known`.
     average: far ahead of a chaotic system the mean of what can happen rather than one path of it.
 
     >>> wave = np.sin(np.arange(200) / 5)
@@ -48,6 +50,9 @@ def forecast(
     True
     """
     horizon, level = _checks.order("horizon", horizon), _level(level)
+    if known is not None:
+        rest: dict[str, Any] = {"season": season, "average": average, "settings": settings}
+        return forecast_with(forecast, values, horizon, level, known, bounds=bounds, **rest)
     limits, periods = checked_bounds(bounds), _season(season)
     ready = read(values, settings)
     with ONE_THREAD, np.errstate(all="ignore"):
@@ -57,9 +62,8 @@ def forecast(
     if np.ndim(values) == 1:
         grid, next_step = grid[..., 0], next_step[..., 0]
     made = Grid.of(grid, next_step, between if np.ndim(values) == 2 and len(between) > 1 else None)
-    unused = () if known is None else ("What is known in advance was not used.",)
     method, notes = (found.method, found.notes) if found else ("constant", ())
-    answer = Forecast.from_grid(made, level, method, (*notes, *remarks, *ready.notes, *unused))
+    answer = Forecast.from_grid(made, level, method, (*notes, *remarks, *ready.notes))
     return answer if found is None else replace(answer, system=found.system)
 
 

@@ -148,14 +148,16 @@ def _day_or_month(patterns: list[str], cells: Sequence[str], name: str, way_out:
         grid = infer(Times(values, times.zone)) if len(values) > 2 else None
         if grid is not None and len(values) > 0.5 * (grid.positions(Times(values, times.zone))[-1] + 1):
             even.append((pattern, grid))
-    one, two = (_readable(cells[0], pattern) for pattern in patterns[:2])
+    # Shown by a row in which they differ, where there is one.
+    cell = next((c for c in cells if len({_readable(c, p) for p in patterns[:2]}) > 1), cells[0])
+    one, two = (_readable(cell, pattern) for pattern in patterns[:2])
     if len(even) == 1:
         pattern, grid = even[0]
-        meant = f"{cells[0]!r} is {_readable(cells[0], pattern)}"
+        meant = f"{cell!r} is {_readable(cell, pattern)}"
         note = f"{name!r} is read as {pattern} ({meant}), which makes its rows even: {grid.words()}"
         return _styled(pattern, cells[-1]), note
     raise ValueError(
-        f"column {name!r}: {cells[0]!r} is {one} ({patterns[0]}) or {two} ({patterns[1]}), and the column does not "
+        f"column {name!r}: {cell!r} is {one} ({patterns[0]}) or {two} ({patterns[1]}), and the column does not "
         f"tell; say which with {way_out}'{patterns[0]}'"
     )
 

@@ -65,6 +65,8 @@ class Even:
         ):
             if self.seconds >= size and self.seconds % size == 0:
                 return f"every {one}" if self.seconds == size else f"every {int(self.seconds // size)} {unit}"
+        if self.seconds >= DAY:
+            return f"every {self.seconds / DAY:.3g} days"
         return "every second" if self.seconds == 1 else f"every {_short(self.seconds)}"
 
     def seasons(self) -> tuple[int, ...]:
@@ -79,10 +81,12 @@ class Even:
 
 @dataclass(frozen=True)
 class Months:
-    """Every `step` months, on the same day (`end`: on the last day of the month)."""
+    """Every `step` months, on the same day (`end`: on the last day of the month; `business`: on its last or first
+    working day)."""
 
     step: int
     end: bool
+    business: bool = False
 
     def positions(self, moments: Moments) -> Positions:
         months = moments.astype("datetime64[M]").astype(np.int64)
@@ -91,6 +95,8 @@ class Months:
     def after(self, last: Any, count: int) -> Moments:
         month = last.astype("datetime64[M]") + np.arange(1, count + 1) * self.step
         clock = last - last.astype("datetime64[D]")
+        if self.business:
+            return np.asarray(_working_day(month, self.end).astype(last.dtype) + clock)
         days = (month + 1).astype("datetime64[D]") - month.astype("datetime64[D]")  # in the month
         day = (last.astype("datetime64[D]") - last.astype("datetime64[M]").astype("datetime64[D]")).astype(np.int64)
         day = days.astype(np.int64) - 1 if self.end else np.minimum(day, days.astype(np.int64) - 1)
@@ -99,10 +105,19 @@ class Months:
     def words(self) -> str:
         names = {1: "month", 3: "quarter", 12: "year"}
         every = f"every {names.get(self.step, f'{self.step} months')}"
+        if self.business:
+            return f"{every} ({'last' if self.end else 'first'} business day)"
         return every + (" (last day)" if self.end else "")
 
     def seasons(self) -> tuple[int, ...]:
         return _whole(12 / self.step)
+
+
+def _working_day(month: Moments, end: bool) -> Moments:
+    """The last (first) day from Monday to Friday of each month."""
+    if end:
+        return np.asarray(np.busday_offset((month + 1).astype("datetime64[D]") - 1, 0, roll="backward"))
+    return np.asarray(np.busday_offset(month.astype("datetime64[D]"), 0, roll="forward"))
 
 
 @dataclass(frozen=True)
@@ -174,9 +189,11 @@ def infer(times: Times) -> Grid | None:
 def _months(wall: Moments) -> Months | None:
     """Rows on one day of the month, or on its last, at one time of day."""
     days = wall.astype("datetime64[D]")
-    if np.ptp((wall - days).astype(np.int64)) or int(np.diff(days.astype(np.int64)).min()) < 28:
+    if np.ptp((wall - days).astype(np.int64)) or int(np.diff(days.astype(np.int64)).min()) < 25:
         return None
     month = days.astype("datetime64[M]")
+    if bool((month[1:] == month[:-1]).any()):
+        return None
     step = math.gcd(*np.diff(month.astype(np.int64)).tolist())
     if step == 0:
         return None
@@ -184,7 +201,10 @@ def _months(wall: Moments) -> Months | None:
     if bool(((days + 1).astype("datetime64[M]") > month).all()):
         return Months(step, True)
     most = ((month + 1).astype("datetime64[D]") - month.astype("datetime64[D]")).astype(np.int64) - 1
-    return Months(step, False) if bool((day == np.minimum(day.max(), most)).all()) else None
+    if bool((day == np.minimum(day.max(), most)).all()):
+        return Months(step, False)
+    ends = [end for end in (True, False) if len(days) > 2 and bool((days == _working_day(month, end)).all())]
+    return Months(step, ends[0], True) if ends else None
 
 
 def _weekdays(wall: Moments) -> Weekdays | None:
@@ -263,6 +283,8 @@ def _whole(period: float) -> tuple[int, ...]:
 
 
 def _short(seconds: float) -> str:
+    if seconds >= 3600:
+        return f"{seconds / 3600:.4g} h"
     if seconds >= 1:
         return f"{seconds:.4g} s"
     for size, unit in ((1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")):

@@ -149,7 +149,13 @@ def _source(
 
 
 def _from_array(data: Any, time: Any, duplicates: str) -> Source:
-    if isinstance(data, Mapping | str | bytes):
+    if isinstance(data, Mapping):  # columns by name: as good as a frame
+        import narwhals.stable.v2 as nw
+
+        backend: Any = any_library()
+        columns = {str(name): np.asarray(column) for name, column in data.items()}
+        return read(nw.from_dict(columns, backend=backend).to_native(), time, None, duplicates)
+    if isinstance(data, str | bytes) or not hasattr(data, "__len__"):
         raise TypeError(f"data must be an array, a list or a frame, got {type(data).__name__}")
     if isinstance(data, np.ma.MaskedArray):
         raise TypeError("data is a masked array; use data.filled(np.nan): missing values are NaN")
@@ -159,6 +165,8 @@ def _from_array(data: Any, time: Any, duplicates: str) -> Source:
         raise ValueError(
             "data must be rectangular, got sequences of different lengths; forecast_many takes a list"
         ) from None
+    if values.size == 0:
+        raise ValueError("data is empty; a forecast needs some values")
     if values.dtype == object:
         values = np.array([[np.nan if cell is None else cell for cell in np.atleast_1d(row)] for row in values])
         values = values[:, 0] if np.ndim(data[0]) == 0 else values
@@ -238,6 +246,10 @@ def _is_clock(index: Any) -> bool:
     """Whether pandas' index says when: dates, periods, or increasing numbers that are not mere row numbers."""
     if type(index).__name__ in ("DatetimeIndex", "PeriodIndex"):
         return True
+    if len(index) and all(isinstance(cell, str) for cell in index):
+        from prophecy.frames.dates import is_date
+
+        return all(is_date(cell) for cell in index)
     return (
         type(index).__name__ == "Index"
         and getattr(index.dtype, "kind", "O") in "iuf"
@@ -254,6 +266,8 @@ def _index_times(index: Any) -> Times:
     if _periods(index):
         return Times(np.asarray(index.to_timestamp().values))
     zone = getattr(index, "tz", None)
+    if len(index) and isinstance(index[0], str):
+        return _listed(list(index))
     if zone is not None:
         return Times(np.asarray(index.tz_convert("UTC").tz_localize(None).values), zone)
     return Times(np.asarray(index.values))

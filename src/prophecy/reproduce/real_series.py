@@ -58,7 +58,9 @@ class RealSeries(Experiment):
         "fits, 10 local levels and 70 local trends. On a series of a hundred values, the best of 176 settings is best "
         "partly by luck, which is what the column of the same baselines with settings chosen in context shows. The "
         "members of the bank were developed with sight of the first 15 series; the others were held out, and first run "
-        "when the members were settled; since then only a guard against outliers was added, for other reasons."
+        "when the members were settled; since then a guard against outliers and seasonal members were added, chosen "
+        "on other data (docs/prophecy.md). At the end stand generated streams of everyday kinds, in which seasons, "
+        "holidays and counts decide."
     )
 
     def units(self, ask: Ask) -> list[Unit]:

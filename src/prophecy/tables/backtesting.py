@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from prophecy import _checks, evaluation
 from prophecy._forecast import Failure, Forecast
 from prophecy.dynamics.batch import in_order
+from prophecy.dynamics.known import Known
 from prophecy.dynamics.settings import DEFAULT, Settings
 from prophecy.frames.names import printable
 from prophecy.frames.source import Key, Source, build, read, split
@@ -208,7 +209,7 @@ def _cuts(source: Source, horizon: int, folds: int, step: int, name: Key) -> lis
 
 def _fold(source: Source, cut: int, horizon: int, season: Season, known: Any) -> Task:
     found = known_for(known, source, 0)
-    part = None if found is None else found[: cut + horizon]
+    part = None if found is None else Known(found.values[: cut + horizon], found.names)
     grid = source.series.grid
     seasons = (
         (None if grid is None or not source.series.regular else grid.seasons(cut) or None) if season is None else season

@@ -36,7 +36,7 @@ def figure(picture: Picture, dark: bool = False, width: float = 9.0) -> Any:
 
     colours = DARK if dark else LIGHT
     tall = 3.4 if len([p for p in picture.panels if not p.bars]) == 1 else 2.5
-    heights = [max(0.9, tall * panel.height) for panel in picture.panels]
+    heights = [0.3 + 0.32 * len(p.bars) if p.bars else max(0.9, tall * p.height) for p in picture.panels]
     made = Figure(figsize=(width, sum(heights) + 0.5), layout="constrained", facecolor=colours["paper"])
     axes = made.subplots(len(heights), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
     for place, (axis, panel) in enumerate(zip(axes, picture.panels, strict=True)):

@@ -200,7 +200,9 @@ const figures = {figures};
 const scheme = window.matchMedia("(prefers-color-scheme: dark)");
 function draw() {{
   const shown = figures[scheme.matches ? "dark" : "light"];
-  Plotly.react("picture", shown.data, shown.layout, {{responsive: true, displaylogo: false}});
+  Plotly.react("picture", shown.data, shown.layout, {{
+    responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d"]
+  }});
 }}
 scheme.addEventListener("change", draw);
 draw();

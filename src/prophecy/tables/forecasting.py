@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,6 +15,7 @@ from prophecy import _checks
 from prophecy._forecast import Failure, Forecast
 from prophecy.dynamics import forecast as solve
 from prophecy.dynamics.batch import in_order
+from prophecy.dynamics.known import Known
 from prophecy.dynamics.settings import DEFAULT, Settings
 from prophecy.frames.source import Key, Source, is_frame, read, split
 from prophecy.tables.regressors import known_for
@@ -23,7 +25,11 @@ Season = float | Sequence[float] | None
 Bounds = tuple[float | None, float | None] | None
 Progress = Callable[[int, int], None]
 
+LEAST = 2  # values without which nothing can be said
 SHORTEST = 8  # values `prophecy.dynamics` needs; fewer are left to the bank, whose next value is repeated
+
+
+_NUMBERED = re.compile(r"\b[Vv]ariable (\d+)\b")
 
 
 class Forecasts(Mapping[Key, Forecast | Failure]):
@@ -72,7 +78,7 @@ class Task(NamedTuple):
 
     values: Array
     season: Season
-    known: Array | None
+    known: Known | None
 
 
 def forecast(
@@ -164,7 +170,8 @@ def forecast_many(
             found.append(Failure(place, error))
     good = {place: source for place, source in enumerate(found) if isinstance(source, Source)}
     made = forecast_sources(good, horizon, season, known, options, jobs, progress)
-    return [made[place] if place in good else found[place] for place in range(len(found))]
+    answers: list[Any] = [made[place] if place in good else found[place] for place in range(len(found))]
+    return [Failure(k, one.error) if isinstance(one, Failure) else one for k, one in enumerate(answers)]
 
 
 def by_column(source: Source) -> dict[str, Source]:
@@ -206,7 +213,10 @@ def _task(source: Source, horizon: int, season: Season, known: Any) -> Task:
 
 def solve_task(task: Task, horizon: int, level: float, **options: Any) -> Forecast:
     """One series, however short."""
-    if np.isfinite(task.values).any() and len(task.values) < SHORTEST:
+    known = int((~np.isnan(task.values.reshape(len(task.values), -1))).any(axis=1).sum())
+    if known < LEAST:
+        raise ValueError(f"{known} value{'s' if known != 1 else ''} cannot be forecast from; give at least {LEAST}")
+    if len(task.values) < SHORTEST:
         return _next_repeated(task.values, horizon, level)
     return solve(task.values, horizon, level, season=task.season, known=task.known, **options)
 
@@ -228,9 +238,16 @@ def _next_repeated(values: Array, horizon: int, level: float) -> Forecast:
 def _dressed(made: Forecast, source: Source) -> Forecast:
     """With times, names and what was assumed when the rows were read."""
     horizon = len(np.asarray(made.mean))
+    notes = tuple(_NUMBERED.sub(lambda found: _named(found, source), note) for note in made.notes)
+    made = replace(made, notes=notes)
     return replace(
         made, index=source.future(horizon), names=source.names, source=source, notes=(*made.notes, *source.notes())
     )
+
+
+def _named(found: re.Match[str], source: Source) -> str:
+    place = int(found[1])
+    return repr(source.names[place]) if place < len(source.names) else found[0]
 
 
 class shown:

@@ -40,6 +40,26 @@ def to_frame(made: Forecast, quantiles: Sequence[float] = ()) -> Any:
     )
 
 
+def track_frame(track: Any) -> Any:
+    """value, mean, lower, upper and score of every row; several channels make a long frame with a column `channel`."""
+    source = track.source
+    rows, width = source.series.values.shape
+    columns: dict[str, Any] = {}
+    index = None
+    if source.series.times is not None:
+        times = source.series.times[np.repeat(np.arange(rows), width)]
+        if source.kind.as_index:
+            index = native_times(times, source.kind)
+        else:
+            kind = _with_library(source.kind)
+            columns[kind.time or "time"] = time_series(times, kind)
+    if width > 1:
+        columns["channel"] = list(source.names) * rows
+    parts = {"value": source.series.values, **track._asdict()}
+    columns |= {name: np.asarray(part, dtype=np.float64).reshape(-1) for name, part in parts.items()}
+    return build(columns, source.kind, index)
+
+
 def long_frame(many: Forecasts, quantiles: Sequence[float] = ()) -> Any:
     """All forecasts below each other, failures left out."""
     good = [(key, made) for key, made in many.items() if isinstance(made, Forecast)]

@@ -83,8 +83,9 @@ def of_forecast(made: Forecast, source: Source, title: str = "", history: int | 
     columns = mean.reshape(len(mean), -1)
     rows = len(source.series.values)
     shown = min(rows, max(LEAST, PAST * len(mean)) if history is None else history)
-    past = moments(source.series.times, rows)[rows - shown :]
     after = source.series.after(len(mean))
+    # A single row has no step: nothing ahead has a date then, and rows are counted.
+    past = moments(None if after is None else source.series.times, rows)[rows - shown :]
     ahead = after.wall() if after is not None else np.arange(rows, rows + len(mean))
     bands = [(f"{100 * made.level:g} %", made.lower, made.upper, False)]
     if made.level > INNER + 0.1:

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from prophecy import _files
 from prophecy._forecast import Forecast
 from prophecy.tables.framing import source_of
-from prophecy.tables.panels import Picture, of_backtest, of_forecast, of_forecasts
+from prophecy.tables.panels import MOST, Picture, moments, of_backtest, of_forecast, of_forecasts, of_track
 
 if TYPE_CHECKING:
     from prophecy.tables.backtesting import Backtest
@@ -39,6 +41,23 @@ def plot_forecasts(
 
 def plot_backtest(result: Backtest, interactive: bool = False, *, dark: bool = False, width: float = 9.0) -> Any:
     return draw(Picture("", of_backtest(result)), interactive, dark, width)
+
+
+def plot_track(
+    track: Any, interactive: bool = False, *, last: int = 400, dark: bool = False, width: float = 9.0
+) -> Any:
+    """last: how many of the newest rows to show."""
+    series = track.source.series
+    rows = len(series.values)
+    shown = slice(max(0, rows - last), rows)
+    x = moments(series.times, rows)[shown]
+    panels = []
+    for i, name in enumerate(track.source.names[:MOST]):
+        truth, mean, lower, upper = (
+            np.asarray(part).reshape(rows, -1)[shown, i] for part in (series.values, *track[:3])
+        )
+        panels.append(of_track(x, truth, mean, lower, upper, track.level, name))
+    return draw(Picture("", panels), interactive, dark, width)
 
 
 def draw(picture: Picture, interactive: bool = False, dark: bool = False, width: float = 9.0) -> Any:

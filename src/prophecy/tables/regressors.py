@@ -7,33 +7,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy.dynamics.known import Known
 from prophecy.frames.source import Source, is_frame, read, split
 from prophecy.frames.times import Times
 
 Array = NDArray[np.float64]
 
 
-def known_for(known: Any, source: Source, horizon: int) -> Array | None:
+def known_for(known: Any, source: Source, horizon: int) -> Known | None:
     """(rows + horizon, regressors) for a series: by time where both have times, else row by row."""
     if known is None:
         return None
     if callable(known):  # known(source, horizon), for callers that have their own tables
-        return np.asarray(known(source, horizon), dtype=np.float64)
-    rows = len(source.series.values) + horizon
+        made: Known = known(source, horizon)
+        return made
     if not is_frame(known):
-        values = np.asarray(known, dtype=np.float64)
-        values = values[:, None] if values.ndim == 1 else values
-        if values.ndim != 2 or len(values) != rows:
-            missing = f" ({source.series.filled} missing times among them)" if source.series.filled else ""
-            raise ValueError(
-                f"known must have a row for each of the {rows - horizon} rows{missing} and the {horizon} to come, "
-                f"got shape {values.shape}"
-            )
-        return values
+        return row_by_row(known, source, horizon)
     found = _of_key(known, source)
     if source.series.times is None or found.series.times is None:
-        return known_for(found.series.values, source, horizon)
-    return beside(found.series.times, found.series.values, source, horizon)
+        return row_by_row(found.series.values, source, horizon, found.names)
+    return Known(beside(found.series.times, found.series.values, source, horizon), found.names)
+
+
+def row_by_row(known: Any, source: Source, horizon: int, names: tuple[str, ...] = ()) -> Known:
+    """Regressors without times: a row for each row of the series and for each to come."""
+    rows, values = len(source.series.values) + horizon, np.asarray(known, dtype=np.float64)
+    values = values[:, None] if values.ndim == 1 else values
+    if values.ndim != 2 or len(values) != rows:
+        missing = f" ({source.series.filled} missing times among them)" if source.series.filled else ""
+        raise ValueError(
+            f"known must have a row for each of the {rows - horizon} rows{missing} and the {horizon} to come, "
+            f"got shape {values.shape}"
+        )
+    return Known(values, names or tuple(f"regressor {i + 1}" for i in range(values.shape[1])))
 
 
 def beside(times: Times, values: Array, source: Source, horizon: int) -> Array:
@@ -48,7 +54,7 @@ def beside(times: Times, values: Array, source: Source, horizon: int) -> Array:
         raise ValueError("known and the series must both have dates, or both numbers, as times")
     wanted, there = wanted.astype(kind), times.values.astype(kind)
     place = np.clip(np.searchsorted(there, wanted), 0, len(there) - 1)
-    absent = there[place] != wanted
+    absent = (there[place] != wanted) | ~np.isfinite(values[place]).any(axis=1)
     if ahead is not None and absent[len(past) :].any():
         first = ahead.text(int(np.flatnonzero(absent[len(past) :])[0]))
         raise ValueError(
