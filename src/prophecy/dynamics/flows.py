@@ -154,9 +154,7 @@ def _search(x: Array, seen: Array, units: Units, circles: list[tuple[int, int]])
         found = _exact(field, x) if complete else None
         best = _better(
             best,
-            found
-            if found is not None or _tiny(x)
-            else assimilate(field, x, seen, None, Budget(_WORK)),
+            found if found is not None or _tiny(x) else assimilate(field, x, seen, None, Budget(_WORK)),
         )
         if best is not None and best.tight:
             return best
