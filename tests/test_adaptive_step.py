@@ -89,6 +89,12 @@ class Slow:
 
     def expected(self):
         ahead = self.last if self.hold and self.gap else self.last + self.change
+        known = self.alarm_size[2]
+        if (self.gap or self.spacing > 1.5) and known:
+            lowest, highest = self.alarm_middle[2, 0], self.alarm_middle[2, known - 1]
+            squared = self.scale[0] if self.spacing > 1.5 else max(self.scale[0], self.peak[0], self.last_peak[0])
+            reach = 2 * (self.gap + 1) * np.sqrt(squared)
+            ahead = np.clip(ahead, lowest - reach, highest + reach)
         return min(max(ahead, -1e75), 1e75)
 
     def step(self, u):
@@ -104,18 +110,18 @@ class Slow:
             self.last = self.mean = u
             self.lag[:] = u
         else:
-            h = self.gap + 1
+            h, said = self.gap + 1, self.expected()
             if self.gap == 0:
                 self.same = self.same + 1 if u == self.last else 0
             if self.usual_gap():
-                self.learn(u, 1.0 / h)
+                self.learn(u, said, 1.0 / h)
             elif self.learned >= 16:
-                outside = abs(u - self.expected()) > self.read(0.9)[1]
+                outside = abs(u - said) > self.read(0.9)[1]
                 self.gap_growth = min(max(self.gap_growth * np.exp(0.27 if outside else -0.03), 1.0), 1e9)
             d = h if self.known == 1 else min(h, 2 * self.spacing)
             self.spacing = self.spacing + (d - self.spacing) / min(self.known, S.spacings)
             if self.gap and not self.hold:
-                self.correct((u - self.expected()) / h)
+                self.correct((u - said) / h)
             self.drift[:], self.alternation_drift[:] = 0.0, 0.0
         self.advance(u)
         self.known, self.gap = self.known + 1, 0
@@ -136,12 +142,12 @@ class Slow:
         self.feature[32:112] += slope * self.drift.ravel()
         self.alternation = self.alternation + slope * self.alternation_drift
 
-    def learn(self, u, p):
+    def learn(self, u, said, p):
         n, du = self.learned, u - self.last
         rho = max(1 - S.discount, 1.0 / (n + 1 + S.settle))
         block = (n + 1) % S.block == 0
         if self.same < 16:
-            self.calibrate(((u - self.expected()) * p) ** 2, rho, block)
+            self.calibrate(((u - said) * p) ** 2, rho, block)
         for s in range(4):
             self.solve(s, du, p)
         errors = (du - self.prediction) * p
@@ -289,6 +295,7 @@ SERIES = {
     "outliers": RNG.normal(size=1400) + 1e4 * (K % 311 == 310),
     "decades": RNG.normal(size=1400) * 10.0 ** RNG.uniform(-12, 12, size=1400),
     "gaps": np.where(K % 97 < 5, np.nan, np.cumsum(RNG.normal(size=1400))),
+    "most are missing": np.where(RNG.random(1400) < 0.9, np.nan, np.sin(K / 50)),
     "every other value": np.where(K % 2, np.nan, np.sin(K / 30)),
     "begins late": np.where(K < 20, np.nan, np.sin(K / 9)),
 }

@@ -50,7 +50,7 @@ def test_a_day_and_a_week_are_found_together_and_named_in_hours_and_days():
     model = Prophecy()
     model.observe(u, time=1800.0 * K)
     assert model.seasons() == (48.0, 336.0)
-    assert "48 samples (1 days) and 336 samples (7 days)" in model.explain()
+    assert "48 samples (1 day) and 336 samples (7 days)" in model.explain()
 
 
 @pytest.mark.parametrize(("kind", "most"), [("white", 0), ("walk", 0), ("resonance", 2)])

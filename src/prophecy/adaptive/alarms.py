@@ -33,6 +33,10 @@ WINDOW = 20
 FLOOR = 1e-2
 """Smallest error in units of the mean absolute error, before its logarithm is taken."""
 
+ROUNDING, MILLIONTH = 1e-13, 1e-6
+"""An error below this share of the value, or below that of its change, is none: the value was predicted exactly. By
+chance that comes once in a million values."""
+
 NEEDED = 20
 """Values seen before anything is called unusual."""
 
@@ -173,8 +177,12 @@ def watch(r: Any, value: float, difference: float, error: float, level: float) -
     """Take in one more value and leave in `r.alarm` how unusual it makes the recent stretch: 0, or 1 - probability.
 
     difference, error: of the value from the one before and from its forecast; level: the mean of the last 20 values.
+    A value that was predicted exactly is ordinary, however new it and its level are: counters, ramps and wrapped ones.
     """
     size, quantity = abs(error), r.alarm_quantity
+    exact = size <= max(ROUNDING * abs(value), MILLIONTH * abs(difference))
+    size = 0.0 if exact else size
+    r.alarm_exact = r.alarm_exact + 1 if exact else 0
     seen = r.alarm_seen
     window = min(WINDOW, seen + 1)
     r.alarm_error += (size - r.alarm_error) / (seen + 1)
@@ -196,6 +204,12 @@ def watch(r: Any, value: float, difference: float, error: float, level: float) -
     if seen < NEEDED:
         return
     part = r.alarm_tail
+    if exact:
+        for i in range(NOISE):
+            part[i] = 0.5
+    if r.alarm_exact >= WINDOW:
+        # Nothing but exact predictions in the window: how small nothing is cannot be ranked.
+        part[NOISE] = 0.5
     total = -math.log10(min(part[ERROR], part[DIFFERENCE]) * part[VALUE] * part[LEVEL] * part[NOISE])
     if total > recent(r):
         r.alarm = 1.0 - 10.0 ** -confidence(total)

@@ -192,6 +192,9 @@ def checked(clock: NDArray[np.void], time: ArrayLike | None, moments: int, count
     if count and not clock["count"][0]:
         raise ValueError("time must be given from the first value on or not at all; call reset first")
     bad = ~(np.abs(times) <= LARGEST_TIME)
+    if np.isnan(times).any():
+        first = int(np.argmax(np.isnan(times)))
+        raise ValueError(f"time is missing at moment {first} of {moments}; drop the moments that have none")
     if bad.any():
         raise ValueError(
             f"time must be finite and at most {LARGEST_TIME:g} in size, got {times[int(np.argmax(bad))]}; rescale it"

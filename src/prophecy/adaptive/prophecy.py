@@ -189,10 +189,12 @@ class Prophecy:
         would be reported like this one on an ordinary stream. A number or (channels,). Changes nothing.
 
         It looks at the value, its change, the level and the noise of the last 20 values, each ranked among all the
-        past. A persistent change is reported when it comes, not again while it lasts (docs/prophecy.md, "Alarms").
+        past. A persistent change is reported when it comes, not again while it lasts (docs/prophecy.md, "Alarms"). NaN
+        where the newest value is missing, as in `follow`.
         """
-        alarm = self._stream.records["alarm"]
-        return float(alarm[0]) if self._channels is None else alarm.copy()
+        records = self._stream.records
+        alarm = np.where(records["gap"] > 0, np.nan, records["alarm"])
+        return float(alarm[0]) if self._channels is None else alarm
 
     def seasons(self, channel: int = 0) -> tuple[float, ...]:
         """The periods found in one channel, in samples, the shorter first: none, one or two."""
@@ -282,9 +284,11 @@ class Prophecy:
 
     def _series(self, channel: int) -> int:
         series = self._channels or 1
+        if isinstance(channel, bool) or not isinstance(channel, int | np.integer):
+            raise TypeError(f"channel must be a whole number, got {channel!r}")
         if not 0 <= channel < series:
             raise ValueError(f"channel must lie between 0 and {series - 1}, got {channel}")
-        return channel
+        return int(channel)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file, atomically: the records, the context and a JSON header, no pickles."""
@@ -369,6 +373,8 @@ def _moment(time: ArrayLike | None) -> float | None:
 
 
 def _level(level: float) -> float:
+    if isinstance(level, bool) or not isinstance(level, int | float | np.number):
+        raise TypeError(f"level must be a number strictly between 0 and 1, such as 0.9, got {level!r}")
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie strictly between 0 and 1, got {level}")
     return float(level)

@@ -39,7 +39,7 @@ SEASON_FACTORS = int(STARTS[-1])
 
 
 class Field(NamedTuple):
-    """A field of the record: numbers between `low` and `high`. kind: "f8" real, "i8" whole."""
+    """A field of the record: numbers between `low` and `high`. kind: "f8" real, "i8" whole, "u1" a byte."""
 
     name: str
     kind: str
@@ -50,7 +50,7 @@ class Field(NamedTuple):
     meaning: str
 
 
-_REAL, _WHOLE = "f8", "i8"
+_REAL, _WHOLE, _BYTE = "f8", "i8", "u1"
 _SOLVED = (len(m.SOLVED),)
 
 FIELDS = (
@@ -115,9 +115,13 @@ FIELDS = (
     Field("season_peak", _REAL, (SEASONAL,), 0, SQUARED, "signal²", "largest squared error in this block"),
     Field("season_last_peak", _REAL, (SEASONAL,), 0, SQUARED, "signal²", "largest squared error in the block before"),
     Field("season_sums", _REAL, (2,), 0, 1e300, "signal", "absolute errors since the check: the bank's, the mixture's"),
+    Field(
+        "season_filled", _BYTE, (RING // 8,), 0, 255, "flags", "one bit of the ring each: 1 where a value is missing"
+    ),
     Field("alarm", _REAL, (), 0, 1, "1 - probability", "how unusual the newest value makes the recent stretch"),
     Field("alarm_seen", _WHOLE, (), 0, MOST, "samples", "values ranked so far"),
     Field("alarm_error", _REAL, (), 0, _MOVED, "signal", "mean absolute error of all forecasts"),
+    Field("alarm_exact", _WHOLE, (), 0, MOST, "samples", "exact predictions in a row until now"),
     Field("alarm_log", _REAL, (WINDOW,), -400, 400, "log signal", "logarithms of the last errors"),
     Field("alarm_quantity", _REAL, (QUANTITIES,), -_MOVED, _MOVED, "signal", "error, difference, value, level, noise"),
     Field("alarm_tail", _REAL, (QUANTITIES,), 0, 1, "probability", "their ranks among all the past"),
@@ -141,7 +145,7 @@ def documented() -> str:
     lines = ["| field | numbers | between | unit | meaning |", "|---|---|---|---|---|"]
     for field in FIELDS:
         shape = " × ".join(map(str, field.shape)) or "1"
-        numbers = f"{shape}{', whole' if field.kind == _WHOLE else ''}"
+        numbers = f"{shape}{', whole' if field.kind != _REAL else ''}"
         lines.append(
             f"| `{field.name}` | {numbers} | {field.low:g} … {field.high:g} | {field.unit} | {field.meaning} |"
         )

@@ -94,6 +94,17 @@ def back(ring: Any, count: int, samples: float) -> float:
 
 
 @inner
+def mark(record: Any, missing: bool) -> None:
+    """Note of the newest place of the ring whether its value is missing and something stands in for it."""
+    place = (record.count - 1) % RING
+    bit = np.uint8(1 << (place % 8))
+    if missing:
+        record.season_filled[place // 8] |= bit
+    else:
+        record.season_filled[place // 8] &= np.uint8(255) ^ bit
+
+
+@inner
 def look(record: Any, ring: Any, count: int, available: int, features: Any) -> None:
     """The features as of the moment when `count` values had come, `available` of which are still in the ring.
 
@@ -314,11 +325,13 @@ def replay(record: Any, ring: Any, count: int, available: int, alone: float) -> 
 def check(record: Any, ring: Any, count: int) -> None:
     """Look for periods again, and decide whether the seasonal members run."""
     available = min(count, RING)
-    values = np.empty(available)
+    values, known = np.empty(available), np.empty(available)
     for i in range(available):
-        values[i] = ring[(count - available + i) % RING]
+        place = (count - available + i) % RING
+        values[i] = ring[place]
+        known[i] = 0.0 if record.season_filled[place // 8] >> (place % 8) & 1 else 1.0
     periods, strengths = np.zeros(2), np.zeros(2)
-    find(values, periods, strengths)
+    find(values, known, periods, strengths)
     was_on = record.season_on == 1
     useless = was_on and record.season_sums[1] > USELESS * record.season_sums[0]
     changed = False

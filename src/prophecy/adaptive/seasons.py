@@ -60,6 +60,9 @@ of the lag itself or the strongest."""
 REMAINS = 0.01
 """Share of the power that must remain without the first season for a second to be looked for."""
 
+LEAST_PAIRS = 24
+"""Pairs of known values that a lag needs for an autocorrelation: with fewer, 5 deviations of white noise exceed 1."""
+
 MULTIPLES = 8
 TRANSFORM = 8192
 
@@ -119,39 +122,73 @@ def autocorrelations(a: Any, b: Any, top: int, of_a: Any, of_b: Any) -> None:
 
 
 @inner
-def centred(z: Any) -> float:
-    """Subtract the mean and cut at 5 root mean squares, twice, so that no outlier decides; returns the power left."""
-    z -= z.mean()
+def of_known(r: Any, known: Any, pairs: Any) -> None:
+    """Autocorrelations of a series with 0 in place of missing values, made those of its known pairs.
+
+    known (n,): 1 where a value is known, else 0; pairs gets how many pairs each lag has. Lags with fewer than
+    `LEAST_PAIRS` lie on a straight line between their neighbours.
+    """
+    n, top = len(known), len(r) - 1
+    if known.min() > 0.0:
+        for lag in range(top + 1):
+            pairs[lag] = n - lag
+        return
+    masks, again = np.zeros(top + 1), np.zeros(top + 1)
+    autocorrelations(known, known, top, masks, again)
+    before = -1
+    for lag in range(top + 1):
+        pairs[lag] = masks[lag] * known.sum() * (n - lag) / n
+        if pairs[lag] < LEAST_PAIRS:
+            r[lag] = 0.0
+            continue
+        r[lag] /= masks[lag]
+        for between in range(before + 1, lag):
+            r[between] = r[before] + (r[lag] - r[before]) * (between - before) / (lag - before) if before >= 0 else 0.0
+            pairs[between] = pairs[lag]
+        before = lag
+    for lag in range(before + 1, top + 1):
+        pairs[lag] = 1.0
+
+
+@inner
+def centred(z: Any, known: Any) -> float:
+    """Subtract the mean and cut at 5 root mean squares, twice, so that no outlier decides; returns the power left.
+
+    Where nothing is known (0 in `known`), z becomes 0.
+    """
+    many = max(known.sum(), 1.0)
+    z -= (z * known).sum() / many
+    z *= known
     for _ in range(2):
-        most = 5.0 * math.sqrt((z * z).mean())
+        most = 5.0 * math.sqrt((z * z).sum() / many)
         for i in range(len(z)):
             z[i] = min(max(z[i], -most), most)
     return (z * z).sum()  # type: ignore[no-any-return]
 
 
 @inner
-def unfold(z: Any, period: float) -> float:
-    """Subtract the mean profile over `period`; returns the power left."""
+def unfold(z: Any, known: Any, period: float) -> float:
+    """Subtract the mean profile over `period` from what is known; returns the power left."""
     bins = max(round(period), 1)
     total, count = np.zeros(bins), np.zeros(bins)
     for i in range(len(z)):
         phase = min(int((i % period) / period * bins), bins - 1)
         total[phase] += z[i]
-        count[phase] += 1.0
+        count[phase] += known[i]
     for i in range(len(z)):
         phase = min(int((i % period) / period * bins), bins - 1)
-        z[i] -= total[phase] / count[phase]
+        z[i] -= known[i] * total[phase] / max(count[phase], 1.0)
     return (z * z).sum()  # type: ignore[no-any-return]
 
 
 @inner
-def strength(r: Any, lag: int, n: int, least: float, squares: Any) -> float:
-    """r at this lag if it is a season, else 0. squares: the running sum of r² from lag 1."""
+def strength(r: Any, lag: int, n: int, pairs: Any, least: float, squares: Any) -> float:
+    """r at this lag if it is a season, else 0. pairs: how many each lag has; squares: running sum of r² from lag 1."""
     top = len(r) - 1
     if not (r[lag] >= r[lag - 1] and r[lag] > r[lag + 1]):
         return 0.0
-    white = WHITE_DEVIATIONS / math.sqrt(n - lag)
-    bartlett = BARTLETT_DEVIATIONS * math.sqrt((1.0 + 2.0 * squares[lag // 2]) / (n - lag))
+    white = WHITE_DEVIATIONS / math.sqrt(pairs[lag])
+    bartlett = BARTLETT_DEVIATIONS * math.sqrt((1.0 + 2.0 * squares[lag // 2]) / pairs[lag])
     if n >= 4 * lag:
         bartlett = min(bartlett, CERTAIN)
     floor = max(least, white, bartlett)
@@ -172,7 +209,7 @@ def strength(r: Any, lag: int, n: int, least: float, squares: Any) -> float:
 
 
 @inner
-def shortest_strong(r: Any, n: int, first: int, least: float, squares: Any) -> int:
+def shortest_strong(r: Any, n: int, pairs: Any, first: int, least: float, squares: Any) -> int:
     """The shortest lag from `first` on that is nearly as strong as the strongest; 0 where none is a season."""
     top = len(r) - 1
     squares[0] = 0.0
@@ -181,10 +218,10 @@ def shortest_strong(r: Any, n: int, first: int, least: float, squares: Any) -> i
     best = 0.0
     for lag in range(first, top):
         if r[lag] > best:
-            best = max(best, strength(r, lag, n, least, squares))
+            best = max(best, strength(r, lag, n, pairs, least, squares))
     if best > 0.0:
         for lag in range(first, top):
-            if r[lag] >= NEARLY * best and strength(r, lag, n, least, squares) >= NEARLY * best:
+            if r[lag] >= NEARLY * best and strength(r, lag, n, pairs, least, squares) >= NEARLY * best:
                 return lag
     return 0
 
@@ -219,10 +256,19 @@ def refined(r: Any, lag: int) -> float:
 
 
 @inner
-def find(values: Any, periods: Any, strengths: Any) -> None:
+def same_season(longer: float, period: float) -> bool:
+    """Whether the longer one is the shorter seen again: a multiple, near a whole number of samples, of a period that
+    is none. A mean profile by whole samples does not take such a season away entirely."""
+    times = round(longer / period)
+    return abs(period - round(period)) > 0.02 and abs(longer - times * period) < 0.01 * period * times
+
+
+@inner
+def find(values: Any, known: Any, periods: Any, strengths: Any) -> None:
     """Fill up to two periods, in samples, the shorter first, and their autocorrelations; 0 where there is none.
 
-    values (n,): recent ones, oldest first, without NaN.
+    values (n,): recent ones, oldest first, without NaN; known (n,): 0 where something stands in for a missing value,
+    which does not count, else 1.
     """
     periods[:], strengths[:] = 0.0, 0.0
     n = len(values)
@@ -232,28 +278,37 @@ def find(values: Any, periods: Any, strengths: Any) -> None:
     steps, levels = np.zeros(n), np.zeros(n)
     steps[1:] = values[1:] - values[:-1]
     steps[0] = steps[1]
-    place = np.arange(n) - (n - 1) / 2.0
-    levels[:] = values - values.mean()
+    both = known.copy()
+    both[1:] *= known[:-1]
+    place = (np.arange(n) - (np.arange(n) * known).sum() / known.sum()) * known
+    levels[:] = (values - (values * known).sum() / known.sum()) * known
     levels -= (place * levels).sum() / (place * place).sum() * place
-    power_steps, power_levels = centred(steps), centred(levels)
-    if not (power_steps > 0.0 and np.isfinite(power_steps) and np.isfinite(power_levels)):
+    power_steps, power_levels = centred(steps, both), centred(levels, known)
+    if not (power_levels > 0.0 and np.isfinite(power_steps) and np.isfinite(power_levels)):
         return
     of_steps, of_levels = np.zeros(top + 1), np.zeros(top + 1)
+    pairs, pairs_of_levels = np.zeros(top + 1), np.zeros(top + 1)
     squares, squares_of_levels = np.zeros(top + 1), np.zeros(top + 1)
     autocorrelations(steps, levels, top, of_steps, of_levels)
-    lag = shortest_strong(of_steps, n, SHORTEST, LEAST, squares)
-    slow = shortest_strong(of_levels, n, SHORTEST_OF_VALUES, LEAST_OF_VALUES, squares_of_levels)
-    r, z, power, sums = of_steps, steps, power_steps, squares
+    of_known(of_steps, both, pairs)
+    of_known(of_levels, known, pairs_of_levels)
+    lag = shortest_strong(of_steps, n, pairs, SHORTEST, LEAST, squares)
+    slow = shortest_strong(of_levels, n, pairs_of_levels, SHORTEST_OF_VALUES, LEAST_OF_VALUES, squares_of_levels)
+    r, z, power, sums, there = of_steps, steps, power_steps, squares, both
     if slow > 0 and (lag == 0 or of_levels[slow] > of_steps[lag] + 0.2):
-        lag, r, z, power, sums = slow, of_levels, levels, power_levels, squares_of_levels
+        lag, r, z, power, sums, there = slow, of_levels, levels, power_levels, squares_of_levels, known
+        pairs = pairs_of_levels
     if lag == 0:
         return
     periods[0], strengths[0] = refined(r, lag), r[lag]
     inside = 0
     for shorter in range(SHORTEST, int(0.6 * lag)):
-        if r[shorter] >= INSIDE * r[lag] and strength(r, shorter, n, LEAST, sums) > 0.0:
+        if r[shorter] >= INSIDE * r[lag] and strength(r, shorter, n, pairs, LEAST, sums) > 0.0:
             inside = shorter
             break
+    if inside > 0 and same_season(periods[0], refined(r, inside)):
+        periods[0], strengths[0] = refined(r, inside), r[inside]
+        inside = 0
     if inside > 0:
         periods[1], strengths[1] = periods[0], strengths[0]
         periods[0], strengths[0] = refined(r, inside), r[inside]
@@ -264,10 +319,11 @@ def find(values: Any, periods: Any, strengths: Any) -> None:
     period = periods[1] if inside > 0 else periods[0]
     level = strengths[1] if inside > 0 else strengths[0]
     first = int(2.5 * period)
-    if first < top - 2 and unfold(z, period) > REMAINS * power:
+    if first < top - 2 and unfold(z, there, period) > REMAINS * power:
         autocorrelations(steps, levels, top, of_steps, of_levels)
-        longer = shortest_strong(r, n, first, LEAST, sums)
-        if longer > 0:
+        of_known(r, there, pairs)
+        longer = shortest_strong(r, n, pairs, first, LEAST, sums)
+        if longer > 0 and not same_season(refined(r, longer), period):
             periods[0], strengths[0] = period, level
             periods[1], strengths[1] = refined(r, longer), r[longer]
 

@@ -28,6 +28,12 @@ from prophecy.adaptive.solved import learn_solved, predict_solved
 _WINDOWS, _LEVELS = len(WINDOWS), len(LEVELS)
 _NINETY = int(np.searchsorted(LEVELS, 0.9))
 _SHORT_STRIDE, _LONG_STRIDE, _ORDER = np.uint64(padded(SHORTS)), np.uint64(padded(ORDER + LONGS)), np.uint64(ORDER)
+SPARSE = 1.5
+"""Usual distance of known values, in steps, from which on most of what the members see stood in for values."""
+
+REACH = 2.0
+"""Changes a step by which a stand-in may pass all values known: a line needs 1, growth that doubles in the gap 1.5."""
+
 ROOM = (6, padded(MEMBERS))
 """Room to work in, allocated once per call: rows of numbers that are not kept."""
 
@@ -38,6 +44,7 @@ def step(r: Any, ring: Any, t: Any, value: float, offset: float, room: Any) -> N
     if math.isnan(value):
         if r.count > 0:
             _advance(r, ring, t, r.last if r.hold else expected(r), room)
+            seasonal.mark(r, True)
             _drift(r, t, room)
             r.gap += 1
         return
@@ -49,16 +56,17 @@ def step(r: Any, ring: Any, t: Any, value: float, offset: float, room: Any) -> N
         distance = r.gap + 1
         if r.gap == 0:
             readings.note_tick(r, value)
-        _watch(r, value, 1.0 / distance)
-        teaches = _gap_is_usual(r, t)
-        if teaches:
-            _learn(r, t, value, 1.0 / distance, room)
+        said = expected(r)
+        _watch(r, value, said, 1.0 / distance)
+        if _gap_is_usual(r, t):
+            _learn(r, t, value, said, 1.0 / distance, room)
         else:
-            _note_growth(r, t, value)
+            _note_growth(r, t, value, said)
         _note_spacing(r, t, distance)
         if r.gap > 0:
-            _close_gap(r, ring, t, value)
+            _close_gap(r, ring, t, value, said)
     _advance(r, ring, t, value, room)
+    seasonal.mark(r, False)
     r.known += 1
     r.gap = 0
 
@@ -74,21 +82,21 @@ def _on_grid(r: Any, value: float, offset: float) -> float:
 
 
 @inner
-def _watch(r: Any, value: float, part: float) -> None:
+def _watch(r: Any, value: float, said: float, part: float) -> None:
     """Rank the value among all the past, for the alarm."""
     level = value
     window = min(alarms.WINDOW, r.count + 1)
     for j in range(window - 1):
         level += r.lag[j]
-    alarms.watch(r, value, (value - r.last) * part, (value - expected(r)) * part, level / window)
+    alarms.watch(r, value, (value - r.last) * part, (value - said) * part, level / window)
 
 
 @inner
-def _learn(r: Any, t: Any, value: float, part: float, room: Any) -> None:
-    """Learn from a value. Errors made across a gap count in parts, as many as steps were predicted."""
+def _learn(r: Any, t: Any, value: float, said: float, part: float, room: Any) -> None:
+    """Learn from a value where `said` was expected. Errors across a gap count in parts, as many as steps."""
     difference = value - r.last
     if r.same < readings.STUCK:
-        calibrate(r, t, (value - expected(r)) * part)
+        calibrate(r, t, (value - said) * part)
     seasonal.learn(r, value, difference, part)
     learn_solved(r, t, difference, part, room)
     note_bias(r, t, difference, part)
@@ -230,7 +238,27 @@ def _predict_long(r: Any, t: Any, difference: float, moved: Any, out: Any) -> No
 def expected(r: Any) -> float:
     """The next value as predicted; where a gap repeats the last value, that is expected to go on."""
     ahead: float = r.last if r.hold and r.gap > 0 else r.last + r.change
+    if r.gap > 0 or r.spacing > SPARSE:
+        ahead = _within_reach(r, ahead)
     return min(max(ahead, -LARGEST), LARGEST)
+
+
+@inner
+def _within_reach(r: Any, ahead: float) -> float:
+    """`ahead`, but no farther beyond all values known than twice the largest recent change (where most
+    values are missing: the usual one) would go in as many steps.
+
+    What stands in for missing values is predicted from, step after step; high degrees would carry it anywhere.
+    """
+    known = r.alarm_size[alarms.VALUE]
+    if known == 0:
+        return ahead
+    seen = r.alarm_middle[alarms.VALUE]
+    change = r.scale[0]
+    if r.spacing <= SPARSE:
+        change = max(change, max(r.peak[0], r.last_peak[0]))
+    reach = REACH * (r.gap + 1) * math.sqrt(change)
+    return min(max(ahead, seen[0] - reach), seen[known - 1] + reach)  # type: ignore[no-any-return]
 
 
 @inner
@@ -259,11 +287,11 @@ def _across(r: Any, t: Any) -> float:
 
 
 @inner
-def _note_growth(r: Any, t: Any, value: float) -> None:
+def _note_growth(r: Any, t: Any, value: float, said: float) -> None:
     """Track the widening that makes nine intervals in ten hold the first value after a gap."""
     if r.learned < 16:
         return
-    error, half = abs(value - expected(r)), r.quantile[_NINETY] * _usual(r, t) * _across(r, t)
+    error, half = abs(value - said), r.quantile[_NINETY] * _usual(r, t) * _across(r, t)
     r.gap_growth = min(max(r.gap_growth * (t.gap_up if error > half else t.gap_down), 1.0), 1e9)
 
 
@@ -282,10 +310,10 @@ def _drift(r: Any, t: Any, room: Any) -> None:
 
 
 @inner
-def _close_gap(r: Any, ring: Any, t: Any, value: float) -> None:
+def _close_gap(r: Any, ring: Any, t: Any, value: float, said: float) -> None:
     """Put a straight line of corrections under what stood in for the missing values, so that it ends at `value`."""
     if not r.hold:
-        slope = (value - expected(r)) / (r.gap + 1)
+        slope = (value - said) / (r.gap + 1)
         for j in range(min(LAGS, r.gap)):
             r.lag[j] += slope * (r.gap - j)
         for j in range(min(RING, r.gap)):

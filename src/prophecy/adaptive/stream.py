@@ -306,7 +306,9 @@ class Stream:
         clock["recent"] += delta
 
     def ahead(self, time: float | None) -> Ahead:
-        """The forecast for this time, one step ahead by default."""
+        """The forecast for this time, one step ahead by default; NaN before the first value, whatever the time."""
+        if not self.count:
+            time = None
         if time is not None and not self.stamped:
             raise ValueError(f"time {time} means nothing to a model without timestamps; give them to observe first")
         last = float(self.clock["last"][0])

@@ -24,4 +24,9 @@ def seconds(time: ArrayLike) -> Array:
     if array.dtype == object and array.size and all(isinstance(moment, datetime) for moment in array.flat):
         moments = [moment if moment.tzinfo else moment.replace(tzinfo=UTC) for moment in array.flat]
         return np.array([moment.timestamp() for moment in moments]).reshape(array.shape)
+    if array.dtype.kind in "US":
+        raise TypeError(
+            f"time holds text such as {str(array.flat[0]) if array.size else ''!r}; "
+            'turn it into dates first, for instance with np.array(time, "datetime64[s]")'
+        )
     return np.asarray(_checks.real_array("time", time), dtype=np.float64)

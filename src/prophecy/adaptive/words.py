@@ -13,6 +13,9 @@ from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
 from prophecy.adaptive.stream import Stream
 
 MENTIONED = 5
+EXACT = 1e-15
+"""Share of the newest values below which an error is rounding, as in `Settings.exact`."""
+
 PILED = 0.02
 """Share of all values at the largest or smallest of them from which on the sensor may saturate there."""
 
@@ -33,18 +36,17 @@ def explained(stream: Stream, series: int, gaps: str) -> str:
         return f"{stream.count} values seen: nothing to choose by yet."
     record = stream.records[series]
     shares, scales = stream.shares()[series], record["scale"]
-    error = float(np.sqrt(record["error_scale"]))
+    error = _plain(float(np.sqrt(record["error_scale"])), record)
     lines = [
-        f"{stream.count} values seen; the forecast has erred by {error:.3g} (root mean square, discounted) lately.",
+        f"{stream.count} values seen; the forecast has {_erred(error)} lately (root mean square, discounted).",
         f"It mixes {len(shares)} members; those that count for most:",
     ]
     for i in np.argsort(-shares)[:MENTIONED]:
         if shares[i] >= 0.01:
-            lines.append(f"  {shares[i]:4.0%}  {_name(int(i))}: has erred by {np.sqrt(scales[i]):.3g}")
-    copy = float(np.sqrt(scales[0]))
-    lines.append(
-        f"Copying the last value would have erred by {copy:.3g}, {copy / max(error, 1e-300):.3g} times as much."
-    )
+            lines.append(f"  {shares[i]:4.0%}  {_name(int(i))}: has {_erred(_plain(np.sqrt(scales[i]), record))}")
+    copy = _plain(float(np.sqrt(scales[0])), record)
+    as_much = f", {copy / error:.3g} times as much" if error > 0.0 and copy > 0.0 else ""
+    lines.append(f"Copying the last value would have {_erred(copy)}{as_much}.")
     lines += _about_seasons(stream, record)
     leaning = stream.slope()[1][series]
     best = int(np.argmax(leaning))
@@ -54,6 +56,15 @@ def explained(stream: Stream, series: int, gaps: str) -> str:
     if record["gap"]:
         lines.append(f"{record['gap']} values are missing; the memory goes on with {_filling(gaps)}.")
     return "\n".join(lines)
+
+
+def _plain(error: float, record: Any) -> float:
+    """An error, 0 where it is not more than rounding makes of the newest value."""
+    return 0.0 if error <= EXACT * max(abs(float(record["last"])), float(np.abs(record["lag"]).max())) else float(error)
+
+
+def _erred(error: float) -> str:
+    return f"erred by {error:.3g}" if error > 1e-99 else "been exact, to rounding"
 
 
 def _about_seasons(stream: Stream, record: Any) -> list[str]:
@@ -79,16 +90,24 @@ def _about_seasons(stream: Stream, record: Any) -> list[str]:
 def _span(seconds: float) -> str:
     for unit, length in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= length:
-            return f" ({seconds / length:.4g} {unit})"
-    return f" ({seconds:.4g} seconds)"
+            return f" ({_counted(seconds / length, unit)})"
+    return f" ({_counted(seconds, 'seconds')})"
+
+
+def _counted(number: float, unit: str) -> str:
+    text = f"{number:.6g}"
+    return f"{text} {unit[:-1] if text == '1' else unit}"
 
 
 def _about_time(stream: Stream, record: Any) -> list[str]:
     if not stream.stamped:
         return []
     if stream.is_irregular:
-        return [f"Times are irregular; values are brought to steps of {stream.dt:.6g} seconds, the typical interval."]
-    line = f"Times lie on a grid of {stream.dt:.6g} seconds."
+        return [
+            f"Times are irregular; values are brought to steps of {_counted(stream.dt, 'seconds')}, "
+            "the typical interval."
+        ]
+    line = f"Times lie on a grid of {_counted(stream.dt, 'seconds')}."
     if record["stamps"] > STUCK:
         error = record["stamp_error"]
         kind = 0

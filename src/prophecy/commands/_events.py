@@ -1,13 +1,14 @@
 """Rows that were not expected, grouped to events: when each began and ended, of which kind it was, and a sentence.
 
 A row is flagged as it comes, from the rows before it alone. Flagged rows at most `APART` rows from each other are one
-event. Its kind is decided when it is over, from the `AROUND` rows before it, its own, and the `APART` rows after it:
+event. Its kind is decided from the rows before it, its own, and those after it: `APART` of them, or a whole season, and
+for as long as the value stands still.
 
-    flat line        a stretch of one value where there was none before
+    flat line        a stretch of one value where there was none as long before; it begins and ends where the value does
+    lost season      the season after it differs from the one before it by more than twice what is usual, smoothly
     shift            the median after it lies away from the median before it by more than rows usually do
-    spike            a few rows, and then things are as before
-    lost season      the stretch differs from one season before by more than three times what is usual
-    change of noise  errors of more than twice or less than half their usual size; and whatever is none of the others
+    spike            a few rows outside their intervals, or more that lie apart together; then things are as before
+    change of noise  errors of another size than usual; and whatever is none of the others
 """
 
 from __future__ import annotations
@@ -69,14 +70,26 @@ class Row(NamedTuple):
 
 @dataclass
 class Open:
-    """An event that is not over yet."""
+    """An event whose kind is not known yet. rows: its own and those after it; same: how many of the newest are equal,
+    those before the event among them; over: no more rows came."""
 
     number: int
     first: int
     last: int
     worst: Row
     before: Array
+    same: int
     rows: list[Row] = field(default_factory=list)
+    over: bool = False
+
+    @property
+    def newest(self) -> Row:
+        return self.rows[-1]
+
+    def flat(self) -> bool:
+        """Whether the newest rows stand still, as they never did for half as long before."""
+        moving = self.before[: max(len(self.before) + len(self.rows) - self.same, 0), 0]
+        return self.same >= FLAT and _longest_run(moving) < max(self.same / 2, FLAT)
 
 
 class Events:
@@ -86,82 +99,119 @@ class Events:
         self.found: list[Event] = []
         self._past = np.zeros((0, 2))
         self._open: Open | None = None
+        self._waiting: list[Open] = []
         self._count = 0
 
     def add(self, columns: Array, first: int, flags: NDArray[np.bool_], seasons: tuple[float, ...]) -> Array:
         """Take in rows from number `first` on: columns (rows, 6) are value, residual, lower, upper, surprise and alarm.
         Returns the number of the event each belongs to as known when it came, 0 for none."""
-        numbers = np.zeros(len(columns))
-        for k in self._worth_a_look(flags):
+        numbers, flagged, k = np.zeros(len(columns)), np.flatnonzero(flags), 0
+        while k < len(columns):
+            if self._open is None and not self._waiting:
+                place = int(np.searchsorted(flagged, k))
+                if place == len(flagged):
+                    break
+                k = int(flagged[place])
             row = Row(first + k, *columns[k].tolist())
-            event = self._open
-            if event is not None and row.row - event.last > APART:
-                self._close(seasons)
-                event = None
+            if self._open is not None and row.row - self._open.last > APART:
+                self._waiting.append(self._open)
+                self._open = None
+            self._judge_waiting(row, seasons)
             if flags[k]:
-                if event is None:
-                    self._count += 1
-                    before = np.concatenate([self._past, columns[:k, :2]])[-LONGEST:]
-                    event = self._open = Open(self._count, row.row, row.row, row, before)
+                if self._open is None:
+                    self._begin(row, np.concatenate([self._past, columns[:k, :2]])[-LONGEST:])
+                event = self._open
+                assert event is not None
                 event.last = row.row
                 event.worst = max(event.worst, row, key=lambda r: (r.surprise, r.alarm))
                 numbers[k] = event.number
-            if event is not None and len(event.rows) < LONGEST:
-                event.rows.append(row)
+            if self._open is not None:
+                _append(self._open, row)
+            k += 1
         self._past = np.concatenate([self._past, columns[:, :2]])[-LONGEST:]
         return numbers
 
-    def _worth_a_look(self, flags: NDArray[np.bool_]) -> list[int]:
-        """Flagged rows and those after them, up to one beyond the end of their event."""
-        near = np.flatnonzero(flags)[:, None] + np.arange(APART + 2)
-        if self._open is not None:
-            near = np.append(near, np.arange(APART + 2))
-        return [int(k) for k in np.unique(near) if k < len(flags)]
+    def _begin(self, row: Row, before: Array) -> None:
+        self._count += 1
+        self._open = Open(self._count, row.row, row.row, row, before, _run_at_end(before[:, 0]))
+
+    def _judge_waiting(self, row: Row, seasons: tuple[float, ...]) -> None:
+        """Give `row` to the events that wait for rows after them, and close those that have seen enough."""
+        wanted = max(APART, round(seasons[0]) if seasons else 0)
+        for event in list(self._waiting):
+            still = event.flat() and row.value == event.newest.value
+            if still or row.row - event.last <= wanted:
+                _append(event, row)
+            else:
+                self._waiting.remove(event)
+                self._close(event, seasons)
 
     def finish(self, seasons: tuple[float, ...]) -> list[Event]:
-        """All events, the last one too if it is still going on."""
-        if self._open is not None:
-            self._close(seasons)
+        """All events, those too that are still going on."""
+        for event in [*self._waiting, *([self._open] if self._open is not None else [])]:
+            event.over = True
+            self._close(event, seasons)
+        self._open, self._waiting = None, []
+        self.found.sort(key=lambda event: event.number)
         return self.found
 
-    def _close(self, seasons: tuple[float, ...]) -> None:
-        event = self._open
-        assert event is not None
-        kind, sentence = judged(event, seasons)
+    def _close(self, event: Open, seasons: tuple[float, ...]) -> None:
+        kind, sentence, first, last = judged(event, seasons)
         worst = event.worst
         numbers = (worst.value, worst.lower, worst.upper, worst.surprise, worst.alarm)
-        self.found.append(Event(event.number, event.first, event.last, worst.row, *numbers, kind, sentence))
-        self._open = None
+        self.found.append(Event(event.number, first, last, worst.row, *numbers, kind, sentence))
 
 
-def judged(event: Open, seasons: tuple[float, ...]) -> tuple[str, str]:
-    """The kind of an event that is over, and a sentence about it."""
+def _append(event: Open, row: Row) -> None:
+    before = event.newest.value if event.rows else event.before[-1, 0] if len(event.before) else np.nan
+    event.same = event.same + 1 if row.value == before else 1
+    if len(event.rows) >= LONGEST:
+        event.rows.pop(len(event.rows) // 2)  # a long flat line: its beginning and its end are kept
+    event.rows.append(row)
+
+
+def judged(event: Open, seasons: tuple[float, ...]) -> tuple[str, str, int, int]:
+    """The kind of an event, a sentence about it, and its first and last row."""
     own = np.array([(row.value, row.residual) for row in event.rows])
     long = event.last - event.first + 1
-    before = event.before
+    before, here = event.before, (event.first, event.last)
     still = _run_at_end(before[:, 0])
-    if still >= FLAT:
-        return "flat line", f"{still} rows were exactly {before[-1, 0]:.6g}, until row {event.first}."
-    flat = _longest_run(own[:, 0])
-    if flat >= FLAT and _longest_run(before[-AROUND:, 0]) < FLAT:
-        return "flat line", f"{flat} rows are exactly {_common(own[:, 0]):.6g}, after rows that moved."
-    moved = np.concatenate([before[:, 0], own[:, 0]])
+    if still >= FLAT and _longest_run(before[: len(before) - still, 0]) < max(still / 2, FLAT):
+        start = event.first - still
+        sentence = f"{still} rows were exactly {before[-1, 0]:.6g}, from row {start} to {event.first - 1}."
+        return "flat line", sentence, start, event.last
+    if event.flat():
+        end = event.newest.row
+        start = end - event.same + 1
+        until = "and still at the end" if event.over else f"to {end}"
+        sentence = f"{event.same} rows are exactly {event.newest.value:.6g}, from row {start} {until}."
+        return "flat line", sentence, min(start, event.first), end
     period = round(seasons[0]) if seasons and len(before) >= 2 * round(seasons[0]) else 0
+    usual, now = before[-AROUND:, 0], own[:, 0]
     if period:
-        moved = moved[period:] - moved[:-period]
-    usual, now = moved[: len(moved) - len(own)][-AROUND:], moved[len(moved) - len(own) :]
-    spread, jump = _spread(usual), _median(now[min(long, len(now) - 1) :]) - _median(usual)
+        usual = (before[period:, 0] - before[:-period, 0])[-AROUND:]
+        offset = np.arange(len(own))
+        now = own[:, 0] - before[len(before) + offset % period - period, 0]
+    spread, after = _spread(usual), now[min(long, len(now) - 1) :]
+    ratio = _size(after) / max(_size(usual), 1e-300)
+    jump = _median(after) - _median(usual)
+    if period and len(after) >= min(period, APART) and ratio > 2.0 and _alike(after) > 0.5 and abs(jump) < 2.0 * spread:
+        sentence = f"The rows after it differ from one season ({period} rows) before by {ratio:.3g} times as usual."
+        return "lost season", sentence, *here
     if abs(jump) > FAR * spread:
         level = _median(own[min(long, len(own) - 1) :, 0])
-        return "shift", f"The level moves by {jump:.4g}, to {level:.6g}, and is there when the event ends."
-    if long <= BRIEF:
-        return "spike", _expected(event.worst)
-    ratio = _size(now) / max(_size(usual), 1e-300)
-    if period and ratio > 2.0 and _alike(now) > 0.5:
-        return "lost season", f"The rows differ from one season ({period} rows) before by {ratio:.3g} times as usual."
-    noise = _size(own[:, 1]) / max(_size(before[-AROUND:, 1]), 1e-300)
+        return "shift", f"The level moves by {jump:.4g}, to {level:.6g}, and stays there.", *here
+    apart = _median(now[:long]) - _median(usual)
+    if long > BRIEF and abs(apart) > FAR * spread:
+        return "spike", f"{long} rows lie {apart:.4g} away from what is usual; then all is as before.", *here
+    inside = event.worst.lower <= event.worst.value <= event.worst.upper
+    if long <= BRIEF and not inside:
+        return "spike", _expected(event.worst), *here
+    noise = _size(own[:long, 1]) / max(_size(before[-AROUND:, 1]), 1e-300)
     size = f"{noise:.3g} times their usual size" if noise < 1e6 else "far above their usual size"
-    return "change of noise", f"Errors are {size} over {long} rows."
+    if long <= BRIEF:
+        return "change of noise", f"Inside its interval, but level and noise of the last {APART} rows are rare.", *here
+    return "change of noise", f"Errors are {size} over {long} rows.", *here
 
 
 def _expected(row: Row) -> str:
@@ -189,15 +239,10 @@ def _longest_run(values: Array) -> int:
     return int(np.diff(edges).max())
 
 
-def _common(values: Array) -> float:
-    found, counts = np.unique(values, return_counts=True)
-    return float(found[np.argmax(counts)])
-
-
 def _run_at_end(values: Array) -> int:
     """How many of the last values are the same."""
-    other = np.flatnonzero(values[-AROUND:][::-1] != values[-1]) if len(values) else np.zeros(0)
-    return int(other[0]) if len(other) else 0
+    other = np.flatnonzero(values[::-1] != values[-1]) if len(values) else np.zeros(0)
+    return int(other[0]) if len(other) else len(values)
 
 
 def _median(values: Array) -> float:
@@ -213,10 +258,18 @@ def _alike(values: Array) -> float:
 
 
 def table_of(events: list[tuple[str, Event]], when: dict[tuple[str, int], Any], most: int = 20) -> list[list[str]]:
-    """The most unusual events of all series, header first."""
-    lines = [["series", "rows", "begins", "kind", "what happened"]]
+    """The most unusual events of all series, header first. `noticed`: the time of the first row that was flagged; a
+    flat line may have begun before."""
+    lines = [["series", "rows", "noticed", "kind", "what happened"]]
     ranked = sorted(events, key=lambda pair: (-pair[1].surprise, -pair[1].alarm))[:most]
     for title, event in ranked:
         rows = f"{event.first}" if event.first == event.last else f"{event.first} to {event.last}"
-        lines.append([title, rows, f"{when.get((title, event.first), event.first)}", event.kind, event.sentence])
+        lines.append([title, rows, f"{_noticed(title, event, when)}", event.kind, event.sentence])
     return lines
+
+
+def _noticed(title: str, event: Event, when: dict[tuple[str, int], Any]) -> Any:
+    for row in range(event.first, event.row + 1):
+        if (title, row) in when:
+            return when[title, row]
+    return event.row

@@ -1,0 +1,203 @@
+"""What real streams do to gaps, alarms, seasons and clocks: counters, holes without end, patterns of missing values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from prophecy import Prophecy
+from prophecy.commands._events import Events
+
+K = np.arange(6000)
+
+
+@pytest.mark.parametrize("seed", [3, 4, 5, 6, 9, 11])
+@pytest.mark.parametrize("noise", [0.0, 1e-3])
+def test_a_sine_of_which_nine_in_ten_values_are_missing_stays_within_reach(seed, noise):
+    rng = np.random.default_rng(seed)
+    truth = np.sin(K / 50)
+    values = truth + noise * rng.normal(size=len(K))
+    values[rng.random(len(K)) < 0.9] = np.nan
+    error = np.abs(truth - Prophecy().follow(values).mean)[500:]
+    assert error.max() < 4.0
+    assert error.mean() < 0.1
+
+
+def test_a_line_and_a_parabola_are_continued_across_long_gaps():
+    for u in (3.0 * K[:1200], 0.01 * K[:1200] ** 2.0):
+        values = u.copy()
+        values[1000:1100] = np.nan
+        mean = Prophecy().follow(values).mean
+        assert np.abs(mean - u)[500:].max() < 1e-6 * np.ptp(u)
+
+
+EXACT = {
+    "counter": K * 1.0,
+    "thirds": 0.37 * K,
+    "square": K**2.0,
+    "stairs": np.floor(K / 10.0),
+    "growth": np.exp(0.003 * K[:4000]),
+    "sine": np.sin(K / 20),
+    "constant": np.full(3000, 3.0),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_a_stream_that_is_predicted_exactly_is_ordinary(name):
+    alarm = Prophecy().follow(EXACT[name]).alarm
+    assert (alarm[50:] > 0.99).sum() == 0
+
+
+def test_a_counter_that_wraps_or_jumps_alarms_where_it_does_and_nowhere_else():
+    wrapped = Prophecy().follow((37.0 * K) % 65536).alarm[50:]
+    assert set(np.flatnonzero(wrapped > 0.99) + 50) <= {1772, 3543, 5314}
+    jumped = np.flatnonzero(Prophecy().follow(np.where(K < 4000, K * 1.0, K + 500.0)).alarm > 0.99)
+    assert 4000 in jumped
+    assert len(jumped[jumped > 50]) <= 3
+
+
+def sparse(u, keep):
+    return np.where(keep, u, np.nan)
+
+
+@pytest.mark.parametrize("every", [2, 3])
+def test_the_pattern_of_missing_values_is_no_season_but_seasons_are_found_through_it(every):
+    rng = np.random.default_rng(every)
+    walk = np.cumsum(rng.normal(size=len(K)))
+    red = np.convolve(rng.normal(size=len(K) + 99), 0.95 ** np.arange(100), "valid")
+    for u in (walk, red):
+        model = Prophecy()
+        model.follow(sparse(u, K % every == 0))
+        assert model.seasons() == ()
+    for period, u in ((24, 3 * np.sin(2 * np.pi * K / 24) + rng.normal(size=len(K))), (314.16, np.sin(K / 50))):
+        model = Prophecy()
+        model.follow(sparse(u, K % every == 0))
+        assert model.seasons()[0] == pytest.approx(period, rel=0.005)
+
+
+def test_a_season_is_found_where_a_third_is_missing_at_random():
+    rng = np.random.default_rng(0)
+    model = Prophecy()
+    model.follow(sparse(3 * np.sin(2 * np.pi * K / 24) + rng.normal(size=len(K)), rng.random(len(K)) > 0.33))
+    assert model.seasons() == (24.0,)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_a_multiple_of_a_season_is_not_another_season(noise):
+    model = Prophecy()
+    model.follow((K % 33.7) / 33.7 + noise * np.random.default_rng(1).normal(size=len(K)))
+    (period,) = model.seasons()
+    assert period == pytest.approx(33.7, rel=0.005)
+
+
+def test_the_live_alarm_of_a_missing_value_is_nan_as_in_follow():
+    rng = np.random.default_rng(2)
+    u = rng.normal(size=400)
+    u[rng.random(400) < 0.1] = np.nan
+    live, alarms = Prophecy(), []
+    for value in u.tolist():
+        live.observe(value)
+        alarms.append(live.alarm())
+    assert np.array_equal(alarms, Prophecy().follow(u).alarm, equal_nan=True)
+    two = Prophecy(2)
+    two.observe([[1.0, 2.0], [2.0, np.nan]])
+    assert np.array_equal(two.alarm(), [0.0, np.nan], equal_nan=True)
+
+
+def test_before_the_first_value_a_time_changes_nothing():
+    model = Prophecy()
+    assert model.score(1.0, time=10.0) == 0.0
+    assert np.isnan(model.predict(time=10.0).mean)
+    model.observe(1.0, time=10.0)
+    model.observe(2.0, time=11.0)
+    assert model.count == 2
+
+
+def test_times_and_levels_that_cannot_be_used_are_refused_in_words():
+    model = Prophecy()
+    with pytest.raises(TypeError, match=r"time holds text such as '2024-01-01'.*datetime64\[s\]"):
+        model.observe([1.0, 2.0], time=["2024-01-01", "2024-01-02"])
+    with pytest.raises(ValueError, match="time is missing at moment 1 of 2"):
+        model.observe([1.0, 2.0], time=[0.0, np.nan])
+    with pytest.raises(ValueError, match="time is missing at moment 0 of 1"):
+        model.observe(1.0, time=np.datetime64("NaT"))
+    for level in ("a", None, True):
+        with pytest.raises(TypeError, match="level must be a number strictly between 0 and 1"):
+            model.predict(level)
+    for channel in ("a", 1.5):
+        with pytest.raises(TypeError, match="channel must be a whole number"):
+            model.explain(channel)
+    assert model.count == 0
+
+
+@pytest.mark.parametrize("name", ["counter", "constant"])
+def test_an_exact_forecast_is_called_exact_and_no_ratio_is_made_of_rounding(name):
+    model = Prophecy()
+    model.follow(EXACT[name])
+    said = model.explain()
+    assert "been exact" in said
+    assert "e+" not in said
+
+
+# Events.
+
+DAY = 10 + 3 * np.sin(2 * np.pi * np.arange(4000) / 24) + 0.3 * np.random.default_rng(7).normal(size=4000)
+
+
+def events(u, rate=1e-3):
+    model, found = Prophecy(), Events()
+    for first in range(0, len(u), 700):
+        piece = u[first : first + 700]
+        track = model.follow(piece, 1 - rate)
+        flags = (track.score > -np.log10(rate / 2)) | (track.alarm >= 1 - rate / 2)
+        parts = (piece, piece - track.mean, track.lower, track.upper, track.score, track.alarm)
+        found.add(np.nan_to_num(np.column_stack(parts)), first, flags, model.seasons())
+    return found.finish(model.seasons())
+
+
+def around(found, row, within=30):
+    return [event for event in found if event.first - within <= row <= event.last + within]
+
+
+@pytest.mark.parametrize("long", [200, 450])
+def test_a_flat_line_of_any_length_is_called_so_with_its_rows(long):
+    u = DAY.copy()
+    u[2500 : 2500 + long] = u[2499]
+    kinds = [(e.kind, e.first, e.last) for e in events(u) if e.last >= 2490 and e.first <= 2510 + long]
+    flat = [k for k in kinds if k[0] == "flat line"]
+    assert flat, kinds
+    assert all(abs(first - 2499) <= 1 for _, first, _ in flat)
+    assert all(k[0] != "spike" for k in kinds), kinds
+
+
+def test_a_flat_line_to_the_end_says_so():
+    u = DAY.copy()
+    u[3500:] = u[3499]
+    (event,) = around(events(u), 3510)
+    assert (event.kind, event.first, event.last) == ("flat line", 3499, 3999)
+    assert event.sentence == f"501 rows are exactly {u[3499]:.6g}, from row 3499 and still at the end."
+
+
+@pytest.mark.parametrize("left", [0.0, 0.1])
+def test_a_season_that_ends_or_shrinks_is_a_lost_season(left):
+    k = np.arange(4000)
+    u = np.where(
+        k < 3000, DAY, 10 + left * 3 * np.sin(2 * np.pi * k / 24) + (DAY - 10 - 3 * np.sin(2 * np.pi * k / 24))
+    )
+    assert next(e.kind for e in around(events(u), 3005)) == "lost season"
+
+
+def test_a_bump_that_goes_away_is_a_spike_and_one_that_stays_a_shift():
+    bump, shift = DAY.copy(), DAY.copy()
+    bump[2000:2011] += 8
+    shift[2000:] += 8
+    assert {e.kind for e in around(events(bump), 2005)} == {"spike"}
+    assert around(events(shift), 2000)[0].kind == "shift"
+
+
+def test_no_row_inside_its_interval_is_called_a_spike():
+    for u in (0.37 * K[:3000], np.random.default_rng(3).normal(size=4000)):
+        for event in events(u, 1e-2):
+            assert (
+                event.kind != "spike" or event.last - event.first >= 3 or not event.lower <= event.value <= event.upper
+            )
