@@ -19,12 +19,13 @@ MEMBERS = members.members()
 SHARE = DEFAULT.share
 
 
-RINGS: dict[int, np.ndarray] = {}
+RINGS: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
 
 def feed(records: np.ndarray, table: np.ndarray, values: np.ndarray) -> None:
-    """`stream.feed` with rings that stay with the records."""
-    stream.feed(records, RINGS.setdefault(id(records), record.rings(len(records))), table, values)
+    """`stream.feed` with rings that stay with the records, which are kept so that no other gets their id."""
+    _, rings = RINGS.setdefault(id(records), (records, record.rings(len(records))))
+    stream.feed(records, rings, table, values)
 
 
 def fed(u: np.ndarray) -> np.ndarray:

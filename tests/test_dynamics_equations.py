@@ -134,3 +134,16 @@ def test_bad_steps_and_names_are_named():
         answer.equations(names=("x", "y"))
     with pytest.raises(ValueError, match="state must have 3 values"):
         answer.equations()(np.zeros(2))
+
+
+def test_intervals_of_a_noisy_oscillation_hold_the_noisy_values_to_come():
+    times = np.arange(144)
+    inside = []
+    for seed in range(4):
+        generator = np.random.default_rng(seed)
+        wave = np.sin(2 * np.pi * times / 24)
+        noise = generator.standard_normal((144, 2)) * [0.3, 1.0]
+        values = np.column_stack([30 + 5 * wave, 60 + 10 * wave]) + noise
+        answer = prophecy.forecast(values[:120], 24)
+        inside.append((answer.lower <= values[120:]) & (values[120:] <= answer.upper))
+    assert 0.8 < np.mean(inside) < 0.98

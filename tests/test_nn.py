@@ -610,7 +610,55 @@ def test_a_checkpoint_of_another_window_or_step_is_refused(other, says):
         other().load_state_dict(make("all").state_dict())
 
 
+def test_a_refused_checkpoint_leaves_the_layer_as_it_was():
+    layer, other = make("all"), make("all", window=500.0)
+    before = {name: value.clone() for name, value in layer.named_parameters()}
+    with pytest.raises(ValueError, match="this one has"):
+        layer.load_state_dict(other.state_dict())
+    assert all(torch.equal(value, before[name]) for name, value in layer.named_parameters())
+
+
+@pytest.mark.parametrize("name", ["LegT", "windows of their own", "S4D-Lin"])
+def test_a_memory_formed_for_steps_of_each_rows_own_is_stepped_as_dt_is(name):
+    layer, u = MEMORIES[name](torch.float64), noise(4, 1, 3)[:, 0]
+    own = layer.dt if isinstance(layer.dt, float) else 1.0
+    state = layer.initial_state(4) + 1
+    for scale in (torch.tensor([[0.5], [1.0], [2.0], [3.0]]), torch.rand(4, 3) + 0.5):
+        y, x = layer.step(u, state, memory=layer.memory(scale))
+        expected, end = layer.step(u, state, dt=scale.double() * own)
+        assert y.shape == (4, 3)
+        assert relative(y, expected) < 1e-12
+        assert relative(x, end) < 1e-12
+    with pytest.raises(ValueError, match=r"scale must be a number, \(batch, 1\) or \(batch, channels=3\), got \(4,\)"):
+        layer.memory(torch.ones(4))
+    with pytest.raises(ValueError, match="memory must be for 3 channels, and for 4 rows"):
+        layer.step(u, state, memory=layer.memory(torch.ones(5, 3)))
+
+
 # --- mistakes ---
+
+
+@pytest.mark.parametrize("dt", [-1.0, 0.0, float("nan"), float("inf"), torch.tensor([1.0, -2.0])])
+def test_a_step_that_is_no_time_is_refused(dt):
+    layer = make("none")
+    with pytest.raises(ValueError, match="dt must be positive and finite, got"):
+        layer.step(noise(2, 1, 3)[:, 0], layer.initial_state(2), dt=dt)
+
+
+def test_blocks_and_memories_say_what_they_take():
+    with pytest.raises(TypeError, match="got ContextSSM; put a ContextSSM"):
+        GatedBlock(4, ContextSSM(make(), Ridge()))
+    with pytest.raises(TypeError, match="got Bidirectional"):
+        GatedBlock(4, Bidirectional(make(), make()))
+    with pytest.raises(ValueError, match="memory must have one readout"):
+        GatedBlock(4, make(construct=horizons(1, 4)))
+    with pytest.raises(TypeError, match=r"basis=prophecy\.legs .* use prophecy\.legs_invariant"):
+        make(basis=legs)
+    with pytest.raises(TypeError, match=r"u must be a torch\.Tensor, got ndarray"):
+        make()(np.zeros((1, 5, 3)))
+    with pytest.raises(TypeError, match="spectrum must be a function, got 's4d_lin'"):
+        DiagonalSSM(1, 8, 0.1, spectrum="s4d_lin")
+    assert DiagonalSSM(1, 8, 0.1, spectrum=functools.partial(s4d_lin)).name == "s4d_lin()"
 
 
 def test_mistakes_are_named():

@@ -11,7 +11,7 @@ from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from prophecy import legt, next_value  # noqa: E402
-from prophecy.nn import RLS, Delta, GradientStep, Ridge, scan  # noqa: E402
+from prophecy.nn import RLS, ContextSSM, Delta, GradientStep, ProphecySSM, Ridge, scan  # noqa: E402
 
 
 def data(batch, time, features, outputs=1, seed=0):
@@ -158,3 +158,96 @@ def test_mistakes_are_named():
         RLS(train="forgetting")
     with pytest.raises(ValueError, match="must agree in batch and time"):
         Delta()(torch.zeros(1, 3, 2), torch.zeros(1, 4, 1))
+
+
+# --- ordinary data: any scale, silence, gaps, integers, half precision ---
+
+
+def context(solver, base="copy", **kind):
+    return ContextSSM(ProphecySSM(1, 8, 60.0, 1.0, **kind), solver, base=base)
+
+
+WAVE = torch.sin(torch.arange(600.0, dtype=torch.float64) / 7)[None, :, None]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("solver", [RLS, Ridge])
+@pytest.mark.parametrize(("level", "size"), [(101325.0, 100.0), (0.0, 1e4), (0.0, 1e5), (1e9, 1.0), (0.0, 1e-9)])
+def test_no_scale_makes_a_solver_raise(level, size, solver, dtype):
+    assert torch.isfinite(context(solver(), dtype=dtype)((level + size * WAVE).to(dtype))).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("solver", [RLS, Ridge])
+@pytest.mark.parametrize(("level", "size"), [(101325.0, 100.0), (0.0, 1e4), (0.0, 1e5)])
+def test_a_sine_of_ordinary_size_on_an_ordinary_level_is_predicted(level, size, solver, dtype):
+    u = (level + size * WAVE).to(dtype)
+    y = context(solver(forgetting=0.95), dtype=dtype)(u)  # forgets how the level began out of nothing
+    copying = (u[:, 300:-1] - u[:, 301:]).abs().mean()
+    assert (y[:, 300:-1] - u[:, 301:]).abs().mean() < 0.05 * copying
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e4, 1e6])
+def test_rls_in_float64_predicts_a_sine_of_any_size(size):
+    u = size * WAVE
+    assert float((context(RLS(0.95), dtype=torch.float64)(u)[:, 300:-1] - u[:, 301:]).abs().max()) < 1e-3 * size
+
+
+@pytest.mark.parametrize("solver", [RLS(), RLS(0.9), Ridge(), Ridge(forgetting=0.9)])
+def test_a_long_silence_is_forgotten_when_a_sine_begins(solver):
+    u = torch.cat([torch.zeros(1, 20_000, 1, dtype=torch.float64), WAVE], dim=1)
+    y = context(solver, dtype=torch.float64)(u)
+    assert torch.isfinite(y).all()
+    assert float((y[:, -100:-1] - u[:, -99:]).abs().max()) < 0.05
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+@pytest.mark.parametrize("kind", SOLVERS)
+def test_a_bad_value_stays_in_its_row_of_the_batch(kind, bad):
+    make, parts = SOLVERS[kind]
+    phi, v = data(3, 80, 4)
+    clean, _ = make(**parts)(phi, v)
+    phi[1, 40, 2] = bad
+    y, _ = make(**parts)(phi, v)
+    assert torch.equal(y[[0, 2]], clean[[0, 2]])
+    assert torch.equal(y[1, :32], clean[1, :32])
+    assert not torch.isfinite(y[1, -1]).any()
+
+
+def test_integers_are_predicted_as_their_floats_are_in_sequence_and_step():
+    layer, u = context(RLS(0.95)), (100 * WAVE).round().to(torch.int64)
+    y = layer(u)
+    assert y.dtype == torch.float32
+    assert torch.equal(y, layer(u.float()))
+    assert layer.step(u[:, 0], layer.initial_state(1))[0].dtype == torch.float32
+
+
+def test_bfloat16_in_and_out_leaves_the_state_in_the_memorys_precision():
+    layer, u = context(RLS(0.95)), WAVE.bfloat16()
+    y, state = layer.scan(u)
+    assert y.dtype == torch.bfloat16
+    assert state.memory.dtype == torch.float32
+    assert torch.equal(state.memory, layer.scan(u.float())[1].memory)
+    assert torch.equal(y, layer(u.float()).bfloat16())
+
+
+@pytest.mark.parametrize("solver", [RLS, Ridge, Delta, GradientStep])
+def test_an_empty_batch_passes_through_a_context_layer(solver):
+    assert context(solver())(torch.zeros(0, 50, 1)).shape == (0, 50, 1)
+
+
+def test_a_refused_checkpoint_changes_nothing_and_the_horizon_counts():
+    layer, other = context(RLS(0.9, horizon=1)), context(RLS(0.5, horizon=2))
+    before = {name: value.clone() for name, value in layer.solver.named_buffers()}
+    with pytest.raises(ValueError, match="solver with horizon = 2, this one has 1"):
+        layer.solver.load_state_dict(other.solver.state_dict())
+    assert all(torch.equal(value, before[name]) for name, value in layer.solver.named_buffers())
+    layer.load_state_dict(context(RLS(0.5)).state_dict())
+    assert float(layer.solver.part("forgetting")) == pytest.approx(0.5)
+
+
+def test_a_rate_beyond_two_and_numpy_input_are_refused():
+    with pytest.raises(ValueError, match="rate must be at most 2, got 5"):
+        Delta(5.0)
+    with pytest.raises(TypeError, match=r"u must be a torch\.Tensor, got ndarray; use torch\.as_tensor"):
+        context(RLS())(np.zeros((1, 5, 1)))

@@ -10,14 +10,17 @@ from scipy.special import eval_legendre
 from prophecy.reproduce import (
     convolution,
     further_signals,
+    gating,
+    layers_after,
     paper,
     products,
     reconstruction,
     several_steps,
     switching,
+    trained_against_constructed,
     trained_runs,
 )
-from prophecy.reproduce.framework import Ask
+from prophecy.reproduce.framework import Ask, row
 
 Array = np.ndarray
 
@@ -148,6 +151,11 @@ def test_trained_distance_of_the_random_start_is_that_of_its_draw() -> None:
         assert first["D"][seed] == pytest.approx(abs(draw[-1] - D), rel=1e-5)
 
 
+@pytest.mark.parametrize(("last", "expected"), [(0.49, True), (3.3, None), (5.3, False), (9.0, False)])
+def test_trained_distance_that_shrinks_without_vanishing_is_in_part(last: float, expected: bool | None) -> None:
+    assert trained_against_constructed.towards(5.3, last) is expected
+
+
 # solvers
 
 
@@ -228,6 +236,72 @@ def test_gating_one_outlier_passes_without_a_trace_and_a_switch_is_followed() ->
     assert np.abs(late[130:160] - jumped[131:161]).max() < 0.2, "three samples later it has forgotten"
 
 
+def test_gating_copying_errs_by_noise_outliers_and_one_step() -> None:
+    data = switching.sequences(400, 0.2, seed=5)
+    said = switching.copy(data.seen)
+    stepped = np.mean(
+        (np.diff(data.clean, axis=1) ** 2)[:, switching.QUIET :][data.since[:, switching.QUIET + 1 :] > 0]
+    )
+    expected = switching.NOISE**2 + 0.2 * switching.OUTLIER**2 + stepped
+    assert switching.mse(said, data) == pytest.approx(expected, rel=0.03)
+
+
+def test_gating_running_median_is_that_of_the_last_five_and_sees_no_future() -> None:
+    u = np.random.default_rng(2).normal(size=(2, 40))
+    said = switching.running_median(u)
+    for series, found in zip(u, said, strict=True):
+        for k in range(40):
+            window = [series[max(i, 0)] for i in range(k - 4, k + 1)]
+            assert found[k] == sorted(window)[2]
+    later = u.copy()
+    later[:, 20:] += 100.0
+    assert np.array_equal(switching.running_median(later)[:, :20], said[:, :20])
+
+
+def _gating_result(mse: dict[str, float], late: dict[str, float]) -> dict[str, Any]:
+    rows = [
+        row("switches and outliers", rate, name, None, "mse", value)
+        for name, value in mse.items()
+        for rate in gating.RATES
+    ]
+    curves = {
+        name: {"since": [[late[name] if age >= gating.SETTLED else value for age in gating.SINCE]]}
+        for name, value in mse.items()
+    }
+    return {"rows": rows, "details": {"curves": curves}}
+
+
+@pytest.mark.parametrize(
+    ("trained", "settled", "mark"),
+    [(0.1, 0.1, "good"), (0.1, 0.9, "open"), (0.9, 0.1, "open"), (0.9, 0.9, "bad")],
+)
+def test_gating_has_to_be_trained_only_if_training_wins_everywhere(trained: float, settled: float, mark: str) -> None:
+    small, large = (f"selective SSM, {n} states, {trained_runs.GPU}" for n in (16, 256))
+    mse = {
+        "copying": 0.3,
+        "median of the last 5": 0.4,
+        **dict.fromkeys(gating.CONSTRUCTED, 0.5),
+        small: 2.0,
+        large: trained,
+    }
+    late = {**mse, small: 2.0, large: settled}
+    found = gating.EXPERIMENT.verdicts(_gating_result(mse, late))
+    assert found[2].mark == mark
+    assert found[1].mark == "bad", "copying and the median win everywhere"
+    assert "beaten at no share of outliers" in found[1].evidence
+
+
+def test_gating_what_the_docs_say_about_the_first_samples_follows_from_the_committed_run() -> None:
+    made = switching.scores(switching.predict, 400, [gating.SHOWN], gating.SINCE, gating.SEED)
+    run = trained_runs.committed("selective")
+    assert run is not None
+    place = gating.RATES.index(gating.SHOWN)
+    small = np.mean([m["mse since"][place] for m in run["models"] if m["channels"] * m["states"] == 16], axis=0)
+    over = np.array(made["mse since"][0], dtype=float) / small
+    assert max(over[:4]) == pytest.approx(6.1, abs=0.1)
+    assert np.mean(made["mse since"][0][-4:]) / np.mean(small[-4:]) == pytest.approx(0.2, abs=0.03)
+
+
 def test_gating_outliers_and_switches_come_as_often_as_stated() -> None:
     data = switching.sequences(400, 0.05, seed=8)
     hit = np.abs(data.seen - data.clean) > 6 * switching.NOISE
@@ -270,6 +344,26 @@ def test_layers_time_until_lost_is_counted_in_lyapunov_times() -> None:
     (found,) = products.scores([case], products.Memories(1, 2.0), lambda z: np.zeros((*z.shape[:2], 3)))
     assert found["vpt"] == pytest.approx(250 / 100, abs=0.011)
     assert found["mse"] == pytest.approx(0.002**2)
+
+
+def test_layers_a_gain_in_one_step_alone_is_in_part_and_each_network_is_quoted_for_itself() -> None:
+    near, long = f"MLP in context, {trained_runs.GPU}", f"MLP beforehand, {trained_runs.GPU}"
+    scores = {
+        **{(label, n): (10.0 ** -(d + n), 0.5 * d) for d, label in layers_after.DEGREES.items() for n in (1, 3)},
+        ("products of three", 3): (1e-7, 1.51),
+        (near, 1): (2e-3, 0.7),
+        (long, 2): (5e-3, 0.9),
+    }
+    rows = [
+        row("Lorenz", None, label, n, metric, value)
+        for (label, n), pair in scores.items()
+        for metric, value in zip(("mse", "lyapunov times"), pair, strict=True)
+    ]
+    _, memory, network = layers_after.EXPERIMENT.verdicts({"rows": rows})
+    assert memory.mark == "open", "1.51 against 1.50 Lyapunov times is no gain"
+    assert network.mark == "bad"
+    assert f"{near}, with 1 state per variable: 2.0e-3 and 0.70" in network.evidence
+    assert f"{long}, with 2 states per variable: 5.0e-3 and 0.90" in network.evidence
 
 
 # several steps

@@ -443,6 +443,8 @@ def feed(
 ) -> None:
     """`step.run` over all records, in threads where there is enough to do; the numbers do not depend on that."""
     values, count = np.ascontiguousarray(values), len(records)
+    if len(ring) != count or values.shape[1] != count:
+        raise ValueError(f"{count} records need as many rings and columns, got {ring.shape} and {values.shape}")
     workers = min(_cores(), count) if values.size >= WORTH_THREADS else 1
     if workers == 1:
         _feed(records, ring, table, values, steps, offsets, where, out, 0, count)

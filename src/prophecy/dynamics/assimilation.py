@@ -38,6 +38,14 @@ _PRIOR = 1e-3  # 1 / standard deviations: how little is known about the first st
 _CONVERGED = 0.02  # of the noise: integration errors below this do not matter
 
 
+@dataclass
+class Budget:
+    """Derivatives that may still be computed, per sample: work is bounded by a count, so that answers do not depend on
+    the clock."""
+
+    left: float = np.inf
+
+
 class Problem:
     """The nonlinear least-squares problem, and Gauss-Newton steps on it.
 
@@ -49,7 +57,7 @@ class Problem:
     ) -> None:
         self.field, self.values, self.seen, self.states, self.noise = field, values, seen, states, noise
         self.fixed, self.looseness, self.substeps = fixed, 1.0, 1
-        self.effort = 0.0
+        self.budget = Budget()
         self._first = noise
         self._damping, self._cost = 1e-4, np.inf
 
@@ -76,7 +84,7 @@ class Problem:
         """Damped Gauss-Newton steps until the cost falls by less than the share `enough`."""
         for _ in range(iterations):
             before = self._cost
-            if not self.linearise():
+            if self.budget.left < 0 or not self.linearise():
                 break
             for _ in range(5):
                 if self._move():
@@ -88,7 +96,7 @@ class Problem:
 
     def linearise(self) -> bool:
         """Eliminate the states; whether everything stayed finite."""
-        self.effort += len(self.values) * self.substeps * (self.field.count + self.values.shape[1])
+        self.budget.left -= self.substeps * (self.field.count + self.values.shape[1])
         ends, tangent = self.field.tangents(FOURTH, self.states[:-1], self.substeps, not self.fixed)
         tight = 1 / (self.looseness * self.noise)
         self.system = eliminate(
@@ -164,7 +172,7 @@ class Problem:
         share, evidence = 1.0, self.evidence()
         for _ in range(5):
             kept = self._state()
-            if not self._prune(share):
+            if self.budget.left < 0 or not self._prune(share):
                 break
             self.improve(4, 1e-2)
             self.rescale()
@@ -176,6 +184,8 @@ class Problem:
             share /= 4
             if share * self.field.coefficients < 1:
                 break
+        if self.budget.left < 0:
+            return
         kept, mask = self._state(), self.field.mask
         self.field = self.field.with_mask(allowed)
         if self._prune(1.0, moved=True) and (self.field.mask != mask).any():
@@ -249,11 +259,11 @@ class Assimilated:
 
 
 def assimilate(
-    field: SparseField, values: Array, seen: Array, hint: Assimilated | None = None, effort: float = 3e4
+    field: SparseField, values: Array, seen: Array, hint: Assimilated | None = None, budget: Budget | None = None
 ) -> Assimilated | None:
     """States, parameters and noise of (time, variables) under the family of `field`.
 
-    hint: what a part of the series had led to, to start from. effort: derivatives per sample after which it stops.
+    hint: what a part of the series had led to, to start from. budget: the work it may do.
     """
     allowed = field.mask
     noise = roughness(values)
@@ -263,6 +273,7 @@ def assimilate(
     else:
         field, noise = _start(field, values, states, noise)
     problem = Problem(field, values, seen, noise, states)
+    problem.budget = budget or Budget()
     best, falling = None, 0
     for looseness in _STAGES if hint is None else _STAGES[2:]:
         problem.at(looseness)
@@ -274,7 +285,7 @@ def assimilate(
         problem.rescale()
         evidence = problem.evidence()
         falling = falling + 1 if best is not None and not evidence > best.evidence - _HOPELESS else 0
-        if falling == 2 or problem.effort > effort * len(values):
+        if falling == 2 or problem.budget.left < 0:
             break
         if np.isfinite(evidence) and (best is None or evidence > best.evidence):
             v, rows = values.shape[1], problem.system.rows[-1]

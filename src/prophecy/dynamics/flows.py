@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
-from prophecy.dynamics.assimilation import Assimilated, Problem, assimilate, step_by_step
+from prophecy.dynamics.assimilation import Assimilated, Budget, Problem, assimilate, step_by_step
 from prophecy.dynamics.families import propose, with_functions
 from prophecy.dynamics.features import Units, monomial_count
 from prophecy.dynamics.flow import EIGHTH, FOURTH, Tableau, Terms
@@ -30,6 +30,8 @@ _CLEAN = 1e-3  # noise, in standard deviations, below which single steps may be 
 _ROUGHLY = 3e-3  # standard deviations: a field that misses by more after one step is not exact
 _RESOLVED = 0.25  # standard deviations: rougher series are sampled too coarsely to tell noise from dynamics
 _ALIKE = 5.0  # standard errors of an autocorrelation above which a remainder is not noise
+_WORK = 1.5e4  # derivatives per sample: a second for 512 samples
+_USELESS = 1.0  # model error as a share of the noise: a field that needs more has little to say
 _SETTLED = (3.0, 0.3)  # model errors, as shares of the noise, on the way to a state
 
 
@@ -127,9 +129,9 @@ def fit_part(values: Array, known: Mask, whole: FittedFlow) -> FittedFlow | None
     """The same family solved from a part of the series, without what the whole had led to."""
     x, seen = _read(values, known, whole.offset)
     terms = whole.field.terms
-    if terms.size * terms.variables > seen.sum() / 3:
+    if whole.found.looseness > _USELESS or terms.size * terms.variables > seen.sum() / 3:
         return None
-    found = assimilate(whole.allowed, x, seen)
+    found = assimilate(whole.allowed, x, seen, None, Budget(_WORK / 2))
     return None if found is None else replace(_finished(found, x, whole.offset, values, []), allowed=whole.allowed)
 
 
@@ -150,14 +152,19 @@ def _search(x: Array, seen: Array, units: Units, circles: list[tuple[int, int]])
             break
         field = _free(flow.polynomial_terms(variables, degree), circles)
         found = _exact(field, x) if complete else None
-        best = _better(best, found if found is not None or _tiny(x) else assimilate(field, x, seen))
+        best = _better(
+            best,
+            found if found is not None or _tiny(x) else assimilate(field, x, seen, None, Budget(_WORK)),
+        )
         if best is not None and best.tight:
             return best
     functions = propose(best.states if best is not None else smoothed(x, roughness(x)), units)
     if functions:
         field = _free(with_functions(variables, 2, functions), circles)
         found = _exact(field, x) if complete else None
-        best = _better(best, found if found is not None else assimilate(field, x, seen))
+        best = _better(
+            best, found if found is not None or _tiny(x) else assimilate(field, x, seen, None, Budget(_WORK / 2))
+        )
     return best
 
 

@@ -28,7 +28,7 @@ _EXPLAINED = 0.1  # share of the rises that powers explain; random walks stay be
 _BLOCK = 32  # samples
 _APART = 4  # samples over which the rises are taken: noise averages out
 _NOISE = 0.25  # standard deviations: more than this left unexplained is not a measurement of a system
-_STAYING = 0.6  # share of the draws that must not leave for good
+_STAYING = 0.25  # share of the draws that must not leave for good; poles and exponentials throw many out
 _WIDER_EXACT = 5.0  # the same for exact samples: each came with an integration error of the residual's size
 _WIDER = 1.2  # draws are this much farther from the path: structure and noise level are uncertain too
 
@@ -77,7 +77,10 @@ def _foretold(system: Array, rise: Array) -> float:
 
 
 def decide(context: Context, model: FittedFlow | None, steps: int) -> Decided | None:
-    """The forecast of a model that leaves nothing but little noise; None where another may do better."""
+    """The forecast of a model that leaves nothing but little noise; None where another may do better.
+
+    The draws have the noise in them that values to come will have too; the path is without.
+    """
     if model is None or not model.conclusive or model.found.noise.max() > _NOISE:
         return None
     end = np.array([len(context.values)])
@@ -89,6 +92,7 @@ def decide(context: Context, model: FittedFlow | None, steps: int) -> Decided | 
     if not np.isfinite(path).all():
         path = draws[stay][0]
     draws = path + (_WIDER_EXACT if model.exact else _WIDER) * (draws[stay] - path)
+    draws += model.found.noise * np.random.default_rng(1).standard_normal(draws.shape)
     noise = float(np.sqrt(np.mean(model.found.noise**2)))
     note = f"One trajectory of a field with {model.field.count} parameters passes through the whole context"
     left = "exactly" if model.exact else f"up to noise of {noise:.2g} standard deviations"

@@ -5,8 +5,11 @@ chunks' last states obey the same recurrence over chunks, which is solved in the
 values); then every state gets its chunk's start, carried to it. That is O(T) work and chunk · log T / log chunk steps.
 
 Causal in floating point: a state is made from what came before it alone, so a later value, be it 1e300 or NaN, changes
-no bit of it. The gradient is the same scan backwards in time, so only A and the states are kept for it. To
-`torch.compile` and `torch.export` the scan is one operator, `prophecy::scan`, whatever the length.
+no bit of it. Products of A over whole chunks are formed: where A grows until they overflow, which no fading memory
+does, states are inf or NaN even where a walk would have stayed finite. The gradient is the same scan backwards in time,
+so only A and the states are kept for it. To `torch.compile` and `torch.export` the scan is one operator,
+`prophecy::scan`, whatever the length. The transforms of `torch.func` (vmap, jacrev, …) are not supported: give batch
+axes, and use `torch.autograd`.
 """
 
 from __future__ import annotations

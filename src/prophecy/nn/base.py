@@ -103,12 +103,15 @@ class Layer(nn.Module):
         dt: the time since the value before, where it is not the layer's: in units of the layer's own step for a
         `DiagonalSSM`, in those of its dt for a `ProphecySSM`; a number, (batch,) or (batch, channels). The readout
         stays the one made for the layer's own step.
-        memory: what `memory()` gave, so that a trained one is not formed again at every step.
+        memory: what `memory()` or `memory(scale)` gave, so that a trained one is not formed again at every step.
         """
+        check_tensor(u)
         if u.ndim != 2 or u.shape[1] != self.channels:
             raise ValueError(f"u must have shape (batch, channels={self.channels}), got {tuple(u.shape)}")
         if dt is not None and memory is not None:
             raise ValueError("give dt or memory, not both: memory(scale) forms one for steps of their own")
+        if memory is not None:
+            self._fits(memory, u.shape[0])
         now, x = self._cast(u), self._state(state, u.shape[0])
         with torch.autocast(u.device.type, enabled=False):
             x = self._step(now, x, None if dt is None else self._scale(dt, u.shape[0]), memory)
@@ -138,6 +141,7 @@ class Layer(nn.Module):
     # --- arguments ---
 
     def _sequence(self, u: Tensor) -> Tensor:
+        check_tensor(u)
         if u.ndim != 3 or u.shape[2] != self.channels:
             raise ValueError(f"u must have shape (batch, time, channels={self.channels}), got {tuple(u.shape)}")
         return self._cast(u)
@@ -167,6 +171,8 @@ class Layer(nn.Module):
         """Steps in units of the layer's own: (batch, 1) or (batch, channels)."""
         own = self.dt if isinstance(self.dt, float) else 1.0
         given = torch.as_tensor(dt, dtype=torch.float64, device=self.C.device) / own
+        if not torch.compiler.is_compiling() and not bool(((given > 0) & given.isfinite()).all()):
+            raise ValueError(f"dt must be positive and finite, got {dt}: the time since the value before")
         given = given[:, None] if given.ndim == 1 else given
         if given.ndim and tuple(given.shape) not in {(batch, 1), (batch, self.channels)}:
             raise ValueError(
@@ -174,6 +180,24 @@ class Layer(nn.Module):
                 f"{tuple(torch.as_tensor(dt).shape)}"
             )
         return given.expand(batch, 1) if given.ndim == 0 else given
+
+    def _fits(self, memory: tuple[Tensor, Tensor], batch: int) -> None:
+        leading = tuple(memory[1].shape[:-1])
+        if leading not in {(1,), (self.channels,), (batch, 1), (batch, self.channels)}:
+            raise ValueError(
+                f"memory must be for {self.channels} channels, and for {batch} rows where its steps are their own; got "
+                f"one of shape {tuple(memory[1].shape)}; form it by memory(scale), scale a number or "
+                f"{(batch, self.channels)}"
+            )
+
+    def _steps(self, scale: Tensor | float) -> Tensor:
+        """The scale of `memory`: a number, or two axes, so that (batch,) is not taken for channels."""
+        given = torch.as_tensor(scale, dtype=torch.float64, device=self.C.device)
+        if given.ndim not in (0, 2) or (given.ndim == 2 and given.shape[1] not in (1, self.channels)):
+            raise ValueError(
+                f"scale must be a number, (batch, 1) or (batch, channels={self.channels}), got {tuple(given.shape)}"
+            )
+        return given
 
     # --- what it says of itself, dtypes, files ---
 
@@ -202,12 +226,32 @@ class Layer(nn.Module):
         return {"window": self.window, "dt": self.dt, "memory": self.name}
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
-        for name, mine in self.get_extra_state().items():
-            if state.get(name) != mine:
-                raise ValueError(
-                    f"the checkpoint is of a layer with {name} = {state.get(name)}, this one has {mine}; make the "
-                    f"layer with {name} = {state.get(name)}, or load C and D alone"
-                )
+        check_extra("layer", self.get_extra_state(), state)
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
+        check_before_loading(self, state_dict, prefix)
+        super()._load_from_state_dict(state_dict, prefix, *args)
+
+
+def check_tensor(u: object) -> None:
+    if not isinstance(u, Tensor):
+        raise TypeError(f"u must be a torch.Tensor, got {type(u).__name__}; use torch.as_tensor(u)")
+
+
+def check_before_loading(module: nn.Module, state_dict: dict[str, Any], prefix: str) -> None:
+    """`set_extra_state` comes after the tensors were copied: ask it first, so that a refused load changes nothing."""
+    extra = state_dict.get(prefix + "_extra_state")
+    if extra is not None:
+        module.set_extra_state(extra)
+
+
+def check_extra(what: str, own: dict[str, Any], state: dict[str, Any]) -> None:
+    for name, mine in own.items():
+        if state.get(name) != mine:
+            raise ValueError(
+                f"the checkpoint is of a {what} with {name} = {state.get(name)}, this one has {mine}; make the "
+                f"{what} with {name} = {state.get(name)}" + (", or load C and D alone" if what == "layer" else "")
+            )
 
 
 def parameter_dtype(dtype: torch.dtype | None) -> torch.dtype:

@@ -25,6 +25,13 @@ class GatedBlock(nn.Module):
 
     def __init__(self, width: int, memory: Any, *, dropout: float = 0.0) -> None:
         super().__init__()
+        if not hasattr(memory, "channels") or not hasattr(memory, "C"):
+            raise TypeError(
+                f"memory must be a ProphecySSM, a DiagonalSSM or like them (channels, C, scan, step), got "
+                f"{type(memory).__name__}; put a ContextSSM or a Bidirectional beside blocks, not into them"
+            )
+        if getattr(memory, "several", False):
+            raise ValueError("memory must have one readout, got several (nn.horizons, say): the block gates one output")
         inner: int = memory.channels
         like = {"dtype": memory.C.real.dtype, "device": memory.C.device}
         self.norm = nn.LayerNorm(width, **like)

@@ -11,6 +11,10 @@ At step k a solver has the features φ[k] (batch, F) and the value v[k] (batch, 
 
 Sequences are taken in chunks: within one, the errors of all steps follow from one triangular system, exactly as if
 they had been made one after another. λ = `forgetting`, `rate` and `ridge` are numbers or, named in `train`, parameters.
+`ridge` has the unit of φ²: with features of size s, s² times it acts as it would at size 1. No scale makes a solver
+raise. With λ = 1 the first moments, when a level of 10⁵ begins out of nothing, weigh on all later ones: forget, or
+subtract the level. A NaN stays in its own row of the batch: it reaches back to the start of its chunk, and the row is
+NaN from then on.
 """
 
 from __future__ import annotations
@@ -23,9 +27,13 @@ import torch
 from torch import Tensor, nn
 
 from prophecy import _checks
+from prophecy.nn.base import check_before_loading, check_extra
 
 CHUNK = 32  # steps whose errors are solved for at once
 TINY = 1e-12  # ε of the normalised delta rule, in units of φ·φ: keeps an all-zero feature from dividing by zero
+FLOOR = 1e-16  # of the ridge: what `RLS` never forgets, so that unexcited directions stay below 1e8 of where they began
+# Added to the unit diagonal of `Ridge`'s scaled moments, least first: rounding of F ≤ 100 sums, then whatever it takes.
+JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-7)
 
 
 class ContextState(NamedTuple):
@@ -115,6 +123,16 @@ class Solver(nn.Module):
         y, state = self(features[:, None], value[:, None], state)
         return y[:, 0], state
 
+    def get_extra_state(self) -> dict[str, Any]:
+        return {"horizon": self.horizon}
+
+    def set_extra_state(self, state: dict[str, Any]) -> None:
+        check_extra("solver", self.get_extra_state(), state)
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
+        check_before_loading(self, state_dict, prefix)
+        super()._load_from_state_dict(state_dict, prefix, *args)
+
     def _room(self, seen: int) -> int:
         return self.chunk
 
@@ -193,6 +211,10 @@ class Delta(GradientStep):
         chunk: int = CHUNK,
         dtype: torch.dtype | None = None,
     ) -> None:
+        if _checks.positive("rate", rate) > 2:
+            raise ValueError(
+                f"rate must be at most 2, got {rate:g}: beyond it every step enlarges the error it corrects"
+            )
         super().__init__(rate, forgetting, train=train, horizon=horizon, chunk=chunk, dtype=dtype)
 
     def _gain(self, phi: Tensor) -> Tensor:
@@ -215,8 +237,9 @@ class RLS(Solver):
     r"""Recursive least squares with forgetting: after k steps W minimises Σ λ^(age) |v - W φ|² + λ^k ridge |W|².
 
     The inverse of the second moments is kept as a factor U Uᵀ, which stays positive however long the run; a chunk of
-    pairs is one Cholesky factorisation. Directions the features have left fade with λ^k and are then free to move:
-    with λ < 1 and features that do not fill their space, prefer `Ridge`, whose ridge stays.
+    pairs is two QR factorisations. Directions the features have left fade with λ^k and are then free to move: with
+    λ < 1 and features that do not fill their space, prefer `Ridge`, whose ridge stays. The fading stops at 1e-16 ridge,
+    which holds such directions to the weights they have.
     """
 
     def __init__(
@@ -242,13 +265,16 @@ class RLS(Solver):
         U, W, length = state.moments, state.weights, phi.shape[1]
         noise = self._powers(length)
         seen, asked = phi @ U, now @ U
-        factor = torch.linalg.cholesky(seen @ seen.mT + torch.diag(noise))
+        # Cholesky factors of seen seenᵀ + diag(noise) and of I + seenᵀ seen/noise, by QR: nothing is squared, so that
+        # features of any size leave them positive.
+        factor = _lower(seen.mT, torch.diag(noise.sqrt()).expand(len(phi), length, length))
         innovations = torch.linalg.solve_triangular(factor, v - phi @ W.mT, upper=False)
         reach = torch.linalg.solve_triangular(factor, seen, upper=False)  # factor⁻¹ Φ U: (batch, length, F)
         y = now @ W.mT + torch.tril(asked @ reach.mT) @ innovations
         weights = W + innovations.mT @ reach @ U.mT
-        eye = torch.eye(U.shape[-1], dtype=U.dtype, device=U.device)
-        inner = torch.linalg.cholesky(eye + (seen / noise[:, None]).mT @ seen)
+        eye = torch.eye(U.shape[-1], dtype=U.dtype, device=U.device).expand_as(U)
+        kept = (FLOOR * self.part("ridge") * (1 - noise[-1]) / noise[-1]).sqrt().detach() * U
+        inner = _lower(eye, seen / noise.sqrt()[:, None], kept)
         moments = torch.linalg.solve_triangular(inner, U.mT, upper=False).mT / noise[-1].sqrt()
         return y, state._replace(weights=weights, moments=moments, seen=state.seen + length)
 
@@ -257,7 +283,11 @@ class RLS(Solver):
 
 
 class Ridge(Solver):
-    """Ridge regression on all pairs so far, weighted by λ^age, solved exactly every `chunk` steps."""
+    """Ridge regression on all pairs so far, weighted by λ^age, solved exactly every `chunk` steps.
+
+    Where `ridge` is below the rounding of the moments (1e-16 of their size), the least of `JITTERS` that leaves them
+    positive is added, each feature in its own unit.
+    """
 
     def __init__(
         self,
@@ -282,9 +312,7 @@ class Ridge(Solver):
         weights = state.weights
         moments, cross = self._learn(phi[:, :1], v[:, :1], state.moments, state.cross)
         if state.seen % self.chunk == 0:
-            eye = torch.eye(phi.shape[2], dtype=phi.dtype, device=phi.device)
-            factor = torch.linalg.cholesky(moments + self.part("ridge") * eye)
-            weights = torch.cholesky_solve(cross.mT, factor).mT
+            weights = _solved(moments, cross, self.part("ridge"))
         moments, cross = self._learn(phi[:, 1:], v[:, 1:], moments, cross)
         state = state._replace(weights=weights, moments=moments, cross=cross, seen=state.seen + phi.shape[1])
         return now @ weights.mT, state
@@ -298,6 +326,32 @@ class Ridge(Solver):
     def operations(self, features: int, outputs: int = 1) -> float:
         solve = features**3 / 3 + 2.0 * features**2 * outputs
         return 1.0 * features**2 + 2.0 * features * outputs + solve / self.chunk
+
+
+def _lower(*blocks: Tensor) -> Tensor:
+    """L with L Lᵀ = MᵀM, of M (batch, rows ≥ columns, columns) in blocks of rows; its diagonal has either sign."""
+    made: Tensor = torch.linalg.qr(torch.cat(blocks, dim=1)).R.mT
+    return made
+
+
+def _solved(moments: Tensor, cross: Tensor, ridge: Tensor) -> Tensor:
+    """W with W (moments + ridge I) = cross, each feature scaled to a unit diagonal; NaN where a row has no solution."""
+    eye = torch.eye(moments.shape[-1], dtype=moments.dtype, device=moments.device)
+    full = moments + ridge * eye
+    scale = torch.diagonal(full, dim1=-2, dim2=-1).rsqrt()
+    full = full * scale.unsqueeze(-1) * scale.unsqueeze(-2)
+    with torch.no_grad():
+        jitter = torch.zeros_like(full[:, 0, 0])
+        good = torch.zeros_like(jitter, dtype=torch.bool)
+        for size in JITTERS:
+            jitter = torch.where(good, jitter, size)
+            good = torch.linalg.cholesky_ex(full + jitter[:, None, None] * eye).info == 0
+            if not torch.compiler.is_compiling() and bool(good.all()):
+                break
+    safe = torch.where(good[:, None, None], full + jitter[:, None, None] * eye, eye)
+    factor = torch.linalg.cholesky_ex(safe).L
+    solved = torch.cholesky_solve((cross * scale.unsqueeze(-2)).mT, factor).mT * scale.unsqueeze(-2)
+    return torch.where(good[:, None, None], solved, math.nan)
 
 
 def _raw(name: str, value: float) -> float:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from prophecy.nn.base import Layer
+from prophecy.nn.base import Layer, check_tensor
 from prophecy.nn.context import ContextState, Solver
 
 
@@ -49,15 +49,17 @@ class ContextSSM(nn.Module):
         return ContextSSMState(memory.initial_state(batch), solver)
 
     def forward(self, u: Tensor) -> Tensor:
-        """Predictions like u (batch, time, channels)."""
+        """Predictions like u (batch, time, channels), in its dtype; integers are promoted to the memory's."""
         return self.scan(u)[0]
 
     def scan(self, u: Tensor, state: ContextSSMState | None = None) -> tuple[Tensor, ContextSSMState]:
         """Predictions and the state after the last value."""
+        check_tensor(u)
+        out, u = self.memory._out(u), self.memory._cast(u)  # states and features in the memory's own precision
         state = self.initial_state(len(u)) if state is None else state
         x = self.memory.states(u, state.memory)  # (batch, time, channels, N)
-        end = x[:, -1].to(state.memory.dtype) if u.shape[1] else state.memory
-        now = u.unsqueeze(-1).to(x.dtype)
+        end = x[:, -1] if u.shape[1] else state.memory
+        now = u.unsqueeze(-1)
         features = torch.cat([x, now, torch.ones_like(now)], dim=-1)
         base = self._base(u, x)
         rows = features.transpose(1, 2).flatten(0, 1)
@@ -65,8 +67,8 @@ class ContextSSM(nn.Module):
         waiting = state.solver.waiting
         values = (u - self._delayed(base, waiting)).transpose(1, 2).flatten(0, 1).unsqueeze(-1)
         y, solver = self.solver(rows, values, state.solver)
-        y = y.squeeze(-1).unflatten(0, (len(u), -1)).transpose(1, 2)
-        return base + y.to(u.dtype), ContextSSMState(end, solver)
+        y = y.squeeze(-1).unflatten(0, (len(u), self.memory.channels)).transpose(1, 2)
+        return (base + y).to(out), ContextSSMState(end, solver)
 
     def step(self, u: Tensor, state: ContextSSMState) -> tuple[Tensor, ContextSSMState]:
         """One moment, u (batch, channels)."""
@@ -79,7 +81,9 @@ class ContextSSM(nn.Module):
     def _delayed(self, base: Tensor, waiting: Tensor) -> Tensor:
         """The base of `horizon` steps before each value; the earliest are read from the features still waiting."""
         channels, order = self.memory.channels, self.memory.order
-        kept = torch.unflatten(waiting, 0, (-1, channels)).transpose(1, 2)  # (batch, horizon, channels, F)
+        kept = torch.unflatten(waiting, 0, (len(waiting) // channels, channels)).transpose(
+            1, 2
+        )  # (batch, horizon, channels, F)
         before = self._read(kept[..., :order], kept[..., order : order + 1])
         both = torch.cat([before.to(base.dtype), base], dim=1)
         return both[:, : base.shape[1]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -47,13 +48,14 @@ class DiagonalSSM(Layer):
         device: torch.device | str | None = None,
     ) -> None:
         super().__init__()
+        _checks.function("spectrum", spectrum)
         self.channels, self.order = _checks.order("channels", channels), _checks.order("order", order)
         groups = {"all": PARTS, "none": (), "readout": ("C", "D")}
         names = [train] if isinstance(train, str) else list(train)
         parts = {part for name in names for part in groups.get(name, (name,))}
         if not parts <= set(PARTS):
             raise ValueError(f"train must name {', '.join((*groups, *PARTS))}; got {sorted(parts - set(PARTS))}")
-        self.trained, self.name, self.several, self.block = frozenset(parts), spectrum.__name__, False, 64
+        self.trained, self.name, self.several, self.block = frozenset(parts), _name(spectrum), False, 64
         low, high = dt if isinstance(dt, tuple) else (dt, dt)
         steps = np.geomspace(_checks.positive("dt", low), _checks.positive("dt", high), channels)
         self.dt = (float(low), float(high)) if isinstance(dt, tuple) else float(low)
@@ -77,7 +79,7 @@ class DiagonalSSM(Layer):
         rates = torch.complex(-self.log_decay.double().exp(), self.frequency.double())
         dt = self.log_dt.double().exp()
         if scale is not None:
-            dt = dt * torch.as_tensor(scale, dtype=torch.float64, device=dt.device)
+            dt = dt * self._steps(scale)
         grown = torch.expm1(rates * dt[..., None])
         return grown, grown / rates * torch.view_as_complex(self.input.double().contiguous())
 
@@ -115,6 +117,14 @@ class DiagonalSSM(Layer):
             _real(powers[..., -1]),
         )
         return blocks, _real(grown), torch.cat([gain.real, gain.imag], dim=-1)
+
+
+def _name(spectrum: Any) -> str:
+    """Its function's name; a `functools.partial` has its function's, and its arguments."""
+    if isinstance(spectrum, functools.partial):
+        given = [*map(repr, spectrum.args), *(f"{name}={value!r}" for name, value in spectrum.keywords.items())]
+        return f"{_name(spectrum.func)}({', '.join(given)})"
+    return str(getattr(spectrum, "__name__", type(spectrum).__name__))
 
 
 def _real(z: Tensor) -> Tensor:

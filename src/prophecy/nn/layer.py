@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from prophecy import _checks, discretize
-from prophecy.bases import Basis, legt
+from prophecy.bases import Basis, legs, legt
 from prophecy.constructions import next_value
 from prophecy.engines import torch_lifted
 from prophecy.engines.torch_scan import scan
@@ -32,7 +32,8 @@ class ProphecySSM(Layer):
         `nn.slope`, `nn.horizons(1, 4, 16)`. Several give outputs (batch, time, channels, readouts).
     train: parts that are parameters, by name: "C", "D", "rotation", "edges", "input", "window", or the groups
         "readout" (C, D), "memory" (rotation, edges, input), "all" (both). The rest are buffers. Trained memories stay
-        stable (see `nn.memory`); a trained window, `log_tick`, is the logarithm of dt/window.
+        stable (see `nn.memory`); a trained window, `log_tick`, is the logarithm of dt/window. C and D are not made anew
+        when a memory or a window moves: train them too, or they go on reading the window they were made for.
 
     Precision, files and padding are those of `Layer`. Finite values change no bit of the outputs before them; a NaN at
     sample k reaches back to the start of its block, block · ⌊k/block⌋.
@@ -166,7 +167,7 @@ class ProphecySSM(Layer):
             G, H = memory.assemble(self.rotation, self.edges), self.input.double()
             tick = self.log_tick.double().exp()
         if scale is not None:
-            tick = tick * torch.as_tensor(scale, dtype=torch.float64, device=tick.device)
+            tick = tick * self._steps(scale)
         return memory.bilinear(G, H, tick)
 
     def _lifted(self) -> tuple[torch_lifted.Blocks, Tensor, Tensor]:
@@ -182,7 +183,7 @@ class ProphecySSM(Layer):
 
     def _step(self, now: Tensor, x: Tensor, scale: Tensor | None, memory: Any) -> Tensor:
         less, B = (part.to(now.dtype) for part in (self.memory(scale) if memory is None else memory))
-        if scale is not None:
+        if less.ndim == 4:  # a step of each row's own
             return x + ((less @ x.unsqueeze(-1)).squeeze(-1) + now.unsqueeze(-1) * B)
         return torch_lifted.advance(less, B, x.transpose(0, 1), now.mT).transpose(0, 1)
 
@@ -202,6 +203,11 @@ def _windows(window: ArrayLike, channels: int) -> Any:
 def _basis(make: Callable[[int, float], Basis], order: int, window: float) -> Basis:
     if isinstance(make, Basis):
         raise TypeError("basis must be a function of (order, window), such as prophecy.legt, got a Basis")
+    if cast(Any, make) is legs:
+        raise TypeError(
+            "basis=prophecy.legs is LegS scaled by the time elapsed, which has no window and changes with time; use "
+            "prophecy.legs_invariant for the one S4 runs"
+        )
     if not callable(make):
         raise TypeError(
             f"basis must make a memory from (order, window), as prophecy.legt and prophecy.fout do, got {make!r}"

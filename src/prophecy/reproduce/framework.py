@@ -61,12 +61,14 @@ class Verdict:
     """A statement, whether it holds (None: in part), and the sentence with the number that says so.
 
     `condition` is what has to be added to the statement as printed for it to hold; such verdicts are counted apart.
+    `ours` marks a statement on one of the paper's pages that the paper does not make; it is not counted as the paper's.
     """
 
     statement: str
     holds: bool | None
     evidence: str
     condition: str = ""
+    ours: bool = False
 
     @property
     def mark(self) -> str:

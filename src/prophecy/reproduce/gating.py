@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from prophecy.reproduce.framework import (
     Unit,
     Verdict,
     number,
+    ratio,
     row,
 )
 from prophecy.reproduce.trained_runs import GPU, SHORT
@@ -32,11 +33,19 @@ CONSTRUCTED = {
     "constructed gate": (True, True),
 }
 """Whether outliers are kept out, and whether a switch empties the memory."""
+GATE = "constructed gate"
+TRIVIAL: dict[str, Callable[[switching.Array], switching.Array]] = {
+    "copying": switching.copy,
+    "median of the last 5": switching.running_median,
+}
+"""What anyone would try first: neither memory nor gate."""
 RATES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
 SINCE = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 SEED = 5_000
 SHOWN = 0.05
 """The outlier rate at which the time since the switch is drawn."""
+FRESH = 4
+"""Samples after a switch within which the gate, which needs three of them, has hardly seen it."""
 SETTLED = 24
 """Samples after a switch from which a model counts as settled."""
 
@@ -55,7 +64,8 @@ class Gating(OpenQuestion):
     method = (
         "Data: three slow sines and a level, all redrawn at random switches (one in 150 samples), noise 0.05, and "
         "outliers of standard deviation 5 on 0 to 20 % of the samples; 512 samples each.",
-        "Memory: LegT, N = 16, window 24, with the readout that is exact for parabolas. No gate: just that.",
+        "Memory: LegT, N = 16, window 24, with the readout that is exact for parabolas. No gate: just that. Beside it, "
+        "without a memory: copying, and the median of the last five values.",
         "Constructed gate: a residual beyond five running medians is replaced by the prediction (input gate); three "
         "in a row with one sign make the memory forget all but them (forget gate). Constants chosen on other seeds.",
         "Trained: selective SSMs in the manner of Mamba, 4 × 4 = 16 states as above, and 16 × 16, on 8 192 sequences "
@@ -75,9 +85,16 @@ class Gating(OpenQuestion):
         return {"length": switching.LENGTH, "order": switching.ORDER, "window": switching.WINDOW}
 
     def units(self, ask: Ask) -> list[Unit]:
-        return [*(Unit(name, {"gate": name}) for name in CONSTRUCTED), Unit("short run", {})]
+        return [
+            *(Unit(name, {"trivial": name}) for name in TRIVIAL),
+            *(Unit(name, {"gate": name}) for name in CONSTRUCTED),
+            Unit("short run", {}),
+        ]
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
+        if "trivial" in unit.arguments:
+            chosen = TRIVIAL[unit.arguments["trivial"]]
+            return switching.scores(chosen, self.size(ask), RATES, SINCE, SEED + ask.seed)
         if "gate" in unit.arguments:
             clip, forget = CONSTRUCTED[unit.arguments["gate"]]
 
@@ -97,7 +114,7 @@ class Gating(OpenQuestion):
             torch.set_num_threads(threads)
 
     def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
-        curves: dict[str, Any] = {name: [parts[name]] for name in CONSTRUCTED}
+        curves: dict[str, Any] = {name: [parts[name]] for name in (*TRIVIAL, *CONSTRUCTED)}
         origins = {}
         for label, run in ((SHORT, parts["short run"]), (GPU, trained_runs.committed("selective"))):
             if run is None:
@@ -122,10 +139,12 @@ class Gating(OpenQuestion):
                 "gating",
                 "Left: mean squared error against the clean next value, divided by that without a gate, against the "
                 "share of outliers; the samples of the switches themselves are left out. Right: error against the "
-                f"samples since the last switch, at {100 * SHOWN:g} % outliers. Means over seeds. {told}.",
+                f"samples since the last switch, at {100 * SHOWN:g} % outliers. Means over seeds. The input "
+                f"gate alone diverges and lies above the left panel. {told}.",
                 lambda: _draw(result["details"]["curves"]),
-                "Two panels of lines: the constructed gate removes most of what outliers cost, loses to trained models "
-                "in the first samples after a switch and wins afterwards.",
+                "Two panels of lines: the constructed gate removes most of what outliers cost, a running median comes "
+                "close to it and passes it where outliers are many, trained models win in the first samples after a "
+                "switch and lose afterwards; copying is best without outliers.",
             )
         ]
 
@@ -141,31 +160,74 @@ class Gating(OpenQuestion):
 
     def verdicts(self, result: Result) -> list[Verdict]:
         mean = {(r["method"], r["parameter"]): r["mean"] for r in result["rows"]}
-        gain = {r: mean["no gate", r] / mean["constructed gate", r] for r in RATES}
+        gain = {r: mean["no gate", r] / mean[GATE, r] for r in RATES}
+        alone = [mean["input gate only", r] for r in RATES]
+        ahead = {name: [r for r in RATES if mean[GATE, r] < mean[name, r]] for name in TRIVIAL}
         made = [
             Verdict(
                 "The construction gains from a constructed gate.",
-                all(g > 1 for g in gain.values()),
-                "Its error falls by a factor of "
+                all(g > 1 for g in gain.values()) or (None if max(gain.values()) > 1 else False),
+                "With both parts its error falls by a factor of "
                 + ", ".join(f"{number(g)} ({100 * r:g} %)" for r, g in gain.items())
-                + " at these shares of outliers.",
-            )
-        ]
-        names = list(dict.fromkeys(r["method"] for r in result["rows"]))
-        same = next((n for n in names if n.startswith("selective SSM, 16 states") and GPU in n), None)
-        if same is not None:
-            over = {r: mean["constructed gate", r] / mean[same, r] for r in RATES}
-            calm = settled(result, "constructed gate") / settled(result, same)
-            made.append(
-                Verdict(
-                    "A gate has to be trained to be any good.",
-                    False if calm < 1 else None,
-                    f"Over all samples the constructed gate has {number(min(over.values()))} to "
-                    f"{number(max(over.values()))} times the error of a trained selective SSM of the same size, which "
-                    f"reacts to a switch at once; {SETTLED} samples after one it has {number(calm)} times its error.",
+                + " at these shares of outliers. The input gate alone diverges: it never lets a switch in, and its "
+                f"mean squared error is {number(min(alone))} to {number(max(alone))}.",
+            ),
+            Verdict(
+                "The constructed gate beats what needs no memory at all.",
+                judged([rates == list(RATES) for rates in ahead.values()], any(ahead.values())),
+                "; ".join(f"{name}: beaten at {_shares(rates)} outliers" for name, rates in ahead.items())
+                + f". Mean squared error at {100 * RATES[0]:g} % and {100 * RATES[-1]:g} %: "
+                + ", ".join(
+                    f"{number(mean[name, RATES[0]])} and {number(mean[name, RATES[-1]])} ({name})"
+                    for name in (*TRIVIAL, GATE)
                 )
-            )
-        return made
+                + ".",
+            ),
+        ]
+        full = [n for n in dict.fromkeys(r["method"] for r in result["rows"]) if n.endswith(GPU)]
+        return [*made, _has_to_be_trained(result, mean, full)] if full else made
+
+
+def judged(all_of: list[bool], some: bool) -> bool | None:
+    """True where all hold, None (in part) where some do, else False."""
+    return True if all(all_of) else (None if some else False)
+
+
+def _has_to_be_trained(result: Result, mean: Mapping[tuple[str, float], float], full: list[str]) -> Verdict:
+    """Whether, over all samples and once settled, the trained models win against everything that is not trained."""
+    untrained = [*TRIVIAL, *CONSTRUCTED]
+    best = {r: min(untrained, key=lambda name: mean[name, r]) for r in RATES}
+    wins = [min(mean[n, r] for n in full) < mean[best[r], r] for r in RATES]
+    calm = {name: settled(result, name) for name in (*untrained, *full)}
+    rest = min(untrained, key=lambda name: calm[name])
+    wins.append(min(calm[n] for n in full) < calm[rest])
+    lost = [f"{best[r]} at {100 * r:g} %" for r, won in zip(RATES, wins, strict=False) if not won]
+    over = {n: [mean[GATE, r] / mean[n, r] for r in RATES] for n in full}
+    return Verdict(
+        "A gate has to be trained to be any good.",
+        judged(wins, any(wins)),
+        f"Over all samples a trained model is best at {sum(wins[:-1])} of {len(RATES)} shares of outliers"
+        + (f" (better untrained: {', '.join(lost)})" if lost else "")
+        + ". The constructed gate has "
+        + "; ".join(
+            f"{ratio(min(v))} to {ratio(max(v))} times the error of the {n} (up to "
+            f"{number(_worst(result, n))} times in the first {FRESH} samples after a switch)"
+            for n, v in over.items()
+        )
+        + f". {SETTLED} samples or more after a switch, at {100 * SHOWN:g} % outliers, the best untrained is the "
+        f"{rest}: {number(calm[rest])}, against " + ", ".join(f"{number(calm[n])} ({n})" for n in full) + ".",
+    )
+
+
+def _worst(result: Result, name: str) -> float:
+    """The constructed gate's error over a model's right after a switch: the largest ratio over the first ages."""
+    curves = result["details"]["curves"]
+    gate, other = (np.mean(np.array(curves[n]["since"], dtype=float), axis=0) for n in (GATE, name))
+    return float(max(g / o for g, o, age in zip(gate, other, SINCE, strict=True) if age <= FRESH))
+
+
+def _shares(rates: list[float]) -> str:
+    return ", ".join(f"{100 * r:g} %" for r in rates) or "no share of"
 
 
 def trained_name(model: Mapping[str, Any], label: str) -> str:
@@ -187,9 +249,12 @@ def _draw(curves: Mapping[str, Any]) -> Any:
     figure, (left, right) = style.figure(1, 2, height=4.2)
     shown = [name for name in curves if not name.endswith(SHORT)]
     base = np.mean(curves["no gate"]["mse"], axis=0)
-    colours = [style.COLOURS["copy"], style.SEQUENCE[4], style.SEQUENCE[1], style.COLOURS["LegT"], "#cc79a7", "#009e73"]
+    colours = [
+        *(style.INK, style.COLOURS["line"], style.COLOURS["copy"], style.SEQUENCE[4], style.SEQUENCE[1]),
+        *(style.COLOURS["LegT"], "#cc79a7", "#009e73"),
+    ]
     for name, colour in zip(shown, colours, strict=False):
-        line = "-" if name in CONSTRUCTED else "--"
+        line = "-" if name in CONSTRUCTED else ":" if name in TRIVIAL else "--"
         left.plot(
             range(len(RATES)), np.mean(curves[name]["mse"], axis=0) / base, line, marker="o", color=colour, label=name
         )

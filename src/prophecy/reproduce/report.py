@@ -126,7 +126,7 @@ def _prominence(experiment: Experiment) -> tuple[int, int]:
 
 def _facts(pages: Pages, cells: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
     """The large numbers at the top."""
-    theirs = [verdict for e, result in pages if e.place < BEYOND for verdict in e.verdicts(result)]
+    theirs = [v for e, result in pages if e.place < BEYOND for v in e.verdicts(result) if not v.ours]
     count = collections.Counter(verdict.mark for verdict in theirs)
     slips = sum(len(e.slips(result)) for e, result in pages)
     facts = []

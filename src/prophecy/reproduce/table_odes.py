@@ -97,6 +97,7 @@ class TableOdes(Experiment):
                 if explained
                 else f"; off: {names}."
             ),
+            ours=True,
         )
         gaps = {}
         for order in paper.ORDERS:

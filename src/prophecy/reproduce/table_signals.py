@@ -98,6 +98,7 @@ class TableSignals(Experiment):
             f"{len(good)} of {len(cells)} cells lie within the paper's own mean ± std over {result['functions']} "
             f"functions; the farthest is {worst['method']} N = {worst['order']} on {worst['dataset']} "
             f"{worst['parameter']}, {number(ratio)} times the paper's mean.",
+            ours=True,
         )
         smoother = [
             find(result["rows"], dataset=d, parameter=p, method=m, order=n)["mean"]

@@ -172,6 +172,7 @@ class Theory(Experiment):
                 "The proof argues with the coefficients of the signal; the SSM's states differ from them above its "
                 "band. There $|i\\omega - H| \\le \\omega$ suffices, and the largest ratio over all N and 512 "
                 f"harmonics is {result['details']['above']:.4f}.",
+                ours=True,
             ),
         ]
 
