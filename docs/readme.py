@@ -1,7 +1,8 @@
 """Put the headline tables of README.md together from result files: python docs/readme.py [--check].
 
 Reads, in benchmarks/results: accuracy.json (made by benchmarks/accuracy.py), forecast_dev.json
-(benchmarks/forecast_dev.py), cpu.json (prophecy bench) and gpu.json (python -m prophecy.benchmarks.gpu).
+(benchmarks/forecast_dev.py), ordinary.json (benchmarks/ordinary.py), cpu.json (prophecy bench) and gpu.json
+(python -m prophecy.benchmarks.gpu).
 """
 
 from __future__ import annotations
@@ -29,6 +30,42 @@ SIGNALS = {
     "Filtered α = 0.1": "Filtered Noise, α = 0.1",
     "Filtered α = 0.3": "Filtered Noise, α = 0.3",
 }
+
+
+SETS = {
+    "m1 yearly": "M1 yearly",
+    "m1 quarterly": "M1 quarterly",
+    "m1 monthly": "M1 monthly",
+    "m4 hourly": "M4 hourly, half",
+    "etth1 48": "ETTh1, 48 hours",
+    "etth1 720": "ETTh1, 720 hours",
+}
+RIVALS = ("seasonal naive", "Theta", "AutoETS", "AutoTheta", "FLAIR")
+
+
+def ordinary() -> str:
+    """MASE (and the interval score MSIS) per set; a rival on every n-th series shows ours on the same ones."""
+    rows = json.loads((RESULTS / "ordinary.json").read_text())["rows"]
+    found = {(row["set"], row["method"]): row for row in rows}
+    lines = [
+        f"| MASE (MSIS of the 95 % interval) | **`prophecy.forecast`** | {' | '.join(RIVALS)} |",
+        "|---|---|" + "---|" * len(RIVALS),
+    ]
+    for key, name in SETS.items():
+        ours = found[key, "prophecy"]
+        cells = [f"**{ours['mase']:.2f}** ({ours['msis']:.1f})"]
+        for rival in RIVALS:
+            row = found.get((key, rival))
+            cells.append("" if row is None else f"{row['mase']:.2f} ({row['msis']:.1f})" + _same(row))
+        lines.append(f"| {name}, {ours['series']} forecasts | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _same(row: dict[str, Any]) -> str:
+    if row["every"] == 1:
+        return ""
+    same = row["ours_same"]
+    return f"; ours on the same {row['series']}: {same['mase']:.2f} ({same['msis']:.1f})"
 
 
 def accuracy() -> str:
@@ -79,7 +116,7 @@ def speed() -> str:
 
 def fill(text: str) -> str:
     """README with every block between its marks made anew."""
-    for name, make in {"accuracy": accuracy, "forecast": forecast, "speed": speed}.items():
+    for name, make in {"accuracy": accuracy, "ordinary": ordinary, "forecast": forecast, "speed": speed}.items():
         marks = f"<!-- {name}: python docs/readme.py -->", f"<!-- /{name} -->"
         pattern = re.compile(re.escape(marks[0]) + ".*?" + re.escape(marks[1]), re.S)
         block = f"{marks[0]}\n{make()}\n{marks[1]}"

@@ -220,7 +220,13 @@ def test_the_full_training_run_stands_beside_the_short_one(text: str) -> None:
 def test_the_summary_names_its_command_its_machine_and_its_time(text: str, folder: Path) -> None:
     top = text.split('<section id="summary">')[1].split("</header>")[0]
     assert "--functions 1" in top
-    assert "A quick look" in top
+    pages = text.count('<section id="') - sum(f'<section id="{n}"' in text for n in ("summary", "cells", "slips"))
+    short = [n for n, e in registry.experiments().items() if e.functions or n in ("fig-training", "trained")]
+    short = [n for n in short if (folder / f"{n}.json").exists()]
+    assert f"A quick look, not the reproduction: {len(short)} of these {pages} pages" in top
+    assert f"In part, {pages} of {len(registry.experiments())} pages" in top
+    assert "Every figure and table" not in top
+    assert "our mean lies within the paper's mean ± std" in text.replace("&#39;", "'")
     assert "NumPy" in top
     assert re.search(r"\d\.\d minutes of work", top)
 
@@ -332,6 +338,8 @@ def test_numbers_are_short(value: float | None, shown: str) -> None:
 
 def test_spreads_share_an_exponent() -> None:
     assert spread(2.8e-3, 3e-4) == "(2.8 ± 0.3)e-3"
+    assert spread(9.97e-6, 3.4e-6) == "(1.0 ± 0.3)e-5", "normalised after rounding"
+    assert spread(-0.996, 0.1) == "-1.0 ± 0.1"
 
 
 def invoke(*arguments: str):  # type: ignore[no-untyped-def]

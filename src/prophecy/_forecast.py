@@ -106,7 +106,7 @@ class SplitNormal:
         return np.asarray(mean + np.where(score == 0, 0.0, score / edge) * width)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Forecast:
     """A prediction with the interval that holds the truth with probability `level`.
 
@@ -137,6 +137,9 @@ class Forecast:
         """Mean and interval read off the quantiles."""
         lower, mean, upper = grid.quantile(np.array([0.5 - level / 2, 0.5, 0.5 + level / 2]))
         return cls(mean, lower, upper, level, method, notes, distribution=grid)
+
+    def __repr__(self) -> str:
+        return f"<Forecast by {self.method}: {self._interval()}; explain() says more>"
 
     def quantile(self, q: ArrayLike) -> Any:
         """The value below which the truth lies with probability q; q a number or (n,) -> (n, *shape of the mean)."""

@@ -37,7 +37,7 @@ def bounded(grid: Array, context: Context, limits: tuple[float, float] | None) -
     Without bounds, variables that were never negative in the context stay so. No interval loses its width.
     """
     if limits is not None:
-        return _squeezed(grid, *limits), ()
+        return _squeezed(grid, *limits), _said(grid, context, *limits)
     never = np.asarray((context.full >= 0).all(axis=0)) & context.varying
     touched = never & (grid.min(axis=(0, 1)) < 0)
     if not touched.any():
@@ -46,6 +46,20 @@ def bounded(grid: Array, context: Context, limits: tuple[float, float] | None) -
     grid[:, :, touched] = _squeezed(grid[:, :, touched], 0.0, np.inf)
     which = "The series was" if len(never) == 1 else f"{int(touched.sum())} variables were"
     return grid, (f"{which} never negative, so the forecast is not either; bounds= sets other limits.",)
+
+
+def _said(grid: Array, context: Context, low: float, high: float) -> tuple[str, ...]:
+    """Notes where the context itself, or the mean, lay outside the bounds."""
+    notes = []
+    seen = context.full[:, context.varying] if context.varying.any() else context.full
+    outside = int(((seen < low) | (seen > high)).sum())
+    if outside:
+        values = "1 value" if outside == 1 else f"{outside} values"
+        notes.append(f"{values} of {seen.size} in the context lie outside the bounds ({low:g}, {high:g}).")
+    held = int(((grid[_MIDDLE] < low) | (grid[_MIDDLE] > high)).sum())
+    if held:
+        notes.append(f"The bounds hold the mean at {held} of {grid[_MIDDLE].size} steps.")
+    return tuple(notes)
 
 
 def _squeezed(grid: Array, low: float, high: float) -> Array:

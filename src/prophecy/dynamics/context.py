@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
 from prophecy.dynamics.features import Units
+from prophecy.dynamics.outliers import outliers
 from prophecy.dynamics.settings import DEFAULT, Settings
 
 Array = NDArray[np.float64]
@@ -79,6 +80,9 @@ class Context:
 def read(context: ArrayLike, settings: Settings = DEFAULT) -> Context:
     """Check and prepare (time,) or (time, variables)."""
     raw = _checked(context)
+    aside = outliers(raw, settings)
+    remarks = _set_aside(raw, aside)
+    raw[aside] = np.nan
     glitches = int(_glitches(raw).sum())
     overdue = _overdue(np.isnan(raw))
     raw = raw[_unborn(np.isnan(raw[: len(raw) - overdue])) : len(raw) - overdue]
@@ -106,12 +110,14 @@ def read(context: ArrayLike, settings: Settings = DEFAULT) -> Context:
         notes.append(
             f"{_count(partners.shape[1], 'sinusoid')} among the variables: a quarter-period partner joined each."
         )
-    if missing.any():
+    notes += remarks
+    lacking = int(missing.sum() - aside.sum())
+    if lacking:
         bridged = bool((~known[rows.index]).any())
         use = (
             "hardly any two neighbours were complete, so the bridges were used" if bridged else "none was learned from"
         )
-        notes.append(f"{_count(int(missing.sum()), 'missing value')} bridged by straight lines; {use}.")
+        notes.append(f"{_count(lacking, 'missing value')} bridged by straight lines; {use}.")
     if known.sum() < _SHORTEST:
         notes.append(f"Only {_count(int(known.sum()), 'sample')} complete: the intervals say little.")
     if not varying.all():
@@ -122,6 +128,21 @@ def read(context: ArrayLike, settings: Settings = DEFAULT) -> Context:
         notes.append(f"{len(rows)} of {len(values) - 1} transitions were used, half of them the latest.")
     seen = ~missing[(len(full) - 1) % stride :: stride]
     return Context(values, known, rows, units, stride, pace, overdue, varying, full, seen, tuple(notes))
+
+
+def _set_aside(raw: Array, aside: Mask) -> list[str]:
+    """Which values are left out of everything."""
+    if not aside.any():
+        return []
+    several = raw.shape[1] > 1
+    named = [
+        f"{raw[place, variable]:.6g} at position {place}" + (f" of variable {variable}" if several else "")
+        for place, variable in np.argwhere(aside)
+    ]
+    looks, were = ("looks like an outlier", "was") if len(named) == 1 else ("look like outliers", "were")
+    return [
+        f"{_count(len(named), 'value')} far from everything around {looks} and {were} set aside: {', '.join(named)}."
+    ]
 
 
 def _count(number: int, noun: str) -> str:

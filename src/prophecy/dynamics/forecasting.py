@@ -21,6 +21,9 @@ from prophecy.dynamics.solve import Solution, solve
 
 Array = NDArray[np.float64]
 
+_USUAL = 1e-50, 1e50  # largest values between which products of a few of them are far from over- and underflow
+_LARGEST = 1e298  # beyond it `read` refuses the context
+
 
 def forecast(
     values: ArrayLike,
@@ -54,6 +57,10 @@ def forecast(
         rest: dict[str, Any] = {"season": season, "average": average, "settings": settings}
         return forecast_with(forecast, values, horizon, level, known, bounds=bounds, **rest)
     limits, periods = checked_bounds(bounds), _season(season)
+    exponent = _unusual(values)
+    if exponent:
+        rest = {"season": season, "average": average, "settings": settings}
+        return _magnified(values, horizon, level, limits, exponent, rest)
     ready = read(values, settings)
     with ONE_THREAD, np.errstate(all="ignore"):
         grid, next_step, between, found = _quantiles(ready, ready.overdue + horizon, periods, average, settings)
@@ -96,6 +103,32 @@ def forecast_many(
     }
     one = partial(forecast, horizon=horizon, level=level, **options)
     return in_order(one, contexts, jobs, progress)
+
+
+def _unusual(values: ArrayLike) -> int:
+    """The power of two that brings values of unusual size near 1; 0 for all others."""
+    array = np.asarray(values)
+    if array.dtype.kind != "f" or not array.size:
+        return 0
+    largest = float(np.nanmax(np.abs(array), initial=0.0))
+    unusual = 0 < largest < _USUAL[0] or _USUAL[1] < largest < _LARGEST
+    return -int(np.frexp(largest)[1]) if unusual else 0
+
+
+def _magnified(
+    values: ArrayLike, horizon: int, level: float, limits: tuple[float, float] | None, exponent: int, rest: Any
+) -> Forecast:
+    """The forecast of values times 2 ** exponent (exact, but for subnormal numbers), in their own units again."""
+    # Two steps: the power itself may be more than a float holds.
+    first, second = exponent // 2, exponent - exponent // 2
+    low, high = (float(np.ldexp(np.ldexp(v, first), second)) for v in limits or (-np.inf, np.inf))
+    bounds = None if limits is None else (low, high)
+    large = forecast(np.ldexp(np.ldexp(np.asarray(values), first), second), horizon, level, bounds=bounds, **rest)
+    grid = large.distribution
+    assert isinstance(grid, Grid)
+    small = replace(grid, values=np.ldexp(np.ldexp(grid.values, -first), -second))
+    note = f"The values are far from 1: they were multiplied by 2 ** {exponent}, and so are figures in these notes."
+    return Forecast.from_grid(small, level, large.method, (*large.notes, note))
 
 
 def _season(season: float | Sequence[float] | None) -> Array | None:

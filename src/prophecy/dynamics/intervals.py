@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 
 _UPPER = PROBABILITIES[len(PROBABILITIES) // 2 + 1 :]
 _LEVELS = 2 * _UPPER - 1
+_SOLVED = (Kind.READOUT, Kind.SEASONAL_READOUT, Kind.HIPPO_READOUT, Kind.LABORATORY)  # parts with many coefficients
 _ROUNDING = 1e-8  # of a value: what the integration of a law found exactly leaves, three times its tolerance
 
 
@@ -65,7 +66,7 @@ def scales(mixture: Mixture, column: Column, rolling: Rolling, settings: Setting
     claimed = _nearby(np.where(np.isfinite(mixture.errors), rolled, np.nan))[0]
     independent = np.minimum((len(column.y) - rolling.early) / np.arange(1, len(own) + 1), counted)
     trust = independent / (independent + settings.scale_folds)
-    solved = 1 - mixture.weight(Kind.SMOOTHERS) - mixture.weight(Kind.LOG_SMOOTHERS) - mixture.weight(Kind.THETA)
+    solved = sum(mixture.weight(kind) for kind in _SOLVED)
     change = _log_ratio(own, smoother) * independent / (independent + settings.scale_skill_folds)
     change = change + trust * (_log_ratio(smoother, claimed) + solved * np.log(settings.scale_refit))
     further = max(len(steps) - len(change), 0)

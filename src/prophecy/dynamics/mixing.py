@@ -57,9 +57,15 @@ class Mixture:
         return float(sum(w for w, part in zip(self.weights, self.parts, strict=True) if part.kind is kind))
 
     def disagreement(self) -> Array:
-        """(horizon,): the weighted standard deviation of the parts' paths around their mean."""
+        """(horizon,): the weighted standard deviation of the paths around their mean, of parts that could be rolled.
+
+        What could not be rolled says nothing about errors; where nothing could, all parts count.
+        """
+        rolled = np.array([bool(np.isfinite(part.errors).any()) for part in self.parts])
+        weights = np.where(rolled, self.weights, 0.0) if self.weights[rolled].sum() > 0 else self.weights
         paths = np.array([part.path for part in self.parts])
-        return np.asarray(np.sqrt(self.weights @ (paths - self.path) ** 2))
+        weights = weights / weights.sum()
+        return np.asarray(np.sqrt(weights @ (paths - weights @ paths) ** 2))
 
     def shares(self) -> list[tuple[float, str]]:
         """Who contributed how much, the largest first."""
@@ -115,7 +121,7 @@ def mixed(column: Column, parts: list[Rolled], settings: Settings) -> Mixture:
     """Weights prior x (score / best score) ** -power.
 
     power grows with the number of rolling forecasts, from nothing (the prior alone decides) towards `mixing_power`. A
-    candidate that could not be rolled is taken to be as good as the median of those that could.
+    candidate that could not be rolled is taken to be as bad as the worst quarter of those that could.
     """
     scores = np.array([score(part.errors) for part in parts])
     weights = np.array([settings.prior(part.kind.name) for part in parts])
@@ -124,7 +130,8 @@ def mixed(column: Column, parts: list[Rolled], settings: Settings) -> Mixture:
         folds = max(int((~np.isnan(part.errors[:, 0])).sum()) for part in parts)
         power = settings.mixing_power * folds / (folds + settings.mixing_folds)
         floor = settings.mixing_rounding * (float(np.std(column.y)) or 1.0)
-        relative = (np.where(rolled, scores, np.median(scores[rolled])) + floor) / (float(scores[rolled].min()) + floor)
+        unknown = float(np.quantile(scores[rolled], settings.mixing_unrolled))
+        relative = (np.where(rolled, scores, unknown) + floor) / (float(scores[rolled].min()) + floor)
         weights = weights * relative**-power
     weights = np.where(weights < settings.mixing_least * weights.max(), 0.0, weights)
     weights = weights / weights.sum()

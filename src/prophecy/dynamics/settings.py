@@ -22,6 +22,7 @@ class Settings:
     # Seasons
     season_cycles: float = 2.0  # seasons a context must hold: phase means of fewer than two have no noise to compare to
     season_least_strength: float = 1.0  # F statistic; below 1 the phases differ less than noise alone would make them
+    season_said: float = 2.0  # F statistic from which notes call a season found: half of its profile is kept
     season_shrinkage: float = 1.0  # of James and Stein, in units of the noise; 1 is their own
     season_searched: int = 8192  # samples in which an unknown season is looked for: bounds its cost
     season_peaks: int = 3  # maxima of the autocorrelation tried beside the periods of the calendar
@@ -32,6 +33,15 @@ class Settings:
     multiple_least: int = 2  # seasons in the longer one that is looked for beside a given one
     multiple_most: int = 16  # a fortnight of days, a year of months twice over
     multiple_least_likeness: float = 0.2  # autocorrelation of what one season leaves, at its multiple
+
+    # Outliers
+    outlier_least: int = 16  # samples below which nothing is set aside: the range around is hardly known
+    outlier_around: int = 24  # samples on either side that say what is usual: a day of hours, two years of months
+    outlier_ranges: float = 2.0  # times their range: 11 standard deviations of white noise, five amplitudes of a season
+    outlier_most: int = 2  # runs; more are how the series is
+    outlier_alike: float = (
+        0.5  # of the larger's height, from which two runs on one side are taken for a spike that recurs
+    )
 
     longest: int = 6144  # latest samples that ordinary candidates look at: bounds their cost
 
@@ -72,17 +82,18 @@ class Settings:
     )
     mixing_power: float = 10.0  # weights fall with this power of the relative error once there are many forecasts
     mixing_folds: float = 16.0  # rolling forecasts at which half of that power is reached
+    mixing_unrolled: float = 0.75  # quantile of the rolled candidates' errors that one too long to be rolled is given
     rare_least: float = 0.25  # weight from which rare events shape the distribution
     mixing_least: float = 1e-3  # of the largest weight; what has less is left out
     mixing_rounding: float = 1e-9  # standard deviations; errors below this are rounding and count as equal
 
     # Intervals: what errors outside a context were, relative to what smoothers expected, on every other series of M1
-    scale_floor: float = 0.88  # factor on the standard deviation that smoothers expect
+    scale_floor: float = 0.9  # factor on the standard deviation that smoothers expect
     scale_samples: float = (
-        7.0  # samples: the factor grows by this over the length, for what the grid was free to choose
+        6.0  # samples: the factor grows by this over the length, for what the grid was free to choose
     )
     scale_short: float = 12.0  # samples: and by this times step / length², because short trends end soon
-    scale_refit: float = 0.7  # what solving again from everything, not 70 % of it, does to errors of solved parts
+    scale_refit: float = 0.7  # what solving again from everything, not 70 % of it, does to errors of readouts
     scale_skill_folds: float = 2.0  # independent rolling forecasts at which half of the mixture's lead is believed
     scale_folds: float = 10.0  # the same for how much worse than expected smoothers rolled: a noisier ratio
     disagreement: float = 1.0  # share of the candidates' standard deviation around their mean that is added

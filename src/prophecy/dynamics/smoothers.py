@@ -86,7 +86,32 @@ class FittedSmoothers:
         for one in reversed(self.found):
             deviation = deviation * (1 + one._at(ahead)) if one.ratio else deviation
             paths = one.restored(paths, ahead)
+        if self.found and (self.log or self.found[0].ratio):
+            deviation = deviation * self._uneven(x, ahead, first)
         return paths, deviation
+
+    def _uneven(self, left: Array, ahead: Indices, first: int) -> Array:
+        """How much wider than in proportion to the season errors are at the times `ahead`; 1 on average.
+
+        Noise may go with the season (power 0 here), not at all (-1) or like that of counts (-1/2). The power is that of
+        the changes of what the season leaves (from sample `first` on), drawn towards 0 where these are few.
+        """
+        factor = np.ones(int(np.lcm.reduce([len(one.deviations) for one in self.found])))
+        for one in self.found:
+            here = one._at(np.arange(len(factor)))
+            factor = factor * (1 + here if one.ratio else np.exp(here))
+        height = np.log(factor)
+        change = np.abs(left[1:-1] - (left[2:] + left[:-2]) / 2)
+        at = height[(np.arange(1, len(left) - 1) + first) % len(factor)]
+        used = change > 0
+        if used.sum() < 3:
+            return np.ones(ahead.shape)
+        size, at = np.log(change[used]), at[used] - at[used].mean()
+        # The logarithm of a normal deviate's size has variance pi² / 8; three neighbours share each change.
+        spread = float(at @ at)
+        power = float(np.clip(float(at @ size) / (spread + 1.5 * np.pi**2 / 8), -1.0, 0.0))
+        uneven = factor**power
+        return np.asarray((uneven / np.sqrt(np.mean(uneven**2)))[ahead % len(factor)])
 
     def _drag(self, samples: int) -> float:
         """Of a slope per step. A slope of logarithms is growth: without end it is more than any context can say."""

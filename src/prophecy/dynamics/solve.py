@@ -70,7 +70,7 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
     next_step = np.stack([dependence(mixture.errors) for mixture in mixtures], axis=1)
     further = np.repeat(next_step[-1:] if len(next_step) else np.full((1, len(columns)), 0.7), steps, axis=0)
     next_step = np.concatenate([next_step, further])[: steps - 1]
-    method, notes = mixture_notes(mixtures, columns, settings)
+    method, notes = mixture_notes(mixtures, columns, grids, settings)
     return Solution(np.stack(grids, axis=2), next_step, _between(mixtures), method, notes)
 
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from prophecy._forecast import PROBABILITIES
 from prophecy.dynamics.columns import Column, Kind
 from prophecy.dynamics.mixing import Mixture
+from prophecy.dynamics.seasons import profile
 from prophecy.dynamics.settings import Settings
+
+Array = NDArray[np.float64]
 
 _NAMED = 4  # contributors named in a note; the rest is summed up
 
@@ -18,14 +23,20 @@ def joined(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def mixture_notes(mixtures: list[Mixture], columns: list[Column], settings: Settings) -> tuple[str, tuple[str, ...]]:
-    """The method in a few words, and notes: seasons, where the path goes, who contributed how much."""
+def mixture_notes(
+    mixtures: list[Mixture], columns: list[Column], grids: list[Array], settings: Settings
+) -> tuple[str, tuple[str, ...]]:
+    """The method in a few words, and notes: seasons, where the path goes, who contributed how much.
+
+    grids: (probabilities, steps) quantiles of each variable.
+    """
     pairs = list(zip(mixtures, columns, strict=True))
     several = len(pairs) > 1
     notes = []
     for number, (mixture, column) in enumerate(pairs[:_NAMED]):
         about = f"Variable {number}: " if several else ""
-        notes += [about + note for note in (_season(column), _direction(mixture, column), _shares(mixture))]
+        said = _season(column, settings), _direction(mixture, column, grids[number]), _shares(mixture)
+        notes += [about + note for note in said]
     if len(pairs) > _NAMED:
         notes.append(f"{len(pairs) - _NAMED} further variables were mixed likewise.")
     leading = [mixture.shares()[0][1] for mixture in mixtures]
@@ -37,23 +48,34 @@ def mixture_notes(mixtures: list[Mixture], columns: list[Column], settings: Sett
     return (first if single else f"mixture led by {first}"), tuple(notes)
 
 
-def _season(column: Column) -> str:
-    if not column.seasons:
-        return "No season was found."
-    return f"Seasons looked at: {joined([str(season) for season in column.seasons])} samples."
+def _season(column: Column, settings: Settings) -> str:
+    """Which of the seasons looked at were found, and what was not."""
+    left, found = column.y, []
+    for season in sorted(column.seasons):
+        one = profile(left, season, False, settings)
+        if one is not None and one.strength > settings.season_said:
+            found.append(str(season))
+        left = left if one is None else one.removed(left)
+    other = [str(season) for season in sorted(column.seasons) if str(season) not in found]
+    if not found:
+        return "No season was found" + (f", though {joined(other)} samples were looked at." if other else ".")
+    return f"Season of {joined(found)} samples." + (f" None of {joined(other)} samples." if other else "")
 
 
-def _direction(mixture: Mixture, column: Column) -> str:
-    season = max(column.seasons, default=1)
-    steps = len(mixture.path)
-    if steps < season <= len(column.y):  # the same phases a season earlier
-        before, after = float(np.mean(column.y[len(column.y) - season :][:steps])), float(np.mean(mixture.path))
+def _direction(mixture: Mixture, column: Column, grid: Array) -> str:
+    """Where the path goes, called a trend where it goes farther than half of the last values will be off.
+
+    Over a season: the last season of the path against its first, or against the same phases before the forecast.
+    """
+    season, steps, path = max(column.seasons, default=1), len(mixture.path), mixture.path
+    if season > 1 and steps < 2 * season <= 2 * len(column.y):
+        span = min(season, steps)
+        before, after = float(np.mean(column.y[len(column.y) - season :][:span])), float(np.mean(path[:span]))
     else:
-        span = min(season, steps, len(column.y))
-        before, after = float(np.mean(column.y[-span:])), float(np.mean(mixture.path[-span:]))
-    noise = float(np.std(np.diff(column.y[-64:]))) if len(column.y) > 1 else 0.0
-    if abs(after - before) <= 0.5 * noise:
-        return f"Level: stays near {before:.4g}."
+        before, after = float(np.mean(path[:season])), float(np.mean(path[-season:]))
+    off = float(np.interp(0.75, PROBABILITIES, grid[:, -1]) - np.interp(0.25, PROBABILITIES, grid[:, -1])) / 2
+    if abs(after - before) <= off:
+        return f"No trend: stays near {after:.4g}."
     return f"Trend: {'rises' if after > before else 'falls'} from {before:.4g} to {after:.4g}."
 
 
@@ -62,5 +84,6 @@ def _shares(mixture: Mixture) -> str:
     named = [f"{label} {share:.0%}" for share, label in shares[:_NAMED]]
     rest = sum(share for share, _ in shares[_NAMED:])
     if rest >= 0.005:
-        named.append(f"{len(shares) - _NAMED} others {rest:.0%}")
+        others = len(shares) - _NAMED
+        named.append(f"{others} {'other' if others == 1 else 'others'} {rest:.0%}")
     return f"Contributions: {joined(named)}."

@@ -109,7 +109,8 @@ class Discretisation(Experiment):
             Verdict(
                 "Discretising C and D only once works better than twice (App. C.2).",
                 True if len(worse) == len(twice) else (None if worse else False),
-                f"Twice is worse in {len(worse)} of {len(twice)} comparisons: error times "
+                f"Twice is worse in {len(worse)} of {len(twice)} comparisons (the table's lines, and FouT as "
+                f"printed beside them): error times "
                 f"{number(min(twice.values()))} to {number(max(twice.values()))}, for LegT {number(min(legendre))} to "
                 f"{number(max(legendre))}.",
             ),

@@ -243,12 +243,14 @@ def ratio(value: float) -> str:
 def spread(mean: float | None, std: float | None) -> str:
     """Mean ± std with one exponent, as the paper prints them.
 
-    >>> spread(2.1e-3, 2e-4), spread(3.5e-11, 4.2e-11), spread(1.8e-8, None), spread(2.5, 0.5)
-    ('(2.1 ± 0.2)e-3', '(3.5 ± 4.2)e-11', '1.8e-8', '2.5 ± 0.5')
+    >>> spread(2.1e-3, 2e-4), spread(3.5e-11, 4.2e-11), spread(9.97e-6, 3.4e-6), spread(2.5, 0.5)
+    ('(2.1 ± 0.2)e-3', '(3.5 ± 4.2)e-11', '(1.0 ± 0.3)e-5', '2.5 ± 0.5')
     """
     if mean is None or std is None or mean == 0.0:
         return number(mean)
     exponent = math.floor(math.log10(abs(mean)))
+    if float(f"{abs(mean) / 10.0**exponent:.1f}") >= 10.0:  # 9.96 is printed as 10.0
+        exponent += 1
     scale = 10.0**exponent
     both = f"{mean / scale:.1f} ± {std / scale:.1f}"
     return both if exponent == 0 else f"({both})e{exponent}"

@@ -116,17 +116,16 @@ class Reconstruction(Experiment):
             Verdict(
                 "The past can be reconstructed from the state as N grows (Eq. 2).",
                 all(values[-1] < 0.1 * values[0] for values in falls.values()),
-                "From N = 5 to 97 the error inside the window falls from "
+                f"{other}: from N = 5 to 97 the relative error inside the window falls from "
                 + ", ".join(f"{number(v[0])} to {number(v[-1])} ({k})" for k, v in falls.items())
                 + ".",
             ),
             Verdict(
                 "It holds for all s ≤ t, the newest value included (Sec. 3 evaluates it there).",
                 None if now["FouT"] > 0.05 else True,
-                f"At the newest sample, N = 65, the relative error is {number(now['LegT'])} for LegT, "
+                f"{other}: at the newest sample, N = 65, the relative error is {number(now['LegT'])} for LegT, "
                 f"{number(now['LegS'])} for LegS and {number(now['FouT'])} for FouT, whose series converges to the "
-                "mean "
-                "of the window's two ends.",
+                "mean of the window's two ends.",
             ),
         ]
 

@@ -13,14 +13,24 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from prophecy import _files
-from prophecy.reproduce import page, registry, style
-from prophecy.reproduce.framework import Experiment, OpenQuestion, Picture, Result, Verdict, agrees, ratio, spread
+from prophecy.reproduce import page, registry, style, trained_runs
+from prophecy.reproduce.framework import (
+    NEAR,
+    Experiment,
+    OpenQuestion,
+    Picture,
+    Result,
+    Verdict,
+    agrees,
+    ratio,
+    spread,
+)
 from prophecy.reproduce.runner import Folder, code, read_json
 
 TITLE = "HiPPO-Prophecy, reproduced"
 ABOUT = (
-    "Every figure and table of “HiPPO-Prophecy: State-Space Models can Provably Learn Dynamical Systems in Context” "
-    "(Arangath Joseph, Haefeli, Liniger, Gulcehre; 2024), computed again from the definitions."
+    "“HiPPO-Prophecy: State-Space Models can Provably Learn Dynamical Systems in Context” (Arangath Joseph, Haefeli, "
+    "Liniger, Gulcehre; 2024), computed again from the definitions"
 )
 BEYOND, QUESTIONS, FURTHER = 110, 150, 200
 """From these places on: what anyone would ask next, the paper's open questions, and what lies beyond."""
@@ -108,7 +118,7 @@ def _document(pages: Pages, pictures: dict[str, list[Drawn]], stale: Sequence[st
     return page.render(
         title=TITLE,
         state=f"Report in the making: {left}" if left else "Report",
-        headline=" ".join([ABOUT, *headlines]),
+        headline=" ".join([_about(pages), *headlines]),
         origin=_origin(pages, stale),
         leads=leads,
         facts=_facts(pages, cells),
@@ -117,6 +127,14 @@ def _document(pages: Pages, pictures: dict[str, list[Drawn]], stale: Sequence[st
         parts=[part for part in parts if part["pages"]],
         colours=page.palette(d.svg for drawn in pictures.values() for d in drawn),
     )
+
+
+def _about(pages: Pages) -> str:
+    """What this report is: all of the paper or a part of it."""
+    total = len(registry.experiments())
+    if len(pages) == total:
+        return f"Every figure and table of {ABOUT}."
+    return f"In part, {len(pages)} of {total} pages: {ABOUT}."
 
 
 def _prominence(experiment: Experiment) -> tuple[int, int]:
@@ -131,7 +149,12 @@ def _facts(pages: Pages, cells: Sequence[dict[str, Any]]) -> list[tuple[str, str
     slips = sum(len(e.slips(result)) for e, result in pages)
     facts = []
     if cells:
-        facts.append((f"{sum(bool(agrees(c)) for c in cells)} of {len(cells)}", "table cells agree with the paper"))
+        wide = sum(c["paper_std"] is not None and c["paper_std"] > c["paper_mean"] for c in cells)
+        criterion = (
+            f"table cells agree: our mean lies within the paper's mean ± std (in {wide} of them that std exceeds the "
+            f"mean), or within {100 * NEAR:g} % where it gives none"
+        )
+        facts.append((f"{sum(bool(agrees(c)) for c in cells)} of {len(cells)}", criterion))
     if theirs:
         told = (
             f"of the paper's statements hold as printed; {count['condition']} with a condition we add, "
@@ -167,10 +190,10 @@ def _origin(pages: Pages, stale: Sequence[str]) -> list[str]:
     seconds = sum(float(result["seconds"]) for _, result in pages)
     everything = len(names) == len(registry.experiments())
     small = [experiment for experiment, result in pages if _small(experiment, result)]
-    counts = {result["functions"] for experiment, result in pages if experiment.functions}
+    asked = {result.get("asked") for _, result in pages}
     seeds = {result["seed"] for _, result in pages}
     command = "prophecy reproduce" + ("" if everything else " " + " ".join(names))
-    command += f" --functions {min(counts)}" if small and len(counts) == 1 else ""
+    command += "".join(f" --functions {n}" for n in asked if n is not None and len(asked) == 1)
     command += f" --seed {min(seeds)}" if len(seeds) == 1 and seeds != {0} else ""
     versions = ", ".join(sorted({str(result["version"]) for _, result in pages}))
     devices = ", ".join(sorted({str(result["device"]) for _, result in pages}))
@@ -178,26 +201,33 @@ def _origin(pages: Pages, stale: Sequence[str]) -> list[str]:
     lines = [
         f"Made by `{command}`"
         + (" (`make reproduce` calls it)" if command == "prophecy reproduce" else "")
-        + (", the pages with settings of their own" if len(seeds) > 1 or (small and len(counts) > 1) else "")
+        + (", the pages with settings of their own" if len(seeds) > 1 or len(asked) > 1 else "")
         + f" with prophecy {versions} on {devices}{f' ({machines})' if machines else ''}; {len(pages)} "
         f"page{'s' if len(pages) > 1 else ''}, {seconds / 60:.1f} minutes of work, summed over processes. Runs marked "
         "GPU were made once and ship with the package.",
     ]
     if small:
-        lines.append(f"A quick look: {len(small)} of these experiments ran with fewer functions than the paper's.")
+        lines.append(
+            f"A quick look, not the reproduction: {len(small)} of these {len(pages)} pages ran with fewer functions or "
+            "shorter training than at full scale."
+        )
     if stale:
         lines.append(f"Left out, made by other code: {', '.join(stale)}; run them again.")
     return lines
 
 
 def _small(experiment: Experiment, result: Result) -> bool:
-    return bool(experiment.functions and result["functions"] < experiment.functions)
+    """Whether fewer functions were used, or training was cut down, because `--functions` asked for it."""
+    if not experiment.functions:
+        return "plan" in result["settings"] and (result.get("asked") or trained_runs.WHOLE) < trained_runs.WHOLE
+    return bool(result["functions"] < experiment.functions)
 
 
 def _options(experiment: Experiment, result: Result) -> str:
     """The options that differ from the command's defaults."""
-    functions = f" --functions {result['functions']}" if result["functions"] != experiment.functions else ""
-    return functions + (f" --seed {result['seed']}" if result["seed"] else "")
+    shown = result["functions"] if experiment.functions else result.get("asked")
+    changed = _small(experiment, result) or result["functions"] != experiment.functions
+    return (f" --functions {shown}" if changed else "") + (f" --seed {result['seed']}" if result["seed"] else "")
 
 
 def _glance(cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -225,7 +255,7 @@ def _provenance(experiment: Experiment, result: Result) -> str:
         facts = {"functions per data set": f"{result['functions']}{full}", **facts}
     facts.update(result["settings"])
     listed = "; ".join(f"{name} {_plain(value)}" for name, value in facts.items())
-    command = f"prophecy reproduce {experiment.name}{_options(experiment, result) if experiment.functions else ''}"
+    command = f"prophecy reproduce {experiment.name}{_options(experiment, result)}"
     return f"`{command}`: {listed}; {result['seconds']:.1f} s of work."
 
 

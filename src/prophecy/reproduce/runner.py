@@ -148,6 +148,7 @@ def _run(experiment: Experiment, ask: Ask, folder: Folder, pool: ProcessPoolExec
             "settings": experiment.settings(ask),
             "rows": outcome.rows,
             "functions": experiment.size(ask),
+            "asked": ask.functions,
             "seed": ask.seed,
             "device": ask.device,
             "seconds": seconds,

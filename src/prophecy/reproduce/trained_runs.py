@@ -14,6 +14,8 @@ Run = dict[str, Any]
 FOLDER = "reproduce/data/trained"
 """Within the package; pages that read full runs name their files in `data`."""
 GPU, SHORT = "full run (GPU)", "short run"
+WHOLE = 100
+"""`--functions` from which on training is not cut down."""
 
 
 def committed(name: str) -> Run | None:
@@ -33,9 +35,9 @@ def torch_for(page: str) -> Any:
 
 def shortened(ask: Ask, steps: int, scored: int) -> tuple[int, int]:
     """Steps and scored functions: all of them, or cut down in proportion where `--functions` asks for a quick look."""
-    if ask.functions is None or ask.functions >= 100:
+    if ask.functions is None or ask.functions >= WHOLE:
         return steps, scored
-    return max(2, steps * ask.functions // 100), max(3, scored * ask.functions // 100)
+    return max(2, steps * ask.functions // WHOLE), max(3, scored * ask.functions // WHOLE)
 
 
 def merged(parts: Sequence[Run]) -> Run:

@@ -156,7 +156,9 @@ def torch_device(name: str) -> torch.device:
 
 def origin(device: torch.device, began: float, seeds: Sequence[int]) -> dict[str, Any]:
     """Where, with what and in how many seconds a run was made."""
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
+    threads = torch.get_num_threads()
+    processor = f"CPU, {threads} thread{'s' if threads > 1 else ''}"
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else processor
     return {
         "device": name,
         "versions": {
