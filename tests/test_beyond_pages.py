@@ -26,7 +26,7 @@ def rows(ours: dict[tuple[str, float], float]) -> list[dict]:
 def test_an_error_above_its_limit_or_a_baseline_far_ahead_is_reported():
     assert beyond.missed(rows({})) == []
     case = ("White γ = 2", 1e-3)
-    assert beyond.missed(rows({case: 1.25e-6})) == ["White γ = 2 + 0.001: 1.3e-6, asked for 1.2e-6"]
+    assert beyond.missed(rows({case: 1.25e-6})) == ["White γ = 2 + 0.001: 1.3e-6, limit 1.2e-6"]
     far = beyond.missed(rows({case: 2e-6}))
     assert len(far) == 2
     assert "1.67 of the best in hindsight" in far[1]

@@ -110,6 +110,9 @@ class Settings:
     laboratory_lead: float = 0.8  # of the mixture's error: below it the laboratory's best is followed alone
     laboratory_joins: int = 2  # of its candidates that join the mixture otherwise
     good_enough: float = 0.0003  # standard deviations; rolling forecasts this close end the search
+    # Ratio of rolling errors within which the second candidate is solved again too, and followed if it alone is exact:
+    # Rössler at 15 samples per Lyapunov time is followed for 19 Lyapunov times instead of 4.7 (tests/test_dynamics.py).
+    close_rival: float = 1.5
     exact: float = 1e-6  # standard deviations; a residual that only the true equations leave
     twins: int = 6  # paths from a nudged end, whose distance says how errors grow
 

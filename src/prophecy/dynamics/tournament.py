@@ -73,9 +73,9 @@ def answer(context: Context, whole: FittedFlow | None, rolling: Rolling, steps: 
     values = context.values
     ranking = trials(tiers(context, rolling.early, whole, settings), values, context.rows, rolling, settings)
     known = [trial.model for trial in ranking]
+    ranking, model = _led(ranking, context, rolling, known, settings)
     best = ranking[0]
     exact = best.model.conclusive or best.score < settings.good_enough
-    model = _final(best, context, rolling, known, settings)
     twins = _followed(model, values, _nudges(best.errors, values.shape[1], settings), steps)
     paths = [_within_reach(twins[:1], model, values, settings)[0]]
     twins = _within_reach(twins, model, values, settings)
@@ -84,6 +84,23 @@ def answer(context: Context, whole: FittedFlow | None, rolling: Rolling, steps: 
         path = other.rollout(values, np.array([len(values)]), steps)
         paths.append(_within_reach(path, other, values, settings)[0])
     return Answer(ranking, paths, twins, exact)
+
+
+def _led(
+    ranking: list[Trial], context: Context, rolling: Rolling, known: list[Model], settings: Settings
+) -> tuple[list[Trial], Model]:
+    """The best candidate solved again from everything, first in the ranking.
+
+    The second goes before it where their rolling errors are close and it alone turns out exact on the whole context:
+    an early part that nearly told the law says little about which of two candidates has it.
+    """
+    best = _final(ranking[0], context, rolling, known, settings)
+    close = len(ranking) > 1 and ranking[1].score < settings.close_rival * ranking[0].score
+    if close and not best.conclusive:
+        second = _final(ranking[1], context, rolling, known, settings)
+        if second.conclusive:
+            return [ranking[1], ranking[0], *ranking[2:]], second
+    return ranking, best
 
 
 def _final(trial: Trial, context: Context, rolling: Rolling, known: list[Model], settings: Settings) -> Model:
