@@ -115,11 +115,13 @@ def test_before_the_first_value_a_time_changes_nothing():
 
 def test_times_and_levels_that_cannot_be_used_are_refused_in_words():
     model = Prophecy()
-    with pytest.raises(TypeError, match=r"time holds text such as '2024-01-01'.*datetime64\[s\]"):
+    with pytest.raises(
+        TypeError, match=r"time must hold real numbers or dates, got text such as '2024-01-01'.*datetime64\[s\]"
+    ):
         model.observe([1.0, 2.0], time=["2024-01-01", "2024-01-02"])
-    with pytest.raises(ValueError, match="time is missing at moment 1 of 2"):
+    with pytest.raises(ValueError, match="is missing at moment 1 of 2"):
         model.observe([1.0, 2.0], time=[0.0, np.nan])
-    with pytest.raises(ValueError, match="time is missing at moment 0 of 1"):
+    with pytest.raises(ValueError, match="is missing at moment 0 of 1"):
         model.observe(1.0, time=np.datetime64("NaT"))
     for level in ("a", None, True):
         with pytest.raises(TypeError, match="level must be a number strictly between 0 and 1"):

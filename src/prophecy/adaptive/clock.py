@@ -194,7 +194,9 @@ def checked(clock: NDArray[np.void], time: ArrayLike | None, moments: int, count
     bad = ~(np.abs(times) <= LARGEST_TIME)
     if np.isnan(times).any():
         first = int(np.argmax(np.isnan(times)))
-        raise ValueError(f"time is missing at moment {first} of {moments}; drop the moments that have none")
+        raise ValueError(
+            f"time must be finite, and is missing at moment {first} of {moments}; drop moments without one"
+        )
     if bad.any():
         raise ValueError(
             f"time must be finite and at most {LARGEST_TIME:g} in size, got {times[int(np.argmax(bad))]}; rescale it"

@@ -39,7 +39,7 @@ SEASON_FACTORS = int(STARTS[-1])
 
 
 class Field(NamedTuple):
-    """A field of the record: numbers between `low` and `high`. kind: "f8" real, "i8" whole, "u1" a byte."""
+    """A field of the record: numbers between `low` and `high`. kind: "f8" real, "i8" whole."""
 
     name: str
     kind: str
@@ -50,7 +50,7 @@ class Field(NamedTuple):
     meaning: str
 
 
-_REAL, _WHOLE, _BYTE = "f8", "i8", "u1"
+_REAL, _WHOLE = "f8", "i8"
 _SOLVED = (len(m.SOLVED),)
 
 FIELDS = (
@@ -116,7 +116,7 @@ FIELDS = (
     Field("season_last_peak", _REAL, (SEASONAL,), 0, SQUARED, "signal²", "largest squared error in the block before"),
     Field("season_sums", _REAL, (2,), 0, 1e300, "signal", "absolute errors since the check: the bank's, the mixture's"),
     Field(
-        "season_filled", _BYTE, (RING // 8,), 0, 255, "flags", "one bit of the ring each: 1 where a value is missing"
+        "season_filled", _WHOLE, (RING // 32,), 0, 2**32 - 1, "flags", "a bit for each place of the ring: 1 is missing"
     ),
     Field("alarm", _REAL, (), 0, 1, "1 - probability", "how unusual the newest value makes the recent stretch"),
     Field("alarm_seen", _WHOLE, (), 0, MOST, "samples", "values ranked so far"),
@@ -145,7 +145,7 @@ def documented() -> str:
     lines = ["| field | numbers | between | unit | meaning |", "|---|---|---|---|---|"]
     for field in FIELDS:
         shape = " × ".join(map(str, field.shape)) or "1"
-        numbers = f"{shape}{', whole' if field.kind != _REAL else ''}"
+        numbers = f"{shape}{', whole' if field.kind == _WHOLE else ''}"
         lines.append(
             f"| `{field.name}` | {numbers} | {field.low:g} … {field.high:g} | {field.unit} | {field.meaning} |"
         )

@@ -97,11 +97,11 @@ def back(ring: Any, count: int, samples: float) -> float:
 def mark(record: Any, missing: bool) -> None:
     """Note of the newest place of the ring whether its value is missing and something stands in for it."""
     place = (record.count - 1) % RING
-    bit = np.uint8(1 << (place % 8))
+    bit = 1 << (place % 32)
     if missing:
-        record.season_filled[place // 8] |= bit
+        record.season_filled[place // 32] |= bit
     else:
-        record.season_filled[place // 8] &= np.uint8(255) ^ bit
+        record.season_filled[place // 32] &= ~bit
 
 
 @inner
@@ -329,7 +329,7 @@ def check(record: Any, ring: Any, count: int) -> None:
     for i in range(available):
         place = (count - available + i) % RING
         values[i] = ring[place]
-        known[i] = 0.0 if record.season_filled[place // 8] >> (place % 8) & 1 else 1.0
+        known[i] = 0.0 if record.season_filled[place // 32] >> (place % 32) & 1 else 1.0
     periods, strengths = np.zeros(2), np.zeros(2)
     find(values, known, periods, strengths)
     was_on = record.season_on == 1

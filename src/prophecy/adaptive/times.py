@@ -26,7 +26,7 @@ def seconds(time: ArrayLike) -> Array:
         return np.array([moment.timestamp() for moment in moments]).reshape(array.shape)
     if array.dtype.kind in "US":
         raise TypeError(
-            f"time holds text such as {str(array.flat[0]) if array.size else ''!r}; "
+            f"time must hold real numbers or dates, got text such as {str(array.flat[0]) if array.size else ''!r}; "
             'turn it into dates first, for instance with np.array(time, "datetime64[s]")'
         )
     return np.asarray(_checks.real_array("time", time), dtype=np.float64)
