@@ -16,6 +16,9 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
+LARGEST = _checks.largest(np.dtype(np.float64)) * 1e-10
+"""Largest magnitude taken: squares of values ten decades beyond it are still numbers."""
+
 _SHORTEST = 8
 _MOST_VARIABLES = 64
 _ROWS = 1024  # transitions a model is solved from: half of them the latest, half spread over everything older
@@ -172,9 +175,8 @@ def _checked(context: ArrayLike) -> Array:
     if np.isinf(values).any():
         bad = _checks.first_bad(np.where(np.isnan(values), 0.0, values))
         raise ValueError(f"context must be finite, or NaN where a value is missing, got {bad}")
-    limit = _checks.largest(np.dtype(np.float64)) * 1e-10
-    if np.nanmax(np.abs(values), initial=0.0) > limit:
-        raise ValueError(f"context holds magnitudes beyond {limit:.3g}; rescale the data")
+    if np.nanmax(np.abs(values), initial=0.0) > LARGEST:
+        raise ValueError(f"context holds magnitudes beyond {LARGEST:.3g}; rescale the data")
     empty = np.isnan(values).all(axis=0)
     if empty.any():
         raise ValueError(f"variable {int(np.argmax(empty))} of context has no value at all; leave it out")

@@ -14,7 +14,7 @@ from prophecy import _checks
 from prophecy._forecast import PROBABILITIES, Failure, Forecast, Grid
 from prophecy.dynamics.batch import ONE_THREAD, in_order
 from prophecy.dynamics.bounds import Bounds, bounded, checked_bounds
-from prophecy.dynamics.context import Context, read
+from prophecy.dynamics.context import LARGEST, Context, read
 from prophecy.dynamics.known import Known, forecast_with
 from prophecy.dynamics.settings import DEFAULT, Settings
 from prophecy.dynamics.solve import Solution, solve
@@ -22,7 +22,6 @@ from prophecy.dynamics.solve import Solution, solve
 Array = NDArray[np.float64]
 
 _USUAL = 1e-50, 1e50  # largest values between which products of a few of them are far from over- and underflow
-_LARGEST = 1e298  # beyond it `read` refuses the context
 
 
 def forecast(
@@ -111,7 +110,7 @@ def _unusual(values: ArrayLike) -> int:
     if array.dtype.kind != "f" or not array.size:
         return 0
     largest = float(np.nanmax(np.abs(array), initial=0.0))
-    unusual = 0 < largest < _USUAL[0] or _USUAL[1] < largest < _LARGEST
+    unusual = 0 < largest < _USUAL[0] or _USUAL[1] < largest <= LARGEST
     return -int(np.frexp(largest)[1]) if unusual else 0
 
 
