@@ -269,3 +269,16 @@ def test_a_forged_file_is_refused_within_little_memory(tmp_path):
     code += f"\ntry: Prophecy.load({str(tmp_path / 'bad')!r})\nexcept ValueError as e: print(e)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ, check=True)
     assert "10000000 channels need as many records" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [("season_mix", 0.0, "add up to 1"), ("known", 0, "at most known"), ("season_periods", 1.5, "must be 0 or above")],
+)
+def test_records_whose_fields_contradict_each_other_are_refused(name, value, rule):
+    model = Prophecy()
+    model.observe(np.sin(np.arange(400) / 4) + np.random.default_rng(0).normal(size=400))
+    records = model._stream.records.copy()
+    records[name] = value
+    with pytest.raises(ValueError, match=rule):
+        record.check(records, model._stream.table)

@@ -18,7 +18,7 @@ from prophecy.adaptive.seasonal import FEATURES as SEASON_FEATURES
 from prophecy.adaptive.seasonal import LONGEST_REST, STARTS
 from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
 from prophecy.adaptive.seasonal import PRIOR as SEASON_PRIOR
-from prophecy.adaptive.seasons import FIRST_CHECK, LONGEST, RING
+from prophecy.adaptive.seasons import FIRST_CHECK, LONGEST, RING, SHORTEST
 
 Records = NDArray[np.void]
 
@@ -184,6 +184,11 @@ def check(records: Records, table: NDArray[np.void]) -> None:
     _all(records, "quantile", bounded, f"must lie between {t['lowest']} and {t['highest']}")
     for name in ("learned", "known", "gap"):
         _all(records, name, records[name] <= records["count"], "must be at most count")
+    _all(records, "learned", records["learned"] <= records["known"], "must be at most known")
+    _all(records, "season_mix", np.abs(records["season_mix"].sum(axis=1) - 1.0) < 1e-9, "must add up to 1")
+    periods = records["season_periods"]
+    _all(records, "season_periods", (periods == 0) | (periods > SHORTEST - 1), f"must be 0 or above {SHORTEST - 1}")
+    _all(records, "season_on", (records["season_on"] == 0) | (periods[:, 0] > 0), "must be 0 without a season")
     learned = records["learned"] > 0
     for name in ("scale", "error_scale"):
         positive = records[name] > 0.0
