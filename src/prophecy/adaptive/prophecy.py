@@ -325,6 +325,7 @@ class Prophecy:
             if arrays["records"].shape != (series,):
                 raise ValueError(f"{series} channels need as many records, got {arrays['records'].shape}")
             settings = Settings(**meta["settings"])
+            settings.check_read()
             model = cls(meta["channels"], dt=meta["dt"], gaps=meta["gaps"], context=meta["context"], settings=settings)
             restored(model._stream, meta, arrays)
         except (KeyError, AttributeError, ValueError, TypeError, IndexError, OverflowError) as error:

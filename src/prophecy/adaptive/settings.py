@@ -98,5 +98,13 @@ class Settings:
         if not self.lowest < 1.0 < self.highest or self.patience < 1.0 or self.surest > 300.0:
             raise ValueError("lowest < 1 < highest, patience >= 1 and surest <= 300 must hold")
 
+    def check_read(self) -> None:
+        """Refuse settings from a file that are no numbers, or a thousand times off what the step was made for."""
+        for each in fields(self):
+            value, usual = getattr(self, each.name), each.default
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not (value == 0 or usual / 1e3 <= value <= usual * 1e3):
+                raise ValueError(f"settings.{each.name} must be 0 or within a factor of 1000 of {usual}, got {value!r}")
+
 
 DEFAULT = Settings()
