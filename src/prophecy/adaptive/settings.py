@@ -101,9 +101,8 @@ class Settings:
     def check_read(self) -> None:
         """Refuse settings from a file that are no numbers, or a thousand times off what the step was made for."""
         for each in fields(self):
-            value, usual = getattr(self, each.name), each.default
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not number or not (value == 0 or usual / 1e3 <= value <= usual * 1e3):
+            value, usual = float(getattr(self, each.name)), float(getattr(DEFAULT, each.name))
+            if not (value == 0 or usual / 1e3 <= value <= usual * 1e3):
                 raise ValueError(f"settings.{each.name} must be 0 or within a factor of 1000 of {usual}, got {value!r}")
 
 
