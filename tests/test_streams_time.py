@@ -191,13 +191,14 @@ def test_a_saved_stream_goes_on_to_the_last_bit_whatever_its_times_are(tmp_path)
 )
 def test_a_clock_that_cannot_be_is_refused(tmp_path, field, value):
     from prophecy import _files
+    from prophecy.adaptive.prophecy import FORMAT
 
     model = Prophecy()
     model.observe(WAVE[:50], time=K[:50].astype(float))
     model.save(tmp_path / "model")
-    meta, arrays = _files.read_state(tmp_path / "model", "Prophecy", 3)
-    arrays["clock"] = arrays["clock"].copy()
-    arrays["clock"][field] = value
-    _files.write_state(tmp_path / "bad", "Prophecy", 3, meta, **arrays)
+    meta, arrays = _files.read_state(tmp_path / "model", "Prophecy", FORMAT)
+    arrays["clocks"] = arrays["clocks"].copy()
+    arrays["clocks"][field] = value
+    _files.write_state(tmp_path / "bad", "Prophecy", FORMAT, meta, **arrays)
     with pytest.raises(ValueError, match="damaged Prophecy file"):
         Prophecy.load(tmp_path / "bad")
