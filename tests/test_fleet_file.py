@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -200,7 +201,7 @@ def test_a_digit_edited_in_the_log_is_noticed_even_with_its_checksum_mended(tmp_
     db = sqlite3.connect(tmp_path / "copy")
     db.execute("UPDATE log SET crc = ?", (zlib.crc32(note, zlib.crc32(rows.tobytes())),))
     db.commit()
-    with pytest.raises(ValueError, match="of 'a' was .* the file was changed"):
+    with pytest.raises(ValueError, match=r"of 'a' was .* the file was changed"):
         _reopened(db, tmp_path / "copy")
 
 
@@ -253,13 +254,10 @@ def test_bytes_changed_anywhere_are_refused_or_harmless_and_never_nan(tmp_path, 
     for _ in range(rng.randrange(1, 20)):
         data[rng.randrange(len(data))] = rng.randrange(256)
     (tmp_path / "s").write_bytes(data)
-    try:
-        with Fleet(tmp_path / "s") as fleet:
-            for key in fleet:
-                said = fleet.observe(key, None, np.sin(np.arange(200.0, 220.0)))
-                assert np.isfinite(said.next).all()
-    except (ValueError, sqlite3.DatabaseError) as error:
-        assert str(error)
+    with contextlib.suppress(ValueError, sqlite3.DatabaseError), Fleet(tmp_path / "s") as fleet:
+        for key in fleet:
+            said = fleet.observe(key, None, np.sin(np.arange(200.0, 220.0)))
+            assert np.isfinite(said.next).all()
 
 
 def test_files_of_other_kinds_are_refused_and_left_alone(tmp_path):
@@ -290,7 +288,7 @@ def test_a_file_keeps_what_it_was_made_with(tmp_path):
         fleet.observe("a", None, [1.0, 2.0])
     with Fleet(tmp_path / "s") as fleet:
         assert fleet.predict().level == 0.5
-    with pytest.raises(ValueError, match="made with level=0.5, and is opened with level=0.9"):
+    with pytest.raises(ValueError, match=r"made with level=0.5, and is opened with level=0.9"):
         Fleet(tmp_path / "s", level=0.9)
 
 

@@ -46,12 +46,12 @@ _OWN = {"sqlite_sequence", "sqlite_autoindex_streams_1"}
 
 
 class Saved(NamedTuple):
-    """A stream as the file has it. seen: the last batch in its state; count: its rows by then; last: the newest."""
+    """A stream as the file has it. seen: the last batch in its state; taken: its rows by then; last: the newest."""
 
     id: int
     key: str
     seen: int
-    count: int
+    taken: int
     last: NDArray[np.void] | None
     state: bytes | None
 

@@ -47,8 +47,7 @@ class Streams:
         self._store: Store | None = Store(path, create)
         try:
             self._agree("layout", layout(PARTS.values()), "")
-            dt, self.level = self._agree("dt", dt, None), self._agree("level", level, 0.9)
-            self._make = lambda: Bank(self._capacity, dt, self.level)
+            self._dt, self.level = self._agree("dt", dt, None), float(self._agree("level", level, 0.9))
             self._forget()
             self._recover()
         except BaseException:
@@ -57,7 +56,7 @@ class Streams:
 
     def _forget(self) -> None:
         """Nothing is in memory."""
-        self._bank = self._make()
+        self._bank = Bank(self._capacity, self._dt, self.level)
         self._slots: dict[str, int] = {}
         self._held: list[Saved | None] = [None] * self._capacity
         self._free = list(range(self._capacity))[::-1]
@@ -237,7 +236,7 @@ class Streams:
                     raise ValueError(f"{self._open.name} is damaged: stream {key!r}: {error}") from error
             self._free.pop()
             self._held[slot], self._slots[key] = saved._replace(state=None), slot
-            self._count[slot], self._touched[slot], self._ran[slot] = saved.count, self._batch, 0
+            self._count[slot], self._touched[slot], self._ran[slot] = saved.taken, self._batch, 0
             if saved.last is not None:
                 self._last[slot] = saved.last[0]
 
@@ -339,7 +338,7 @@ class Streams:
         saved = self._open.find(key)
         if saved is None:
             raise KeyError(f"no stream {key!r}")
-        return (saved.count, None if saved.last is None else saved.last[0], *self._open.last_event_of(saved.id))
+        return (saved.taken, None if saved.last is None else saved.last[0], *self._open.last_event_of(saved.id))
 
     def batches(self, after: int) -> Iterator[tuple[int, Answers, bytes]]:
         keys: dict[int, str | None] = {}
