@@ -4,8 +4,8 @@
 
 The equations, parameters and Lyapunov exponents are those of the package dysts (`pip install dysts`); the integration
 is ours: SciPy's DOP853 at tolerance 1e-10. Per system, five trajectories of 812 samples, 30 to a Lyapunov time, each
-from the published start nudged by 5 % and followed for 20 Lyapunov times first. CHAOS.npz holds an array (5, 812, variables)
-under each system's name.
+from the published start nudged by 5 % and followed for 20 Lyapunov times first. CHAOS.npz holds an array
+(5, 812, variables) under each system's name.
 
 The development of `forecast` used a file made by others from the same package. `--compare` holds such a file to the
 equations: how far the flow from each of its samples ends from the next one, as a share of the step (0 where the file
