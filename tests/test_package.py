@@ -38,6 +38,7 @@ NAMES = {
     "next_value",
     "run",
     "series_derivative",
+    "step_bytes",
 }
 
 
