@@ -68,6 +68,7 @@ def test_the_version_is_one() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["version"] == prophecy.__version__ == metadata.version("hippo-prophecy")
     assert f"## {prophecy.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"\nversion: {prophecy.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_types_are_shipped_and_the_licence_is_there() -> None:
