@@ -160,7 +160,7 @@ def _table(made: dict[Key, Forecast | Failure], errors: dict[Key, str], asked: A
     if errors:
         cells = [key if len(asked.key) > 1 else (key,) for key in errors]
         columns = {
-            name: pyarrow.array([cell[i] for cell in cells], schema.field(name).type)  # type: ignore[index]
+            name: pyarrow.array([cell[i] for cell in cells], schema.field(name).type)
             for i, name in enumerate(asked.key)
         }
         frames.append(pyarrow.table(columns | {"error": pyarrow.array(list(errors.values()), pyarrow.string())}))
