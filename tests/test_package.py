@@ -15,6 +15,7 @@ ROOT = Path(__file__).parent.parent
 NAMES = {
     "Basis",
     "Failure",
+    "Fleet",
     "Forecast",
     "Predictor",
     "Prophecy",
