@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from prophecy.commands._common import guarded, say
+
+if TYPE_CHECKING:
+    from prophecy.fleet import Fleet
 
 EXAMPLES = """Examples:
 
@@ -59,8 +62,7 @@ def serve(
             server.check_access(host, secret, hosts)
         except ValueError as error:
             raise typer.BadParameter(str(error)) from None
-        changed = {"keys": keys, "values": rate}
-        settings = dataclasses.replace(DEFAULT, **{name: value for name, value in changed.items() if value is not None})
+        settings = dataclasses.replace(DEFAULT, keys=keys or DEFAULT.keys, values=rate or DEFAULT.values)
         bound = server.listening(host, port)
         with bound:
             fleet = _fleet(db, level)
@@ -75,7 +77,7 @@ def serve(
             )
 
 
-def _fleet(db: Path | None, level: float):  # type: ignore[no-untyped-def]
+def _fleet(db: Path | None, level: float) -> Fleet:
     """The fleet, with its step compiled before the first request waits for it."""
     from prophecy.fleet import Fleet
 

@@ -117,11 +117,15 @@ class Core:
     def _forecast(self, key: str, horizon: int, level: float) -> dict[str, Any]:
         row, model = self.fleet.summary(keys=[key]).rows[0], self.fleet.model(key)
         made = model.forecast(horizon, level)
-        return forecast_of(made, key, row.time + model.dt * np.arange(1, horizon + 1), bool(row.dated))
+        due = np.asarray(row.time + model.dt * np.arange(1, horizon + 1), dtype=np.float64)
+        return forecast_of(made, key, due, bool(row.dated))
 
     async def alarms(self, since: int, limit: int, key: str | None) -> dict[str, Any]:
         """Alarms after a number, oldest first; `cursor` is the number to ask with next time."""
-        events = await self.read(lambda: self.fleet.alarms(since=since, limit=limit, key=key))
+        try:
+            events = await self.read(lambda: self.fleet.alarms(since=since, limit=limit, key=key))
+        except KeyError:
+            raise _unknown(key or "") from None
         found = [event_of(event) for event in events]
         return {"alarms": found, "cursor": found[-1]["number"] if found else since, "last": self.fleet.last_event}
 

@@ -25,7 +25,7 @@ class Refused(Exception):
 
     def answer(self) -> dict[str, Any]:
         """The body of the answer; parts that are not known are left out."""
-        parts = {"error": self.error, "row": self.row, "field": self.field, "way_out": self.way_out}
+        parts: dict[str, Any] = {"error": self.error, "row": self.row, "field": self.field, "way_out": self.way_out}
         if self.retry_after is not None:
             parts["retry_after"] = round(self.retry_after, 3)
         return {name: part for name, part in parts.items() if part is not None}

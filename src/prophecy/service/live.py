@@ -90,7 +90,7 @@ class Backlog:
             end = min(len(chunk), begin + most - len(columns["number"]))
             _append(columns, chunk, begin, end, keys)
             after = chunk.first + end - 1
-            place += 1
+            place += end == len(chunk)
         return Read(columns, after, missed)
 
     def _trim(self) -> None:

@@ -97,7 +97,7 @@ async def _both(socket: WebSocket, core: Core, reader: Reader) -> None:
     finally:
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.wait(tasks)
         if core.stopping.is_set() and socket.client_state is WebSocketState.CONNECTED:
             with contextlib.suppress(RuntimeError, OSError):
                 await socket.close(STOPPING, "the service is stopping")

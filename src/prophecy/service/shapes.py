@@ -54,7 +54,9 @@ def stamps(times: NDArray[np.float64], dated: Any) -> list[float | str | None]:
         digits = np.where(micros % 10**6 == 0, 0, np.where(micros % 1000 == 0, 1, 2))
         for count, unit in enumerate(("s", "ms", "us")):
             those = digits == count
-            written = np.datetime_as_string(micros[those].astype("datetime64[us]"), unit=unit).tolist()
+            written = np.datetime_as_string(
+                micros[those].astype("datetime64[us]").astype(f"datetime64[{unit}]")
+            ).tolist()
             for place, text in zip(rows[those].tolist(), written, strict=True):
                 found[place] = text + "Z"
     return found

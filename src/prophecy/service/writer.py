@@ -109,7 +109,8 @@ class Writer:
 
     def _next(self) -> list[Waiting]:
         """From the front of the line, as many as fit one batch, stamped alike: a transaction is stamped or is not."""
-        group, rows, first = [], 0, self._line[0].batch
+        group: list[Waiting] = []
+        rows, first = 0, self._line[0].batch
         for waiting in self._line:
             batch = waiting.batch
             alike = (batch.times is None, batch.dated) == (first.times is None, first.dated)
