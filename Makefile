@@ -55,5 +55,9 @@ docs: $(STAMP)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	$(BIN)/python docs/links.py
 
+# Wheel and sdist, in dist/: contents looked at, then installed into a clean environment and used (tools/packages.py).
+packages: $(STAMP)
+	$(BIN)/python tools/packages.py
+
 clean:
 	rm -rf docs/_build dist $(VENV) $(APART) .pytest_cache .mypy_cache .ruff_cache .hypothesis results

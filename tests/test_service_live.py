@@ -24,7 +24,6 @@ from prophecy.service.errors import Refused
 from prophecy.service.live import COLUMNS, Backlog
 from prophecy.service.writer import Writer
 
-
 ADDRESS = "ws://127.0.0.1"
 
 
@@ -221,7 +220,7 @@ def batch(*values, key="a", first=0.0):
 
 async def started(slow, settings=DEFAULT):
     backlog = Backlog(1000)
-    return Writer(slow, settings, backlog.publish, lambda: []), backlog
+    return Writer(slow, settings, backlog.publish, list), backlog
 
 
 def test_batches_that_wait_are_written_in_one_transaction_and_answered_each():
@@ -302,7 +301,7 @@ def test_a_client_that_leaves_does_not_take_its_acknowledged_neighbours_with_it(
 
 
 def test_the_past_of_a_series_and_the_live_values_after_its_cursor_are_all_of_it_once():
-    """However reading and writing interleave, `recent` up to `cursor` and live values after it have no hole, no double."""
+    """However reading and writing interleave, `recent` ends at `cursor`: no hole, no double."""
     with client() as service:
         stop = threading.Event()
 

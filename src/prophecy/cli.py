@@ -18,6 +18,7 @@ COMMANDS = (
     "equations",
     "stream",
     "serve",
+    "state",
     "anomalies",
     "matrices",
     "reproduce",

@@ -218,7 +218,17 @@ class Fleet:
         with self._lock:
             return iter(self._streams.keys())
 
-    # Its end.
+    # Its file.
+
+    def problems(self) -> list[str]:
+        """Read everything there is: the file's structure, checksums, and every number of every stream. [] is well."""
+        with self._lock:
+            return self._streams.problems()
+
+    def vacuum(self) -> None:
+        """Checkpoint, forget what the log need not have, and give unused room of the file back."""
+        with self._lock:
+            self._streams.vacuum()
 
     def checkpoint(self) -> None:
         """Write the state of every stream, so that opening has nothing to catch up with."""

@@ -293,6 +293,19 @@ class Streams:
                 self._save(list(self._dirty))
                 self._trim()
 
+    def problems(self) -> list[str]:
+        found = self._open.problems()
+        for key in self.keys():
+            try:
+                self._slot(key)
+            except ValueError as error:
+                found.append(str(error))
+        return found
+
+    def vacuum(self) -> None:
+        self.checkpoint()
+        self._open.vacuum()
+
     def close(self) -> None:
         if self._store is None:
             return
