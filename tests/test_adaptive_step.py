@@ -14,6 +14,7 @@ import pytest
 from scipy.special import erfc, ndtri
 
 from prophecy import exact, legt, signals
+from prophecy._compiled import kernel
 from prophecy.adaptive import Prophecy, members, record, step
 from prophecy.adaptive.settings import Settings
 from prophecy.discretize import bilinear

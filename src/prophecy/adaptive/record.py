@@ -18,8 +18,8 @@ from prophecy.adaptive.seasonal import FEATURES as SEASON_FEATURES
 from prophecy.adaptive.seasonal import LONGEST_REST, STARTS
 from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
 from prophecy.adaptive.seasonal import PRIOR as SEASON_PRIOR
-from prophecy.adaptive.stamps import KINDS
 from prophecy.adaptive.seasons import FIRST_CHECK, LONGEST, RING, SHORTEST
+from prophecy.adaptive.stamps import KINDS
 
 Records = NDArray[np.void]
 

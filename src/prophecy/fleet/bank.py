@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.adaptive.clock import CLOCK
-from prophecy.adaptive.irregular import KEPT, SAMPLES
+from prophecy.adaptive.irregular import SAMPLES
 from prophecy.adaptive.prophecy import Prophecy
 from prophecy.adaptive.record import RECORD
 from prophecy.adaptive.restore import restored
@@ -23,9 +23,9 @@ RECENT = 256
 """Rows of each stream kept to be shown, with their answers."""
 
 CONTEXT = 2048
-"""Values of each stream kept for `forecast`, as many as `Prophecy` keeps."""
+"""Values of each stream that `forecast` uses, as many as with `Prophecy`."""
 
-BYTES = RECORD.itemsize + 8 * 4352 + 16 * CONTEXT + RECENT * ROW.itemsize
+BYTES = RECORD.itemsize + 8 * 4352 + CLOCK.itemsize + SAMPLES.itemsize + RECENT * ROW.itemsize
 """Memory of a stream that has seen thousands of values."""
 
 PARTS = {
@@ -34,12 +34,9 @@ PARTS = {
     "ring": np.dtype("<f8"),
     "clock": CLOCK,
     "samples": SAMPLES,
-    "sample_times": np.dtype("<f8"),
-    "values": np.dtype("<f8"),
-    "times": np.dtype("<f8"),
     "recent": ROW,
 }
-"""What a state consists of; counts: values taken in, and samples at irregular times."""
+"""What a state consists of; counts: values taken in."""
 
 
 class Bank:
@@ -96,14 +93,11 @@ class Bank:
         used = int(min(stream.records["count"][0], stream.rings.shape[1]))
         return pack(
             {
-                "counts": np.array([stream.count, stream.irregular.seen]),
+                "counts": np.array([stream.count]),
                 "record": stream.records,
                 "ring": stream.rings[0, :used],
-                "clock": stream.clock,
-                "samples": stream.irregular.samples,
-                "sample_times": stream.irregular.times,
-                "values": stream.context.values(),
-                "times": stream.context.times(),
+                "clock": stream.clocks,
+                "samples": stream.samples,
                 "recent": self._recent[slot],
             }
         )
@@ -111,17 +105,14 @@ class Bank:
     def restore(self, slot: int, data: bytes) -> None:
         """Set a slot from a state, every number of which is checked; ValueError."""
         found = unpack(data, PARTS)
-        if len(found["counts"]) != 2 or len(found["sample_times"]) != KEPT or len(found["recent"]) > RECENT:
+        if len(found["counts"]) != 1 or len(found["recent"]) > RECENT:
             raise ValueError("the state of a stream has parts of the wrong size")
         stream = Stream(1, self._dt, False, CONTEXT, DEFAULT)
         arrays = {
             "records": found["record"],
             "rings": found["ring"][None],
-            "clock": found["clock"],
+            "clocks": found["clock"],
             "samples": found["samples"],
-            "sample_times": found["sample_times"],
-            "values": found["values"][None],
-            "times": found["times"],
         }
-        restored(stream, {"count": int(found["counts"][0]), "sampled": int(found["counts"][1])}, arrays)
+        restored(stream, {"count": int(found["counts"][0])}, arrays)
         self._streams[slot], self._recent[slot] = stream, found["recent"]
