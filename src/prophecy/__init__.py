@@ -4,6 +4,8 @@ HiPPO-Prophecy's explicit state-space models and what goes beyond them. A newcom
 `engines.step` and `predictor`, in this order, and has understood the paper.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from prophecy._forecast import Failure, Forecast
 from prophecy.adaptive import Prophecy
 from prophecy.bases import Basis, ScaledBasis, fout, fout_as_printed, legs, legt
@@ -14,11 +16,15 @@ from prophecy.predictor import Predictor
 from prophecy.system import ScaledSystem, System
 from prophecy.tables import backtest, forecast, forecast_many
 
+if TYPE_CHECKING:
+    from prophecy.fleet import Fleet
+
 __version__ = "0.1.0"
 
 __all__ = [
     "Basis",
     "Failure",
+    "Fleet",
     "Forecast",
     "Predictor",
     "Prophecy",
@@ -42,3 +48,12 @@ __all__ = [
     "run",
     "series_derivative",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`Fleet` when it is first asked for: it brings Numba and SQLite, which `import prophecy` does not load."""
+    if name == "Fleet":
+        from prophecy.fleet import Fleet
+
+        return Fleet
+    raise AttributeError(f"module 'prophecy' has no attribute {name!r}")

@@ -1,0 +1,6 @@
+"""Many keyed streams: a row of a table each, safe on disk, as fast as the cores go (docs/scale.md)."""
+
+from prophecy.fleet.answers import Answers, Event, Predictions, Recent, Refused, Row, Summary
+from prophecy.fleet.fleet import Fleet
+
+__all__ = ["Answers", "Event", "Fleet", "Predictions", "Recent", "Refused", "Row", "Summary"]
