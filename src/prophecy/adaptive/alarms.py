@@ -249,7 +249,7 @@ def still(r: Any, same: int) -> bool:
         return False
     share = (before - moves + 1.0) / (before + 2.0)
     usual = same < 2 * r.longest and (r.rests + 1.0) / (moves + 1.0) > OFTEN
-    return same * -math.log10(share) >= IMPROBABLE and not usual  # type: ignore[no-any-return]
+    return same * -math.log10(share) >= IMPROBABLE and not usual
 
 
 @inner
