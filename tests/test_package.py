@@ -40,6 +40,7 @@ NAMES = {
     "next_value",
     "run",
     "series_derivative",
+    "step_bytes",
 }
 
 

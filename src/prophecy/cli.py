@@ -17,6 +17,7 @@ COMMANDS = (
     "backtest",
     "equations",
     "stream",
+    "serve",
     "state",
     "anomalies",
     "matrices",
