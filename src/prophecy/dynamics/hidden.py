@@ -50,7 +50,7 @@ class Search:
 
     @property
     def seen(self) -> int:
-        return self.visible.shape[1]
+        return int(self.visible.shape[1])
 
     @property
     def misfit(self) -> float:
@@ -136,7 +136,7 @@ class Search:
         before = np.ascontiguousarray(np.linalg.solve(matrix, (points + centre).T).T)
         slopes = flow.features(terms, before) @ self.field.theta @ matrix.T
         theta = np.linalg.lstsq(flow.features(terms, points), slopes, rcond=None)[0]
-        self.field = self.field.with_mask(self.field.mask, theta)
+        self.field = self.field.with_mask(self.field.mask, np.asarray(theta, dtype=np.float64))
         self.states = np.ascontiguousarray(self.states @ matrix.T - centre)
 
     def extended(self, visible: Array) -> float:
