@@ -110,7 +110,8 @@ def measured(folder: Path) -> dict[str, Any]:
             "best threshold for all": total,
             "that threshold": best,
         }
-        print(f"{method:24s} {np.mean(chosen):6.1f} (ten random halves {np.mean(several):.1f}, best threshold for all {total:.1f})", flush=True)
+        more = f"ten random halves {np.mean(several):.1f}, best threshold for all {total:.1f}"
+        print(f"{method:24s} {np.mean(chosen):6.1f} ({more})", flush=True)
     return out
 
 

@@ -13,8 +13,8 @@ def _log(text: str) -> None:
 
 
 _tell: Callable[[str], None] | None = _log
-"""Until something was said: in a Python session the logger "prophecy", whose warnings appear on stderr unless it is told
-otherwise; the command line prints."""
+"""Until something was said: in a Python session the logger "prophecy", whose warnings appear on stderr unless it is
+told otherwise; the command line prints."""
 
 
 def to_stderr() -> None:
@@ -30,9 +30,9 @@ def compiling(kept: bool) -> None:
     if tell is None:
         return
     if kept:
-        tell("compiling the predictor for this machine, once; this takes some seconds, a minute where the machine is busy")
+        tell("compiling the predictor for this machine, once; this takes some seconds, a minute if it is busy")
     else:
         tell(
-            "compiling the predictor for this machine, which takes some seconds; the cache folder cannot be written (or "
-            "others could write to it), so every start will: PROPHECY_CACHE names another"
+            "compiling the predictor for this machine, which takes some seconds; the cache folder cannot be written "
+            "(or others could write to it), so every start will: PROPHECY_CACHE names another"
         )

@@ -7,7 +7,7 @@ r"""How unusual the recent stretch is for this stream: ranks of its quantities a
     sum      the sum of these four: what is a rare sum in one stream is a daily one in another
 
 Each becomes -log10 of its tail probability: the number of earlier ones at least as far out, over all of them; beyond
-the farthest a power law fitted to the outermost ones goes on. What they add up to is reported where it passes everything
+the farthest a power law fitted to the outermost ones goes on. What they add up to is reported where it passes all
 within the last 200 values (or the last tenth of the stream), so a persistent change is reported when it comes and not
 again. A sensor that sticks (`still`) and noise of another size than ever (`other_noise`) are reported once each, by
 themselves: they come slowly, and a forecast that adapts hides them.
@@ -26,8 +26,8 @@ from prophecy.adaptive.readings import STUCK
 
 CENTROIDS = 48
 EXACT = 12
-"""Centroids of a sketch, and how many at either end are values as they came. With 32 and 8 NAB's development files score
-2 points less, with 64 and 16 as much."""
+"""Centroids of a sketch, and how many at either end are values as they came. With 32 and 8 NAB's development files
+score 2 points less, with 64 and 16 as much."""
 
 QUANTITIES = 7
 ERROR, DIFFERENCE, VALUE, LEVEL, NOISE, LASTING, SUM = range(QUANTITIES)
@@ -200,11 +200,11 @@ def bounded(r: Any, ahead: float) -> float:
 
 @inner
 def ceiling(r: Any, error: float, difference: float) -> float:
-    """The largest score an error may have where values repeat exactly, as rounded, counted and clipped ones do: -log10 of
-    the share of earlier errors at least as large. Tracked quantiles know nothing of such errors between their steps.
+    """The largest score an error may have where values repeat exactly, as rounded, counted and clipped ones do: -log10
+    of the share of earlier errors at least as large. Tracked quantiles know nothing of such errors between their steps.
 
-    Where the stream rests half of the time, and forecasts err by half as much as copying does or more, nothing announces
-    a change: then it is also as rare as changes of its size were. Infinite where values seldom repeat.
+    Where the stream rests half of the time, and forecasts err by half as much as copying does or more, nothing
+    announces a change: then it is also as rare as changes of its size were. Infinite where values seldom repeat.
     """
     seen = float(r.alarm_seen)
     if r.alarm_seen < NEEDED or resting(r) * REPEATING < seen:
@@ -362,7 +362,7 @@ def watch(r: Any, value: float, difference: float, error: float, level: float) -
 def confidence(total: float) -> float:
     """-log10 of the share of rows of ordinary streams that are reported with such a sum or a larger one.
 
-    A bound over eighteen kinds of streams of 3 000 and of 60 000 values, those that are rounded, clipped, switch or rest
+    A bound over eighteen kinds of streams of 3 000 and 60 000 values, those that are rounded, clipped, switch or rest
     among them: 10^-1.9 at a sum of 5, 10^-2.45 at 10, then 0.15 a unit. Short streams are the worse ones.
     """
     if total < 5.0:

@@ -239,7 +239,7 @@ def expected(r: Any) -> float:
     """The next value as predicted; where a gap repeats the last value, that is expected to go on.
 
     A stream that rests most of the time changes by no more than it ever has: after a long rest no member is known to be
-    wrong yet, and high degrees would make much of the first change. Nor does a forecast pass a bound where values pile up.
+    wrong yet, and high degrees would make much of the first change. No forecast passes a bound where values pile up.
     """
     change: float = r.change
     if alarms.rests_half(r):
