@@ -148,7 +148,9 @@ def _moved(c: Any, s: Any, time: float, steps: int) -> float:
     """The clock was set: let the newest value have come `steps` steps before `time`."""
     if c.dt == 0.0:
         c.dt = 1.0
-    passed = max(steps * c.dt, 2.0 * float(np.spacing(abs(time))))
+    # Where stamps cannot tell steps apart, a step is what they can tell apart.
+    c.dt = max(c.dt, 2.0 * np.spacing(abs(time)))
+    passed = steps * c.dt
     shift(c, s, time - passed - c.last)
     if c.irregular == ON_GRID:
         c.grid = time - passed

@@ -160,7 +160,7 @@ def _take_on_grid(
             mean, wider, more = paths.on_grid(stream, t, steps, spares)
             row[0], row[1], row[2] = paths.said(r, t, mean, wider, more, value, where)
         clock.follow_stamp(c, steps - whole, whole)
-    for _ in range(int(whole) - 1):
+    for _ in range(int(min(whole, clock.LONGEST_HOLE)) - 1):
         step(r, stream[1], t, math.nan, spares[2])
     if noting and not apart:
         row[0], row[1] = read(r, t, where[0], where[1], where[2])

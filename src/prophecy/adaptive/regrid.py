@@ -27,7 +27,7 @@ def sample(stream: Any, t: Any, count: int, time: float, value: float, path: flo
     path, off: the forecast path at `time` and how far the newest sample lies from it (`paths.between`).
     """
     r, c, s = stream[0][0], stream[2], stream[3]
-    places = max(math.floor((time - c.grid) / c.dt + 1e-9), 0)
+    places = int(min(max(math.floor((time - c.grid) / c.dt + 1e-9), 0.0), clock.LONGEST_HOLE))
     near = time - s.newest <= irregular.hole(c) * c.dt
     if math.isnan(value):
         if not near:
