@@ -67,8 +67,8 @@ FEWEST = 16
 """Stamps before times may be called irregular."""
 
 FINE, AGAIN, ANOTHER, NONE, TRUE = 0, 1, 2, 3, 4
-"""What a look finds: nothing to do; the old grid, after irregular times; another grid; no grid; a grid, but values truly
-taken at stamps that jitter about it."""
+"""What a look finds: nothing to do; the old grid, after irregular times; another grid; no grid; a grid, but values
+truly taken at stamps that jitter about it."""
 
 ON_GRID, RANDOM, JITTER = 0, 1, 2
 """How times are taken: as places of the grid; as irregular; as irregular, with a grid they jitter about."""
@@ -100,11 +100,12 @@ CLOCK = np.dtype(
         ("recent", np.float64, (RECENT,)),
     ]
 )
-"""count: stamps taken; given: 1 where the user said the step; irregular: `ON_GRID`, `RANDOM` or `JITTER`; late: stamps in a
-row before the newest; coarse: intervals in a row of two steps or more; odd: 1 if anything but single steps came since
-the last look; jumps: holes in a row beyond `LONGEST_HOLE`; dt: the step, 0 before it is known; last: the newest stamp;
-grid: the newest place on the grid; off: share of stamps that were off it lately; jump: the shortest of the last jumps;
-found: the step the last look found; recent: the last stamps, at count modulo their number. Seconds throughout."""
+"""count: stamps taken; given: 1 where the user said the step; irregular: `ON_GRID`, `RANDOM` or `JITTER`; late: stamps
+in a row before the newest; coarse: intervals in a row of two steps or more; odd: 1 if anything but single steps came
+since the last look; jumps: holes in a row beyond `LONGEST_HOLE`; dt: the step, 0 before it is known; last: the newest
+stamp; grid: the newest place on the grid; off: share of stamps that were off it lately; jump: the shortest of the last
+jumps; found: the step the last look found; recent: the last stamps, at count modulo their number. Seconds
+throughout."""
 
 
 @inner
@@ -224,7 +225,7 @@ def look(c: Any, true: bool) -> int:
         return AGAIN if c.irregular != ON_GRID and settled else FINE
     if not regular and same and c.irregular != ON_GRID:
         c.irregular = RANDOM
-    if not regular and (n < FEWEST or c.irregular == RANDOM and same):
+    if not regular and (n < FEWEST or (c.irregular == RANDOM and same)):
         return FINE
     return ANOTHER if regular else NONE
 
@@ -327,7 +328,15 @@ def check_clocks(clocks: NDArray[np.void], count: int) -> None:
     """Refuse clocks no stream could have reached; ValueError."""
     if clocks.dtype != CLOCK or clocks.shape != (count,):
         raise ValueError(f"clocks must be {count} records of {CLOCK.itemsize} bytes")
-    for name, most in (("given", 1), ("irregular", JITTER), ("odd", 1), ("count", 2**53), ("late", 2**53), ("coarse", 2**53), ("jumps", LATE)):
+    for name, most in (
+        ("given", 1),
+        ("irregular", JITTER),
+        ("odd", 1),
+        ("count", 2**53),
+        ("late", 2**53),
+        ("coarse", 2**53),
+        ("jumps", LATE),
+    ):
         if not ((clocks[name] >= 0) & (clocks[name] <= most)).all():
             raise ValueError(f"{name} of a clock must lie between 0 and {most}, got {clocks[name]}")
     numbers = np.column_stack([clocks["last"], clocks["grid"], clocks["recent"]])

@@ -1,4 +1,4 @@
-"""The last values of a stream as `forecast` takes them: one for each step of its grid, from the ring it keeps anyway."""
+"""The last values of a stream as `forecast` takes them: one for each step of its grid, from its ring."""
 
 from __future__ import annotations
 

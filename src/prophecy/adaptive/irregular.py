@@ -57,9 +57,9 @@ SAMPLES = np.dtype(
         ("alarm", np.float64),
     ]
 )
-"""value: the last values as they came, NaN where missing, at the places of their stamps in the clock; newest,
-known: when the last known one came, and that value; seen: how many were judged; fit: mean squared errors of samples predicted from their neighbours
-with each degree; carry: of forecasts with each of `CARRIED`; alarm: that of the newest value."""
+"""value: the last values as they came, NaN where missing, at the places of their stamps in the clock; newest, known:
+when the last known one came, and that value; seen: how many were judged; fit: mean squared errors of samples predicted
+from their neighbours with each degree; carry: of forecasts with each of `CARRIED`; alarm: that of the newest value."""
 
 
 def fresh_samples(count: int) -> NDArray[np.void]:
@@ -186,7 +186,11 @@ def check_samples(samples: NDArray[np.void], series: int) -> None:
     """Refuse samples no stream could have; ValueError."""
     if samples.dtype != SAMPLES or samples.shape != (series,):
         raise ValueError("samples must be those of as many series as there are channels")
-    if (np.abs(samples["value"]) > 1e75).any() or not (np.abs(samples["known"]) <= 1e75).all() or (np.abs(samples["newest"]) > 1e37).any():
+    if (
+        (np.abs(samples["value"]) > 1e75).any()
+        or not (np.abs(samples["known"]) <= 1e75).all()
+        or (np.abs(samples["newest"]) > 1e37).any()
+    ):
         raise ValueError("samples must be at most 1e75 in size, and their times 1e37")
     if not ((samples["seen"] >= 0) & (samples["seen"] <= 2**53)).all():
         raise ValueError("samples must have been seen between 0 and 2^53 times")

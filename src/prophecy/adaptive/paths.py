@@ -134,7 +134,7 @@ def said(
 ) -> tuple[float, float, float]:
     """Mean, half width and the score of `value` where the interval is so much wider than one step ahead, and more."""
     half = half_width(r, t, where[0], where[1], where[2]) * wider + more
-    error = max(abs(value - mean) - more, 0.0) / wider
+    error = math.copysign(max(abs(value - mean) - more, 0.0) / wider, value - mean)
     score = math.nan if math.isnan(value) else surprise_of(r, t, error * across(r, t))
     return mean, max(half, np.spacing(abs(mean)), 0.5 * readings.resolution(r)), score
 

@@ -21,15 +21,13 @@ LONGEST_REPLAYED = 1024
 
 
 @inner
-def sample(
-    stream: Any, t: Any, count: int, time: float, value: float, path: float, off: float, spares: Any
-) -> int:
+def sample(stream: Any, t: Any, count: int, time: float, value: float, path: float, off: float, spares: Any) -> int:
     """Learn from a value at an irregular time, the `count`th; returns how many places of the grid it filled.
 
     path, off: the forecast path at `time` and how far the newest sample lies from it (`paths.between`).
     """
     r, c, s = stream[0][0], stream[2], stream[3]
-    places = max(int(math.floor((time - c.grid) / c.dt + 1e-9)), 0)
+    places = max(math.floor((time - c.grid) / c.dt + 1e-9), 0)
     near = time - s.newest <= irregular.hole(c) * c.dt
     if math.isnan(value):
         if not near:
