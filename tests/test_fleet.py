@@ -127,6 +127,10 @@ def test_late_rows_say_so_and_change_nothing():
     assert fleet.predict(["a"]).mean == twin.predict(["a"]).mean
     assert fleet.observe("a", [50.0], [0.1]).status == ["taken"]
     assert len(fleet.recent("a").value) == 51
+    late = fleet.observe("a", [7.0], [99.0])
+    assert late.status == ["late"]
+    row = fleet.summary(["a"]).rows[0]
+    assert (row.count, row.time, row.value) == (51, 50.0, 0.1)
 
 
 def test_four_late_rows_in_a_row_mean_a_clock_set_back():
@@ -201,6 +205,7 @@ def test_an_outlier_raises_a_numbered_event_once(path):
         hit = [event for event in events if event.value == 30.0]
         assert len(hit) == 1
         assert hit[0].score > 4
+        assert all(event.alarm >= 1 - 1e-4 / 2 for event in events)
         assert answers.event[500] == hit[0].number
         assert [event.number for event in events] == [n for n in answers.event if n]
         assert fleet.last_event == events[-1].number
@@ -239,6 +244,14 @@ def test_keys_are_searched_paged_removed_and_begin_afresh(path):
         assert len(list(fleet)) == 29
         fleet.observe("Room 003", None, [5.0])
         assert fleet.summary(["Room 003"]).rows[0].count == 1
+
+
+def test_keys_are_found_in_any_case_and_script():
+    fleet = Fleet()
+    fleet.observe(["ÀB", "straße", "x"], None, [1.0, 2.0, 3.0])
+    for search, found in (("àb", "ÀB"), ("STRASSE", "straße")):
+        page = fleet.summary(search=search)
+        assert ([row.key for row in page.rows], page.total) == ([found], 1)
 
 
 def test_threads_may_observe_and_ask_at_once():

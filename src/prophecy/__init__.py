@@ -17,7 +17,7 @@ from prophecy.system import ScaledSystem, System
 from prophecy.tables import backtest, forecast, forecast_many
 
 if TYPE_CHECKING:
-    from prophecy.fleet import Fleet
+    from prophecy.fleet import Fleet, step_bytes
 
 __version__ = "0.1.0"
 
@@ -47,13 +47,14 @@ __all__ = [
     "next_value",
     "run",
     "series_derivative",
+    "step_bytes",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """`Fleet` when it is first asked for: it brings Numba and SQLite, which `import prophecy` does not load."""
-    if name == "Fleet":
-        from prophecy.fleet import Fleet
+    """Keyed streams when they are first asked for: they bring Numba and SQLite, which `import prophecy` does not."""
+    if name in ("Fleet", "step_bytes"):
+        from prophecy import fleet
 
-        return Fleet
+        return getattr(fleet, name)
     raise AttributeError(f"module 'prophecy' has no attribute {name!r}")

@@ -88,7 +88,7 @@ def _export(fleet: Fleet, search: str | None, path: Path) -> int:
         out = csv.writer(file)
         out.writerow(RECENT)
         for key in fleet:
-            if search is not None and search.lower() not in key.lower():
+            if search is not None and search.casefold() not in key.casefold():
                 continue
             rows = fleet.recent(key)
             parts = (rows.value, rows.mean, rows.lower, rows.upper, rows.score, rows.alarm)
@@ -106,7 +106,7 @@ def _events(fleet: Fleet, search: str | None, path: Path) -> int:
         while found := fleet.alarms(since):
             since = found[-1].number
             for event in found:
-                if search is None or search.lower() in event.key.lower():
+                if search is None or search.casefold() in event.key.casefold():
                     numbers = map(_cell, (event.value, event.score, event.alarm))
                     out.writerow([event.number, event.key, _time(event.time, event.dated), *numbers, event.kind])
                     count += 1

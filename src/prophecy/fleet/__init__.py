@@ -2,5 +2,18 @@
 
 from prophecy.fleet.answers import Answers, Event, Predictions, Recent, Refused, Row, Summary
 from prophecy.fleet.fleet import Fleet
+from prophecy.fleet.single import Answer, Single, step_bytes
 
-__all__ = ["Answers", "Event", "Fleet", "Predictions", "Recent", "Refused", "Row", "Summary"]
+__all__ = [
+    "Answer",
+    "Answers",
+    "Event",
+    "Fleet",
+    "Predictions",
+    "Recent",
+    "Refused",
+    "Row",
+    "Single",
+    "Summary",
+    "step_bytes",
+]

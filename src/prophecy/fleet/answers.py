@@ -124,8 +124,9 @@ class Predictions:
 
 @dataclass(frozen=True)
 class Event:
-    """A row that was unusual for its stream. number: 1, 2, … over all streams, in the order they came; kind: the
-    quantity that was unusual, where one stands out."""
+    """A row that was unusual for its stream. number: 1, 2, … over all streams, in the order they came; alarm: 1 - the
+    share of ordinary rows that are as unusual, be it by the value alone or by the recent stretch; kind: the quantity
+    that was rarest."""
 
     number: int
     key: str

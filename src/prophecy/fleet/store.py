@@ -102,6 +102,7 @@ class Store:
 
     def _open(self, new: bool) -> None:
         run = self._db.execute
+        self._db.create_function("folded", 1, str.casefold, deterministic=True)  # SQLite's lower knows ASCII alone
         run("PRAGMA trusted_schema=OFF")
         run("PRAGMA cell_size_check=ON")
         run("PRAGMA locking_mode=EXCLUSIVE")
@@ -207,15 +208,15 @@ class Store:
         return [
             str(key)
             for (key,) in self._db.execute(
-                "SELECT key FROM streams WHERE ?1 IS NULL OR instr(lower(key), ?1) ORDER BY key LIMIT ?2 OFFSET ?3",
-                (None if search is None else search.lower(), limit, offset),
+                "SELECT key FROM streams WHERE ?1 IS NULL OR instr(folded(key), ?1) ORDER BY key LIMIT ?2 OFFSET ?3",
+                (None if search is None else search.casefold(), limit, offset),
             )
         ]
 
     def matching(self, search: str | None) -> int:
         if search is None:
             return len(self)
-        found = self._db.execute("SELECT count(*) FROM streams WHERE instr(lower(key), ?)", (search.lower(),))
+        found = self._db.execute("SELECT count(*) FROM streams WHERE instr(folded(key), ?)", (search.casefold(),))
         return int(found.fetchone()[0])
 
     def _saved(self, row: tuple[Any, ...]) -> Saved:
@@ -267,7 +268,10 @@ class Store:
         numbers = []
         for row, kind in zip(rows, kinds, strict=True):
             time = None if np.isnan(row["time"]) else float(row["time"])
-            fields = (int(row["stream"]), time, *(float(row[name]) for name in ("value", "score", "alarm")))
+            value, score = float(row["value"]), float(row["score"])
+            # An alarm is 1 - a probability; a score says the same of one value alone.
+            alarm = max(float(row["alarm"]), 1.0 - 10.0**-score)
+            fields = (int(row["stream"]), time, value, score, alarm)
             made = self._db.execute(
                 "INSERT INTO events (stream, time, value, score, alarm, kind, dated) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (*fields, kind, int(row["dated"])),

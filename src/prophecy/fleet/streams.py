@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.adaptive.prophecy import Prophecy
-from prophecy.fleet.answers import ANSWER, ROW, Answers, Event, Refused
+from prophecy.fleet.answers import ANSWER, LATE, ROW, Answers, Event, Refused
 from prophecy.fleet.bank import BYTES, PARTS, Bank
 from prophecy.fleet.store import Saved, Store, layout
 
@@ -185,9 +185,10 @@ class Streams:
     def _run(self, which: NDArray[np.int64], timed: bool, rows: NDArray[np.void]) -> None:
         rows["stream"] = [self._saved(slot).id for slot in which.tolist()]
         self._bank.run(which, timed, rows)
-        np.add.at(self._count, which, 1)
+        taken = rows["status"] != LATE
+        np.add.at(self._count, which[taken], 1)
         self._touched[which] = self._ran[which] = self._batch
-        self._last[which] = rows
+        self._last[which[taken]] = rows[taken]
         for slot in which.tolist():
             self._dirty.setdefault(slot, self._batch)
 
