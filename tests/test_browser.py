@@ -1,6 +1,6 @@
 """The page in a real browser: nothing lost, nothing from elsewhere, usable by keyboard, on a phone and in the dark.
 
-Needs a Chromium of the system (PROPHECY_CHROMIUM names one in another place). PROPHECY_SHOTS names a folder for pictures.
+Needs a Chromium of the system (PROPHECY_CHROMIUM names another one). PROPHECY_SHOTS names a folder for pictures.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-httpx = pytest.importorskip("httpx")
-playwright = pytest.importorskip("playwright.sync_api")
+pytest.importorskip("httpx")
+pytest.importorskip("playwright.sync_api")
 pytest.importorskip("uvicorn")
 
-from playwright.sync_api import expect
+import httpx
+from playwright.sync_api import expect, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 CHROMIUM = os.environ.get("PROPHECY_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
@@ -30,7 +31,7 @@ PATIENCE = 30_000  # milliseconds; a busy machine, not a slow page
 
 @pytest.fixture(scope="module")
 def browser():
-    with playwright.sync_playwright() as started:
+    with sync_playwright() as started:
         found = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--headless"])
         yield found
         found.close()
@@ -196,7 +197,7 @@ def test_a_csv_becomes_series(service, visit, tmp_path, how):
         page.set_input_files("#file", tmp_path / f"{name}.csv")
     else:
         handle = page.evaluate_handle(
-            "([text, name]) => { const data = new DataTransfer(); data.items.add(new File([text], name)); return data; }",
+            "([text, name]) => { const d = new DataTransfer(); d.items.add(new File([text], name)); return d; }",
             [table, f"{name}.csv"],
         )
         page.dispatch_event("body", "dragenter", {"dataTransfer": handle})
@@ -247,7 +248,8 @@ def test_every_control_has_a_name_for_those_who_listen(service, visit):
     until(lambda: len(drawn(page)) > 0)
     unnamed = page.evaluate(
         """() => [...document.querySelectorAll('button, input, select, a')].filter((e) => e.offsetParent !== null &&
-        !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.[0]?.textContent.trim())).map((e) => e.outerHTML)"""
+        !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.[0]?.textContent.trim()))
+        .map((e) => e.outerHTML)"""
     )
     assert unnamed == []
     assert page.locator("h1:visible").count() == 1

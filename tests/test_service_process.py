@@ -19,11 +19,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-uvicorn = pytest.importorskip("uvicorn")
-httpx = pytest.importorskip("httpx")
-client = pytest.importorskip("websockets.sync.client")
+pytest.importorskip("uvicorn")
+pytest.importorskip("httpx")
+pytest.importorskip("websockets")
 
+import httpx
+import uvicorn
 from websockets.exceptions import ConnectionClosed
+from websockets.sync import client
 
 from prophecy import __version__
 from prophecy.fleet import Fleet
@@ -39,6 +42,11 @@ def rows(first, count, key="a"):
 
 def live(url, path="/v1/live", **options):
     return client.connect(url.replace("http", "ws") + path, proxy=None, **options)
+
+
+def read_on(reader):
+    while True:
+        reader.recv(timeout=10)
 
 
 def run(*arguments):
@@ -107,8 +115,7 @@ def test_a_stop_finishes_what_is_in_flight_tells_readers_and_keeps_everything(se
         assert started.stop() == 0
         stop.set()
         with pytest.raises(ConnectionClosed) as closed:
-            while True:
-                reader.recv(timeout=10)
+            read_on(reader)
         assert closed.value.rcvd.code == 1012
     for thread in threads:
         thread.join()
@@ -150,7 +157,7 @@ def running(settings):
     try:
         while not running.started:
             time.sleep(0.01)
-        yield "http://127.0.0.1:{}".format(bound.getsockname()[1])
+        yield f"http://127.0.0.1:{bound.getsockname()[1]}"
     finally:
         running.should_exit = True
         thread.join()
@@ -192,6 +199,9 @@ def numbers(reader, last, told=None):
     return found
 
 
+POST = b"POST /v1/observe HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+
+
 def test_trickles_of_bytes_and_broken_requests_leave_the_service_answering(serving):
     started = serving()
     host, port = started.url.removeprefix("http://").split(":")
@@ -201,9 +211,9 @@ def test_trickles_of_bytes_and_broken_requests_leave_the_service_answering(servi
             b"GARBAGE\r\n\r\n",
             b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.org\r\n\r\n",
             b"GET /v1/series HTTP/1.1\r\n\r\n",
-            b"POST /v1/observe HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: -5\r\n\r\n",
-            b"POST /v1/observe HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 99999999999999999999\r\n\r\n",
-            b"POST /v1/observe HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\nContent-Type: text/csv\r\n\r\nFFFFFFFFFFFF\r\n",
+            POST + b"Content-Type: application/json\r\nContent-Length: -5\r\n\r\n",
+            POST + b"Content-Type: application/json\r\nContent-Length: 99999999999999999999\r\n\r\n",
+            POST + b"Content-Type: text/csv\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFF\r\n",
             b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
             b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"a" * 100_000,
         ):

@@ -47,7 +47,7 @@ def listening(host: str, port: int) -> socket.socket:
     found = socket.socket(family, socket.SOCK_STREAM)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Connections inherit it. The kernel would hold megabytes for a reader that does not read; the backlog does that once.
+        # Inherited by connections: the kernel would hold megabytes for each that does not read, and the backlog does so once.
         found.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
         found.bind(place)
         found.listen(128)
