@@ -9,6 +9,8 @@ import tomllib
 from importlib import metadata
 from pathlib import Path
 
+import pytest
+
 import prophecy
 
 ROOT = Path(__file__).parent.parent
@@ -113,3 +115,18 @@ def test_the_readmes_python_runs_as_printed() -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     assert blocks
     subprocess.run([sys.executable, "-c", "\n".join(blocks)], check=True, cwd=ROOT, capture_output=True, text=True)
+
+
+def test_a_forecast_from_the_command_line_loads_neither_the_reproduction_nor_the_benchmarks(tmp_path: Path) -> None:
+    pytest.importorskip("typer")
+    table = tmp_path / "table.csv"
+    table.write_text("\n".join(["value", *(str(k % 7) for k in range(60))]))
+    code = (
+        "import sys; from prophecy.cli import main\n"
+        f"sys.argv = ['prophecy', 'forecast', {str(table)!r}, '--horizon', '3']\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
+        "print(*sys.modules)"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "prophecy.tables.forecasting" in loaded
+    assert not [name for name in loaded if name.startswith(("prophecy.reproduce", "prophecy.benchmarks"))]

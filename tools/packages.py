@@ -101,7 +101,7 @@ def lowest(extras: list[str], python: tuple[int, int]) -> list[str]:
         name, version, sign, minor = match.groups()
         if sign is None or (python < (3, int(minor))) == (sign == "<"):
             found[name] = version
-    return [f"{name}=={version}{'.*' if version.count('.') < 2 else ''}" for name, version in found.items()]
+    return [f"{name}=={version}{'.0' * (2 - version.count('.'))}" for name, version in found.items()]
 
 
 def _extra(project: dict[str, dict[str, list[str]]], name: str) -> list[str]:
