@@ -47,7 +47,7 @@ def listening(host: str, port: int) -> socket.socket:
     found = socket.socket(family, socket.SOCK_STREAM)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Inherited by connections: the kernel would hold megabytes for each that does not read, and the backlog does so once.
+        # Inherited by connections. The kernel would hold megabytes for each that does not read.
         found.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
         found.bind(place)
         found.listen(128)
