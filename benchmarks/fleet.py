@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from prophecy import Prophecy
 from prophecy.fleet import Fleet
+from prophecy.fleet.answers import ROW
 from prophecy.fleet.bank import BYTES, Bank
 
 Array = NDArray[np.float64]
@@ -131,12 +132,9 @@ def states() -> dict[str, Any]:
     for age in (1, 8, 32, 128, 129, 1000, 5000):
         bank = Bank(64, None, 0.9, threads=1)
         slots = np.arange(64)
-        from prophecy.fleet.answers import ROW
-
         rows = np.zeros(64 * age, ROW)
         rows["time"], rows["value"] = np.repeat(np.arange(age), 64), signals(64, age).ravel()
-        for slot in slots.tolist():
-            bank.open(slot)
+        bank.open(slots.tolist())
         bank.run(np.tile(slots, age), True, rows)
         start = time.perf_counter()
         made = [bank.state(slot) for slot in slots.tolist()]

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,11 +76,12 @@ class Bank:
         self._threads = threads or _cores()
         self._pool: ThreadPoolExecutor | None = None
 
-    def open(self, slot: int) -> None:
-        """A stream that has seen nothing."""
-        self._rings[slot, : min(int(self._records["count"][slot]), RING)] = 0.0
-        self._records[slot], self._clocks[slot], self._samples[slot] = (part[0] for part in self._fresh)
-        self._rows[slot], self._late[slot], self.timed[slot] = 0, False, -1
+    def open(self, slots: Sequence[int]) -> None:
+        """Streams that have seen nothing."""
+        for slot, used in zip(slots, self._records["count"][slots].tolist(), strict=True):
+            self._rings[slot, : min(used, RING)] = 0.0
+        self._records[slots], self._clocks[slots], self._samples[slots] = self._fresh
+        self._rows[slots], self._late[slots], self.timed[slots] = 0, False, -1
 
     # Running.
 
@@ -141,9 +142,9 @@ class Bank:
         count = int(self._rows[slot])
         return self._recent[slot, (count - 1) % RECENT].tobytes() if count else b""
 
-    def tails(self, slots: NDArray[np.int64]) -> Array:
-        """How rare each quantity of the newest row is: (slots, quantities)."""
-        return np.asarray(self._records["alarm_tail"][slots], dtype=np.float64)
+    def tails(self, slot: int) -> Array:
+        """How rare each quantity of the newest row is: (quantities,)."""
+        return np.asarray(self._records["alarm_tail"][slot], dtype=np.float64)
 
     def recent(self, slot: int) -> NDArray[np.void]:
         """The last rows of a stream that were not late, oldest first."""
@@ -169,11 +170,10 @@ class Bank:
     def state(self, slot: int) -> bytes:
         """Everything a stream knows: its values while it is young and they came in order, then all of it."""
         count = int(self._rows[slot])
-        recent = self.recent(slot)
         if 0 < count <= YOUNG and not self._late[slot]:
-            timed = not np.isnan(recent["time"][0])
-            head = _HEAD.pack(_YOUNG, count, timed, int(recent["dated"][-1]))
-            data = head + (recent["time"].tobytes() if timed else b"") + recent["value"].tobytes()
+            first = self._recent[slot, :count]
+            head = _HEAD.pack(_YOUNG, count, self.timed[slot], first["dated"][-1])
+            data = head + (first["time"].tobytes() if self.timed[slot] else b"") + first["value"].tobytes()
             return data + struct.pack("<I", zlib.crc32(data))
         one, used = slice(slot, slot + 1), int(min(self._records["count"][slot], RING))
         return pack(
@@ -183,7 +183,7 @@ class Bank:
                 "ring": self._rings[slot, :used],
                 "clock": self._clocks[one],
                 "samples": self._samples[one],
-                "recent": recent,
+                "recent": self.recent(slot),
             }
         )
 
@@ -193,25 +193,38 @@ class Bank:
 
     def restore_many(self, slots: Sequence[int], states: Sequence[bytes]) -> None:
         """Set slots from states; ValueError, with attribute `slot`, for one that no stream could have reached."""
-        young: list[tuple[int, NDArray[np.void]]] = []
+        young: dict[bool, list[tuple[int, Young]]] = {True: [], False: []}
         grown: list[tuple[int, dict[str, NDArray[Any]]]] = []
         for slot, data in zip(slots, states, strict=True):
             try:
                 if data[:4] == _YOUNG:
-                    young.append((slot, _young(data)))
+                    found = _young(data)
+                    young[found.timed].append((slot, found))
                 else:
                     grown.append((slot, _grown(data)))
             except ValueError as error:
                 raise Damaged(slot, str(error)) from None
         if grown:
             self._put(grown)
-        for timed in (True, False):
-            some = [(slot, rows) for slot, rows in young if timed != bool(np.isnan(rows["time"][0]))]
+        for timed, some in young.items():
             if some:
-                for slot, _ in some:
-                    self.open(slot)
-                which = np.repeat([slot for slot, _ in some], [len(rows) for _, rows in some])
-                self.run(which, timed, np.concatenate([rows for _, rows in some]))
+                self._take_again(some, timed)
+
+    def _take_again(self, some: list[tuple[int, Young]], timed: bool) -> None:
+        """The values of young streams."""
+        slots, lengths = [slot for slot, _ in some], [found.length for _, found in some]
+        rows = np.zeros(sum(lengths), ROW)
+        rows["time"] = np.frombuffer(b"".join(found.times for _, found in some), "<f8") if timed else np.nan
+        rows["value"] = np.frombuffer(b"".join(found.values for _, found in some), "<f8")
+        rows["dated"] = np.repeat([found.dated for _, found in some], lengths)
+        bad = np.abs(rows["value"]) > LARGEST
+        if timed:
+            bad |= ~(np.abs(rows["time"]) <= LARGEST_TIME)
+        if bad.any():
+            slot = int(np.repeat(slots, lengths)[np.argmax(bad)])
+            raise Damaged(slot, f"values of a stream must be at most {LARGEST:g} in size, and times finite")
+        self.open(slots)
+        self.run(np.repeat(slots, lengths), timed, rows)
 
     def _put(self, grown: list[tuple[int, dict[str, NDArray[Any]]]]) -> None:
         """States of grown streams, all checked at once; one by one if that fails, to name the one."""
@@ -222,8 +235,8 @@ class Bank:
                 raise Damaged(grown[0][0], str(error)) from None
             for one in grown:
                 self._put([one])
+        self.open([slot for slot, _ in grown])
         for slot, found in grown:
-            self.open(slot)
             self._rings[slot, : len(found["ring"])] = found["ring"]
             self._records[slot], self._clocks[slot] = found["record"][0], found["clock"][0]
             self._samples[slot] = found["samples"][0]
@@ -251,20 +264,25 @@ class Damaged(ValueError):
         self.slot = slot
 
 
-def _young(data: bytes) -> NDArray[np.void]:
-    """The values of a young stream as rows; ValueError."""
-    if len(data) < _HEAD.size + 4 or struct.unpack("<I", data[-4:])[0] != zlib.crc32(data[:-4]):
+class Young(NamedTuple):
+    """The values of a young stream, as bytes."""
+
+    length: int
+    timed: bool
+    dated: bool
+    times: bytes
+    values: bytes
+
+
+def _young(data: bytes) -> Young:
+    """What is in the state of a young stream; ValueError."""
+    if len(data) < _HEAD.size + 4 or int.from_bytes(data[-4:], "little") != zlib.crc32(data[:-4]):
         raise ValueError("the state of a stream does not have its checksum")
     _, count, timed, dated = _HEAD.unpack_from(data)
-    if not 0 < count <= YOUNG or len(data) != _HEAD.size + count * (16 if timed else 8) + 4:
+    middle = _HEAD.size + (8 * count if timed else 0)
+    if not 0 < count <= YOUNG or len(data) != middle + 8 * count + 4:
         raise ValueError("the state of a stream does not have the length it says")
-    rows = np.zeros(count, ROW)
-    rows["time"] = np.frombuffer(data, "<f8", count, _HEAD.size) if timed else np.nan
-    rows["value"] = np.frombuffer(data, "<f8", count, _HEAD.size + (8 * count if timed else 0))
-    rows["dated"] = dated != 0
-    if (np.abs(rows["value"]) > LARGEST).any() or (timed and not (np.abs(rows["time"]) <= LARGEST_TIME).all()):
-        raise ValueError(f"values of a stream must be at most {LARGEST:g} in size, and times finite")
-    return rows
+    return Young(count, timed != 0, dated != 0, data[_HEAD.size : middle], data[middle:-4])
 
 
 def _grown(data: bytes) -> dict[str, NDArray[Any]]:

@@ -66,9 +66,7 @@ class Residents:
         except Damaged as error:
             key = keys[places.index(error.slot)]
             raise ValueError(f"{self._store.name} is damaged: stream {key!r}: {error}") from error
-        for saved, slot in zip(found, places, strict=True):
-            if saved is None or not saved.state:
-                self.bank.open(slot)
+        self.bank.open([slot for saved, slot in zip(found, places, strict=True) if saved is None or not saved.state])
 
     def _make_room(self, wanted: int, staying: Iterable[str]) -> None:
         """Put aside the streams unused for longest until so many slots are free."""
