@@ -374,3 +374,12 @@ def _level(level: float) -> float:
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie strictly between 0 and 1, got {level}")
     return float(level)
+
+
+def of_rows(records: Any, rings: Any, clocks: Any, samples: Any, *, dt: float | None, count: int) -> Prophecy:
+    """A `Prophecy` of one channel from the rows of a stream (`adaptive.feed`), which it takes over. dt: what the stream
+    was told; count: values it has taken in."""
+    model = Prophecy(dt=dt)
+    stream = model._stream
+    stream.records, stream.rings, stream.clocks, stream.samples, stream.count = records, rings, clocks, samples, count
+    return model
