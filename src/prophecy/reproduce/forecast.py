@@ -69,7 +69,7 @@ class ForecastPage(Experiment):
             return {"orders": list(ORDERS), "radii": radii, "solved": solved}
         if unit.name.startswith("white|"):
             return work.white_case(**unit.arguments)
-        kinds = {"cost": work.cost, "alone": more.alone_case}
+        kinds: dict[str, Any] = {"cost": work.cost, "alone": more.alone_case}
         kinds |= {"equations": more.equations_case, "climate": more.climate_case}
         kind = unit.name.partition("|")[0]
         if kind in kinds:

@@ -19,7 +19,7 @@ CLIMATE = (
 )
 
 
-def _grid(count: int, height: float) -> tuple[Any, Any]:
+def _grid(count: int, height: float) -> Any:
     return style.figure(-(-count // 2), 2, height=height)
 
 
