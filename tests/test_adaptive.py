@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from prophecy.adaptive.prophecy import FORMAT
 from prophecy import _files, signals
 from prophecy.adaptive import Prophecy, record
+from prophecy.adaptive.prophecy import FORMAT
 from prophecy.evaluation import predict_then_observe
 
 

@@ -232,7 +232,7 @@ def test_damaged_files_of_any_kind_are_called_damaged(data, tmp_path_factory):
 
 def test_files_of_the_format_before_are_refused_with_their_version_and_the_way_out(tmp_path):
     _files.write_state(tmp_path / "old", "Prophecy", 2, {"channels": None}, lags=np.zeros((1, 64)))
-    with pytest.raises(ValueError, match=f"format 2 of Prophecy, this version reads format {FORMAT}; load it with the version"):
+    with pytest.raises(ValueError, match=f"format 2 of Prophecy, this version reads format {FORMAT}; load it"):
         Prophecy.load(tmp_path / "old")
 
 

@@ -137,7 +137,7 @@ def arrival(c: Any, s: Any, time: float) -> float:
         c.dt = interval
     if interval <= LONGEST_HOLE * c.dt:
         c.jumps = 0
-        return interval
+        return interval  # type: ignore[no-any-return]
     c.jump = interval if c.jumps == 0 else min(c.jump, interval)
     c.jumps += 1
     return _moved(c, s, time, 2)

@@ -106,7 +106,7 @@ def _take_timed(
     verdict = clock.look(c, stamps.taken_then(stream[0][0]))
     if verdict != clock.FINE:
         start_over(stream, t, verdict, spares)
-    return passed  # type: ignore[no-any-return]
+    return passed
 
 
 @inner
@@ -198,7 +198,7 @@ def _take_between(
 def _next(stream: Any, t: Any, where: Any, spares: Any) -> tuple[float, float]:
     """Mean and half width one step ahead."""
     if stream[2].irregular == clock.ON_GRID:
-        return read(stream[0][0], t, where[0], where[1], where[2])  # type: ignore[no-any-return]
+        return read(stream[0][0], t, where[0], where[1], where[2])
     mean, half, _ = paths.forecast(stream, t, stream[2].last + stream[2].dt, math.nan, where, spares)
     return mean, half
 

@@ -47,7 +47,7 @@ def copied(stream: Any, spares: Any) -> Any:
 @inner
 def steps_ahead(c: Any, time: float) -> float:
     """Steps from the newest place of the grid to `time`."""
-    return (time - c.grid) / c.dt if c.count > 0 and c.dt > 0.0 else 1.0  # type: ignore[no-any-return]
+    return (time - c.grid) / c.dt if c.count > 0 and c.dt > 0.0 else 1.0
 
 
 @inner

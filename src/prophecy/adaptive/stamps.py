@@ -62,7 +62,7 @@ def shift(r: Any, s: Any, expected: float, offset: float, room: Any) -> float:
     """What the forecast changes if the value is taken `offset` steps late, by the reading in use."""
     if offset == 0.0 or stamp_kind(r) == NOISE:
         return 0.0
-    return move(r, s, expected, offset, room)  # type: ignore[no-any-return]
+    return move(r, s, expected, offset, room)
 
 
 @inner
@@ -77,7 +77,7 @@ def compare(r: Any, noise: float, true: float) -> None:
 @inner
 def taken_then(r: Any) -> bool:
     """Whether values have for certain been taken at their stamps."""
-    return r.stamps >= SURE and stamp_kind(r) == TRUE  # type: ignore[no-any-return]
+    return r.stamps >= SURE and stamp_kind(r) == TRUE
 
 
 @inner
