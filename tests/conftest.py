@@ -26,5 +26,6 @@ def _no_word_about_compiling():
     """Which test compiles first is a matter of chance; the one about the notice starts a process of its own."""
     patch = pytest.MonkeyPatch()
     patch.setattr(_notices, "to_stderr", lambda: None)
+    patch.setattr(_notices, "_tell", None)
     yield
     patch.undo()
