@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from prophecy.dynamics.flow import EIGHTH, FOURTH
+from prophecy.dynamics.flow import EIGHTH, FOURTH, MODULUS
 from prophecy.dynamics.guesses import LEAST_NOISE, linear_field, one_step, regression, roughness, smoothed, thinned
 from prophecy.dynamics.smoother import eliminate, substitute
 from prophecy.dynamics.sparse import SparseField, eliminated
@@ -25,13 +25,20 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-_STAGES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)  # model error per step as a share of the noise
-_TIGHT = 0.1  # from here on what the states leave is the noise of each variable
+_STAGES = (10.0, 3.0, 0.6, 0.12, 0.03, 0.01)  # model error per step as a share of the noise
+_RETURNS = (3.0, 0.12, 0.03)  # stages at which terms may come back
+_TIGHT = 0.12  # from here on what the states leave is the noise of each variable
 _COARSER = 1.3  # how far the noise may rise above its first estimate, which is an upper bound
 _HOPELESS = 30.0  # nats: two stages in a row that far below the best end the tightening
-_MANY = 80  # coefficients above which the first guess is thinned out
+_MANY = 24  # coefficients above which the first guess is thinned out
+_KEPT = 20  # terms of an equation that are kept then, at most
+_THIN = 5.0  # nats along the smooth path that a term must be worth to be there from the start
 _HELD = 1e-7  # singular values below this share of the largest belong to directions that nothing determines
 _ROUNDING = 1e-6  # standard deviations: only the true equations leave less
+_MOST_STEPS = 0.99  # share of the steps that must be as exact as that; spikes may be too fast to integrate blindly
+_SMOOTH_STEPS = 0.85  # the same for fields with kinks, which steps across them follow to second order only
+_POLISHES = 3  # rounds of least squares, each over the steps that the one before came close to
+_FEW_OFF = 1e-4  # standard deviations: steps that far off no longer pull once the others are exact
 _NEGLIGIBLE = 6e-9  # standard deviations: the accuracy at which chaotic systems are usually integrated
 _SURE = 4.0  # integration errors are not white: terms go more easily than by the information criterion
 _PRIOR = 1e-3  # 1 / standard deviations: how little is known about the first state
@@ -60,11 +67,14 @@ class Problem:
         self.budget = Budget()
         self._first = noise
         self._damping, self._cost = 1e-4, np.inf
+        self._linear: tuple[object, ...] | None = None
+        self._sound = False
 
     def at(self, looseness: float) -> None:
         """Set the model error, as a share of the noise."""
         self.looseness = looseness
-        self.substeps = self.field.substeps(FOURTH, self.states, _CONVERGED * float(self.noise.mean()))
+        share, most = (_MOST_STEPS, 16) if looseness <= _TIGHT else (0.95, 8)
+        self.substeps = self.field.substeps(FOURTH, self.states, _CONVERGED * float(self.noise.mean()), share, most)
         self._cost = self._squares(self.states, self.field)
 
     def _squares(self, states: Array, field: SparseField) -> float:
@@ -95,7 +105,14 @@ class Problem:
                 break
 
     def linearise(self) -> bool:
-        """Eliminate the states; whether everything stayed finite."""
+        """Eliminate the states; whether everything stayed finite. Nothing is done where it was done before."""
+        here = self.field, self.states, self.noise, self.looseness, self.substeps
+        if self._linear is not None and all(a is b for a, b in zip(here, self._linear, strict=True)):
+            return self._sound
+        self._linear, self._sound = here, self._linearised()
+        return self._sound
+
+    def _linearised(self) -> bool:
         self.budget.left -= self.substeps * (self.field.count + self.values.shape[1])
         ends, tangent = self.field.tangents(FOURTH, self.states[:-1], self.substeps, not self.fixed)
         tight = 1 / (self.looseness * self.noise)
@@ -156,7 +173,7 @@ class Problem:
             ratio = np.sqrt((left**2).sum(axis=0) / np.maximum(self.seen.sum(axis=0), 1)) / self.noise
             noise = noise * np.where(observed, ratio / np.sqrt(np.mean(ratio[observed] ** 2)), 1.0)
         self.noise = np.clip(noise, LEAST_NOISE, self._first * _COARSER)
-        self.at(self.looseness)
+        self._cost = self._squares(self.states, self.field)
 
     def evidence(self) -> float:
         """Log marginal likelihood of the values under noise and model error, less half log(n) for every parameter."""
@@ -167,8 +184,8 @@ class Problem:
         likelihood = -0.5 * self._cost + seen + tight - self.system.logarithm
         return float(likelihood - 0.5 * self.field.count * np.log(self.seen.sum()))
 
-    def select(self, allowed: Mask) -> None:
-        """Remove terms as long as the evidence does not suffer; then start again from all allowed ones."""
+    def select(self, allowed: Mask, again: bool) -> None:
+        """Remove terms as long as the evidence does not suffer; then, if `again`, start from all allowed ones."""
         share, evidence = 1.0, self.evidence()
         for _ in range(5):
             kept = self._state()
@@ -184,7 +201,7 @@ class Problem:
             share /= 4
             if share * self.field.coefficients < 1:
                 break
-        if self.budget.left < 0:
+        if self.budget.left < 0 or not again:
             return
         kept, mask = self._state(), self.field.mask
         self.field = self.field.with_mask(allowed)
@@ -280,7 +297,7 @@ def assimilate(
         problem.improve(6, 1e-2)
         problem.rescale()
         if looseness < _STAGES[0]:
-            problem.select(allowed)
+            problem.select(allowed, looseness in _RETURNS)
         problem.improve(4)
         problem.rescale()
         evidence = problem.evidence()
@@ -300,7 +317,7 @@ def _start(field: SparseField, values: Array, states: Array, noise: Array) -> tu
     """Coefficients from the smooth path; where their flow misses by far, from single steps. And the noise."""
     start = regression(field, states)
     if field.coefficients > _MANY:
-        start = thinned(start, states)
+        start = thinned(start, states, _KEPT, _THIN)
     rest = values[1:] - start.steps(FOURTH, states[:-1], 2)
     if np.median(np.abs(rest)) < 3 * np.median(noise) and noise.max() < 0.1:
         return start, noise
@@ -315,13 +332,21 @@ def step_by_step(field: SparseField, values: Array) -> Assimilated | None:
 
     Without noise every sample is a state, and the equations of single steps are all there is.
     """
-    for tolerance in (1e-6, 1e-9):
+    share = _SMOOTH_STEPS if MODULUS in field.terms.kinds else _MOST_STEPS
+    for tolerance in (_ROUNDING, 1e-9):
         substeps = field.substeps(EIGHTH, values, tolerance, 1.0, 16)
-        field, rest = one_step(field, values, EIGHTH, substeps, 12)
-        if not np.sqrt(np.mean(rest**2)) < _ROUNDING:
+        rest = values[1:] - field.steps(EIGHTH, values[:-1], substeps)
+        if tolerance == _ROUNDING:
+            field, rest = one_step(field, values, EIGHTH, substeps, 6, robust=True)
+        for _ in range(_POLISHES):
+            most = _quantile(rest, share)
+            field, rest = one_step(field, values, EIGHTH, substeps, 12, far=max(_FEW_OFF, 3 * most))
+            if _quantile(rest, share) < _ROUNDING or _quantile(rest, share) > 0.5 * most:
+                break
+        if not _quantile(rest, share) < _ROUNDING:
             return None
     for sure in (25 * _SURE, 25 * _SURE, _SURE, _SURE):
-        level = float(np.sqrt(np.mean(rest**2)))
+        level = float(np.sqrt(np.mean(_typical(rest, share) ** 2)))
         freedom = _step_freedom(field, values, max(2, substeps)) * level
         count = field.coefficients
         value = np.append(field.theta.T[field.mask.T], np.zeros(field.count - count))
@@ -331,15 +356,24 @@ def step_by_step(field: SparseField, values: Array) -> Assimilated | None:
             continue
         mask, theta = np.zeros_like(field.mask), np.zeros_like(field.theta)
         mask.T[field.mask.T], theta.T[field.mask.T] = alive[:count], value[:count]
-        trial, there = one_step(field.with_mask(mask, theta), values, EIGHTH, substeps)
-        if not np.sqrt(np.mean(there**2)) < max(1.5 * level, _NEGLIGIBLE):
+        trial, there = one_step(field.with_mask(mask, theta), values, EIGHTH, substeps, far=_FEW_OFF)
+        if not np.sqrt(np.mean(_typical(there, share) ** 2)) < max(1.5 * level, _NEGLIGIBLE):
             continue
         field, rest = trial, there
-        freedom = _step_freedom(field, values, max(2, substeps)) * float(np.sqrt(np.mean(rest**2)))
-    noise = np.maximum(np.sqrt(np.mean(rest**2, axis=0)), LEAST_NOISE)
+        freedom = _step_freedom(field, values, max(2, substeps)) * float(np.sqrt(np.mean(_typical(rest, share) ** 2)))
+    noise = np.maximum(np.sqrt(np.mean(_typical(rest, share) ** 2, axis=0)), LEAST_NOISE)
     evidence = -float(np.log(noise).sum()) * len(rest) - 0.5 * field.count * np.log(values.size)
     last = np.column_stack([np.diag(1 / noise), np.zeros((len(noise), field.count))])
     return Assimilated(field, values, noise, 0.0, substeps, freedom, last, evidence)
+
+
+def _quantile(rest: Array, share: float) -> float:
+    return float(np.quantile(np.nan_to_num(np.abs(rest), nan=1.0), share))
+
+
+def _typical(rest: Array, share: float) -> Array:
+    """Errors without the few of steps that no fixed number of substeps follows."""
+    return np.asarray(np.where(np.abs(rest) < 10 * _quantile(rest, share), rest, 0.0))
 
 
 def _step_freedom(field: SparseField, values: Array, substeps: int) -> Array:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
 from prophecy.dynamics.assimilation import Assimilated, Budget, Problem, assimilate, step_by_step
-from prophecy.dynamics.families import propose, with_functions
+from prophecy.dynamics.families import Proposal, propose
 from prophecy.dynamics.features import Units, monomial_count
 from prophecy.dynamics.flow import EIGHTH, FOURTH, Tableau, Terms
 from prophecy.dynamics.guesses import interpolated, linear_field, one_step, roughness, smoothed
@@ -26,8 +27,11 @@ _WINDOW = 128  # samples before an origin that its state is estimated from
 _OFFSET = 5.0  # standard deviations: means up to this stay in, so that sparse equations stay sparse
 _MOST = 200  # parameters before any is removed
 _EXACT = 1e-6  # a residual, in standard deviations, that only the true equations leave
+_SPARE = 30.0  # nats that a term beside functions must be worth: these can imitate many others
+_HOPEFUL = 3e-3  # share of the rises: functions that leave more of a smooth path are not the law of exact samples
 _CLEAN = 1e-3  # noise, in standard deviations, below which single steps may be solved for exactly
-_ROUGHLY = 3e-3  # standard deviations: a field that misses by more after one step is not exact
+_ROUGHLY = 1e-4  # standard deviations: a field that misses half of the steps by more is not exact
+_NEARLY = 3e-6  # the same after two half steps
 _RESOLVED = 0.25  # standard deviations: rougher series are sampled too coarsely to tell noise from dynamics
 _ALIKE = 5.0  # standard errors of an autocorrelation above which a remainder is not noise
 _WORK = 1.5e4  # derivatives per sample: a second for 512 samples
@@ -56,7 +60,7 @@ class FittedFlow:
     def _tableau(self) -> Tableau:
         return EIGHTH if self.exact else FOURTH
 
-    @property
+    @cached_property
     def _substeps(self) -> int:
         tolerance = max(3e-9, 0.1 * self.residual) if self.exact else 1e-3 * self.residual
         return self.field.substeps(self._tableau, self.found.states, tolerance)
@@ -65,22 +69,17 @@ class FittedFlow:
         """Follow the flow from the state at each origin: (origins, horizon, variables)."""
         x = values + self.offset
         states = x[origins - 1] if self.exact else self._located(x, origins)
-        thetas = np.broadcast_to(self.field.theta, (len(states), *self.field.theta.shape)).copy()
-        return self._follow(self.field, thetas, states, horizon)
+        return self._follow(self.field, states, horizon)
 
-    def _follow(self, field: SparseField, thetas: Array, states: Array, horizon: int) -> Array:
+    def _follow(self, field: SparseField, states: Array, horizon: int) -> Array:
         bound = _BOUND + float(np.abs(self.offset).max())
-        ahead = flow.paths(field.terms, thetas, self._tableau, states, horizon, self._substeps, bound)
-        return np.asarray(ahead - self.offset)
+        return field.paths(self._tableau, states, horizon, self._substeps, bound) - self.offset
 
     def ensemble(self, steps: int, count: int, seed: int) -> Array:
         """Paths from the end of the series, (count, steps, variables), under drawn parameters and last states."""
         fields, states = self.found.draws(count, seed)
         return np.concatenate(
-            [
-                self._follow(each, each.theta[None], state[None], steps)
-                for each, state in zip(fields, states, strict=True)
-            ]
+            [self._follow(each, state[None], steps) for each, state in zip(fields, states, strict=True)]
         )
 
     def _located(self, x: Array, origins: Indices) -> Array:
@@ -126,12 +125,11 @@ def fit_flow(values: Array, known: Mask, units: Units, phases: int = 0) -> Fitte
 
 
 def fit_part(values: Array, known: Mask, whole: FittedFlow) -> FittedFlow | None:
-    """The same family solved from a part of the series, without what the whole had led to."""
+    """The same terms with parameters and states from a part of the series alone."""
     x, seen = _read(values, known, whole.offset)
-    terms = whole.field.terms
-    if whole.found.looseness > _USELESS or terms.size * terms.variables > seen.sum() / 3:
+    if whole.found.looseness > _USELESS or whole.field.count > seen.sum() / 3:
         return None
-    found = assimilate(whole.allowed, x, seen, None, Budget(_WORK / 2))
+    found = assimilate(whole.field, x, seen, whole.found, Budget(_WORK / 2))
     return None if found is None else replace(_finished(found, x, whole.offset, values, []), allowed=whole.allowed)
 
 
@@ -144,27 +142,32 @@ def _read(values: Array, known: Mask, offset: Array) -> tuple[Array, Array]:
 def _search(x: Array, seen: Array, units: Units, circles: list[tuple[int, int]]) -> Assimilated | None:
     """Families from the smallest on, until one trajectory of one of them passes through everything."""
     variables = x.shape[1]
-    complete = bool(seen.all())
+    complete, tiny = bool(seen.all()), _tiny(x)
     best: Assimilated | None = None
-    for degree in (2, 3):
-        size = monomial_count(variables, degree) * variables
-        if size > min(_MOST, seen.sum() / 3):
-            break
-        field = _free(flow.polynomial_terms(variables, degree), circles)
-        found = _exact(field, x) if complete else None
-        best = _better(
-            best,
-            found if found is not None or _tiny(x) else assimilate(field, x, seen, None, Budget(_WORK)),
-        )
-        if best is not None and best.tight:
+    sizes = [monomial_count(variables, degree) * variables for degree in (2, 3)]
+    fields = [
+        _free(flow.polynomial_terms(variables, degree), circles)
+        for degree, size in zip((2, 3), sizes, strict=True)
+        if size <= min(_MOST, seen.sum() / 3)
+    ]
+    for field in fields if complete else ():
+        found = _exact(field, x)
+        if found is not None:
+            return found
+    for field in fields if not tiny else ():
+        best = _better(best, assimilate(field, x, seen, None, Budget(_WORK)))
+        if best is not None and best.tight and _white(best, x[:, : variables - len(circles)]):
             return best
-    functions = propose(best.states if best is not None else smoothed(x, roughness(x)), units)
-    if functions:
-        field = _free(with_functions(variables, 2, functions), circles)
-        found = _exact(field, x) if complete else None
-        best = _better(
-            best, found if found is not None or _tiny(x) else assimilate(field, x, seen, None, Budget(_WORK / 2))
-        )
+    rough = roughness(x)
+    proposal: Proposal | None = None
+    for proposal in propose(best.states if best is not None else smoothed(x, rough), units, noise=float(rough.max())):
+        hopeful = complete and tiny and proposal.left < _HOPEFUL
+        found = _exact(_free(proposal.terms(variables), circles), x) if hopeful else None
+        if found is not None:
+            return found
+    if proposal is not None and not tiny:
+        field = _free(proposal.terms(variables), circles)
+        best = _better(best, assimilate(field, x, seen, None, Budget(_WORK / 2)))
     return best
 
 
@@ -220,15 +223,19 @@ def _better(one: Assimilated | None, other: Assimilated | None) -> Assimilated |
 
 
 def _exact(field: SparseField, x: Array) -> Assimilated | None:
-    """The member of the family that takes every sample to the next up to rounding; None if none does."""
-    starts = [interpolated(field, x, width) for width in (8, 4) if width < len(x)]
-    starts += [start for start in (linear_field(field, x),) if start is not None]
-    costs = [float(np.median(np.nan_to_num(np.abs(x[1:] - each.steps(FOURTH, x[:-1], 4)), nan=9.0))) for each in starts]
-    for index in np.argsort(costs)[:2]:
-        rough, rest = one_step(starts[index], x, FOURTH, 4)
-        if np.median(np.abs(rest)) < _ROUGHLY and not np.sqrt(np.mean(rest**2)) < _ROUGHLY:
-            rough, rest = one_step(rough, x, FOURTH, 4, 20)
-        found = step_by_step(rough, x) if np.sqrt(np.mean(rest**2)) < _ROUGHLY else None
+    """The member of the family that takes every sample to the next up to rounding; None if none does.
+
+    Least absolute errors on the way: where a few steps are too fast for the first guess, the others lead.
+    """
+    shaped = len(field.terms.kinds) > 0
+    starts = [interpolated(field, x, 8, even=False, nats=_SPARE * shaped)] if len(x) > 8 else []
+    starts += [start for start in (linear_field(field, x),) if start is not None and not shaped]
+    costs = [float(np.median(np.nan_to_num(np.abs(x[1:] - each.steps(EIGHTH, x[:-1], 1)), nan=9.0))) for each in starts]
+    for index in np.argsort(costs):
+        rough, rest = one_step(starts[index], x, EIGHTH, 1, 12, robust=True)
+        if np.median(np.abs(rest)) < _ROUGHLY:
+            rough, rest = one_step(rough, x, EIGHTH, 2, 6, robust=True)
+        found = step_by_step(rough, x) if np.median(np.abs(rest)) < _NEARLY else None
         if found is not None:
             return found
     return None
