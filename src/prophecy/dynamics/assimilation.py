@@ -30,6 +30,7 @@ _RETURNS = (3.0, 0.12, 0.03)  # stages at which terms may come back
 _TIGHT = 0.12  # from here on what the states leave is the noise of each variable
 _COARSER = 1.3  # how far the noise may rise above its first estimate, which is an upper bound
 _HOPELESS = 30.0  # nats: two stages in a row that far below the best end the tightening
+_LOST = 200.0  # nats: one stage that far below the best does
 _MANY = 24  # coefficients above which the first guess is thinned out
 _KEPT = 20  # terms of an equation that are kept then, at most
 _THIN = 5.0  # nats along the smooth path that a term must be worth to be there from the start
@@ -265,6 +266,14 @@ class Assimilated:
         """Whether one trajectory of the field passes through the whole series, up to the noise."""
         return self.looseness <= 0.03
 
+    @property
+    def missed(self) -> Array:
+        """By how much the field misses the next state, (variables,), in standard deviations of the series.
+
+        Samples taken as they are (looseness 0) are missed by what is left of each.
+        """
+        return self.noise * (self.looseness or 1.0)
+
     def draws(self, count: int, seed: int) -> tuple[list[SparseField], Array]:
         """Fields and last states, (count, variables), from what the series leaves open."""
         generator = np.random.default_rng(seed)
@@ -301,8 +310,9 @@ def assimilate(
         problem.improve(4)
         problem.rescale()
         evidence = problem.evidence()
-        falling = falling + 1 if best is not None and not evidence > best.evidence - _HOPELESS else 0
-        if falling == 2 or problem.budget.left < 0:
+        fall = best.evidence - evidence if best is not None else 0.0
+        falling = falling + 1 if not fall < _HOPELESS else 0
+        if falling == 2 or not fall < _LOST or problem.budget.left < 0:
             break
         if np.isfinite(evidence) and (best is None or evidence > best.evidence):
             v, rows = values.shape[1], problem.system.rows[-1]

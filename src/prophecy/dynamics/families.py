@@ -137,9 +137,7 @@ def _known(rises: _Rises, variables: int, degree: int, functions: Sequence[Funct
     return _orthonormal(rises.integrated(flow.features(terms, rises.path)))
 
 
-def _proposals(
-    rises: _Rises, degree: int, functions: tuple[Function, ...], further: float
-) -> Iterator[Proposal]:
+def _proposals(rises: _Rises, degree: int, functions: tuple[Function, ...], further: float) -> Iterator[Proposal]:
     """Functions alone, then with products as far as what is left of some equation falls by the factor `further`."""
     size = np.linalg.norm(rises.rise, axis=0) + 1e-300
     before: Array | None = None
@@ -292,9 +290,7 @@ def _leading(gain: Array, dictionary: list[Function]) -> list[int]:
     return chosen
 
 
-def _moved(
-    rises: _Rises, function: Function, known: Array, left: Array, alone: bool = False
-) -> tuple[Function, float]:
+def _moved(rises: _Rises, function: Function, known: Array, left: Array, alone: bool = False) -> tuple[Function, float]:
     """The function with its rates and shift where it explains most, by damped Gauss-Newton steps, and what it leaves."""
     free = _free(function)
     rest = rises.left(function, known, left, alone)

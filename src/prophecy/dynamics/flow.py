@@ -230,11 +230,19 @@ def steps(terms: Terms, theta: Array, tableau: Tableau, points: Array, substeps:
 
 @kernel
 def paths(
-    terms: Terms, thetas: Array, tableau: Tableau, starts: Array, horizon: int, substeps: int, bound: float
+    terms: Terms,
+    thetas: Array,
+    tableau: Tableau,
+    starts: Array,
+    horizon: int,
+    substeps: int,
+    bound: float,
+    kicks: Array,
 ) -> Array:
     """The next samples from each of (starts, variables) under its own parameters: (starts, horizon, variables).
 
-    NaN from where a path is farther from zero than `bound`: it has left for good.
+    NaN from where a path is farther from zero than `bound`: it has left for good. kicks: (starts, horizon, variables),
+    by how much the flow is missed at every sample, or empty.
     """
     out = np.full((len(starts), horizon, terms.variables), np.nan)
     phi, there = np.empty(len(terms.parents)), np.empty(terms.variables)
@@ -246,6 +254,8 @@ def paths(
                 _step(terms, thetas[s], tableau, x, 1.0 / substeps, phi, slopes, there)
             inside = True
             for i in range(terms.variables):
+                if len(kicks) > 0:
+                    x[i] += kicks[s, k, i]
                 inside = inside and abs(x[i]) <= bound
             if not inside:
                 break

@@ -34,7 +34,9 @@ _ROUGHLY = 1e-4  # standard deviations: a field that misses half of the steps by
 _NEARLY = 3e-6  # the same after two half steps
 _RESOLVED = 0.25  # standard deviations: rougher series are sampled too coarsely to tell noise from dynamics
 _ALIKE = 5.0  # standard errors of an autocorrelation above which a remainder is not noise
-_WORK = 1.5e4  # derivatives per sample: a second for 512 samples
+# Derivatives per sample that a family may take: half a second per 5e3 with 512 samples. Powers to degree 2 come first and
+# have the most; larger families took up to 5e3 where they were the law.
+_WORK, _WORK_LARGE = 1.5e4, 6e3
 _USELESS = 1.0  # model error as a share of the noise: a field that needs more has little to say
 _SETTLED = (3.0, 0.3)  # model errors, as shares of the noise, on the way to a state
 
@@ -69,18 +71,26 @@ class FittedFlow:
         """Follow the flow from the state at each origin: (origins, horizon, variables)."""
         x = values + self.offset
         states = x[origins - 1] if self.exact else self._located(x, origins)
-        return self._follow(self.field, states, horizon)
+        return self.field.paths(self._tableau, states, horizon, self._substeps, self._bound) - self.offset
 
-    def _follow(self, field: SparseField, states: Array, horizon: int) -> Array:
-        bound = _BOUND + float(np.abs(self.offset).max())
-        return field.paths(self._tableau, states, horizon, self._substeps, bound) - self.offset
+    @property
+    def _bound(self) -> float:
+        return _BOUND + float(np.abs(self.offset).max())
 
     def ensemble(self, steps: int, count: int, seed: int) -> Array:
-        """Paths from the end of the series, (count, steps, variables), under drawn parameters and last states."""
+        """Paths from the end of the series, (count, steps, variables), under drawn parameters, last states and errors
+        of the field at every step."""
         fields, states = self.found.draws(count, seed)
-        return np.concatenate(
-            [self._follow(each, state[None], steps) for each, state in zip(fields, states, strict=True)]
-        )
+        kicks = np.random.default_rng(seed + 1).standard_normal((count, steps, states.shape[1])) * self.found.missed
+        if not len(self.field.terms.kinds):
+            thetas = np.stack([each.theta for each in fields])
+            ahead = self.field.paths(self._tableau, states, steps, self._substeps, self._bound, kicks, thetas)
+            return ahead - self.offset
+        ahead = [
+            each.paths(self._tableau, state[None], steps, self._substeps, self._bound, kick[None])
+            for each, state, kick in zip(fields, states, kicks, strict=True)
+        ]
+        return np.concatenate(ahead) - self.offset
 
     def _located(self, x: Array, origins: Indices) -> Array:
         """The state before each origin, from the samples before it alone. Origins close to each other share a pass."""
@@ -129,7 +139,7 @@ def fit_part(values: Array, known: Mask, whole: FittedFlow) -> FittedFlow | None
     x, seen = _read(values, known, whole.offset)
     if whole.found.looseness > _USELESS or whole.field.count > seen.sum() / 3:
         return None
-    found = assimilate(whole.field, x, seen, whole.found, Budget(_WORK / 2))
+    found = assimilate(whole.field, x, seen, whole.found, Budget(_WORK_LARGE))
     return None if found is None else replace(_finished(found, x, whole.offset, values, []), allowed=whole.allowed)
 
 
@@ -155,7 +165,7 @@ def _search(x: Array, seen: Array, units: Units, circles: list[tuple[int, int]])
         if found is not None:
             return found
     for field in fields if not tiny else ():
-        best = _better(best, assimilate(field, x, seen, None, Budget(_WORK)))
+        best = _better(best, assimilate(field, x, seen, None, Budget(_WORK if best is None else _WORK_LARGE)))
         if best is not None and best.tight and _white(best, x[:, : variables - len(circles)]):
             return best
     rough = roughness(x)
@@ -167,7 +177,7 @@ def _search(x: Array, seen: Array, units: Units, circles: list[tuple[int, int]])
             return found
     if proposal is not None and not tiny:
         field = _free(proposal.terms(variables), circles)
-        best = _better(best, assimilate(field, x, seen, None, Budget(_WORK / 2)))
+        best = _better(best, assimilate(field, x, seen, None, Budget(_WORK_LARGE)))
     return best
 
 

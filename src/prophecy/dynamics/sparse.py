@@ -19,6 +19,7 @@ Mask = NDArray[np.bool_]
 # bends are there, all but the largest are free.
 _FREE_RATES = (SINE, TANH, EXPONENTIAL)
 _FIXED_SHIFTS = (EXPONENTIAL,)
+_NO_KICKS = np.zeros((0, 0, 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,11 +132,25 @@ class SparseField:
         ends, tangent = flow.tangents(self._small, theta, tableau, chosen, whose, points, substeps)
         return ends, tangent
 
-    def paths(self, tableau: Tableau, starts: Array, horizon: int, substeps: int, bound: float) -> Array:
-        """The next samples from each of (starts, variables), NaN from where they leave: (starts, horizon, v)."""
-        theta = self.theta[self._kept[0]]
-        thetas = np.broadcast_to(theta, (len(starts), *theta.shape)).copy()
-        return np.asarray(flow.paths(self._small, thetas, tableau, starts, horizon, substeps, bound))
+    def paths(
+        self,
+        tableau: Tableau,
+        starts: Array,
+        horizon: int,
+        substeps: int,
+        bound: float,
+        kicks: Array = _NO_KICKS,
+        thetas: Array | None = None,
+    ) -> Array:
+        """The next samples from each of (starts, variables), NaN from where they leave: (starts, horizon, v).
+
+        kicks: (starts, horizon, variables), added at every sample. thetas: (starts, size, variables), each path's own.
+        """
+        kept = self._kept[0]
+        if thetas is None:
+            thetas = np.broadcast_to(self.theta, (len(starts), *self.theta.shape))
+        small = np.ascontiguousarray(thetas[:, kept])
+        return np.asarray(flow.paths(self._small, small, tableau, starts, horizon, substeps, bound, kicks))
 
     def substeps(self, tableau: Tableau, states: Array, tolerance: float, share: float = 0.95, most: int = 8) -> int:
         """The fewest substeps (1, 2, 4 ... most) with which that share of the steps have converged."""
