@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 OUT ?= results
 APART := .venv-statsforecast
 
-.PHONY: reproduce test check lint types contract doctest unit statsforecast clean
+.PHONY: reproduce test check lint types contract doctest unit statsforecast docs packages clean
 
 reproduce: $(STAMP)
 	$(BIN)/prophecy reproduce --out $(OUT)
@@ -50,5 +50,14 @@ $(APART)/.installed: pyproject.toml constraints-statsforecast.txt
 statsforecast: $(APART)/.installed
 	$(APART)/bin/python -m pytest --noconftest tests/test_adapters_statsforecast.py
 
+# The site, in docs/_build/html: warnings are errors, local links and anchors must lead somewhere.
+docs: $(STAMP)
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python docs/links.py
+
+# Wheel and sdist, in dist/: contents looked at, then installed into a clean environment and used (tools/packages.py).
+packages: $(STAMP)
+	$(BIN)/python tools/packages.py
+
 clean:
-	rm -rf $(VENV) $(APART) .pytest_cache .mypy_cache .ruff_cache .hypothesis results
+	rm -rf docs/_build dist $(VENV) $(APART) .pytest_cache .mypy_cache .ruff_cache .hypothesis results

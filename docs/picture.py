@@ -12,7 +12,7 @@ import prophecy
 from prophecy import baselines, signals
 from prophecy.chaos import lorenz
 from prophecy.evaluation import mean_squared_error
-from prophecy.reproduce import style
+from prophecy.tables import style
 
 Array = NDArray[np.float64]
 

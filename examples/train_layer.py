@@ -159,7 +159,7 @@ def run(co2: Any, jobs: int = 1) -> dict[str, Any]:
 def draw(result: dict[str, Any], path: Path) -> None:
     from matplotlib import pyplot
 
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     colours = dict(zip(STARTS, style.SEQUENCE, strict=False))
     with style.use():

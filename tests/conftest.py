@@ -15,8 +15,10 @@ from prophecy import _notices
 # what is compiled into it takes seconds. A folder that somebody else has made there is not used.
 os.environ.setdefault("PROPHECY_CACHE", os.path.join(tempfile.gettempdir(), f"prophecy-tests-{getpass.getuser()}"))
 
+# The suite draws the same examples everywhere; PROPHECY_HYPOTHESIS=long draws new ones, fifty times as many.
 settings.register_profile("suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("suite")
+settings.register_profile("long", deadline=None, max_examples=5000, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile(os.environ.get("PROPHECY_HYPOTHESIS", "suite"))
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -24,5 +26,6 @@ def _no_word_about_compiling():
     """Which test compiles first is a matter of chance; the one about the notice starts a process of its own."""
     patch = pytest.MonkeyPatch()
     patch.setattr(_notices, "to_stderr", lambda: None)
+    patch.setattr(_notices, "_tell", None)
     yield
     patch.undo()

@@ -88,14 +88,54 @@ class Slow:
         self.terms = [(np.abs(self.readout[s]).max(), np.linalg.norm(self.S[s])) for s in range(4)]
 
     def expected(self):
-        ahead = self.last if self.hold and self.gap else self.last + self.change
-        known = self.alarm_size[2]
+        change, known = self.change, self.alarm_size[2]
+        if self.alarm_seen >= 20 and 2 * self.resting() >= self.alarm_seen:
+            most = self.alarm_middle[1, self.alarm_size[1] - 1]
+            change = np.clip(change, -most, most)
+        ahead = self.last + change
+        pile = max(0.02 * self.alarm_seen, 16, 2 * (self.same + 1))
+        if known and self.alarm_weight[2, known - 1] >= pile:
+            ahead = min(ahead, self.alarm_middle[2, known - 1])
+        if known and self.alarm_weight[2, 0] >= pile:
+            ahead = max(ahead, self.alarm_middle[2, 0])
+        if self.hold and self.gap:
+            ahead = self.last
         if (self.gap or self.spacing > 1.5) and known:
             lowest, highest = self.alarm_middle[2, 0], self.alarm_middle[2, known - 1]
             squared = self.scale[0] if self.spacing > 1.5 else max(self.scale[0], self.peak[0], self.last_peak[0])
             reach = 2 * (self.gap + 1) * np.sqrt(squared)
             ahead = np.clip(ahead, lowest - reach, highest + reach)
         return min(max(ahead, -1e75), 1e75)
+
+    def resting(self):
+        return self.alarm_weight[1, 0] if self.alarm_size[1] and self.alarm_middle[1, 0] == 0 else 0.0
+
+    def rarest(self, error, difference):
+        """The ceiling of scores where values repeat: ranks in the sketches of errors (0) and differences (1)."""
+        n = self.alarm_seen
+        if n < 20 or 16 * self.resting() < n:
+            return np.inf
+        size = self.alarm_size[0]
+        x, w = self.alarm_middle[0, :size], self.alarm_weight[0, :size]
+        low = int(np.sum(x < error))
+        beyond = w[low:].sum()
+        if 0 < low < size and x[low] > error:
+            beyond += 0.5 * (w[low - 1] - 1) * (x[low] - error) / (x[low] - x[low - 1])
+        if low < size // 2:
+            p = 0.5
+        elif beyond >= 0.5:
+            p = min((beyond + 1) / (n + 2), 0.5)
+        else:
+            p, outer, centre = 1 / (n + 1), min(10, size // 4), x[size // 2]
+            if outer >= 3 and x[-outer] > centre:
+                far, total = (x[-outer:] - centre) / (x[-outer] - centre), w[-outer:].sum()
+                slope = max(w[-outer:] @ np.log(far) / total, 0.1)
+                p = max(min(total / n * ((error - centre) / (x[-outer] - centre)) ** (-1 / slope), p), 1e-15)
+        if 2 * self.resting() >= n and self.error_scale > 0.25 * self.scale[0]:
+            size = self.alarm_size[1]
+            large = self.alarm_middle[1, :size] >= difference - self.tick / 4
+            p = max(p, min(self.alarm_weight[1, :size][large].sum() / n, 1.0))
+        return -np.log10(p)
 
     def step(self, u):
         if np.isnan(u):
@@ -111,8 +151,11 @@ class Slow:
             self.lag[:] = u
         else:
             h, said = self.gap + 1, self.expected()
-            if self.gap == 0:
-                self.same = self.same + 1 if u == self.last else 0
+            if self.gap == 0 and u == self.last:
+                self.same += 1
+            elif self.gap == 0:
+                self.longest, self.rests = max(self.longest, self.same), self.rests + (self.same >= 16)
+                self.same = 0
             if self.usual_gap():
                 self.learn(u, said, 1.0 / h)
             elif self.learned >= 16:
@@ -277,10 +320,14 @@ class Slow:
             found = min(max(-np.log10(erfc(x / np.sqrt(2))), 0.0), S.surest)
         exactly = np.sqrt(self.error_scale) <= S.exact * abs(self.last) + np.sqrt(S.smallest)
         found = min(found, np.log10(1 + self.learned)) if exactly else found
-        if self.tick_hits >= 32 and found > 0:
+        if found <= 0:
+            return found
+        h = self.gap + 1
+        highest = self.rarest(abs(u - self.expected()) / h, abs(u - self.last) / h)
+        if self.tick_hits >= 32 and np.isinf(highest):
             with np.errstate(divide="ignore"):
-                found = min(found, -np.log10(erfc(abs(u - self.expected()) / (self.tick / 2) / np.sqrt(2))))
-        return found
+                highest = -np.log10(erfc(abs(u - self.expected()) / (self.tick / 2) / np.sqrt(2)))
+        return min(found, highest)
 
 
 RNG = np.random.default_rng(0)
@@ -297,6 +344,9 @@ SERIES = {
     "gaps": np.where(K % 97 < 5, np.nan, np.cumsum(RNG.normal(size=1400))),
     "most are missing": np.where(RNG.random(1400) < 0.9, np.nan, np.sin(K / 50)),
     "every other value": np.where(K % 2, np.nan, np.sin(K / 30)),
+    "events": (RNG.random(1400) < 0.02) * 1.0,
+    "rounded": np.round(2 * np.sin(K / 30) + RNG.normal(size=1400)),
+    "clipped": np.clip(np.sin(K / 20) + 0.1 * RNG.normal(size=1400), -0.7, 0.7),
     "begins late": np.where(K < 20, np.nan, np.sin(K / 9)),
 }
 BESIDE = ("season_", "alarm", "tick", "stamp")
@@ -357,7 +407,10 @@ def test_the_step_is_the_one_of_the_documentation(name, hold):
     assert max(worst.values()) < 1e-12, {field: found for field, found in worst.items() if found > 1e-13}
 
 
-@pytest.mark.parametrize("name", ["noisy", "walk", "steps", "gaps", "every other value", "constant, then noise"])
+READ = ("noisy", "walk", "steps", "gaps", "every other value", "constant, then noise", "events", "rounded", "clipped")
+
+
+@pytest.mark.parametrize("name", READ)
 def test_reading_is_the_one_of_the_documentation(name):
     model = Prophecy()
     model._stream.records["season_check"] = 2**52  # seasons are not looked for

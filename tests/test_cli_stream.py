@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import itertools
 import json
@@ -143,7 +144,7 @@ def test_usage_errors_and_data_errors_have_their_codes(stream, tmp_path):
     (tmp_path / "junk").write_text("not a state")
     code, _, err = stream("1\n", "--state", tmp_path / "junk")
     assert code == 1
-    assert "not a saved prophecy stream" in err
+    assert "no state of prophecy's streams" in err
     stream("1\n2\n3\n", "--state", tmp_path / "s")
     for first, says in ((9, "go on from 4"), (2, None)):
         code, _, err = stream("2\n3\n4\n", "--state", tmp_path / "s", "--from-line", first)
@@ -157,15 +158,20 @@ def test_usage_errors_and_data_errors_have_their_codes(stream, tmp_path):
 def test_lines_told_again_are_the_same_lines_and_are_not_observed_twice(stream, tmp_path):
     values, state = wave(60), tmp_path / "s"
     _, whole, _ = stream(lines(values))
-    stream(lines(values[:40]), "--state", state, "--checkpoint", 16)
-    _, again, _ = stream(lines(values[29:]), "--state", state, "--from-line", 30, "--checkpoint", 16)
+    stream(lines(values[:40]), "--state", state)
+    _, again, _ = stream(lines(values[29:]), "--state", state, "--from-line", 30)
     assert again == whole[30:]
 
 
 class Child:
-    """`prophecy stream` in a process of its own, forked so that it starts at once, fed as fast as it reads."""
+    """`prophecy stream` in a process of its own, forked so that it starts at once.
 
-    def __init__(self, text, *arguments, largest_file=None):
+    It is fed as fast as it reads, or `piece` bytes at a time, so that there are many batches to be killed in; with
+    `hold` its input does not end until it is killed.
+    """
+
+    def __init__(self, text, *arguments, largest_file=None, piece=2**20, hold=False):
+        self.piece, self.hold, self.held = piece, hold, threading.Event()
         inside, self.feed = os.pipe()
         self.output, outside = os.pipe()
         self.pid = os.fork()
@@ -193,14 +199,19 @@ class Child:
     def _write(self, data):
         try:
             while data:
-                data = data[os.write(self.feed, data) :]
+                data = data[os.write(self.feed, data[: self.piece]) :]
+                if self.piece < 2**20:
+                    time.sleep(1e-4)
         except BrokenPipeError:
             pass
         finally:
+            if self.hold:
+                self.held.wait()
             os.close(self.feed)
 
     def kill(self):
         os.kill(self.pid, signal.SIGKILL)
+        self.held.set()
 
     def close(self):
         os.close(self.output)
@@ -208,33 +219,52 @@ class Child:
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
-@pytest.mark.parametrize("reader_dies_too", [False, True])
-def test_killed_at_random_moments_under_load_nothing_is_lost_or_doubled(tmp_path, reader_dies_too):
-    rng, values = random.Random(7 + reader_dies_too), wave(2500, seed=1)
-    whole = expected(values)
-    got, kills, state = [], 0, tmp_path / "s"
-    while len(got) < len(values):
-        resume = ["--from-line", len(got) + 1] if kills else []
-        child = Child(lines(values[len(got) :]), "--state", state, "--checkpoint", 64, *resume)
+def answered_through_kills(rows, state, options, kills, rng, reader_dies_too=False):
+    """What a reader has who starts the command again, from the line after the last it got, after each of the kills."""
+    got, header = [], int(rows[0].startswith("at,"))
+    for _ in range(kills):
+        start = len(got) + header if got else 0
+        given = rows[start : start + rng.randrange(20, 200)]
+        child = Child(
+            "".join(given),
+            "--state",
+            state,
+            "--from-line",
+            start + 1,
+            *options,
+            piece=rng.randrange(20, 2000),
+            hold=True,
+        )
         with open(child.output, closefd=False) as output:
-            read = list(itertools.islice(output, rng.randrange(100)))
-            if kills < 20:
-                time.sleep(rng.uniform(0.0, 0.005))
-                child.kill()
-                kills += 1
+            read = list(itertools.islice(output, rng.randrange(len(given) - header)))
+            time.sleep(rng.uniform(0.0, 0.004))
+            child.kill()
             read += output
         child.close()
-        read = [line.rstrip("\n") for line in read if not line.startswith("line,")]
+        read = [line for line in read if not line.startswith("line,")]
         # A reader that dies too loses up to 60 of the lines it had been sent; the state can tell them again.
-        lost = rng.randrange(60) if reader_dies_too and len(got) + len(read) < len(values) else 0
+        lost = rng.randrange(60) if reader_dies_too else 0
         got += read[: max(0, len(read) - lost)]
-    assert kills > 10
-    assert got == whole
+    start = len(got) + header if got else 0
+    child = Child("".join(rows[start:]), "--state", state, "--from-line", start + 1, *options)
+    with open(child.output, closefd=False) as output:
+        got += [line for line in output if not line.startswith("line,")]
+    assert child.close() == 0
+    return [line.rstrip("\n") for line in got]
+
+
+@pytest.mark.parametrize("reader_dies_too", [False, True])
+def test_killed_at_random_moments_under_load_nothing_is_lost_or_doubled(tmp_path, reader_dies_too):
+    values = wave(3000, seed=1)
+    rows = lines(values).splitlines(keepends=True)
+    got = answered_through_kills(rows, tmp_path / "s", (), 25, random.Random(7 + reader_dies_too), reader_dies_too)
+    assert got == expected(values)
+    assert os.listdir(tmp_path) == ["s"]  # nothing is left behind by kills but the state
 
 
 def test_a_full_disk_is_an_error_that_loses_nothing(tmp_path):
     values, state = wave(9000, seed=2), tmp_path / "s"
-    child = Child(lines(values), "--state", state, "--checkpoint", 100_000, largest_file=500_000)
+    child = Child(lines(values), "--state", state, largest_file=800_000)
     with open(child.output, closefd=False) as output:
         got = [line.rstrip("\n") for line in output if not line.startswith("line,")]
     assert child.close() == 1
@@ -265,3 +295,77 @@ def test_a_reader_that_leaves_is_not_an_error_worth_a_word():
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
     assert done.stderr == ""
     assert len(done.stdout.splitlines()) == 3
+
+
+def keyed(count, seed=0):
+    """Lines of a CSV with two sensors, dates among them, in an order of their own."""
+    rng = np.random.default_rng(seed)
+    names = rng.choice(["pump, north", "fan"], size=count).tolist()
+    rows = [
+        (name, f"2026-01-01T{k // 3600:02d}:{k // 60 % 60:02d}:{k % 60:02d}", value)
+        for k, (name, value) in enumerate(zip(names, rng.standard_normal(count).tolist(), strict=True))
+    ]
+    text = "at,sensor,other,value\n" + "".join(f'{at},"{name}",7,{value!r}\n' for name, at, value in rows)
+    return text, rows
+
+
+def test_keyed_lines_are_answered_with_key_and_time_by_a_stream_per_key(stream, tmp_path):
+    text, rows = keyed(200)
+    options = ("--key", "sensor", "--time", "at", "--column", "value")
+    (tmp_path / "plant.csv").write_text(text)
+    code, out, err = stream("", tmp_path / "plant.csv", *options, "--state", tmp_path / "s")
+    assert (code, err) == (0, "")
+    assert stream(text, *options)[1] == out
+    models = {}
+    table = list(csv.DictReader(out))
+    assert list(table[0]) == ["line", "key", "time", "value", "surprise", "status", "alarm", "next", "lower", "upper"]
+    for number, (answer, (name, at, value)) in enumerate(zip(table, rows, strict=True), start=2):
+        assert (answer["line"], answer["key"], answer["time"]) == (str(number), name, at)
+        model = models.setdefault(name, Prophecy())
+        track = model.follow([value], time=np.array([at], "datetime64[s]"))
+        ahead = model.predict()
+        numbers = [value, track.score[0], track.alarm[0], ahead.mean, ahead.lower, ahead.upper]
+        said = [answer[part] for part in ("value", "surprise", "alarm", "next", "lower", "upper")]
+        assert said == ["" if not math.isfinite(x) else repr(float(x)) for x in numbers]
+        assert answer["status"] == "taken"
+
+
+def test_keyed_json_lines_hold_the_same_numbers(stream):
+    text, rows = keyed(60)
+    options = ("--key", "sensor", "--time", "at", "--column", "value")
+    wanted = list(csv.DictReader(stream(text, *options)[1]))
+    lined = "".join(json.dumps({"sensor": name, "at": at, "value": value}) + "\n" for name, at, value in rows)
+    for row, answer in zip(wanted, map(json.loads, stream(lined, *options, "--format", "jsonl")[1]), strict=True):
+        assert {name: "" if value is None else str(value) for name, value in answer.items() if name != "line"} == {
+            name: value for name, value in row.items() if name != "line"
+        }
+
+
+def test_late_missing_and_malformed_rows_of_keyed_streams_are_told_apart(stream):
+    text = "k,t,v\na,5,1\na,4,2\na,6,\nb,x,1\n,7,1\nb,nan,1\nb,1e40,1\nb,1,3\n"
+    code, out, err = stream(text, "--key", "k", "--time", "t", "--column", "v")
+    assert code == 0
+    assert [row["status"] for row in csv.DictReader(out)] == ["taken", "late", "missing", "taken"]
+    for line, says in ((5, "neither a number nor an ISO date"), (6, "1 to 512"), (7, "must be finite"), (8, "finite")):
+        assert re.search(f"line {line}: .*{says}.*; skipped", err)
+    assert stream("01.02.2026;3\n", "--time", 1, "--time-format", "%d.%m.%Y")[1][-1].startswith("1,01.02.2026,3.0")
+
+
+def test_a_state_is_gone_on_with_only_as_it_was_begun(stream, tmp_path):
+    text, _ = keyed(20)
+    options = ("--key", "sensor", "--time", "at", "--column", "value", "--state", tmp_path / "s")
+    assert stream(text, *options)[0] == 0
+    code, _, err = stream("1\n", "--state", tmp_path / "s")
+    assert code == 1
+    assert "--key sensor" in err
+    code, again, _ = stream(text, *options, "--from-line", 1)
+    assert code == 0
+    assert again == stream(text, *options[:6])[1]
+
+
+def test_fifty_kills_of_a_keyed_stream_lose_and_double_nothing(stream, tmp_path):
+    text, _ = keyed(5000, seed=4)
+    options = ("--key", "sensor", "--time", "at", "--column", "value")
+    _, whole, _ = stream(text, *options)
+    rows = text.splitlines(keepends=True)
+    assert answered_through_kills(rows, tmp_path / "s", options, 50, random.Random(11)) == whole[1:]

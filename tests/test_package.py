@@ -9,12 +9,15 @@ import tomllib
 from importlib import metadata
 from pathlib import Path
 
+import pytest
+
 import prophecy
 
 ROOT = Path(__file__).parent.parent
 NAMES = {
     "Basis",
     "Failure",
+    "Fleet",
     "Forecast",
     "Predictor",
     "Prophecy",
@@ -37,6 +40,7 @@ NAMES = {
     "next_value",
     "run",
     "series_derivative",
+    "step_bytes",
 }
 
 
@@ -45,10 +49,20 @@ def test_the_public_names_are_these() -> None:
     assert all(hasattr(prophecy, name) for name in NAMES)
 
 
+def _loaded_by(imports: str) -> set[str]:
+    """The modules a fresh interpreter loads for these imports, beyond those it starts with."""
+    code = f"import sys; old = {{*sys.modules}}; {imports}; print(*({{*sys.modules}} - old))"
+    return {*subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()}
+
+
 def test_importing_prophecy_loads_numpy_and_scipy_alone() -> None:
-    code = "import sys; old = {*sys.modules}; import prophecy; print(*{m.split('.')[0] for m in {*sys.modules} - old})"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    foreign = {m for m in out if m not in sys.stdlib_module_names and not m.startswith(("_", "cython"))}
+    """NumPy itself loads charset_normalizer where it happens to be installed; what they load is theirs."""
+    ours = _loaded_by("import prophecy")
+    theirs = _loaded_by(
+        "; ".join(f"import {m}" for m in sorted(ours) if re.fullmatch(r"(numpy|scipy)(\.[a-z]\w*)*", m))
+    )
+    foreign = {m.split(".")[0] for m in ours - theirs}
+    foreign = {m for m in foreign if m not in sys.stdlib_module_names and not m.startswith(("_", "cython"))}
     assert foreign <= {"prophecy", "numpy", "scipy"}, foreign
 
 
@@ -56,6 +70,7 @@ def test_the_version_is_one() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["version"] == prophecy.__version__ == metadata.version("hippo-prophecy")
     assert f"## {prophecy.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"\nversion: {prophecy.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_types_are_shipped_and_the_licence_is_there() -> None:
@@ -100,3 +115,18 @@ def test_the_readmes_python_runs_as_printed() -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     assert blocks
     subprocess.run([sys.executable, "-c", "\n".join(blocks)], check=True, cwd=ROOT, capture_output=True, text=True)
+
+
+def test_a_forecast_from_the_command_line_loads_neither_the_reproduction_nor_the_benchmarks(tmp_path: Path) -> None:
+    pytest.importorskip("typer")
+    table = tmp_path / "table.csv"
+    table.write_text("\n".join(["value", *(str(k % 7) for k in range(60))]))
+    code = (
+        "import sys; from prophecy.cli import main\n"
+        f"sys.argv = ['prophecy', 'forecast', {str(table)!r}, '--horizon', '3']\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
+        "print(*sys.modules)"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "prophecy.tables.forecasting" in loaded
+    assert not [name for name in loaded if name.startswith(("prophecy.reproduce", "prophecy.benchmarks"))]

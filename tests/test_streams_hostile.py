@@ -56,6 +56,119 @@ def test_a_counter_that_wraps_or_jumps_alarms_where_it_does_and_nowhere_else():
     assert len(jumped[jumped > 50]) <= 3
 
 
+@pytest.mark.parametrize("name", EXACT)
+def test_the_first_rows_of_an_exact_stream_are_ordinary_too(name):
+    assert Prophecy().follow(EXACT[name]).alarm[:50].max() < 0.99
+
+
+def test_an_alarm_is_no_surer_than_the_number_of_values_it_is_ranked_among_allows():
+    for seed in range(20):
+        u = np.random.default_rng(seed).standard_normal(80)
+        u[30:33] = 50.0
+        alarm = Prophecy().follow(u).alarm
+        assert (alarm <= 1 - 10 ** (-np.arange(80) / 25.0)).all()
+
+
+def autoregressive(shocks, pole):
+    out, now = np.empty(len(shocks)), 0.0
+    for k, shock in enumerate(shocks):
+        out[k] = now = pole * now + shock
+    return out
+
+
+RESTLESS = {
+    "white": lambda x: x,
+    "autoregressive": lambda x: autoregressive(x, 0.8),
+    "walk": np.cumsum,
+    "rounded": lambda x: np.round(autoregressive(x, 0.8)),
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", RESTLESS)
+def test_a_sensor_that_sticks_is_reported_once_and_called_a_flat_line(name, seed):
+    u = RESTLESS[name](np.random.default_rng(seed).standard_normal(len(K)))
+    u[4000:] = u[3999]
+    alarm = Prophecy().follow(u).alarm
+    surely = np.flatnonzero(alarm >= 0.9995)
+    assert len(surely[surely >= 4012]) == 1
+    assert 4012 <= surely[-1] <= 4030
+    assert (alarm[4031:] > 0.99).sum() == 0
+    event = events(u)[-1]
+    assert (event.kind, event.last) == ("flat line", len(K) - 1)
+    assert event.first in (3998, 3999)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("factor", [0.2, 5.0])
+@pytest.mark.parametrize("name", ["white", "autoregressive", "walk"])
+def test_noise_that_falls_to_a_fifth_or_grows_fivefold_is_reported(name, factor, seed):
+    shocks = np.random.default_rng(seed).standard_normal(len(K))
+    u = RESTLESS[name](shocks * np.where(K < 4000, 1.0, factor))
+    alarm = Prophecy().follow(u).alarm
+    assert alarm[4000:4080].max() >= 0.9995
+    if factor < 1:
+        assert (alarm[4000:] >= 0.9995).sum() == 1
+        found = around(events(u), 4040, 60)
+        assert [event.kind for event in found] == ["change of noise"]
+        assert found[0].sentence.startswith("Noise, less")
+
+
+def test_a_sensor_that_is_normally_constant_stays_calm():
+    u = np.full(len(K), 20.0)
+    u[::1000] = 20.1
+    nights = np.maximum(np.sin(2 * np.pi * K / 288), 0) * (1 + 0.2 * np.random.default_rng(0).standard_normal(len(K)))
+    assert Prophecy().follow(np.full(len(K), 20.0)).alarm.max() < 0.9
+    assert (Prophecy().follow(u).alarm > 0.999).sum() == 0
+    # The first night is news, the twentieth is not.
+    assert (Prophecy().follow(nights).alarm[600:] > 0.9995).sum() <= 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("share", [0.05, 0.01, 0.002])
+def test_the_score_of_an_event_says_how_rare_it_is(share, seed):
+    """Ordinary zeros had scores of 56, ones that come in a hundred values 15."""
+    u = (np.random.default_rng(seed).random(20_000) < share) * 1.0
+    track = Prophecy().follow(u)
+    score = track.score[2000:]
+    rare = -np.log10(share)
+    assert score[u[2000:] == 1].max() < rare + 0.5
+    assert score.max() < rare + 0.7
+    assert np.median(score[u[2000:] == 1]) > rare - 0.8
+    # After a change of 1 no change of more is expected.
+    assert np.abs(track.mean[300:]).max() <= 2.0
+
+
+CAPPED = {
+    "clipped": lambda r: np.clip(autoregressive(r.standard_normal(20_000), 0.8), -2, 2),
+    "clipped, slow": lambda r: np.clip(autoregressive(r.standard_normal(20_000), 0.95), -2, 2),
+    "counts": lambda r: r.poisson(3, 20_000) * 1.0,
+    "rain": lambda r: np.where(r.random(20_000) < 0.1, r.gamma(1, 2, 20_000), 0.0),
+    "telegraph": lambda r: np.cumsum(r.random(20_000) < 0.02) % 2 * 1.0,
+}
+
+
+@pytest.mark.parametrize("name", CAPPED)
+def test_scores_of_values_that_repeat_are_not_rarer_than_they_come(name):
+    """A clipped sensor scored 25, rain 300; nothing may be surer than 20 000 values can tell."""
+    u = CAPPED[name](np.random.default_rng(1))
+    track = Prophecy().follow(u)
+    score = track.score[2000:]
+    for least in (1.0, 2.0, 3.0):
+        assert np.mean(score >= least) <= 1.3 * 10.0**-least
+    assert score.max() < 6.0
+    error, copied = track.mean[2000:] - u[2000:], np.diff(u)[1999:]
+    assert np.mean(error**2) < 1.13 * np.mean(copied**2)  # a telegraph is 6 % (root mean square) worse than copying
+    assert track.mean[2000:].min() >= u.min() - 1e-9 or name in ("counts", "rain")
+
+
+def test_a_stream_at_rest_for_thousands_of_values_never_predicts_nan():
+    """Scales below 1e-300 overflowed when a season was taken up after a long rest."""
+    rng = np.random.default_rng(40)
+    rng.random(8000)
+    assert np.isfinite(Prophecy().follow((rng.random(8000) < 0.002) * 1.0).mean[1:]).all()
+
+
 def sparse(u, keep):
     return np.where(keep, u, np.nan)
 

@@ -4,6 +4,8 @@ HiPPO-Prophecy's explicit state-space models and what goes beyond them. A newcom
 `engines.step` and `predictor`, in this order, and has understood the paper.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from prophecy._forecast import Failure, Forecast
 from prophecy.adaptive import Prophecy
 from prophecy.bases import Basis, ScaledBasis, fout, fout_as_printed, legs, legt
@@ -14,11 +16,15 @@ from prophecy.predictor import Predictor
 from prophecy.system import ScaledSystem, System
 from prophecy.tables import backtest, forecast, forecast_many
 
+if TYPE_CHECKING:
+    from prophecy.fleet import Fleet, step_bytes
+
 __version__ = "0.1.0"
 
 __all__ = [
     "Basis",
     "Failure",
+    "Fleet",
     "Forecast",
     "Predictor",
     "Prophecy",
@@ -41,4 +47,14 @@ __all__ = [
     "next_value",
     "run",
     "series_derivative",
+    "step_bytes",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Keyed streams when they are first asked for: they bring Numba and SQLite, which `import prophecy` does not."""
+    if name in ("Fleet", "step_bytes"):
+        from prophecy import fleet
+
+        return getattr(fleet, name)
+    raise AttributeError(f"module 'prophecy' has no attribute {name!r}")

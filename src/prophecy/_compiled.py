@@ -76,7 +76,7 @@ class _Cache:
         except Exception:  # whatever unpickling or linking damaged bytes raises
             found = None
         if not found:
-            _notices.compiling()
+            _notices.compiling(bool(self._cache()))
         return found or None
 
     def save_overload(self, signature: Any, result: Any) -> None:

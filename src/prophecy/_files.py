@@ -39,13 +39,14 @@ def write_atomic(path: str | os.PathLike[str], data: bytes) -> None:
         mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_UMASK
         os.chmod(name, mode)
         os.replace(name, target)
-        _flush_folder(target.parent)
+        flush_folder(target.parent)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
 
 
-def _flush_folder(folder: Path) -> None:
+def flush_folder(folder: Path) -> None:
+    """Have the names in a folder on the disk, so that a new file survives a power cut."""
     if not hasattr(os, "O_DIRECTORY"):
         return  # Windows cannot open folders; its rename is flushed with the file
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

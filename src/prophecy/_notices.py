@@ -1,11 +1,20 @@
-"""What the command line tells whoever waits; a module of its own, so that setting it up loads nothing else."""
+"""What is told to whoever waits; a module of its own, so that setting it up loads nothing else."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 
-_tell: Callable[[str], None] | None = None
+
+def _log(text: str) -> None:
+    import logging
+
+    logging.getLogger("prophecy").warning(text)
+
+
+_tell: Callable[[str], None] | None = _log
+"""Until something was said: in a Python session the logger "prophecy", whose warnings appear on stderr unless it is
+told otherwise; the command line prints."""
 
 
 def to_stderr() -> None:
@@ -14,9 +23,16 @@ def to_stderr() -> None:
     _tell = lambda text: print(f"prophecy: {text}", file=sys.stderr, flush=True)  # noqa: E731
 
 
-def compiling() -> None:
-    """Called before anything is compiled."""
+def compiling(kept: bool) -> None:
+    """Called before anything is compiled; speaks the first time only. kept: whether the next start will find it."""
     global _tell
     tell, _tell = _tell, None
-    if tell is not None:
-        tell("compiling the predictor for this machine, once; this takes some seconds")
+    if tell is None:
+        return
+    if kept:
+        tell("compiling the predictor for this machine, once; this takes some seconds, a minute if it is busy")
+    else:
+        tell(
+            "compiling the predictor for this machine, which takes some seconds; the cache folder cannot be written "
+            "(or others could write to it), so every start will: PROPHECY_CACHE names another"
+        )

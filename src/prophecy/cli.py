@@ -11,7 +11,19 @@ import sys
 
 from prophecy import __version__, _notices
 
-COMMANDS = ("predict", "forecast", "backtest", "equations", "stream", "anomalies", "matrices", "reproduce", "bench")
+COMMANDS = (
+    "predict",
+    "forecast",
+    "backtest",
+    "equations",
+    "stream",
+    "serve",
+    "state",
+    "anomalies",
+    "matrices",
+    "reproduce",
+    "bench",
+)
 """Modules of `prophecy.commands`, in the order of the help page."""
 
 

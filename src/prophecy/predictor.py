@@ -19,6 +19,11 @@ Array: TypeAlias = NDArray[Any]
 GAPS = ("raise", "hold", "predict")
 FORMAT = 1
 
+# Single numbers of these types, and whole ones that are floats exactly, take the short way of floats, so that they give
+# the digits of the float they equal.
+_NUMBERS = frozenset((np.float64, np.float32, np.int64, np.int32))
+_WHOLE = 2**53
+
 
 class Predictor:
     """A streaming predictor over one system.
@@ -93,12 +98,15 @@ class Predictor:
         Observing one by one and observing an array end in the same state (to the engines' tolerance). After an error
         the predictor is as it was.
         """
-        kind = type(value)
-        if (kind is float or kind is np.float64) and -self._quick <= value <= self._quick:  # type: ignore[operator]
+        kind: Any = type(value)
+        number: Any = value
+        if kind in _NUMBERS or (kind is int and -_WHOLE <= number <= _WHOLE):
+            number, kind = float(number), float
+        if kind is float and -self._quick <= number <= self._quick:
             live = self._stream or self._begin()
             if len(live.pending) == LENGTH:
                 live.advance()
-            live.pending.append(float(value))  # type: ignore[arg-type]
+            live.pending.append(number)
             return
         data = self._moments(value)
         self._settle()

@@ -29,7 +29,7 @@ TRIES = 16
 """After this many values in a row without a tick, only every 16th is looked at: continuous signals have none."""
 
 STUCK = 16
-"""Equal values in a row after which the sensor is taken to be stuck or at rest."""
+"""Differences of 0 in a row after which the sensor is taken to be stuck or at rest."""
 
 TOLD_APART = 0.95
 """A reading of the timestamps with more corrections must have this share of the other's squared error or less."""
@@ -45,6 +45,9 @@ def note_tick(r: Any, value: float) -> None:
     if difference == 0.0:
         r.same += 1
         return
+    r.longest = max(r.longest, r.same)
+    if r.same >= STUCK:
+        r.rests += 1
     r.same = 0
     if r.tick_misses >= TRIES and r.count % TRIES != 0:
         return

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.adaptive import members as m
-from prophecy.adaptive.alarms import BLOCKS, CENTROIDS, QUANTITIES, WINDOW
+from prophecy.adaptive.alarms import BLOCKS, CENTROIDS, LONG, QUANTITIES
 from prophecy.adaptive.readings import TRIES
 from prophecy.adaptive.seasonal import FEATURES as SEASON_FEATURES
 from prophecy.adaptive.seasonal import LONGEST_REST, STARTS
@@ -87,6 +87,8 @@ FIELDS = (
     Field("drift", _REAL, (len(m.WINDOWS), m.ORDER), -_MOVED, _MOVED, "1", "what a slope of 1 since the gap adds to z"),
     Field("alternation_drift", _REAL, (2,), -_MOVED, _MOVED, "1", "what it adds to the alternations"),
     Field("same", _WHOLE, (), 0, MOST, "samples", "values equal to the newest, in a row before it"),
+    Field("longest", _WHOLE, (), 0, MOST, "samples", "the most that ever were the same in a row, before those of now"),
+    Field("rests", _WHOLE, (), 0, MOST, "1", "how often 16 differences or more in a row were 0, before those of now"),
     Field("tick", _REAL, (), 0, _MOVED, "signal", "common divisor of the differences so far"),
     Field("tick_hits", _WHOLE, (), 0, MOST, "samples", "differences in a row that were multiples of it"),
     Field("tick_misses", _WHOLE, (), 0, TRIES, "samples", "differences in a row that were not"),
@@ -122,8 +124,18 @@ FIELDS = (
     Field("alarm_seen", _WHOLE, (), 0, MOST, "samples", "values ranked so far"),
     Field("alarm_error", _REAL, (), 0, _MOVED, "signal", "mean absolute error of all forecasts"),
     Field("alarm_exact", _WHOLE, (), 0, MOST, "samples", "exact predictions in a row until now"),
-    Field("alarm_log", _REAL, (WINDOW,), -400, 400, "log signal", "logarithms of the last errors"),
-    Field("alarm_quantity", _REAL, (QUANTITIES,), -_MOVED, _MOVED, "signal", "error, difference, value, level, noise"),
+    Field("alarm_log", _REAL, (LONG,), -400, 400, "log signal", "logarithms of the last errors"),
+    Field("alarm_sums", _REAL, (2,), -4e4, 4e4, "log signal", "sums of the last 20 and of the last 80 of them"),
+    Field("alarm_other", _WHOLE, (), 0, 1, "flag", "1 while the noise is of another size than ever"),
+    Field(
+        "alarm_quantity",
+        _REAL,
+        (QUANTITIES,),
+        -_MOVED,
+        _MOVED,
+        "signal",
+        "error, difference, value, level, noise twice, sum",
+    ),
     Field("alarm_tail", _REAL, (QUANTITIES,), 0, 1, "probability", "their ranks among all the past"),
     Field("alarm_size", _WHOLE, (QUANTITIES,), 0, CENTROIDS, "1", "centroids of each sketch in use"),
     Field("alarm_middle", _REAL, (QUANTITIES, CENTROIDS), -_MOVED, _MOVED, "signal", "centroids, in rising order"),

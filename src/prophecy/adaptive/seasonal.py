@@ -315,6 +315,7 @@ def replay(record: Any, ring: Any, count: int, available: int, alone: float) -> 
         if ago <= 256:
             learn_mixture(record, value - newest, 1.0, value)
         learn_readouts(record, value - newest, 1.0)
+    alone = max(alone, SMALLEST)  # after a long rest it is below, and weights over it would overflow
     record.season_mix[:] = PRIOR
     record.season_scales[0] = alone
     record.season_peak[0] = alone

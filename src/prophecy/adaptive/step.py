@@ -236,8 +236,16 @@ def _predict_long(r: Any, t: Any, difference: float, moved: Any, out: Any) -> No
 
 @inner
 def expected(r: Any) -> float:
-    """The next value as predicted; where a gap repeats the last value, that is expected to go on."""
-    ahead: float = r.last if r.hold and r.gap > 0 else r.last + r.change
+    """The next value as predicted; where a gap repeats the last value, that is expected to go on.
+
+    A stream that rests most of the time changes by no more than it ever has: after a long rest no member is known to be
+    wrong yet, and high degrees would make much of the first change. No forecast passes a bound where values pile up.
+    """
+    change: float = r.change
+    if alarms.rests_half(r):
+        most = r.alarm_middle[alarms.DIFFERENCE, r.alarm_size[alarms.DIFFERENCE] - 1]
+        change = min(max(change, -most), most)
+    ahead: float = r.last if r.hold and r.gap > 0 else alarms.bounded(r, r.last + change)
     if r.gap > 0 or r.spacing > SPARSE:
         ahead = _within_reach(r, ahead)
     return min(max(ahead, -LARGEST), LARGEST)
@@ -441,13 +449,16 @@ def run(
 def surprise_of(r: Any, t: Any, error: float) -> float:
     """The surprise of an error of the next value: relative to how far ahead it is, and to the sensor's resolution."""
     score = surprise(r, t, error / _across(r, t))
+    if not score > 0.0:
+        return score
+    part = 1.0 / (r.gap + 1)
+    highest = alarms.ceiling(r, abs(error) * part, abs(error + expected(r) - r.last) * part)
     tick = readings.resolution(r)
-    if tick > 0.0 and score > 0.0:
+    if tick > 0.0 and highest == math.inf:
         # Within n ticks no error is rarer than one beyond 2 n standard deviations.
         rare = math.erfc(abs(error) / (0.5 * tick) / math.sqrt(2.0))
-        if rare > 0.0:
-            score = min(score, -math.log10(rare))
-    return score
+        highest = -math.log10(rare) if rare > 0.0 else math.inf
+    return min(score, highest)
 
 
 @kernel

@@ -380,7 +380,8 @@ class Stream:
         """The score of a moment (series,) if it came next."""
         mean, wider, more = self.ahead(time)
         wider = wider / self._across(self.records)
-        errors, scores = np.maximum(np.abs(moment - mean) - more, 0.0) / wider, np.empty(self.series)
+        missed, scores = moment - mean, np.empty(self.series)
+        errors = np.copysign(np.maximum(np.abs(missed) - more, 0.0) / wider, missed)
         step.judge(self.records, self.table, errors, scores)
         return np.where(np.isnan(moment), np.nan, scores)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from prophecy.adaptive.alarms import VALUE
+from prophecy.adaptive.alarms import PILED, VALUE
 from prophecy.adaptive.members import members
 from prophecy.adaptive.readings import CERTAIN_TICKS, STUCK
 from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
@@ -15,9 +15,6 @@ from prophecy.adaptive.stream import Stream
 MENTIONED = 5
 EXACT = 1e-15
 """Share of the newest values below which an error is rounding, as in `Settings.exact`."""
-
-PILED = 0.02
-"""Share of all values at the largest or smallest of them from which on the sensor may saturate there."""
 
 _SEASONAL = (
     "the bank",

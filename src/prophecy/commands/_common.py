@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import sqlite3
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -39,7 +40,7 @@ def guarded(command: str, code: int = DATA) -> Iterator[None]:
     except FileNotFoundError as error:
         say(command, f"no such file: {error.filename}" if error.filename else str(error))
         raise typer.Exit(code) from None
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, sqlite3.Error) as error:
         say(command, str(error))
         raise typer.Exit(code) from None
 

@@ -36,6 +36,10 @@ FLAT = 16
 BRIEF = 3
 """Rows of a spike at most."""
 
+LATELY, CHANGED = 60, 1.8
+"""Rows before the first flagged one that a change of noise is judged by, and the ratio that is one: by then most of the
+80 rows that the alarm averages errors over are new ones."""
+
 FAR = 4.0
 """Standard deviations (from the median absolute one) between medians that make a shift."""
 
@@ -175,17 +179,9 @@ def judged(event: Open, seasons: tuple[float, ...]) -> tuple[str, str, int, int]
     own = np.array([(row.value, row.residual) for row in event.rows])
     long = event.last - event.first + 1
     before, here = event.before, (event.first, event.last)
-    still = _run_at_end(before[:, 0])
-    if still >= FLAT and _longest_run(before[: len(before) - still, 0]) < max(still / 2, FLAT):
-        start = event.first - still
-        sentence = f"{still} rows were exactly {before[-1, 0]:.6g}, from row {start} to {event.first - 1}."
-        return "flat line", sentence, start, event.last
-    if event.flat():
-        end = event.newest.row
-        start = end - event.same + 1
-        until = "and still at the end" if event.over else f"to {end}"
-        sentence = f"{event.same} rows are exactly {event.newest.value:.6g}, from row {start} {until}."
-        return "flat line", sentence, min(start, event.first), end
+    flat = _flat_line(event, own[:, 0])
+    if flat is not None:
+        return flat
     period = round(seasons[0]) if seasons and len(before) >= 2 * round(seasons[0]) else 0
     usual, now = before[-AROUND:, 0], own[:, 0]
     if period:
@@ -207,11 +203,40 @@ def judged(event: Open, seasons: tuple[float, ...]) -> tuple[str, str, int, int]
     inside = event.worst.lower <= event.worst.value <= event.worst.upper
     if long <= BRIEF and not inside:
         return "spike", _expected(event.worst), *here
-    noise = _size(own[:long, 1]) / max(_size(before[-AROUND:, 1]), 1e-300)
-    size = f"{noise:.3g} times their usual size" if noise < 1e6 else "far above their usual size"
-    if long <= BRIEF:
-        return "change of noise", f"Inside its interval, but level and noise of the last {APART} rows are rare.", *here
-    return "change of noise", f"Errors are {size} over {long} rows.", *here
+    return "change of noise", _about_noise(before[:, 1], own[:, 1], long), *here
+
+
+def _flat_line(event: Open, own: Array) -> tuple[str, str, int, int] | None:
+    """A flat line that goes on, or one that the event's first rows end; None where there is none."""
+    before = event.before[:, 0]
+    if event.flat():
+        end = event.newest.row
+        start = end - event.same + 1
+        until = "and still at the end" if event.over else f"to {end}"
+        sentence = f"{event.same} rows are exactly {event.newest.value:.6g}, from row {start} {until}."
+        return "flat line", sentence, min(start, event.first), end
+    still = _run_at_end(before)
+    moved = np.flatnonzero(own != before[-1]) if still else np.zeros(1)
+    run = still + int(moved[0]) if len(moved) else still
+    if run < FLAT or _longest_run(before[: len(before) - still]) >= max(run / 2, FLAT):
+        return None
+    start, end = event.first - still, event.first - still + run - 1
+    sentence = f"{run} rows were exactly {before[-1]:.6g}, from row {start} to {end}."
+    return "flat line", sentence, start, max(event.last, end)
+
+
+def _about_noise(before: Array, own: Array, long: int) -> str:
+    """How the errors changed: over the event, or where it is brief over the rows around its first."""
+    if long > BRIEF:
+        noise = _size(own[:long]) / max(_size(before[-AROUND:]), 1e-300)
+        size = f"{noise:.3g} times their usual size" if noise < 1e6 else "far above their usual size"
+        return f"Errors are {size} over {long} rows."
+    lately = np.concatenate([before[-LATELY:], own])
+    noise = _size(lately) / max(_size(before[:-LATELY][-2 * AROUND :]), 1e-300)
+    for word, changed in (("less", noise < 1.0 / CHANGED), ("more", CHANGED < noise < 1e6)):
+        if changed:
+            return f"Noise, {word}: the errors of these {len(lately)} rows are {noise:.2g} times their usual size."
+    return f"Inside its interval, but level and noise of the last {APART} rows are rare."
 
 
 def _expected(row: Row) -> str:

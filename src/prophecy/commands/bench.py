@@ -53,8 +53,8 @@ def bench(
                 typer.echo("\n".join(runner.names(device)))
                 return
             if plots is not None:
+                from prophecy.benchmarks.plots import draw
                 from prophecy.benchmarks.table import load
-                from prophecy.commands._bench_plots import draw
 
                 typer.echo("\n".join(str(path) for path in draw(load(results), plots)))
                 return

@@ -14,6 +14,7 @@ from prophecy._forecast import Failure, Forecast
 from prophecy.commands import _options
 from prophecy.commands._collect import Collected, by_column, collect
 from prophecy.commands._common import INTERRUPTED, digits_between, guarded, say, series_title
+from prophecy.commands._dask import forecast_on
 from prophecy.commands._progress import Progress
 from prophecy.commands._results import Results
 from prophecy.commands._show import show
@@ -23,6 +24,7 @@ from prophecy.dynamics.settings import DEFAULT
 from prophecy.frames.source import Source
 from prophecy.tables.forecasting import forecast_sources
 from prophecy.tables.panels import MOST, Panel, Picture, of_forecast
+from prophecy.tables.partitions import asked_of
 from prophecy.tables.pictures import save
 from prophecy.tables.regressors import beside, row_by_row
 
@@ -34,6 +36,7 @@ EXAMPLES = """Examples:
 \b
   prophecy forecast power.csv --horizon 48 --plot power.html
   prophecy forecast sales.parquet --key shop --horizon 12 --min 0 --quantiles 0.1,0.9 --out next.csv
+  prophecy forecast sales/ --key item --horizon 12 --dask local --out next/
   prophecy forecast lorenz.npy --joint --horizon 300 --plot lorenz.png
 
 Rows are sorted by time, missing times become gaps, and what was assumed is said on stderr. Series are written to
@@ -68,16 +71,27 @@ def forecast(
     out: _options.Out = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what an interrupted run left of --out.")] = False,
     plot: _options.Plot = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(help="Workers that share the partitions of a Parquet folder: local, or tcp://host:port."),
+    ] = None,
 ) -> None:
     """Forecast the rows after the last one, with intervals, from the file alone."""
     with guarded("forecast"):
-        _options.check(level=level, out=out, plot=plot, file=file)
+        _options.check(level=level, out=out if dask is None else None, plot=plot, file=file)
         asked = _options.asked(column, time, key, time_format, decimal, header)
         seasons = _options.numbers("--season", season, 1, 1e7) or None
         extra = _options.numbers("--quantiles", quantiles, 0, 1)
         options = {"level": level, "bounds": _options.bounds(least, most), "average": False, "settings": DEFAULT}
         if resume and out is None:
             raise typer.BadParameter("--resume goes on with an --out; name it")
+        if dask is not None:
+            if key is None or joint or plot is not None or known is not None:
+                raise typer.BadParameter("--dask needs --key, and does without --joint, --plot and --known")
+            columns = asked.columns or None
+            each = asked_of(horizon, key, time, columns, seasons, extra, duplicates.value, options)
+            forecast_on(dask, file, out, each, jobs, resume)
+            return
         found = collect(open_table(file, asked), context, duplicates is _options.Duplicates.mean)
         say("forecast", f"{Path(file).name}: {found.words()}")
         regressors = None if known is None else read_known(known, asked, found)

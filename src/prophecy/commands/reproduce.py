@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from prophecy.reproduce import registry, runner
-from prophecy.reproduce.estimate import Estimate
-from prophecy.reproduce.framework import Ask, Experiment
-from prophecy.reproduce.progress import progress
+if TYPE_CHECKING:  # the experiments are loaded by this command alone, when it runs
+    from prophecy.reproduce.framework import Ask, Experiment
 
 
 def register(app: typer.Typer) -> None:
@@ -33,6 +31,9 @@ def reproduce(
     full: Annotated[bool, typer.Option("--full", help="fig-training at the paper's size (hours on a CPU).")] = False,
 ) -> None:
     """Recompute the paper's figures and tables and write report.html. Stop it at any time; run it again to go on."""
+    from prophecy.reproduce import registry, runner
+    from prophecy.reproduce.framework import Ask
+
     console, errors = Console(), Console(stderr=True)
     if show:
         _list(console)
@@ -54,6 +55,9 @@ def reproduce(
 
 def _run(chosen: list[Experiment], ask: Ask, out: Path, workers: int, console: Console) -> Path:
     """Compute the pages and write the report anew after each of them, so that it can be read while the rest runs."""
+    from prophecy.reproduce import runner
+    from prophecy.reproduce.estimate import Estimate
+    from prophecy.reproduce.progress import progress
     from prophecy.reproduce.report import Report
 
     report, estimate = Report(out), Estimate(chosen, ask, workers)
@@ -73,6 +77,8 @@ def _run(chosen: list[Experiment], ask: Ask, out: Path, workers: int, console: C
 
 
 def _list(console: Console) -> None:
+    from prophecy.reproduce import registry
+
     for experiment in registry.experiments().values():
         count = f"{experiment.functions:,} functions".replace(",", " ") if experiment.functions else ""
         line = f"{experiment.name:<20} {experiment.title} ({experiment.reference})"

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import enum
+import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any
 
+import numpy as np
 import typer
 
-from prophecy.adaptive import Prophecy
 from prophecy.commands._common import DATA, guarded, say
-from prophecy.commands._ledger import Entry, Ledger
-from prophecy.commands._lines import FIELDS, Csv, Jsonl
+from prophecy.commands._lines import Csv, Jsonl, Line
+from prophecy.fleet import Answers, Fleet
+
+READ = 2**16
+"""Bytes taken at a time at most: the lines that are there are one batch, and one transaction where there is a state."""
 
 EXAMPLES = """Examples:
 
@@ -20,10 +25,11 @@ EXAMPLES = """Examples:
   sensor | prophecy stream
   tail -f log.jsonl | prophecy stream --format jsonl --column temperature
   sensor | prophecy stream --state sensor.state >> predictions.csv
+  prophecy stream plant.csv --key sensor --time at --column value --state plant.state
 
-With --state the stream survives being killed at any moment. Whoever reads the output remembers the last line number N
-it got, and starts the command again with --from-line N+1 on the input from that line on: nothing is lost or doubled.
-Without --from-line the input is taken to go on after the last line that was taken in.
+With --state the stream survives being killed at any moment, and power failures. Whoever reads the output remembers the
+last line number N it got, and starts the command again with --from-line N+1 on the input from that line on: nothing is
+lost or doubled. Without --from-line the input is taken to go on after the last line that was taken in.
 """
 
 
@@ -41,132 +47,215 @@ class Malformed(enum.StrEnum):
     fail = "fail"
 
 
-class Loop(NamedTuple):
-    """What one line after another goes through."""
-
-    lines: Csv | Jsonl
-    model: Prophecy
-    ledger: Ledger[Prophecy] | None
-    malformed: Malformed
-    level: float
-
-
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     app.command(name="stream", epilog=EXAMPLES)(stream)
 
 
 def stream(
+    files: Annotated[list[Path] | None, typer.Argument(help="Files read one after the other; stdin if none.")] = None,
     layout: Annotated[Format, typer.Option("--format", help="How lines are written, in and out.")] = Format.csv,
     column: Annotated[
         str | None, typer.Option(help="csv: number or name of the field (else the last); jsonl: key.")
-    ] = (None),
+    ] = None,
+    key: Annotated[str | None, typer.Option(help="Field that tells series apart; each is a stream of its own.")] = None,
+    time: Annotated[str | None, typer.Option(help="Field with the time: seconds, or dates in ISO form.")] = None,
+    time_format: Annotated[str | None, typer.Option(help="How dates are written, such as '%d.%m.%Y %H:%M'.")] = None,
     level: Annotated[float, typer.Option(help="Probability that an interval holds the next value.")] = 0.9,
     malformed: Annotated[Malformed, typer.Option(help="Lines without a number: report and skip, or stop.")] = (
         Malformed.skip
     ),
-    state: Annotated[Path | None, typer.Option(help="File that keeps the stream through kill -9 and reboots.")] = None,
+    state: Annotated[Path | None, typer.Option(help="File that keeps all streams through kill -9 and reboots.")] = None,
     from_line: Annotated[
         int | None, typer.Option(min=1, help="Number of the first input line, after a restart.")
     ] = None,
-    every: Annotated[int, typer.Option("--checkpoint", min=1, help="Lines between checkpoints of the model.")] = 1000,
 ) -> None:
-    """Read values from stdin; for each print its surprise and the prediction of the next one, flushed at once."""
+    """Read values; for each print its surprise and the prediction of the next one, flushed at once."""
     if not 0 < level < 1:
         raise typer.BadParameter(f"--level must lie between 0 and 1, got {level:g}")
     if from_line is not None and state is None:
         raise typer.BadParameter("--from-line is for streams with --state")
-    lines = Csv(column) if layout is Format.csv else Jsonl(column)
-    with guarded("stream"):
-        if state is None:
-            _run(Loop(lines, Prophecy(), None, malformed, level), 1)
+    lines = (Csv if layout is Format.csv else Jsonl)(column, key, time, time_format)
+    asked = {"format": layout.value, "column": column, "key": key, "time": time, "time-format": time_format}
+    with guarded("stream"), Fleet(state, level=level) as fleet:
+        known = Known(fleet, asked)
+        first = known.first(from_line, state)
+        lines.places = dict(known.places)
+        _run(Loop(lines, fleet, known, malformed is Malformed.fail), first, files or [])
+
+
+class Known:
+    """What the state has of the input: lines up to `last`, answers to those from `oldest` on."""
+
+    def __init__(self, fleet: Fleet, asked: dict[str, Any]) -> None:
+        self.asked, self.last, self.oldest = asked, 0, 1
+        self.places: dict[str, int] = {}
+        self._fleet, self._notes = fleet, [_note(note) for _, _, note in fleet.batches()]
+        self._told: dict[int, tuple[Answers, int]] = {}
+        if not self._notes:
+            if len(fleet):
+                raise ValueError("the state was not made by `prophecy stream`; name another")
             return
-        with Ledger(state, Prophecy.load, _observe, every) as ledger:
-            first = _first(ledger, state, from_line)
-            assert ledger.model is not None
-            lines.index = ledger.note
-            _run(Loop(lines, ledger.model, ledger, malformed, level), first)
-            ledger.checkpoint()
+        newest = self._notes[-1]
+        differs = [name for name, value in newest["asked"].items() if asked.get(name) != value]
+        if differs:
+            was = ", ".join(f"--{name} {newest['asked'][name]}" for name in differs)
+            raise ValueError(f"the state was made with {was}; go on with the same")
+        self.last, self.oldest, self.places = newest["last"], self._notes[0]["first"], newest["places"]
 
-
-def _first(ledger: Ledger[Prophecy], state: Path, from_line: int | None) -> int:
-    """The number of the first input line; starts the ledger where it is new."""
-    if ledger.model is None:
-        if from_line not in (None, 1):
-            raise ValueError(f"--from-line {from_line}: {state} holds no stream yet; start with line 1")
-        ledger.start(Prophecy())
-        return 1
-    first = ledger.line + 1 if from_line is None else from_line
-    if first > ledger.line + 1:
-        raise ValueError(
-            f"--from-line {first}: {state} has seen lines up to {ledger.line}; go on from {ledger.line + 1}"
-        )
-    if first < ledger.oldest:
-        raise ValueError(f"--from-line {first}: {state} remembers answers from line {ledger.oldest} on; start there")
-    say("stream", f"{state} has seen {ledger.line} lines; this input starts with line {first}")
-    return first
-
-
-def _run(loop: Loop, first: int) -> None:
-    heading = loop.lines.heading()
-    if heading is not None and first == 1:
-        _print(heading)
-    for number, raw in enumerate(iter(sys.stdin.buffer.readline, b""), start=first):
-        text = raw.decode(errors="replace").rstrip("\r\n")
-        if loop.ledger is not None and number <= loop.ledger.line:
-            _tell_again(loop, loop.ledger, number, text)
-        else:
-            _take(loop, number, text)
-
-
-def _take(loop: Loop, number: int, text: str) -> None:
-    """A new line: parse, observe, note, print; in this order, so that what is printed is never lost."""
-    if number == 1 and loop.lines.is_header(text):
-        if loop.ledger is not None:
-            loop.ledger.note = loop.lines.index
-            loop.ledger.record(Entry(number, "", ""))
-            loop.ledger.checkpoint()
-        return
-    try:
-        value = loop.lines.value(text)
-    except ValueError as error:
-        say("stream", f"line {number}: {error}" + ("; skipped" if loop.malformed is Malformed.skip else ""))
-        if loop.malformed is Malformed.fail:
-            raise typer.Exit(DATA) from None
-        if loop.ledger is not None:
-            loop.ledger.record(Entry(number, "", ""))
-        return
-    surprise = float(loop.model.score(value))
-    loop.model.observe(value)
-    ahead = loop.model.predict(loop.level)
-    answer = loop.lines.answer(
-        dict(
-            zip(
-                FIELDS,
-                (number, value, surprise, float(ahead.mean), float(ahead.lower), float(ahead.upper)),
-                strict=True,
+    def first(self, from_line: int | None, state: Path | None) -> int:
+        """The number of the first input line."""
+        if not self._notes:
+            if from_line not in (None, 1):
+                raise ValueError(f"--from-line {from_line}: {state} holds no stream yet; start with line 1")
+            return 1
+        first = self.last + 1 if from_line is None else from_line
+        if first > self.last + 1:
+            raise ValueError(
+                f"--from-line {first}: {state} has seen lines up to {self.last}; go on from {self.last + 1}"
             )
+        if first < self.oldest:
+            raise ValueError(f"--from-line {first}: {state} remembers answers from line {self.oldest} on; start there")
+        if first <= self.last:
+            for note, (_, answers, _) in zip(self._notes, self._fleet.batches(), strict=True):
+                self._told |= {line: (answers, place) for place, line in enumerate(note["lines"])}
+        say("stream", f"{state} has seen {self.last} lines; this input starts with line {first}")
+        return first
+
+    def told(self, line: int) -> tuple[Answers, int] | None:
+        """What was answered to this line: a batch and the row in it; None for a line without an answer."""
+        return self._told.get(line)
+
+    def note(self, first: int, last: int, lines: list[int], places: dict[str, int]) -> bytes:
+        """What is kept with a batch."""
+        self.last = last
+        note = {"first": first, "last": last, "lines": lines, "places": places, "asked": self.asked}
+        return json.dumps(note).encode()
+
+
+def _note(data: bytes) -> dict[str, Any]:
+    """What `Known.note` wrote; ValueError for anything else."""
+    try:
+        note = json.loads(data)
+        whole = [note["first"], note["last"], *note["lines"], *note["places"].values()]
+        if not all(type(number) is int for number in whole) or not isinstance(note["asked"], dict):
+            raise TypeError
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise ValueError("the state was not made by `prophecy stream`, or is damaged; name another") from None
+    return note  # type: ignore[no-any-return]
+
+
+class Loop:
+    """One line after another: parse, observe, print; a batch is in the state before any of its answers is printed."""
+
+    def __init__(self, lines: Csv | Jsonl, fleet: Fleet, known: Known, fatal: bool) -> None:
+        self._lines, self._fleet, self._known, self._fatal = lines, fleet, known, fatal
+
+    def heading(self) -> None:
+        heading = self._lines.heading()
+        if heading is not None:
+            _print([heading])
+
+    def take(self, first: int, texts: list[str], starts_file: bool) -> None:
+        """The lines from number `first` on."""
+        seen = min(max(self._known.last - first + 1, 0), len(texts))
+        for number, text in enumerate(texts[:seen], start=first):
+            self._tell_again(number, text)
+        if seen < len(texts):
+            self._take_new(first + seen, texts[seen:], starts_file and not seen)
+
+    def _take_new(self, first: int, texts: list[str], starts_file: bool) -> None:
+        fresh: list[tuple[int, Line]] = []
+        for number, text in enumerate(texts, start=first):
+            if starts_file and number == first and self._lines.is_header(text.removeprefix("\ufeff")):
+                continue
+            try:
+                fresh.append((number, self._lines.read(text)))
+            except ValueError as error:
+                say("stream", f"line {number}: {error}" + ("" if self._fatal else "; skipped"))
+                if self._fatal:
+                    self._observe(first, number - 1, fresh)
+                    raise typer.Exit(DATA) from None
+        self._observe(first, first + len(texts) - 1, fresh)
+
+    def _observe(self, first: int, last: int, fresh: list[tuple[int, Line]]) -> None:
+        if last < first:
+            return
+        found = [line for _, line in fresh]
+        note = self._known.note(first, last, [number for number, _ in fresh], self._lines.places)
+        answers = self._fleet.observe(
+            [line.key for line in found], self._times(found), [line.value for line in found], note=note
         )
-    )
-    if loop.ledger is not None:
-        loop.ledger.record(Entry(number, repr(value), answer))
-    _print(answer)
+        _print([self._answer(number, line, answers, k) for k, (number, line) in enumerate(fresh)])
+
+    def _times(self, found: list[Line]) -> Any:
+        if self._lines.time is None:
+            return None
+        times = np.array([line.time for line in found])
+        return (times * 1e6).round().astype("datetime64[us]") if all(line.dated for line in found) else times
+
+    def _answer(self, number: int, line: Line, answers: Answers, k: int) -> str:
+        row = answers.rows[k]
+        mean, half = float(row["next"]), float(row["next_half"])
+        fields = {
+            "line": number,
+            "key": line.key,
+            "time": line.shown,
+            "value": line.value,
+            "surprise": float(row["score"]),
+            "status": answers.status[k],
+            "alarm": float(row["alarm"]),
+            "next": mean,
+            "lower": mean - half,
+            "upper": mean + half,
+        }
+        return self._lines.answer({name: fields[name] for name in self._lines.fields})
+
+    def _tell_again(self, number: int, text: str) -> None:
+        """A line the model has seen already: the answer of then, and no second look."""
+        told = self._known.told(number)
+        if told is None:
+            return
+        answers, k = told
+        line, value, key = self._lines.read(text), float(answers.value[k]), answers.key[k]
+        if repr(line.value) != repr(value) or line.key != key:
+            raise ValueError(f"line {number} is {text!r} now and was {value} when first read; wrong --from-line?")
+        _print([self._answer(number, line, answers, k)])
 
 
-def _tell_again(loop: Loop, ledger: Ledger[Prophecy], number: int, text: str) -> None:
-    """A line the model has seen already: the answer of then, and no second look."""
-    entry = ledger.told(number)
-    if entry is None or not entry.value:
-        return
-    if repr(loop.lines.value(text)) != entry.value:
-        raise ValueError(f"line {number} is {text!r} now and was {entry.value} when first read; wrong --from-line?")
-    _print(entry.answer)
+def _run(loop: Loop, first: int, files: list[Path]) -> None:
+    if first == 1:
+        loop.heading()
+    for starts_file, texts in _blocks(files):
+        loop.take(first, texts, starts_file and (bool(files) or first == 1))
+        first += len(texts)
 
 
-def _observe(model: Prophecy, value: str) -> None:
-    model.observe(float(value))
+def _blocks(files: list[Path]) -> Iterator[tuple[bool, list[str]]]:
+    """The lines that are there, as they come, and whether they begin a file."""
+    if not files:
+        yield from _lines_of(sys.stdin.buffer)
+    for path in files:
+        with path.open("rb") as file:
+            yield from _lines_of(file)
 
 
-def _print(answer: str) -> None:
-    sys.stdout.write(answer + "\n")
-    sys.stdout.flush()
+def _lines_of(file: Any) -> Iterator[tuple[bool, list[str]]]:
+    rest, begins = b"", True
+    while data := file.read1(READ):
+        *whole, rest = (rest + data).split(b"\n")
+        if whole:
+            yield begins, [_text(raw) for raw in whole]
+            begins = False
+    if rest:
+        yield begins, [_text(rest)]
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="replace").rstrip("\r\n")
+
+
+def _print(answers: list[str]) -> None:
+    if answers:
+        sys.stdout.write("\n".join(answers) + "\n")
+        sys.stdout.flush()

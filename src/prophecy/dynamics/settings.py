@@ -116,8 +116,43 @@ class Settings:
     exact: float = 1e-6  # standard deviations; a residual that only the true equations leave
     twins: int = 6  # paths from a nudged end, whose distance says how errors grow
 
-    # Ablations: kinds of candidates (names of `columns.Kind`, or REPETITION, LINEAR, WAVES, POLYNOMIAL_FIELDS,
-    # RATIONAL_FIELDS, FUNCTION_FIELDS, ASSIMILATION, POLYNOMIAL_MAPS, KERNEL_MAPS, LABORATORY) that are not tried
+    # Hidden variables (`hidden.py`); chosen on 29 chaotic systems seen one variable at a time
+    hidden_starts: int = 9  # four made of derivatives and quotients, the others random quadratic functions of them
+    # Steps from each start, how many starts go on, and the misfit (standard deviations) the best must be below: those
+    # that arrive are among the best four after ten steps in nine of ten cases.
+    hidden_rounds: tuple[tuple[int, int, float], ...] = ((10, 4, 0.05), (16, 2, 0.01), (90, 2, 2e-4))
+    hidden_close: float = 1e-5  # standard deviations: the misfit at which a search has arrived
+    hidden_early: int = 256  # samples searched first: a third of a thousand unknowns less, and half the time
+    hidden_stretch: int = 64  # samples foretold at a time: two Lyapunov times of the systems above
+    hidden_foretold: float = 0.3  # standard deviations: the error of a stretch foretold that ends it
+    hidden_extended: int = 6  # steps after each stretch
+    hidden_polished: int = 12  # steps of order 8 at the end
+    hidden_exact: float = 1e-6  # standard deviations: the misfit of a law, as `exact`
+    hidden_trusted: float = 0.01  # standard deviations: a field whose stretches foretold are all this good is followed
+    hidden_variables: int = 3  # seen and hidden together; the fewest a chaotic flow has
+    hidden_least: int = 128  # samples: four for every unknown that is not a state
+    hidden_most: int = 1024  # latest samples looked at
+    hidden_draws: int = 64  # paths that say how uncertain the forecast is
+    hidden_wider: float = 5.0  # draws are this much farther from the path: each sample has an integration error too
+    hidden_restandardised: int = 4  # steps after which hidden variables get unit variance again
+    hidden_stiffness: float = 0.4  # damping of scaled parameters relative to that of hidden variables
+    hidden_relaxed: float = 3.0  # factor by which the damping falls after a success
+    hidden_tightened: float = 3.0  # and rises after a failure
+    hidden_least_damping: float = 1e-6  # below it squared equations lose their digits
+
+    # Hidden periodic forcing (`forcing.py`)
+    forcing_variables: int = 3  # seen at most: the field of degree 3 they are fitted with has 20 terms
+    forcing_least: int = 128  # samples: six for each of those terms
+    forcing_most: int = 1024  # latest samples looked at
+    forcing_periods: float = 4.0  # that a forcing has at least in them; slower ones are drifts
+    forcing_worth: float = 0.8  # the same before the frequency is refined; half a period off explains a fifth
+    forcing_left: float = 0.2  # share of the unexplained variance that one sinusoid must leave less of
+
+    drift_left: float = 0.3  # the same that products of the terms with time must leave less of
+
+    # Ablations: kinds of candidates that are not tried (names of `columns.Kind`, or REPETITION, LINEAR, WAVES,
+    # POLYNOMIAL_FIELDS, RATIONAL_FIELDS, FUNCTION_FIELDS, ASSIMILATION, FORCING, DRIFT_FIELDS, HIDDEN,
+    # POLYNOMIAL_MAPS, KERNEL_MAPS, LABORATORY)
     without: frozenset[str] = frozenset()
     hidden_phases: bool = True  # give each sinusoid among the variables a partner a quarter period later
     refit_checked: bool = True  # keep the early fit where the whole context made a worse one

@@ -38,10 +38,10 @@ class Decided:
 
     path: Array
     draws: Array
-    model: FittedFlow
+    model: FittedFlow | None
     method: str
     notes: tuple[str, ...]
-    system: FoundSystem
+    system: FoundSystem | None
 
 
 def promising(context: Context) -> bool:

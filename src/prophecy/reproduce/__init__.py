@@ -35,8 +35,8 @@ Also to override where wanted: `settings` (what else the numbers depend on), `ta
 value, as paper | ours | ratio), `slips` (what the paper got wrong, with evidence), `introduction`, `headline` (a
 sentence for the top of the report), `lead` (a picture for it). A page under "Open questions" is an `OpenQuestion` with
 `question`, `method` (five lines) and `doubts`. Text may hold `code` and $TeX$ (what `mathml` knows). Colours and figure
-sizes come from `style`. Import matplotlib, torch and other extras inside functions, never at the top of a file: the
-list of experiments must load with numpy and scipy alone.
+sizes come from `prophecy.tables.style`. Import matplotlib, torch and other extras inside functions, never at the top
+of a file: the list of experiments must load with numpy and scipy alone.
 
 Pieces are cached under a key made of the settings, the seed, the package version and the code that the page's
 computation reaches (`keys` finds it); files of the package that a page reads are named in its attribute `data`. Results

@@ -275,7 +275,7 @@ def _short(signal: str, noise: float) -> str:
 
 
 def _draw(rows: list[dict[str, Any]]) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     looks = {
         PAPER: (style.COLOURS["LegT"], "o", 9),

@@ -210,7 +210,7 @@ def _cases(rows: list[dict[str, Any]]) -> list[tuple[str, float, dict[str, float
 
 
 def _draw(rows: list[dict[str, Any]]) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     looks = {
         SMOOTHED: (style.COLOURS["Savitzky–Golay"], "^", "--"),

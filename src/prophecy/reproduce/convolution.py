@@ -222,7 +222,7 @@ def _plan(ask: Ask) -> Any:
 
 
 def _draw(result: Result) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     rows, runs = result["rows"], result["details"]["runs"]
     run_ = runs[GPU if GPU in runs else SHORT]

@@ -151,7 +151,7 @@ def ratios(rows: list[dict[str, Any]]) -> dict[tuple[str, str, str, int], float]
 
 
 def _draw(values: dict[tuple[str, str, str, int], float]) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     figure, axes = style.figure(1, 3, height=4.0, sharey=True)
     signals = list(dict.fromkeys(key[2] for key in values))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from prophecy.reproduce import style
+from prophecy.tables import style
 
 
 def paper_against_ours(rows: Iterable[Mapping[str, Any]]) -> Any:

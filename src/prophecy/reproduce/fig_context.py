@@ -221,7 +221,7 @@ def settling(mean: paper.Array) -> float:
 def _draw(curves: dict[str, Any]) -> Any:
     from matplotlib import colormaps
 
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     figure, axes = style.figure(2, len(CUTOFFS), height=3.2)
     shades = dict(zip(ORDERS, colormaps["viridis_r"](np.linspace(0.08, 0.95, len(ORDERS))), strict=True))

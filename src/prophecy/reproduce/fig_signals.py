@@ -84,7 +84,7 @@ class FigSignals(Experiment):
 
 
 def _examples(curves: dict[str, Any]) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     figure, axes = style.figure(1, 2, height=2.9)
     for axis, (dataset, parameter) in zip(axes, ((paper.FILTERED, 0.05), (paper.WHITE, 2.0)), strict=True):
@@ -96,7 +96,7 @@ def _examples(curves: dict[str, Any]) -> Any:
 
 
 def _panels(curves: dict[str, Any]) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     figure, axes = style.figure(2, 3, height=2.9)
     panels = [(dataset, parameter) for dataset, parameters in PANELS.items() for parameter in parameters]
@@ -118,7 +118,7 @@ def _panels(curves: dict[str, Any]) -> Any:
 
 
 def _errors(curves: dict[str, Any]) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     figure, axes = style.figure(2, 3, height=2.7, sharey="row")
     panels = [(dataset, parameter) for dataset, parameters in PANELS.items() for parameter in parameters]

@@ -261,13 +261,13 @@ def _main(runs: dict[str, Run]) -> str:
 
 
 def _shades() -> dict[str, str]:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     return dict(zip(SETTINGS, ("#56b4e9", style.COLOURS["LegT"], "#9ca3af", "#cc79a7"), strict=True))
 
 
 def _bars(runs: dict[str, Run]) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     ordered = [name for name in (GPU, CYCLES, SHORT) if name in runs]
     figure, axes = style.figure(1, len(ordered), width=style.WIDE, height=4.0, sharey=True)
@@ -298,7 +298,7 @@ def _bars(runs: dict[str, Run]) -> Any:
 
 
 def _course(run: Run) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     sets = datasets(run)
     figure, axes = style.figure(1, len(sets), height=3.4)

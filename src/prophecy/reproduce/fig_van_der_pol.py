@@ -108,7 +108,7 @@ class FigVanDerPol(Experiment):
 
 
 def _draw(curves: dict[str, Any]) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     figure, axes = style.figure(2, 2, height=2.8, sharex=True, sharey="row")
     for column, solver in enumerate(SOLVERS):

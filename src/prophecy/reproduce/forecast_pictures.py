@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from prophecy.reproduce import style
 from prophecy.reproduce.forecast_cases import BASELINES, OURS, SYSTEMS
+from prophecy.tables import style
 
 GALLERY = (
     "First variable of eight systems: three Lyapunov times of context, then ten ahead. Black: what happened. Purple: "

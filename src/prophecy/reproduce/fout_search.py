@@ -274,7 +274,7 @@ def _shortened(basis: Basis, order: int) -> Basis:
 
 
 def _draw(curves: dict[str, Any]) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     columns = 4
     count = -(-len(curves) // columns)

@@ -120,7 +120,7 @@ def _mean(result: Result, name: str, method: str) -> float:
 
 
 def _draw(result: Result) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     figure, axes = style.figure(2, len(SIGNALS) // 2 * 2, height=2.1, gridspec_kw={"height_ratios": [0.7, 1]})
     columns = len(SIGNALS)

@@ -244,7 +244,7 @@ def settled(result: Result, name: str) -> float:
 
 
 def _draw(curves: Mapping[str, Any]) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     figure, (left, right) = style.figure(1, 2, height=4.2)
     shown = [name for name in curves if not name.endswith(SHORT)]

@@ -216,7 +216,7 @@ def _chosen(result: Result) -> Table:
 
 
 def _draw(rows: list[dict[str, Any]]) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     looks = {
         BEST: (style.COLOURS["LegT"], "o", 9),

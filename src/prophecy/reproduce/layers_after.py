@@ -224,7 +224,7 @@ def many(rows: list[dict[str, Any]], label: str, order: int) -> float:
 
 
 def _draw(rows: list[dict[str, Any]]) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     figure, axes = style.figure(1, 2, height=3.9)
     labels = [label for label in dict.fromkeys(label for label, _ in _models(rows)) if not label.endswith(SHORT)]

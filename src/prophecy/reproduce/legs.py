@@ -177,7 +177,7 @@ def predictions(order: int, u: paper.Array, everything: bool) -> dict[str, paper
 
 
 def _draw(details: dict[str, Any]) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     looks = {
         EULER: ("forward Euler until k = N²", style.COLOURS["FouT as printed"], 1.4),

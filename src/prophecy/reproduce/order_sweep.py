@@ -211,7 +211,7 @@ def _easier(curves: dict[tuple[str, float], list[float]], easiest_first: tuple[f
 
 
 def _draw(rows: list[dict[str, Any]], dataset: str, parameters: tuple[float, ...]) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     figure, axes = style.figure(1, len(parameters), height=4.0)
     for axis, parameter in zip(axes, parameters, strict=True):

@@ -200,7 +200,7 @@ def explanation(found: Mapping[str, float], why: Mapping[str, Any]) -> list[str]
 
 
 def _draw(rows: list[dict[str, Any]]) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     cases = sorted(_cases(rows), key=lambda case: -case[2][OURS] / case[2][HINDSIGHT])
     looks = {

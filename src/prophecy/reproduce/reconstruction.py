@@ -166,7 +166,7 @@ def _value(rows: list[dict[str, Any]], name: str, where: str, kind: str, order: 
 
 
 def _draw(curves: Mapping[str, list[float]]) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     names = list(dict.fromkeys(key.split("|")[0] for key in curves))
     figure, axes = style.figure(1, 2, height=3.8, sharey=True)

@@ -157,7 +157,7 @@ def _kinds() -> NDArray[np.int64]:
 
 
 def _draw(story: Mapping[str, Any]) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     u, errors = np.array(story["u"]), np.array(story["errors"])
     time = np.arange(len(u))

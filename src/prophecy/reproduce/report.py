@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from prophecy import _files
-from prophecy.reproduce import page, registry, style, trained_runs
+from prophecy.reproduce import page, registry, trained_runs
 from prophecy.reproduce.framework import (
     NEAR,
     Experiment,
@@ -26,6 +26,7 @@ from prophecy.reproduce.framework import (
     spread,
 )
 from prophecy.reproduce.runner import Folder, code, read_json
+from prophecy.tables import style
 
 TITLE = "HiPPO-Prophecy, reproduced"
 ABOUT = (

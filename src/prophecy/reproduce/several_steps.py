@@ -306,7 +306,7 @@ def _told(values: list[int | None]) -> str:
 
 
 def _draw(rows: list[dict[str, Any]]) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     signals = list(dict.fromkeys(r["dataset"] for r in rows if r["metric"] == "relative rms"))
     figure, axes = style.figure(1, 1 + len(signals), height=4.1)

@@ -215,7 +215,7 @@ def operations() -> dict[str, float]:
 
 
 def _draw(result: Result) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     details = result["details"]
     signals = [f"{d} {p}" for d, ps in DATASETS.items() for p in ps]

@@ -179,7 +179,7 @@ def _comparisons(rows: list[dict[str, Any]]) -> list[Verdict]:
 
 
 def _draw(curves: dict[str, Any]) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     figure, axes = style.figure(2, 2, height=3.0)
     ends = {"Bernoulli": 10.0, "Van der Pol": 20.0}

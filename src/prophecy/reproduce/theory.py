@@ -298,7 +298,7 @@ def _ratios(rows: list[dict[str, Any]], metric: str) -> list[float]:
 
 
 def _draw(rows: list[dict[str, Any]]) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     figure, axes = style.figure(1, 1 + len(SINES), height=4.2)
     colours = dict(zip(SMOOTHNESS, style.SEQUENCE, strict=False))
@@ -325,7 +325,7 @@ def _draw(rows: list[dict[str, Any]]) -> Any:
 def _legend(figure: Any, colours: Mapping[int, str]) -> None:
     from matplotlib.lines import Line2D
 
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     dot: dict[str, Any] = {"linestyle": "none", "marker": "o"}
     handles = [Line2D([], [], color=colour, label=f"Theorem 1, k = {k}") for k, colour in colours.items()]

@@ -236,7 +236,7 @@ def _gap(run: Run, variant: str, index: int) -> float:
 
 
 def _ladder(run: Run) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     known = {s["variant"] for s in run["history"][-1]["scores"]}
     rows = [(group, v) for group, variants in GROUPS.items() for v in variants if v in known]
@@ -260,7 +260,7 @@ def _ladder(run: Run) -> Any:
 
 
 def _distance(run: Run) -> Any:
-    from prophecy.reproduce import style
+    from prophecy.tables import style
 
     figure, axes = style.figure(1, 2, height=3.6)
     marks = run["distances"]

@@ -21,7 +21,38 @@ WHOLE = 100
 def committed(name: str) -> Run | None:
     """The full run of that name, made once on a GPU; None if the file is not there."""
     file = resources.files("prophecy.reproduce") / "data" / "trained" / f"{name}.json"
-    return json.loads(file.read_text()) if file.is_file() else None
+    return unpacked(json.loads(file.read_text())) if file.is_file() else None
+
+
+def packed(run: Run) -> Run:
+    """A run whose history is tables: what is scored, then a row of numbers per check. About a third of the file."""
+    if not run.get("history"):
+        return run
+    tables: list[Run] = []
+    for check in run["history"]:
+        scored = [[score[name] for name in _SCORED] for score in check["scores"]]
+        if not tables or tables[-1]["scored"] != scored:
+            tables.append({"scored": scored, "steps": [], **{metric: [] for metric in _METRICS}})
+        tables[-1]["steps"].append(check["step"])
+        for metric in _METRICS:
+            tables[-1][metric].append([score[metric] for score in check["scores"]])
+    return {**{name: value for name, value in run.items() if name != "history"}, "tables": tables}
+
+
+def unpacked(run: Run) -> Run:
+    """What `packed` was given."""
+    if "tables" not in run:
+        return run
+    history = []
+    for table in run["tables"]:
+        for step, *rows in zip(table["steps"], *(table[metric] for metric in _METRICS), strict=True):
+            numbers = zip(table["scored"], zip(*rows, strict=True), strict=True)
+            scores = [dict(zip((*_SCORED, *_METRICS), (*what, *values), strict=True)) for what, values in numbers]
+            history.append({"step": step, "scores": scores})
+    return {**{name: value for name, value in run.items() if name != "tables"}, "history": history}
+
+
+_SCORED, _METRICS = ("dataset", "variant", "seed"), ("mae", "mse")
 
 
 def torch_for(page: str) -> Any:

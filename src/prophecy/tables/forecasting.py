@@ -143,6 +143,7 @@ def forecast_many(
     settings: Settings = DEFAULT,
     jobs: int | None = None,
     progress: Progress | bool | None = None,
+    client: Any = None,
 ) -> Any:
     """`forecast` for many series, shared among processes; a series that fails has a `Failure` in its place.
 
@@ -150,6 +151,7 @@ def forecast_many(
         mapping (`Forecasts`): one series for each `key`, or without a key one for each column.
     jobs: processes that share the work; None is one for each core this process may use.
     progress: progress(done, total) is called after each series; True shows a bar (needs tqdm).
+    client: a Dask client, whose workers then share the work; series of workers that die are solved by others.
     """
     options: dict[str, Any] = {"level": level, "bounds": bounds, "average": average, "settings": settings}
     if is_frame(data):
@@ -157,7 +159,7 @@ def forecast_many(
             sources = by_column(read(data, time, columns, duplicates))
         else:
             sources = split(data, key, time, columns, duplicates)
-        return forecast_sources(sources, horizon, season, known, options, jobs, progress)
+        return forecast_sources(sources, horizon, season, known, options, jobs, progress, client)
     if key is not None:
         raise TypeError(f"key={key!r} names a column, so data must be a frame, got {type(data).__name__}")
     if not isinstance(data, Sequence | np.ndarray) or isinstance(data, str | bytes):
@@ -169,7 +171,7 @@ def forecast_many(
         except (TypeError, ValueError) as error:
             found.append(Failure(place, error))
     good = {place: source for place, source in enumerate(found) if isinstance(source, Source)}
-    made = forecast_sources(good, horizon, season, known, options, jobs, progress)
+    made = forecast_sources(good, horizon, season, known, options, jobs, progress, client)
     answers: list[Any] = [made[place] if place in good else found[place] for place in range(len(found))]
     return [Failure(k, one.error) if isinstance(one, Failure) else one for k, one in enumerate(answers)]
 
@@ -191,6 +193,7 @@ def forecast_sources(
     options: dict[str, Any],
     jobs: int | None,
     progress: Progress | bool | None,
+    client: Any = None,
 ) -> Forecasts:
     """Forecasts of series that were read already; `options` are level, bounds, average and settings of `forecast`."""
     horizon = _checks.order("horizon", horizon)
@@ -198,7 +201,13 @@ def forecast_sources(
         return Forecasts({}, ())
     tasks = [_task(source, horizon, season, known) for source in sources.values()]
     with shown(progress, len(tasks)) as tell:
-        answers = in_order(partial(solve_task, horizon=horizon, **options), tasks, jobs, tell)  # type: ignore[arg-type]
+        one: Callable[[Any], Forecast] = partial(solve_task, horizon=horizon, **options)
+        if client is None:
+            answers = in_order(one, tasks, jobs, tell)  # type: ignore[arg-type]
+        else:
+            from prophecy.tables.partitions import solve_on
+
+            answers = solve_on(client, one, tasks, tell)
     made = {
         key: answer if isinstance(answer, Failure) else _dressed(answer, source)
         for (key, source), answer in zip(sources.items(), answers, strict=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from prophecy import _files
+from prophecy.reproduce import trained_runs
 from prophecy.reproduce.trained import common, memories, perceptron, readouts, selective
 
 Run = Callable[[str, Sequence[int]], dict[str, Any]]
@@ -61,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"{name}: there already", flush=True)
             continue
         result = run(given.device, given.seeds)
-        text = json.dumps(rounded({"run": name, **result}), allow_nan=False, separators=(",", ":"))
+        text = json.dumps(trained_runs.packed(rounded({"run": name, **result})), allow_nan=False, separators=(",", ":"))
         _files.write_atomic(target, (text + "\n").encode())
         print(f"{name}: {result['seconds']:.1f} s on {result['device']}", flush=True)
 

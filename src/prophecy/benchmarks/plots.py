@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from prophecy.reproduce import style
+from prophecy.tables import style
 
 Held = tuple[int | None, int | None, int | None]
 

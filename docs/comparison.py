@@ -1,0 +1,139 @@
+"""Put the tables of docs/comparison.md together from result files: python docs/comparison.py [--check].
+
+Reads, in benchmarks/results: cpu.json (prophecy bench), ordinary.json (benchmarks/ordinary.py), equations.json
+(benchmarks/equations.py), streams.json (benchmarks/streams.py skaters) and training.json (examples/train_layer.py).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "comparison.md"
+
+
+def results(name: str) -> Any:
+    return json.loads((ROOT / "benchmarks" / "results" / name).read_text())
+
+
+def lines(head: list[str], rows: list[list[str]]) -> str:
+    return "\n".join(["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]])
+
+
+def river() -> str:
+    """Mean absolute error of the next value in standard deviations of the signal, and time a value."""
+    case = next(case for case in results("cpu.json")["cases"] if case["case"] == "prophecy")
+    scores, seconds = case["settings"]["scores"], {entry["name"]: entry["seconds"] for entry in case["entries"]}
+    signals = list(scores["Prophecy"])
+    rows = [
+        [name, *(f"{score[signal]:.2g}" for signal in signals), f"{1e6 * seconds[name] / case['samples']:.2g} µs"]
+        for name, score in scores.items()
+    ]
+    return lines(["error of the next value", *signals, "a value"], rows)
+
+
+def skaters() -> str:
+    """Mean squared error beside skaters' `laplace`, one step ahead, second half of each series."""
+    found = results("streams.json")["skaters"]
+    ratios = {name: entry["prophecy"] / entry["skaters"] for name, entry in found.items()}
+    order = sorted(ratios, key=ratios.__getitem__)
+    ahead = sum(ratio < 1 for ratio in ratios.values())
+    times = [entry[f"microseconds, {who}"] for who in ("prophecy", "skaters") for entry in found.values()]
+    ours, theirs = np.median(times[: len(found)]), np.median(times[len(found) :])
+    rows = [
+        ["series on which the error is smaller", str(ahead), str(len(found) - ahead)],
+        ["median ratio of mean squared errors", f"{np.median(list(ratios.values())):.2f}", "1"],
+        [f"best for us: {order[0]}", f"{ratios[order[0]]:.2g}", "1"],
+        [f"worst for us: {order[-1]}", f"{ratios[order[-1]]:.3g}", "1"],
+        ["median time a value", f"{ours:.2g} µs", f"{theirs / 1e3:.2g} ms"],
+    ]
+    return lines([f"{len(found)} series", "`Prophecy().follow`", "`skaters.laplace`"], rows)
+
+
+def statsforecast() -> str:
+    """MASE and CPU seconds a series; a rival on every n-th series is beside ours on the same ones."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in results("ordinary.json")["rows"]:
+        found.setdefault(row["set"], {})[row["method"]] = row
+    rivals = ("AutoETS", "AutoTheta", "AutoARIMA")
+    rows = []
+    for name, methods in found.items():
+        ours = methods["prophecy"]
+        cells = [f"{ours['mase']:.2f}, {ours['seconds']:.2g} s"]
+        for rival in rivals:
+            row = methods.get(rival)
+            same = "" if row is None or row["every"] == 1 else f" (ours on the same {row['ours_same']['mase']:.2f})"
+            cells.append("not run" if row is None else f"{row['mase']:.2f}, {row['seconds']:.2g} s{same}")
+        rows.append([name, *cells])
+    return lines(["MASE, CPU time a series", "`prophecy.forecast`", *rivals], rows)
+
+
+def pysindy() -> str:
+    """Relative errors of all coefficients, medians over systems and draws; how often the terms are the true ones."""
+    rows = []
+    found = results("equations.json")["rows"]
+    for noise in sorted({row["noise"] for row in found}):
+        some = [row for row in found if row["noise"] == noise]
+        cells = []
+        for who in ("ours", "pysindy"):
+            errors = [row[who]["error"] for row in some if row[who]["error"] is not None]
+            exact = sum(bool(row[who]["structure"]) for row in some)
+            cells.append(f"{np.median(errors):.1e}; {exact} of {len(some)}")
+        rows.append([f"{100 * noise:g} % noise", *cells])
+    return lines(["median error of coefficients; exactly the true terms", "`equations()`", "PySINDy, best of 21"], rows)
+
+
+def layers() -> str:
+    """Median error after training, by start, in units of what copying errs by."""
+    found = results("training.json")
+    starts = list(next(iter(found["scores"].values()))["one layer"])
+    rows = []
+    for task, models in found["scores"].items():
+        for model, scores in models.items():
+            rows.append(
+                [f"{task}, {model}", *(f"{np.median([score[-1] for score in scores[start]]):.2g}" for start in starts)]
+            )
+        line, ours = (np.median(found["untrained"][task][name]) for name in ("straight line", "Prophecy"))
+        rows.append([f"{task}, nothing trained", f"`Prophecy` {ours:.2g}, straight line {line:.2g}", *[""] * 3])
+    return lines(["error after training, start:", *starts], rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "river": river,
+    "skaters": skaters,
+    "statsforecast": statsforecast,
+    "pysindy": pysindy,
+    "layers": layers,
+}
+
+
+def fill(text: str) -> str:
+    """The page with every block between its marks made anew."""
+    for name, make in TABLES.items():
+        marks = f"<!-- {name}: python docs/comparison.py -->", f"<!-- /{name} -->"
+        pattern = re.compile(re.escape(marks[0]) + ".*?" + re.escape(marks[1]), re.S)
+        block = f"{marks[0]}\n{make()}\n{marks[1]}"
+        text, count = pattern.subn(lambda _, block=block: block, text)
+        if count != 1:
+            raise SystemExit(f"docs/comparison.md must have the marks of {name} once, found {count}")
+    return text
+
+
+def main(arguments: list[str]) -> Any:
+    old = PAGE.read_text()
+    new = fill(old)
+    if "--check" in arguments:
+        return 0 if new == old else "docs/comparison.md is not what the result files say; run python docs/comparison.py"
+    PAGE.write_text(new)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

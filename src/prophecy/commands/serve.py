@@ -1,0 +1,94 @@
+"""`prophecy serve`: the live service and its page."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from prophecy.commands._common import guarded, say
+
+if TYPE_CHECKING:
+    from prophecy.fleet import Fleet
+
+EXAMPLES = """Examples:
+
+\b
+  prophecy serve --demo
+  prophecy serve --db plant.db
+  PROPHECY_TOKEN=$(openssl rand -hex 24) prophecy serve --db plant.db --host 0.0.0.0
+
+Then open http://127.0.0.1:8765. Values come in by POST /v1/observe (JSON, JSON lines or CSV); /docs describes the rest.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command(name="serve", epilog=EXAMPLES)(serve)
+
+
+def serve(
+    db: Annotated[Path | None, typer.Option(help="SQLite file that keeps everything; in memory if not given.")] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on; any but loopback needs a token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 chooses one.")] = 8765,
+    token: Annotated[
+        str | None, typer.Option(envvar="PROPHECY_TOKEN", help="What clients must send. Better in the environment.")
+    ] = None,
+    token_file: Annotated[Path | None, typer.Option(help="File whose first line is the token.")] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="Name a proxy passes on as Host; repeatable. Others are refused.")
+    ] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Start with a few living example streams.")] = False,
+    level: Annotated[float, typer.Option(help="Probability that an interval holds the next value.")] = 0.9,
+    keys: Annotated[int | None, typer.Option(min=1, help="Series in all; 100 000 if not given.")] = None,
+    rate: Annotated[float | None, typer.Option(min=1.0, help="Values a second of one address; 400 000.")] = None,
+) -> None:
+    """Take in live values over HTTP; serve predictions, alarms, forecasts and a page that shows them."""
+    if not 0 < level < 1:
+        raise typer.BadParameter(f"--level must lie between 0 and 1, got {level:g}")
+    with guarded("serve"):
+        try:
+            from prophecy.service import demo as living
+            from prophecy.service import server
+            from prophecy.service.settings import DEFAULT
+        except ModuleNotFoundError as error:
+            say("serve", f"needs {error.name!r}; install it with: pip install 'hippo-prophecy[service]'")
+            raise typer.Exit(1) from None
+        hosts = tuple(allow_host or ())
+        secret = token if token_file is None else token_file.read_text().split("\n", 1)[0].strip()
+        try:
+            server.check_access(host, secret, hosts)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+        settings = dataclasses.replace(DEFAULT, keys=keys or DEFAULT.keys, values=rate or DEFAULT.values)
+        bound = server.listening(host, port)
+        with bound:
+            fleet = _fleet(db, level)
+            server.serve(
+                fleet,
+                bound,
+                token=secret,
+                hosts=hosts,
+                settings=settings,
+                background=living.run if demo else None,
+                ready=lambda: _ready(bound.getsockname(), db, secret),
+            )
+
+
+def _fleet(db: Path | None, level: float) -> Fleet:
+    """The fleet, with its step compiled before the first request waits for it."""
+    from prophecy.fleet import Fleet
+
+    with Fleet(level=level) as trial:
+        trial.observe(["a", "a"], None, [0.0, 1.0])
+    return Fleet(db, level=level)
+
+
+def _ready(place: tuple[str, int], db: Path | None, token: str | None) -> None:
+    host = f"[{place[0]}]" if ":" in place[0] else place[0]
+    say("serve", f"http://{host}:{place[1]} has the page, /docs the API" + ("; it asks for the token" if token else ""))
+    if db is None:
+        say("serve", "everything is kept in memory alone; --db FILE keeps it")
+    say("serve", "Ctrl-C stops it; what was acknowledged is kept" if db is not None else "Ctrl-C stops it")

@@ -1,0 +1,127 @@
+"""`prophecy state`: what a state file holds, whether it is well, and what is in it as a table."""
+
+from __future__ import annotations
+
+import csv
+import math
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from prophecy.commands._common import DATA, appearing, guarded, say
+from prophecy.commands._show import show
+from prophecy.fleet import Fleet
+
+EXAMPLES = """Examples:
+
+\b
+  prophecy state plant.state
+  prophecy state plant.state --search pump --limit 50
+  prophecy state plant.state --check
+  prophecy state plant.state --export recent.csv --events events.csv
+
+Opening a state catches up with what was taken in before it was killed, and compares the answers with those given then.
+"""
+
+RECENT = ("key", "time", "value", "mean", "lower", "upper", "score", "alarm")
+EVENTS = ("number", "key", "time", "value", "score", "alarm", "kind")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command(name="state", epilog=EXAMPLES)(state)
+
+
+def state(
+    file: Annotated[Path, typer.Argument(help="A state of `prophecy stream`, `prophecy serve` or `Fleet`.")],
+    search: Annotated[str | None, typer.Option(help="Only keys that contain this.")] = None,
+    limit: Annotated[int, typer.Option(min=0, help="Streams listed at most.")] = 20,
+    check: Annotated[bool, typer.Option("--check", help="Read every page, checksum and number.")] = False,
+    export: Annotated[Path | None, typer.Option(help="Write the last rows of every stream, as CSV.")] = None,
+    events: Annotated[Path | None, typer.Option(help="Write all events, as CSV.")] = None,
+    remove: Annotated[list[str] | None, typer.Option(help="Forget the stream with this key, and its events.")] = None,
+    vacuum: Annotated[bool, typer.Option("--vacuum", help="Give unused room of the file back.")] = False,
+) -> None:
+    """List the streams of a state file; check, export, thin out or vacuum it."""
+    with guarded("state"), Fleet(file, create=False) as fleet:
+        if check:
+            problems = fleet.problems()
+            for problem in problems:
+                say("state", problem)
+            if problems:
+                raise typer.Exit(DATA)
+            say("state", f"{file}: {len(fleet):,} streams, every page, checksum and number is fine")
+        for key in remove or ():
+            if key not in fleet:
+                raise ValueError(f"{file} has no stream {key!r}")
+            fleet.remove(key)
+            say("state", f"{key}: removed")
+        if export is not None:
+            say("state", f"{_export(fleet, search, export):,} rows are in {export}")
+        if events is not None:
+            say("state", f"{_events(fleet, search, events):,} events are in {events}")
+        if vacuum:
+            before = file.stat().st_size
+            fleet.vacuum()
+            say("state", f"{file}: {before:,} bytes before, {file.stat().st_size:,} now")
+        _list(fleet, search, limit)
+
+
+def _list(fleet: Fleet, search: str | None, limit: int) -> None:
+    page = fleet.summary(search=search, limit=limit)
+    rows = [["key", "rows", "newest", "value", "next", "events, last"]]
+    for row in page.rows:
+        event = f"{row.event} at {_time(row.event_time, row.dated)}" if row.event else ""
+        interval = f"{row.mean:.6g} [{row.lower:.6g}, {row.upper:.6g}]"
+        rows.append([row.key, f"{row.count:,}", _time(row.time, row.dated), f"{row.value:.6g}", interval, event])
+    facts = fleet.facts()
+    counts = f"{facts['streams']:,} streams, {facts['events']:,} events, {facts['bytes']:,} bytes"
+    more = f"{page.total:,} match; --limit shows more. " if page.total > len(page.rows) else ""
+    show(rows, left=(0, 2, 4, 5), after=more + counts)
+
+
+def _export(fleet: Fleet, search: str | None, path: Path) -> int:
+    count = 0
+    with appearing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(RECENT)
+        for key in fleet:
+            if search is not None and search.casefold() not in key.casefold():
+                continue
+            rows = fleet.recent(key)
+            parts = (rows.value, rows.mean, rows.lower, rows.upper, rows.score, rows.alarm)
+            for time, *numbers in zip(rows.time.tolist(), *(part.tolist() for part in parts), strict=True):
+                out.writerow([key, _time(time, rows.dated), *map(_cell, numbers)])
+                count += 1
+    return count
+
+
+def _events(fleet: Fleet, search: str | None, path: Path) -> int:
+    count = since = 0
+    with appearing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(EVENTS)
+        while found := fleet.alarms(since):
+            since = found[-1].number
+            for event in found:
+                if search is None or search.casefold() in event.key.casefold():
+                    numbers = map(_cell, (event.value, event.score, event.alarm))
+                    out.writerow([event.number, event.key, _time(event.time, event.dated), *numbers, event.kind])
+                    count += 1
+    return count
+
+
+def _time(time: float, dated: bool) -> str:
+    """A time as it came: a date in ISO's form (UTC), or a number; "" where there is none."""
+    if math.isnan(time):
+        return ""
+    try:
+        return datetime.fromtimestamp(time, UTC).isoformat().replace("+00:00", "Z") if dated else repr(time)
+    except (OverflowError, ValueError, OSError):  # beyond the year 9999
+        return repr(time)
+
+
+def _cell(number: Any) -> str:
+    return repr(number) if math.isfinite(number) else ""

@@ -1,0 +1,74 @@
+"""Forecasts of series whose field has hidden variables: the path after the last state, and how uncertain it is."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy.dynamics.assimilation import Problem
+from prophecy.dynamics.context import Context
+from prophecy.dynamics.hidden import Foretold, Search, found
+from prophecy.dynamics.settings import Settings
+from prophecy.dynamics.trajectory import Decided
+
+Array = NDArray[np.float64]
+
+
+def decide(context: Context, steps: int, settings: Settings) -> Decided | None:
+    """The forecast of a field with hidden variables that foretold the later part of the context; None elsewhere."""
+    visible = _complete(context, settings)
+    if visible is None:
+        return None
+    seen = visible.shape[1]
+    law = found(visible, context.units.centre / context.units.scale, settings.hidden_variables - seen, settings)
+    if law is None or not (law.search.misfit < settings.hidden_exact or _trusted(law, settings)):
+        return None
+    search = law.search
+    path = search.ahead(search.states[-1:], search.field.theta[None], steps)[0, :, :seen]
+    draws = _draws(search, steps, settings)
+    stay = np.isfinite(draws).all(axis=(1, 2))
+    if not np.isfinite(path).all() or stay.mean() < 0.5:
+        return None
+    draws = draws[stay]
+    hidden = settings.hidden_variables - seen
+    who = "The variable" if seen == 1 else f"The {seen} variables"
+    note = f"{who} and {hidden} hidden obey a field of degree 2 that passes through the context"
+    method = f"field with {hidden} hidden variable" + ("s" if hidden > 1 else "")
+    return Decided(path, draws, None, method, (f"{note} up to {search.misfit:.1g} standard deviations.",), None)
+
+
+def _complete(context: Context, settings: Settings) -> Array | None:
+    """The latest samples without a gap, where there are few enough variables and enough samples."""
+    values = context.values
+    if values.shape[1] >= settings.hidden_variables or values.shape[1] > int(context.varying.sum()):
+        return None
+    gaps = np.nonzero(~context.known)[0]
+    tail = values[gaps[-1] + 1 if len(gaps) else 0 :][-settings.hidden_most :]
+    return np.ascontiguousarray(tail) if len(tail) >= settings.hidden_least else None
+
+
+def _trusted(law: Foretold, settings: Settings) -> bool:
+    """Whether a field that is not exact foretold every stretch well."""
+    return max(law.errors, default=np.inf) < settings.hidden_trusted
+
+
+def _draws(search: Search, steps: int, settings: Settings) -> Array:
+    """Paths, (draws, steps, seen), under parameters and last states drawn from what the series leaves open.
+
+    The misfit, times `hidden_wider`, is taken as the error of every step and of every sample.
+    """
+    error = np.full(search.states.shape[1], max(search.misfit, 1e-9))
+    visible = np.zeros_like(search.states)
+    visible[:, : search.seen] = 1.0
+    problem = Problem(search.field, search.states, visible, error, search.states)
+    problem.at(1.0)
+    if not problem.linearise():
+        return np.full((1, steps, search.seen), np.nan)
+    v, last = search.states.shape[1], problem.system.rows[-1]
+    generator = np.random.default_rng(0)
+    size = settings.hidden_wider
+    change = problem.freedom() @ (size * generator.standard_normal((search.field.count, settings.hidden_draws)))
+    right = size * generator.standard_normal((v, settings.hidden_draws)) - last[:, 2 * v : -1] @ change
+    starts = search.states[-1] + np.linalg.lstsq(last[:, :v], right, rcond=1e-12)[0].T
+    thetas = np.stack([search.field.moved(each).theta for each in change.T])
+    return search.ahead(np.ascontiguousarray(starts), thetas, steps)[:, :, : search.seen]

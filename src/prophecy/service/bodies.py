@@ -1,0 +1,250 @@
+"""Bodies of `POST /v1/observe`: JSON, JSON lines or CSV as columns of keys, times and values."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy.service.errors import Refused, bad, shown
+from prophecy.service.settings import Settings
+
+Array = NDArray[np.float64]
+
+ROW = 'write a row as {"key": "boiler", "time": "2026-03-01T12:00:00Z", "value": 20.5}'
+MISSING = frozenset({"", "nan", "na", "n/a", "null", "none", "-"})
+"""Cells of a CSV that mean "no value", whatever their case."""
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Rows in the order they were sent.
+
+    times: seconds (dates: since 1970 in UTC), or None where none were sent. dated: whether the times were dates.
+    lines: where each row stands in the body, for messages: its line, or its place in a list, from 1.
+    """
+
+    keys: list[str]
+    times: Array | None
+    values: Array
+    dated: bool = False
+    lines: Sequence[int] = ()
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a request's address says about its body. name: the series of rows without a key."""
+
+    name: str | None = None
+    key: str = "key"
+    time: str = "time"
+    value: str = "value"
+    time_format: str | None = None
+    decimal: str | None = None
+
+
+def text_of(body: bytes) -> str:
+    """The body as text; a byte order mark is dropped."""
+    try:
+        return body.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise bad(f"byte {error.start} of the body is no UTF-8", "send text in UTF-8") from None
+
+
+def from_json(body: bytes, asked: Asked, settings: Settings) -> Batch:
+    """One object, a list of objects, or one object whose fields are lists (columns)."""
+    found = _parsed(text_of(body), None)
+    if isinstance(found, dict):
+        columns = found.get(asked.value)
+        found = _from_columns(found, asked, settings) if isinstance(columns, list) else [found]
+    if not isinstance(found, list):
+        raise bad(f"the body is {shown(found)}, neither an object nor a list", ROW)
+    _check_size(len(found), settings)
+    return _batch(found, range(1, len(found) + 1), asked, settings)
+
+
+def from_lines(body: bytes, asked: Asked, settings: Settings) -> Batch:
+    """JSON lines: an object on every line; empty lines are passed over."""
+    rows: list[Any] = []
+    lines: list[int] = []
+    for number, line in enumerate(text_of(body).split("\n"), start=1):
+        if line.strip():
+            rows.append(_parsed(line, number))
+            lines.append(number)
+            _check_size(len(rows), settings)
+    return _batch(rows, lines, asked, settings)
+
+
+def _parsed(text: str, row: int | None) -> Any:
+    try:
+        return json.loads(text, parse_constant=_no_number)
+    except RecursionError:
+        raise bad("lists and objects are nested too deeply", ROW, row) from None
+    except ValueError as error:
+        # JSONDecodeError says where; a number of more than 4 300 digits is a plain ValueError.
+        reason = str(error) if isinstance(error, json.JSONDecodeError | _Constant) else "a number has too many digits"
+        raise bad(f"the body is no JSON: {reason}", "null is a missing value; " + ROW, row) from None
+
+
+class _Constant(ValueError):
+    """NaN or Infinity, which JSON does not have."""
+
+
+def _no_number(name: str) -> Any:
+    raise _Constant(f"{name} is no number there")
+
+
+def _from_columns(found: dict[str, Any], asked: Asked, settings: Settings) -> list[dict[str, Any]]:
+    """{"key": …, "time": [...], "value": [...]} as rows; a single key or time stands for all of them."""
+    values = found[asked.value]
+    _check_size(len(values), settings)
+    columns = {}
+    for field in (asked.key, asked.time, asked.value):
+        column = found.get(field)
+        if isinstance(column, list) and len(column) != len(values):
+            raise bad(
+                f"{field!r} has {len(column)} entries and {asked.value!r} {len(values)}",
+                "give every column as many entries",
+                field=field,
+            )
+        if field in found:
+            columns[field] = column if isinstance(column, list) else [column] * len(values)
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _batch(rows: Sequence[Any], lines: Sequence[int], asked: Asked, settings: Settings) -> Batch:
+    if not rows:
+        raise bad("the body has no rows", ROW)
+    keys, moments, values = [], [], []
+    for number, row in zip(lines, rows, strict=True):
+        if not isinstance(row, dict):
+            raise bad(f"row {number} is {shown(row)} and no object", ROW, number)
+        if asked.value not in row:
+            raise bad(f"row {number} has no {asked.value!r}", ROW + "; null is a missing value", number, asked.value)
+        keys.append(row.get(asked.key, asked.name))
+        moments.append(row.get(asked.time))
+        values.append(_number(row[asked.value], number, asked.value))
+    times, dated = times_of(moments, lines, asked.time)
+    return Batch(_keys(keys, lines, asked, settings), times, np.array(values, dtype=np.float64), dated, lines)
+
+
+def _number(value: Any, row: int, field: str) -> float:
+    if value is None:
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise bad(
+            f"row {row}: {field} is {shown(value)} and no number",
+            "send a number, or null where it is missing",
+            row,
+            field,
+        )
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise bad(f"row {row}: {field} is {shown(value)}, too large", "send a finite number", row, field)
+    return number
+
+
+def _keys(found: Sequence[Any], lines: Sequence[int], asked: Asked, settings: Settings) -> list[str]:
+    good: set[str] = set()
+    for row, key in zip(lines, found, strict=True):
+        if key.__class__ is str and key in good:
+            continue
+        if key is None:
+            raise bad(
+                f"row {row} has no {asked.key!r}",
+                f"add {asked.key!r} to every row, or ?name=… for a body of one series",
+                row,
+                asked.key,
+            )
+        check_key(key, settings, row, asked.key)
+        good.add(key)
+    return list(found)
+
+
+def check_key(key: Any, settings: Settings, row: int | None = None, field: str = "key") -> None:
+    """Refuse keys that cannot be shown in a line or be part of an address."""
+    where = "" if row is None else f"row {row}: "
+    if not isinstance(key, str):
+        raise bad(f"{where}{field} is {shown(key)} and no text", 'write keys as text, "7" rather than 7', row, field)
+    if not 0 < len(key) <= settings.key_length:
+        raise bad(f"{where}{field} has {len(key)} characters", f"use 1 to {settings.key_length} characters", row, field)
+    if not key.isprintable() or key != key.strip():
+        raise bad(
+            f"{where}{field} {shown(ascii(key))} has characters that cannot be printed, or spaces around it",
+            "use letters, digits, marks and spaces within",
+            row,
+            field,
+        )
+    if not {".", ".."}.isdisjoint(key.split("/")):
+        raise bad(
+            f"{where}{field} {shown(key)} has . or .. between slashes, which addresses cannot carry",
+            "name that part",
+            row,
+            field,
+        )
+
+
+def times_of(moments: Sequence[Any], lines: Sequence[int], field: str) -> tuple[Array | None, bool]:
+    """Seconds and whether they were dates; None where no row has a time. All rows are stamped alike or none is."""
+    kind = _kind(moments[0])
+    read: Callable[[Any, int, str], float] = _date if kind == "a date" else _seconds
+    times = np.empty(len(moments))
+    for place, (row, moment) in enumerate(zip(lines, moments, strict=True)):
+        if _kind(moment) != kind:
+            raise bad(
+                f"row {row} has {_kind(moment)} and row {lines[0]} {kind}",
+                "send rows that are stamped alike in one batch",
+                row,
+                field,
+            )
+        if moment is not None:
+            times[place] = read(moment, row, field)
+    return (None if kind == "no time" else times), kind == "a date"
+
+
+def _kind(moment: Any) -> str:
+    return "no time" if moment is None else "a date" if isinstance(moment, str) else "a number for its time"
+
+
+def _seconds(moment: Any, row: int, field: str) -> float:
+    if isinstance(moment, bool) or not isinstance(moment, int | float):
+        raise bad(f"row {row}: {field} is {shown(moment)}", TIMES, row, field)
+    try:
+        number = float(moment)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise bad(f"row {row}: {field} is {shown(moment)}, too large", TIMES, row, field)
+    return number
+
+
+TIMES = "send seconds as a number, or a date such as 2026-03-01T12:00:00+01:00; without a zone it is UTC"
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def _date(moment: str, row: int, field: str) -> float:
+    try:
+        if not _DATE.match(moment):
+            raise ValueError
+        found = datetime.fromisoformat(moment.strip())
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise bad(f"row {row}: {field} {shown(moment)} is no date of ISO 8601", TIMES, row, field) from None
+
+
+def _check_size(rows: int, settings: Settings) -> None:
+    if rows > settings.batch:
+        raise Refused(413, f"the batch has more than {settings.batch} rows", f"send at most {settings.batch} at a time")

@@ -1,0 +1,145 @@
+"""What the routes share: the fleet, its writer, the backlog, rates, counters and the threads that do the work."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from prophecy.service.bodies import Batch
+from prophecy.service.errors import Refused
+from prophecy.service.guard import Guard, Rates
+from prophecy.service.live import Backlog
+from prophecy.service.metrics import Metrics
+from prophecy.service.settings import Settings
+from prophecy.service.shapes import event_of, forecast_of, number, recent_of, row_of
+from prophecy.service.writer import Taken, Writer
+
+if TYPE_CHECKING:
+    from prophecy.fleet import Fleet
+
+T = TypeVar("T")
+
+
+class Core:
+    """Everything behind the routes. Made before the server starts; `open` and `close` run inside its event loop."""
+
+    def __init__(self, fleet: Fleet, settings: Settings, token: str | None, hosts: tuple[str, ...]) -> None:
+        self.fleet, self.settings = fleet, settings
+        self.guard = Guard(token, hosts, Rates(settings))
+        self.metrics = Metrics()
+        self.stopping = asyncio.Event()
+        self._last_event = fleet.last_event
+        self._forecasting = 0
+
+    async def open(self) -> None:
+        """Start the threads."""
+        self.backlog = Backlog(self.settings.backlog)
+        self.writer = Writer(self.fleet, self.settings, self._publish, self._new_events)
+        self._readers = ThreadPoolExecutor(2, thread_name_prefix="prophecy-reader")
+        self._forecaster = ThreadPoolExecutor(1, thread_name_prefix="prophecy-forecast")
+
+    async def close(self) -> None:
+        """Write what is waiting, end the threads, close the database."""
+        self.stopping.set()
+        await self.writer.close()
+        self._readers.shutdown()
+        await asyncio.to_thread(self._forecaster.shutdown, cancel_futures=True)
+        await asyncio.to_thread(self.fleet.close)
+
+    async def read(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Run something that waits for the fleet's lock, or takes long, off the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._readers, work, *arguments)
+
+    async def observe(self, batch: Batch) -> Taken:
+        """Take a batch in and count what became of it."""
+        taken = await self.writer.take(batch)
+        self.metrics.values.update(taken.columns["status"])
+        return taken
+
+    async def series(self, search: str | None, offset: int, limit: int, spark: int) -> dict[str, Any]:
+        """A page of the list of series; `spark` values of each for its small picture."""
+        return await self.read(self._series, search, offset, limit, spark)
+
+    def _series(self, search: str | None, offset: int, limit: int, spark: int) -> dict[str, Any]:
+        found = self.fleet.summary(search=search, offset=offset, limit=limit)
+        rows = [row_of(row) for row in found.rows]
+        for row in rows if spark else ():
+            recent = recent_of(self.fleet.recent(row["key"], spark))
+            row["recent"] = {"time": recent["time"], "value": recent["value"]}
+        return {"total": found.total, "offset": offset, "series": rows}
+
+    async def one(self, key: str, count: int) -> dict[str, Any]:
+        """Everything about a series. `cursor` is exact: live values after it, and none before, are not in `recent`."""
+        try:
+            recent, cursor = await self.writer.between(lambda: recent_of(self.fleet.recent(key, count)))
+            about = await self.read(self._about, key)
+        except KeyError:
+            raise _unknown(key) from None
+        return {**about, "recent": recent, "cursor": cursor, "boot": self.backlog.boot}
+
+    def _about(self, key: str) -> dict[str, Any]:
+        row, model = row_of(self.fleet.summary(keys=[key]).rows[0]), self.fleet.model(key)
+        return {
+            **row,
+            "derivative": number(model.derivative()),
+            "dt": number(model.dt),
+            "seasons": list(model.seasons()),
+            "words": model.explain(),
+        }
+
+    async def remove(self, key: str) -> None:
+        """Forget a series."""
+        try:
+            await self.writer.between(lambda: self.fleet.remove(key))
+        except KeyError:
+            raise _unknown(key) from None
+
+    async def forecast(self, key: str, horizon: int, level: float) -> dict[str, Any]:
+        """A forecast from the context kept; one is computed at a time, and a few may wait."""
+        if self._forecasting >= self.settings.forecasts:
+            waiting = f"{self._forecasting} forecasts are waiting"
+            raise Refused(503, waiting, "ask again in a moment", retry_after=2.0)
+        self._forecasting += 1
+        try:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._forecaster, self._forecast, key, horizon, level)
+        except KeyError:
+            raise _unknown(key) from None
+        except ValueError as error:
+            raise Refused(409, str(error), "observe more values of the series first") from None
+        finally:
+            self._forecasting -= 1
+
+    def _forecast(self, key: str, horizon: int, level: float) -> dict[str, Any]:
+        row, model = self.fleet.summary(keys=[key]).rows[0], self.fleet.model(key)
+        made = model.forecast(horizon, level)
+        due = np.asarray(row.time + model.dt * np.arange(1, horizon + 1), dtype=np.float64)
+        return forecast_of(made, key, due, bool(row.dated))
+
+    async def alarms(self, since: int, limit: int, key: str | None) -> dict[str, Any]:
+        """Alarms after a number, oldest first; `cursor` is the number to ask with next time."""
+        try:
+            events = await self.read(lambda: self.fleet.alarms(since=since, limit=limit, key=key))
+        except KeyError:
+            raise _unknown(key or "") from None
+        found = [event_of(event) for event in events]
+        return {"alarms": found, "cursor": found[-1]["number"] if found else since, "last": self.fleet.last_event}
+
+    def _new_events(self) -> list[dict[str, Any]]:
+        """On the writer's thread: alarms raised since the last time."""
+        events = self.fleet.alarms(since=self._last_event, limit=10_000)
+        if events:
+            self._last_event = events[-1].number
+        return [event_of(event) for event in events]
+
+    def _publish(self, columns: dict[str, list[Any]], events: list[dict[str, Any]]) -> int:
+        self.metrics.alarms += len(events)
+        return self.backlog.publish(columns, events)
+
+
+def _unknown(key: str) -> Refused:
+    return Refused(404, f"there is no series {key[:200]!r}", "GET /v1/series lists them", field="key")

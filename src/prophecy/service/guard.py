@@ -1,0 +1,290 @@
+"""Who may ask, and how often: token, Host, Origin, rates and headers, before anything else sees a request.
+
+Without a token the service answers loopback alone. A page on the web can still make a visitor's browser talk to
+loopback, so there two more things are checked: the Host must be a name of loopback (a foreign name that resolves to
+127.0.0.1, "DNS rebinding", is refused), and a request that a browser marks as coming from another origin is refused.
+With a token neither trick helps: browsers do not send it on their own, and other origins cannot read it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import json
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from prophecy.service.errors import Refused
+from prophecy.service.settings import Settings
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+OPEN = re.compile(r"/|/docs|/openapi\.json|/v1/health|/page/[a-z.\-]+|/favicon\.ico")
+"""Paths without data of their own: the page, which asks for the token itself, and what it is made of."""
+
+EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+"""The hash of nothing: Plotly adds an empty <style> and fills it through CSSOM, which no policy forbids."""
+
+POLICY = (
+    f"default-src 'none'; script-src 'self'; style-src 'self' {EMPTY_STYLE}; img-src 'self' data: blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = [
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+]
+FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
+
+
+class Bucket:
+    """Tokens that refill at `rate` a second up to `most`; `take` says how long to wait where too few are left."""
+
+    def __init__(self, rate: float, most: float, now: float) -> None:
+        self.rate, self.most, self.left, self.then = rate, most, most, now
+
+    def take(self, amount: float, now: float) -> float:
+        """0 where `amount` was taken; else seconds until it could be, and nothing is taken.
+
+        >>> bucket = Bucket(10.0, 20.0, now=0.0)
+        >>> bucket.take(20, 0.0), bucket.take(5, 0.0), bucket.take(5, 0.5)
+        (0.0, 0.5, 0.0)
+        """
+        self.left = min(self.most, self.left + self.rate * max(0.0, now - self.then))
+        self.then = now
+        wanted = min(amount, self.most)
+        if wanted <= self.left:
+            self.left -= wanted
+            return 0.0
+        return (wanted - self.left) / self.rate
+
+
+class Rates:
+    """Buckets by address and kind, of which the ones idle longest are forgotten (they are full by then, or nearly)."""
+
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+        self._settings, self._clock = settings, clock
+        self._buckets: OrderedDict[tuple[str, str], Bucket] = OrderedDict()
+
+    def take(self, address: str, kind: str, amount: float = 1.0) -> None:
+        """Count `amount` requests, values or wrong tokens of an address; 429 where they are too many."""
+        wait = self.bucket(address, kind).take(amount, self._clock())
+        if wait > 0.0:
+            what, rate, _ = self._kind(kind)
+            raise Refused(
+                429,
+                f"more than {rate:g} {what} a second from this address",
+                "wait, then go on more slowly",
+                retry_after=wait,
+            )
+
+    def bucket(self, address: str, kind: str) -> Bucket:
+        """The bucket of an address, full where it is new."""
+        place = (address, kind)
+        if place not in self._buckets:
+            _, rate, most = self._kind(kind)
+            self._buckets[place] = Bucket(rate, most, self._clock())
+        self._buckets.move_to_end(place)
+        while len(self._buckets) > 3 * self._settings.addresses:
+            self._buckets.popitem(last=False)
+        return self._buckets[place]
+
+    def _kind(self, kind: str) -> tuple[str, float, float]:
+        """Words, amount a second and amount at once."""
+        s = self._settings
+        if kind == "values":
+            return "values", s.values, max(s.values * s.burst, s.batch)
+        if kind == "wrong":
+            return "wrong tokens", s.wrong_tokens, 10.0
+        return "requests", s.requests, max(s.requests * s.burst, 1.0)
+
+
+class Guard:
+    """The rules for one service. token: None on loopback alone."""
+
+    def __init__(self, token: str | None, hosts: tuple[str, ...], rates: Rates) -> None:
+        self._token = None if token is None else token.encode()
+        self._hosts = frozenset(host.lower() for host in hosts)
+        self.rates = rates
+
+    @property
+    def needs_token(self) -> bool:
+        return self._token is not None
+
+    def check(self, scope: Scope, headers: dict[str, str]) -> None:
+        """Everything but the token of a live reader, which may come in its first message."""
+        self.rates.take(address(scope), "requests")
+        self._host(headers)
+        self._origin(scope, headers)
+        if self._token is None or OPEN.fullmatch(scope["path"]):
+            return
+        if "authorization" in headers or scope["type"] == "http":
+            self.check_token(scope, bearer(headers))
+
+    def check_token(self, scope: Scope, shown: str | None) -> None:
+        """401 without a token, or with a wrong one; compared in a time that does not depend on where they differ."""
+        if self._token is None:
+            return
+        if shown is not None and hmac.compare_digest(shown.encode("utf-8", "surrogateescape"), self._token):
+            return
+        if shown is not None:
+            self.rates.take(address(scope), "wrong")
+        what = "a token is needed" if shown is None else "the token is wrong"
+        raise Refused(401, what, "send the header Authorization: Bearer TOKEN")
+
+    def _host(self, headers: dict[str, str]) -> None:
+        host = headers.get("host", "")
+        name = _host_name(host)
+        if self._hosts and name in self._hosts:
+            return
+        if self._token is None:
+            if not is_loopback(name):
+                raise Refused(
+                    421, f"this service does not answer to the Host {host[:80]!r}", "use 127.0.0.1 or localhost"
+                )
+            if any(name in headers for name in FORWARDED):
+                raise Refused(403, "this came through a proxy, and the service has no token", "start it with --token")
+        elif self._hosts:
+            raise Refused(421, f"this service does not answer to the Host {host[:80]!r}", "name it with --allow-host")
+
+    def _origin(self, scope: Scope, headers: dict[str, str]) -> None:
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        foreign = origin is not None and not same_host(origin, headers.get("host", ""))
+        if site in ("cross-site", "same-site"):
+            # A link on another page may lead to ours; nothing else of ours is for other pages.
+            foreign |= not (headers.get("sec-fetch-mode") == "navigate" and scope["path"] in ("/", "/docs"))
+        if foreign:
+            raise Refused(403, "pages of another origin may not use this service", "open the service's own page")
+
+
+class GuardMiddleware:
+    """Asks the guard, adds the headers, and tells `note` what was answered."""
+
+    def __init__(self, app: App, guard: Guard, note: Callable[[str, str, int, float], None]) -> None:
+        self._app, self._guard, self._note = app, guard, note
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        began, status = time.monotonic(), 500
+
+        async def answer(message: MutableMapping[str, Any]) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                own = {name.lower() for name, _ in message["headers"]}
+                extra = [pair for pair in HEADERS if pair[0] not in own]
+                if b"cache-control" not in own:
+                    extra.append((b"cache-control", b"no-store"))
+                message["headers"] = [*message["headers"], *extra]
+            elif message["type"] == "websocket.accept":
+                status = 101
+            await send(message)
+
+        try:
+            try:
+                self._guard.check(scope, headers_of(scope))
+            except Refused as refused:
+                await self._refuse(scope, refused, answer)
+                return
+            await self._app(scope, receive, answer)
+        finally:
+            self._note(scope.get("method", "WS"), scope["path"], status, time.monotonic() - began)
+
+    async def _refuse(self, scope: Scope, refused: Refused, answer: Send) -> None:
+        kind = "websocket.http.response" if scope["type"] == "websocket" else "http.response"
+        if kind.startswith("websocket") and "websocket.http.response" not in scope.get("extensions", {}):
+            await answer({"type": "websocket.close", "code": 1008, "reason": refused.error[:100]})
+            return
+        headers = {"content-type": "application/json", **refused.headers()}
+        if scope["type"] == "http":
+            headers["connection"] = "close"  # a body that was not read must not be taken for the next request
+        await answer(
+            {
+                "type": f"{kind}.start",
+                "status": refused.status,
+                "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
+            }
+        )
+        await answer({"type": f"{kind}.body", "body": json.dumps(refused.answer()).encode()})
+
+
+def headers_of(scope: Scope) -> dict[str, str]:
+    """Headers by lower-case name. One that came twice is joined by a comma, so that it matches nothing by half."""
+    found: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        key, text = name.decode("latin-1").lower(), value.decode("utf-8", "surrogateescape")
+        found[key] = f"{found[key]},{text}" if key in found else text
+    return found
+
+
+def bearer(headers: dict[str, str]) -> str | None:
+    """The token of `Authorization: Bearer …`; None without one."""
+    kind, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" and token.strip() else None
+
+
+def address(scope: Scope) -> str:
+    """Whom rates are counted for: the peer's address; of IPv6 the network, of which one host has a whole one."""
+    client = scope.get("client")
+    if not client:
+        return "-"
+    try:
+        found = ipaddress.ip_address(client[0])
+    except ValueError:
+        return str(client[0])
+    if isinstance(found, ipaddress.IPv6Address) and not found.is_loopback:
+        return str(ipaddress.ip_network((found, 64), strict=False))
+    return str(found)
+
+
+def is_loopback(name: str) -> bool:
+    """Whether a host name or address means this machine alone, without asking anybody.
+
+    >>> [is_loopback(name) for name in ("localhost", "127.0.0.2", "::1", "0.0.0.0", "localhost.example.org", "")]
+    [True, True, True, False, False, False]
+    """
+    if name.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def same_host(origin: str, host: str) -> bool:
+    """Whether an Origin header names the host (and port) that was asked; the scheme may differ behind a proxy.
+
+    >>> same_host("http://localhost:8765", "localhost:8765"), same_host("https://a.org", "a.org:443")
+    (True, True)
+    >>> same_host("http://localhost:3000", "localhost:8765"), same_host("null", "localhost")
+    (False, False)
+    """
+    try:
+        parts = urlsplit(origin)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            return False
+        usual = 443 if parts.scheme == "https" else 80
+        other = urlsplit(f"{parts.scheme}://{host}")
+        return (parts.hostname, parts.port or usual) == (other.hostname, other.port or usual)
+    except ValueError:
+        return False
+
+
+def _host_name(host: str) -> str:
+    try:
+        return urlsplit(f"http://{host}").hostname or ""
+    except ValueError:
+        return ""

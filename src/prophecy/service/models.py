@@ -1,0 +1,139 @@
+"""Shapes of the answers, for the API's description (answers themselves are made from plain lists, which is faster)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+Time = float | str | None
+Number = float | None
+
+
+class Error(BaseModel):
+    """Why a request was refused. Nothing has changed."""
+
+    error: str
+    way_out: str
+    row: int | None = Field(None, description="Row or line of the body, from 1.")
+    field: str | None = None
+    retry_after: float | None = Field(None, description="Seconds.")
+
+
+class Answer(BaseModel):
+    """What was said of one value: mean, lower, upper before it came, next… after it."""
+
+    key: str
+    time: Time
+    value: Number
+    mean: Number
+    lower: Number
+    upper: Number
+    next: Number
+    next_lower: Number
+    next_upper: Number
+    score: Number = Field(description="-log10 of the probability of an error at least as large.")
+    alarm: Number = Field(description="0, or one minus the share of ordinary values reported like this one.")
+    event: int = Field(description="Number of the alarm it raised, 0 for none.")
+    status: str = Field(description="taken, late or missing")
+
+
+class Observed(BaseModel):
+    """The batch is on disk (with --db)."""
+
+    taken: int
+    late: int
+    missing: int
+    cursor: int = Field(description="Live number of the last value.")
+    boot: str = Field(description="Names this run of the service; cursors of another run mean nothing.")
+    rows: list[Answer] | None = None
+    columns: dict[str, list[Any]] | None = None
+
+
+class Series(BaseModel):
+    """One series in the list; mean, lower, upper are of the next value."""
+
+    key: str
+    count: int
+    time: Time
+    value: Number
+    mean: Number
+    lower: Number
+    upper: Number
+    score: Number
+    alarm: Number
+    event: int = Field(description="Number of its last alarm, 0 without one.")
+    last_alarm: Time
+    recent: dict[str, list[Any]] | None = None
+
+
+class Listed(BaseModel):
+    """A page of the list of series."""
+
+    total: int
+    offset: int
+    series: list[Series]
+
+
+class Whole(Series):
+    """Everything about a series."""
+
+    derivative: Number = Field(description="Units per second.")
+    dt: Number = Field(description="Seconds between values.")
+    seasons: list[float] = Field(description="Periods found, in values.")
+    words: str
+    cursor: int
+    boot: str
+
+
+class Forecasted(BaseModel):
+    """A forecast with its fan of quantiles."""
+
+    key: str
+    horizon: int
+    level: float
+    time: list[Time]
+    mean: list[Number]
+    lower: list[Number]
+    upper: list[Number]
+    quantiles: dict[str, list[Number]]
+    method: str
+    notes: list[str]
+    words: str
+
+
+class Alarm(BaseModel):
+    """One alarm."""
+
+    number: int
+    key: str
+    time: Time
+    value: Number
+    score: Number
+    alarm: Number
+    kind: str | None
+
+
+class Alarms(BaseModel):
+    """Alarms after a cursor."""
+
+    alarms: list[Alarm]
+    cursor: int
+    last: int
+
+
+class Values(BaseModel):
+    """Values after a cursor, as the live channel sends them."""
+
+    columns: dict[str, list[Any]]
+    cursor: int
+    boot: str
+    missed: list[int] | None = Field(description="First and last number no longer kept.")
+
+
+class Health(BaseModel):
+    """The service answers."""
+
+    status: str
+    version: str
+    series: int | None = Field(None, description="Left out where a token is needed and was not sent.")

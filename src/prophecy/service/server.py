@@ -1,0 +1,92 @@
+"""Running the service: who may reach it, the socket, and a stop that loses nothing."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from prophecy.service.app import Background, create_app
+from prophecy.service.guard import is_loopback
+from prophecy.service.settings import DEFAULT, TOKEN_LENGTH, Settings
+
+if TYPE_CHECKING:
+    from prophecy.fleet import Fleet
+
+
+def check_access(host: str, token: str | None, hosts: tuple[str, ...]) -> None:
+    """Refuse to start without a token where others could reach the service, or with one that is easily guessed."""
+    if token is not None:
+        if len(token) < TOKEN_LENGTH or not token.isascii() or not token.isprintable() or " " in token:
+            raise ValueError(
+                f"a token has at least {TOKEN_LENGTH} letters, digits and marks of ASCII and no spaces; "
+                "`openssl rand -hex 24` makes one"
+            )
+        return
+    if not is_loopback(host):
+        raise ValueError(
+            f"--host {host} can be reached by others and needs a token: put one into PROPHECY_TOKEN or --token-file "
+            "(`openssl rand -hex 24` makes one)"
+        )
+    foreign = next((name for name in hosts if not is_loopback(name)), None)
+    if foreign is not None:
+        raise ValueError(f"--allow-host {foreign} lets others in through a proxy and needs a token, as --host would")
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket bound to the address, before anything else is done, so that a port in use is found out at once."""
+    name = host.strip("[]")
+    family, _, _, _, place = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    found = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind(place)
+        found.listen(128)
+    except OSError as error:
+        found.close()
+        raise ValueError(f"cannot listen on {host} port {port}: {error.strerror}; choose another --port") from None
+    return found
+
+
+def serve(
+    fleet: Fleet,
+    bound: socket.socket,
+    *,
+    token: str | None = None,
+    hosts: tuple[str, ...] = (),
+    settings: Settings = DEFAULT,
+    background: Background | None = None,
+    ready: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve until SIGINT or SIGTERM. Requests in flight are answered, live readers told, the database is closed."""
+    app = create_app(fleet, settings=settings, token=token, hosts=hosts, background=background)
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # anybody could write them; rates are counted by the peer's own address
+        ws_max_size=settings.message,
+        ws_per_message_deflate=False,  # costs more than it saves on the machines this runs on
+        limit_concurrency=settings.connections,
+        timeout_graceful_shutdown=int(settings.stop_seconds),
+        timeout_keep_alive=30,
+        h11_max_incomplete_event_size=32 * 1024,
+        lifespan="on",
+    )
+    server = _Server(config)
+    server.ready = ready
+    server.run(sockets=[bound])
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, telling when it answers."""
+
+    ready: Callable[[], None]
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self.ready()

@@ -1,0 +1,91 @@
+"""Every limit of the service, with its unit and its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Limits, changed as a whole with `dataclasses.replace`.
+
+    They bound what one client can make the process hold or do; beyond them a request is answered with 413, 429 or 503
+    and a way out, and nothing has changed.
+    """
+
+    body: int = 8 * 1024 * 1024
+    """Bytes of a request's body. 50 000 rows of JSON lines with dates are 4 MB."""
+
+    batch: int = 50_000
+    """Rows of a request: about half a second of the compiled step on one core, so that others are served in between."""
+
+    keys: int = 100_000
+    """Series in all. Every one costs a record on disk for ever, and a typing error in a key makes a new one."""
+
+    key_length: int = 200
+    """Characters of a key: room for a path of names, small enough to be shown and to be an address."""
+
+    requests: float = 2_000.0
+    """Requests a second of one address, on average: more than one process answers, so only a runaway loop hits it."""
+
+    values: float = 400_000.0
+    """Values a second of one address, on average."""
+
+    burst: float = 2.0
+    """Seconds of the rates above that may come at once."""
+
+    wrong_tokens: float = 1.0
+    """Wrong tokens a second of one address (ten at once): a token of 16 characters is never found that way."""
+
+    addresses: int = 4_096
+    """Addresses whose rates are kept apart; the one idle longest is forgotten first."""
+
+    pending: int = 200_000
+    """Values waiting for the database, in all; more are answered with 503 rather than held in memory."""
+
+    body_seconds: float = 30.0
+    """Time a body may take to arrive, in seconds, so that a trickle of bytes does not hold a connection."""
+
+    backlog: int = 200_000
+    """Values kept for live readers that fall behind or come back, about 100 bytes each."""
+
+    frame_rows: int = 2_000
+    """Values in one message of the live channel: about 200 kB of JSON, a tenth of a second of a browser's time."""
+
+    frame_seconds: float = 0.03
+    """Least time between two messages to one reader: a screen shows no more than 30 pictures a second."""
+
+    readers: int = 64
+    """Live connections at once."""
+
+    watched: int = 500
+    """Keys one live reader may name; it can ask for all instead."""
+
+    message: int = 256 * 1024
+    """Bytes of a message a live reader may send: 500 keys of 200 characters, some of them four bytes long."""
+
+    hello_seconds: float = 5.0
+    """Time in which a live reader must show its token, in seconds."""
+
+    forecasts: int = 8
+    """Forecasts waiting at once; each may take seconds of one core."""
+
+    horizon: int = 2_000
+    """Steps a forecast may ask for: as many values as its context has (2 048), rounded."""
+
+    count: int = 5_000
+    """Recent values one answer may hold."""
+
+    page: int = 500
+    """Series or alarms in one answer."""
+
+    connections: int = 512
+    """Connections at once, open files being what a process has least of (1 024 on many systems)."""
+
+    stop_seconds: float = 10.0
+    """Time requests in flight have to end when the service is stopped, in seconds."""
+
+
+DEFAULT = Settings()
+TOKEN_LENGTH = 16
+"""Least characters of a token: 96 random bits in base 64."""

@@ -1,0 +1,93 @@
+"""`prophecy state`: lists, checks, exports, thins out and vacuums what streams have kept."""
+
+from __future__ import annotations
+
+import csv
+import os
+import sqlite3
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+
+from prophecy import Fleet, cli
+
+
+@pytest.fixture
+def state(monkeypatch, capsys):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["prophecy", "state", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        printed = capsys.readouterr()
+        return stop.value.code, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def made(tmp_path):
+    path = tmp_path / "plant.state"
+    dates = np.datetime64("2026-01-01T00:00:00") + np.arange(300) * np.timedelta64(1, "s")
+    values = np.random.default_rng(0).standard_normal(300)
+    values[200] = 50.0
+    with Fleet(path) as fleet:
+        fleet.observe("pump", dates, values)
+        fleet.observe("fan", None, np.arange(5.0))
+    return path
+
+
+def test_streams_are_listed_with_their_newest_row(state, made):
+    code, out, _ = state(made)
+    assert code == 0
+    assert "pump" in out
+    assert "2026-01-01T00:04:59Z" in out
+    assert "2 streams" in out
+    assert "pump" not in state(made, "--search", "FA")[1]
+    code, _, err = state(made.with_name("absent"))
+    assert code == 1
+    assert "no state 'absent'" in err
+    assert not made.with_name("absent").exists()
+
+
+def test_recent_rows_and_events_are_exported_as_they_were_answered(state, made, tmp_path):
+    code, _, err = state(made, "--export", tmp_path / "recent.csv", "--events", tmp_path / "events.csv")
+    assert code == 0
+    rows = list(csv.DictReader((tmp_path / "recent.csv").open()))
+    with Fleet(made) as fleet:
+        recent, events = fleet.recent("pump"), fleet.alarms()
+    pump = [row for row in rows if row["key"] == "pump"]
+    assert [float(row["value"]) for row in pump] == recent.value.tolist()
+    assert [float(row["upper"]) for row in pump] == recent.upper.tolist()
+    assert len(rows) == len(pump) + 5
+    found = list(csv.DictReader((tmp_path / "events.csv").open()))
+    assert [int(row["number"]) for row in found] == [event.number for event in events]
+    assert 50.0 in {float(row["value"]) for row in found}
+    assert f"{len(found)} events" in err
+
+
+def test_check_says_what_is_wrong_and_where(state, made):
+    assert "is fine" in state(made, "--check")[2]
+    db = sqlite3.connect(made)
+    db.execute("UPDATE streams SET state = substr(state, 1, 1000) WHERE key = 'fan'")
+    db.commit()
+    db.close()
+    code, _, err = state(made, "--check")
+    assert code == 1
+    assert "stream 'fan'" in err
+
+
+def test_removing_streams_and_vacuuming_makes_the_file_smaller(state, made):
+    with Fleet(made) as fleet:
+        fleet.observe([f"k{k}" for k in range(200)], None, np.arange(200.0))
+    before = os.path.getsize(made)
+    removed = [word for k in range(200) for word in ("--remove", f"k{k}")]
+    code, _, _ = state(made, *removed, "--vacuum")
+    assert code == 0
+    assert os.path.getsize(made) < before / 4
+    with Fleet(made) as fleet:
+        assert list(fleet) == ["fan", "pump"]
+        assert fleet.summary(["pump"]).rows[0].count == 300
+    assert state(made, "--remove", "k0")[0] == 1

@@ -1,0 +1,82 @@
+"""The pages of the site: code runs and prints what stands below it, links lead somewhere, tables say what files say."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import importlib.util
+import io
+import os
+import re
+import shutil
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted(page for page in DOCS.glob("*.md") if not page.name.startswith("tutorial-"))  # those have their own test
+BLOCK = re.compile(
+    r"^(<!-- not run: .+ -->\n)?```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL
+)
+
+
+def script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if BLOCK.search(p.read_text())], ids=lambda page: page.stem)
+def test_python_on_a_page_runs_and_prints_what_stands_below_it(page, tmp_path, monkeypatch):
+    for extra in ("matplotlib", "pandas"):
+        pytest.importorskip(extra)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "page"}
+    text = page.read_text()
+    for found in BLOCK.finditer(text):
+        excused, code, expected = found.groups()
+        if excused:
+            continue
+        line, printed = text[: found.start()].count("\n") + 1, io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile("\n" * line + code, str(page), "exec"), names)
+        if expected is not None:
+            flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+            right = doctest.OutputChecker().check_output(expected, printed.getvalue(), flags)
+            assert right, f"{page.name}:{line} printed:\n{printed.getvalue()}"
+    if os.environ.get("PROPHECY_IMAGES"):
+        for picture in tmp_path.glob("*.png"):
+            shutil.copy(picture, DOCS / "images" / picture.name)
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", "SECURITY.md", *(f"docs/{p.name}" for p in DOCS.glob("*.md"))]
+)
+def test_links_between_source_pages_lead_to_files_and_headings(page):
+    assert script("links").broken_in_source(ROOT / page) == []
+
+
+def test_the_link_checker_finds_missing_files_and_headings(tmp_path):
+    links = script("links")
+    (tmp_path / "there.md").write_text(
+        "# A heading, with `code`\n\n[gone](gone.md)\n[no such](#nowhere)\n[good](#a-heading-with-code)\n"
+    )
+    assert [target for target, _ in links.broken_in_source(tmp_path / "there.md")] == ["gone.md", "#nowhere"]
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#x">1</a><a href="b.html#y">2</a><img src="none.png"><script src="https://host/x.js"></script>'
+    )
+    (tmp_path / "b.html").write_text('<p id="x">')
+    assert sorted(target for _, target, _ in links.broken_in_site(tmp_path)) == [
+        "b.html#y",
+        "https://host/x.js",
+        "none.png",
+    ]
+
+
+def test_tables_of_the_comparison_are_those_of_the_result_files():
+    assert script("comparison").main(["--check"]) == 0

@@ -1,0 +1,126 @@
+"""Fields with hidden variables: the elimination against dense least squares, the search, and what it must not do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from prophecy import chaos
+from prophecy.dynamics import flow, forecast, hidden_steps
+from prophecy.dynamics.flow import FOURTH
+from prophecy.dynamics.hidden import Search, found, guesses
+from prophecy.dynamics.settings import DEFAULT
+from prophecy.dynamics.sparse import SparseField
+
+Array = NDArray[np.float64]
+
+
+def _problem(seen: int, hidden: int, time: int = 9, seed: int = 0) -> tuple[Search, Array, Array]:
+    """A small search at a random place, with its tangents and defects."""
+    generator = np.random.default_rng(seed)
+    variables = seen + hidden
+    terms = flow.polynomial_terms(variables, 2)
+    field = SparseField.of(terms, 0.1 * generator.standard_normal((terms.size, variables)))
+    states = generator.standard_normal((time, variables))
+    search = Search(np.ascontiguousarray(states[:, :seen]), field, states)
+    ends, tangent = field.tangents(FOURTH, states[:-1], 2)
+    return search, tangent, ends - states[1:]
+
+
+def _dense(tangent: Array, defects: Array, seen: int, damping: float) -> tuple[Array, Array]:
+    """Hidden changes and parameter changes by least squares on the whole matrix; parameters are damped by 1e-4."""
+    steps, v = defects.shape
+    h, p = v - seen, tangent.shape[2] - v
+    time = steps + 1
+    rows = np.zeros((steps * v + time * h + p, time * h + p))
+    right = np.zeros(len(rows))
+    for k in range(steps):
+        here = slice(k * v, (k + 1) * v)
+        rows[here, k * h : (k + 1) * h] = tangent[k, :, seen:v]
+        rows[here, (k + 1) * h : (k + 2) * h] -= np.eye(v)[:, seen:]
+        rows[here, time * h :] = tangent[k, :, v:]
+        right[here] = -defects[k]
+    rows[steps * v : steps * v + time * h, : time * h] = damping * np.eye(time * h)
+    rows[steps * v + time * h :, time * h :] = 1e-4 * np.eye(p)
+    solution = np.linalg.lstsq(rows, right, rcond=None)[0]
+    return solution[: time * h].reshape(time, h), solution[time * h :]
+
+
+@pytest.mark.parametrize(("seen", "hidden"), [(1, 2), (1, 1), (2, 1), (1, 3)])
+def test_elimination_solves_the_same_least_squares_as_the_whole_matrix(seen: int, hidden: int) -> None:
+    _, tangent, defects = _problem(seen, hidden, time=40)
+    reduced = hidden_steps.reduce(tangent, seen, 0.3)
+    states, right = hidden_steps.right_side(tangent, defects, seen, reduced)
+    change = np.linalg.solve(reduced.matrix + 1e-8 * np.eye(len(right)), right)
+    shift = hidden_steps.substituted(reduced, states, change)
+    want_shift, want_change = _dense(tangent, defects, seen, 0.3)
+    scale = np.abs(want_change).max()
+    assert np.abs(change - want_change).max() < 1e-6 * scale
+    assert np.abs(shift - want_shift).max() < 1e-6 * np.abs(want_shift).max()
+
+
+def test_the_derivative_along_a_step_is_that_of_the_defects() -> None:
+    search, tangent, _ = _problem(1, 2)
+    generator = np.random.default_rng(1)
+    change, shift = generator.standard_normal(search.field.count), generator.standard_normal((9, 2))
+    size = 1e-6
+    ahead, behind = (search._defects(*search._moved(s * change, s * shift)) for s in (size, -size))
+    slope = hidden_steps.along(tangent, shift, change, 1)
+    assert np.abs((ahead - behind) / (2 * size) - slope).max() < 1e-6 * np.abs(slope).max()
+
+
+def test_standardised_hidden_variables_follow_the_same_flow() -> None:
+    search, _, _ = _problem(1, 2, time=30)
+    search.states[:, 1:] = search.states[:, 1:] @ np.array([[0.3, 0.1], [0.0, 0.2]]) + 1.0
+    before, states = search.field.steps(FOURTH, search.states, 4), search.states.copy()
+    search.standardise()
+    after = search.field.steps(FOURTH, search.states, 4)
+    columns = np.column_stack([states, np.ones(len(states))])
+    change = np.linalg.lstsq(columns, search.states, rcond=None)[0]
+    assert np.abs(np.column_stack([before, np.ones(len(before))]) @ change - after).max() < 1e-8
+    assert np.abs(search.states[:, 1:].mean(axis=0)).max() < 1e-10
+    assert np.abs(search.states[:, 1:].std(axis=0) - 1).max() < 1e-5
+    assert np.array_equal(search.states[:, 0], states[:, 0])
+
+
+def test_steps_never_raise_the_misfit_between_standardisations() -> None:
+    series = chaos.lorenz.sample(160)[:, :1]
+    visible = (series - series.mean()) / series.std()
+    guess = guesses(visible, np.zeros(1), 2, 5)[0]
+    terms = flow.polynomial_terms(3, 2)
+    search = Search(visible, SparseField.of(terms), np.concatenate([visible, guess], axis=1))
+    search.standardise()
+    for _ in range(12):
+        before = search.misfit
+        search._step(DEFAULT)
+        assert search.misfit <= before
+
+
+def test_x_of_lorenz_alone_is_followed_for_eight_lyapunov_times() -> None:
+    series = chaos.lorenz.sample(812)[:, 0]
+    ahead = forecast(series[:512], 300)
+    truth = series[512:]
+    assert ahead.method == "field with 2 hidden variables"
+    assert np.abs(ahead.mean - truth)[:240].max() < 0.05 * series.std()
+    assert np.mean((ahead.lower <= truth) & (truth <= ahead.upper)) > 0.86
+    assert ahead.equations() is None
+
+
+def test_a_law_has_foretold_what_it_later_learned_from() -> None:
+    series = chaos.lorenz.sample(512)[:, :1]
+    law = found((series - series.mean()) / series.std(), series.mean(axis=0) / series.std(axis=0), 2, DEFAULT)
+    assert law is not None
+    assert len(law.errors) == 4
+    assert max(law.errors) < 1e-3
+    assert law.search.misfit < 1e-6
+    assert np.array_equal(law.search.states[:, :1], law.search.visible)
+
+
+@pytest.mark.parametrize("kind", ["noise", "walk", "noisy chaos"])
+def test_noise_is_no_law_of_hidden_variables(kind: str) -> None:
+    generator = np.random.default_rng(3)
+    noise = generator.standard_normal((400, 1))
+    lorenz = chaos.lorenz.sample(400)[:, :1]
+    values = {"noise": noise, "walk": noise.cumsum(axis=0), "noisy chaos": lorenz + 0.5 * noise}[kind]
+    assert found((values - values.mean()) / values.std(), np.zeros(1), 2, DEFAULT) is None

@@ -1,0 +1,298 @@
+"""`Fleet`: each key is predicted as by a `Prophecy` of its own, whatever the batches, the memory and the file."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import prophecy
+from prophecy import Prophecy
+from prophecy.fleet import Fleet, Refused
+from prophecy.fleet.bank import BYTES
+
+KEYS = ("pump", "fan", "ümlaut ☃", "a b\tc")
+
+
+def signals(count, seed=0):
+    rng = np.random.default_rng(seed)
+    k = np.arange(count)
+    noise = rng.standard_normal((len(KEYS), count))
+    return {
+        KEYS[0]: np.sin(k / 7) + 0.1 * noise[0],
+        KEYS[1]: np.cumsum(noise[1]),
+        KEYS[2]: np.round(20 + noise[2], 1),
+        KEYS[3]: np.where(noise[3] > 1.5, np.nan, noise[3]),
+    }
+
+
+def mixed(count, seed=0):
+    """Rows of all keys in a random order between keys: keys, times, values."""
+    rng = np.random.default_rng(seed + 1)
+    found = signals(count, seed)
+    order = rng.permutation(np.repeat(np.arange(len(KEYS)), count))
+    place = dict.fromkeys(KEYS, 0)
+    keys, times, values = [], [], []
+    for i in order.tolist():
+        key = KEYS[i]
+        keys.append(key)
+        times.append(1e9 + 10.0 * place[key] * (1 + i))
+        values.append(found[key][place[key]])
+        place[key] += 1
+    return keys, np.array(times), np.array(values)
+
+
+def alone(keys, times, values, level=0.9):
+    """The same rows through one `Prophecy` per key: mean, lower, upper, score, alarm, and what is said after each."""
+    models, rows = {}, []
+    for k, (key, value) in enumerate(zip(keys, values, strict=True)):
+        model = models.setdefault(key, Prophecy())
+        time = None if times is None else times[k : k + 1]
+        track = model.follow(np.array([value]), level, time)
+        ahead = model.predict(level)
+        rows.append([*(float(part[0]) for part in track), ahead.mean, ahead.lower, ahead.upper])
+    return np.array(rows)
+
+
+def answered(answers):
+    parts = (answers.mean, answers.lower, answers.upper, answers.score, answers.alarm)
+    return np.column_stack([*parts, answers.next, answers.next_lower, answers.next_upper])
+
+
+def in_batches(fleet, keys, times, values, sizes):
+    rows, start = [], 0
+    while start < len(keys):
+        stop = start + next(sizes)
+        part = slice(start, stop)
+        rows.append(answered(fleet.observe(keys[part], None if times is None else times[part], values[part])))
+        start = stop
+    return np.concatenate(rows)
+
+
+def sizes_of(seed):
+    rng = np.random.default_rng(seed)
+    while True:
+        yield int(rng.integers(1, 90))
+
+
+@pytest.fixture(params=["memory", "file"])
+def path(request, tmp_path):
+    return tmp_path / "fleet.state" if request.param == "file" else None
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_every_answer_is_that_of_a_prophecy_per_key_to_the_last_bit(path, timed):
+    keys, times, values = mixed(120)
+    stamps = times if timed else None
+    with Fleet(path, level=0.8) as fleet:
+        made = in_batches(fleet, keys, stamps, values, sizes_of(0))
+    np.testing.assert_array_equal(made, alone(keys, stamps, values, 0.8))
+
+
+def test_streams_that_do_not_fit_in_memory_come_back_to_the_last_bit(path):
+    keys, times, values = mixed(150)
+    with Fleet(path, memory=2 * BYTES) as fleet:
+        made = in_batches(fleet, keys, times, values, sizes_of(1))
+        assert fleet.facts()["in memory"] <= 2
+        assert len(fleet) == 4
+    np.testing.assert_array_equal(made, alone(keys, times, values))
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(-3, 6), st.floats(-1e6, 1e6)), min_size=1, max_size=60))
+def test_odd_clocks_are_read_as_prophecy_reads_them(rows):
+    keys, times, now = [], [], [0.0, 0.0, 0.0]
+    for key, step, _ in rows:
+        now[key] += step
+        keys.append(str(key))
+        times.append(now[key])
+    values, times = np.array([value for *_, value in rows]), np.array(times)
+    fleet = Fleet(memory=2 * BYTES)
+    np.testing.assert_array_equal(in_batches(fleet, keys, times, values, sizes_of(2)), alone(keys, times, values))
+
+
+def test_late_rows_say_so_and_change_nothing():
+    fleet, twin = Fleet(), Fleet()
+    for one in (fleet, twin):
+        one.observe("a", np.arange(50.0), np.sin(np.arange(50.0)))
+    answers = fleet.observe(["a", "b"], [30.0, 30.0], [9.0, math.nan])
+    assert answers.status == ["late", "missing"]
+    assert np.isnan(answers.score[0])
+    assert fleet.predict(["a"]).mean == twin.predict(["a"]).mean
+    assert fleet.observe("a", [50.0], [0.1]).status == ["taken"]
+    assert len(fleet.recent("a").value) == 51
+    late = fleet.observe("a", [7.0], [99.0])
+    assert late.status == ["late"]
+    row = fleet.summary(["a"]).rows[0]
+    assert (row.count, row.time, row.value) == (51, 50.0, 0.1)
+
+
+def test_four_late_rows_in_a_row_mean_a_clock_set_back():
+    fleet = Fleet()
+    fleet.observe("a", np.arange(1000.0, 1050.0), np.sin(np.arange(50.0)))
+    assert fleet.observe("a", np.arange(4.0), np.zeros(4)).status == ["late", "late", "late", "taken"]
+    assert fleet.observe("a", [4.0], [0.0]).status == ["taken"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "times", "values", "row", "field"),
+    [
+        (["a", ""], [60.0, 60.0], [1.0, 2.0], 1, "key"),
+        (["a", 7], [60.0, 60.0], [1.0, 2.0], 1, "key"),
+        (["a", "x" * 513], [60.0, 60.0], [1.0, 2.0], 1, "key"),
+        (["a", "\ud800"], [60.0, 60.0], [1.0, 2.0], 1, "key"),
+        (["a", "b\0c"], [60.0, 60.0], [1.0, 2.0], 1, "key"),
+        (["a", "b"], [60.0, math.nan], [1.0, 2.0], 1, "time"),
+        (["a", "b"], [60.0, 1e31], [1.0, 2.0], 1, "time"),
+        (["a", "b"], [60.0, 60.0], [1.0, math.inf], 1, "value"),
+        (["a", "b"], [60.0, 60.0], [1.0, 1e80], 1, "value"),
+        (["b", "a"], None, [1.0, 2.0], 1, "time"),
+        (["a", "untimed"], [60.0, 60.0], [1.0, 2.0], 1, "time"),
+    ],
+)
+def test_one_bad_row_refuses_the_batch_and_names_itself(path, keys, times, values, row, field):
+    with Fleet(path) as fleet:
+        fleet.observe("a", np.arange(50.0), np.sin(np.arange(50.0)))
+        fleet.observe("untimed", None, [1.0, 2.0])
+        before = (fleet.summary(), list(fleet), fleet.facts())
+        with pytest.raises(Refused) as refused:
+            fleet.observe(keys, times, values)
+        assert (refused.value.row, refused.value.field) == (row, field)
+        assert str(before) == str((fleet.summary(), list(fleet), fleet.facts()))
+
+
+def test_arguments_of_the_wrong_shape_are_named():
+    fleet = Fleet()
+    with pytest.raises(ValueError, match="values must be one for each of 1 keys"):
+        fleet.observe(["a"], None, [1.0, 2.0])
+    with pytest.raises(ValueError, match="times must be one for each"):
+        fleet.observe(["a", "b"], [1.0], [1.0, 2.0])
+    with pytest.raises(TypeError, match="values"):
+        fleet.observe(["a"], None, ["x"])
+    with pytest.raises(ValueError, match="level"):
+        fleet.predict(level=1.5)
+    with pytest.raises(ValueError, match="rate"):
+        Fleet(rate=0)
+    for call in (fleet.forecast, fleet.recent):
+        with pytest.raises(KeyError, match="nobody"):
+            call("nobody", 3)
+    for call in (fleet.explain, fleet.derivative, fleet.remove):
+        with pytest.raises(KeyError, match="nobody"):
+            call("nobody")
+    with pytest.raises(KeyError, match="nobody"):
+        fleet.predict(["nobody"])
+    assert len(fleet) == 0
+
+
+def test_an_empty_batch_is_answered_with_nothing(path):
+    with Fleet(path) as fleet:
+        assert len(fleet.observe([], [], [])) == 0
+
+
+def test_an_outlier_raises_a_numbered_event_once(path):
+    rng = np.random.default_rng(3)
+    values = rng.standard_normal(600)
+    values[500] = 30.0
+    with Fleet(path, rate=1e-4) as fleet:
+        answers = fleet.observe("a", None, values)
+        events = fleet.alarms()
+        hit = [event for event in events if event.value == 30.0]
+        assert len(hit) == 1
+        assert hit[0].score > 4
+        assert all(event.alarm >= 1 - 1e-4 / 2 for event in events)
+        assert answers.event[500] == hit[0].number
+        assert [event.number for event in events] == [n for n in answers.event if n]
+        assert fleet.last_event == events[-1].number
+        assert fleet.alarms(since=fleet.last_event) == []
+        assert fleet.alarms(key="a", limit=1) == events[:1]
+        assert fleet.summary().rows[0].event == fleet.last_event
+
+
+def test_forecast_derivative_and_words_are_those_of_prophecy():
+    values = np.sin(np.arange(200) / 5)
+    model, fleet = Prophecy(), Fleet()
+    model.observe(values, np.arange(200.0) / 10)
+    fleet.observe("a", np.arange(200.0) / 10, values)
+    np.testing.assert_array_equal(fleet.forecast("a", 5).mean, model.forecast(5).mean)
+    assert fleet.derivative("a") == model.derivative()
+    assert fleet.explain("a") == model.explain()
+
+
+def test_dates_are_remembered_as_dates():
+    fleet = Fleet()
+    dates = np.datetime64("2026-01-01T00:00") + np.arange(20) * np.timedelta64(60, "s")
+    assert fleet.observe("a", dates, np.arange(20.0)).dated.all()
+    fleet.observe("b", np.arange(3.0), np.arange(3.0))
+    assert [row.dated for row in fleet.summary().rows] == [True, False]
+    assert fleet.recent("a").time[-1] == dates[-1].astype("datetime64[s]").astype(int)
+
+
+def test_keys_are_searched_paged_removed_and_begin_afresh(path):
+    with Fleet(path) as fleet:
+        fleet.observe([f"Room {k:03d}" for k in range(30)], None, np.arange(30.0))
+        page = fleet.summary(search="room 01", offset=2, limit=3)
+        assert ([row.key for row in page.rows], page.total) == (["Room 012", "Room 013", "Room 014"], 10)
+        assert "Room 003" in fleet
+        fleet.remove("Room 003")
+        assert "Room 003" not in fleet
+        assert len(list(fleet)) == 29
+        fleet.observe("Room 003", None, [5.0])
+        assert fleet.summary(["Room 003"]).rows[0].count == 1
+
+
+def test_keys_are_found_in_any_case_and_script():
+    fleet = Fleet()
+    fleet.observe(["ÀB", "straße", "x"], None, [1.0, 2.0, 3.0])
+    for search, found in (("àb", "ÀB"), ("STRASSE", "straße")):
+        page = fleet.summary(search=search)
+        assert ([row.key for row in page.rows], page.total) == ([found], 1)
+
+
+def test_threads_may_observe_and_ask_at_once():
+    fleet, seen, errors = Fleet(memory=3 * BYTES), {}, []
+
+    def work(name):
+        try:
+            values = np.random.default_rng(len(name)).standard_normal(200)
+            seen[name] = (values, np.concatenate([fleet.observe(name, None, [v]).next for v in values]))
+            fleet.summary(), fleet.alarms(), fleet.recent(name)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=("k" * k,)) for k in range(1, 7)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    for values, said in seen.values():
+        model = Prophecy()
+        for value, mean in zip(values.tolist(), said, strict=True):
+            model.observe(value)
+            assert model.predict().mean == mean
+
+
+def test_a_closed_fleet_says_so(path):
+    fleet = Fleet(path)
+    fleet.close()
+    fleet.close()
+    assert "closed" in repr(fleet)
+    with pytest.raises(ValueError, match="closed"):
+        fleet.observe("a", None, [1.0])
+
+
+def test_importing_prophecy_does_not_load_the_fleet():
+    code = (
+        "import sys, prophecy; assert 'prophecy.fleet' not in sys.modules and 'sqlite3' not in sys.modules; "
+        "prophecy.Fleet; assert 'prophecy.fleet' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert "Fleet" in prophecy.__all__
+    with pytest.raises(AttributeError, match="no attribute 'Flet'"):
+        prophecy.Flet  # noqa: B018

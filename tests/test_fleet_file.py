@@ -1,0 +1,304 @@
+"""The state file of a fleet: whatever moment it is cut off at, nothing acknowledged is lost and nothing doubled."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import shutil
+import sqlite3
+import stat
+import zlib
+
+import numpy as np
+import pytest
+
+from prophecy.fleet import Fleet
+from prophecy.fleet import streams as parts
+from prophecy.fleet.answers import ROW
+from prophecy.fleet.bank import BYTES
+from prophecy.fleet.store import FORMAT, Store
+
+KEYS = ["a", "b", "c"]
+ROUNDS = 40
+
+
+def batch(k):
+    rng = np.random.default_rng(k)
+    keys = rng.choice(KEYS, size=int(rng.integers(1, 12))).tolist()
+    return keys, 10.0 * k + np.arange(len(keys)), rng.standard_normal(len(keys))
+
+
+@pytest.fixture(scope="module")
+def told():
+    """The answers of a fleet that nothing happens to."""
+    fleet = Fleet()
+    return [fleet.observe(*batch(k)).rows for k in range(ROUNDS)]
+
+
+def same(rows, expected):
+    left, right = (np.concatenate(part) if isinstance(part, list) else part for part in (rows, expected))
+    for name in ROW.names:
+        np.testing.assert_array_equal(left[name], right[name], err_msg=name)
+
+
+def copied(path, target):
+    """The files as they are on the disk now, while their fleet goes on: what a crash would leave."""
+    for end in ("", "-wal"):
+        if os.path.exists(f"{path}{end}"):
+            shutil.copy(f"{path}{end}", f"{target}{end}")
+        elif os.path.exists(f"{target}{end}"):
+            os.unlink(f"{target}{end}")
+    return target
+
+
+@pytest.mark.parametrize("per_save", [3, 512])
+@pytest.mark.parametrize("memory", [2 * BYTES, 2**30])
+def test_reopened_after_any_batch_it_goes_on_to_the_last_bit(tmp_path, told, monkeypatch, memory, per_save):
+    monkeypatch.setattr(parts, "PER_SAVE", per_save)
+    with Fleet(tmp_path / "s", memory=memory) as fleet:
+        for k in range(ROUNDS):
+            same(fleet.observe(*batch(k)).rows, told[k])
+            if k % 7 == 0 or k > ROUNDS - 4:
+                with Fleet(copied(tmp_path / "s", tmp_path / "copy"), memory=memory) as twin:
+                    for j in range(k + 1, ROUNDS):
+                        same(twin.observe(*batch(j)).rows, told[j])
+
+
+def test_closed_and_opened_it_goes_on_to_the_last_bit(tmp_path, told):
+    for k in range(ROUNDS):
+        with Fleet(tmp_path / "s") as fleet:
+            same(fleet.observe(*batch(k)).rows, told[k])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_power_failing_at_any_byte_of_the_log_leaves_whole_batches(tmp_path, told, seed):
+    """Bytes that were written after the last acknowledged batch may be there, missing or rubbish."""
+    rng, path = random.Random(seed), tmp_path / "s"
+    with Fleet(path) as fleet:
+        for k in range(12):
+            before = os.path.getsize(f"{path}-wal")
+            fleet.observe(*batch(k))
+            after = os.path.getsize(f"{path}-wal")
+            assert after > before
+            copied(path, tmp_path / "copy")
+            cut = rng.randrange(before, after)
+            with open(tmp_path / "copy-wal", "r+b") as file:
+                if seed % 2:
+                    file.truncate(cut)
+                else:
+                    file.seek(cut)
+                    file.write(rng.randbytes(rng.randrange(1, after - cut + 1)))
+            with Fleet(tmp_path / "copy") as twin:
+                done = max((number for number, *_ in twin.batches()), default=0)
+                assert done in (k, k + 1)
+                for j in range(done, 14):
+                    same(twin.observe(*batch(j)).rows, told[j])
+
+
+def test_power_failing_while_pages_are_copied_back_loses_nothing(tmp_path, told):
+    """SQLite moves pages from its log into the file: cut off in between, some pages are old, some new, some torn."""
+    path, rng = tmp_path / "s", random.Random(5)
+    with Fleet(path) as fleet:
+        for k in range(20):
+            fleet.observe(*batch(k))
+        old, log = path.read_bytes(), (tmp_path / "s-wal").read_bytes()
+        fleet._streams._open._db.execute("PRAGMA wal_checkpoint(FULL)")
+        new = path.read_bytes()
+    assert old != new
+    for _ in range(10):
+        pages = []
+        for start in range(0, len(new), 8192):
+            page, was = new[start : start + 8192], old[start : start + 8192].ljust(8192, b"\0")
+            torn = rng.randrange(8192)
+            pages.append(rng.choice([page, was, page[:torn] + was[torn:]]))
+        (tmp_path / "copy").write_bytes(b"".join(pages))
+        (tmp_path / "copy-wal").write_bytes(log)
+        with Fleet(tmp_path / "copy") as twin:
+            for j in range(20, 24):
+                same(twin.observe(*batch(j)).rows, told[j])
+
+
+def test_a_batch_that_cannot_be_written_is_not_taken(tmp_path, told, monkeypatch):
+    with Fleet(tmp_path / "s") as fleet:
+        fleet.observe(*batch(0))
+
+        def full(*_):
+            raise sqlite3.OperationalError("database or disk is full")
+
+        monkeypatch.setattr(Store, "append", full)
+        with pytest.raises(sqlite3.OperationalError, match="full"):
+            fleet.observe(*batch(1))
+        monkeypatch.undo()
+        for k in range(1, ROUNDS):
+            same(fleet.observe(*batch(k)).rows, told[k])
+
+
+def test_an_acknowledged_batch_is_forced_to_the_disk(tmp_path):
+    with Fleet(tmp_path / "s") as fleet:
+        run = fleet._streams._open._db.execute
+        assert run("PRAGMA synchronous").fetchone() == (2,)
+        assert run("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_one_process_at_a_time_through_whatever_name(tmp_path):
+    (tmp_path / "folder").mkdir()
+    with Fleet(tmp_path / "s") as fleet:
+        fleet.observe("a", None, [1.0])
+        for name in ("one", "two"):
+            os.symlink(tmp_path / "s", tmp_path / "folder" / name)
+            with pytest.raises(ValueError, match="in use by another process"):
+                Fleet(tmp_path / "folder" / name)
+        code = f"from prophecy.fleet import Fleet; Fleet({str(tmp_path / 'folder' / 'two')!r})"
+        assert "in use by another process" in _python(code)
+    with Fleet(tmp_path / "folder" / "one") as fleet:
+        assert list(fleet) == ["a"]
+    assert sorted(os.listdir(tmp_path / "folder")) == ["one", "two"]
+
+
+def _python(code):
+    import subprocess
+    import sys
+
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr
+
+
+def test_permissions_of_the_file_stay_and_nothing_is_left_beside_it(tmp_path):
+    (tmp_path / "s").touch()
+    os.chmod(tmp_path / "s", 0o600)
+    with Fleet(tmp_path / "s") as fleet:
+        fleet.observe("a", None, [1.0])
+        assert {stat.S_IMODE(os.stat(tmp_path / name).st_mode) for name in os.listdir(tmp_path)} == {0o600}
+    assert os.listdir(tmp_path) == ["s"]
+    assert stat.S_IMODE((tmp_path / "s").stat().st_mode) == 0o600
+
+
+def changed(path, statement, *values):
+    db = sqlite3.connect(path)
+    db.execute(statement, values)
+    db.commit()
+    db.close()
+
+
+def filled(path):
+    with Fleet(path) as fleet:
+        fleet.observe("a", None, np.sin(np.arange(200.0)))
+    return path
+
+
+def test_a_digit_edited_in_the_log_is_noticed_even_with_its_checksum_mended(tmp_path):
+    with Fleet(tmp_path / "s") as fleet:
+        fleet.observe("a", None, np.sin(np.arange(200.0)))
+        copied(tmp_path / "s", tmp_path / "copy")
+    db = sqlite3.connect(tmp_path / "copy")
+    ((data, note),) = db.execute("SELECT rows, note FROM log")
+    rows = np.frombuffer(data, ROW).copy()
+    rows["value"][150] += 1e-3
+    db.execute("UPDATE log SET rows = ?", (rows.tobytes(),))
+    db.commit()
+    with pytest.raises(ValueError, match="checksum"):
+        _reopened(db, tmp_path / "copy")
+    db = sqlite3.connect(tmp_path / "copy")
+    db.execute("UPDATE log SET crc = ?", (zlib.crc32(note, zlib.crc32(rows.tobytes())),))
+    db.commit()
+    with pytest.raises(ValueError, match=r"of 'a' was .* the file was changed"):
+        _reopened(db, tmp_path / "copy")
+
+
+def _reopened(db, path):
+    db.close()
+    Fleet(path)
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        ("UPDATE streams SET state = x'00'", "1 bytes are not the state"),
+        ("UPDATE streams SET state = zeroblob(2000000)", "not the state"),
+        ("UPDATE streams SET last = x'00'", "last row"),
+        ("CREATE TRIGGER t AFTER INSERT ON log BEGIN DELETE FROM streams; END", "t is not as made"),
+        ("CREATE VIEW v AS SELECT 1", "v is not as made"),
+        ("DROP TABLE events", "events"),
+        ("PRAGMA user_version = 99", "format 99"),
+        ("PRAGMA application_id = 7", "another program"),
+        ("UPDATE facts SET value = '[\"elsewhere\"]' WHERE name = 'layout'", "laid out otherwise"),
+        ("DELETE FROM facts", "does not say"),
+    ],
+)
+def test_damaged_and_foreign_files_are_refused_with_the_reason(tmp_path, statement, says):
+    changed(filled(tmp_path / "s"), statement)
+    with pytest.raises(ValueError, match=says):
+        Fleet(tmp_path / "s").predict(["a"])
+
+
+@pytest.mark.parametrize("field", ["weight", "quantile", "last", "scale", "season_check"])
+def test_a_record_no_stream_could_have_reached_is_refused(tmp_path, field):
+    from prophecy.fleet.bank import PARTS
+    from prophecy.fleet.pack import pack, unpack
+
+    db = sqlite3.connect(filled(tmp_path / "s"))
+    ((state,),) = db.execute("SELECT state FROM streams")
+    found = unpack(state, PARTS)
+    found["record"][field] = np.nan if field != "season_check" else -1
+    db.execute("UPDATE streams SET state = ?", (pack(found),))
+    db.commit()
+    db.close()
+    with pytest.raises(ValueError, match=f"damaged: stream 'a': {field}"):
+        Fleet(tmp_path / "s").predict(["a"])
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_bytes_changed_anywhere_are_refused_or_harmless_and_never_nan(tmp_path, seed):
+    data = bytearray(filled(tmp_path / "s").read_bytes())
+    rng = random.Random(seed)
+    for _ in range(rng.randrange(1, 20)):
+        data[rng.randrange(len(data))] = rng.randrange(256)
+    (tmp_path / "s").write_bytes(data)
+    with contextlib.suppress(ValueError, sqlite3.DatabaseError), Fleet(tmp_path / "s") as fleet:
+        for key in fleet:
+            said = fleet.observe(key, None, np.sin(np.arange(200.0, 220.0)))
+            assert np.isfinite(said.next).all()
+
+
+def test_files_of_other_kinds_are_refused_and_left_alone(tmp_path):
+    for data in (b"something else", b"PK\3\4" + bytes(50), bytes(5000), b"SQLite format 3\0" + bytes(4000)):
+        (tmp_path / "s").write_bytes(data)
+        with pytest.raises(ValueError, match="state of prophecy's streams"):
+            Fleet(tmp_path / "s")
+        assert (tmp_path / "s").read_bytes() == data
+    db = sqlite3.connect(tmp_path / "other")
+    db.execute("CREATE TABLE mine (x)")
+    db.commit()
+    db.close()
+    before = (tmp_path / "other").read_bytes()
+    with pytest.raises(ValueError, match="another program"):
+        Fleet(tmp_path / "other")
+    assert (tmp_path / "other").read_bytes() == before
+    with pytest.raises(FileNotFoundError, match="no state"):
+        Fleet(tmp_path / "new", create=False)
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        Fleet(tmp_path / "no" / "s")
+    with pytest.raises(ValueError, match="folder"):
+        Fleet(tmp_path)
+    assert FORMAT == 1
+
+
+def test_a_file_keeps_what_it_was_made_with(tmp_path):
+    with Fleet(tmp_path / "s", level=0.5, dt=2.0) as fleet:
+        fleet.observe("a", None, [1.0, 2.0])
+    with Fleet(tmp_path / "s") as fleet:
+        assert fleet.predict().level == 0.5
+    with pytest.raises(ValueError, match=r"made with level=0.5, and is opened with level=0.9"):
+        Fleet(tmp_path / "s", level=0.9)
+
+
+def test_the_log_keeps_the_last_rows_and_their_notes_and_forgets_older_ones(tmp_path, monkeypatch):
+    monkeypatch.setattr(parts, "PER_SAVE", 10)
+    monkeypatch.setattr(parts, "KEPT_ROWS", 25)
+    with Fleet(tmp_path / "s") as fleet:
+        made = [fleet.observe(["a", "b"], None, [k, -k], note=str(k).encode()).rows for k in range(100)]
+        kept = list(fleet.batches())
+        assert 13 <= len(kept) < 40
+        assert [note for *_, note in kept] == [str(k).encode() for k in range(100 - len(kept), 100)]
+        same([answers.rows for _, answers, _ in kept], made[100 - len(kept) :])
+        assert [number for number, *_ in fleet.batches(kept[-3][0])] == [99, 100]

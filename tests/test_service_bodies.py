@@ -1,0 +1,219 @@
+"""Bodies: what is wrong is named with its row, field and way out, and thousands of broken ones change nothing."""
+
+from __future__ import annotations
+
+import json
+import random
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("fastapi")
+
+from starlette.testclient import TestClient
+
+from prophecy.fleet import Fleet
+from prophecy.service import DEFAULT, create_app
+from prophecy.service.bodies import Asked, from_json, from_lines
+from prophecy.service.csvs import from_csv
+from prophecy.service.errors import Refused
+
+KINDS = {"application/json": from_json, "application/x-ndjson": from_lines, "text/csv": from_csv}
+PLAIN = Asked()
+
+
+def parsed(read, text, asked=PLAIN):
+    return read(text.encode() if isinstance(text, str) else text, asked, DEFAULT)
+
+
+WRONG_JSON = [
+    ("", None, None),
+    ("{", None, None),
+    ("3", None, None),
+    ("[]", None, None),
+    ("[" * 100_000, None, None),
+    ('{"key": "a", "value": NaN}', None, None),
+    ('{"key": "a", "value": 1' + "0" * 5000 + "}", None, None),
+    ('[{"key": "a", "value": 1}, 7]', 2, None),
+    ('[{"key": "a", "value": 1}, {"key": "a"}]', 2, "value"),
+    ('[{"key": "a", "value": 1}, {"value": 1}]', 2, "key"),
+    ('{"key": "a", "value": "20.5"}', 1, "value"),
+    ('{"key": "a", "value": true}', 1, "value"),
+    ('{"key": "a", "value": 1e999}', 1, "value"),
+    ('{"key": "a", "value": [[1]]}', 1, "value"),
+    ('{"key": 7, "value": 1}', 1, "key"),
+    ('{"key": "", "value": 1}', 1, "key"),
+    ('{"key": "a\\nb", "value": 1}', 1, "key"),
+    ('{"key": "\\ud800", "value": 1}', 1, "key"),
+    ('{"key": "a/../b", "value": 1}', 1, "key"),
+    (json.dumps({"key": "k" * 201, "value": 1}), 1, "key"),
+    ('{"key": "a", "time": "yesterday", "value": 1}', 1, "time"),
+    ('{"key": "a", "time": "2026-02-30", "value": 1}', 1, "time"),
+    ('{"key": "a", "time": {}, "value": 1}', 1, "time"),
+    ('{"key": "a", "time": true, "value": 1}', 1, "time"),
+    ('{"key": "a", "time": 1e999, "value": 1}', 1, "time"),
+    ('[{"key": "a", "time": 1, "value": 1}, {"key": "a", "value": 1}]', 2, "time"),
+    ('[{"key": "a", "value": 1}, {"key": "a", "time": 1, "value": 1}]', 2, "time"),
+    ('[{"key": "a", "time": 1, "value": 1}, {"key": "a", "time": "2026-01-01", "value": 1}]', 2, "time"),
+    ('{"key": ["a"], "value": [1, 2]}', None, "key"),
+]
+
+
+@pytest.mark.parametrize(("text", "row", "field"), WRONG_JSON)
+def test_wrong_json_is_refused_naming_row_and_field(text, row, field):
+    with pytest.raises(Refused) as refused:
+        parsed(from_json, text)
+    assert (refused.value.status, refused.value.row, refused.value.field) == (400, row, field)
+    assert refused.value.way_out
+    assert len(refused.value.error) < 300
+
+
+WRONG_CSV = [
+    ("", None),
+    ("key,value\n", None),
+    ("1,2\n3,4\n", 1),
+    ("key,value\na,1\nb\n", 3),
+    ('key,value\na,"1\n', 2),
+    ("key,value\na,1\n\nb,x\n", 4),
+    ("key,value\na,1e999\n", 2),
+    ("key,value\na,1_000\n", 2),
+    ("key,value\n ,1\n", 2),
+    ("key,time,value\na,,1\n", 2),
+    ("key,time,value\na,1,1\na,soon,2\n", 3),
+    ("key,time,value\na,soon,1\n", 2),
+    ("key,low,high\na,1,2\n", 1),
+    ("time,text\n1,a\n", 1),
+    ("time,a,a\n1,2,3\n", 1),
+]
+
+
+@pytest.mark.parametrize(("text", "line"), WRONG_CSV)
+def test_wrong_csv_is_refused_naming_the_line(text, line):
+    with pytest.raises(Refused) as refused:
+        parsed(from_csv, text)
+    assert (refused.value.status, refused.value.row) == (400, line)
+    assert refused.value.way_out
+
+
+def test_ambiguous_dates_of_a_csv_are_refused_and_a_format_decides():
+    text = "key,time,value\na,01/02/2026,1\na,05/03/2026,2\n"
+    with pytest.raises(Refused, match="does not tell"):
+        parsed(from_csv, text)
+    batch = parsed(from_csv, text, Asked(time_format="%d/%m/%Y"))
+    assert batch.times[1] - batch.times[0] == 32 * 86400
+
+
+def test_columns_of_a_wide_csv_are_series_and_text_columns_are_left_out():
+    batch = parsed(from_csv, "Date;place;warm;cold\n01.02.2026;x;1,5;\n02.02.2026;y;2,5;-1\n", Asked(name="hall"))
+    assert batch.keys == ["hall/warm", "hall/cold"] * 2
+    assert np.array_equal(batch.values, [1.5, np.nan, 2.5, -1.0], equal_nan=True)
+    assert np.diff(batch.times).tolist() == [0, 86400, 0]
+    assert batch.dated
+
+
+def test_columns_are_named_in_the_address():
+    batch = parsed(from_csv, "machine,at,kW,rpm\nm1,5,1,2\n", Asked(key="machine", time="at", value="rpm"))
+    assert (batch.keys, batch.times.tolist(), batch.values.tolist()) == (["m1"], [5.0], [2.0])
+    with pytest.raises(Refused, match="no column 'torque'"):
+        parsed(from_csv, "machine,at\nm1,5\n", Asked(key="machine", value="torque"))
+    row = '{"machine": "m1", "t": 3, "rpm": 2}'
+    assert parsed(from_json, row, Asked(key="machine", time="t", value="rpm")).times.tolist() == [3.0]
+
+
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), FLOATS, FLOATS), min_size=1, max_size=20))
+def test_numbers_are_read_to_the_last_bit_in_every_form(rows):
+    objects = [{"key": key, "time": time, "value": value} for key, time, value in rows]
+    texts = {
+        from_json: json.dumps(objects),
+        from_lines: "\n".join(map(json.dumps, objects)),
+        from_csv: "key,time,value\n" + "".join(f"{k},{t!r},{v!r}\n" for k, t, v in rows),
+    }
+    for read, text in texts.items():
+        batch = parsed(read, text)
+        assert batch.keys == [row[0] for row in rows]
+        assert batch.times.tolist() == [row[1] for row in rows]
+        assert batch.values.tolist() == [row[2] for row in rows]
+
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+TREES = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4)
+)
+ROWS = st.lists(st.fixed_dictionaries({}, optional={"key": TREES, "time": TREES, "value": TREES}), max_size=4)
+
+
+@settings(max_examples=300)
+@given(st.binary(max_size=200) | (TREES | ROWS).map(lambda tree: json.dumps(tree).encode()))
+@example(b"key,time,value\na,9999-12-31T23:59:59-23:59,1")
+@example(b'{"key": "a", "time": "0001-01-01T00:00:00+23:59", "value": 1}')
+@example(b"\xef\xbb\xbf")
+@example(b"key;value\na;1,\n")
+def test_any_body_is_a_batch_or_refused(body):
+    for read in KINDS.values():
+        try:
+            batch = read(body, PLAIN, DEFAULT)
+        except Refused as error:
+            refused = error
+        else:
+            assert len(batch) == len(batch.values) == len(batch.lines) > 0
+            assert batch.times is None or np.isfinite(batch.times).all()
+            continue
+        assert refused.status in (400, 413)
+        json.dumps(refused.answer(), allow_nan=False)
+
+
+def broken(good, rng):
+    """A good body with something wrong in it, somewhere."""
+    text = bytearray(good)
+    for _ in range(rng.randint(1, 4)):
+        at = rng.randrange(len(text))
+        kind = rng.randrange(4)
+        if kind == 0:
+            text[at] = rng.randrange(256)
+        elif kind == 1:
+            del text[at : at + rng.randint(1, 30)]
+        elif kind == 2:
+            text[at:at] = rng.choice([b"null", b'"', b"}", b"[", b"1e999", b"\x00", b"\xff", b"NaN", b",", b"\n"])
+        else:
+            text[at:at] = text[at : at + rng.randint(1, 40)]
+        if not text:
+            text = bytearray(b"x")
+    return bytes(text)
+
+
+def test_thousands_of_broken_bodies_change_nothing_but_what_is_acknowledged():
+    """Whatever comes in, the service holds exactly what it has answered with 200 for."""
+    rng = random.Random(7)
+    rows = [{"key": f"k{n % 3}", "time": 1000 + n, "value": n / 7} for n in range(12)]
+    good = {
+        "application/json": json.dumps(rows).encode(),
+        "application/x-ndjson": "\n".join(map(json.dumps, rows)).encode(),
+        "text/csv": b"key,time,value\n" + b"".join(f"{r['key']},{r['time']},{r['value']}\n".encode() for r in rows),
+    }
+    mirror, codes = Fleet(), {}
+    with TestClient(create_app(Fleet()), base_url="http://127.0.0.1") as service:
+        for _ in range(3_000):
+            kind = rng.choice(list(good))
+            body = broken(good[kind], rng)
+            answer = service.post("/v1/observe", content=body, headers={"content-type": kind})
+            codes[answer.status_code] = codes.get(answer.status_code, 0) + 1
+            if answer.status_code == 200:
+                batch = KINDS[kind](body, PLAIN, DEFAULT)
+                times = batch.times
+                if times is not None and batch.dated:
+                    times = np.round(times * 1e6).astype("datetime64[us]")
+                mirror.observe(batch.keys, times, batch.values)
+        keys = {row["key"] for row in service.get("/v1/series?limit=500").json()["series"]}
+        assert keys == set(mirror)
+        for key in keys:
+            found = service.get("/v1/series/" + quote(key, safe="")).json()
+            own = mirror.recent(key, 5000)
+            assert np.array_equal(np.array(found["recent"]["value"], float), own.value, equal_nan=True), key
+    assert set(codes) <= {200, 400}, codes
+    assert codes[400] > 1_000
