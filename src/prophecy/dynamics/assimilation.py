@@ -274,12 +274,12 @@ class Assimilated:
         """
         return self.noise * (self.looseness or 1.0)
 
-    def draws(self, count: int, seed: int) -> tuple[list[SparseField], Array]:
-        """Fields and last states, (count, variables), from what the series leaves open."""
+    def draws(self, count: int, seed: int, wider: float = 1.0) -> tuple[list[SparseField], Array]:
+        """Fields and last states, (count, variables), from what the series leaves open, `wider` times as far away."""
         generator = np.random.default_rng(seed)
         v = self.states.shape[1]
-        change = self.freedom @ generator.standard_normal((len(self.freedom), count))
-        right = generator.standard_normal((v, count)) - self.last[:, v:] @ change
+        change = wider * self.freedom @ generator.standard_normal((len(self.freedom), count))
+        right = wider * generator.standard_normal((v, count)) - self.last[:, v:] @ change
         states = self.states[-1] + np.linalg.lstsq(self.last[:, :v], right, rcond=1e-12)[0].T
         return [self.field.moved(each) for each in change.T], states
 

@@ -2,8 +2,8 @@
 
 Along a (smoothed) path the integral form of the equations is linear in the coefficients. What the powers leave of each
 equation is compared with a dictionary of functions of single variables, of sums and differences of two, and of squares
-and products: waves, steps, kinks, exponentials, poles. The ones that explain most are moved (frequency, slope, place) to
-where they explain still more; the best of them joins, and the rest is looked at again.
+and products: waves, steps, kinks, exponentials, poles. The ones that explain most are moved (frequency, slope, place)
+to where they explain still more; the best of them joins, and the rest is looked at again.
 """
 
 from __future__ import annotations
@@ -291,7 +291,7 @@ def _leading(gain: Array, dictionary: list[Function]) -> list[int]:
 
 
 def _moved(rises: _Rises, function: Function, known: Array, left: Array, alone: bool = False) -> tuple[Function, float]:
-    """The function with its rates and shift where it explains most, by damped Gauss-Newton steps, and what it leaves."""
+    """The function moved to where it explains most, by damped Gauss-Newton steps, and the square sum it leaves."""
     free = _free(function)
     rest = rises.left(function, known, left, alone)
     cost, damping = float(rest @ rest), 1e-3

@@ -25,6 +25,8 @@ SINE, TANH, MODULUS, EXPONENTIAL, RECIPROCAL = range(5)
 #: In the place of a variable's number: the parameter is a function's shift, or (-2 - j) its rate along variable j, or
 #: (-2 - variables - a * variables - b) the coefficient of x_a x_b in what it is taken of.
 SHIFT, RATE = -1, -2
+#: For `paths` that follow the flow exactly.
+NO_KICKS = np.zeros((0, 0, 0))
 
 
 class Terms(NamedTuple):

@@ -34,8 +34,8 @@ _ROUGHLY = 1e-4  # standard deviations: a field that misses half of the steps by
 _NEARLY = 3e-6  # the same after two half steps
 _RESOLVED = 0.25  # standard deviations: rougher series are sampled too coarsely to tell noise from dynamics
 _ALIKE = 5.0  # standard errors of an autocorrelation above which a remainder is not noise
-# Derivatives per sample that a family may take: half a second per 5e3 with 512 samples. Powers to degree 2 come first and
-# have the most; larger families took up to 5e3 where they were the law.
+# Derivatives per sample that a family may take: half a second per 5e3 with 512 samples. Powers to degree 2 come first
+# and have the most; larger families took up to 5e3 where they were the law.
 _WORK, _WORK_LARGE = 1.5e4, 6e3
 _USELESS = 1.0  # model error as a share of the noise: a field that needs more has little to say
 _SETTLED = (3.0, 0.3)  # model errors, as shares of the noise, on the way to a state
@@ -77,11 +77,13 @@ class FittedFlow:
     def _bound(self) -> float:
         return _BOUND + float(np.abs(self.offset).max())
 
-    def ensemble(self, steps: int, count: int, seed: int) -> Array:
+    def ensemble(self, steps: int, count: int, seed: int, wider: float = 1.0) -> Array:
         """Paths from the end of the series, (count, steps, variables), under drawn parameters, last states and errors
-        of the field at every step."""
-        fields, states = self.found.draws(count, seed)
-        kicks = np.random.default_rng(seed + 1).standard_normal((count, steps, states.shape[1])) * self.found.missed
+        of the field at every step, all of them `wider` times as large as they are known to be."""
+        fields, states = self.found.draws(count, seed, wider)
+        kicks = np.random.default_rng(seed + 1).standard_normal((count, steps, states.shape[1])) * (
+            wider * self.found.missed
+        )
         if not len(self.field.terms.kinds):
             thetas = np.stack([each.theta for each in fields])
             ahead = self.field.paths(self._tableau, states, steps, self._substeps, self._bound, kicks, thetas)

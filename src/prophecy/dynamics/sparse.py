@@ -19,7 +19,6 @@ Mask = NDArray[np.bool_]
 # bends are there, all but the largest are free.
 _FREE_RATES = (SINE, TANH, EXPONENTIAL)
 _FIXED_SHIFTS = (EXPONENTIAL,)
-_NO_KICKS = np.zeros((0, 0, 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +138,7 @@ class SparseField:
         horizon: int,
         substeps: int,
         bound: float,
-        kicks: Array = _NO_KICKS,
+        kicks: Array = flow.NO_KICKS,
         thetas: Array | None = None,
     ) -> Array:
         """The next samples from each of (starts, variables), NaN from where they leave: (starts, horizon, v).

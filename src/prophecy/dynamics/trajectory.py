@@ -29,7 +29,7 @@ _BLOCK = 32  # samples
 _APART = 4  # samples over which the rises are taken: noise averages out
 _NOISE = 0.25  # standard deviations: more than this left unexplained is not a measurement of a system
 _STAYING = 0.25  # share of the draws that must not leave for good; poles and exponentials throw many out
-_WIDER_EXACT = 1.5  # exact samples: draws are this much farther from the path, integration errors are not white
+_WIDER_EXACT = 1.5  # exact samples: what is drawn is this much wider, as integration errors are not white
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +84,13 @@ def decide(context: Context, model: FittedFlow | None, steps: int) -> Decided | 
         return None
     end = np.array([len(context.values)])
     path = model.rollout(context.values, end, steps)[0]
-    draws = model.ensemble(steps, _DRAWS, 0)
+    draws = model.ensemble(steps, _DRAWS, 0, _WIDER_EXACT if model.exact else 1.0)
     stay = np.isfinite(draws).all(axis=(1, 2))
     if stay.mean() < _STAYING:
         return None
     if not np.isfinite(path).all():
         path = draws[stay][0]
-    draws = path + (_WIDER_EXACT if model.exact else 1.0) * (draws[stay] - path)
+    draws = draws[stay]
     draws += model.found.noise * np.random.default_rng(1).standard_normal(draws.shape)
     noise = float(np.sqrt(np.mean(model.found.noise**2)))
     note = f"One trajectory of a field with {model.field.count} parameters passes through the whole context"
