@@ -187,7 +187,7 @@ def one_step(
     rest = values[1:] - field.steps(tableau, values[:-1], substeps)
     cost = _cost(rest, robust, far)
     first = cost
-    for iteration in range(iterations):
+    for iteration in range(iterations if field.count else 0):
         if robust and iteration == _PATIENCE and cost > _PROGRESS * first and np.median(np.abs(rest)) > _CLOSE:
             break
         before = cost
