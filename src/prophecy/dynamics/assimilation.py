@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from prophecy.dynamics.flow import EIGHTH, FOURTH, MODULUS
-from prophecy.dynamics.guesses import LEAST_NOISE, linear_field, one_step, regression, roughness, smoothed, thinned
+from prophecy.dynamics.guesses import (
+    LEAST_NOISE,
+    Budget,
+    linear_field,
+    one_step,
+    regression,
+    roughness,
+    smoothed,
+    thinned,
+)
 from prophecy.dynamics.smoother import eliminate, substitute
 from prophecy.dynamics.sparse import SparseField, eliminated
 
@@ -44,14 +53,6 @@ _NEGLIGIBLE = 6e-9  # standard deviations: the accuracy at which chaotic systems
 _SURE = 4.0  # integration errors are not white: terms go more easily than by the information criterion
 _PRIOR = 1e-3  # 1 / standard deviations: how little is known about the first state
 _CONVERGED = 0.02  # of the noise: integration errors below this do not matter
-
-
-@dataclass
-class Budget:
-    """Derivatives that may still be computed, per sample: work is bounded by a count, so that answers do not depend on
-    the clock."""
-
-    left: float = np.inf
 
 
 class Problem:
@@ -337,7 +338,7 @@ def _start(field: SparseField, values: Array, states: Array, noise: Array) -> tu
     return start, np.maximum(np.minimum(noise, np.median(np.abs(rest), axis=0) / 0.6745), LEAST_NOISE)
 
 
-def step_by_step(field: SparseField, values: Array) -> Assimilated | None:
+def step_by_step(field: SparseField, values: Array, budget: Budget | None = None) -> Assimilated | None:
     """The field that takes each value to the next up to rounding, terms that do nothing removed; None if it does not.
 
     Without noise every sample is a state, and the equations of single steps are all there is.
@@ -346,11 +347,13 @@ def step_by_step(field: SparseField, values: Array) -> Assimilated | None:
     for tolerance in (_ROUNDING, 1e-9):
         substeps = field.substeps(EIGHTH, values, tolerance, 1.0, 16)
         rest = values[1:] - field.steps(EIGHTH, values[:-1], substeps)
+        if tolerance == _ROUNDING and _quantile(rest, share) < _ROUNDING:
+            continue
         if tolerance == _ROUNDING:
-            field, rest = one_step(field, values, EIGHTH, substeps, 6, robust=True)
+            field, rest = one_step(field, values, EIGHTH, substeps, 6, robust=True, budget=budget)
         for _ in range(_POLISHES):
             most = _quantile(rest, share)
-            field, rest = one_step(field, values, EIGHTH, substeps, 12, far=max(_FEW_OFF, 3 * most))
+            field, rest = one_step(field, values, EIGHTH, substeps, 12, far=max(_FEW_OFF, 3 * most), budget=budget)
             if _quantile(rest, share) < _ROUNDING or _quantile(rest, share) > 0.5 * most:
                 break
         if not _quantile(rest, share) < _ROUNDING:

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
-from prophecy.dynamics.assimilation import Assimilated, Budget, Problem, assimilate, step_by_step
+from prophecy.dynamics.assimilation import Assimilated, Problem, assimilate, step_by_step
 from prophecy.dynamics.families import Proposal, propose
 from prophecy.dynamics.features import Units, monomial_count
 from prophecy.dynamics.flow import EIGHTH, FOURTH, Tableau, Terms
-from prophecy.dynamics.guesses import interpolated, linear_field, one_step, roughness, smoothed
+from prophecy.dynamics.guesses import Budget, interpolated, linear_field, one_step, roughness, smoothed
 from prophecy.dynamics.smoother import filtered
 from prophecy.dynamics.sparse import SparseField
 
@@ -28,7 +28,7 @@ _OFFSET = 5.0  # standard deviations: means up to this stay in, so that sparse e
 _MOST = 200  # parameters before any is removed
 _EXACT = 1e-6  # a residual, in standard deviations, that only the true equations leave
 _SPARE = 30.0  # nats that a term beside functions must be worth: these can imitate many others
-_HOPEFUL = 3e-3  # share of the rises: functions that leave more of a smooth path are not the law of exact samples
+_HOPEFUL = 0.02  # share of the rises: functions that leave more of a smooth path are not the law of exact samples
 _CLEAN = 1e-3  # noise, in standard deviations, below which single steps may be solved for exactly
 _ROUGHLY = 1e-4  # standard deviations: a field that misses half of the steps by more is not exact
 _NEARLY = 3e-6  # the same after two half steps
@@ -37,6 +37,7 @@ _ALIKE = 5.0  # standard errors of an autocorrelation above which a remainder is
 # Derivatives per sample that a family may take: half a second per 5e3 with 512 samples. Powers to degree 2 come first
 # and have the most; larger families took up to 5e3 where they were the law.
 _WORK, _WORK_LARGE = 1.5e4, 6e3
+_WORK_EXACT = 1.5e4  # the same for all families together as long as samples are taken to be exact
 _USELESS = 1.0  # model error as a share of the noise: a field that needs more has little to say
 _SETTLED = (3.0, 0.3)  # model errors, as shares of the noise, on the way to a state
 
@@ -156,6 +157,7 @@ def _search(x: Array, seen: Array, units: Units, circles: list[tuple[int, int]])
     variables = x.shape[1]
     complete, tiny = bool(seen.all()), _tiny(x)
     best: Assimilated | None = None
+    work = Budget(_WORK_EXACT)
     sizes = [monomial_count(variables, degree) * variables for degree in (2, 3)]
     fields = [
         _free(flow.polynomial_terms(variables, degree), circles)
@@ -163,7 +165,7 @@ def _search(x: Array, seen: Array, units: Units, circles: list[tuple[int, int]])
         if size <= min(_MOST, seen.sum() / 3)
     ]
     for field in fields if complete else ():
-        found = _exact(field, x)
+        found = _exact(field, x, work)
         if found is not None:
             return found
     for field in fields if not tiny else ():
@@ -173,8 +175,8 @@ def _search(x: Array, seen: Array, units: Units, circles: list[tuple[int, int]])
     rough = roughness(x)
     proposal: Proposal | None = None
     for proposal in propose(best.states if best is not None else smoothed(x, rough), units, noise=float(rough.max())):
-        hopeful = complete and tiny and proposal.left < _HOPEFUL
-        found = _exact(_free(proposal.terms(variables), circles), x) if hopeful else None
+        hopeful = complete and proposal.left < _HOPEFUL
+        found = _exact(_free(proposal.terms(variables), circles), x, work) if hopeful and work.left > 0 else None
         if found is not None:
             return found
     if proposal is not None and not tiny:
@@ -238,7 +240,7 @@ def _better(one: Assimilated | None, other: Assimilated | None) -> Assimilated |
     return other if other.evidence > one.evidence else one
 
 
-def _exact(field: SparseField, x: Array) -> Assimilated | None:
+def _exact(field: SparseField, x: Array, budget: Budget) -> Assimilated | None:
     """The member of the family that takes every sample to the next up to rounding; None if none does.
 
     Least absolute errors on the way: where a few steps are too fast for the first guess, the others lead.
@@ -248,10 +250,10 @@ def _exact(field: SparseField, x: Array) -> Assimilated | None:
     starts += [start for start in (linear_field(field, x),) if start is not None and not shaped]
     costs = [float(np.median(np.nan_to_num(np.abs(x[1:] - each.steps(EIGHTH, x[:-1], 1)), nan=9.0))) for each in starts]
     for index in np.argsort(costs):
-        rough, rest = one_step(starts[index], x, EIGHTH, 1, 12, robust=True)
-        if np.median(np.abs(rest)) < _ROUGHLY:
-            rough, rest = one_step(rough, x, EIGHTH, 2, 6, robust=True)
-        found = step_by_step(rough, x) if np.median(np.abs(rest)) < _NEARLY else None
+        rough, rest = one_step(starts[index], x, EIGHTH, 1, 12, robust=True, budget=budget)
+        if _NEARLY < np.median(np.abs(rest)) < _ROUGHLY:
+            rough, rest = one_step(rough, x, EIGHTH, 2, 6, robust=True, budget=budget)
+        found = step_by_step(rough, x, budget) if np.median(np.abs(rest)) < _NEARLY else None
         if found is not None:
             return found
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import comb
 
 import numpy as np
@@ -23,6 +24,14 @@ _UNDAMPED = 1e-15  # of the largest singular value: a step without this much dam
 _PATIENCE, _PROGRESS = 4, 0.7  # robust steps after which the cost must have fallen to this share: the law comes fast
 _CLOSE = 1e-4  # standard deviations: unless half of the steps are this close already
 _FAR = 3.0  # an error of three standard deviations is as bad as any
+
+
+@dataclass
+class Budget:
+    """Derivatives that may still be computed, per sample: work is bounded by a count, so that answers do not depend on
+    the clock."""
+
+    left: float = np.inf
 
 
 def roughness(values: Array) -> Array:
@@ -177,17 +186,23 @@ def one_step(
     iterations: int = 8,
     robust: bool = False,
     far: float = _FAR,
+    budget: Budget | None = None,
 ) -> tuple[SparseField, Array]:
     """The field whose flow takes each value to the next, in least squares, and the errors it leaves, (time - 1, v).
 
     robust: least roots of absolute errors instead, so that a few steps that are far off do not pull at the others.
     far: an error, in standard deviations, that is as bad as any; steps ten times as far off are left out.
+    budget: the work it may do.
     """
     damping = 1e-6
     rest = values[1:] - field.steps(tableau, values[:-1], substeps)
     cost = _cost(rest, robust, far)
-    first = cost
+    first, shaped = cost, field.count > field.coefficients  # shapes of functions make narrow valleys
+    budget = budget or Budget()
     for iteration in range(iterations if field.count else 0):
+        budget.left -= substeps * len(tableau.weights) / 4 * (field.count + values.shape[1])
+        if budget.left < 0:
+            break
         if robust and iteration == _PATIENCE and cost > _PROGRESS * first and np.median(np.abs(rest)) > _CLOSE:
             break
         before = cost
@@ -213,7 +228,7 @@ def one_step(
                 break
             damping = max(damping * 30, 1e-5)
         damping /= 10 if cost < 0.95 * before else 1000
-        if not taken or (cost > 0.95 * before and damping < _UNDAMPED):
+        if not taken or (cost > 0.95 * before and (not shaped or damping < _UNDAMPED)):
             break
     return field, rest
 
