@@ -55,7 +55,7 @@ def forecast(
     if known is not None:
         rest: dict[str, Any] = {"season": season, "average": average, "settings": settings}
         return forecast_with(forecast, values, horizon, level, known, bounds=bounds, **rest)
-    limits, periods = checked_bounds(bounds), _season(season)
+    limits, periods = checked_bounds(bounds), _checks.seasons(season)
     exponent = _unusual(values)
     if exponent:
         rest = {"season": season, "average": average, "settings": settings}
@@ -128,19 +128,6 @@ def _magnified(
     small = replace(grid, values=np.ldexp(np.ldexp(grid.values, -first), -second))
     note = f"The values are far from 1: they were multiplied by 2 ** {exponent}, and so are figures in these notes."
     return Forecast.from_grid(small, level, large.method, (*large.notes, note))
-
-
-def _season(season: float | Sequence[float] | None) -> Array | None:
-    """Samples in each season as an array."""
-    if season is None:
-        return None
-    try:
-        periods = np.atleast_1d(np.asarray(season, dtype=np.float64))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"season must be a number of samples, several, or None, got {season!r}") from error
-    if periods.ndim != 1 or not (np.isfinite(periods) & (periods >= 1)).all():
-        raise ValueError(f"season must be a number of samples from 1 on, several, or None, got {season!r}")
-    return periods
 
 
 def _level(level: float) -> float:
