@@ -27,6 +27,7 @@ from prophecy.dynamics.guesses import (
     smoothed,
     thinned,
 )
+from prophecy.dynamics.settings import LAWS, LawSettings
 from prophecy.dynamics.smoother import eliminate, substitute
 from prophecy.dynamics.sparse import SparseField, eliminated
 
@@ -34,15 +35,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-_STAGES = (10.0, 3.0, 0.6, 0.12, 0.03, 0.01)  # model error per step as a share of the noise
-_RETURNS = (3.0, 0.12, 0.03)  # stages at which terms may come back
 _TIGHT = 0.12  # from here on what the states leave is the noise of each variable
-_COARSER = 1.3  # how far the noise may rise above its first estimate, which is an upper bound
-_HOPELESS = 30.0  # nats: two stages in a row that far below the best end the tightening
-_LOST = 200.0  # nats: one stage that far below the best does
-_MANY = 24  # coefficients above which the first guess is thinned out
-_KEPT = 20  # terms of an equation that are kept then, at most
-_THIN = 5.0  # nats along the smooth path that a term must be worth to be there from the start
 _HELD = 1e-7  # singular values below this share of the largest belong to directions that nothing determines
 _ROUNDING = 1e-6  # standard deviations: only the true equations leave less
 _MOST_STEPS = 0.99  # share of the steps that must be as exact as that; spikes may be too fast to integrate blindly
@@ -68,6 +61,7 @@ class Problem:
         self.fixed, self.looseness, self.substeps = fixed, 1.0, 1
         self.budget = Budget()
         self._first = noise
+        self.coarser = LAWS.coarser
         self._damping, self._cost = 1e-4, np.inf
         self._linear: tuple[object, ...] | None = None
         self._sound = False
@@ -174,7 +168,7 @@ class Problem:
             left = self.seen * (self.values - self.states)
             ratio = np.sqrt((left**2).sum(axis=0) / np.maximum(self.seen.sum(axis=0), 1)) / self.noise
             noise = noise * np.where(observed, ratio / np.sqrt(np.mean(ratio[observed] ** 2)), 1.0)
-        self.noise = np.clip(noise, LEAST_NOISE, self._first * _COARSER)
+        self.noise = np.clip(noise, LEAST_NOISE, self._first * self.coarser)
         self._cost = self._squares(self.states, self.field)
 
     def evidence(self) -> float:
@@ -286,7 +280,12 @@ class Assimilated:
 
 
 def assimilate(
-    field: SparseField, values: Array, seen: Array, hint: Assimilated | None = None, budget: Budget | None = None
+    field: SparseField,
+    values: Array,
+    seen: Array,
+    hint: Assimilated | None = None,
+    budget: Budget | None = None,
+    laws: LawSettings = LAWS,
 ) -> Assimilated | None:
     """States, parameters and noise of (time, variables) under the family of `field`.
 
@@ -296,24 +295,25 @@ def assimilate(
     noise = roughness(values)
     states = smoothed(values, noise)
     if hint is not None:
-        field, noise = hint.field, np.minimum(noise, hint.noise * _COARSER)
+        field, noise = hint.field, np.minimum(noise, hint.noise * laws.coarser)
     else:
-        field, noise = _start(field, values, states, noise)
+        field, noise = _start(field, values, states, noise, laws)
     problem = Problem(field, values, seen, noise, states)
     problem.budget = budget or Budget()
+    problem.coarser = laws.coarser
     best, falling = None, 0
-    for looseness in _STAGES if hint is None else _STAGES[2:]:
+    for looseness in laws.stages if hint is None else laws.stages[2:]:
         problem.at(looseness)
         problem.improve(6, 1e-2)
         problem.rescale()
-        if looseness < _STAGES[0]:
-            problem.select(allowed, looseness in _RETURNS)
+        if looseness < laws.stages[0]:
+            problem.select(allowed, looseness in laws.returns)
         problem.improve(4)
         problem.rescale()
         evidence = problem.evidence()
         fall = best.evidence - evidence if best is not None else 0.0
-        falling = falling + 1 if not fall < _HOPELESS else 0
-        if falling == 2 or not fall < _LOST or problem.budget.left < 0:
+        falling = falling + 1 if not fall < laws.hopeless else 0
+        if falling == 2 or not fall < laws.lost or problem.budget.left < 0:
             break
         if np.isfinite(evidence) and (best is None or evidence > best.evidence):
             v, rows = values.shape[1], problem.system.rows[-1]
@@ -324,11 +324,13 @@ def assimilate(
     return best
 
 
-def _start(field: SparseField, values: Array, states: Array, noise: Array) -> tuple[SparseField, Array]:
+def _start(
+    field: SparseField, values: Array, states: Array, noise: Array, laws: LawSettings
+) -> tuple[SparseField, Array]:
     """Coefficients from the smooth path; where their flow misses by far, from single steps. And the noise."""
     start = regression(field, states)
-    if field.coefficients > _MANY:
-        start = thinned(start, states, _KEPT, _THIN)
+    if field.coefficients > laws.many:
+        start = thinned(start, states, laws.kept, laws.thin)
     rest = values[1:] - start.steps(FOURTH, states[:-1], 2)
     if np.median(np.abs(rest)) < 3 * np.median(noise) and noise.max() < 0.1:
         return start, noise

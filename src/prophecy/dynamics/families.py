@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from prophecy.dynamics import flow
 from prophecy.dynamics.features import Units
 from prophecy.dynamics.flow import EXPONENTIAL, MODULUS, RECIPROCAL, SINE, TANH, Function, Terms
+from prophecy.dynamics.settings import LAWS, LawSettings
 
 Array = NDArray[np.float64]
 
@@ -27,12 +28,7 @@ _MOVES = 6  # Gauss-Newton steps on the way
 _PAIR = 3.0  # a function of two variables must leave this much less (in squares) than one of a single variable
 _MOVABLE = 1.15  # for every parameter beyond the first that it can be moved by it must leave this much less
 _BENT = 1.5  # and one of a square or product this much less than one of a variable
-_MOST = 4  # functions in one field
-_FURTHER = 3.0  # products with monomials one degree higher must leave this much less of some equation
-_FURTHER_NOISY = 1.12  # the same where most of what is left is noise
 _EXACT = 1e-3  # standard deviations of noise below which what is left is the functions' fault
-_NATS = 15.0  # what a function must add to the log likelihood beyond its penalty
-_SHARE = 0.8  # of what the powers leave of an equation, a function must leave less than this
 _WAVES = np.geomspace(1.5, 60.0, 48)  # radians over the range of the variable
 _SLOPES = (4.0, 12.0, 40.0, 150.0)
 _PLACES = np.linspace(0.1, 0.9, 17)
@@ -103,7 +99,9 @@ class Proposal(NamedTuple):
         return flow.polynomial_terms(variables, self.degree, self.functions, self.reach)
 
 
-def propose(path: Array, units: Units, degree: int = 2, noise: float = 0.0) -> Iterator[Proposal]:
+def propose(
+    path: Array, units: Units, degree: int = 2, noise: float = 0.0, laws: LawSettings = LAWS
+) -> Iterator[Proposal]:
     """Functions that explain what monomials up to `degree` leave of the rises along path (time, variables).
 
     One proposal after the other, each with more functions than the one before. noise: of the path, in standard
@@ -113,7 +111,7 @@ def propose(path: Array, units: Units, degree: int = 2, noise: float = 0.0) -> I
     found: list[Function] = []
     dictionary = list(_dictionary(path, units))
     table = rises.integrated(flow.features(flow.polynomial_terms(path.shape[1], 0, dictionary, 1), path)[:, 1:])
-    while len(found) < _MOST:
+    while len(found) < laws.functions:
         known = _known(rises, path.shape[1], degree, found)
         left = rises.rise - known @ (known.T @ rises.rise)
         fresh = table - known @ (known.T @ table)
@@ -122,14 +120,14 @@ def propose(path: Array, units: Units, degree: int = 2, noise: float = 0.0) -> I
         fresh /= np.sqrt(np.where(sound, size, np.inf))
         best: list[tuple[float, Function]] = []
         for i in np.argsort(-np.linalg.norm(left, axis=0) / (np.linalg.norm(rises.rise, axis=0) + 1e-300)):
-            share, function = _best(rises, fresh, known, left[:, i], dictionary, [g for _, g in best])
+            share, function = _best(rises, fresh, known, left[:, i], dictionary, [g for _, g in best], laws)
             if function is not None and not any(_alike(function, g) for g in (*found, *(g for _, g in best))):
                 best.append((share, function))
         if not best:
             return
-        for _, function in sorted(best)[: _MOST - len(found)]:
+        for _, function in sorted(best)[: laws.functions - len(found)]:
             found = [*found, function]
-            yield from _proposals(rises, degree, tuple(found), _FURTHER if noise < _EXACT else _FURTHER_NOISY)
+            yield from _proposals(rises, degree, tuple(found), laws.further if noise < _EXACT else laws.further_noisy)
 
 
 def _known(rises: _Rises, variables: int, degree: int, functions: Sequence[Function], reach: int = 2) -> Array:
@@ -235,7 +233,13 @@ def _orthonormal(columns: Array) -> Array:
 
 
 def _best(
-    rises: _Rises, fresh: Array, known: Array, left: Array, dictionary: list[Function], others: list[Function]
+    rises: _Rises,
+    fresh: Array,
+    known: Array,
+    left: Array,
+    dictionary: list[Function],
+    others: list[Function],
+    laws: LawSettings,
 ) -> tuple[float, Function | None]:
     """The function that explains most of what is left of an equation, alone or times the variables, if enough.
 
@@ -257,12 +261,12 @@ def _best(
     for c in order:
         function, score = _moved(rises, dictionary[first[c]], known, left)
         single, plain = _moved(rises, function, known, left, alone=True)
-        if plain < _FURTHER * score:
+        if plain < laws.further * score:
             function, score = single, min(plain, score)  # fewer terms tell where it is
         if score * handicaps[c] < 0.999 * least:
             best, least = function, score * handicaps[c]
     share = least / total
-    if best is None or not (share < _SHARE and -0.5 * count * np.log(max(share, 1e-300)) > _NATS):
+    if best is None or not (share < laws.share and -0.5 * count * np.log(max(share, 1e-300)) > laws.nats):
         return 1.0, None
     shared = min((float(np.sum(rises.left(other, known, left) ** 2)) for other in others), default=np.inf)
     return share, None if shared < 2 * least else best

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +14,7 @@ from prophecy.dynamics.families import Proposal, propose
 from prophecy.dynamics.features import Units, monomial_count
 from prophecy.dynamics.flow import EIGHTH, FOURTH, Tableau, Terms
 from prophecy.dynamics.guesses import Budget, interpolated, linear_field, one_step, roughness, smoothed
+from prophecy.dynamics.settings import LAWS, LawSettings
 from prophecy.dynamics.smoother import filtered
 from prophecy.dynamics.sparse import SparseField
 
@@ -22,23 +23,10 @@ Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 _BOUND = 30.0  # standard deviations: a path that far out does not come back
-_LATEST = 1024  # samples that are assimilated
 _WINDOW = 128  # samples before an origin that its state is estimated from
 _OFFSET = 5.0  # standard deviations: means up to this stay in, so that sparse equations stay sparse
-_MOST = 200  # parameters before any is removed
 _EXACT = 1e-6  # a residual, in standard deviations, that only the true equations leave
-_SPARE = 30.0  # nats that a term beside functions must be worth: these can imitate many others
-_HOPEFUL = 0.02  # share of the rises: functions that leave more of a smooth path are not the law of exact samples
 _CLEAN = 1e-3  # noise, in standard deviations, below which single steps may be solved for exactly
-_ROUGHLY = 1e-4  # standard deviations: a field that misses half of the steps by more is not exact
-_NEARLY = 3e-6  # the same after two half steps
-_RESOLVED = 0.25  # standard deviations: rougher series are sampled too coarsely to tell noise from dynamics
-_ALIKE = 5.0  # standard errors of an autocorrelation above which a remainder is not noise
-# Derivatives per sample that a family may take: half a second per 5e3 with 512 samples. Powers to degree 2 come first
-# and have the most; larger families took up to 5e3 where they were the law.
-_WORK, _WORK_LARGE = 1.5e4, 6e3
-_WORK_EXACT = 1.5e4  # the same for all families together as long as samples are taken to be exact
-_USELESS = 1.0  # model error as a share of the noise: a field that needs more has little to say
 _SETTLED = (3.0, 0.3)  # model errors, as shares of the noise, on the way to a state
 
 
@@ -56,7 +44,6 @@ class FittedFlow:
     exact: bool
     conclusive: bool
     end: Array
-    allowed: SparseField
     whole_past: bool = False
 
     @property
@@ -87,8 +74,8 @@ class FittedFlow:
         )
         if not len(self.field.terms.kinds):
             thetas = np.stack([each.theta for each in fields])
-            ahead = self.field.paths(self._tableau, states, steps, self._substeps, self._bound, kicks, thetas)
-            return ahead - self.offset
+            together = self.field.paths(self._tableau, states, steps, self._substeps, self._bound, kicks, thetas)
+            return together - self.offset
         ahead = [
             each.paths(self._tableau, state[None], steps, self._substeps, self._bound, kick[None])
             for each, state, kick in zip(fields, states, kicks, strict=True)
@@ -124,7 +111,7 @@ class FittedFlow:
         )
 
 
-def fit_flow(values: Array, known: Mask, units: Units, phases: int = 0) -> FittedFlow | None:
+def fit_flow(values: Array, known: Mask, units: Units, phases: int = 0, laws: LawSettings = LAWS) -> FittedFlow | None:
     """The field whose single trajectory passes best through (time, variables), in standard deviations around the mean.
 
     Powers up to degree 2, then 3, then powers and functions, until one trajectory explains everything up to the noise;
@@ -132,56 +119,62 @@ def fit_flow(values: Array, known: Mask, units: Units, phases: int = 0) -> Fitte
     """
     centre = units.centre / units.scale
     offset = np.where(np.abs(centre) < _OFFSET, centre, 0.0)
-    x, seen = _read(values, known, offset)
-    found = _search(x, seen, Units(units.centre - offset * units.scale, units.scale), _circles(values, phases))
-    return None if found is None else _finished(found, x, offset, values, _circles(values, phases))
+    x, seen = _read(values, known, offset, laws)
+    circles = _circles(values, phases)
+    found = _search(x, seen, Units(units.centre - offset * units.scale, units.scale), circles, laws)
+    return None if found is None else _finished(found, x, offset, values, circles, laws)
 
 
-def fit_part(values: Array, known: Mask, whole: FittedFlow) -> FittedFlow | None:
+def fit_part(values: Array, known: Mask, whole: FittedFlow, laws: LawSettings = LAWS) -> FittedFlow | None:
     """The same terms with parameters and states from a part of the series alone."""
-    x, seen = _read(values, known, whole.offset)
-    if whole.found.looseness > _USELESS or whole.field.count > seen.sum() / 3:
+    x, seen = _read(values, known, whole.offset, laws)
+    if whole.found.looseness > laws.useless or whole.field.count > seen.sum() / 3:
         return None
-    found = assimilate(whole.field, x, seen, whole.found, Budget(_WORK_LARGE))
-    return None if found is None else replace(_finished(found, x, whole.offset, values, []), allowed=whole.allowed)
+    found = assimilate(whole.field, x, seen, whole.found, Budget(laws.work_large), laws)
+    return None if found is None else _finished(found, x, whole.offset, values, [], laws)
 
 
-def _read(values: Array, known: Mask, offset: Array) -> tuple[Array, Array]:
+def _read(values: Array, known: Mask, offset: Array, laws: LawSettings) -> tuple[Array, Array]:
     """The latest samples in the field's variables, and 1 for each that was observed."""
-    x = (values + offset)[-_LATEST:]
-    return x, np.repeat(known[: len(values)][-_LATEST:, None], x.shape[1], axis=1).astype(np.float64)
+    x = (values + offset)[-laws.latest :]
+    return x, np.repeat(known[: len(values)][-laws.latest :, None], x.shape[1], axis=1).astype(np.float64)
 
 
-def _search(x: Array, seen: Array, units: Units, circles: list[tuple[int, int]]) -> Assimilated | None:
+def _search(
+    x: Array, seen: Array, units: Units, circles: list[tuple[int, int]], laws: LawSettings
+) -> Assimilated | None:
     """Families from the smallest on, until one trajectory of one of them passes through everything."""
     variables = x.shape[1]
-    complete, tiny = bool(seen.all()), _tiny(x)
+    rough = roughness(x)
+    complete, tiny = bool(seen.all()), bool(rough.max() < _CLEAN)
+    noisy = not tiny and bool(rough.max() < laws.resolved)
     best: Assimilated | None = None
-    work = Budget(_WORK_EXACT)
+    work = Budget(laws.work_exact)
     sizes = [monomial_count(variables, degree) * variables for degree in (2, 3)]
     fields = [
         _free(flow.polynomial_terms(variables, degree), circles)
         for degree, size in zip((2, 3), sizes, strict=True)
-        if size <= min(_MOST, seen.sum() / 3)
+        if size <= min(laws.most_parameters, seen.sum() / 3)
     ]
     for field in fields if complete else ():
-        found = _exact(field, x, work)
+        found = _exact(field, x, work, laws)
         if found is not None:
             return found
-    for field in fields if not tiny else ():
-        best = _better(best, assimilate(field, x, seen, None, Budget(_WORK if best is None else _WORK_LARGE)))
-        if best is not None and best.tight and _white(best, x[:, : variables - len(circles)]):
+    for field in fields if noisy else ():
+        budget = Budget(laws.work if best is None else laws.work_large)
+        best = _better(best, assimilate(field, x, seen, None, budget, laws))
+        if best is not None and best.tight and _white(best, x[:, : variables - len(circles)], laws):
             return best
-    rough = roughness(x)
     proposal: Proposal | None = None
-    for proposal in propose(best.states if best is not None else smoothed(x, rough), units, noise=float(rough.max())):
-        hopeful = complete and proposal.left < _HOPEFUL
-        found = _exact(_free(proposal.terms(variables), circles), x, work) if hopeful and work.left > 0 else None
+    path = best.states if best is not None else smoothed(x, rough)
+    for proposal in propose(path, units, noise=float(rough.max()), laws=laws):
+        hopeful = complete and proposal.left < laws.hopeful and work.left > 0
+        found = _exact(_free(proposal.terms(variables), circles), x, work, laws) if hopeful else None
         if found is not None:
             return found
-    if proposal is not None and not tiny:
+    if proposal is not None and noisy:
         field = _free(proposal.terms(variables), circles)
-        best = _better(best, assimilate(field, x, seen, None, Budget(_WORK_LARGE)))
+        best = _better(best, assimilate(field, x, seen, None, Budget(laws.work_large), laws))
     return best
 
 
@@ -216,7 +209,7 @@ def _free(terms: Terms, circles: list[tuple[int, int]]) -> SparseField:
     return field.with_mask(mask)
 
 
-def _white(found: Assimilated, seen: Array) -> bool:
+def _white(found: Assimilated, seen: Array, laws: LawSettings) -> bool:
     """Whether what is left is noise: values one and two samples apart have nothing to do with each other.
 
     Variables without noise, such as a phase that is a function of time, leave rounding and do not count.
@@ -225,13 +218,9 @@ def _white(found: Assimilated, seen: Array) -> bool:
     rest = rest[:, rest.std(axis=0) > _CLEAN * 1e-4]
     rest = rest / rest.std(axis=0)
     return all(
-        bool((np.abs(np.mean(rest[lag:] * rest[:-lag], axis=0)) < _ALIKE / np.sqrt(len(seen))).all()) for lag in (1, 2)
+        bool((np.abs(np.mean(rest[lag:] * rest[:-lag], axis=0)) < laws.alike / np.sqrt(len(seen))).all())
+        for lag in (1, 2)
     )
-
-
-def _tiny(x: Array) -> bool:
-    """Whether there is so little noise, if any, that a field either fits exactly or not at all."""
-    return bool(roughness(x).max() < _CLEAN)
 
 
 def _better(one: Assimilated | None, other: Assimilated | None) -> Assimilated | None:
@@ -240,29 +229,31 @@ def _better(one: Assimilated | None, other: Assimilated | None) -> Assimilated |
     return other if other.evidence > one.evidence else one
 
 
-def _exact(field: SparseField, x: Array, budget: Budget) -> Assimilated | None:
+def _exact(field: SparseField, x: Array, budget: Budget, laws: LawSettings) -> Assimilated | None:
     """The member of the family that takes every sample to the next up to rounding; None if none does.
 
     Least absolute errors on the way: where a few steps are too fast for the first guess, the others lead.
     """
     shaped = len(field.terms.kinds) > 0
-    starts = [interpolated(field, x, 8, even=False, nats=_SPARE * shaped)] if len(x) > 8 else []
+    starts = [interpolated(field, x, 8, even=False, nats=laws.spare * shaped)] if len(x) > 8 else []
     starts += [start for start in (linear_field(field, x),) if start is not None and not shaped]
     costs = [float(np.median(np.nan_to_num(np.abs(x[1:] - each.steps(EIGHTH, x[:-1], 1)), nan=9.0))) for each in starts]
     for index in np.argsort(costs):
         rough, rest = one_step(starts[index], x, EIGHTH, 1, 12, robust=True, budget=budget)
-        if _NEARLY < np.median(np.abs(rest)) < _ROUGHLY:
+        if laws.nearly < np.median(np.abs(rest)) < laws.roughly:
             rough, rest = one_step(rough, x, EIGHTH, 2, 6, robust=True, budget=budget)
-        found = step_by_step(rough, x, budget) if np.median(np.abs(rest)) < _NEARLY else None
+        found = step_by_step(rough, x, budget) if np.median(np.abs(rest)) < laws.nearly else None
         if found is not None:
             return found
     return None
 
 
-def _finished(found: Assimilated, x: Array, offset: Array, values: Array, circles: list[tuple[int, int]]) -> FittedFlow:
-    allowed = _free(found.field.terms, circles)
+def _finished(
+    found: Assimilated, x: Array, offset: Array, values: Array, circles: list[tuple[int, int]], laws: LawSettings
+) -> FittedFlow:
     residual = float(np.sqrt(np.mean(found.noise**2)))
     exact = residual < _EXACT
-    noise_only = exact or (float(roughness(x).max()) < _RESOLVED and _white(found, x[:, : x.shape[1] - len(circles)]))
+    seen = x[:, : x.shape[1] - len(circles)]
+    noise_only = exact or (float(roughness(x).max()) < laws.resolved and _white(found, seen, laws))
     conclusive = found.tight and x.size > 3 * found.field.count and noise_only
-    return FittedFlow(found, found.field, offset, residual, exact, conclusive, values + offset, allowed)
+    return FittedFlow(found, found.field, offset, residual, exact, conclusive, values + offset)

@@ -91,7 +91,7 @@ class SparseField:
     def _kept(self) -> tuple[Indices, Indices]:
         """The terms that some equation has or that others are made from, and the functions in them."""
         terms = self.terms
-        used = self.mask.any(axis=1)
+        used = np.asarray(self.mask.any(axis=1))
         used[0] = True
         for p in range(terms.size - 1, 0, -1):
             used[terms.parents[p]] |= used[p]
