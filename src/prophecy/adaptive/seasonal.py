@@ -78,6 +78,10 @@ NEEDLESS = 0.1
 USELESS = 0.998
 """Seasonal members go to rest unless the mean absolute error with them is below this share of the bank's own."""
 
+CHANGED = 0.001
+"""Share by which a period must have changed for the members to learn anew: over the 16 seasons averaged, a sixtieth of
+one."""
+
 LONGEST_REST = 16
 """Most checks in a row that members found useless are passed over for."""
 
@@ -361,7 +365,7 @@ def check(record: Any, ring: Any, count: int) -> None:
     changed = False
     for s in range(2):
         known = record.season_periods[s]
-        if abs(periods[s] - known) > 0.005 * known:
+        if abs(periods[s] - known) > CHANGED * known:
             changed = True
     if changed or not was_on:
         record.season_periods[:] = periods
