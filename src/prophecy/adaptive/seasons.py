@@ -435,7 +435,7 @@ def find_long(means: Any, values: Any, known: Any, period: float, strengths: Any
         found = round(found / period) * period  # a week is seven days
     found = min(float(round(found)), float(LONGEST))
     strengths[0] = r[lag]
-    return found if period == 0.0 or _left_without(values, known, period, int(found)) > LEAST_OF_VALUES else 0.0
+    return found if period == 0.0 or _left_without(values, known, period, int(found)) > LEAST else 0.0
 
 
 @inner
@@ -449,10 +449,11 @@ def straightened(values: Any) -> Any:
 
 @inner
 def _left_without(values: Any, known: Any, period: float, lag: int) -> float:
-    """Autocorrelation of the recent values at `lag` once a season is taken out of them: means of 32 values can make a
-    long season of a short one that they do not resolve."""
+    """What repeats after `lag` once a season is taken out of the recent values, as a share of their power: means of 32
+    values can make a long season of a short one that they do not resolve."""
     levels = straightened(values) * known
-    power = unfold(levels, known, period) / max(known.sum(), 1.0)
+    power = (levels * levels).sum() / max(known.sum(), 1.0)
+    unfold(levels, known, period)
     total, pairs = 0.0, 0.0
     for i in range(lag, len(values)):
         total += levels[i] * levels[i - lag]
