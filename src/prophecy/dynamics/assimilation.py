@@ -315,6 +315,8 @@ def assimilate(
         falling = falling + 1 if not fall < laws.hopeless else 0
         if falling == 2 or not fall < laws.lost or problem.budget.left < 0:
             break
+        if -fall > laws.rising:
+            problem.budget.left += laws.work_more
         if np.isfinite(evidence) and (best is None or evidence > best.evidence):
             v, rows = values.shape[1], problem.system.rows[-1]
             best = Assimilated(

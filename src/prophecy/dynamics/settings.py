@@ -26,15 +26,16 @@ class LawSettings:
     nearly: float = 3e-6  # the same after two half steps
 
     # Work, in derivatives per sample; 5e3 take about half a second with 512 samples. Laws that were found took less.
-    work: float = 1.5e4  # for powers to degree 2, which come first
-    work_large: float = 6e3  # for each larger family, and for a part of the series
+    work: float = 6e3  # for each family with noise, and for a part of the series
+    work_more: float = 3e3  # added after every stage whose evidence rose by `rising`: a law shows itself on the way
+    rising: float = 100.0  # nats
     work_exact: float = 1.5e4  # for all families together while samples are taken to be exact
 
     # Assimilation
     latest: int = 1024  # samples that are assimilated
     most_parameters: int = 200  # before any is removed
     stages: tuple[float, ...] = (10.0, 3.0, 0.6, 0.12, 0.03, 0.01)  # model error per step as a share of the noise
-    returns: tuple[float, ...] = (3.0, 0.12, 0.03)  # stages at which terms may come back
+    returns: tuple[float, ...] = (3.0, 0.6, 0.12, 0.03, 0.01)  # stages at which terms may come back
     hopeless: float = 30.0  # nats: two stages in a row that far below the best end the tightening
     lost: float = 200.0  # nats: one stage that far below the best does
     many: int = 24  # coefficients above which the first guess is thinned out
