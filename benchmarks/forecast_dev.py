@@ -3,10 +3,11 @@
     python benchmarks/forecast_dev.py chaos.npz --trajectories 0 2 4 --out benchmarks/results/forecast_dev.json
 
 The file holds one array (trajectories, 812, variables) per system: 512 samples of context, 300 to predict, 30 samples
-per Lyapunov time. `--noise` is added to the context alone, as a share of each variable's standard deviation; the clean
-future is the truth. Intervals are for values as they are measured: `coverage` counts the clean future in them,
-`coverage_measured` the future with noise of the same size. `--single` forecasts every variable on its own. A third of the systems, drawn by a seeded
-generator, is reported apart as "held-out"; docs/forecasting.md says how far it was used.
+per Lyapunov time. `--noise` is added to the context alone, as a share of each variable's standard deviation; the
+clean future is the truth. Intervals are for values as they are measured: `coverage` counts the clean future in them,
+`coverage_measured` the future with noise of the same size. `--single` forecasts every variable on its own. A third of
+the systems, drawn by a seeded generator, is reported apart as "held-out"; docs/forecasting.md says how far it was
+used.
 """
 
 from __future__ import annotations
