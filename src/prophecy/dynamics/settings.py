@@ -17,7 +17,7 @@ class LawSettings:
     shortest: int = 64  # samples below which a field is not told from chance
     most_variables: int = 6  # a quadratic field of more has more coefficients than 512 samples determine
     explained: float = 0.1  # share of the rises that powers explain; random walks stay below 0.06
-    resolved: float = 0.15  # standard deviations: rougher series are too noisy or sampled too coarsely to tell which
+    resolved: float = 0.25  # standard deviations: rougher series are too noisy or sampled too coarsely to tell which
 
     # Samples that may be exact
     hopeful: float = 0.02  # share of the rises: functions that leave more of a smooth path are not tried as exact
@@ -56,7 +56,7 @@ class LawSettings:
     noise: float = 0.25  # standard deviations: more than this left unexplained is not a measurement of a system
     draws: int = 64  # trajectories that say how uncertain the forecast is
     staying: float = 0.25  # share of the draws that must not leave for good; poles and exponentials throw many out
-    wider_exact: float = 1.5  # exact samples: what is drawn is this much wider, as integration errors are not white
+    wider_exact: float = 1.25  # exact samples: what is drawn is this much wider, as integration errors are not white
 
 
 @dataclass(frozen=True)
