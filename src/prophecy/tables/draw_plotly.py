@@ -10,7 +10,7 @@ import numpy as np
 
 from prophecy.frames.names import for_html
 from prophecy.tables.draw_matplotlib import DARK, LIGHT, RIVALS, rival_names
-from prophecy.tables.panels import Band, Line, Panel, Picture, limits
+from prophecy.tables.panels import SHAPES, Band, Line, Panel, Picture, limits
 
 HEIGHT = 300  # pixels of a panel
 BETWEEN = 62  # pixels between two: an axis and a title
@@ -139,7 +139,9 @@ def _line(line: Line, colours: dict[str, str], rivals: list[str]) -> dict[str, A
         "hovertemplate": "%{y:.5g}",
     }
     if line.dots:
-        return {**trace, "mode": "markers", "marker": {"color": colour, "size": 9 if line.role == "flagged" else 4}}
+        shape = SHAPES.get(line.name, ("", "circle"))[1] if line.role == "flagged" else "circle"
+        marker = {"color": colour, "size": 9 if line.role == "flagged" else 4, "symbol": shape}
+        return {**trace, "mode": "markers", "marker": marker}
     look = {"color": colour, "width": 2.4 if line.role == "forecast" else 1.4}
     return {**trace, "mode": "lines", "line": {**look, "dash": "dash" if line.role == "rival" else "solid"}}
 
@@ -166,8 +168,12 @@ def page(picture: Picture) -> str:
 
     light, dark = (json.loads(figure(picture, choice).to_json()) for choice in (False, True))
     head, *rows = [[for_html(cell) for cell in row] for row in picture.table] or [[]]
-    cells = "".join(f"<th>{cell}</th>" for cell in head)
-    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    look = [_look_of(column) for column in zip(*picture.table[1:], strict=True)] or [""] * len(head)
+    cells = "".join(f"<th{kind}>{cell}</th>" for kind, cell in zip(look, head, strict=True))
+    body = "".join(
+        "<tr>" + "".join(f"<td{kind}>{cell}</td>" for kind, cell in zip(look, row, strict=True)) + "</tr>"
+        for row in rows
+    )
     table = f"<div class=wide><table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table></div>"
     return _PAGE.format(
         title=for_html(picture.title),
@@ -176,6 +182,11 @@ def page(picture: Picture) -> str:
         script=get_plotlyjs(),
         figures=json.dumps({"light": light, "dark": dark}).replace("</", "<\\/"),
     )
+
+
+def _look_of(column: Sequence[str]) -> str:
+    """Sentences wrap and begin at the left, numbers and short words end at the right."""
+    return " class=text" if max(len(cell) for cell in column) > 30 else ""
 
 
 _PAGE = """<!doctype html>
@@ -190,6 +201,7 @@ p {{ color: #6b7280; margin: .4rem 0; }} .wide {{ overflow-x: auto; }}
 table {{ border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }}
 th, td {{ padding: .3rem 1.4rem .3rem 0; text-align: right; border-bottom: 1px solid #e5e7eb; white-space: nowrap; }}
 th:first-child, td:first-child {{ text-align: left; }}
+th.text, td.text {{ text-align: left; white-space: normal; min-width: 16rem; padding-right: 0; }}
 @media (prefers-color-scheme: dark) {{
   body {{ color: #e5e7eb; background: #111827; }} p {{ color: #9ca3af; }} th, td {{ border-color: #374151; }}
 }}
