@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import os
+import re
+import signal
+import subprocess
+import sys
 import tempfile
 
 import pytest
@@ -29,3 +34,51 @@ def _no_word_about_compiling():
     patch.setattr(_notices, "_tell", None)
     yield
     patch.undo()
+
+
+class Serving:
+    """A running `prophecy serve`: its address, its process, what it has said."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process, self.said = process, []
+        for line in process.stderr:
+            self.said.append(line)
+            found = re.search(r"http://\S+", line)
+            if found:
+                self.url = found[0]
+                return
+        raise RuntimeError("prophecy serve did not start: " + "".join(self.said))
+
+    def stop(self, how: int = signal.SIGTERM) -> int:
+        self.process.send_signal(how)
+        return self.process.wait(30)
+
+
+@contextlib.contextmanager
+def _starting():
+    with contextlib.ExitStack() as stack:
+
+        def start(*arguments: object, **environment: str) -> Serving:
+            options = [] if "--port" in arguments else ["--port", "0"]
+            command = [sys.executable, "-m", "prophecy.cli", "serve", *options, *map(str, arguments)]
+            process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
+            stack.callback(process.stderr.close)
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+            return Serving(process)
+
+        yield start
+
+
+@pytest.fixture
+def serving():
+    """Start `prophecy serve` with some arguments, on a port of its own; ended with the test."""
+    with _starting() as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def serving_all():
+    """The same, ended with the last test of a file."""
+    with _starting() as start:
+        yield start

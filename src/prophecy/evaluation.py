@@ -1,7 +1,10 @@
-"""Scores of predictions: one step ahead (predict, then observe) and many steps ahead.
+"""Scores of predictions: one step ahead (predict, then observe), many steps ahead, and in the long run.
 
 One-step predictions follow the project's convention: y[..., k] predicts u[..., k + 1]. The paper's loss (Sec. 4)
 averages |y[k] - u[k + 1]| over k from T_s to the end, with T_s = T / 2 unless said otherwise.
+
+Past its valid time no path of a chaotic system is right step by step. What can be right are its statistics: Hellinger
+distances, sqrt(1 - sum sqrt(p q)) for shares p and q, between spectra and between histograms say how far they are off.
 """
 
 from __future__ import annotations
@@ -14,6 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from prophecy import _checks
 
 Array = NDArray[np.float64]
+
+_SMOOTHED = 2.0  # frequencies: standard deviation of the kernel over neighbouring ones
+_BINS = 10  # a side of the histogram's cells, between the quantiles below
+_INSIDE = (0.01, 0.99)
+_JOINT = 3  # variables whose joint histogram is taken: with more, cells have no samples
 
 
 class Streaming(Protocol):
@@ -148,6 +156,54 @@ def crps(truth: ArrayLike, quantiles: ArrayLike, probabilities: ArrayLike) -> Ar
     levels = np.asarray(probabilities, dtype=np.float64)
     losses = [pinball(truth, values, q) for values, q in zip(np.asarray(quantiles), levels, strict=True)]
     return np.asarray(2.0 * np.mean(losses, axis=0), dtype=np.float64)
+
+
+def hellinger(p: ArrayLike, q: ArrayLike) -> float:
+    """Between two sets of shares, along the last axis; averaged over the others.
+
+    >>> hellinger([0.5, 0.5], [0.5, 0.5]), hellinger([1.0, 0.0], [0.0, 1.0])
+    (0.0, 1.0)
+    """
+    overlap = np.sum(np.sqrt(np.asarray(p, dtype=np.float64) * np.asarray(q, dtype=np.float64)), axis=-1)
+    return float(np.mean(np.sqrt(np.maximum(1 - np.minimum(overlap, 1.0), 0.0))))
+
+
+def spectrum(stretches: ArrayLike) -> Array:
+    """Shares of the variance at each frequency, (variables, frequencies), of (stretches, time, variables)."""
+    values = np.asarray(stretches, dtype=np.float64)
+    if values.ndim != 3 or values.shape[1] < 8:
+        raise ValueError(f"stretches must be (stretches, time, variables) of at least 8 samples, got {values.shape}")
+    flat = values - values.mean(axis=(0, 1))
+    window = np.hanning(values.shape[1])[:, None]
+    power = np.mean(np.abs(np.fft.rfft(flat * window, axis=1)) ** 2, axis=0)[1:].T
+    reach = int(4 * _SMOOTHED)
+    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / _SMOOTHED) ** 2)
+    smooth = np.array([np.convolve(np.pad(row, reach, mode="reflect"), kernel, "valid") for row in power])
+    return np.asarray(smooth / np.maximum(smooth.sum(axis=1, keepdims=True), 1e-300))
+
+
+def spectral_distance(stretches: ArrayLike, truth: ArrayLike) -> float:
+    """Hellinger distance of the spectra of (stretches, time, variables), averaged over variables; 1 if not finite.
+
+    A path that came to rest has no spectrum: its distance is 1.
+    """
+    path = np.asarray(stretches, dtype=np.float64)
+    if not np.isfinite(path).all():
+        return 1.0
+    return hellinger(spectrum(path), spectrum(truth))
+
+
+def histogram_distance(path: ArrayLike, truth: ArrayLike) -> float:
+    """Hellinger distance of the joint histograms of the first variables of (time, variables); 1 if not finite."""
+    values, real = (np.asarray(each, dtype=np.float64)[:, :_JOINT] for each in (path, truth))
+    if not np.isfinite(values).all():
+        return 1.0
+    low, high = np.quantile(real, _INSIDE, axis=0)
+    edges = [
+        np.concatenate([[-np.inf], np.linspace(a, b, _BINS - 1), [np.inf]]) for a, b in zip(low, high, strict=True)
+    ]
+    shares = [np.histogramdd(each, edges)[0].ravel() / len(each) for each in (values, real)]
+    return hellinger(*shares)
 
 
 def _horizon(truth: ArrayLike, forecast: ArrayLike) -> tuple[Array, Array]:

@@ -200,9 +200,13 @@ def _free(terms: Terms, circles: list[tuple[int, int]]) -> SparseField:
 
 
 def _white(found: Assimilated, seen: Array) -> bool:
-    """Whether what is left is noise: values one and two samples apart have nothing to do with each other."""
+    """Whether what is left is noise: values one and two samples apart have nothing to do with each other.
+
+    Variables without noise, such as a phase that is a function of time, leave rounding and do not count.
+    """
     rest = seen - found.states[:, : seen.shape[1]]
-    rest = rest / np.maximum(rest.std(axis=0), 1e-300)
+    rest = rest[:, rest.std(axis=0) > _CLEAN * 1e-4]
+    rest = rest / rest.std(axis=0)
     return all(
         bool((np.abs(np.mean(rest[lag:] * rest[:-lag], axis=0)) < _ALIKE / np.sqrt(len(seen))).all()) for lag in (1, 2)
     )

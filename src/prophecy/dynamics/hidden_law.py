@@ -29,7 +29,7 @@ def decide(context: Context, steps: int, settings: Settings) -> Decided | None:
     stay = np.isfinite(draws).all(axis=(1, 2))
     if not np.isfinite(path).all() or stay.mean() < 0.5:
         return None
-    draws = path + settings.hidden_wider * (draws[stay] - path)
+    draws = draws[stay]
     hidden = settings.hidden_variables - seen
     who = "The variable" if seen == 1 else f"The {seen} variables"
     note = f"{who} and {hidden} hidden obey a field of degree 2 that passes through the context"
@@ -55,7 +55,7 @@ def _trusted(law: Foretold, settings: Settings) -> bool:
 def _draws(search: Search, steps: int, settings: Settings) -> Array:
     """Paths, (draws, steps, seen), under parameters and last states drawn from what the series leaves open.
 
-    The misfit is taken as the error of every step and of every sample.
+    The misfit, times `hidden_wider`, is taken as the error of every step and of every sample.
     """
     error = np.full(search.states.shape[1], max(search.misfit, 1e-9))
     visible = np.zeros_like(search.states)
@@ -66,8 +66,9 @@ def _draws(search: Search, steps: int, settings: Settings) -> Array:
         return np.full((1, steps, search.seen), np.nan)
     v, last = search.states.shape[1], problem.system.rows[-1]
     generator = np.random.default_rng(0)
-    change = problem.freedom() @ generator.standard_normal((search.field.count, settings.hidden_draws))
-    right = generator.standard_normal((v, settings.hidden_draws)) - last[:, 2 * v : -1] @ change
+    size = settings.hidden_wider
+    change = problem.freedom() @ (size * generator.standard_normal((search.field.count, settings.hidden_draws)))
+    right = size * generator.standard_normal((v, settings.hidden_draws)) - last[:, 2 * v : -1] @ change
     starts = search.states[-1] + np.linalg.lstsq(last[:, :v], right, rcond=1e-12)[0].T
     thetas = np.stack([search.field.moved(each).theta for each in change.T])
     return search.ahead(np.ascontiguousarray(starts), thetas, steps)[:, :, : search.seen]

@@ -140,9 +140,19 @@ class Settings:
     hidden_tightened: float = 3.0  # and rises after a failure
     hidden_least_damping: float = 1e-6  # below it squared equations lose their digits
 
+    # Hidden periodic forcing (`forcing.py`)
+    forcing_variables: int = 3  # seen at most: the field of degree 3 they are fitted with has 20 terms
+    forcing_least: int = 128  # samples: six for each of those terms
+    forcing_most: int = 1024  # latest samples looked at
+    forcing_periods: float = 4.0  # that a forcing has at least in them; slower ones are drifts
+    forcing_worth: float = 0.8  # the same before the frequency is refined; half a period off explains a fifth
+    forcing_left: float = 0.2  # share of the unexplained variance that one sinusoid must leave less of
+
+    drift_left: float = 0.3  # the same that products of the terms with time must leave less of
+
     # Ablations: kinds of candidates that are not tried (names of `columns.Kind`, or REPETITION, LINEAR, WAVES,
-    # POLYNOMIAL_FIELDS, RATIONAL_FIELDS, FUNCTION_FIELDS, ASSIMILATION, HIDDEN, POLYNOMIAL_MAPS, KERNEL_MAPS,
-    # LABORATORY)
+    # POLYNOMIAL_FIELDS, RATIONAL_FIELDS, FUNCTION_FIELDS, ASSIMILATION, FORCING, DRIFT_FIELDS, HIDDEN,
+    # POLYNOMIAL_MAPS, KERNEL_MAPS, LABORATORY)
     without: frozenset[str] = frozenset()
     hidden_phases: bool = True  # give each sinusoid among the variables a partner a quarter period later
     refit_checked: bool = True  # keep the early fit where the whole context made a worse one

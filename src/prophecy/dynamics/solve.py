@@ -46,10 +46,14 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
     shortest = min((min(column.seasons, default=1) for column in columns), default=1)
     whole = None
     if "ASSIMILATION" not in settings.without and "LABORATORY" not in settings.without:
-        from prophecy.dynamics import trajectory  # loads Numba
+        from prophecy.dynamics import drift, forcing, trajectory  # loads Numba
 
-        whole = trajectory.whole(context)
-        decided = trajectory.decide(context, whole, steps)
+        decided = forcing.decide(context, steps, settings) if "FORCING" not in settings.without else None
+        if decided is None and "DRIFT_FIELDS" not in settings.without:
+            decided = drift.decide(context, steps, settings)
+        if decided is None:
+            whole = trajectory.whole(context)
+            decided = trajectory.decide(context, whole, steps)
         if decided is not None:
             return _decided(context, decided, average)
     law: tournament.Answer | None = None

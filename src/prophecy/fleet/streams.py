@@ -23,7 +23,7 @@ PER_SAVE = 512
 KEPT_ROWS = 4096
 """Rows kept in the log at least, to be told again."""
 
-KINDS = ("error", "change", "value", "level", "noise")
+KINDS = ("error", "change", "value", "level", "noise", "noise", "level")
 """What was rarest about a row that raised an event, in the order of `alarms.QUANTITIES`."""
 
 CLOSE = 1e-9

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -14,6 +15,10 @@ from prophecy.service.settings import DEFAULT, TOKEN_LENGTH, Settings
 
 if TYPE_CHECKING:
     from prophecy.fleet import Fleet
+
+
+SEND_BUFFER = 256 * 1024
+"""Bytes the system holds for a connection that does not read: a few messages of the live channel."""
 
 
 def check_access(host: str, token: str | None, hosts: tuple[str, ...]) -> None:
@@ -42,6 +47,8 @@ def listening(host: str, port: int) -> socket.socket:
     found = socket.socket(family, socket.SOCK_STREAM)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Inherited by connections. The kernel would hold megabytes for each that does not read.
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
         found.bind(place)
         found.listen(128)
     except OSError as error:
@@ -78,7 +85,12 @@ def serve(
     )
     server = _Server(config)
     server.ready = ready
-    server.run(sockets=[bound])
+    # uvicorn sends the signal that stopped it again when it has stopped: SIGTERM is then an end like any other.
+    earlier = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        server.run(sockets=[bound])
+    finally:
+        signal.signal(signal.SIGTERM, earlier)
 
 
 class _Server(uvicorn.Server):

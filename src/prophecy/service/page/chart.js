@@ -114,7 +114,7 @@ export class Chart {
       font: { family: "system-ui, sans-serif", size: 13, color: c.ink }, margin: { l: 52, r: 14, t: this.element.clientWidth < 520 ? 66 : 34, b: 40 }, hovermode: "x unified",
       hoverlabel: { bgcolor: c.card, bordercolor: c.line, font: { color: c.ink } }, dragmode: matchMedia("(pointer: coarse)").matches ? false : "zoom",
       legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", bgcolor: "rgba(0,0,0,0)", traceorder: "normal", font: { size: 12, color: c.muted } },
-      xaxis: { ...axis, type: typeof part[0]?.x === "string" ? "date" : "linear", hoverformat: typeof part[0]?.x === "string" ? "%H:%M:%S.%2f" : undefined },
+      xaxis: { ...axis, tickangle: 0, nticks: this.element.clientWidth < 520 ? 4 : 9, type: typeof part[0]?.x === "string" ? "date" : "linear", hoverformat: typeof part[0]?.x === "string" ? "%H:%M:%S.%2f" : undefined },
       yaxis: { ...axis, showgrid: true, gridcolor: c.line, range: this.range(part) }, shapes: [],
     };
     if (this.fan) layout.shapes.push(upright(this.fan.from, c.muted, "dot"));

@@ -1,0 +1,85 @@
+"""Forcing that is not among the variables, and parameters that drift: found from the context, and continued."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
+
+from prophecy import chaos
+from prophecy.dynamics import drift, forcing, forecast
+from prophecy.dynamics.context import read
+from prophecy.dynamics.settings import DEFAULT
+
+Array = NDArray[np.float64]
+
+
+def _duffing() -> Array:
+    """Position and velocity of a forced Duffing oscillator, (812, 2), sampled every 0.2; the phase is not seen."""
+    times = 100 + 0.2 * np.arange(812)
+
+    def field(t: float, x: Array) -> list[float]:
+        return [x[1], x[0] - x[0] ** 3 - 0.3 * x[1] + 0.5 * np.cos(1.2 * t)]
+
+    return np.asarray(solve_ivp(field, (0, times[-1]), [1.0, 0.0], "DOP853", times, rtol=1e-11, atol=1e-11).y.T)
+
+
+def _drifting() -> Array:
+    """Lorenz' system whose Rayleigh number rises by 0.3 a second, (812, 3)."""
+    times = 20 + 0.0368 * np.arange(812)
+
+    def field(t: float, x: Array) -> list[float]:
+        return [10 * (x[1] - x[0]), x[0] * (22 + 0.3 * t - x[2]) - x[1], x[0] * x[1] - 8 / 3 * x[2]]
+
+    return np.asarray(solve_ivp(field, (0, times[-1]), [1.0, 1.0, 20.0], "DOP853", times, rtol=1e-11, atol=1e-11).y.T)
+
+
+def test_the_frequency_of_a_hidden_forcing_is_found_to_seven_digits() -> None:
+    frequency, left = forcing.strongest(read(_duffing()[:512]).values, DEFAULT)
+    assert frequency == pytest.approx(0.24, rel=1e-7)
+    assert left < 1e-6
+
+
+def test_a_forced_duffing_oscillator_is_followed_without_its_phase() -> None:
+    series = _duffing()
+    made = forecast(series[:512], 300)
+    assert made.method == "field with hidden forcing"
+    assert np.abs(made.mean - series[512:])[:200].max() < 1e-3
+    found = made.equations(step=0.2, names=("x", "v"))
+    assert found is not None
+    assert found.lines()[0] == "x' = v"
+    assert "26.1799 samples" in " ".join(made.notes)
+    # Its own field, with the amplitude split between the two phases.
+    force = np.hypot(*(found([0, 0, *phase])[1] for phase in ((1, 0), (0, 1)))) * np.sqrt(2)
+    assert force == pytest.approx(0.5, rel=1e-5)
+    assert found([2, 0, 0, 0])[1] == pytest.approx(2 - 8, rel=1e-5)
+
+
+def test_hidden_forcing_is_found_through_one_per_cent_of_noise() -> None:
+    series = _duffing()
+    noisy = series[:512] + 0.01 * series[:512].std(axis=0) * np.random.default_rng(0).standard_normal((512, 2))
+    made = forecast(noisy, 300)
+    assert made.method == "field with hidden forcing"
+    assert np.abs(made.mean - series[512:])[:60].max() < 0.1
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_systems_without_forcing_or_drift_get_neither(noise: float) -> None:
+    for system in (chaos.lorenz, chaos.rossler):
+        series = system.sample(512)
+        noisy = series + noise * series.std(axis=0) * np.random.default_rng(1).standard_normal(series.shape)
+        values = read(noisy).values
+        assert forcing.strongest(values, DEFAULT)[1] > 2 * DEFAULT.forcing_left
+        assert drift.unexplained(values) > 1.5 * DEFAULT.drift_left
+
+
+def test_a_parameter_that_drifts_goes_on_drifting_in_the_forecast() -> None:
+    series = _drifting()
+    made = forecast(series[:512], 300)
+    assert made.method == "field with a drift"
+    assert np.abs(made.mean - series[512:]).max() < 0.05
+    without = forecast(series[:512], 300, settings=replace(DEFAULT, without=frozenset({"DRIFT_FIELDS"})))
+    assert np.abs(without.mean - series[512:])[:200].max() > 1.0

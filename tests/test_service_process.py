@@ -1,0 +1,281 @@
+"""`prophecy serve` as people run it: its start, its end, slow readers, and the examples of its documentation."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("uvicorn")
+pytest.importorskip("httpx")
+pytest.importorskip("websockets")
+
+import httpx
+import uvicorn
+from websockets.exceptions import ConnectionClosed
+from websockets.sync import client
+
+from prophecy import __version__
+from prophecy.fleet import Fleet
+from prophecy.service import DEFAULT, create_app, server
+
+TOKEN = "0123456789abcdef-0123456789"
+DOCS = Path(__file__).parents[1] / "docs" / "service.md"
+
+
+def rows(first, count, key="a"):
+    return [{"key": key, "time": k, "value": float(np.sin(k / 7))} for k in range(first, first + count)]
+
+
+def live(url, path="/v1/live", **options):
+    return client.connect(url.replace("http", "ws") + path, proxy=None, **options)
+
+
+def read_on(reader):
+    while True:
+        reader.recv(timeout=10)
+
+
+def run(*arguments):
+    command = [sys.executable, "-m", "prophecy.cli", "serve", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--host", "0.0.0.0"),
+        ("--host", "::"),
+        ("--host", "0.0.0.0", "--token", "short"),
+        ("--allow-host", "plant.example.org"),
+        ("--level", "1"),
+    ],
+)
+def test_what_would_be_unsafe_or_senseless_does_not_start(arguments):
+    done = run("--port", "0", *arguments)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_a_port_in_use_is_said_in_one_line(serving):
+    port = serving().url.rpartition(":")[2]
+    done = run("--port", port)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"prophecy serve: cannot listen on 127.0.0.1 port {port}")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_token_comes_from_the_environment_or_a_file_and_is_asked_for(serving, tmp_path):
+    (tmp_path / "token").write_text(TOKEN + "\n")
+    for started in (serving(PROPHECY_TOKEN=TOKEN), serving("--token-file", tmp_path / "token")):
+        assert httpx.get(started.url + "/v1/series").status_code == 401
+        assert httpx.get(started.url + "/v1/series", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
+        assert TOKEN not in "".join(started.said)
+
+
+def test_a_stop_finishes_what_is_in_flight_tells_readers_and_keeps_everything(serving, tmp_path):
+    path = tmp_path / "plant.db"
+    started = serving("--db", path)
+    codes, acknowledged, stop = [], [], threading.Event()
+
+    def write(name):
+        k = 0
+        with httpx.Client(base_url=started.url) as http:
+            while not stop.is_set():
+                try:
+                    answer = http.post("/v1/observe?answers=none", json=rows(k, 20, name))
+                except httpx.HTTPError:
+                    return
+                codes.append(answer.status_code)
+                if answer.status_code != 200:
+                    return
+                acknowledged.append((name, k))
+                k += 20
+
+    threads = [threading.Thread(target=write, args=(f"w{n}",)) for n in range(3)]
+    with live(started.url) as reader:
+        reader.recv()
+        for thread in threads:
+            thread.start()
+        while len(acknowledged) < 30:
+            time.sleep(0.01)
+        assert started.stop() == 0
+        stop.set()
+        with pytest.raises(ConnectionClosed) as closed:
+            read_on(reader)
+        assert closed.value.rcvd.code == 1012
+    for thread in threads:
+        thread.join()
+    assert set(codes) <= {200, 503}
+    with Fleet(path, create=False) as fleet:
+        for name in ("w0", "w1", "w2"):
+            sent = 20 + max(k for other, k in acknowledged if other == name)
+            assert fleet.summary(keys=[name]).rows[0].count >= sent
+            last = fleet.recent(name, 100).value[: -20 if fleet.summary(keys=[name]).rows[0].count > sent else None]
+            assert np.array_equal(last, np.sin(np.arange(sent - len(last), sent) / 7))
+
+
+def test_ctrl_c_is_a_stop_too(serving, tmp_path):
+    started = serving("--db", tmp_path / "a.db")
+    httpx.post(started.url + "/v1/observe", json=rows(0, 10))
+    assert started.stop(signal.SIGINT) == 130
+    with Fleet(tmp_path / "a.db", create=False) as fleet:
+        assert len(fleet.recent("a", 100).value) == 10
+
+
+def test_killed_at_once_after_an_answer_nothing_acknowledged_is_lost(serving, tmp_path):
+    path = tmp_path / "plant.db"
+    for turn in range(3):
+        started = serving("--db", path)
+        found = httpx.get(started.url + "/v1/series/a")
+        assert (found.json()["count"] if found.status_code == 200 else 0) == 30 * turn
+        assert httpx.post(started.url + "/v1/observe", json=rows(30 * turn, 30)).status_code == 200
+        started.stop(signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def running(settings):
+    """The application in a thread, with limits of its own."""
+    bound = server.listening("127.0.0.1", 0)
+    options = {"log_level": "error", "lifespan": "on", "ws_per_message_deflate": False}
+    running = uvicorn.Server(uvicorn.Config(create_app(Fleet(), settings=settings), **options))
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [bound]})
+    thread.start()
+    try:
+        while not running.started:
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{bound.getsockname()[1]}"
+    finally:
+        running.should_exit = True
+        thread.join()
+
+
+def test_a_reader_that_does_not_read_holds_up_nobody_and_is_told_what_it_missed():
+    """40 000 values go past a reader that sleeps; a second one gets all of them; the first learns what it lacks."""
+    count, size = 40_000, 1_000
+    with running(replace(DEFAULT, backlog=5_000)) as url, httpx.Client(base_url=url, timeout=60) as http:
+        small = socket.socket()
+        small.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        small.connect(("127.0.0.1", int(url.rpartition(":")[2])))
+        with live(url, max_queue=1, ping_interval=None, sock=small) as asleep, live(url, ping_interval=None) as awake:
+            asleep.recv(), awake.recv()
+            got = []
+            reading = threading.Thread(target=lambda: got.extend(numbers(awake, count)))
+            reading.start()
+            for first in range(0, count, size):
+                body = {"key": [f"k{n % 50}" for n in range(size)], "value": [float(first + n) for n in range(size)]}
+                assert http.post("/v1/observe?answers=none", json=body).status_code == 200
+            reading.join(60)
+            assert got == list(range(1, count + 1))
+            told = []
+            late = numbers(asleep, count, told)
+            assert sorted(late + told) == list(range(1, count + 1))
+            assert len(told) > count / 4
+            assert f"prophecy_live_missed_total {len(told)}" in http.get("/metrics").text
+
+
+def numbers(reader, last, told=None):
+    """Numbers of values up to the last one; those told as missed go to `told`, and are an error without it."""
+    found = []
+    while not found or found[-1] < last:
+        message = json.loads(reader.recv(timeout=60))
+        if message["type"] == "values":
+            found += message["columns"]["number"]
+        elif message["type"] == "missed":
+            told.extend(range(message["first"], message["last"] + 1))
+    return found
+
+
+POST = b"POST /v1/observe HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+
+
+def test_trickles_of_bytes_and_broken_requests_leave_the_service_answering(serving):
+    started = serving()
+    host, port = started.url.removeprefix("http://").split(":")
+
+    async def attack():
+        for text in (
+            b"GARBAGE\r\n\r\n",
+            b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.org\r\n\r\n",
+            b"GET /v1/series HTTP/1.1\r\n\r\n",
+            POST + b"Content-Type: application/json\r\nContent-Length: -5\r\n\r\n",
+            POST + b"Content-Type: application/json\r\nContent-Length: 99999999999999999999\r\n\r\n",
+            POST + b"Content-Type: text/csv\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFF\r\n",
+            b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+            b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"a" * 100_000,
+        ):
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(text)
+            await writer.drain()
+            try:
+                answer = await asyncio.wait_for(reader.read(200), 2)
+            except (TimeoutError, ConnectionError):
+                answer = b""
+            assert b" 200 " not in answer[:20], text[:60]
+            writer.close()
+
+    asyncio.run(attack())
+    assert httpx.get(started.url + "/v1/health").json() == {"status": "ok", "version": __version__, "series": 0}
+
+
+def test_the_demonstration_lives_and_alarms_within_seconds(serving):
+    started = serving("--demo")
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        found = httpx.get(started.url + "/v1/series?recent=5").json()
+        if found["total"] == 5 and all(row["count"] > 1_200 for row in found["series"]):
+            break
+        time.sleep(0.2)
+    assert found["total"] == 5
+    before = {row["key"]: row["count"] for row in found["series"]}
+    last = httpx.get(started.url + "/v1/alarms?limit=1").json()["last"]
+    while time.monotonic() < deadline and httpx.get(started.url + "/v1/alarms?limit=1").json()["last"] == last:
+        time.sleep(0.2)
+    assert httpx.get(started.url + "/v1/alarms?limit=1").json()["last"] > last
+    after = {row["key"]: row["count"] for row in httpx.get(started.url + "/v1/series").json()["series"]}
+    assert all(after[key] > before[key] for key in before)
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+def test_the_documents_examples_work_as_printed(serving, tmp_path):
+    """Every command of docs/service.md that calls the service is run; what it prints under it is what comes out."""
+    started = serving("--db", tmp_path / "plant.db")
+    blocks = re.findall(r"```sh\n(.*?)```", DOCS.read_text(), re.S)
+    calls = [block for block in blocks if "curl" in block]
+    assert len(calls) >= 8
+    (tmp_path / "readings.csv").write_text(
+        "key,time,value\n" + "".join(f"kiln,{1000 + k},{20 + k % 5}\n" for k in range(40))
+    )
+    for block in calls:
+        script = block.replace("http://127.0.0.1:8765", started.url)
+        done = subprocess.run(["bash", "-euc", script], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+        assert done.returncode == 0, (block, done.stderr)
+        shown = [line[2:] for line in block.splitlines() if line.startswith("# {")]
+        for line in shown:
+            assert like(json.loads(line), json.loads(done.stdout.splitlines()[-1])), (line, done.stdout)
+
+
+def like(shown, found):
+    """Whether an answer is the one shown: what is shown is there, numbers to the digits shown, "…" is anything."""
+    if shown == "…":
+        return True
+    if isinstance(shown, dict):
+        return isinstance(found, dict) and all(key in found and like(part, found[key]) for key, part in shown.items())
+    if isinstance(shown, list):
+        return isinstance(found, list) and len(shown) == len(found) and all(map(like, shown, found))
+    if isinstance(shown, float):
+        return isinstance(found, float | int) and abs(shown - found) <= 1e-2 * max(1.0, abs(shown))
+    return shown == found
