@@ -4,7 +4,8 @@
         --out benchmarks/results/forecast_ideas.json
 
 Ordinary series: every n-th of each set of benchmarks/ordinary.py (`--thin`), sMAPE, MASE, MSIS and coverage at 95 %.
-Chaos: trajectory 0 of every n-th system of the file (see forecast_dev.py), valid prediction time and sMAPE.
+Chaos: trajectory 0 of every n-th system of the file (see forecast_dev.py), valid prediction time and sMAPE, all
+variables together and every variable alone.
 """
 
 from __future__ import annotations
@@ -66,6 +67,20 @@ CHAOS: dict[str, Settings] = {
     "without repetition": without("REPETITION"),
     "without hidden phases": replace(DEFAULT, hidden_phases=False),
     "without checking the refit": replace(DEFAULT, refit_checked=False),
+    "without hidden forcing": without("FORCING"),
+    "without drifting parameters": without("DRIFT_FIELDS"),
+}
+
+ALONE: dict[str, Settings] = {
+    "all ideas": DEFAULT,
+    "without hidden variables": without("HIDDEN"),
+    "hidden variables, four starts": replace(DEFAULT, hidden_starts=4),
+    "without kernel maps": without("KERNEL_MAPS"),
+    "without polynomial maps": without("POLYNOMIAL_MAPS"),
+    "without undamped waves": without("WAVES"),
+    "without repetition": without("REPETITION"),
+    "without fields": without("POLYNOMIAL_FIELDS", "RATIONAL_FIELDS", "FUNCTION_FIELDS"),
+    "without linear autoregression": without("LINEAR"),
 }
 
 
@@ -76,14 +91,16 @@ def one_ordinary(job: tuple[str, ordinary.Case]) -> dict[str, float]:
     return ordinary.scores(case, made.quantile(ordinary.PROBABILITIES), time.process_time() - began)
 
 
-def one_chaos(job: tuple[str, Any, Any]) -> dict[str, float]:
-    variant, seen, truth = job
+def one_chaos(job: tuple[Settings, Any, Any]) -> dict[str, float]:
+    settings, seen, truth = job
     began = time.process_time()
-    made = forecast(seen, len(truth), settings=CHAOS[variant])
+    made = forecast(seen, len(truth), settings=settings)
     return {
-        "vpt": float(valid_prediction_time(truth, made.mean, samples_per_time=30)),
-        "smape": float(np.mean(smape(truth, made.mean))),
-        "coverage": float(np.mean((made.lower <= truth) & (truth <= made.upper))),
+        "vpt": float(valid_prediction_time(truth, made.mean.reshape(truth.shape), samples_per_time=30)),
+        "smape": float(np.mean(smape(truth, made.mean.reshape(truth.shape)))),
+        "coverage": float(
+            np.mean((made.lower.reshape(truth.shape) <= truth) & (truth <= made.upper.reshape(truth.shape)))
+        ),
         "seconds": time.process_time() - began,
     }
 
@@ -101,18 +118,22 @@ def mean_row(variant: str, dataset: str, done: list[dict[str, float]]) -> dict[s
 
 def tables(rows: list[dict[str, Any]]) -> dict[str, str]:
     """The docs' two tables: MASE (MSIS) per set for ordinary series, valid prediction time for chaos."""
-    sets = list(dict.fromkeys(row["set"] for row in rows if row["set"] != "chaos"))
+    sets = list(dict.fromkeys(row["set"] for row in rows if row["set"] not in ("chaos", "alone")))
     found = {(row["variant"], row["set"]): row for row in rows}
     ideas = [f"| | {' | '.join(sets)} |", "|---" * (len(sets) + 1) + "|"]
-    for variant in dict.fromkeys(row["variant"] for row in rows if row["set"] != "chaos"):
+    for variant in dict.fromkeys(row["variant"] for row in rows if row["set"] in sets):
         cells = [f"{found[variant, one]['mase']:.3f} ({found[variant, one]['msis']:.1f})" for one in sets]
         ideas.append(f"| {variant} | {' | '.join(cells)} |")
-    chaos = ["| | valid prediction time | sMAPE | coverage at 90 % | s |", "|---|---|---|---|---|"]
+    return {"ideas": "\n".join(ideas), "chaos-ideas": _chaos(rows, "chaos"), "alone-ideas": _chaos(rows, "alone")}
+
+
+def _chaos(rows: list[dict[str, Any]], dataset: str) -> str:
+    lines = ["| | valid prediction time | sMAPE | coverage at 90 % | s |", "|---|---|---|---|---|"]
     for row in rows:
-        if row["set"] == "chaos":
+        if row["set"] == dataset:
             figures = f"{row['vpt']:.2f} | {row['smape']:.1f} | {row['coverage']:.2f} | {row['seconds']:.2f}"
-            chaos.append(f"| {row['variant'].replace('|', '&#124;')} | {figures} |")
-    return {"ideas": "\n".join(ideas), "chaos-ideas": "\n".join(chaos)}
+            lines.append(f"| {row['variant'].replace('|', '&#124;')} | {figures} |")
+    return "\n".join(lines)
 
 
 def into_docs(page: Path, rows: list[dict[str, Any]]) -> None:
@@ -145,10 +166,13 @@ def main() -> None:
                 done = list(pool.map(one_ordinary, [(variant, case) for case in members[:: options.thin]]))
                 rows.append(mean_row(variant, dataset, done))
             print(rows[-1], flush=True)
-        for variant in CHAOS if options.chaos else ():
-            jobs = [(variant, *case) for case in systems(options.chaos, options.chaos_thin)]
-            rows.append(mean_row(variant, "chaos", list(pool.map(one_chaos, jobs))))
-            print(rows[-1], flush=True)
+        cases = list(systems(options.chaos, options.chaos_thin)) if options.chaos else []
+        single = [(seen[:, [v]], truth[:, [v]]) for seen, truth in cases for v in range(seen.shape[1])]
+        for dataset, variants, members in (("chaos", CHAOS, cases), ("alone", ALONE, single)):
+            for variant, settings in variants.items() if cases else ():
+                done = list(pool.map(one_chaos, [(settings, *case) for case in members]))
+                rows.append(mean_row(variant, dataset, done))
+                print(rows[-1], flush=True)
     if options.out:
         thin = {"thin": options.thin, "chaos_thin": options.chaos_thin}
         options.out.write_text(json.dumps({**thin, "rows": rows}, indent=1) + "\n")

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from prophecy.reproduce import forecast_cases as work
-from prophecy.reproduce.forecast import CASES, CUTOFFS, EXPERIMENT, METHODS
+from prophecy.reproduce import forecast_more as more
+from prophecy.reproduce.forecast import CASES, CUTOFFS, EXPERIMENT, METHODS, NOISES
 from prophecy.reproduce.framework import Ask
 
 
@@ -18,6 +19,23 @@ def test_a_chaos_case_scores_ours_and_every_baseline():
     assert found["vpt"][work.OURS] > 5 * max(found["vpt"][m] for m in work.BASELINES)
     assert len(found["coverage"]) == work.BINS
     assert {len(found["curve"][part]) for part in ("truth", "mean", "lower", "upper")} == {150}
+
+
+def test_one_variable_of_lorenz_is_followed_alone_and_its_equations_are_printed():
+    found = more.alone_case("Lorenz", seed=0)
+    assert len(found["vpt"]) == len(found["baseline"]) == len(found["methods"]) == 3
+    assert max(found["vpt"]) > 5 > max(found["baseline"])
+    assert np.shape(found["coverage"]) == (3, 10)
+    lines = more.equations_case("Lorenz", 0.0)["lines"]
+    assert len(lines) == 3
+    assert lines[0].startswith("x' = ")
+
+
+def test_the_free_run_of_lorenz_is_as_close_to_the_truth_as_two_true_runs():
+    found = more.climate_case("Lorenz")
+    assert found["spectrum"] < 2 * found["spectrum_floor"] < 0.2
+    assert found["histogram"] < 0.3
+    assert len(found["periods"]) == len(found["free"]) == len(found["truth"])
 
 
 def test_the_paper_s_closed_loop_is_unstable_and_the_solved_ones_are_not():
@@ -49,6 +67,15 @@ def invented_parts() -> dict[str, object]:
         if unit.name == "radius":
             radii = {"LegT": [1.1] * 8, "FouT": [1.0 + 1e-8] * 8}
             parts[unit.name] = {"orders": [], "radii": radii, "solved": {"undamped waves": 1.0}}
+        elif unit.name.startswith("alone|"):
+            vpt, tenths = {"vpt": [8.0, 6.0], "baseline": [0.5, 0.3]}, [[0.9] * 10] * 2
+            parts[unit.name] = {**vpt, "coverage": tenths, "methods": ["a", "b"], "curve": chaos["curve"]}
+        elif unit.name.startswith("equations|"):
+            parts[unit.name] = {"lines": ["x' = 10 (y - x)"], "method": "field by assimilation"}
+        elif unit.name.startswith("climate|"):
+            figures = dict.fromkeys(("spectrum", "spectrum_floor", "histogram", "histogram_floor"), 0.05)
+            spectra = {part: [0.1, 0.9] for part in ("periods", "free", "truth")}
+            parts[unit.name] = {**figures, **spectra, "method": "field by assimilation"}
         elif unit.name.startswith("cost|"):
             parts[unit.name] = {"seconds": 0.3, "linear": 0.01}
         else:
@@ -63,7 +90,9 @@ def test_the_page_is_made_from_its_results_file():
     outcome = EXPERIMENT.gather(Ask(functions=1), invented_parts())
     result = json.loads(json.dumps({"rows": outcome.rows, "details": outcome.details}))
     assert all(verdict.holds for verdict in EXPERIMENT.verdicts(result))
-    overview, systems, white = EXPERIMENT.tables(result)
+    overview, systems, alone, equations, climate, white = EXPERIMENT.tables(result)
+    assert len(alone.rows) == len(climate.rows) == len(work.SYSTEMS)
+    assert len(equations.rows) == len(NOISES) * len(work.SYSTEMS)
     assert len(overview.rows) == len(CASES) * len(METHODS)
     assert len(systems.rows) == len(work.SYSTEMS)
     assert len(white.rows) == len(CUTOFFS) * len(METHODS)

@@ -177,6 +177,8 @@ def test_arrays_and_lists_work_as_before_and_can_carry_times():
         (lambda: prophecy.forecast(pd.DataFrame({"a": ["x"] * 9}), 2), ValueError, "no column of numbers"),
         (lambda: prophecy.forecast(ONES, 2, time="t"), ValueError, "no time column 't'; the frame has a"),
         (lambda: prophecy.forecast(ONES, 2, key="t"), ValueError, "no key column 't'"),
+        (lambda: prophecy.backtest(ONES, 2, season="week"), ValueError, "season must be a number of samples.*'week'"),
+        (lambda: prophecy.backtest(ONES, 2, season=0.5), ValueError, "season must be a number of samples from 1 on"),
         (lambda: prophecy.forecast(np.ones(9), 2, key="t"), TypeError, "data must be a frame"),
         (lambda: prophecy.forecast(np.ones(9), 2, time="t"), TypeError, "names a column"),
         (lambda: prophecy.forecast(np.ones(9), 2, time=[1.0, 2.0]), ValueError, "2 moments for 9 rows"),

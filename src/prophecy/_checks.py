@@ -132,3 +132,16 @@ def choice(name: str, value: object, options: Sequence[str]) -> str:
 def function(name: str, value: object) -> None:
     if not callable(value):
         raise TypeError(f"{name} must be a function, got {value!r}")
+
+
+def seasons(value: float | Sequence[float] | None) -> NDArray[np.float64] | None:
+    """Samples in each season as an array; None stays None."""
+    if value is None:
+        return None
+    try:
+        periods = np.atleast_1d(np.asarray(value, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"season must be a number of samples, several, or None, got {value!r}") from error
+    if periods.ndim != 1 or not (np.isfinite(periods) & (periods >= 1)).all():
+        raise ValueError(f"season must be a number of samples from 1 on, several, or None, got {value!r}")
+    return periods

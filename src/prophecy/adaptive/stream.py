@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import os
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy import _machine
 from prophecy.adaptive import clock as clocks
 from prophecy.adaptive import step
 from prophecy.adaptive.context import Context
@@ -448,7 +448,7 @@ def feed(
     values, count = np.ascontiguousarray(values), len(records)
     if len(ring) != count or values.shape[1] != count:
         raise ValueError(f"{count} records need as many rings and columns, got {ring.shape} and {values.shape}")
-    workers = min(_cores(), count) if values.size >= WORTH_THREADS else 1
+    workers = min(_machine.cores(), count) if values.size >= WORTH_THREADS else 1
     if workers == 1:
         _feed(records, ring, table, values, steps, offsets, where, out, 0, count)
         return
@@ -483,7 +483,3 @@ def _feed(
         if due(records[first:last]):
             look_for_seasons(records[first:last], ring[first:last])
         start = stop
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

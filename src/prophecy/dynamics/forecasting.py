@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prophecy import _checks
+from prophecy import _checks, _machine
 from prophecy._forecast import PROBABILITIES, Failure, Forecast, Grid
-from prophecy.dynamics.batch import ONE_THREAD, in_order
+from prophecy.dynamics.batch import in_order
 from prophecy.dynamics.bounds import Bounds, bounded, checked_bounds
 from prophecy.dynamics.context import LARGEST, Context, read
 from prophecy.dynamics.known import Known, forecast_with
@@ -55,13 +55,13 @@ def forecast(
     if known is not None:
         rest: dict[str, Any] = {"season": season, "average": average, "settings": settings}
         return forecast_with(forecast, values, horizon, level, known, bounds=bounds, **rest)
-    limits, periods = checked_bounds(bounds), _season(season)
+    limits, periods = checked_bounds(bounds), _checks.seasons(season)
     exponent = _unusual(values)
     if exponent:
         rest = {"season": season, "average": average, "settings": settings}
         return _magnified(values, horizon, level, limits, exponent, rest)
     ready = read(values, settings)
-    with ONE_THREAD, np.errstate(all="ignore"):
+    with _machine.ONE_BLAS_THREAD, np.errstate(all="ignore"):
         grid, next_step, between, found = _quantiles(ready, ready.overdue + horizon, periods, average, settings)
         grid, remarks = bounded(grid, ready, limits)
     grid, next_step = grid[:, ready.overdue :], next_step[ready.overdue :]
@@ -128,19 +128,6 @@ def _magnified(
     small = replace(grid, values=np.ldexp(np.ldexp(grid.values, -first), -second))
     note = f"The values are far from 1: they were multiplied by 2 ** {exponent}, and so are figures in these notes."
     return Forecast.from_grid(small, level, large.method, (*large.notes, note))
-
-
-def _season(season: float | Sequence[float] | None) -> Array | None:
-    """Samples in each season as an array."""
-    if season is None:
-        return None
-    try:
-        periods = np.atleast_1d(np.asarray(season, dtype=np.float64))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"season must be a number of samples, several, or None, got {season!r}") from error
-    if periods.ndim != 1 or not (np.isfinite(periods) & (periods >= 1)).all():
-        raise ValueError(f"season must be a number of samples from 1 on, several, or None, got {season!r}")
-    return periods
 
 
 def _level(level: float) -> float:

@@ -152,7 +152,7 @@ class Search:
         return error
 
     def ahead(self, starts: Array, thetas: Array, steps: int) -> Array:
-        return np.asarray(flow.paths(self.field.terms, thetas, EIGHTH, starts, steps, 2, _BOUND))
+        return np.asarray(flow.paths(self.field.terms, thetas, EIGHTH, starts, steps, 2, _BOUND, flow.NO_KICKS))
 
 
 def guesses(visible: Array, centre: Array, hidden: int, count: int) -> list[Array]:

@@ -173,6 +173,7 @@ def backtest_sources(
     """`backtest` of series that were read already; `options` are level, bounds and settings of `forecast`."""
     horizon, folds = _checks.order("horizon", horizon), _checks.order("folds", folds)
     step = horizon if step is None else _checks.order("step", step)
+    _checks.seasons(season)
     others, level = rivals(against), float(options["level"])
     plan = {name: _cuts(source, horizon, folds, step, name) for name, source in sources.items()}
     tasks = [_fold(sources[name], cut, horizon, season, known) for name, cuts in plan.items() for cut in cuts]
@@ -219,7 +220,8 @@ def _fold(source: Source, cut: int, horizon: int, season: Season, known: Any) ->
 
 def _period(source: Source, season: Season) -> int:
     """The season simple rules and the MASE use: the first one given or suggested by the dates, else 1."""
-    found = source.series.seasons() if season is None else np.atleast_1d(np.asarray(season, dtype=np.float64))
+    given = _checks.seasons(season)
+    found = source.series.seasons() if given is None else given
     return max(1, round(float(found[0]))) if len(found) else 1
 
 
