@@ -27,7 +27,7 @@ from prophecy import (
 from prophecy.bounds import coefficient_bound, derivative_bound, high_frequency_response, value_bound
 from prophecy.conventions import to_s4, transformed
 from prophecy.discretize import Discrete, Rule, backward, bilinear, euler, foh, zoh
-from prophecy.system import Continuous, ScaledContinuous, ScaledSystem
+from prophecy.system import Continuous, ScaledContinuous, ScaledSystem, System
 
 
 @given(order=st.integers(1, 60), window=st.floats(1e-3, 1e3))
@@ -194,10 +194,12 @@ def test_a_memory_that_does_not_hold_constants_is_refused(share: float) -> None:
     def wrong(A: np.ndarray, B: np.ndarray, dt: float) -> Discrete:
         return backward(A, share * B, dt)
 
-    with pytest.raises(ValueError, match="LegT under wrong does not hold constants"):
-        next_value(legt(5, 50.0), 1.0, memory=wrong)
-    share = 1 + 1e-8  # rounding is not taken for it
-    next_value(legt(5, 50.0), 1.0, memory=wrong)
+    for window in (50.0, 0.5):
+        with pytest.raises(ValueError, match="LegT under wrong does not hold constants"):
+            next_value(legt(5, window), window / 50, memory=wrong)
+    share = 1 + 1e-7  # rounding is not taken for it, whatever the size of D
+    for window in (50.0, 0.5):
+        next_value(legt(5, window), window / 50, memory=wrong)
 
 
 def test_discretising_the_readout_twice_is_the_formula_of_appendix_c() -> None:
@@ -276,6 +278,26 @@ def test_legs_readout_is_the_trapezoid_rule_of_its_step() -> None:
         next_value(legs(order), 1.0).readout(0)
     with pytest.raises(ValueError, match="memory of a ScaledSystem must be one of bilinear, backward, zoh"):
         next_value(legs(order), 1.0, memory=euler)
+
+
+def test_legs_by_forward_euler_takes_the_slope_as_it_stands_and_copies_before_its_pole() -> None:
+    """Uncorrected: C/count and D/count, and no slope while 1 - D/(2 count) is negative or nearly 0."""
+    system = next_value(legs(6), 1.0, "euler")
+    assert system.D == 36
+    for count in (1, 17, 18):
+        assert not system.slope(count).C.any()
+        assert system.slope(count).D == 0
+    for count in (19, 40, 1000):
+        np.testing.assert_allclose(system.slope(count).C, system.C / count, rtol=1e-15)
+        assert pytest.approx(36 / count, rel=1e-15) == system.slope(count).D
+
+
+def test_a_step_is_a_second_unless_said_and_the_order_is_the_number_of_states() -> None:
+    pair = np.eye(2) / 2, np.ones(2)
+    assert System(*pair, np.ones(2), 0.0).dt == 1.0
+    assert ScaledSystem(*pair, np.ones(2), 0.0).dt == 1.0
+    assert derivative(legs(4)).order == 4
+    assert derivative(legt(4, 1.0)).order == 4
 
 
 def test_legs_does_not_know_the_unit_of_time() -> None:
