@@ -19,6 +19,7 @@ from prophecy.adaptive.seasonal import LONGEST_REST, STARTS
 from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
 from prophecy.adaptive.seasonal import PRIOR as SEASON_PRIOR
 from prophecy.adaptive.seasons import FIRST_CHECK, LONGEST, RING, SHORTEST
+from prophecy.adaptive.stamps import KINDS
 
 Records = NDArray[np.void]
 
@@ -93,7 +94,7 @@ FIELDS = (
     Field("tick_hits", _WHOLE, (), 0, MOST, "samples", "differences in a row that were multiples of it"),
     Field("tick_misses", _WHOLE, (), 0, TRIES, "samples", "differences in a row that were not"),
     Field("stamps", _WHOLE, (), 0, MOST, "samples", "values that came off their grid"),
-    Field("stamp_error", _REAL, (3,), 0, SQUARED, "signal²", "mean squared errors of three readings of timestamps"),
+    Field("stamp_error", _REAL, (KINDS,), 0, SQUARED, "signal²", "mean squared errors of the readings of timestamps"),
     Field("gap_growth", _REAL, (), 1, 1e9, "1", "how much wider than usual intervals across gaps have to be"),
     Field("season_periods", _REAL, (2,), 0, LONGEST, "samples", "seasons found, the shorter first; 0 for none"),
     Field("season_strength", _REAL, (2,), -2, 2, "1", "autocorrelations at the seasons"),
