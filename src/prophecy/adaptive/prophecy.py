@@ -374,7 +374,7 @@ def _without_none(value: Any) -> Any:
     if not isinstance(value, list | tuple) and not (isinstance(value, np.ndarray) and value.dtype == object):
         return value
     array = np.asarray(value, dtype=object)
-    gone = np.equal(array, None)
+    gone = np.array([one is None for one in array.flat], dtype=np.bool_).reshape(array.shape)
     if not gone.any():
         return value
     return np.where(gone, np.nan, array).astype(np.float64, casting="unsafe") if _numbers(array[~gone]) else value
