@@ -367,8 +367,7 @@ def check(record: Any, ring: Any, count: int) -> None:
         known = record.season_periods[s]
         if abs(periods[s] - known) > CHANGED * known:
             changed = True
-    if changed or not was_on:
-        record.season_periods[:] = periods
+    record.season_periods[:] = periods
     record.season_strength[:] = strengths
     record.season_check = next_check(count)
     if useless:

@@ -76,8 +76,8 @@ MOST_PARTS = 10
 UNSURE = 1.0
 """Error of one peak's place, in the lags looked at on each side."""
 
-ALIKE = 0.8
-"""How high peaks at the multiples of a period must stand beside the one at a whole number of samples."""
+ALIKE = 0.6
+"""How high all peaks at the multiples of a period must stand beside the one at a whole number of samples."""
 
 DECAYED = 1.5
 """A lag with a shorter one so many times as strong is an echo of it that has decayed: a resonance, no season."""
@@ -310,18 +310,17 @@ def part_of(r: Any, lag: float) -> float:
         period = lag / parts
         if period < SHORTEST or abs(period - round(period)) * parts < 0.5:
             continue
-        there, here = 0.0, 0.0
-        at = round(lag)
+        at, alike = round(lag), True
         if at + int(period) + 2 > len(r) - 1:
             continue
+        level = max(r[round(lag - 0.5 * period)] + r[round(lag + 0.5 * period)], 0.0)
         for j in range(1, parts):
             left = int(j * period)
             part = j * period - left
-            base = r[round((j - 0.5) * period)] + r[round((j + 0.5) * period)]
-            there += r[left] + r[left + 1] - base
-            here += (1.0 - part) * r[at] + part * r[at - 1] + part * r[at] + (1.0 - part) * r[at + 1]
-            here -= r[round(lag - 0.5 * period)] + r[round(lag + 0.5 * period)]
-        if here > 0.0 and there >= ALIKE * here:
+            base = max(r[round((j - 0.5) * period)] + r[round((j + 0.5) * period)], 0.0)
+            here = (1.0 - part) * r[at] + part * r[at - 1] + part * r[at] + (1.0 - part) * r[at + 1] - level
+            alike = alike and here > 0.0 and r[left] + r[left + 1] - base >= ALIKE * here
+        if alike:
             return period
     return lag
 
