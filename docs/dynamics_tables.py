@@ -49,12 +49,9 @@ def forecasts() -> Iterator[str]:
     yield from HEAD
     for label, name in SETTINGS.items():
         result = _read(name)
-        for part, words in (("all", label), ("held-out", "– a third drawn by seed")):
-            yield _row(
-                words,
-                len({row["system"] for row in result["rows"]}) // (1 if part == "all" else 3),
-                result["summary"][part],
-            )
+        count = len({row["system"] for row in result["rows"]})
+        yield _row(label, count, result["summary"]["all"])
+        yield _row("– a third drawn by seed", count // 3, result["summary"]["held-out"])
 
 
 def others() -> Iterator[str]:
@@ -82,10 +79,10 @@ def equations() -> Iterator[str]:
     rows, before = _read("equations.json")["rows"], ""
     for name, noise in dict.fromkeys((row["system"], row["noise"]) for row in rows):
         here = [row for row in rows if (row["system"], row["noise"]) == (name, noise)]
-        cells = [
-            f"{np.median([row[who]['error'] for row in here]):.1e} | {sum(row[who]['structure'] for row in here)} of {len(here)}"
-            for who in ("ours", "pysindy")
-        ]
+        cells = []
+        for who in ("ours", "pysindy"):
+            right = sum(row[who]["structure"] for row in here)
+            cells.append(f"{np.median([row[who]['error'] for row in here]):.1e} | {right} of {len(here)}")
         yield f"| {name if name != before else ''} | {noise:.0%} | {cells[0]} | {cells[1]} |"
         before = name
 
