@@ -24,6 +24,7 @@ class LawSettings:
     spare: float = 30.0  # nats that a term beside functions must be worth: these can imitate many others
     roughly: float = 1e-4  # standard deviations: a field that misses half of the steps by more is not exact
     nearly: float = 3e-6  # the same after two half steps
+    noise_like: float = 0.4  # of the noise seen in high differences: single steps that miss by more are noisy ones
 
     # Work, in derivatives per sample; 5e3 take about half a second with 512 samples. Laws that were found took less.
     work: float = 6e3  # for each family with noise, and for a part of the series
