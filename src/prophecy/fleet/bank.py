@@ -55,6 +55,9 @@ PARTS = {
 }
 """What the state of a grown stream consists of; counts: rows taken in, and whether any came late."""
 
+NO_TIMES, NUMBERS, DATES = range(3)
+"""Kinds of times a stream may have."""
+
 _EMPTY = np.zeros(0)
 _YOUNG = b"PRY1"
 _HEAD = struct.Struct("<4sIBB")  # magic, rows, whether timed, whether dated
@@ -71,8 +74,8 @@ class Bank:
         self._clocks, self._samples = np.zeros(capacity, CLOCK), np.zeros(capacity, SAMPLES)
         self._recent, self._rows = np.zeros((capacity, RECENT), ROW), np.zeros(capacity, np.int64)
         self._late = np.zeros(capacity, bool)
-        self.timed = np.full(capacity, -1, np.int8)
-        """Whether the stream of a slot has timestamps: 1 or 0, -1 before its first row."""
+        self.stamps = np.full(capacity, -1, np.int8)
+        """What times the stream of a slot has: `NO_TIMES`, `NUMBERS` or `DATES`; -1 before its first row."""
         self._threads = threads or _cores()
         self._pool: ThreadPoolExecutor | None = None
 
@@ -81,7 +84,7 @@ class Bank:
         for slot, used in zip(slots, self._records["count"][slots].tolist(), strict=True):
             self._rings[slot, : min(used, RING)] = 0.0
         self._records[slots], self._clocks[slots], self._samples[slots] = self._fresh
-        self._rows[slots], self._late[slots], self.timed[slots] = 0, False, -1
+        self._rows[slots], self._late[slots], self.stamps[slots] = 0, False, -1
 
     # Running.
 
@@ -103,7 +106,7 @@ class Bank:
             rows[name][order] = out[:, place]
         late = passed == 0.0
         rows["status"][order] = np.where(late, LATE, np.where(np.isnan(values), MISSING, TAKEN))
-        self._late[which[late]], self.timed[which] = True, timed
+        self._late[which[late]], self.stamps[which] = True, stamps_of(rows)[order]
         before = np.zeros(len(rows), np.int64)
         before[order[~late]] = self._remember(which[~late], rows[order[~late]])
         return before
@@ -172,8 +175,9 @@ class Bank:
         count = int(self._rows[slot])
         if self._is_young(slot):
             first = self._recent[slot, :count]
-            head = _HEAD.pack(_YOUNG, count, self.timed[slot], first["dated"][-1])
-            data = head + (first["time"].tobytes() if self.timed[slot] else b"") + first["value"].tobytes()
+            timed = self.stamps[slot] != NO_TIMES
+            head = _HEAD.pack(_YOUNG, count, timed, first["dated"][-1])
+            data = head + (first["time"].tobytes() if timed else b"") + first["value"].tobytes()
             return data + struct.pack("<I", zlib.crc32(data))
         one, used = slice(slot, slot + 1), int(min(self._records["count"][slot], RING))
         return pack(
@@ -249,7 +253,7 @@ class Bank:
             self._rows[slot], self._late[slot] = found["counts"]
             rows, count = found["recent"], int(found["counts"][0])
             self._recent[slot, np.arange(count - len(rows), count) % RECENT] = rows
-            self.timed[slot] = -1 if not count else int(not np.isnan(rows["time"][-1]))
+            self.stamps[slot] = stamps_of(rows)[-1] if count else -1
 
     def _check(self, many: list[dict[str, NDArray[Any]]]) -> None:
         check(np.concatenate([found["record"] for found in many]), self._table)
@@ -260,6 +264,12 @@ class Bank:
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
+
+
+def stamps_of(rows: NDArray[np.void]) -> NDArray[np.int8]:
+    """What kind of time each row has."""
+    dated = np.where(rows["dated"] != 0, DATES, NUMBERS)
+    return np.where(np.isnan(rows["time"]), NO_TIMES, dated).astype(np.int8)
 
 
 class Damaged(ValueError):
