@@ -31,6 +31,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from prophecy.dynamics import forecast
+from prophecy.evaluation import smape
 
 LEVELS = (50, 80, 95)
 PROBABILITIES = (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)
@@ -146,7 +147,6 @@ def scores(case: Case, quantiles: Any, seconds: float) -> dict[str, float]:
     truth, middle = case.future, quantiles[3]
     m = case.season if len(case.context) > case.season else 1
     scale = float(np.mean(np.abs(case.context[m:] - case.context[:-m]))) or 1.0
-    size = np.maximum(np.abs(middle) + np.abs(truth), 1e-300)
     low, high = quantiles[0], quantiles[6]
     beyond = 40.0 * (np.maximum(low - truth, 0) + np.maximum(truth - high, 0))
     inside = {
@@ -154,7 +154,7 @@ def scores(case: Case, quantiles: Any, seconds: float) -> dict[str, float]:
         for k, level in ((0, 95), (1, 80), (2, 50))
     }
     return {
-        "smape": float(np.mean(200 * np.abs(middle - truth) / size)),
+        "smape": float(np.mean(smape(truth, middle))),
         "mase": float(np.mean(np.abs(middle - truth)) / scale),
         "msis": float(np.mean(high - low + beyond) / scale),
         "seconds": seconds,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -25,8 +26,8 @@ from prophecy import (
 )
 from prophecy.bounds import coefficient_bound, derivative_bound, high_frequency_response, value_bound
 from prophecy.conventions import to_s4, transformed
-from prophecy.discretize import Rule, backward, bilinear, euler, foh, zoh
-from prophecy.system import Continuous, ScaledContinuous, ScaledSystem
+from prophecy.discretize import Discrete, Rule, backward, bilinear, euler, foh, zoh
+from prophecy.system import Continuous, ScaledContinuous, ScaledSystem, System
 
 
 @given(order=st.integers(1, 60), window=st.floats(1e-3, 1e3))
@@ -137,6 +138,70 @@ def test_every_rule_learns_to_hold_a_constant(rule: str, make: object) -> None:
     assert y[-1] == pytest.approx(3.0, abs=0.2 if make is fout_as_printed else 1e-9)
 
 
+@given(order=st.integers(1, 12), share=st.floats(0.01, 0.9))
+def test_forward_euler_adds_one_step_of_the_derivative(order: int, share: float) -> None:
+    """C̄ = dt C and D̄ = 1 + dt D, with dt = 2 share / D, short of where it would turn round."""
+    basis = legt(order, 3.0)
+    rate = derivative(basis)
+    dt = 2 * share / rate.D
+    system = next_value(basis, dt, "euler")
+    np.testing.assert_allclose(system.C, dt * rate.C, rtol=1e-14)
+    assert pytest.approx(1 + dt * rate.D, rel=1e-14) == system.D
+    assert system.derivative is not None
+    np.testing.assert_allclose(system.derivative.C, rate.C / (1 - share), rtol=1e-10)
+
+
+@pytest.mark.parametrize("beyond", [1.0, 1.2, 3.0])
+def test_forward_euler_is_refused_from_where_it_follows_a_ramp_the_wrong_way(beyond: float) -> None:
+    basis = legt(4, 8.0)
+    dt = beyond * 2 / derivative(basis).D
+    with pytest.raises(ValueError, match=f"order 4 with dt/window {dt / 8:.3g}: rule 'euler' would follow"):
+        next_value(basis, dt, "euler")
+
+
+def test_the_series_is_differentiated_on_its_sines_alone() -> None:
+    window, order = 3.0, 9
+    rate = series_derivative(fout(order, window))
+    m = np.arange(1, 5)
+    expected = np.zeros(order)
+    expected[2 * m] = -2 * np.sqrt(2) * np.pi * m / window
+    np.testing.assert_allclose(rate.C, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["A", "B"])
+def test_a_basis_that_only_resembles_fout_is_refused_by_the_series(name: str) -> None:
+    basis = fout(5, 2.0)
+    changed = getattr(basis, name).copy()
+    changed.flat[1] += 1e-6
+    with pytest.raises(TypeError, match="series_derivative needs fout"):
+        series_derivative(dataclasses.replace(basis, **{name: changed}))
+
+
+def test_without_feedthrough_no_memory_shows_a_lag() -> None:
+    """D = 0 under any memory: Eq. (5) is dt C on the state and the newest value itself."""
+    basis = fout(7, 50.0)
+    rate = series_derivative(basis)
+    for memory in (backward, bilinear):
+        system = next_value(basis, 0.5, construction=series_derivative, memory=memory)
+        np.testing.assert_allclose(system.C, 0.5 * rate.C, rtol=1e-13)
+        assert pytest.approx(1.0) == system.D
+
+
+@pytest.mark.parametrize("share", [1 + 1e-5, 0.5, 3.0])
+def test_a_memory_that_does_not_hold_constants_is_refused(share: float) -> None:
+    """Every rule of `discretize` has the continuous system's steady state; one with another input matrix has not."""
+
+    def wrong(A: np.ndarray, B: np.ndarray, dt: float) -> Discrete:
+        return backward(A, share * B, dt)
+
+    for window in (50.0, 0.5):
+        with pytest.raises(ValueError, match="LegT under wrong does not hold constants"):
+            next_value(legt(5, window), window / 50, memory=wrong)
+    share = 1 + 1e-7  # rounding is not taken for it, whatever the size of D
+    for window in (50.0, 0.5):
+        next_value(legt(5, window), window / 50, memory=wrong)
+
+
 def test_discretising_the_readout_twice_is_the_formula_of_appendix_c() -> None:
     b, dt = legt(6, 4.0), 0.05
     rate, once = derivative(b), next_value(b, dt)
@@ -213,6 +278,26 @@ def test_legs_readout_is_the_trapezoid_rule_of_its_step() -> None:
         next_value(legs(order), 1.0).readout(0)
     with pytest.raises(ValueError, match="memory of a ScaledSystem must be one of bilinear, backward, zoh"):
         next_value(legs(order), 1.0, memory=euler)
+
+
+def test_legs_by_forward_euler_takes_the_slope_as_it_stands_and_copies_before_its_pole() -> None:
+    """Uncorrected: C/count and D/count, and no slope while 1 - D/(2 count) is negative or nearly 0."""
+    system = next_value(legs(6), 1.0, "euler")
+    assert system.D == 36
+    for count in (1, 17, 18):
+        assert not system.slope(count).C.any()
+        assert system.slope(count).D == 0
+    for count in (19, 40, 1000):
+        np.testing.assert_allclose(system.slope(count).C, system.C / count, rtol=1e-15)
+        assert pytest.approx(36 / count, rel=1e-15) == system.slope(count).D
+
+
+def test_a_step_is_a_second_unless_said_and_the_order_is_the_number_of_states() -> None:
+    pair = np.eye(2) / 2, np.ones(2)
+    assert System(*pair, np.ones(2), 0.0).dt == 1.0
+    assert ScaledSystem(*pair, np.ones(2), 0.0).dt == 1.0
+    assert derivative(legs(4)).order == 4
+    assert derivative(legt(4, 1.0)).order == 4
 
 
 def test_legs_does_not_know_the_unit_of_time() -> None:

@@ -10,13 +10,14 @@ from scipy.integrate import solve_ivp
 
 from prophecy import chaos
 from prophecy.dynamics import flow
-from prophecy.dynamics.assimilation import assimilate
-from prophecy.dynamics.families import propose, with_functions
+from prophecy.dynamics.assimilation import assimilate, step_by_step
+from prophecy.dynamics.families import propose
 from prophecy.dynamics.features import Units
 from prophecy.dynamics.flow import EIGHTH, EXPONENTIAL, FOURTH, MODULUS, RECIPROCAL, SINE, TANH, Function
-from prophecy.dynamics.guesses import roughness, smoothed
+from prophecy.dynamics.guesses import interpolated, one_step, roughness, smoothed
 from prophecy.dynamics.smoother import eliminate, filtered, substitute
 from prophecy.dynamics.sparse import SparseField, eliminated
+from prophecy.dynamics.starts import interpolate
 
 
 def _some_field(seed: int = 0) -> SparseField:
@@ -199,10 +200,46 @@ def test_sines_of_single_variables_are_proposed_where_they_are():
     series = chaos.thomas.sample(512, seed=1)
     scale = series.std(axis=0)
     values = series / scale + 0.01 * np.random.default_rng(0).standard_normal(series.shape)
-    functions = propose(smoothed(values, roughness(values)), Units(np.zeros(3), scale))
-    assert sorted(int(np.argmax(np.abs(f.rates))) for f in functions if f.kind == SINE) == [0, 1, 2]
-    found = assimilate(SparseField.of(with_functions(3, 2, functions)), values, np.ones_like(values))
+    *_, proposal = propose(smoothed(values, roughness(values)), Units(np.zeros(3), scale), noise=0.01)
+    assert sorted(int(np.argmax(np.abs(f.rates))) for f in proposal.functions if f.kind == SINE) == [0, 1, 2]
+    found = assimilate(SparseField.of(proposal.terms(3)), values, np.ones_like(values))
     assert found is not None
     assert found.tight
     rates = found.field.terms.rates / scale
     assert np.allclose(rates[rates != 0], 1.0, rtol=0.02)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.floats(0.05, 0.9))
+def test_terms_that_no_equation_has_change_nothing_but_the_cost(seed, share):
+    field = _some_field(seed % 1000)
+    generator = np.random.default_rng(seed)
+    sparse = field.with_mask(generator.random(field.mask.shape) < share)
+    points = 0.5 * generator.standard_normal((5, 3))
+    whole = flow.steps(sparse.terms, sparse.theta, FOURTH, points, 2)
+    assert np.allclose(sparse.steps(FOURTH, points, 2), whole, rtol=0, atol=1e-14)
+    ends, tangent = sparse.tangents(FOURTH, points, 2)
+    chosen, whose = sparse.parameters
+    expected = flow.tangents(sparse.terms, sparse.theta, FOURTH, chosen, whose, points, 2)
+    assert np.allclose(ends, expected[0], rtol=0, atol=1e-14)
+    assert np.allclose(tangent, expected[1], rtol=0, atol=1e-13)
+    assert np.allclose(sparse.paths(FOURTH, points, 1, 2, 1e3)[:, 0], ends, rtol=0, atol=1e-14)
+
+
+def test_steps_too_fast_for_interpolation_do_not_hide_the_law():
+    def relaxing(_, x):
+        return [x[1], 8.0 * (1 - x[0] ** 2) * x[1] - x[0]]
+
+    times = 30 + 0.12 * np.arange(400)
+    values = solve_ivp(relaxing, (0, times[-1]), [1.0, 0.0], "DOP853", times, rtol=1e-11, atol=1e-11).y.T
+    values = values / values.std(axis=0)
+    rows = np.arange(len(values) - 1)
+    between = [interpolate(values, rows, width)[0] for width in (8, 4)]
+    assert np.quantile(np.abs(between[0] - between[1]), 0.99) > 0.1, "some jumps are between two samples"
+    field = SparseField.of(flow.polynomial_terms(2, 3))
+    start = interpolated(field, values, 8, even=False)
+    rough, _ = one_step(start, values, EIGHTH, 1, 12, robust=True)
+    found = step_by_step(rough, values)
+    assert found is not None
+    assert found.field.coefficients == 4
+    assert np.median(np.abs(values[1:] - found.field.steps(EIGHTH, values[:-1], found.substeps))) < 1e-8

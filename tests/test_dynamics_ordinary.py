@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.signal import lfilter
 
 from prophecy._forecast import PROBABILITIES
-from prophecy.dynamics import batch, forecast, forecast_many
+from prophecy.dynamics import forecast, forecast_many
 from prophecy.dynamics.columns import Column, Kind, candidates
 from prophecy.dynamics.direct import fit_readout, hippo, lags
 from prophecy.dynamics.kernels import smooth, window_products
@@ -361,37 +360,12 @@ def test_variables_are_mixed_each_on_its_own_and_solved_together_where_that_is_b
     np.testing.assert_allclose(forecast(turning[:80], 20).mean, turning[80:], atol=1e-4)
 
 
-def test_blas_is_held_to_one_thread_inside_and_given_back():
-    from threadpoolctl import ThreadpoolController
-
-    def threads() -> list[int]:
-        return [one["num_threads"] for one in ThreadpoolController().info() if one["user_api"] == "blas"]
-
-    before = threads()
-    with batch.ONE_THREAD:
-        with batch.ONE_THREAD:
-            assert set(threads()) == {1}
-        assert set(threads()) == {1}
-    assert threads() == before
-
-
 def test_two_forecasts_at_once_are_those_made_alone():
     series = [np.random.default_rng(seed).standard_normal(100).cumsum() for seed in range(4)]
     alone = [forecast(one, 8).mean for one in series]
     with ThreadPoolExecutor(4) as pool:
         for one, other in zip(alone, pool.map(lambda s: forecast(s, 8).mean, series), strict=True):
             np.testing.assert_array_equal(one, other)
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system does not say which cores may be used")
-def test_a_batch_counts_the_cores_it_may_use():
-    allowed = os.sched_getaffinity(0)
-    try:
-        os.sched_setaffinity(0, {next(iter(allowed))})
-        assert batch.cores() == 1
-    finally:
-        os.sched_setaffinity(0, allowed)
-    assert batch.cores() == len(allowed)
 
 
 def test_a_batch_passes_season_and_bounds_on():

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import solve_discrete_lyapunov
 
-from prophecy import discretize
+from prophecy import discretize, run
 from prophecy.baselines import extrapolation_weights
 from prophecy.bases import fout, legs, legt
 from prophecy.exact import exact, noise_gain, polynomial_response
@@ -200,3 +200,26 @@ def test_fout_is_accepted_to_degree_five_or_six(order: int, largest: int, sample
     exact(fout(order, samples), 1.0, largest)
     with pytest.raises(ValueError, match=f"degree {largest + 1} is beyond what FouT"):
         exact(fout(order, samples), 1.0, largest + 1)
+
+
+def test_a_constant_has_no_slope_to_read_and_a_line_has() -> None:
+    basis = legt(6, 32.0)
+    assert exact(basis, 1.0, degree=0).derivative is None
+    slope = exact(basis, 1.0, degree=1).derivative
+    assert slope is not None
+    system = exact(basis, 1.0, degree=1)
+    x = np.zeros(6)
+    for u in 3.0 * np.arange(400.0):
+        x = system.A @ x + system.B * u
+    assert slope.C @ x + slope.D * u == pytest.approx(3.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("order", [17, 33])
+def test_polynomials_over_two_windows_serve_where_those_over_one_are_hopeless(order: int) -> None:
+    """LegT over 16 samples, backward Euler, degree 8: condition 1e4 over the window, 23 over two of them."""
+    system = exact(legt(order, 16.0), 1.0, degree=8, memory=discretize.backward)
+    k = np.arange(600.0)
+    u = ((k - 300) / 300) ** 7
+    y, _ = run(system, u, "step")
+    error = np.abs(y[300:-1] - u[301:]).max()
+    assert error < 1e-9

@@ -10,6 +10,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from prophecy import legt, next_value, run, signals  # noqa: E402
+from prophecy.engines.torch_lifted import impulse_responses  # noqa: E402
+from prophecy.nn.memory import bilinear  # noqa: E402
 from prophecy.reproduce import fig_training, switching, trained_runs  # noqa: E402
 from prophecy.reproduce.framework import Ask  # noqa: E402
 from prophecy.reproduce.trained import __main__ as command  # noqa: E402
@@ -31,7 +33,7 @@ def test_convolution_and_features_equal_stepping_the_system(samples: int, start:
     system = next_value(legt(5, window=float(1000)), dt=1.0)
     u = np.random.default_rng(0).normal(size=(3, samples))
     A, B, inputs = torch.tensor(system.A), torch.tensor(system.B), torch.tensor(u)
-    columns = common.impulse_responses(A, B, samples)
+    columns = impulse_responses(A, B, samples)
     kernel, D = torch.tensor(system.C) @ columns, torch.tensor(system.D)
     ahead = common.convolve(inputs, common.spectrum(inputs, start), kernel, D, start)
     expected, _ = run(system, u, engine="step")
@@ -45,7 +47,8 @@ def test_gradients_flow_through_all_four_and_are_right() -> None:
     u = torch.tensor(rng.normal(size=(2, 13)))
 
     def predict(A, B, C, D):  # type: ignore[no-untyped-def]
-        columns = common.impulse_responses(*common.bilinear(A, B, 0.1), 13)
+        less, step = bilinear(A, B, torch.as_tensor(0.1, dtype=A.dtype))
+        columns = impulse_responses(less + torch.eye(A.shape[-1], dtype=A.dtype), step, 13)
         return common.convolve(u, common.spectrum(u, 6), C @ columns, D, 6)
 
     basis = legt(3, window=2.0)

@@ -78,6 +78,14 @@ def test_a_port_in_use_is_said_in_one_line(serving):
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_connections_send_at_once():
+    """Nagle's algorithm would hold every answer back for 40 ms; asyncio turns it off for sockets of this protocol."""
+    with server.listening("127.0.0.1", 0) as bound, socket.create_connection(bound.getsockname()):
+        taken, _ = bound.accept()
+        with taken:
+            assert taken.proto == socket.IPPROTO_TCP
+
+
 def test_the_token_comes_from_the_environment_or_a_file_and_is_asked_for(serving, tmp_path):
     (tmp_path / "token").write_text(TOKEN + "\n")
     for started in (serving(PROPHECY_TOKEN=TOKEN), serving("--token-file", tmp_path / "token")):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import ThreadpoolController
 
 import prophecy
 from prophecy.engines import _threads, choice, lifted, scan, stream
@@ -90,15 +91,16 @@ def test_shares_cover_everything_once(count: int, least: int, most: int | None) 
 
 
 def test_threads_leave_the_librarys_setting_as_it_was() -> None:
-    control = _threads.library()
-    if control is None:
-        pytest.skip("NumPy's matrix library is not OpenBLAS")
-    before, inside = control.get(), []
-    _threads.over(lambda item: inside.append(control.get()), list(range(4)))
-    with pytest.raises(ZeroDivisionError):
-        _threads.over(lambda item: 1 // item, [0, 1])
-    assert control.get() == before
-    assert _threads.workers() == 1 or inside == [1] * 4
+    def threads() -> set[int]:
+        return {one["num_threads"] for one in ThreadpoolController().info() if one["user_api"] == "blas"}
+
+    inside: list[set[int]] = []
+    with ThreadpoolController().limit(limits=2, user_api="blas"):
+        _threads.over(lambda item: inside.append(threads()), list(range(4)))
+        with pytest.raises(ZeroDivisionError):
+            _threads.over(lambda item: 1 // item, [0, 1])
+        assert threads() == {2}
+    assert _threads.workers() == 1 or inside == [{1}] * 4
 
 
 def test_runs_in_several_threads_at_once_agree() -> None:

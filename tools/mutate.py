@@ -7,8 +7,8 @@ take longer than the tests). Here NumPy, SciPy, pytest and hypothesis are import
 that process, from a copy of `src` with the one file changed, Numba's compiler switched off, tests stopped at the first
 failure. A fork that takes longer than `--seconds` counts as killed (the mutant loops).
 
-Left out are mutants that say nothing: bit operations on floats (a TypeError), annotations (`X | None`),
-and decorators of overloads. `--every N` takes each N-th mutant; `--write` and `--read` separate making mutants from
+Left out are mutants that say nothing: bit operations on floats (a TypeError), identity for equality, annotations
+(`X | None`) and overloads. `--every N` takes each N-th mutant; `--write` and `--read` separate making mutants from
 running them, for a machine without cosmic-ray. The result lists the survivors with their diffs.
 """
 
@@ -29,7 +29,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parent.parent
-SENSELESS = ("BitOr", "BitAnd", "BitXor", "LShift", "RShift")
+SENSELESS = ("BitOr", "BitAnd", "BitXor", "LShift", "RShift")  # on floats: a TypeError
+EQUAL = ("_Eq_Is", "_NotEq_IsNot", "_Is_Eq", "_IsNot_NotEq")  # identity for equality: our strings and functions are one
 
 
 class Mutant(NamedTuple):
@@ -49,7 +50,7 @@ def mutants(module: Path) -> Iterator[Mutant]:
     annotations = _annotated(text)
     tree = get_ast(text)
     for name in sorted(operator_names()):
-        if any(word in name for word in SENSELESS) or get_operator(name).arguments():
+        if name.endswith(EQUAL) or any(word in name for word in SENSELESS) or get_operator(name).arguments():
             continue
         operator = get_operator(name)()
         places = [place for node in ast_nodes(tree) for place in operator.mutation_positions(node)]
@@ -62,11 +63,14 @@ def mutants(module: Path) -> Iterator[Mutant]:
 
 
 def _annotated(text: str) -> set[int]:
-    """Lines of decorators and type aliases, whose mutants say nothing about behaviour."""
-    lines = text.split("\n")
-    return {
-        k for k, line in enumerate(lines, 1) if line.startswith(("@overload", "    @overload")) or "TypeAlias" in line
-    }
+    """Lines of overloads and type aliases, whose mutants say nothing about behaviour."""
+    import ast
+
+    lines = {k for k, line in enumerate(text.split("\n"), 1) if "TypeAlias" in line}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef) and any(getattr(d, "id", "") == "overload" for d in node.decorator_list):
+            lines |= {*range(node.decorator_list[0].lineno, (node.end_lineno or node.lineno) + 1)}
+    return lines
 
 
 def _in_annotation(text: str, position: tuple[int, int]) -> bool:

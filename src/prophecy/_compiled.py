@@ -21,7 +21,7 @@ import numba
 from numba.core import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
-from prophecy import _notices
+from prophecy import _machine, _notices
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -136,15 +136,10 @@ def _located(function: Any) -> Any:
 @lru_cache(maxsize=8)
 def _folder(sources: Path) -> Path | None:
     """Where code compiled from this folder of sources is kept, None where there is no safe place."""
-    base = os.environ.get("PROPHECY_CACHE")
-    if not base:
-        import platformdirs
-
-        base = platformdirs.user_cache_dir("prophecy", appauthor=False)
     digest = hashlib.sha256(numba.__version__.encode())
     for source in sorted(sources.glob("*.py")):
         digest.update(source.read_bytes())
-    folder = Path(os.path.realpath(base)) / "compiled" / digest.hexdigest()[:16]
+    folder = Path(os.path.realpath(_machine.cache_folder())) / "compiled" / digest.hexdigest()[:16]
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder if _only_ours(folder) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import math
@@ -11,6 +12,7 @@ import struct
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,27 +24,36 @@ _UMASK = os.umask(0)
 os.umask(_UMASK)
 
 
-def write_atomic(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write `data` to a temporary file beside `path`, flush it to the disk, then rename it over `path`.
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary file beside `path` to write to; it takes the place of `path` when the block ends well.
 
-    A file that was there keeps its permissions. The folder is flushed too, so that the new name survives a power cut.
+    Otherwise it is removed. The file is flushed to the disk before its name changes and the folder after it, so that
+    one of the two is there whole after a power cut. A symbolic link stays one: what it points to is replaced. A file
+    that was there keeps its permissions. The temporary name ends as `path` does, for writers that go by it.
     """
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"folder {str(target.parent)!r} does not exist; create it first")
-    handle, name = tempfile.mkstemp(prefix=".prophecy-", suffix=".part", dir=target.parent)
+    handle, name = tempfile.mkstemp(prefix=".prophecy-", suffix=f".part{target.suffix}", dir=target.parent)
+    os.close(handle)
+    temporary = Path(name)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
+        yield temporary
+        with temporary.open("rb+") as file:
             os.fsync(file.fileno())
-        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_UMASK
-        os.chmod(name, mode)
-        os.replace(name, target)
+        temporary.chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_UMASK)
+        temporary.replace(target)
         flush_folder(target.parent)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
+
+
+def write_atomic(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write `data` to `path`, whole or not at all (see `replacing`)."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
 
 
 def flush_folder(folder: Path) -> None:

@@ -68,7 +68,7 @@ def series_derivative(basis: Basis) -> Continuous:
 
 
 def _is_fourier(basis: Basis) -> bool:
-    """Judged by the matrices: names can be given to anything."""
+    """Whether A and B are those of `fout` or `fout_as_printed`; `basis.name` may be anything."""
     makers = (fout, fout_as_printed) if basis.order % 2 else ()
     made = [make(basis.order, basis.timescale) for make in makers]
     return any(np.allclose(basis.A, b.A, rtol=1e-12) and np.allclose(basis.B, b.B, rtol=1e-12) for b in made)
@@ -127,7 +127,7 @@ def next_value(
     D = D + float(C @ pair.shift)
     _refuse_pole(basis, dt, rule, gain)
     divisor = 1.0 if rule == "euler" else gain
-    slope = Readout(C / gain, D / gain) if rule != "euler" or gain > 0 else Readout(C, D)
+    slope = Readout(C / gain, D / gain)
     return System(A=pair.A, B=pair.B, C=dt * C / divisor, D=1 + dt * D / divisor, dt=dt, derivative=slope)
 
 

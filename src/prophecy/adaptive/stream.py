@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy import _machine
 from prophecy.adaptive import feed, step
 from prophecy.adaptive.clock import fresh_clocks
 from prophecy.adaptive.context import joined
@@ -154,7 +154,7 @@ class Stream:
 
 def _in_threads(work: Callable[[NDArray[np.int64]], None], groups: list[NDArray[np.int64]], size: int) -> None:
     """`work` on every group, in threads where there is enough to do; the numbers do not depend on that."""
-    workers = min(_cores(), len(groups)) if size >= WORTH_THREADS else 1
+    workers = min(_machine.cores(), len(groups)) if size >= WORTH_THREADS else 1
     if workers == 1:
         for group in groups:
             work(group)
@@ -162,7 +162,3 @@ def _in_threads(work: Callable[[NDArray[np.int64]], None], groups: list[NDArray[
     with ThreadPoolExecutor(workers) as pool:  # made anew each time: threads do not survive a fork
         for job in [pool.submit(work, group) for group in groups]:
             job.result()
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

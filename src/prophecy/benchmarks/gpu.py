@@ -24,7 +24,8 @@ from torch import Tensor
 
 import prophecy
 from prophecy.benchmarks.measure import Case, Entry, describe, relative_error
-from prophecy.engines import lifting, torch_engine, triton_engine
+from prophecy.benchmarks.peers import torch_fft, torch_loop
+from prophecy.engines import torch_engine, triton_engine
 from prophecy.engines.triton_engine import Plan
 from prophecy.system import System
 
@@ -116,35 +117,6 @@ def tune(system: System, u: Tensor, plans: Iterable[Plan], tolerance: float, log
     return best
 
 
-def fft_convolution(system: System, u: Tensor) -> Callable[[], Tensor]:
-    """The peer: causal convolution with the whole kernel by torch.fft, as S4-style layers do it."""
-    samples = u.shape[1]
-    kernel = torch.from_numpy(np.array(lifting.lift(system.astype(np.float64), samples).kernel)).to(DEVICE, u.dtype)
-
-    def convolve() -> Tensor:
-        spectrum = torch.fft.rfft(u, 2 * samples) * torch.fft.rfft(kernel, 2 * samples)
-        made: Tensor = torch.fft.irfft(spectrum, 2 * samples)[:, :samples]
-        return made
-
-    return convolve
-
-
-def python_loop(system: System, u: Tensor, steps: int) -> Callable[[], Tensor]:
-    """The peer: a Python loop over time with all series together, as the paper's authors step their models."""
-    A, B, C = (torch.from_numpy(np.array(m)).to(DEVICE) for m in (system.A, system.B, system.C))
-
-    def walk() -> Tensor:
-        x = torch.zeros(len(u), system.order, dtype=u.dtype, device=DEVICE)
-        outputs = []
-        for k in range(steps):
-            now = u[:, k]
-            x = x @ A.T + now[:, None] * B
-            outputs.append(x @ C + system.D * now)
-        return torch.stack(outputs, dim=1)
-
-    return walk
-
-
 @dataclasses.dataclass(frozen=True)
 class Size:
     """What a case runs over, how right it must be and what it should reach."""
@@ -205,13 +177,13 @@ def peers(system: System, u: Tensor) -> list[Entry]:
     found = []
     contestants = {
         "torch engine": lambda: torch_engine.predict(system, part)[0],
-        "torch FFT": fft_convolution(system, part),
+        "torch FFT": torch_fft(system, part, rows=None),
     }
     for name, function in contestants.items():
         error, _ = errors(system, part[:64], function()[:64])
         found.append(Entry(name, "peer", clock(function, 30.0) / share, error, share))
     steps = 256
-    walk = python_loop(system, u, steps)
+    walk = torch_loop(system, u, steps)
     walk()
     torch.cuda.synchronize()
     started = time.perf_counter()

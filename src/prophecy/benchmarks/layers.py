@@ -94,10 +94,8 @@ class FFT(torch.nn.Module):
     def __init__(self, layer: ProphecySSM, time: int) -> None:
         super().__init__()
         less, B = layer.memory()
-        reach = torch_lifted.lift(
-            less + torch.eye(layer.order, device=DEVICE), B, layer.C.double(), layer.D.double(), time
-        ).reach
-        self.register_buffer("powers", reach.flip(-1).to(torch.float32))
+        powers = torch_lifted.impulse_responses(less + torch.eye(layer.order, device=DEVICE), B, time)
+        self.register_buffer("powers", powers.to(torch.float32))
         self.C, self.D = torch.nn.Parameter(layer.C.detach().clone()), torch.nn.Parameter(layer.D.detach().clone())
 
     powers: Tensor

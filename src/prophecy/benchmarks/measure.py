@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.engines import _threads
+from prophecy import _machine
 
 Array = NDArray[Any]
 
@@ -91,7 +91,7 @@ def machine() -> dict[str, Any]:
 
     return {
         "processor": _processor(),
-        "cores": _threads.cores(),
+        "cores": _machine.cores(),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,

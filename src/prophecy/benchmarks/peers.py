@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, signal
 
-from prophecy.engines import _threads, lifting
+from prophecy import _machine
+from prophecy.engines import lifting
 from prophecy.system import ScaledSystem, System
 
 Array = NDArray[Any]
@@ -40,9 +41,9 @@ def scipy_fft(system: System, u: Array, rows: int = 64) -> Callable[[], Array]:
     def convolve() -> Array:
         for first in range(0, len(u), rows):
             some = slice(first, first + rows)
-            spectrum = fft.rfft(u[some], padded, axis=1, workers=_threads.cores())
+            spectrum = fft.rfft(u[some], padded, axis=1, workers=_machine.cores())
             spectrum *= kernel
-            y[some] = fft.irfft(spectrum, padded, axis=1, overwrite_x=True, workers=_threads.cores())[:, :time]
+            y[some] = fft.irfft(spectrum, padded, axis=1, overwrite_x=True, workers=_machine.cores())[:, :time]
         return y
 
     return convolve
@@ -61,41 +62,47 @@ def scipy_dlsim(system: System, u: Array) -> Callable[[], Array]:
     return simulate
 
 
-def torch_loop(system: System, u: Array) -> Callable[[], Array]:
-    """A Python loop over time in torch with all series together, as the paper's authors step their models."""
+def torch_loop(system: System, u: Any, steps: int | None = None) -> Callable[[], Any]:
+    """A Python loop over time in torch with all series together, as the paper's authors step their models.
+
+    u (series, time): an array, or a tensor on any device, which the answer is then too. steps: the first so many alone.
+    """
     import torch
 
-    A, B, C = (torch.from_numpy(np.array(m)) for m in (system.A, system.B, system.C))
-    data = torch.from_numpy(u)
+    data = torch.as_tensor(u)
+    A, B, C = (torch.from_numpy(np.array(m)).to(data.device, data.dtype) for m in (system.A, system.B, system.C))
 
-    def walk() -> Array:
-        x = torch.zeros(len(u), system.order, dtype=data.dtype)
+    def walk() -> Any:
+        x = torch.zeros(len(data), system.order, dtype=data.dtype, device=data.device)
         outputs = []
-        for k in range(u.shape[1]):
+        for k in range(data.shape[1] if steps is None else steps):
             now = data[:, k]
             x = x @ A.T + now[:, None] * B
             outputs.append(x @ C + system.D * now)
-        made: Array = torch.stack(outputs, dim=1).numpy()
-        return made
+        made = torch.stack(outputs, dim=1)
+        return made if isinstance(u, torch.Tensor) else made.numpy()
 
     return walk
 
 
-def torch_fft(system: System, u: Array, rows: int = 64) -> Callable[[], Array]:
-    """The same convolution by torch.fft, in groups of rows."""
+def torch_fft(system: System, u: Any, rows: int | None = 64) -> Callable[[], Any]:
+    """The same convolution by torch.fft, in groups of rows (None: all at once), on the device of u."""
     import torch
 
-    time = u.shape[1]
+    data = torch.as_tensor(u)
+    time = data.shape[1]
     padded = fft.next_fast_len(2 * time - 1, real=True)
-    kernel = torch.fft.rfft(torch.from_numpy(np.array(lifting.lift(system, time).kernel)), padded)
-    data, y = torch.from_numpy(u), torch.empty(u.shape, dtype=torch.float64 if u.dtype == np.float64 else torch.float32)
+    kernel = torch.from_numpy(np.array(lifting.lift(system.astype(np.float64), time).kernel)).to(
+        data.device, data.dtype
+    )
+    spectrum, y = torch.fft.rfft(kernel, padded), torch.empty_like(data)
+    group = len(data) if rows is None else rows
 
-    def convolve() -> Array:
-        for first in range(0, len(u), rows):
-            some = slice(first, first + rows)
-            y[some] = torch.fft.irfft(torch.fft.rfft(data[some], padded) * kernel, padded)[:, :time]
-        made: Array = y.numpy()
-        return made
+    def convolve() -> Any:
+        for first in range(0, len(data), group):
+            some = slice(first, first + group)
+            y[some] = torch.fft.irfft(torch.fft.rfft(data[some], padded) * spectrum, padded)[:, :time]
+        return y if isinstance(u, torch.Tensor) else y.numpy()
 
     return convolve
 

@@ -7,9 +7,7 @@ import math
 import os
 import sqlite3
 import sys
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import typer
 
@@ -61,25 +59,3 @@ def digits_between(lower: float, upper: float) -> int:
     if not (math.isfinite(size) and 1e-11 * size < width):
         return 4
     return max(4, math.ceil(math.log10(size / width)) + 2)
-
-
-@contextlib.contextmanager
-def appearing(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path` to write to; it becomes `path` when the block ends well and vanishes otherwise."""
-    path = Path(os.path.realpath(path))  # a symbolic link stays one: what it points to is replaced
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"folder {str(path.parent)!r} does not exist; create it first")
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}.", suffix=f".part{path.suffix}", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from prophecy import _machine
 from prophecy.commands._common import say
 from prophecy.commands._progress import Progress
 from prophecy.tables.partitions import Asked, forecast_partitions, partitions
@@ -29,7 +29,7 @@ def cluster(address: str, jobs: int | None) -> Iterator[Any]:
         with Client(address, timeout="10s") as client:
             yield client
         return
-    workers = jobs or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else jobs or os.cpu_count() or 1
+    workers = jobs or _machine.cores()
     with (
         LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0") as local,
         Client(local) as client,

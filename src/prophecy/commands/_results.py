@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from prophecy import _files
 from prophecy._forecast import Forecast
-from prophecy.commands._common import appearing
 from prophecy.commands._roles import Roles
 from prophecy.commands._write import Writer, as_batch, free_names, output_kind
 from prophecy.frames.source import Source
@@ -85,7 +85,7 @@ class Results:
     def finish(self, roles: Roles, sources: dict[str, Source], horizon: int) -> None:
         """Turn the parts into the file that was asked for."""
         self._file.close()
-        with appearing(self.out) as temporary:
+        with _files.replacing(self.out) as temporary:
             writer = Writer(temporary, output_kind(self.out))
             for key, columns in self._rows():
                 writer.write(as_batch(self._table(key, columns, roles, sources[key], horizon)))

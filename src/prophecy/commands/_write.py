@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.commands._common import appearing
+from prophecy import _files
 
 ENDINGS = {".csv": "csv", ".csv.gz": "csv.gz", ".parquet": "parquet", ".pq": "parquet"}
 
@@ -32,7 +32,7 @@ def sink(out: Path | None) -> Iterator[Callable[[Any], None] | None]:
     if out is None:
         yield None
         return
-    with appearing(out) as temporary:
+    with _files.replacing(out) as temporary:
         writer = Writer(temporary, output_kind(out))
         yield writer.write
         writer.close()

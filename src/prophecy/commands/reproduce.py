@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+
+from prophecy import _machine
 
 if TYPE_CHECKING:  # the experiments are loaded by this command alone, when it runs
     from prophecy.reproduce.framework import Ask, Experiment
@@ -42,7 +43,7 @@ def reproduce(
         if device not in ("cpu", "cuda"):
             raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}")
         ask = Ask(functions=functions, seed=seed, device=device, full=full)
-        workers = jobs if jobs is not None else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+        workers = jobs if jobs is not None else _machine.cores()
         report = _run(registry.choose(names or []), ask, out, workers, console)
     except (ValueError, OSError, ModuleNotFoundError, runner.WorkerDied) as error:
         errors.print(f"prophecy reproduce: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True)

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from prophecy.commands._common import DATA, appearing, guarded, say
+from prophecy import _files
+from prophecy.commands._common import DATA, guarded, say
 from prophecy.commands._show import show
 from prophecy.fleet import Fleet
 
@@ -84,7 +85,7 @@ def _list(fleet: Fleet, search: str | None, limit: int) -> None:
 
 def _export(fleet: Fleet, search: str | None, path: Path) -> int:
     count = 0
-    with appearing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+    with _files.replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
         out.writerow(RECENT)
         for key in fleet:
@@ -100,7 +101,7 @@ def _export(fleet: Fleet, search: str | None, path: Path) -> int:
 
 def _events(fleet: Fleet, search: str | None, path: Path) -> int:
     count = since = 0
-    with appearing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+    with _files.replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
         out.writerow(EVENTS)
         while found := fleet.alarms(since):

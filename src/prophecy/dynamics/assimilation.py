@@ -16,8 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from prophecy.dynamics.flow import EIGHTH, FOURTH
-from prophecy.dynamics.guesses import LEAST_NOISE, linear_field, one_step, regression, roughness, smoothed, thinned
+from prophecy.dynamics.flow import EIGHTH, FOURTH, MODULUS
+from prophecy.dynamics.guesses import (
+    LEAST_NOISE,
+    Budget,
+    linear_field,
+    one_step,
+    regression,
+    roughness,
+    smoothed,
+    thinned,
+)
+from prophecy.dynamics.settings import LAWS, LawSettings
 from prophecy.dynamics.smoother import eliminate, substitute
 from prophecy.dynamics.sparse import SparseField, eliminated
 
@@ -25,25 +35,17 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-_STAGES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)  # model error per step as a share of the noise
-_TIGHT = 0.1  # from here on what the states leave is the noise of each variable
-_COARSER = 1.3  # how far the noise may rise above its first estimate, which is an upper bound
-_HOPELESS = 30.0  # nats: two stages in a row that far below the best end the tightening
-_MANY = 80  # coefficients above which the first guess is thinned out
+_TIGHT = 0.12  # from here on what the states leave is the noise of each variable
 _HELD = 1e-7  # singular values below this share of the largest belong to directions that nothing determines
 _ROUNDING = 1e-6  # standard deviations: only the true equations leave less
+_MOST_STEPS = 0.99  # share of the steps that must be as exact as that; spikes may be too fast to integrate blindly
+_SMOOTH_STEPS = 0.85  # the same for fields with kinks, which steps across them follow to second order only
+_POLISHES = 3  # rounds of least squares, each over the steps that the one before came close to
+_FEW_OFF = 1e-4  # standard deviations: steps that far off no longer pull once the others are exact
 _NEGLIGIBLE = 6e-9  # standard deviations: the accuracy at which chaotic systems are usually integrated
 _SURE = 4.0  # integration errors are not white: terms go more easily than by the information criterion
 _PRIOR = 1e-3  # 1 / standard deviations: how little is known about the first state
 _CONVERGED = 0.02  # of the noise: integration errors below this do not matter
-
-
-@dataclass
-class Budget:
-    """Derivatives that may still be computed, per sample: work is bounded by a count, so that answers do not depend on
-    the clock."""
-
-    left: float = np.inf
 
 
 class Problem:
@@ -59,12 +61,16 @@ class Problem:
         self.fixed, self.looseness, self.substeps = fixed, 1.0, 1
         self.budget = Budget()
         self._first = noise
+        self.coarser = LAWS.coarser
         self._damping, self._cost = 1e-4, np.inf
+        self._linear: tuple[object, ...] | None = None
+        self._sound = False
 
     def at(self, looseness: float) -> None:
         """Set the model error, as a share of the noise."""
         self.looseness = looseness
-        self.substeps = self.field.substeps(FOURTH, self.states, _CONVERGED * float(self.noise.mean()))
+        share, most = (_MOST_STEPS, 16) if looseness <= _TIGHT else (0.95, 8)
+        self.substeps = self.field.substeps(FOURTH, self.states, _CONVERGED * float(self.noise.mean()), share, most)
         self._cost = self._squares(self.states, self.field)
 
     def _squares(self, states: Array, field: SparseField) -> float:
@@ -95,7 +101,14 @@ class Problem:
                 break
 
     def linearise(self) -> bool:
-        """Eliminate the states; whether everything stayed finite."""
+        """Eliminate the states; whether everything stayed finite. Nothing is done where it was done before."""
+        here = self.field, self.states, self.noise, self.looseness, self.substeps
+        if self._linear is not None and all(a is b for a, b in zip(here, self._linear, strict=True)):
+            return self._sound
+        self._linear, self._sound = here, self._linearised()
+        return self._sound
+
+    def _linearised(self) -> bool:
         self.budget.left -= self.substeps * (self.field.count + self.values.shape[1])
         ends, tangent = self.field.tangents(FOURTH, self.states[:-1], self.substeps, not self.fixed)
         tight = 1 / (self.looseness * self.noise)
@@ -155,8 +168,8 @@ class Problem:
             left = self.seen * (self.values - self.states)
             ratio = np.sqrt((left**2).sum(axis=0) / np.maximum(self.seen.sum(axis=0), 1)) / self.noise
             noise = noise * np.where(observed, ratio / np.sqrt(np.mean(ratio[observed] ** 2)), 1.0)
-        self.noise = np.clip(noise, LEAST_NOISE, self._first * _COARSER)
-        self.at(self.looseness)
+        self.noise = np.clip(noise, LEAST_NOISE, self._first * self.coarser)
+        self._cost = self._squares(self.states, self.field)
 
     def evidence(self) -> float:
         """Log marginal likelihood of the values under noise and model error, less half log(n) for every parameter."""
@@ -167,8 +180,8 @@ class Problem:
         likelihood = -0.5 * self._cost + seen + tight - self.system.logarithm
         return float(likelihood - 0.5 * self.field.count * np.log(self.seen.sum()))
 
-    def select(self, allowed: Mask) -> None:
-        """Remove terms as long as the evidence does not suffer; then start again from all allowed ones."""
+    def select(self, allowed: Mask, again: bool) -> None:
+        """Remove terms as long as the evidence does not suffer; then, if `again`, start from all allowed ones."""
         share, evidence = 1.0, self.evidence()
         for _ in range(5):
             kept = self._state()
@@ -184,7 +197,7 @@ class Problem:
             share /= 4
             if share * self.field.coefficients < 1:
                 break
-        if self.budget.left < 0:
+        if self.budget.left < 0 or not again:
             return
         kept, mask = self._state(), self.field.mask
         self.field = self.field.with_mask(allowed)
@@ -248,18 +261,31 @@ class Assimilated:
         """Whether one trajectory of the field passes through the whole series, up to the noise."""
         return self.looseness <= 0.03
 
-    def draws(self, count: int, seed: int) -> tuple[list[SparseField], Array]:
-        """Fields and last states, (count, variables), from what the series leaves open."""
+    @property
+    def missed(self) -> Array:
+        """By how much the field misses the next state, (variables,), in standard deviations of the series.
+
+        Samples taken as they are (looseness 0) are missed by what is left of each.
+        """
+        return self.noise * (self.looseness or 1.0)
+
+    def draws(self, count: int, seed: int, wider: float = 1.0) -> tuple[list[SparseField], Array]:
+        """Fields and last states, (count, variables), from what the series leaves open, `wider` times as far away."""
         generator = np.random.default_rng(seed)
         v = self.states.shape[1]
-        change = self.freedom @ generator.standard_normal((len(self.freedom), count))
-        right = generator.standard_normal((v, count)) - self.last[:, v:] @ change
+        change = wider * self.freedom @ generator.standard_normal((len(self.freedom), count))
+        right = wider * generator.standard_normal((v, count)) - self.last[:, v:] @ change
         states = self.states[-1] + np.linalg.lstsq(self.last[:, :v], right, rcond=1e-12)[0].T
         return [self.field.moved(each) for each in change.T], states
 
 
 def assimilate(
-    field: SparseField, values: Array, seen: Array, hint: Assimilated | None = None, budget: Budget | None = None
+    field: SparseField,
+    values: Array,
+    seen: Array,
+    hint: Assimilated | None = None,
+    budget: Budget | None = None,
+    laws: LawSettings = LAWS,
 ) -> Assimilated | None:
     """States, parameters and noise of (time, variables) under the family of `field`.
 
@@ -269,23 +295,25 @@ def assimilate(
     noise = roughness(values)
     states = smoothed(values, noise)
     if hint is not None:
-        field, noise = hint.field, np.minimum(noise, hint.noise * _COARSER)
+        field, noise = hint.field, np.minimum(noise, hint.noise * laws.coarser)
     else:
-        field, noise = _start(field, values, states, noise)
+        field, noise = _start(field, values, states, noise, laws)
     problem = Problem(field, values, seen, noise, states)
     problem.budget = budget or Budget()
+    problem.coarser = laws.coarser
     best, falling = None, 0
-    for looseness in _STAGES if hint is None else _STAGES[2:]:
+    for looseness in laws.stages if hint is None else laws.stages[2:]:
         problem.at(looseness)
         problem.improve(6, 1e-2)
         problem.rescale()
-        if looseness < _STAGES[0]:
-            problem.select(allowed)
+        if looseness < laws.stages[0]:
+            problem.select(allowed, looseness in laws.returns)
         problem.improve(4)
         problem.rescale()
         evidence = problem.evidence()
-        falling = falling + 1 if best is not None and not evidence > best.evidence - _HOPELESS else 0
-        if falling == 2 or problem.budget.left < 0:
+        fall = best.evidence - evidence if best is not None else 0.0
+        falling = falling + 1 if not fall < laws.hopeless else 0
+        if falling == 2 or not fall < laws.lost or problem.budget.left < 0:
             break
         if np.isfinite(evidence) and (best is None or evidence > best.evidence):
             v, rows = values.shape[1], problem.system.rows[-1]
@@ -296,11 +324,13 @@ def assimilate(
     return best
 
 
-def _start(field: SparseField, values: Array, states: Array, noise: Array) -> tuple[SparseField, Array]:
+def _start(
+    field: SparseField, values: Array, states: Array, noise: Array, laws: LawSettings
+) -> tuple[SparseField, Array]:
     """Coefficients from the smooth path; where their flow misses by far, from single steps. And the noise."""
     start = regression(field, states)
-    if field.coefficients > _MANY:
-        start = thinned(start, states)
+    if field.coefficients > laws.many:
+        start = thinned(start, states, laws.kept, laws.thin)
     rest = values[1:] - start.steps(FOURTH, states[:-1], 2)
     if np.median(np.abs(rest)) < 3 * np.median(noise) and noise.max() < 0.1:
         return start, noise
@@ -310,18 +340,28 @@ def _start(field: SparseField, values: Array, states: Array, noise: Array) -> tu
     return start, np.maximum(np.minimum(noise, np.median(np.abs(rest), axis=0) / 0.6745), LEAST_NOISE)
 
 
-def step_by_step(field: SparseField, values: Array) -> Assimilated | None:
+def step_by_step(field: SparseField, values: Array, budget: Budget | None = None) -> Assimilated | None:
     """The field that takes each value to the next up to rounding, terms that do nothing removed; None if it does not.
 
     Without noise every sample is a state, and the equations of single steps are all there is.
     """
-    for tolerance in (1e-6, 1e-9):
+    share = _SMOOTH_STEPS if MODULUS in field.terms.kinds else _MOST_STEPS
+    for tolerance in (_ROUNDING, 1e-9):
         substeps = field.substeps(EIGHTH, values, tolerance, 1.0, 16)
-        field, rest = one_step(field, values, EIGHTH, substeps, 12)
-        if not np.sqrt(np.mean(rest**2)) < _ROUNDING:
+        rest = values[1:] - field.steps(EIGHTH, values[:-1], substeps)
+        if tolerance == _ROUNDING and _quantile(rest, share) < _ROUNDING:
+            continue
+        if tolerance == _ROUNDING:
+            field, rest = one_step(field, values, EIGHTH, substeps, 6, robust=True, budget=budget)
+        for _ in range(_POLISHES):
+            most = _quantile(rest, share)
+            field, rest = one_step(field, values, EIGHTH, substeps, 12, far=max(_FEW_OFF, 3 * most), budget=budget)
+            if _quantile(rest, share) < _ROUNDING or _quantile(rest, share) > 0.5 * most:
+                break
+        if not _quantile(rest, share) < _ROUNDING:
             return None
     for sure in (25 * _SURE, 25 * _SURE, _SURE, _SURE):
-        level = float(np.sqrt(np.mean(rest**2)))
+        level = float(np.sqrt(np.mean(_typical(rest, share) ** 2)))
         freedom = _step_freedom(field, values, max(2, substeps)) * level
         count = field.coefficients
         value = np.append(field.theta.T[field.mask.T], np.zeros(field.count - count))
@@ -331,15 +371,24 @@ def step_by_step(field: SparseField, values: Array) -> Assimilated | None:
             continue
         mask, theta = np.zeros_like(field.mask), np.zeros_like(field.theta)
         mask.T[field.mask.T], theta.T[field.mask.T] = alive[:count], value[:count]
-        trial, there = one_step(field.with_mask(mask, theta), values, EIGHTH, substeps)
-        if not np.sqrt(np.mean(there**2)) < max(1.5 * level, _NEGLIGIBLE):
+        trial, there = one_step(field.with_mask(mask, theta), values, EIGHTH, substeps, far=_FEW_OFF)
+        if not np.sqrt(np.mean(_typical(there, share) ** 2)) < max(1.5 * level, _NEGLIGIBLE):
             continue
         field, rest = trial, there
-        freedom = _step_freedom(field, values, max(2, substeps)) * float(np.sqrt(np.mean(rest**2)))
-    noise = np.maximum(np.sqrt(np.mean(rest**2, axis=0)), LEAST_NOISE)
+        freedom = _step_freedom(field, values, max(2, substeps)) * float(np.sqrt(np.mean(_typical(rest, share) ** 2)))
+    noise = np.maximum(np.sqrt(np.mean(_typical(rest, share) ** 2, axis=0)), LEAST_NOISE)
     evidence = -float(np.log(noise).sum()) * len(rest) - 0.5 * field.count * np.log(values.size)
     last = np.column_stack([np.diag(1 / noise), np.zeros((len(noise), field.count))])
     return Assimilated(field, values, noise, 0.0, substeps, freedom, last, evidence)
+
+
+def _quantile(rest: Array, share: float) -> float:
+    return float(np.quantile(np.nan_to_num(np.abs(rest), nan=1.0), share))
+
+
+def _typical(rest: Array, share: float) -> Array:
+    """Errors without the few of steps that no fixed number of substeps follows."""
+    return np.asarray(np.where(np.abs(rest) < 10 * _quantile(rest, share), rest, 0.0))
 
 
 def _step_freedom(field: SparseField, values: Array, substeps: int) -> Array:

@@ -124,12 +124,12 @@ def _fields(units: Units, values: Array, rows: Rows, settings: Settings) -> list
     return [_field(family, guesses) for _, family, guesses in ranked[:_ATTEMPTS]]
 
 
-def _flow(context: Context, whole: FittedFlow) -> Candidate:
+def _flow(context: Context, whole: FittedFlow, settings: Settings) -> Candidate:
     """The family that the whole context led to, solved again from a part of it."""
     from prophecy.dynamics.flows import fit_part  # loads Numba
 
     def fit(values: Array, rows: Rows, known: Sequence[Model]) -> Model | None:
-        return whole if len(values) == len(context.values) else fit_part(values, context.known, whole)
+        return whole if len(values) == len(context.values) else fit_part(values, context.known, whole, settings.laws)
 
     return Candidate("field by assimilation", fit)
 
@@ -158,7 +158,7 @@ def tiers(context: Context, early: int, whole: FittedFlow | None, settings: Sett
     for field in _fields(context.units, values[:early], context.rows.before(early), settings):
         yield Tier([field])
     if whole is not None:
-        yield Tier([_flow(context, whole)])
+        yield Tier([_flow(context, whole, settings)])
     if "POLYNOMIAL_MAPS" not in off:
         yield Tier(_polynomial_maps(values.shape[1]))
     if "KERNEL_MAPS" not in off:

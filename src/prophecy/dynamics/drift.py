@@ -33,7 +33,7 @@ def decide(context: Context, steps: int, settings: Settings) -> Decided | None:
     clock = np.linspace(-1.0, 1.0, len(values)) * np.sqrt(3)
     units = Units(np.append(context.units.centre, 0.0), np.append(context.units.scale, 1.0))
     timed = replace(context, values=np.column_stack([values, clock]), units=units)
-    decided = trajectory.decide(timed, fit_flow(timed.values, timed.known, timed.units), steps)
+    decided = trajectory.decide(timed, fit_flow(timed.values, timed.known, timed.units, laws=settings.laws), steps)
     if decided is None:
         return None
     note = "Parameters of the field drift with time; the forecast lets them go on."

@@ -24,16 +24,21 @@ Array = NDArray[np.float64]
 _NAMES = ("sin", "tanh", "abs", "exp", "1/")
 _DIGITS = 5  # digits of a coefficient at most: an error of one in 100 000 is printed as exact
 _SIGNIFICANT = 3.0  # standard errors that a term from expanding a power must differ from zero by
+_NO_RATE = 1e-6  # of the largest rate in an argument: what is left of a centre by rounding is not printed
 _EQUAL = 2.0  # standard errors within which two coefficients are written as one
 
 
 @dataclass(frozen=True)
 class Argument:
-    """What a function is taken of: the sum of rates times variables, and a shift."""
+    """What a function is taken of: the sum of rates times variables, of bends times their products, and a shift.
+
+    bends: ((a, b, coefficient of the product of variables a and b), ...).
+    """
 
     function: str
     rates: tuple[float, ...]
     shift: float
+    bends: tuple[tuple[int, int, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,9 @@ class Equations:
         known = {"sin": np.sin, "tanh": np.tanh, "abs": np.abs, "exp": np.exp, "1/": np.reciprocal}
         factors = [x[..., j] for j in range(len(self.names))]
         for function in self.functions:
-            factors.append(known[function.function](x @ np.array(function.rates) + function.shift))
+            at = x @ np.array(function.rates) + function.shift
+            at = at + sum(c * x[..., a] * x[..., b] for a, b, c in function.bends)
+            factors.append(known[function.function](at))
         out = [
             sum(
                 (t.coefficient * np.prod([f**p for f, p in zip(factors, t.powers, strict=True)], axis=0) for t in each),
@@ -104,6 +111,7 @@ class Equations:
         factors = list(symbols)
         for function in self.functions:
             at = sum((rate * s for rate, s in zip(function.rates, symbols, strict=True) if rate), function.shift)
+            at += sum(c * symbols[a] * symbols[b] for a, b, c in function.bends)
             factors.append(known[function.function](at))
         return {
             symbol: sympy.Add(
@@ -153,8 +161,9 @@ class Equations:
             return self.names[j]
         function = self.functions[j - len(self.names)]
         inside = ""
-        for rate, name in zip(function.rates, self.names, strict=True):
-            if rate:
+        squares = [(c, self.names[a] + ("^2" if a == b else f" {self.names[b]}")) for a, b, c in function.bends]
+        for rate, name in (*zip(function.rates, self.names, strict=True), *squares):
+            if abs(rate) > _NO_RATE * max(abs(r) for r in (*function.rates, *(c for c, _ in squares))):
                 number = "" if f"{abs(rate):.4g}" == "1" else f"{abs(rate):.4g} "
                 sign = ("-" if rate < 0 else "") if not inside else (" - " if rate < 0 else " + ")
                 inside += f"{sign}{number}{name}"
@@ -234,9 +243,13 @@ class FoundSystem:
     def _functions(self, centres: Array) -> tuple[Argument, ...]:
         terms = self.model.field.terms
         out = []
-        for kind, rates, shift in zip(terms.kinds, terms.rates, terms.shifts, strict=True):
-            raw = rates / self.units.scale
-            out.append(Argument(_NAMES[kind], tuple(raw.tolist()), float(shift - raw @ centres)))
+        for kind, rates, shift, bends in zip(terms.kinds, terms.rates, terms.shifts, terms.bends, strict=True):
+            raw, bent = rates / self.units.scale, bends / np.outer(self.units.scale, self.units.scale)
+            along = raw - (bent + bent.T) @ centres
+            both = np.triu(bent) + np.tril(bent, -1).T
+            pairs = tuple((int(a), int(b), float(both[a, b])) for a, b in zip(*np.nonzero(both), strict=True))
+            shift = float(shift - raw @ centres + centres @ bent @ centres)
+            out.append(Argument(_NAMES[kind], tuple(along.tolist()), shift, pairs))
         return tuple(out)
 
 

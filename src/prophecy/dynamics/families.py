@@ -1,14 +1,16 @@
 """Which functions a field has besides powers: found by what a polynomial leaves unexplained.
 
 Along a (smoothed) path the integral form of the equations is linear in the coefficients. What the powers leave of each
-equation is compared with a dictionary of functions of single variables and of sums and differences of two: waves,
-steps, kinks, exponentials, poles. The function that explains most of an equation joins, and the rest is looked at
-again.
+equation is compared with a dictionary of functions of single variables, of sums and differences of two, and of squares
+and products: waves, steps, kinks, exponentials, poles. The ones that explain most are moved (frequency, slope, place)
+to where they explain still more; the best of them joins, and the rest is looked at again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import combinations_with_replacement
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,39 +18,134 @@ from numpy.typing import NDArray
 from prophecy.dynamics import flow
 from prophecy.dynamics.features import Units
 from prophecy.dynamics.flow import EXPONENTIAL, MODULUS, RECIPROCAL, SINE, TANH, Function, Terms
-from prophecy.dynamics.guesses import integrated
+from prophecy.dynamics.settings import LAWS, LawSettings
 
 Array = NDArray[np.float64]
 
-_TRIED = 40  # functions whose products with the variables are tried too
-_PAIR = 3.0  # a function of two variables must leave this much less than one of a single variable
-_MOST = 4  # functions in one field
-_NATS = 15.0  # what a function must add to the log likelihood beyond its penalty
-_SHARE = 0.8  # of what the powers leave of an equation, a function must leave less than this
+_TRIED = 24  # functions whose products with the variables are tried too
+_MOVED = 8  # of these, how many are moved to where they explain most
+_MOVES = 6  # Gauss-Newton steps on the way
+_PAIR = 3.0  # a function of two variables must leave this much less (in squares) than one of a single variable
+_MOVABLE = 1.15  # for every parameter beyond the first that it can be moved by it must leave this much less
+_BENT = 1.5  # and one of a square or product this much less than one of a variable
+_EXACT = 1e-3  # standard deviations of noise below which what is left is the functions' fault
 _WAVES = np.geomspace(1.5, 60.0, 48)  # radians over the range of the variable
 _SLOPES = (4.0, 12.0, 40.0, 150.0)
 _PLACES = np.linspace(0.1, 0.9, 17)
 _GROWTHS = tuple(sign * 2.0**p for sign in (-1, 1) for p in range(1, 7))  # exponents over the range
 _POLES = (-1.0, -0.3, -0.1, -0.03, 1.03, 1.1, 1.3, 2.0)  # places, in ranges from the lower end
+_HALVES = (0.001, 0.004, 0.015, 0.06, 0.25, 1.0)  # squares of half-saturations, in the range of the square
+_OFF = 1.0 / 60  # of a sixth difference: the error of integrals over one step by six points, roughly
 
 
-def propose(path: Array, units: Units, degree: int = 2) -> list[Function]:
-    """Functions that explain what monomials up to `degree` leave of the rises along path (time, variables)."""
-    variables = path.shape[1]
-    rise = path[2:-1] - path[1:-2]
+class _Rises:
+    """The integral form of the equations along a path (time, variables), each step counted by how well it is known."""
+
+    def __init__(self, path: Array, noise: float) -> None:
+        self.path = path
+        sixth = np.abs(np.diff(path, 6, axis=0)).max(axis=1) * _OFF
+        error = np.append(sixth, sixth[-1])
+        self._weight = 1 / np.maximum(error, max(float(np.quantile(error, 0.1)), noise, 1e-12))[:, None]
+        self._weight /= self._weight.max()
+        self.rise = self._weight * (path[3:-2] - path[2:-3])
+        self.columns = np.column_stack([np.ones(len(path)), path])
+
+    def integrated(self, columns: Array) -> Array:
+        """(time, terms) -> (steps, terms): integrals over the middle one of every five steps, weighted."""
+        inside = 11 * (columns[:-5] + columns[5:]) - 93 * (columns[1:-4] + columns[4:-1])
+        return np.asarray(self._weight * (inside + 802 * (columns[2:-3] + columns[3:-2])) / 1440)
+
+    def along(self, function: Function) -> Array:
+        """The values of a function on the path, and times every variable: (time, 1 + variables)."""
+        at = self.path @ np.array(function.rates) + function.shift
+        if function.bends:
+            v = self.path.shape[1]
+            at = at + np.einsum("ka,ab,kb->k", self.path, np.array(function.bends).reshape(v, v), self.path)
+        return np.asarray(_value(function.kind, at)[:, None] * self.columns)
+
+    def left(self, function: Function, known: Array, left: Array, alone: bool = False) -> Array:
+        """What is left of an equation when the function and, unless alone, its products with the variables join."""
+        added = self.integrated(self.along(function)[:, : 1 if alone else None])
+        size = np.linalg.norm(added, axis=0)
+        added = (added - known @ (known.T @ added)) / np.where(size > 0, size, 1.0)
+        basis = np.linalg.qr(np.where(np.isfinite(added), added, 0.0) + 1e-14)[0]
+        return np.asarray(left - basis @ (basis.T @ left))
+
+
+def _value(kind: int, at: Array) -> Array:
+    if kind == SINE:
+        return np.sin(at)
+    if kind == TANH:
+        return np.tanh(at)
+    if kind == MODULUS:
+        return np.abs(at)
+    if kind == EXPONENTIAL:
+        return np.exp(np.minimum(at, 300.0))
+    return np.asarray(1 / np.where(np.abs(at) > 1e-12, at, 1e-12))
+
+
+class Proposal(NamedTuple):
+    """Functions, each times the monomials below degree `reach`, beside the monomials up to `degree`.
+
+    left: the share of the worst explained variable's rises that they leave, root mean square.
+    """
+
+    functions: tuple[Function, ...]
+    reach: int
+    left: float
+    degree: int = 2
+
+    def terms(self, variables: int) -> Terms:
+        return flow.polynomial_terms(variables, self.degree, self.functions, self.reach)
+
+
+def propose(
+    path: Array, units: Units, degree: int = 2, noise: float = 0.0, laws: LawSettings = LAWS
+) -> Iterator[Proposal]:
+    """Functions that explain what monomials up to `degree` leave of the rises along path (time, variables).
+
+    One proposal after the other, each with more functions than the one before. noise: of the path, in standard
+    deviations.
+    """
+    rises = _Rises(path, noise)
     found: list[Function] = []
     dictionary = list(_dictionary(path, units))
-    table = _table(path, dictionary)
-    for _ in range(_MOST):
-        terms = flow.polynomial_terms(variables, degree, found, 2)
-        known = _orthonormal(integrated(flow.features(terms, path)))
-        left = rise - known @ (known.T @ rise)
-        best = _best(table, known, left, path, dictionary)
-        best = [f for f in dict.fromkeys(best) if not any(_alike(f, g) for g in found)]
+    table = rises.integrated(flow.features(flow.polynomial_terms(path.shape[1], 0, dictionary, 1), path)[:, 1:])
+    while len(found) < laws.functions:
+        known = _known(rises, path.shape[1], degree, found)
+        left = rises.rise - known @ (known.T @ rises.rise)
+        fresh = table - known @ (known.T @ table)
+        size = np.einsum("kc,kc->c", fresh, fresh)
+        sound = size > 1e-18 * np.einsum("kc,kc->c", table, table)
+        fresh /= np.sqrt(np.where(sound, size, np.inf))
+        best: list[tuple[float, Function]] = []
+        for i in np.argsort(-np.linalg.norm(left, axis=0) / (np.linalg.norm(rises.rise, axis=0) + 1e-300)):
+            share, function = _best(rises, fresh, known, left[:, i], dictionary, [g for _, g in best], laws)
+            if function is not None and not any(_alike(function, g) for g in (*found, *(g for _, g in best))):
+                best.append((share, function))
         if not best:
-            break
-        found += best
-    return found[:_MOST]
+            return
+        for _, function in sorted(best)[: laws.functions - len(found)]:
+            found = [*found, function]
+            yield from _proposals(rises, degree, tuple(found), laws.further if noise < _EXACT else laws.further_noisy)
+
+
+def _known(rises: _Rises, variables: int, degree: int, functions: Sequence[Function], reach: int = 2) -> Array:
+    terms = flow.polynomial_terms(variables, degree, functions, reach)
+    return _orthonormal(rises.integrated(flow.features(terms, rises.path)))
+
+
+def _proposals(rises: _Rises, degree: int, functions: tuple[Function, ...], further: float) -> Iterator[Proposal]:
+    """Functions alone, then with products as far as what is left of some equation falls by the factor `further`."""
+    size = np.linalg.norm(rises.rise, axis=0) + 1e-300
+    before: Array | None = None
+    for reach in (1, 2, 3) if RECIPROCAL in (f.kind for f in functions) else (1, 2):
+        known = _known(rises, rises.path.shape[1], degree, functions, reach)
+        left = np.linalg.norm(rises.rise - known @ (known.T @ rises.rise), axis=0) / size + 1e-300
+        if before is not None and (left > before / further).all():
+            return
+        yield Proposal(functions, reach, float(left.max()), degree)
+        before = left
 
 
 def _dictionary(path: Array, units: Units) -> Iterator[Function]:
@@ -81,6 +178,38 @@ def _dictionary(path: Array, units: Units) -> Iterator[Function]:
             yield Function(EXPONENTIAL, tuple(growth * unit), growth * (origin - (growth > 0)))
         for pole in _POLES:
             yield Function(RECIPROCAL, tuple(unit), origin - pole)
+    yield from _bent(path, units)
+
+
+def _bent(path: Array, units: Units) -> Iterator[Function]:
+    """Functions of squares and of products of two raw variables."""
+    variables = path.shape[1]
+    for a, b in combinations_with_replacement(range(variables), 2):
+        rates, bends = np.zeros(variables), np.zeros((variables, variables))
+        bends[a, b] = units.scale[a] * units.scale[b]
+        rates[a] += units.scale[a] * units.centre[b]
+        rates[b] += units.scale[b] * units.centre[a]
+        shift = float(units.centre[a] * units.centre[b])
+        along = np.einsum("ka,ab,kb->k", path, bends, path) + path @ rates + shift
+        low, high = float(along.min()), float(along.max())
+        span = high - low
+        if not span > 0:
+            continue
+
+        def bent(
+            kind: int, factor: float, extra: float, r: Array = rates, q: Array = bends, s: float = shift
+        ) -> Function:
+            return Function(kind, tuple(factor * r), factor * s + extra, tuple((factor * q).reshape(-1)))
+
+        for sign in (1.0, -1.0):
+            if max(abs(low), abs(high)) < 50:
+                yield bent(EXPONENTIAL, sign, 0.0)
+        yield bent(SINE, 1.0, 0.0)
+        yield bent(SINE, 1.0, np.pi / 2)
+        for growth in _GROWTHS:
+            yield bent(EXPONENTIAL, growth / span, -growth * (high if growth > 0 else low) / span)
+        for half in _HALVES if a == b else ():
+            yield bent(RECIPROCAL, 1 / span, half)
 
 
 def _directions(units: Units, variables: int) -> Iterator[tuple[Array, float]]:
@@ -97,60 +226,134 @@ def _directions(units: Units, variables: int) -> Iterator[tuple[Array, float]]:
                 yield rates, float(units.centre[i] + sign * units.centre[j])
 
 
-def _table(path: Array, dictionary: list[Function]) -> Array:
-    """Integrals of every function over every step: (time - 3, functions)."""
-    terms = flow.polynomial_terms(path.shape[1], 0, dictionary, 1)
-    return integrated(flow.features(terms, path)[:, 1:])
-
-
 def _orthonormal(columns: Array) -> Array:
     norms = np.linalg.norm(columns, axis=0)
     u, s, _ = np.linalg.svd(columns / np.where(norms > 0, norms, 1.0), full_matrices=False)
     return np.asarray(u[:, s > 1e-10 * s[0]])
 
 
-def _best(table: Array, known: Array, left: Array, path: Array, dictionary: list[Function]) -> list[Function]:
-    """For each equation the function that explains most of what is left, alone or times the variables, if enough."""
-    chosen = []
-    count = len(left)
-    for i in range(left.shape[1]):
-        total = float(left[:, i] @ left[:, i])
-        if not total > 0:
-            continue
-        fresh = table - known @ (known.T @ table)
-        size = np.einsum("kc,kc->c", fresh, fresh)
-        sound = size > 1e-18 * np.einsum("kc,kc->c", table, table)
-        gain = np.where(sound, (left[:, i] @ fresh) ** 2 / np.where(sound, size, 1.0), 0.0)
-        poles = [c for c, f in enumerate(dictionary) if f.kind == RECIPROCAL and np.count_nonzero(f.rates) == 1]
-        first = np.unique([*np.argsort(-gain)[:_TRIED], *poles])
-        scores = np.array([_with_products(path, dictionary[c], known, left[:, i]) for c in first])
-        pairs = np.array([np.count_nonzero(dictionary[c].rates) > 1 for c in first])
-        best = int(np.argmin(np.where(pairs, _PAIR * scores, scores)))
-        share = scores[best] / total
-        if share < _SHARE and -0.5 * count * np.log(max(share, 1e-300)) > _NATS:
-            chosen.append(dictionary[first[best]])
+def _best(
+    rises: _Rises,
+    fresh: Array,
+    known: Array,
+    left: Array,
+    dictionary: list[Function],
+    others: list[Function],
+    laws: LawSettings,
+) -> tuple[float, Function | None]:
+    """The function that explains most of what is left of an equation, alone or times the variables, if enough.
+
+    With it the share of the square sum that it leaves.
+
+    fresh: (steps, functions), of unit length, what each has beyond the known terms. others: found for other equations
+    a moment ago; where one of them explains this one as well, nothing more is needed.
+    """
+    total, count = float(left @ left), len(left)
+    if not total > 0:
+        return 1.0, None
+    gain = (left @ fresh) ** 2
+    poles = [c for c, f in enumerate(dictionary) if f.kind == RECIPROCAL and np.count_nonzero(f.rates) == 1]
+    first = np.unique([*_leading(gain, dictionary), *poles])
+    scores = np.array([float(np.sum(rises.left(dictionary[c], known, left) ** 2)) for c in first])
+    handicaps = np.array([_handicap(dictionary[c]) for c in first])
+    order = np.argsort(scores * handicaps)[:_MOVED]
+    best, least = None, np.inf
+    for c in order:
+        function, score = _moved(rises, dictionary[first[c]], known, left)
+        single, plain = _moved(rises, function, known, left, alone=True)
+        if plain < laws.further * score:
+            function, score = single, min(plain, score)  # fewer terms tell where it is
+        if score * handicaps[c] < 0.999 * least:
+            best, least = function, score * handicaps[c]
+    share = least / total
+    if best is None or not (share < laws.share and -0.5 * count * np.log(max(share, 1e-300)) > laws.nats):
+        return 1.0, None
+    shared = min((float(np.sum(rises.left(other, known, left) ** 2)) for other in others), default=np.inf)
+    return share, None if shared < 2 * least else best
+
+
+def _handicap(function: Function) -> float:
+    movable = _MOVABLE ** (len(_free(function)) - 1)
+    if function.bends:
+        return _BENT * movable
+    return (_PAIR if np.count_nonzero(function.rates) > 1 else 1.0) * movable
+
+
+def _leading(gain: Array, dictionary: list[Function]) -> list[int]:
+    """The functions that explain most alone: no more than three of a kind along one direction."""
+    taken: dict[tuple[object, ...], int] = {}
+    chosen: list[int] = []
+    for c in np.argsort(-gain)[: 12 * _TRIED]:
+        f = dictionary[c]
+        key = f.kind, *np.nonzero(f.rates)[0], *np.nonzero(f.bends)[0]
+        taken[key] = taken.get(key, 0) + 1
+        if taken[key] <= 3:
+            chosen.append(int(c))
+        if len(chosen) == _TRIED:
+            break
     return chosen
 
 
-def _with_products(path: Array, function: Function, known: Array, left: Array) -> float:
-    """The square sum left when the function and its products with the variables join."""
-    terms = flow.polynomial_terms(path.shape[1], 1, [function], 2)
-    added = integrated(flow.features(terms, path)[:, path.shape[1] + 1 :])
-    added = added - known @ (known.T @ added)
-    added = _orthonormal(added)
-    rest = left - added @ (added.T @ left)
-    return float(rest @ rest)
+def _moved(rises: _Rises, function: Function, known: Array, left: Array, alone: bool = False) -> tuple[Function, float]:
+    """The function moved to where it explains most, by damped Gauss-Newton steps, and the square sum it leaves."""
+    free = _free(function)
+    rest = rises.left(function, known, left, alone)
+    cost, damping = float(rest @ rest), 1e-3
+    for _ in range(2 * _MOVES if alone else _MOVES):
+        before = cost
+        nudges = [1e-4 * max(abs(_get(function, place)), 0.01) for place in free]
+        slopes = np.column_stack(
+            [
+                (rises.left(_put(function, place, _get(function, place) + nudge), known, left, alone) - rest) / nudge
+                for place, nudge in zip(free, nudges, strict=True)
+            ]
+        )
+        if not np.isfinite(slopes).all():
+            break
+        normal, right = slopes.T @ slopes, slopes.T @ rest
+        for _ in range(3):
+            change = np.linalg.lstsq(normal + damping * np.diag(np.diag(normal)) + 1e-300, -right, rcond=None)[0]
+            trial = function
+            for place, by in zip(free, change, strict=True):
+                trial = _put(trial, place, _get(trial, place) + by)
+            there = rises.left(trial, known, left, alone)
+            if there @ there < cost:
+                function, rest, cost = trial, there, float(there @ there)
+                damping /= 10
+                break
+            damping = max(30 * damping, 1e-2)
+        if not cost < 0.99 * before:
+            break
+    return function, cost
+
+
+def _free(function: Function) -> list[int]:
+    """Places of what can be moved: of rates, then bends, -1 for the shift. The rest is a factor of the function."""
+    shape = np.array([*function.rates, *function.bends])
+    there = np.nonzero(shape)[0].tolist()
+    if function.kind in (MODULUS, RECIPROCAL):
+        there.remove(int(np.argmax(np.abs(shape))))
+    return there if function.kind == EXPONENTIAL else [*there, -1]
+
+
+def _get(function: Function, place: int) -> float:
+    return function.shift if place == -1 else (*function.rates, *function.bends)[place]
+
+
+def _put(function: Function, place: int, value: float) -> Function:
+    if place == -1:
+        return function._replace(shift=float(value))
+    shape = [*function.rates, *function.bends]
+    shape[place] = float(value)
+    v = len(function.rates)
+    return function._replace(rates=tuple(shape[:v]), bends=tuple(shape[v:]))
 
 
 def _alike(a: Function, b: Function) -> bool:
     """The same kind along the same direction with nearly the same rate: one of them can become the other."""
-    if a.kind != b.kind:
+    if a.kind != b.kind or bool(a.bends) != bool(b.bends):
         return False
-    x, y = np.array(a.rates), np.array(b.rates)
+    x, y = np.array([*a.rates, *a.bends]), np.array([*b.rates, *b.bends])
     near = np.linalg.norm(x - y) < 0.15 * np.linalg.norm(x)
-    return bool(near and (a.kind == SINE or abs(a.shift - b.shift) < 0.3))
-
-
-def with_functions(variables: int, degree: int, functions: list[Function]) -> Terms:
-    """Monomials up to `degree`, and every function alone and times each variable."""
-    return flow.polynomial_terms(variables, degree, functions, 2)
+    apart = 0.02 if a.kind in (MODULUS, RECIPROCAL) else 0.3  # of the range; radians, or of the width of a step
+    return bool(near and (a.kind == SINE or abs(a.shift - b.shift) < apart))

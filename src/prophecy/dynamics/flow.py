@@ -22,8 +22,11 @@ Indices = NDArray[np.int64]
 
 #: What a function of a weighted sum may be.
 SINE, TANH, MODULUS, EXPONENTIAL, RECIPROCAL = range(5)
-#: In the place of a variable's number: the parameter is a function's shift, or (-2 - j) its rate along variable j.
+#: In the place of a variable's number: the parameter is a function's shift, or (-2 - j) its rate along variable j, or
+#: (-2 - variables - a * variables - b) the coefficient of x_a x_b in what it is taken of.
 SHIFT, RATE = -1, -2
+#: For `paths` that follow the flow exactly.
+NO_KICKS = np.zeros((0, 0, 0))
 
 
 class Terms(NamedTuple):
@@ -31,7 +34,7 @@ class Terms(NamedTuple):
 
     parents[p], factors[p]: term p is term parents[p] times factor factors[p]; term 0 is the constant 1.
     Factors 0 ... variables - 1 are the variables; factor variables + j is the function kinds[j] of
-    rates[j] @ x + shifts[j].
+    x @ bends[j] @ x + rates[j] @ x + shifts[j].
     """
 
     variables: int
@@ -40,6 +43,7 @@ class Terms(NamedTuple):
     kinds: Indices
     rates: Array
     shifts: Array
+    bends: Array
 
     @property
     def size(self) -> int:
@@ -47,11 +51,12 @@ class Terms(NamedTuple):
 
 
 class Function(NamedTuple):
-    """kind(rates @ x + shift)."""
+    """kind(x @ bends @ x + rates @ x + shift); bends: row by row, () for none."""
 
     kind: int
     rates: tuple[float, ...]
     shift: float
+    bends: tuple[float, ...] = ()
 
 
 class Tableau(NamedTuple):
@@ -66,16 +71,27 @@ FOURTH = Tableau(np.array([[0, 0, 0, 0], [0.5, 0, 0, 0], [0, 0.5, 0, 0], [0, 0, 
 EIGHTH = Tableau(np.array(DOP853.A[:12, :12], dtype=np.float64), np.array(DOP853.B, dtype=np.float64))
 
 
-def polynomial_terms(variables: int, degree: int, functions: Sequence[Function] = (), with_functions: int = 1) -> Terms:
-    """All monomials of the variables up to `degree`, then each function times those below degree `with_functions`."""
+def polynomial_terms(
+    variables: int, degree: int, functions: Sequence[Function] = (), with_functions: int = 1, products: bool = False
+) -> Terms:
+    """All monomials of the variables up to `degree`, then each function times those below degree `with_functions`.
+
+    products: then also the functions times each other.
+    """
     powers = [list(combinations_with_replacement(range(variables), p)) for p in range(degree + 1)]
     place = {term: index for index, term in enumerate(term for level in powers for term in level)}
     parents = [0, *(place[term[:-1]] for term in place if term)]
     factors = [0, *(term[-1] for term in place if term)]
+    alone = []
     for j in range(len(functions)):
         multiplied = [index for term, index in place.items() if len(term) < with_functions]
+        alone.append(len(parents))
         parents += multiplied
         factors += [variables + j] * len(multiplied)
+    for j in range(len(functions) if products else 0):
+        parents += alone[: j + 1]
+        factors += [variables + j] * (j + 1)
+    bends = [f.bends or np.zeros(variables**2) for f in functions]
     return Terms(
         variables,
         np.array(parents, dtype=np.int64),
@@ -83,6 +99,7 @@ def polynomial_terms(variables: int, degree: int, functions: Sequence[Function] 
         np.array([f.kind for f in functions], dtype=np.int64),
         np.array([f.rates for f in functions], dtype=np.float64).reshape(len(functions), variables),
         np.array([f.shift for f in functions], dtype=np.float64),
+        np.array(bends, dtype=np.float64).reshape(len(functions), variables, variables),
     )
 
 
@@ -100,7 +117,10 @@ def _function(terms: Terms, j: int, x: Array) -> tuple[float, float]:
     """Value and slope of function j at its weighted sum."""
     at = terms.shifts[j]
     for i in range(terms.variables):
-        at += terms.rates[j, i] * x[i]
+        along = terms.rates[j, i]
+        for k in range(terms.variables):
+            along += terms.bends[j, i, k] * x[k]
+        at += along * x[i]
     kind = terms.kinds[j]
     if kind == 0:
         return np.sin(at), np.cos(at)
@@ -158,7 +178,10 @@ def _slopes(terms: Terms, x: Array, phi: Array, dphi: Array) -> None:
             own = phi[parent] * slope
             dphi[p, factor] += own
             for i in range(v):
-                dphi[p, i] += own * terms.rates[factor - v, i]
+                along = terms.rates[factor - v, i]
+                for k in range(v):
+                    along += (terms.bends[factor - v, i, k] + terms.bends[factor - v, k, i]) * x[k]
+                dphi[p, i] += own * along
 
 
 @kernel
@@ -209,11 +232,19 @@ def steps(terms: Terms, theta: Array, tableau: Tableau, points: Array, substeps:
 
 @kernel
 def paths(
-    terms: Terms, thetas: Array, tableau: Tableau, starts: Array, horizon: int, substeps: int, bound: float
+    terms: Terms,
+    thetas: Array,
+    tableau: Tableau,
+    starts: Array,
+    horizon: int,
+    substeps: int,
+    bound: float,
+    kicks: Array,
 ) -> Array:
     """The next samples from each of (starts, variables) under its own parameters: (starts, horizon, variables).
 
-    NaN from where a path is farther from zero than `bound`: it has left for good.
+    NaN from where a path is farther from zero than `bound`: it has left for good. kicks: (starts, horizon, variables),
+    by how much the flow is missed at every sample, or empty.
     """
     out = np.full((len(starts), horizon, terms.variables), np.nan)
     phi, there = np.empty(len(terms.parents)), np.empty(terms.variables)
@@ -225,6 +256,8 @@ def paths(
                 _step(terms, thetas[s], tableau, x, 1.0 / substeps, phi, slopes, there)
             inside = True
             for i in range(terms.variables):
+                if len(kicks) > 0:
+                    x[i] += kicks[s, k, i]
                 inside = inside and abs(x[i]) <= bound
             if not inside:
                 break
@@ -272,7 +305,12 @@ def _rates(
         if owner >= 0:
             dm[owner, v + c] += phi[chosen[c]]
         else:
-            share = 1.0 if owner == -1 else x[-2 - owner]
+            which = -2 - owner
+            share = 1.0
+            if which >= v:
+                share = x[(which - v) // v] * x[(which - v) % v]
+            elif which >= 0:
+                share = x[which]
             for i in range(v):
                 dm[i, v + c] += share * jacobian[i, v + chosen[c]]
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
-from prophecy.dynamics.assimilation import Assimilated, Budget, Problem, assimilate, step_by_step
-from prophecy.dynamics.families import propose, with_functions
+from prophecy.dynamics.assimilation import Assimilated, Problem, assimilate, step_by_step
+from prophecy.dynamics.families import Proposal, propose
 from prophecy.dynamics.features import Units, monomial_count
 from prophecy.dynamics.flow import EIGHTH, FOURTH, Tableau, Terms
-from prophecy.dynamics.guesses import interpolated, linear_field, one_step, roughness, smoothed
+from prophecy.dynamics.guesses import Budget, interpolated, linear_field, one_step, roughness, smoothed
+from prophecy.dynamics.settings import LAWS, LawSettings
 from prophecy.dynamics.smoother import filtered
 from prophecy.dynamics.sparse import SparseField
 
@@ -21,17 +23,10 @@ Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 _BOUND = 30.0  # standard deviations: a path that far out does not come back
-_LATEST = 1024  # samples that are assimilated
 _WINDOW = 128  # samples before an origin that its state is estimated from
 _OFFSET = 5.0  # standard deviations: means up to this stay in, so that sparse equations stay sparse
-_MOST = 200  # parameters before any is removed
 _EXACT = 1e-6  # a residual, in standard deviations, that only the true equations leave
 _CLEAN = 1e-3  # noise, in standard deviations, below which single steps may be solved for exactly
-_ROUGHLY = 3e-3  # standard deviations: a field that misses by more after one step is not exact
-_RESOLVED = 0.25  # standard deviations: rougher series are sampled too coarsely to tell noise from dynamics
-_ALIKE = 5.0  # standard errors of an autocorrelation above which a remainder is not noise
-_WORK = 1.5e4  # derivatives per sample: a second for 512 samples
-_USELESS = 1.0  # model error as a share of the noise: a field that needs more has little to say
 _SETTLED = (3.0, 0.3)  # model errors, as shares of the noise, on the way to a state
 
 
@@ -49,14 +44,13 @@ class FittedFlow:
     exact: bool
     conclusive: bool
     end: Array
-    allowed: SparseField
     whole_past: bool = False
 
     @property
     def _tableau(self) -> Tableau:
         return EIGHTH if self.exact else FOURTH
 
-    @property
+    @cached_property
     def _substeps(self) -> int:
         tolerance = max(3e-9, 0.1 * self.residual) if self.exact else 1e-3 * self.residual
         return self.field.substeps(self._tableau, self.found.states, tolerance)
@@ -65,23 +59,28 @@ class FittedFlow:
         """Follow the flow from the state at each origin: (origins, horizon, variables)."""
         x = values + self.offset
         states = x[origins - 1] if self.exact else self._located(x, origins)
-        thetas = np.broadcast_to(self.field.theta, (len(states), *self.field.theta.shape)).copy()
-        return self._follow(self.field, thetas, states, horizon)
+        return self.field.paths(self._tableau, states, horizon, self._substeps, self._bound) - self.offset
 
-    def _follow(self, field: SparseField, thetas: Array, states: Array, horizon: int) -> Array:
-        bound = _BOUND + float(np.abs(self.offset).max())
-        ahead = flow.paths(field.terms, thetas, self._tableau, states, horizon, self._substeps, bound)
-        return np.asarray(ahead - self.offset)
+    @property
+    def _bound(self) -> float:
+        return _BOUND + float(np.abs(self.offset).max())
 
-    def ensemble(self, steps: int, count: int, seed: int) -> Array:
-        """Paths from the end of the series, (count, steps, variables), under drawn parameters and last states."""
-        fields, states = self.found.draws(count, seed)
-        return np.concatenate(
-            [
-                self._follow(each, each.theta[None], state[None], steps)
-                for each, state in zip(fields, states, strict=True)
-            ]
+    def ensemble(self, steps: int, count: int, seed: int, wider: float = 1.0) -> Array:
+        """Paths from the end of the series, (count, steps, variables), under drawn parameters, last states and errors
+        of the field at every step, all of them `wider` times as large as they are known to be."""
+        fields, states = self.found.draws(count, seed, wider)
+        kicks = np.random.default_rng(seed + 1).standard_normal((count, steps, states.shape[1])) * (
+            wider * self.found.missed
         )
+        if not len(self.field.terms.kinds):
+            thetas = np.stack([each.theta for each in fields])
+            together = self.field.paths(self._tableau, states, steps, self._substeps, self._bound, kicks, thetas)
+            return together - self.offset
+        ahead = [
+            each.paths(self._tableau, state[None], steps, self._substeps, self._bound, kick[None])
+            for each, state, kick in zip(fields, states, kicks, strict=True)
+        ]
+        return np.concatenate(ahead) - self.offset
 
     def _located(self, x: Array, origins: Indices) -> Array:
         """The state before each origin, from the samples before it alone. Origins close to each other share a pass."""
@@ -112,7 +111,7 @@ class FittedFlow:
         )
 
 
-def fit_flow(values: Array, known: Mask, units: Units, phases: int = 0) -> FittedFlow | None:
+def fit_flow(values: Array, known: Mask, units: Units, phases: int = 0, laws: LawSettings = LAWS) -> FittedFlow | None:
     """The field whose single trajectory passes best through (time, variables), in standard deviations around the mean.
 
     Powers up to degree 2, then 3, then powers and functions, until one trajectory explains everything up to the noise;
@@ -120,51 +119,62 @@ def fit_flow(values: Array, known: Mask, units: Units, phases: int = 0) -> Fitte
     """
     centre = units.centre / units.scale
     offset = np.where(np.abs(centre) < _OFFSET, centre, 0.0)
-    x, seen = _read(values, known, offset)
-    found = _search(x, seen, Units(units.centre - offset * units.scale, units.scale), _circles(values, phases))
-    return None if found is None else _finished(found, x, offset, values, _circles(values, phases))
+    x, seen = _read(values, known, offset, laws)
+    circles = _circles(values, phases)
+    found = _search(x, seen, Units(units.centre - offset * units.scale, units.scale), circles, laws)
+    return None if found is None else _finished(found, x, offset, values, circles, laws)
 
 
-def fit_part(values: Array, known: Mask, whole: FittedFlow) -> FittedFlow | None:
-    """The same family solved from a part of the series, without what the whole had led to."""
-    x, seen = _read(values, known, whole.offset)
-    terms = whole.field.terms
-    if whole.found.looseness > _USELESS or terms.size * terms.variables > seen.sum() / 3:
+def fit_part(values: Array, known: Mask, whole: FittedFlow, laws: LawSettings = LAWS) -> FittedFlow | None:
+    """The same terms with parameters and states from a part of the series alone."""
+    x, seen = _read(values, known, whole.offset, laws)
+    if whole.found.looseness > laws.useless or whole.field.count > seen.sum() / 3:
         return None
-    found = assimilate(whole.allowed, x, seen, None, Budget(_WORK / 2))
-    return None if found is None else replace(_finished(found, x, whole.offset, values, []), allowed=whole.allowed)
+    found = assimilate(whole.field, x, seen, whole.found, Budget(laws.work_large), laws)
+    return None if found is None else _finished(found, x, whole.offset, values, [], laws)
 
 
-def _read(values: Array, known: Mask, offset: Array) -> tuple[Array, Array]:
+def _read(values: Array, known: Mask, offset: Array, laws: LawSettings) -> tuple[Array, Array]:
     """The latest samples in the field's variables, and 1 for each that was observed."""
-    x = (values + offset)[-_LATEST:]
-    return x, np.repeat(known[: len(values)][-_LATEST:, None], x.shape[1], axis=1).astype(np.float64)
+    x = (values + offset)[-laws.latest :]
+    return x, np.repeat(known[: len(values)][-laws.latest :, None], x.shape[1], axis=1).astype(np.float64)
 
 
-def _search(x: Array, seen: Array, units: Units, circles: list[tuple[int, int]]) -> Assimilated | None:
+def _search(
+    x: Array, seen: Array, units: Units, circles: list[tuple[int, int]], laws: LawSettings
+) -> Assimilated | None:
     """Families from the smallest on, until one trajectory of one of them passes through everything."""
     variables = x.shape[1]
-    complete = bool(seen.all())
+    rough = roughness(x)
+    complete, tiny = bool(seen.all()), bool(rough.max() < _CLEAN)
+    noisy = not tiny and bool(rough.max() < laws.resolved)
     best: Assimilated | None = None
-    for degree in (2, 3):
-        size = monomial_count(variables, degree) * variables
-        if size > min(_MOST, seen.sum() / 3):
-            break
-        field = _free(flow.polynomial_terms(variables, degree), circles)
-        found = _exact(field, x) if complete else None
-        best = _better(
-            best,
-            found if found is not None or _tiny(x) else assimilate(field, x, seen, None, Budget(_WORK)),
-        )
-        if best is not None and best.tight:
+    work = Budget(laws.work_exact)
+    sizes = [monomial_count(variables, degree) * variables for degree in (2, 3)]
+    fields = [
+        _free(flow.polynomial_terms(variables, degree), circles)
+        for degree, size in zip((2, 3), sizes, strict=True)
+        if size <= min(laws.most_parameters, seen.sum() / 3)
+    ]
+    for field in fields if complete else ():
+        found = _exact(field, x, work, laws)
+        if found is not None:
+            return found
+    for field in fields if noisy else ():
+        budget = Budget(laws.work if best is None else laws.work_large)
+        best = _better(best, assimilate(field, x, seen, None, budget, laws))
+        if best is not None and best.tight and _white(best, x[:, : variables - len(circles)], laws):
             return best
-    functions = propose(best.states if best is not None else smoothed(x, roughness(x)), units)
-    if functions:
-        field = _free(with_functions(variables, 2, functions), circles)
-        found = _exact(field, x) if complete else None
-        best = _better(
-            best, found if found is not None or _tiny(x) else assimilate(field, x, seen, None, Budget(_WORK / 2))
-        )
+    proposal: Proposal | None = None
+    path = best.states if best is not None else smoothed(x, rough)
+    for proposal in propose(path, units, noise=float(rough.max()), laws=laws):
+        hopeful = complete and proposal.left < laws.hopeful and work.left > 0
+        found = _exact(_free(proposal.terms(variables), circles), x, work, laws) if hopeful else None
+        if found is not None:
+            return found
+    if proposal is not None and noisy:
+        field = _free(proposal.terms(variables), circles)
+        best = _better(best, assimilate(field, x, seen, None, Budget(laws.work_large), laws))
     return best
 
 
@@ -199,7 +209,7 @@ def _free(terms: Terms, circles: list[tuple[int, int]]) -> SparseField:
     return field.with_mask(mask)
 
 
-def _white(found: Assimilated, seen: Array) -> bool:
+def _white(found: Assimilated, seen: Array, laws: LawSettings) -> bool:
     """Whether what is left is noise: values one and two samples apart have nothing to do with each other.
 
     Variables without noise, such as a phase that is a function of time, leave rounding and do not count.
@@ -208,13 +218,9 @@ def _white(found: Assimilated, seen: Array) -> bool:
     rest = rest[:, rest.std(axis=0) > _CLEAN * 1e-4]
     rest = rest / rest.std(axis=0)
     return all(
-        bool((np.abs(np.mean(rest[lag:] * rest[:-lag], axis=0)) < _ALIKE / np.sqrt(len(seen))).all()) for lag in (1, 2)
+        bool((np.abs(np.mean(rest[lag:] * rest[:-lag], axis=0)) < laws.alike / np.sqrt(len(seen))).all())
+        for lag in (1, 2)
     )
-
-
-def _tiny(x: Array) -> bool:
-    """Whether there is so little noise, if any, that a field either fits exactly or not at all."""
-    return bool(roughness(x).max() < _CLEAN)
 
 
 def _better(one: Assimilated | None, other: Assimilated | None) -> Assimilated | None:
@@ -223,25 +229,31 @@ def _better(one: Assimilated | None, other: Assimilated | None) -> Assimilated |
     return other if other.evidence > one.evidence else one
 
 
-def _exact(field: SparseField, x: Array) -> Assimilated | None:
-    """The member of the family that takes every sample to the next up to rounding; None if none does."""
-    starts = [interpolated(field, x, width) for width in (8, 4) if width < len(x)]
-    starts += [start for start in (linear_field(field, x),) if start is not None]
-    costs = [float(np.median(np.nan_to_num(np.abs(x[1:] - each.steps(FOURTH, x[:-1], 4)), nan=9.0))) for each in starts]
-    for index in np.argsort(costs)[:2]:
-        rough, rest = one_step(starts[index], x, FOURTH, 4)
-        if np.median(np.abs(rest)) < _ROUGHLY and not np.sqrt(np.mean(rest**2)) < _ROUGHLY:
-            rough, rest = one_step(rough, x, FOURTH, 4, 20)
-        found = step_by_step(rough, x) if np.sqrt(np.mean(rest**2)) < _ROUGHLY else None
+def _exact(field: SparseField, x: Array, budget: Budget, laws: LawSettings) -> Assimilated | None:
+    """The member of the family that takes every sample to the next up to rounding; None if none does.
+
+    Least absolute errors on the way: where a few steps are too fast for the first guess, the others lead.
+    """
+    shaped = len(field.terms.kinds) > 0
+    starts = [interpolated(field, x, 8, even=False, nats=laws.spare * shaped)] if len(x) > 8 else []
+    starts += [start for start in (linear_field(field, x),) if start is not None and not shaped]
+    costs = [float(np.median(np.nan_to_num(np.abs(x[1:] - each.steps(EIGHTH, x[:-1], 1)), nan=9.0))) for each in starts]
+    for index in np.argsort(costs):
+        rough, rest = one_step(starts[index], x, EIGHTH, 1, 12, robust=True, budget=budget)
+        if laws.nearly < np.median(np.abs(rest)) < laws.roughly:
+            rough, rest = one_step(rough, x, EIGHTH, 2, 6, robust=True, budget=budget)
+        found = step_by_step(rough, x, budget) if np.median(np.abs(rest)) < laws.nearly else None
         if found is not None:
             return found
     return None
 
 
-def _finished(found: Assimilated, x: Array, offset: Array, values: Array, circles: list[tuple[int, int]]) -> FittedFlow:
-    allowed = _free(found.field.terms, circles)
+def _finished(
+    found: Assimilated, x: Array, offset: Array, values: Array, circles: list[tuple[int, int]], laws: LawSettings
+) -> FittedFlow:
     residual = float(np.sqrt(np.mean(found.noise**2)))
     exact = residual < _EXACT
-    noise_only = exact or (float(roughness(x).max()) < _RESOLVED and _white(found, x[:, : x.shape[1] - len(circles)]))
+    seen = x[:, : x.shape[1] - len(circles)]
+    noise_only = exact or (float(roughness(x).max()) < laws.resolved and _white(found, seen, laws))
     conclusive = found.tight and x.size > 3 * found.field.count and noise_only
-    return FittedFlow(found, found.field, offset, residual, exact, conclusive, values + offset, allowed)
+    return FittedFlow(found, found.field, offset, residual, exact, conclusive, values + offset)

@@ -40,11 +40,11 @@ def forced(context: Context, settings: Settings) -> Context | None:
 
 def decide(context: Context, steps: int, settings: Settings) -> Decided | None:
     """The forecast of a field with hidden sinusoidal forcing that one trajectory of explains the context."""
-    driven = forced(context, settings) if trajectory.promising(context) else None
+    driven = forced(context, settings) if trajectory.promising(context, settings.laws) else None
     if driven is None:
         return None
-    model = fit_flow(driven.values, driven.known, driven.units, phases=1)
-    decided = trajectory.decide(driven, model, steps)
+    model = fit_flow(driven.values, driven.known, driven.units, phases=1, laws=settings.laws)
+    decided = trajectory.decide(driven, model, steps, settings.laws)
     if decided is None:
         return None
     period = 2 * np.pi / strongest(context.values[-settings.forcing_most :], settings)[0] * context.stride

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prophecy import _checks
+from prophecy import _checks, _machine
 from prophecy._forecast import PROBABILITIES, Failure, Forecast, Grid
-from prophecy.dynamics.batch import ONE_THREAD, in_order
+from prophecy.dynamics.batch import in_order
 from prophecy.dynamics.bounds import Bounds, bounded, checked_bounds
 from prophecy.dynamics.context import LARGEST, Context, read
 from prophecy.dynamics.known import Known, forecast_with
@@ -61,7 +61,7 @@ def forecast(
         rest = {"season": season, "average": average, "settings": settings}
         return _magnified(values, horizon, level, limits, exponent, rest)
     ready = read(values, settings)
-    with ONE_THREAD, np.errstate(all="ignore"):
+    with _machine.ONE_BLAS_THREAD, np.errstate(all="ignore"):
         grid, next_step, between, found = _quantiles(ready, ready.overdue + horizon, periods, average, settings)
         grid, remarks = bounded(grid, ready, limits)
     grid, next_step = grid[:, ready.overdue :], next_step[ready.overdue :]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import comb
 
 import numpy as np
@@ -18,7 +19,19 @@ Array = NDArray[np.float64]
 
 LEAST_NOISE = 1e-9  # standard deviations: below this, integrators and rounding are the noise
 _MEDIAN = 0.6745  # the median of |z| for a standard normal z
+_HELD = 1e-9  # singular values below this share of the largest belong to directions that nothing determines
+_UNDAMPED = 1e-15  # of the largest singular value: a step without this much damping moved every direction
+_PATIENCE, _PROGRESS = 4, 0.7  # robust steps after which the cost must have fallen to this share: the law comes fast
+_CLOSE = 1e-4  # standard deviations: unless half of the steps are this close already
 _FAR = 3.0  # an error of three standard deviations is as bad as any
+
+
+@dataclass
+class Budget:
+    """Derivatives that may still be computed, per sample: work is bounded by a count, so that answers do not depend on
+    the clock."""
+
+    left: float = np.inf
 
 
 def roughness(values: Array) -> Array:
@@ -76,33 +89,65 @@ def regression(field: SparseField, path: Array, ridge: float = 1e-6) -> SparseFi
     return field.with_mask(field.mask, theta)
 
 
-def interpolated(field: SparseField, values: Array, width: int) -> SparseField:
-    """The regression with the path between samples taken from the polynomial through the `width` samples around."""
+def interpolated(field: SparseField, values: Array, width: int, even: bool = True, nats: float = 0.0) -> SparseField:
+    """The regression with the path between samples taken from the polynomial through the `width` samples around.
+
+    even: every step counts alike; otherwise each by how well its path is known, so that where samples are too far apart
+    for the fastest moments the slow ones tell the law. Terms worth less than `nats` are left out.
+    """
     rows = np.arange(len(values) - 1)
     path, _ = interpolate(values, rows, width)
     points = np.ascontiguousarray(path.reshape(len(path), -1).T)
     phi = flow.features(field.terms, points).reshape(len(rows), len(WEIGHTS), -1)
-    system = np.einsum("rnp,n->rp", phi, WEIGHTS)
+    system, rise = np.einsum("rnp,n->rp", phi, WEIGHTS), np.diff(values, axis=0)
+    if not even:
+        error = np.abs(path - interpolate(values, rows, width // 2)[0]).max(axis=(0, 2))
+        weight = 1 / np.maximum(error, np.quantile(error, 0.1) + 1e-12)
+        system, rise = weight[:, None] * system, weight[:, None] * rise
+    if nats:
+        return _selected(field, system, rise, len(field.theta), nats)
     theta = np.zeros(field.theta.shape)
     for i in range(field.terms.variables):
-        theta[field.mask[:, i], i] = solve(system[:, field.mask[:, i]], np.diff(values[:, [i]], axis=0))[:, 0]
+        theta[field.mask[:, i], i] = solve(system[:, field.mask[:, i]], rise[:, [i]])[:, 0]
     return field.with_mask(field.mask, theta)
 
 
-def thinned(field: SparseField, path: Array, kept: int = 20) -> SparseField:
-    """The regression with at most `kept` terms in each equation: the others go in the order of how little they do."""
+def thinned(field: SparseField, path: Array, most: int, nats: float) -> SparseField:
+    """The regression along a smooth path with at most `most` terms in each equation, none worth less than `nats`.
+
+    The errors of neighbouring steps are alike, so that what seems to be worth some nats may be worth nothing, and terms
+    that assimilation wants back can come back.
+    """
     phi = flow.features(field.terms, path)
-    inner, rise = integrated(phi), path[2:-1] - path[1:-2]
+    return _selected(field, integrated(phi), path[2:-1] - path[1:-2], most, nats)
+
+
+def _selected(field: SparseField, system: Array, rise: Array, most: int, nats: float) -> SparseField:
+    """Backward elimination in the linear equations system @ theta = rise, each variable on its own."""
     mask, theta = field.mask.copy(), field.theta.copy()
     for i in range(field.terms.variables):
         inside = np.nonzero(mask[:, i])[0]
-        norms = np.linalg.norm(inner[:, inside], axis=0) + 1e-300
-        u, s, vt = np.linalg.svd(inner[:, inside] / norms, full_matrices=False)
-        s = np.maximum(s, 1e-6 * s[0])
-        value, inverse = vt.T @ ((u.T @ rise[:, i]) / s), (vt.T / s**2) @ vt
-        value, alive = eliminated(value, inverse, np.ones(len(inside), dtype=np.bool_), np.inf, len(inside) - kept)
+        norms = np.linalg.norm(system[:, inside], axis=0) + 1e-300
+        u, s, vt = np.linalg.svd(system[:, inside] / norms, full_matrices=False)
+        s = np.maximum(s, _HELD * s[0])
+        value = vt.T @ ((u.T @ rise[:, i]) / s)
+        left = rise[:, i] - (system[:, inside] / norms) @ value
+        spread = float(left @ left) / max(1, len(left) - len(inside)) + 1e-300
+        inverse = (vt.T / s**2) @ vt * spread
+        alive = np.ones(len(inside), dtype=np.bool_)
+        value, alive = eliminated(value, inverse, alive, np.inf, len(inside) - most)
+        value, alive = eliminated(value, _without(inverse, alive), alive, 2 * nats, len(inside))
         theta[inside, i], mask[inside, i] = value / norms, alive
     return field.with_mask(mask, theta)
+
+
+def _without(inverse: Array, alive: NDArray[np.bool_]) -> Array:
+    """The covariance of what is alive when the rest is held at zero."""
+    gone = np.nonzero(~alive)[0]
+    if not len(gone):
+        return inverse
+    across = inverse[:, gone]
+    return np.asarray(inverse - across @ np.linalg.pinv(inverse[np.ix_(gone, gone)]) @ across.T)
 
 
 def integrated(columns: Array) -> Array:
@@ -128,38 +173,67 @@ def linear_field(field: SparseField, values: Array) -> SparseField | None:
     return field.with_mask(field.mask, theta)
 
 
-def _cost(rest: Array) -> float:
-    return float(np.sqrt(np.mean(np.clip(np.nan_to_num(rest, nan=_FAR), -_FAR, _FAR) ** 2)))
+def _cost(rest: Array, robust: bool, far: float) -> float:
+    size = np.minimum(np.nan_to_num(np.abs(rest), nan=far), far)
+    return float(np.mean(np.sqrt(size))) if robust else float(np.sqrt(np.mean(size**2)))
 
 
 def one_step(
-    field: SparseField, values: Array, tableau: Tableau, substeps: int, iterations: int = 8
+    field: SparseField,
+    values: Array,
+    tableau: Tableau,
+    substeps: int,
+    iterations: int = 8,
+    robust: bool = False,
+    far: float = _FAR,
+    budget: Budget | None = None,
 ) -> tuple[SparseField, Array]:
-    """The field whose flow takes each value to the next, in least squares, and the errors it leaves, (time - 1, v)."""
+    """The field whose flow takes each value to the next, in least squares, and the errors it leaves, (time - 1, v).
+
+    robust: least roots of absolute errors instead, so that a few steps that are far off do not pull at the others.
+    far: an error, in standard deviations, that is as bad as any; steps ten times as far off are left out.
+    budget: the work it may do.
+    """
     damping = 1e-6
     rest = values[1:] - field.steps(tableau, values[:-1], substeps)
-    cost = _cost(rest)
-    for _ in range(iterations):
+    cost = _cost(rest, robust, far)
+    first, shaped = cost, field.count > field.coefficients  # shapes of functions make narrow valleys
+    budget = budget or Budget()
+    for iteration in range(iterations if field.count else 0):
+        budget.left -= substeps * len(tableau.weights) / 4 * (field.count + values.shape[1])
+        if budget.left < 0:
+            break
+        if robust and iteration == _PATIENCE and cost > _PROGRESS * first and np.median(np.abs(rest)) > _CLOSE:
+            break
         before = cost
         tangent = field.tangents(tableau, values[:-1], substeps)[1][:, :, field.terms.variables :]
         system, target = tangent.reshape(-1, tangent.shape[2]), rest.reshape(-1)
-        sound = np.isfinite(system).all(axis=1) & (np.abs(target) < 10 * _FAR)
-        system, target = np.where(sound[:, None], system, 0.0), np.where(sound, target, 0.0)
+        sound = np.isfinite(system).all(axis=1) & (np.abs(target) < 10 * far)
+        weight = np.where(sound, _weights(target) if robust else 1.0, 0.0)
+        system = np.where(sound[:, None], system, 0.0) * weight[:, None]
+        target = np.where(sound, target, 0.0) * weight
         norms = np.linalg.norm(system, axis=0) + 1e-300
         triangle = qr(np.column_stack([system / norms, target]), mode="r", check_finite=False)[0]
         triangle = triangle[: system.shape[1]]
         u, s, vt = np.linalg.svd(triangle[:, :-1])
         projected = u.T @ triangle[:, -1]
+        taken = False
         for _ in range(4):
             gain = s / (s**2 + (max(damping, 1e-13) * s[0]) ** 2)
             trial = field.moved((vt.T @ (gain * projected)) / norms)
             there = values[1:] - trial.steps(tableau, values[:-1], substeps)
-            cost_there = _cost(there)
+            cost_there = _cost(there, robust, far)
             if cost_there < cost:
-                field, rest, cost = trial, there, cost_there
+                field, rest, cost, taken = trial, there, cost_there, True
                 break
             damping = max(damping * 30, 1e-5)
-        damping /= 10
-        if not cost < 0.95 * before:
+        damping /= 10 if cost < 0.95 * before else 1000
+        if not taken or (cost > 0.95 * before and (not shaped or damping < _UNDAMPED)):
             break
     return field, rest
+
+
+def _weights(rest: Array) -> Array:
+    """Under which least squares minimises the sum of square roots of absolute errors: most of them small, a few not."""
+    size = np.nan_to_num(np.abs(rest), nan=np.inf)
+    return np.asarray(np.maximum(size, np.median(size) + 1e-12) ** -0.75)

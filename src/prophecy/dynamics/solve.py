@@ -52,8 +52,8 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
         if decided is None and "DRIFT_FIELDS" not in settings.without:
             decided = drift.decide(context, steps, settings)
         if decided is None:
-            whole = trajectory.whole(context)
-            decided = trajectory.decide(context, whole, steps)
+            whole = trajectory.whole(context, settings.laws)
+            decided = trajectory.decide(context, whole, steps, settings.laws)
         if decided is not None:
             return _decided(context, decided, average)
     law: tournament.Answer | None = None

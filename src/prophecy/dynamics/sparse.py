@@ -15,7 +15,8 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-# Of |r x + s| and 1 / (r x + s) only s is free, of exp(r x + s) only r: the rest is a factor.
+# Of |r x + s| and 1 / (r x + s) only s is free, of exp(r x + s) only r: the rest is a factor. Where several rates or
+# bends are there, all but the largest are free.
 _FREE_RATES = (SINE, TANH, EXPONENTIAL)
 _FIXED_SHIFTS = (EXPONENTIAL,)
 
@@ -47,8 +48,11 @@ class SparseField:
         for j in np.nonzero(used & self.shaped)[0]:
             if terms.kinds[j] not in _FIXED_SHIFTS:
                 extra.append((int(j), SHIFT))
-            if terms.kinds[j] in _FREE_RATES:
-                extra += [(int(j), RATE - int(i)) for i in np.nonzero(terms.rates[j])[0]]
+            shape = np.concatenate([terms.rates[j], terms.bends[j].reshape(-1)])
+            there = np.nonzero(shape)[0]
+            if terms.kinds[j] not in _FREE_RATES:
+                there = there[there != np.argmax(np.abs(shape))]
+            extra += [(int(j), RATE - int(i)) for i in there]
         more = np.array(extra, dtype=np.int64).reshape(-1, 2)
         return np.append(chosen, more[:, 0]).astype(np.int64), np.append(whose, more[:, 1]).astype(np.int64)
 
@@ -68,31 +72,88 @@ class SparseField:
         theta.T[self.mask.T] += change[: self.coefficients]
         terms = self.terms
         if len(change) > self.coefficients:
-            shifts, rates = terms.shifts.copy(), terms.rates.copy()
+            shifts, rates, bends = terms.shifts.copy(), terms.rates.copy(), terms.bends.copy()
+            v = terms.variables
             for j, owner, by in zip(*(a[self.coefficients :] for a in (*self.parameters, change)), strict=True):
                 if owner == SHIFT:
                     shifts[j] += by
-                else:
+                elif RATE - owner < v:
                     rates[j, RATE - owner] += by
-            terms = terms._replace(shifts=shifts, rates=rates)
+                else:
+                    bends[j].reshape(-1)[RATE - owner - v] += by
+            terms = terms._replace(shifts=shifts, rates=rates, bends=bends)
         return replace(self, terms=terms, theta=theta)
 
     def with_mask(self, mask: Mask, theta: Array | None = None) -> SparseField:
         return replace(self, mask=mask, theta=np.where(mask, self.theta if theta is None else theta, 0.0))
 
+    @cached_property
+    def _kept(self) -> tuple[Indices, Indices]:
+        """The terms that some equation has or that others are made from, and the functions in them."""
+        terms = self.terms
+        used = np.asarray(self.mask.any(axis=1))
+        used[0] = True
+        for p in range(terms.size - 1, 0, -1):
+            used[terms.parents[p]] |= used[p]
+        kept = np.nonzero(used)[0]
+        functions = np.unique(terms.factors[kept[1:]]) - terms.variables
+        return kept.astype(np.int64), functions[functions >= 0].astype(np.int64)
+
+    @cached_property
+    def _small(self) -> Terms:
+        """The table without what no equation has: a sparse field costs as much as it has terms."""
+        terms, (kept, functions) = self.terms, self._kept
+        place = np.zeros(terms.size, dtype=np.int64)
+        place[kept] = np.arange(len(kept))
+        factor = np.arange(terms.variables + len(terms.kinds))
+        factor[terms.variables + functions] = terms.variables + np.arange(len(functions))
+        return Terms(
+            terms.variables, place[terms.parents[kept]], factor[terms.factors[kept]], terms.kinds[functions],
+            terms.rates[functions], terms.shifts[functions], terms.bends[functions],
+        )  # fmt: skip
+
+    @cached_property
+    def _small_parameters(self) -> tuple[Indices, Indices]:
+        chosen, whose = self.parameters
+        kept, functions = self._kept
+        return np.where(whose >= 0, np.searchsorted(kept, chosen), np.searchsorted(functions, chosen)), whose
+
     def steps(self, tableau: Tableau, points: Array, substeps: int) -> Array:
-        return np.asarray(flow.steps(self.terms, self.theta, tableau, points, substeps))
+        """Every one of (points, variables) one sample later."""
+        return np.asarray(flow.steps(self._small, self.theta[self._kept[0]], tableau, points, substeps))
 
     def tangents(self, tableau: Tableau, points: Array, substeps: int, free: bool = True) -> tuple[Array, Array]:
-        chosen, whose = self.parameters
+        """One sample later, and the derivatives with the start and, if free, the parameters: see `flow.tangents`."""
+        chosen, whose = self._small_parameters
         if not free:
             chosen, whose = chosen[:0], whose[:0]
-        ends, tangent = flow.tangents(self.terms, self.theta, tableau, chosen, whose, points, substeps)
+        theta = self.theta[self._kept[0]]
+        ends, tangent = flow.tangents(self._small, theta, tableau, chosen, whose, points, substeps)
         return ends, tangent
+
+    def paths(
+        self,
+        tableau: Tableau,
+        starts: Array,
+        horizon: int,
+        substeps: int,
+        bound: float,
+        kicks: Array = flow.NO_KICKS,
+        thetas: Array | None = None,
+    ) -> Array:
+        """The next samples from each of (starts, variables), NaN from where they leave: (starts, horizon, v).
+
+        kicks: (starts, horizon, variables), added at every sample. thetas: (starts, size, variables), each path's own.
+        """
+        kept = self._kept[0]
+        if thetas is None:
+            thetas = np.broadcast_to(self.theta, (len(starts), *self.theta.shape))
+        small = np.ascontiguousarray(thetas[:, kept])
+        return np.asarray(flow.paths(self._small, small, tableau, starts, horizon, substeps, bound, kicks))
 
     def substeps(self, tableau: Tableau, states: Array, tolerance: float, share: float = 0.95, most: int = 8) -> int:
         """The fewest substeps (1, 2, 4 ... most) with which that share of the steps have converged."""
-        some = states[:: max(1, len(states) // 64)] if share < 1 else states
+        some = states[:: max(1, len(states) // 128)] if share < 1 else states
         coarse, count = self.steps(tableau, some, 1), 1
         while count < most:
             fine = self.steps(tableau, some, 2 * count)

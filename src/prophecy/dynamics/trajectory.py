@@ -18,19 +18,12 @@ from prophecy.dynamics.equations import FoundSystem
 from prophecy.dynamics.flow import SINE, Function
 from prophecy.dynamics.flows import FittedFlow, fit_flow
 from prophecy.dynamics.guesses import integrated, roughness, smoothed
+from prophecy.dynamics.settings import LAWS, LawSettings
 
 Array = NDArray[np.float64]
 
-_SHORTEST = 64  # samples below which a field is not told from chance
-_MOST_VARIABLES = 6
-_DRAWS = 64  # trajectories that say how uncertain the forecast is
-_EXPLAINED = 0.1  # share of the rises that powers explain; random walks stay below 0.06
 _BLOCK = 32  # samples
 _APART = 4  # samples over which the rises are taken: noise averages out
-_NOISE = 0.25  # standard deviations: more than this left unexplained is not a measurement of a system
-_STAYING = 0.25  # share of the draws that must not leave for good; poles and exponentials throw many out
-_WIDER_EXACT = 5.0  # the same for exact samples: each came with an integration error of the residual's size
-_WIDER = 1.2  # draws are this much farther from the path: structure and noise level are uncertain too
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +38,10 @@ class Decided:
     system: FoundSystem | None
 
 
-def promising(context: Context) -> bool:
+def promising(context: Context, laws: LawSettings = LAWS) -> bool:
     """A glance: few variables, enough samples, and rises that quadratic fields explain at least in part."""
     values = context.values
-    if not 2 <= values.shape[1] <= _MOST_VARIABLES or len(values) < _SHORTEST:
+    if not 2 <= values.shape[1] <= laws.most_variables or len(values) < laws.shortest:
         return False
     recent = values[-1024:]
     noise = roughness(recent)
@@ -59,7 +52,7 @@ def promising(context: Context) -> bool:
     sums = [np.cumsum(each, axis=0) for each in (integrated(columns), path[2:-1] - path[1:-2])]
     system, rise = (each[_APART:] - each[:-_APART] for each in sums)
     powers = system[:, : -len(waves)]
-    return bool(_explained(powers, rise, powers, rise) > _EXPLAINED or _foretold(system, rise) > _EXPLAINED)
+    return bool(_explained(powers, rise, powers, rise) > laws.explained or _foretold(system, rise) > laws.explained)
 
 
 def _explained(system: Array, rise: Array, there: Array, truth: Array) -> float:
@@ -76,22 +69,22 @@ def _foretold(system: Array, rise: Array) -> float:
     return min(shares)
 
 
-def decide(context: Context, model: FittedFlow | None, steps: int) -> Decided | None:
+def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSettings = LAWS) -> Decided | None:
     """The forecast of a model that leaves nothing but little noise; None where another may do better.
 
     The draws have the noise in them that values to come will have too; the path is without.
     """
-    if model is None or not model.conclusive or model.found.noise.max() > _NOISE:
+    if model is None or not model.conclusive or model.found.noise.max() > laws.noise:
         return None
     end = np.array([len(context.values)])
     path = model.rollout(context.values, end, steps)[0]
-    draws = model.ensemble(steps, _DRAWS, 0)
+    draws = model.ensemble(steps, laws.draws, 0, laws.wider_exact if model.exact else 1.0)
     stay = np.isfinite(draws).all(axis=(1, 2))
-    if stay.mean() < _STAYING:
+    if stay.mean() < laws.staying:
         return None
     if not np.isfinite(path).all():
         path = draws[stay][0]
-    draws = path + (_WIDER_EXACT if model.exact else _WIDER) * (draws[stay] - path)
+    draws = draws[stay]
     draws += model.found.noise * np.random.default_rng(1).standard_normal(draws.shape)
     noise = float(np.sqrt(np.mean(model.found.noise**2)))
     note = f"One trajectory of a field with {model.field.count} parameters passes through the whole context"
@@ -100,7 +93,9 @@ def decide(context: Context, model: FittedFlow | None, steps: int) -> Decided | 
     return Decided(path, draws, model, "field by assimilation", (f"{note}, {left}.",), system)
 
 
-def whole(context: Context) -> FittedFlow | None:
+def whole(context: Context, laws: LawSettings = LAWS) -> FittedFlow | None:
     """The field fitted to the whole context, where a glance is promising."""
     phases = context.values.shape[1] - int(context.varying.sum())
-    return fit_flow(context.values, context.known, context.units, phases) if promising(context) else None
+    if not promising(context, laws):
+        return None
+    return fit_flow(context.values, context.known, context.units, phases, laws)

@@ -9,7 +9,6 @@ cache folder (`PROPHECY_CACHE` overrides the place).
 from __future__ import annotations
 
 import json
-import os
 import platform
 import time
 from collections.abc import Callable, Mapping
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy import _files
+from prophecy import _files, _machine
 from prophecy.system import System
 
 Array = NDArray[Any]
@@ -67,7 +66,7 @@ def _piece(series: int, samples: int) -> tuple[int, int]:
 
 def _key(system: System, series: int, samples: int) -> str:
     rows, columns = _piece(series, samples)
-    machine = f"{platform.node()}, {os.cpu_count()} cores"
+    machine = f"{platform.node()}, {_machine.cores()} cores"
     return f"order {_up(system.order)}, {rows} series × {columns} samples, {system.dtype} on {machine}"
 
 
@@ -100,10 +99,7 @@ def _measure(engines: Mapping[str, Callable[..., None]], system: System, series:
 
 
 def _place() -> Path:
-    base = os.environ.get("PROPHECY_CACHE") or os.path.join(
-        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "prophecy"
-    )
-    return Path(base) / "engines.json"
+    return _machine.cache_folder() / "engines.json"
 
 
 @lru_cache(maxsize=4)

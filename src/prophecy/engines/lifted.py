@@ -22,6 +22,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy import _machine
 from prophecy.engines import _threads, choice, step
 from prophecy.engines.lifting import block_matrix, lift
 from prophecy.system import System
@@ -48,7 +49,7 @@ def run(system: System, u: Array, x: Array, y: Array, setting: Setting | None = 
     if setting is None:
         setting = search(system) if series >= 2 * FEW and series * time >= SEARCH else default(system)
     if series < FEW:
-        with _threads.one_library_thread():
+        with _machine.ONE_BLAS_THREAD:
             for start in range(0, time, WORK // series):
                 some = slice(start, min(time, start + WORK // series))
                 _few(system, u[:, some], x, y[:, some], setting.length)
@@ -56,7 +57,7 @@ def run(system: System, u: Array, x: Array, y: Array, setting: Setting | None = 
     if time >= setting.length:
         _halves(system, setting.length)  # made here once, not by every thread
     if series * time < THREADS:
-        with _threads.one_library_thread():
+        with _machine.ONE_BLAS_THREAD:
             _many(system, u, x, y, setting.length)
         return
     rows = _threads.shares(series, least=FEW, most=setting.group)

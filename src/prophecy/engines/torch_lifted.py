@@ -65,6 +65,12 @@ def lift(A: Tensor, B: Tensor, C: Tensor, D: Tensor, length: int) -> Blocks:
     return Blocks(kernel, observe, reach.flip(-1), torch.linalg.matrix_power(A, length))
 
 
+def impulse_responses(A: Tensor, B: Tensor, length: int) -> Tensor:
+    """A^j B for j = 0 … length - 1: A (…, N, N), B (…, N) to (…, N, length)."""
+    C = A.new_zeros(*A.shape[:-2], 0, A.shape[-1])
+    return lift(A, B, C, C[..., 0], length).reach.flip(-1)
+
+
 def run(blocks: Blocks, u: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
     """Outputs (channels, series, time, R) and the state before each block, (channels, series, ⌊time/L⌋ + 2, N).
 

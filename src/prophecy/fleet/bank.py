@@ -7,7 +7,6 @@ writing everything it knows, and takes 16 bytes each instead of some 30 kB.
 
 from __future__ import annotations
 
-import os
 import struct
 import zlib
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy import _machine
 from prophecy.adaptive import feed
 from prophecy.adaptive.clock import CLOCK, check_clocks, fresh_clocks
 from prophecy.adaptive.irregular import SAMPLES, check_samples, fresh_samples
@@ -76,7 +76,7 @@ class Bank:
         self._late = np.zeros(capacity, bool)
         self.stamps = np.full(capacity, -1, np.int8)
         """What times the stream of a slot has: `NO_TIMES`, `NUMBERS` or `DATES`; -1 before its first row."""
-        self._threads = threads or _cores()
+        self._threads = threads or _machine.cores()
         self._pool: ThreadPoolExecutor | None = None
 
     def open(self, slots: Sequence[int]) -> None:
@@ -313,7 +313,3 @@ def _grown(data: bytes) -> dict[str, NDArray[Any]]:
     if len(found["ring"]) != used or not (np.abs(found["ring"]) <= LARGEST).all():
         raise ValueError(f"ring must hold {used} values of at most {LARGEST:g} in size, got {len(found['ring'])}")
     return found
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -80,16 +80,12 @@ class Convolution(OpenQuestion):
         if unit.name != "short run":
             u = paper.unit_signal(ask, unit)
             return {name: mean_squared_error(u, y).tolist() for name, y in constructed(u).items()}
-        torch = trained_runs.torch_for(self.name)
+        trained_runs.torch_for(self.name)
         from prophecy.reproduce.trained import readouts
 
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
+        with trained_runs.one_thread(self.name):
             chosen = [v for v in readouts.VARIANTS["radians"] if v.name in SHORT_VARIANTS]
             return readouts.train(_plan(ask), "radians", [0], ask.device, chosen)
-        finally:
-            torch.set_num_threads(threads)
 
     def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
         rows = []

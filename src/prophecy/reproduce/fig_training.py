@@ -84,18 +84,14 @@ class FigTraining(Experiment):
         ]
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
-        torch = trained_runs.torch_for(self.name)
+        trained_runs.torch_for(self.name)
         from prophecy.reproduce.trained import memories, readouts
 
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
+        with trained_runs.one_thread(self.name):
             seeds = [unit.arguments["seed"]]
             if unit.arguments["kind"] == "readouts":
                 return readouts.train(_plan(ask), "radians", seeds, ask.device, readouts.PAPER)
             return memories.train(_plan(ask), "radians", seeds, ask.device)
-        finally:
-            torch.set_num_threads(threads)
 
     def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
         runs = {GPU if ask.full else SHORT: trained_runs.merged(list(parts.values()))}

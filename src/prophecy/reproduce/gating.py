@@ -102,16 +102,12 @@ class Gating(OpenQuestion):
                 return switching.predict(u, clip=clip, forget=forget)
 
             return switching.scores(predict, self.size(ask), RATES, SINCE, SEED + ask.seed)
-        torch = trained_runs.torch_for(self.name)
+        trained_runs.torch_for(self.name)
         from prophecy.reproduce.trained import selective
 
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
+        with trained_runs.one_thread(self.name):
             steps, scored = trained_runs.shortened(ask, selective.SHORT.steps, selective.SHORT.sequences)
             return selective.train(replace(selective.SHORT, steps=steps, sequences=scored), [0], ask.device)
-        finally:
-            torch.set_num_threads(threads)
 
     def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
         curves: dict[str, Any] = {name: [parts[name]] for name in (*TRIVIAL, *CONSTRUCTED)}

@@ -69,16 +69,12 @@ class LayersAfter(OpenQuestion):
         if "system" in unit.arguments:
             seeds = range(products.FIRST + ask.seed, products.FIRST + ask.seed + self.size(ask))
             return solved_scores([products.case(unit.arguments["system"], seed) for seed in seeds])
-        torch = trained_runs.torch_for(self.name)
+        trained_runs.torch_for(self.name)
         from prophecy.reproduce.trained import perceptron
 
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
+        with trained_runs.one_thread(self.name):
             steps, _ = trained_runs.shortened(replace(ask, functions=None), perceptron.SHORT.steps, 1)
             return perceptron.train(replace(perceptron.SHORT, steps=steps), [0], ask.device, jobs=1)
-        finally:
-            torch.set_num_threads(threads)
 
     def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
         rows = []

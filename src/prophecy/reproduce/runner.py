@@ -27,7 +27,7 @@ from typing import Any, Protocol
 import numpy as np
 
 import prophecy
-from prophecy import _files
+from prophecy import _files, _machine
 from prophecy.reproduce import keys, registry
 from prophecy.reproduce.framework import Ask, Experiment, Unit
 
@@ -166,7 +166,7 @@ def _run(experiment: Experiment, ask: Ask, folder: Folder, pool: ProcessPoolExec
 def machine() -> str:
     """What the numbers were made on, in words."""
     system, kind = platform.system(), platform.machine()
-    return f"{system} {kind}, {os.cpu_count()} cores, Python {platform.python_version()}, NumPy {np.__version__}"
+    return f"{system} {kind}, {_machine.cores()} cores, Python {platform.python_version()}, NumPy {np.__version__}"
 
 
 def _computed(

@@ -73,15 +73,10 @@ class Solvers(OpenQuestion):
         return paper.function_units(DATASETS, self.size(ask), 10)
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
-        torch = trained_runs.torch_for(self.name)
         a = unit.arguments
         u = paper.signal(a["dataset"], a["parameter"], a["count"], ask.seed + a["first"])[:, :SAMPLES]
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
+        with trained_runs.one_thread(self.name):
             errors = ladder(u)
-        finally:
-            torch.set_num_threads(threads)
         return {
             name: {
                 "late": np.mean(e[:, LATE] ** 2, axis=1).tolist(),

@@ -63,16 +63,12 @@ class Trained(Experiment):
         return [Unit("seed 0", {"seed": 0})]
 
     def compute(self, ask: Ask, unit: Unit) -> Json:
-        torch = trained_runs.torch_for(self.name)
+        trained_runs.torch_for(self.name)
         from prophecy.reproduce.trained import readouts
 
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
+        with trained_runs.one_thread(self.name):
             chosen = [v for v in readouts.VARIANTS["radians"] if v.name in SHORT_VARIANTS]
             return readouts.train(_plan(ask), "radians", [unit.arguments["seed"]], ask.device, chosen)
-        finally:
-            torch.set_num_threads(threads)
 
     def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
         runs = {SHORT: parts["seed 0"]}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import resources
 from typing import Any
 
@@ -56,12 +57,24 @@ _SCORED, _METRICS = ("dataset", "variant", "seed"), ("mae", "mse")
 
 
 def torch_for(page: str) -> Any:
-    """torch, or the way to get it; with one thread, because sums over threads differ from machine to machine."""
+    """torch, or the way to get it."""
     try:
         import torch
     except ModuleNotFoundError:
         raise ModuleNotFoundError(f"{page} needs torch; install it with: pip install 'hippo-prophecy[torch]'") from None
     return torch
+
+
+@contextlib.contextmanager
+def one_thread(page: str) -> Iterator[None]:
+    """torch with one thread: sums over several differ from machine to machine."""
+    torch = torch_for(page)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def shortened(ask: Ask, steps: int, scored: int) -> tuple[int, int]:

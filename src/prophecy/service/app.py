@@ -32,6 +32,9 @@ READERS: dict[str, Callable[[bytes, Asked, Settings], Batch]] = {
     "text/csv": from_csv,
     **dict.fromkeys(JSON_LINES, from_lines),
 }
+INLINE = 16 * 1024
+"""Bytes of a body read on the event loop, a millisecond or less; handing them to a thread would take longer."""
+
 Background = Callable[[Core], Coroutine[Any, Any, None]]
 
 Key = Annotated[str, Query(description="The series.", min_length=1, max_length=DEFAULT.key_length)]
@@ -151,11 +154,12 @@ def _values(app: FastAPI, core: Core) -> None:
         answers: Annotated[str, Query(description="rows, columns or none", pattern="^(rows|columns|none)$")] = "rows",
     ) -> Response:
         reader = _reader(request)
-        body = await _body(request, core.settings)
+        body = await _body(request, core)
         if name is not None:
             check_key(name, core.settings, field="name")
         asked = Asked(name, key, time, value, time_format, decimal)
-        batch = await core.read(reader, body, asked, core.settings)
+        small = len(body) <= INLINE
+        batch = reader(body, asked, core.settings) if small else await core.read(reader, body, asked, core.settings)
         core.guard.rates.take(address(request.scope), "values", len(batch))
         taken = await core.observe(batch)
         status = taken.columns["status"]
@@ -186,8 +190,9 @@ def _reader(request: Request) -> Callable[[bytes, Asked, Settings], Batch]:
     return READERS[kind]
 
 
-async def _body(request: Request, settings: Settings) -> bytes:
-    """The body, read no further than it may be long, and no longer than it may take."""
+async def _body(request: Request, core: Core) -> bytes:
+    """The body, read no further than it may be long, no longer than it may take, and not beside too many others."""
+    settings = core.settings
     too_large = Refused(413, f"the body has more than {settings.body} bytes", "send smaller batches")
     length = request.headers.get("content-length", "0")
     if length.isdigit() and int(length[:20]) > settings.body:
@@ -198,11 +203,16 @@ async def _body(request: Request, settings: Settings) -> bytes:
             async for part in request.stream():
                 parts.append(part)
                 size += len(part)
+                core.held += len(part)
                 if size > settings.body:
                     raise too_large
+                if core.held > settings.bodies:
+                    raise Refused(503, "too many bodies are arriving", "send the batch again", retry_after=1.0)
     except TimeoutError:
         told = f"the body did not arrive within {settings.body_seconds:g} s"
         raise Refused(408, told, "send smaller batches") from None
+    finally:
+        core.held -= size
     return b"".join(parts)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -63,6 +62,7 @@ def text_of(body: bytes) -> str:
 
 def from_json(body: bytes, asked: Asked, settings: Settings) -> Batch:
     """One object, a list of objects, or one object whose fields are lists (columns)."""
+    _check_structure(body, settings)
     found = _parsed(text_of(body), None)
     if isinstance(found, dict):
         columns = found.get(asked.value)
@@ -75,6 +75,7 @@ def from_json(body: bytes, asked: Asked, settings: Settings) -> Batch:
 
 def from_lines(body: bytes, asked: Asked, settings: Settings) -> Batch:
     """JSON lines: an object on every line; empty lines are passed over."""
+    _check_structure(body, settings)
     rows: list[Any] = []
     lines: list[int] = []
     for number, line in enumerate(text_of(body).split("\n"), start=1):
@@ -183,7 +184,7 @@ def check_key(key: Any, settings: Settings, row: int | None = None, field: str =
         raise bad(f"{where}{field} has {len(key)} characters", f"use 1 to {settings.key_length} characters", row, field)
     if not key.isprintable() or key != key.strip():
         raise bad(
-            f"{where}{field} {shown(ascii(key))} has characters that cannot be printed, or spaces around it",
+            f"{where}{field} {ascii(key)[:60]} has characters that cannot be printed, or spaces around it",
             "use letters, digits, marks and spaces within",
             row,
             field,
@@ -232,17 +233,31 @@ def _seconds(moment: Any, row: int, field: str) -> float:
 
 
 TIMES = "send seconds as a number, or a date such as 2026-03-01T12:00:00+01:00; without a zone it is UTC"
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+FARTHEST = 9.2e9
+"""Seconds before and after 1970 of dates taken, 1678 to 2261: what 64 bits of nanoseconds hold."""
 
 
 def _date(moment: str, row: int, field: str) -> float:
     try:
-        if not _DATE.match(moment):
+        if moment.isdigit():
             raise ValueError
         found = datetime.fromisoformat(moment.strip())
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+        seconds = (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
-        raise bad(f"row {row}: {field} {shown(moment)} is no date of ISO 8601", TIMES, row, field) from None
+        raise bad(f"row {row}: {field} {shown(moment)} cannot be read as a date", TIMES, row, field) from None
+    check_date(seconds, row, field)
+    return seconds
+
+
+def check_date(seconds: float, row: int, field: str) -> None:
+    """Refuse dates that cannot be counted in nanoseconds, instead of taking them for others."""
+    if not abs(seconds) <= FARTHEST:
+        raise bad(f"row {row}: {field} lies outside the years 1678 to 2261", "send a later or earlier date", row, field)
+
+
+def _check_structure(body: bytes, settings: Settings) -> None:
+    """Refuse what cannot be a batch before it is parsed: millions of empty lists take fifty times their text."""
+    _check_size(max(body.count(b"{"), body.count(b"[")) - 1, settings)
 
 
 def _check_size(rows: int, settings: Settings) -> None:

@@ -34,6 +34,8 @@ class Core:
         self.stopping = asyncio.Event()
         self._last_event = fleet.last_event
         self._forecasting = 0
+        self.held = 0
+        """Bytes of bodies that are arriving."""
 
     async def open(self) -> None:
         """Start the threads."""

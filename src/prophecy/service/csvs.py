@@ -5,19 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from prophecy.frames import dates
-from prophecy.service.bodies import MISSING, Array, Asked, Batch, check_key, text_of, times_of
+from prophecy.service.bodies import MISSING, Array, Asked, Batch, check_date, check_key, text_of, times_of
 from prophecy.service.errors import Refused, bad, shown
 from prophecy.service.settings import Settings
 
 TIME_NAMES = ("time", "at", "timestamp", "datetime", "date", "ds", "ts")
 KEY_NAMES = ("key", "series", "sensor", "id", "unique_id", "name")
 VALUE_NAMES = ("value", "y", "values")
+LONGEST_TIME = 64
+"""Characters of a time or of its format."""
+
 HEADER = "begin with a line of names such as key,time,value, and name others with ?key=…&time=…&value=…"
 
 
@@ -92,7 +96,7 @@ def _roles(names: Sequence[str], rows: Sequence[Sequence[str]], asked: Asked) ->
     if key is not None and value is None:
         left = [place for place in range(len(names)) if place not in (key, time)]
         if len(left) != 1:
-            raise bad(f"none of the columns {', '.join(map(shown, names))} is called value", HEADER, 1, "value")
+            raise bad(f"none of the columns {', '.join(map(shown, names[:20]))} is called value", HEADER, 1, "value")
         value = left[0]
     if value is not None and (key is not None or asked.name is not None):
         return Roles(key, time, (value,))
@@ -100,7 +104,7 @@ def _roles(names: Sequence[str], rows: Sequence[Sequence[str]], asked: Asked) ->
         place for place in range(len(names)) if place not in (key, time) and any(_is_number(row[place]) for row in rows)
     )
     if not wide:
-        raise bad(f"none of the columns {', '.join(map(shown, names))} holds numbers", HEADER, 1, "value")
+        raise bad(f"none of the columns {', '.join(map(shown, names[:20]))} holds numbers", HEADER, 1, "value")
     return Roles(None, time, wide)
 
 
@@ -140,10 +144,11 @@ def _times(table: Table, column: int | None, asked: Asked) -> tuple[Array | None
         return None, False
     moments = [row[column].strip() for row in table.rows]
     for line, moment in zip(table.lines, moments, strict=True):
-        if not moment:
-            raise bad(f"line {line} has no time", "leave out rows without a time", line, asked.time)
+        if not 0 < len(moment) <= LONGEST_TIME:
+            told = f"line {line} has a time of {len(moment)} characters"
+            raise bad(told, f"write times of 1 to {LONGEST_TIME}, and leave out rows without one", line, asked.time)
     if asked.time_format is not None:
-        return _other_dates(moments, asked), True
+        return _other_dates(moments, table.lines, asked), True
     if _is_number(moments[0]):
         return times_of([_seconds(moment) for moment in moments], table.lines, asked.time)
     try:
@@ -151,7 +156,7 @@ def _times(table: Table, column: int | None, asked: Asked) -> tuple[Array | None
     except Refused as no_iso:
         if not dates.is_date(moments[0]):
             raise no_iso from None
-        return _other_dates(moments, asked), True
+        return _other_dates(moments, table.lines, asked), True
 
 
 def _seconds(moment: str) -> float | str:
@@ -159,9 +164,17 @@ def _seconds(moment: str) -> float | str:
     return float(moment) if _is_number(moment) else moment
 
 
-def _other_dates(moments: Sequence[str], asked: Asked) -> Array:
+def _check_format(text: str) -> None:
+    """A format becomes a regular expression: short, and with every part once, it cannot take long on any cell."""
+    parts = re.findall("%(.)", text)
+    if len(text) > LONGEST_TIME or len(parts) != len(set(parts)):
+        raise ValueError(f"time_format {shown(text)} is too long or has a part twice")
+
+
+def _other_dates(moments: Sequence[str], lines: Sequence[int], asked: Asked) -> Array:
     try:
         if asked.time_format is not None:
+            _check_format(asked.time_format)
             style = dates.given(asked.time_format)
         else:
             style, _ = dates.style_of(moments, asked.time, "?time_format=")
@@ -170,7 +183,10 @@ def _other_dates(moments: Sequence[str], asked: Asked) -> Array:
         raise bad(
             str(error), "write dates as 2026-03-01T12:00:00Z, or say how with ?time_format=%d.%m.%Y", field=asked.time
         ) from None
-    return np.asarray(read.values.astype("datetime64[us]").astype(np.int64) / 1e6)
+    seconds = np.asarray(read.values.astype("datetime64[us]").astype(np.int64) / 1e6)
+    for line, moment in zip(lines, seconds.tolist(), strict=True):
+        check_date(moment, line, asked.time)
+    return seconds
 
 
 def _decimal(rows: Sequence[Sequence[str]], roles: Roles, separator: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 
-@dataclass
+@dataclass(eq=False)
 class Refused(Exception):
     """A request that is answered with an error and has changed nothing.
 

@@ -11,7 +11,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from prophecy.service.core import Core
 from prophecy.service.errors import Refused
-from prophecy.service.guard import headers_of
+from prophecy.service.guard import address, headers_of
 from prophecy.service.shapes import dumped
 
 NO_TOKEN, TOO_MANY, STOPPING, UNREADABLE = 4401, 1013, 1012, 1003
@@ -151,7 +151,7 @@ async def _listening(socket: WebSocket, core: Core, reader: Reader) -> None:
             text = await socket.receive_text()
         except KeyError:
             raise Refused(400, "a message of bytes", "send text") from None
-        core.guard.rates.take("live", "requests")
+        core.guard.rates.take(address(socket.scope), "requests")
         message = _object(text, core)
         if "keys" in message:
             keys = message["keys"]

@@ -16,6 +16,9 @@ class Settings:
     body: int = 8 * 1024 * 1024
     """Bytes of a request's body. 50 000 rows of JSON lines with dates are 4 MB."""
 
+    bodies: int = 64 * 1024 * 1024
+    """Bytes of bodies held at once, in all; more connections than that allows are answered with 503."""
+
     batch: int = 50_000
     """Rows of a request: about half a second of the compiled step on one core, so that others are served in between."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -162,52 +163,19 @@ def _bars(panel: Panel, colours: dict[str, str]) -> dict[str, Any]:
 
 def page(picture: Picture) -> str:
     """One HTML page with Plotly's script inside: it works offline, and is light or dark as the reader prefers."""
+    import jinja2
     from plotly.offline import get_plotlyjs
 
     light, dark = (json.loads(figure(picture, choice).to_json()) for choice in (False, True))
-    head, *rows = [[for_html(cell) for cell in row] for row in picture.table] or [[]]
-    cells = "".join(f"<th>{cell}</th>" for cell in head)
-    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
-    table = f"<div class=wide><table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table></div>"
-    return _PAGE.format(
+    text = (resources.files("prophecy.tables") / "templates" / "page.html").read_text(encoding="utf-8")
+    template = jinja2.Environment(autoescape=False, undefined=jinja2.StrictUndefined).from_string(text)
+    return template.render(
         title=for_html(picture.title),
-        grid=table if head else "",
-        remarks="".join(f"<p>{for_html(line)}</p>" for line in picture.remarks),
+        table=[[for_html(cell) for cell in row] for row in picture.table],
+        remarks=[for_html(line) for line in picture.remarks],
         script=get_plotlyjs(),
         figures=json.dumps({"light": light, "dark": dark}).replace("</", "<\\/"),
     )
-
-
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark"><title>{title}</title><style>
-body {{
-  font: 16px/1.5 system-ui, sans-serif; color: #1f2937; background: #fff;
-  max-width: 1180px; margin: 1.5rem auto; padding: 0 1rem;
-}}
-h1 {{ font-size: 1.35rem; font-weight: 600; }} h1, p {{ overflow-wrap: anywhere; }}
-p {{ color: #6b7280; margin: .4rem 0; }} .wide {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: .3rem 1.4rem .3rem 0; text-align: right; border-bottom: 1px solid #e5e7eb; white-space: nowrap; }}
-th:first-child, td:first-child {{ text-align: left; }}
-@media (prefers-color-scheme: dark) {{
-  body {{ color: #e5e7eb; background: #111827; }} p {{ color: #9ca3af; }} th, td {{ border-color: #374151; }}
-}}
-</style></head><body><h1>{title}</h1>{grid}<div id="picture"></div>{remarks}
-<script>{script}</script>
-<script>
-const figures = {figures};
-const scheme = window.matchMedia("(prefers-color-scheme: dark)");
-function draw() {{
-  const shown = figures[scheme.matches ? "dark" : "light"];
-  Plotly.react("picture", shown.data, shown.layout, {{
-    responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d"]
-  }});
-}}
-scheme.addEventListener("change", draw);
-draw();
-</script></body></html>
-"""
 
 
 def _cells(values: Any) -> list[Any]:

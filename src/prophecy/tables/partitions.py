@@ -7,15 +7,13 @@ Workers need to reach the files by the same paths as the one who asks. The serie
 
 from __future__ import annotations
 
-import contextlib
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from prophecy import _checks
+from prophecy import _checks, _files
 from prophecy._forecast import Failure, Forecast
 from prophecy.frames.source import Key, Source, split
 from prophecy.tables.forecasting import Forecasts, Season, forecast_sources
@@ -168,25 +166,11 @@ def _table(made: dict[Key, Forecast | Failure], errors: dict[Key, str], asked: A
 
 
 def _write(table: Any, target: str) -> None:
-    """The whole file or none: written beside, forced to the disk, renamed."""
+    """The whole file or none."""
     import pyarrow.parquet as parquet
 
-    from prophecy._files import flush_folder
-
-    folder = Path(target).parent
-    handle, name = tempfile.mkstemp(prefix=".part-", suffix=".tmp", dir=folder)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            parquet.write_table(table, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, target)
-        flush_folder(folder)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+    with _files.replacing(target) as temporary:
+        parquet.write_table(table, temporary)
 
 
 def solve_on(

@@ -16,6 +16,7 @@ from scipy.fft import next_fast_len
 from torch import Tensor
 
 from prophecy import __version__, signals
+from prophecy.engines.torch_lifted import impulse_responses
 
 Array = NDArray[np.float64]
 
@@ -91,22 +92,6 @@ def random_memory(order: int, seed: int, radius: float = 0.99) -> tuple[Array, A
     draw = np.random.default_rng((seed, 11))
     A = draw.normal(size=(order, order))
     return A * (radius / np.abs(np.linalg.eigvals(A)).max()), draw.normal(size=order) / math.sqrt(order)
-
-
-def impulse_responses(A: Tensor, B: Tensor, length: int) -> Tensor:
-    """A^j B for j = 0 … length - 1, by doubling: (…, N, length). Fourteen products make 10 000 columns."""
-    columns, power = B[..., None], A
-    while columns.shape[-1] < length:
-        columns = torch.cat([columns, power @ columns], dim=-1)
-        power = power @ power
-    return columns[..., :length]
-
-
-def bilinear(A: Tensor, B: Tensor, dt: float) -> tuple[Tensor, Tensor]:
-    """The discretisation of Sec. 3, differentiable and batched."""
-    eye = torch.eye(A.shape[-1], dtype=A.dtype, device=A.device)
-    both = torch.linalg.solve(eye - dt / 2 * A, torch.cat([eye + dt / 2 * A, dt * B[..., None]], dim=-1))
-    return both[..., :-1], both[..., -1]
 
 
 def padded(time: int, start: int) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
-import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -19,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from prophecy import _machine
 from prophecy.reproduce import products
 from prophecy.reproduce.trained import common
 
@@ -88,7 +88,7 @@ def train(
 
 def _sampled(wanted: Sequence[tuple[str, int]], jobs: int | None) -> list[products.Case]:
     names, seeds = zip(*wanted, strict=True)
-    workers = min(len(wanted), os.cpu_count() or 1) if jobs is None else jobs
+    workers = min(len(wanted), _machine.cores()) if jobs is None else jobs
     if workers == 1:
         return [products.case(name, seed) for name, seed in wanted]
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:

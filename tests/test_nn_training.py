@@ -1,0 +1,149 @@
+"""Training layers: what learns, gradients, stability; and no bit before a value depends on it."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+
+from nn_layers import MEMORIES, make, noise, relative, stepped  # noqa: E402
+from prophecy import (  # noqa: E402
+    lagt,
+)
+from prophecy.nn import DiagonalSSM, horizons  # noqa: E402
+
+# --- training ---
+
+
+@pytest.mark.parametrize(
+    ("train", "names"),
+    [
+        ("none", set()),
+        ((), set()),
+        ("readout", {"C", "D"}),
+        ("all", {"C", "D", "rotation", "edges", "input"}),
+        ("memory", {"rotation", "edges", "input"}),
+        (("C", "window"), {"C", "log_tick"}),
+        (("rotation",), {"rotation"}),
+    ],
+)
+def test_train_names_what_learns(train, names):
+    layer = make(train)
+    assert {name for name, _ in layer.named_parameters()} == names
+    if names:
+        layer(noise(1, 50, 3)).square().sum().backward()
+        assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in layer.parameters())
+
+
+@pytest.mark.parametrize("window", [300.0, [30.0, 300.0, 1e5]], ids=["one window", "three windows"])
+def test_memory_stays_stable_whatever_is_done_to_its_parameters(window):
+    layer = make(("all", "window"), window=window, order=5)
+    torch.manual_seed(0)
+    for scale in (1e-3, 1.0, 1e2):
+        with torch.no_grad():
+            for parameter in layer.parameters():
+                parameter.normal_().mul_(scale if parameter is not layer.log_tick else 1.0)
+        A = layer.memory()[0].detach() + torch.eye(5)
+        assert torch.linalg.matrix_norm(A, 2).max() <= 1 + 1e-9
+        assert torch.isfinite(layer(noise(1, 4000, 3))).all()
+    diagonal = DiagonalSSM(2, 8, 0.1, dtype=torch.float64)
+    with torch.no_grad():
+        for parameter in diagonal.parameters():
+            parameter.normal_().mul_(3)
+    assert (diagonal.memory()[0] + 1).abs().max() <= 1
+    assert torch.isfinite(diagonal(noise(1, 4000, 2))).all()
+
+
+GRADIENTS = {
+    "all and window": lambda: make(("all", "window"), order=3, window=[20.0, 50.0], channels=2),
+    "several readouts": lambda: make("all", order=3, window=40.0, channels=2, construct=horizons(1, 2, degree=1)),
+    "LagT": lambda: make("all", basis=lagt, order=2, window=20.0, channels=2),
+    "S4D": lambda: DiagonalSSM(2, 4, (0.1, 0.3), seed=0, dtype=torch.float64),
+}
+
+
+@pytest.mark.parametrize("kind", GRADIENTS)
+def test_first_and_second_gradients_are_those_of_finite_differences(kind):
+    layer = GRADIENTS[kind]()
+    layer.block = 4  # several blocks and a tail in nine samples
+    u, state = noise(1, 9, 2).requires_grad_(), noise(1, 2, layer.order, seed=1).requires_grad_()
+    names = [name for name, _ in layer.named_parameters()]
+
+    class All(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = layer
+
+        def forward(self, u, state):
+            return (*self.layer.scan(u, state), self.layer.states(u, state))
+
+    def outputs(u, state, *values):
+        named = {f"layer.{name}": value for name, value in zip(names, values, strict=True)}
+        return torch.func.functional_call(All(), named, (u, state))
+
+    inputs = (u, state, *(p.detach().clone().requires_grad_() for p in layer.parameters()))
+    assert torch.autograd.gradcheck(outputs, inputs)
+    assert torch.autograd.gradgradcheck(outputs, inputs, fast_mode=True)
+
+
+@pytest.mark.parametrize("train", ["all", ("C", "D", "window")])
+def test_a_few_training_steps_lower_the_error(train):
+    layer, u = make(train, torch.float32), noise(4, 200, 3, dtype=torch.float32).cumsum(1)
+    optimiser = torch.optim.Adam(layer.parameters(), lr=3e-3)
+    losses = []
+    for _ in range(30):
+        loss = (layer(u)[:, :-1] - u[:, 1:]).square().mean()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < 0.9 * losses[0]
+
+
+def test_a_trained_memory_is_formed_once_for_many_steps(monkeypatch):
+    layer, u, state = make("all"), noise(2, 3), make("all").initial_state(2)
+    solves, solve = [], torch.linalg.solve
+    monkeypatch.setattr(torch.linalg, "solve", lambda *a, **k: solves.append(1) or solve(*a, **k))
+    memory = layer.memory()
+    for _ in range(5):
+        y, state = layer.step(u, state, memory=memory)
+    assert len(solves) == 1
+    assert relative(y, stepped(layer, u[:, None].expand(2, 5, 3), layer.initial_state(2))[0][:, -1]) < 1e-14
+
+
+# --- causality in floating point ---
+
+CAUSAL = {name: MEMORIES[name] for name in ("LegT", "FouT", "windows of their own", "S4D-Lin")}
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    k=st.integers(0, 129),
+    value=st.floats(allow_nan=False, allow_infinity=False, width=32),
+    dtype=st.sampled_from([torch.float32, torch.float64]),
+)
+@pytest.mark.parametrize("name", CAUSAL)
+def test_any_finite_value_changes_no_bit_before_it(name, k, value, dtype):
+    layer, u = CAUSAL[name](dtype), noise(2, 130, 3, dtype=dtype)
+    with torch.no_grad():
+        y, states = layer(u), layer.states(u)
+        u[:, k] = value
+        assert torch.equal(layer(u)[:, :k], y[:, :k])
+        assert torch.equal(layer.states(u)[:, :k], states[:, :k])
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+@pytest.mark.parametrize("k", [0, 31, 32, 900])
+def test_a_nan_reaches_back_to_the_start_of_its_block_and_no_further(k, bad):
+    layer, u = make(), noise(1, 1000, 3)
+    assert layer.block == 32
+    y = layer(u)
+    u[:, k] = bad
+    start = k // 32 * 32
+    assert torch.equal(layer(u)[:, :start], y[:, :start])
+    assert not torch.isfinite(layer(u)[:, k:]).any()
+    assert torch.equal(layer.states(u)[:, :k], layer.states(torch.nan_to_num(u, 0.0, 0.0))[:, :k])
