@@ -176,7 +176,7 @@ class Bank:
         if self._is_young(slot):
             first = self._recent[slot, :count]
             timed = self.stamps[slot] != NO_TIMES
-            head = _HEAD.pack(_YOUNG, count, timed, first["dated"][-1])
+            head = _HEAD.pack(_YOUNG, count, int(timed), int(first["dated"][-1]))
             data = head + (first["time"].tobytes() if timed else b"") + first["value"].tobytes()
             return data + struct.pack("<I", zlib.crc32(data))
         one, used = slice(slot, slot + 1), int(min(self._records["count"][slot], RING))
