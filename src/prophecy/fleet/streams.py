@@ -48,7 +48,7 @@ class Streams:
         memory: int,
         create: bool,
     ) -> None:
-        self._durable, self._rate, self._memory = path is not None, rate, memory
+        self._durable, self._rate, self._memory, self._process = path is not None, rate, memory, os.getpid()
         self._store: Store | None = Store(path, create)
         try:
             self._agree("layout", layout(PARTS.values()), "")
@@ -62,6 +62,9 @@ class Streams:
     def _open(self) -> Store:
         if self._store is None:
             raise ValueError("the fleet is closed; open it again")
+        if os.getpid() != self._process:
+            # SQLite's locks do not pass to a child: what it acknowledged would be overwritten by its parent.
+            raise ValueError("the fleet was opened by another process, before a fork; open it in the one that uses it")
         return self._store
 
     @property
@@ -233,7 +236,7 @@ class Streams:
         self._open.vacuum()
 
     def close(self) -> None:
-        if self._store is None:
+        if self._store is None or os.getpid() != self._process:
             return
         try:
             self.checkpoint()
