@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.adaptive import members as m
-from prophecy.adaptive.alarms import BLOCKS, CENTROIDS, LONG, QUANTITIES
+from prophecy.adaptive.alarms import BLOCKS, CENTROIDS, LONG, QUANTITIES, RANKED
 from prophecy.adaptive.readings import TRIES
 from prophecy.adaptive.seasonal import FEATURES as SEASON_FEATURES
 from prophecy.adaptive.seasonal import LONGEST_REST, STARTS
@@ -137,7 +137,7 @@ FIELDS = (
         "signal",
         "error, difference, value, level, noise twice, sum",
     ),
-    Field("alarm_tail", _REAL, (QUANTITIES,), 0, 1, "probability", "their ranks among all the past"),
+    Field("alarm_tail", _REAL, (RANKED,), 0, 1, "probability", "ranks of error, difference, value, level, noise"),
     Field("alarm_size", _WHOLE, (QUANTITIES,), 0, CENTROIDS, "1", "centroids of each sketch in use"),
     Field("alarm_middle", _REAL, (QUANTITIES, CENTROIDS), -_MOVED, _MOVED, "signal", "centroids, in rising order"),
     Field("alarm_weight", _REAL, (QUANTITIES, CENTROIDS), 0, MOST, "values", "how many values each stands for"),
