@@ -11,6 +11,7 @@ from prophecy.adaptive.clock import JITTER, RANDOM
 from prophecy.adaptive.members import members
 from prophecy.adaptive.readings import CERTAIN_TICKS, STUCK
 from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
+from prophecy.adaptive.seasonal import share
 from prophecy.adaptive.stamps import TRUE, stamp_kind
 from prophecy.adaptive.stream import Stream
 
@@ -49,7 +50,11 @@ def explained(stream: Stream, series: int, gaps: str) -> str:
     lines += _about_seasons(stream, record)
     leaning = stream.slope()[1][series]
     best = int(np.argmax(leaning))
-    lines.append(f"Its derivative leans most ({leaning[best]:.0%}) on the {members()[best].name}.")
+    seasonal = float(share(record))
+    how = f"Its derivative leans most ({(1.0 - seasonal) * leaning[best]:.0%}) on the {members()[best].name}."
+    if seasonal > 0.5:
+        how = f"Its derivative leans most ({seasonal:.0%}) on what the season's slope at this phase was before."
+    lines.append(how)
     lines += _about_time(stream, record)
     lines += _about_sensor(record)
     if record["gap"]:
