@@ -72,8 +72,8 @@ REPLAYED = 2048
 """Past values a newly found season is learned from at once."""
 
 SLOPED = 1.0 / 24.0
-"""Part of a period to either side over which a seasonal slope is taken: a sine loses 1 % of its slope, one of 12 samples
-4 % (a sample is the least)."""
+"""Part of a period to either side over which a seasonal slope is taken: a sine loses 1 % of its slope, one of 12
+samples 4 % (a sample is the least)."""
 
 NEEDLESS = 0.1
 """Where the forecast errs by less than this share of the differences (root mean squares) seasons cannot add much."""
@@ -114,8 +114,8 @@ def share(record: Any) -> float:
 
 @inner
 def slope(record: Any, ring: Any, alone: float) -> float:
-    """The derivative per sample at the newest value: `alone` is the bank's own. By as much as the seasonal members count
-    for it is the mean slope of up to 16 seasons at this phase, over `SLOPED` of a period to either side: there, other
+    """The derivative per sample at the newest value: `alone` is the bank's own. By as much as the seasonal members
+    count for it is the mean slope of up to 16 seasons at this phase, over `SLOPED` of a period to either side: there, other
     than at the newest value, both sides are known."""
     part, period = share(record), record.season_periods[0]
     wide = max(1.0, math.floor(SLOPED * period + 0.5))
