@@ -115,8 +115,8 @@ def share(record: Any) -> float:
 @inner
 def slope(record: Any, ring: Any, alone: float) -> float:
     """The derivative per sample at the newest value: `alone` is the bank's own. By as much as the seasonal members
-    count for it is the mean slope of up to 16 seasons at this phase, over `SLOPED` of a period to either side: there, other
-    than at the newest value, both sides are known."""
+    count for it is the mean slope of up to 16 seasons at this phase, over `SLOPED` of a period to either side: there,
+    other than at the newest value, both sides are known."""
     part, period = share(record), record.season_periods[0]
     wide = max(1.0, math.floor(SLOPED * period + 0.5))
     seasons = min(SEASONS_AVERAGED, int((min(record.count, RING) - 2 - wide) / max(period, 1.0)))
