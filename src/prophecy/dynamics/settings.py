@@ -17,24 +17,26 @@ class LawSettings:
     shortest: int = 64  # samples below which a field is not told from chance
     most_variables: int = 6  # a quadratic field of more has more coefficients than 512 samples determine
     explained: float = 0.1  # share of the rises that powers explain; random walks stay below 0.06
-    resolved: float = 0.15  # standard deviations: rougher series are too noisy or sampled too coarsely to tell which
+    resolved: float = 0.25  # standard deviations: rougher series are too noisy or sampled too coarsely to tell which
 
     # Samples that may be exact
     hopeful: float = 0.02  # share of the rises: functions that leave more of a smooth path are not tried as exact
     spare: float = 30.0  # nats that a term beside functions must be worth: these can imitate many others
     roughly: float = 1e-4  # standard deviations: a field that misses half of the steps by more is not exact
     nearly: float = 3e-6  # the same after two half steps
+    noise_like: float = 0.4  # of the noise seen in high differences: single steps that miss by more are noisy ones
 
     # Work, in derivatives per sample; 5e3 take about half a second with 512 samples. Laws that were found took less.
-    work: float = 1.5e4  # for powers to degree 2, which come first
-    work_large: float = 6e3  # for each larger family, and for a part of the series
+    work: float = 6e3  # for each family with noise, and for a part of the series
+    work_more: float = 3e3  # added after every stage whose evidence rose by `rising`: a law shows itself on the way
+    rising: float = 100.0  # nats
     work_exact: float = 1.5e4  # for all families together while samples are taken to be exact
 
     # Assimilation
     latest: int = 1024  # samples that are assimilated
     most_parameters: int = 200  # before any is removed
     stages: tuple[float, ...] = (10.0, 3.0, 0.6, 0.12, 0.03, 0.01)  # model error per step as a share of the noise
-    returns: tuple[float, ...] = (3.0, 0.12, 0.03)  # stages at which terms may come back
+    returns: tuple[float, ...] = (3.0, 0.6, 0.12, 0.03, 0.01)  # stages at which terms may come back
     hopeless: float = 30.0  # nats: two stages in a row that far below the best end the tightening
     lost: float = 200.0  # nats: one stage that far below the best does
     many: int = 24  # coefficients above which the first guess is thinned out
@@ -55,7 +57,7 @@ class LawSettings:
     noise: float = 0.25  # standard deviations: more than this left unexplained is not a measurement of a system
     draws: int = 64  # trajectories that say how uncertain the forecast is
     staying: float = 0.25  # share of the draws that must not leave for good; poles and exponentials throw many out
-    wider_exact: float = 1.5  # exact samples: what is drawn is this much wider, as integration errors are not white
+    wider_exact: float = 1.25  # exact samples: what is drawn is this much wider, as integration errors are not white
 
 
 @dataclass(frozen=True)
@@ -160,12 +162,21 @@ class Settings:
     laboratory_glance: float = 0.6  # share of the steps' size that a quick look may leave unexplained
     laboratory_glance_several: float = 0.8  # the same for several variables, which together tell more than a glance
     laboratory_glance_seasonal: float = 0.2  # the same where a strong season explains the series already
+    laboratory_glanced: int = 512  # latest samples of that look: bounds its cost
+    laboratory_glance_lags: int = 4  # lags of that look
     laboratory_lead: float = 0.8  # of the mixture's error: below it the laboratory's best is followed alone
     laboratory_joins: int = 2  # of its candidates that join the mixture otherwise
     good_enough: float = 0.0003  # standard deviations; rolling forecasts this close end the search
     # Ratio of rolling errors within which the second candidate is solved again too, and followed if it alone is exact:
     # Rössler at 15 samples per Lyapunov time is followed for 19 Lyapunov times instead of 4.7 (tests/test_dynamics.py).
     close_rival: float = 1.5
+    glance_origins: int = 256  # moments of the rest that a candidate's one-step error is taken at
+    first_stretch: int = 16  # steps after which a candidate twice as bad as the best is given up
+    slight: float = 0.02  # standard deviations; scores closer than this count as equal
+    field_parameters: int = 260  # most a family of fields may have: bounds the cost of a step
+    field_attempts: int = 4  # families solved, of those whose first guess is closest: bounds the cost
+    field_glances: int = 128  # transitions a first guess is judged by
+    map_features: int = 130  # most a polynomial map may have: a quarter of 512 samples
     exact: float = 1e-6  # standard deviations; a residual that only the true equations leave
     twins: int = 6  # paths from a nudged end, whose distance says how errors grow
 
@@ -174,7 +185,7 @@ class Settings:
     # Steps from each start, how many starts go on, and the misfit (standard deviations) the best must be below: nearly
     # all searches that arrive are below, nine of ten others are not.
     hidden_rounds: tuple[tuple[int, int, float], ...] = (
-        (10, 2, 0.03), (6, 1, 0.01), (10, 1, 4e-3), (20, 1, 6e-4), (60, 1, 2e-4),
+        (10, 2, 0.03), (6, 2, 0.01), (10, 2, 4e-3), (20, 1, 1e-3), (60, 1, 2e-4),
     )  # fmt: skip
     hidden_close: float = 1e-5  # standard deviations: the misfit at which a search has arrived
     hidden_early: int = 256  # samples searched first: a third of a thousand unknowns less, and half the time
@@ -204,16 +215,15 @@ class Settings:
     forcing_worth: float = 0.8  # the same before the frequency is refined; half a period off explains a fifth
     forcing_left: float = 0.2  # share of the unexplained variance that one sinusoid must leave less of
 
-    drift_left: float = 0.3  # the same that products of the terms with time must leave less of
+    drift_left: float = 0.05  # the same that products of the terms with time must leave less of; a search costs 0.5 s
 
     laws: LawSettings = LawSettings()  # fields through noise
 
     # Ablations: kinds of candidates that are not tried (names of `columns.Kind`, or REPETITION, LINEAR, WAVES,
-    # POLYNOMIAL_FIELDS, RATIONAL_FIELDS, FUNCTION_FIELDS, ASSIMILATION, FORCING, DRIFT_FIELDS, HIDDEN,
+    # POLYNOMIAL_FIELDS, RATIONAL_FIELDS, ASSIMILATION, FORCING, DRIFT_FIELDS, HIDDEN,
     # POLYNOMIAL_MAPS, KERNEL_MAPS, LABORATORY)
     without: frozenset[str] = frozenset()
     hidden_phases: bool = True  # give each sinusoid among the variables a partner a quarter period later
-    refit_checked: bool = True  # keep the early fit where the whole context made a worse one
 
     def tail_freedom(self, samples: int) -> float:
         """Degrees of freedom of Student's distribution for a context of so many samples."""
