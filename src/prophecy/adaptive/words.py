@@ -51,7 +51,7 @@ def explained(stream: Stream, series: int, gaps: str) -> str:
     best = int(np.argmax(leaning))
     seasonal = 1.0 - float(_season_shares(record)[0]) if record["season_on"] else 0.0
     how = f"Its derivative leans most ({(1.0 - seasonal) * leaning[best]:.0%}) on the {members()[best].name}."
-    if seasonal > 0.5:
+    if seasonal > (1.0 - seasonal) * leaning[best]:
         how = f"Its derivative leans most ({seasonal:.0%}) on what the season's slope at this phase was before."
     lines.append(how)
     lines += _about_time(stream, record)
