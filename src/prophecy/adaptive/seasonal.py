@@ -125,7 +125,7 @@ def slope(record: Any, ring: Any, alone: float) -> float:
     total = 0.0
     for b in range(1, seasons + 1):
         total += back(ring, record.count, b * period - wide) - back(ring, record.count, b * period + wide)
-    return alone + part * (total / (2.0 * wide * seasons) - alone)
+    return alone + part * (total / (2.0 * wide * seasons) - alone)  # type: ignore[no-any-return]
 
 
 @inner
