@@ -185,7 +185,7 @@ class Settings:
     # Steps from each start, how many starts go on, and the misfit (standard deviations) the best must be below: nearly
     # all searches that arrive are below, nine of ten others are not.
     hidden_rounds: tuple[tuple[int, int, float], ...] = (
-        (10, 2, 0.03), (6, 1, 0.01), (10, 1, 4e-3), (20, 1, 6e-4), (60, 1, 2e-4),
+        (10, 2, 0.03), (6, 2, 0.01), (10, 2, 4e-3), (20, 1, 1e-3), (60, 1, 2e-4),
     )  # fmt: skip
     hidden_close: float = 1e-5  # standard deviations: the misfit at which a search has arrived
     hidden_early: int = 256  # samples searched first: a third of a thousand unknowns less, and half the time
