@@ -103,7 +103,7 @@ def _take_timed(
     if not math.isnan(value):
         s.newest, s.known = time, value
     clock.note(c, time)
-    verdict = clock.look(c, stamps.taken_then(stream[0][0]))
+    verdict = clock.look(c, stamps.taken_then(stream[0][0], s))
     if verdict != clock.FINE:
         start_over(stream, t, verdict, spares)
     return passed
@@ -166,7 +166,7 @@ def _take_on_grid(
         row[0], row[1] = read(r, t, where[0], where[1], where[2])
         row[2] = 0.0
         if r.count > 0:
-            row[0] += stamps.shift(r, s, row[0], offset, spares[3])
+            row[0] += stamps.shift(r, row[0], offset, stamps.stamp_kind(r))
             row[2] = surprise_of(r, t, value - row[0])
     if offset != 0.0 and r.count > 0 and not math.isnan(value):
         value = stamps.placed(r, c, s, time, value, expected(r), offset, spares[3])
@@ -188,7 +188,10 @@ def _take_between(
     if c.irregular == clock.JITTER and not math.isnan(path + value):
         nearest = int(min(math.floor(paths.steps_ahead(c, time) + 0.5), paths.ROOM[1] - 1))
         place = spares[3][paths.PATH, nearest] if nearest > 0 else r.lag[0]
-        stamps.compare(r, value - place, value - path)
+        r.stamps += 1
+        stamps.compare(r, stamps.NOISE, value - place)
+        stamps.compare(r, stamps.LINE, value - path)
+        stamps.compare(r, stamps.CUBIC, value - path)
     places = sample(stream, t, c.count, time, value, path, off, spares)
     row[3] = math.nan if math.isnan(value) else (r.alarm if places else 0.0)
     s.alarm = row[3]

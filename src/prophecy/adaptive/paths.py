@@ -70,7 +70,7 @@ def on_grid(stream: Any, t: Any, steps: float, spares: Any) -> tuple[float, floa
             for _ in range(int(whole) - 1):
                 walk(q, spares[1], t, spares[2])
         mean = expected(q)
-        return mean + stamps.shift(q, stream[3], mean, offset, spares[3]), across(q, t), 0.0
+        return mean + stamps.shift(q, mean, offset, stamps.stamp_kind(q)), across(q, t), 0.0
     count = min(max(math.ceil(steps - 1e-9), 1), FARTHEST)
     q = copied(stream, spares)
     for _ in range(count - 1):

@@ -396,12 +396,13 @@ def check(record: Any, ring: Any, count: int) -> None:
     find(values, known, periods, strengths)
     _look_far(record, ring, count, values, known, periods, strengths)
     was_on = record.season_on == 1
-    useless = was_on and record.season_sums[1] > USELESS * record.season_sums[0]
     changed = False
     for s in range(2):
         known = record.season_periods[s]
         if abs(periods[s] - known) > CHANGED * known:
             changed = True
+    # Members of other periods than those that were no use are given a try.
+    useless = was_on and not changed and record.season_sums[1] > USELESS * record.season_sums[0]
     record.season_periods[:] = periods
     record.season_strength[:] = strengths
     record.season_check = next_check(count)

@@ -1,9 +1,9 @@
 """What a timestamp off its grid says: that it is noise itself, or when the value was really taken.
 
-Both readings are tried side by side. In the second, forecasts are moved from the grid to the stamp along a polynomial
-through the forecast and the values before it, and values from the stamp to the grid as at irregular times
-(`irregular.py`). The reading whose forecasts had the smaller squared errors lately is used; once that is certain to be
-the second, times are taken as irregular ones that have a grid to return to.
+Both readings are tried side by side, the second along a straight line and along a cubic: forecasts are moved from the
+grid to the stamp, and values back to the grid by the same amount. The reading whose forecasts had the smallest squared
+errors lately is used. Where stamps are true for certain and the signal is smooth, times are taken as irregular ones
+that have a grid to return to (`irregular.py`).
 """
 
 from __future__ import annotations
@@ -11,20 +11,22 @@ from __future__ import annotations
 from typing import Any
 
 from prophecy._compiled import inner
-from prophecy.adaptive.irregular import degree, judge, neville, nodes
+from prophecy.adaptive.irregular import degree, judge, nodes
 
-NOISE, TRUE = 0, 1
-KINDS = 2
-"""The readings: the stamp is noise; the value was taken then."""
+NOISE, LINE, CUBIC = 0, 1, 2
+KINDS = 3
+"""The readings: the stamp is noise; the value was taken then, and moves along the line from the newest value to the
+forecast; or along the cubic through the three newest values and the forecast."""
 
 TOLD_APART = 0.95
-"""Stamps are taken for true where that has this share of the other's squared error or less."""
+"""A reading with more corrections must have this share of the other's squared error or less."""
 
 STAMPS_OVER = 256
 """Values over which the readings' squared errors are averaged."""
 
-HIGHEST = 3
-"""Degree of moves while the grid follows the stamps: it wobbles with them, and higher degrees magnify that."""
+SMOOTH = 3
+"""Degree of the polynomial that predicts samples best from their neighbours beyond which the wobble of a grid that
+follows the stamps matters; where there is noise, moving values one by one to such a grid is better."""
 
 SURE = 32
 """Values off the grid before stamps are believed to be true times; until then values are moved one by one."""
@@ -32,67 +34,52 @@ SURE = 32
 
 @inner
 def stamp_kind(r: Any) -> int:
-    """Which reading of the timestamps has done best lately, the simpler where they are alike."""
-    return TRUE if r.stamp_error[TRUE] < TOLD_APART * r.stamp_error[NOISE] else NOISE
+    """Which reading of the timestamps has done best lately, the simplest where they are alike."""
+    best = NOISE
+    for kind in range(1, KINDS):
+        if r.stamp_error[kind] < TOLD_APART * r.stamp_error[best]:
+            best = kind
+    return best
 
 
 @inner
-def steepest(r: Any) -> float:
-    """Largest change a step that a value is moved along: twice the last ones, so that no wild forecast moves it far."""
-    return 2.0 * max(abs(r.lag[0] - r.lag[1]), abs(r.lag[1] - r.lag[2]))  # type: ignore[no-any-return]
-
-
-@inner
-def move(r: Any, s: Any, expected: float, offset: float, room: Any) -> float:
-    """What the forecast `expected` changes if the value is truly taken `offset` steps late.
-
-    Along a straight line as long as stamps count for noise: the values before have not been corrected then.
-    """
-    power = min(degree(s), HIGHEST) if stamp_kind(r) == TRUE else 1
-    x, y = room[0], room[1]
-    for i in range(power + 1):
-        x[i], y[i] = -float(i), r.lag[i - 1] if i else expected
-    neville(x, y, power + 1, offset, room[2], room[3])
-    most = abs(offset) * steepest(r)
-    return min(max(room[3, power] - expected, -most), most)  # type: ignore[no-any-return]
-
-
-@inner
-def shift(r: Any, s: Any, expected: float, offset: float, room: Any) -> float:
-    """What the forecast changes if the value is taken `offset` steps late, by the reading in use."""
-    if offset == 0.0 or stamp_kind(r) == NOISE:
+def shift(r: Any, expected: float, offset: float, kind: int) -> float:
+    """What the forecast `expected` changes if the value was taken `offset` steps late, by one reading (backward
+    differences)."""
+    if kind == NOISE or offset == 0.0:
         return 0.0
-    return move(r, s, expected, offset, room)
+    first = expected - r.lag[0]
+    slope = first
+    if kind == CUBIC:
+        second = first - (r.lag[0] - r.lag[1])
+        third = second - (r.lag[0] - 2.0 * r.lag[1] + r.lag[2])
+        slope += (offset + 1.0) * (0.5 * second + (offset + 2.0) / 6.0 * third)
+    # One wild forecast must not move what is taken in: no slope is steeper than twice the last steps.
+    steepest = 2.0 * max(abs(r.lag[0] - r.lag[1]), abs(r.lag[1] - r.lag[2]))
+    return offset * min(max(slope, -steepest), steepest)  # type: ignore[no-any-return]
 
 
 @inner
-def compare(r: Any, noise: float, true: float) -> None:
-    """Take in the errors of the two readings."""
-    r.stamps += 1
-    rate = 1.0 / min(r.stamps, STAMPS_OVER)
-    r.stamp_error[NOISE] += (noise * noise - r.stamp_error[NOISE]) * rate
-    r.stamp_error[TRUE] += (true * true - r.stamp_error[TRUE]) * rate
+def compare(r: Any, kind: int, error: float) -> None:
+    """Take in the error of one reading."""
+    r.stamp_error[kind] += (error * error - r.stamp_error[kind]) / min(r.stamps, STAMPS_OVER)
 
 
 @inner
-def taken_then(r: Any) -> bool:
-    """Whether values have for certain been taken at their stamps."""
-    return r.stamps >= SURE and stamp_kind(r) == TRUE
+def taken_then(r: Any, s: Any) -> bool:
+    """Whether values have for certain been taken at their stamps, and are smooth."""
+    return r.stamps >= SURE and stamp_kind(r) != NOISE and degree(s) > SMOOTH  # type: ignore[no-any-return]
 
 
 @inner
 def placed(r: Any, c: Any, s: Any, time: float, value: float, expected: float, offset: float, room: Any) -> float:
     """The value as it would have been on the grid, `offset` steps before its stamp; the readings are compared on it."""
-    kind = stamp_kind(r)
+    moved = shift(r, expected, offset, stamp_kind(r))
     if r.gap == 0:
-        compare(r, value - expected, value - expected - move(r, s, expected, offset, room))
+        r.stamps += 1
+        for kind in range(KINDS):
+            compare(r, kind, value - expected - shift(r, expected, offset, kind))
     x, y = room[4], room[5]
     x[0], y[0] = time, value
-    count = nodes(c, s, c.count, x, y)
-    judge(s, x, y, count, room)
-    if kind == NOISE:
-        return value
-    count = min(count, degree(s) + 1, HIGHEST + 1)
-    neville(x, y, count, -offset, room[2], room[3])
-    most = abs(offset) * steepest(r)
-    return min(max(room[3, count - 1], value - most), value + most)  # type: ignore[no-any-return]
+    judge(s, x, y, nodes(c, s, c.count, x, y), room)
+    return value - moved

@@ -11,7 +11,7 @@ from prophecy.adaptive.clock import JITTER, RANDOM
 from prophecy.adaptive.members import members
 from prophecy.adaptive.readings import CERTAIN_TICKS, STUCK
 from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
-from prophecy.adaptive.stamps import TRUE, stamp_kind
+from prophecy.adaptive.stamps import NOISE, stamp_kind
 from prophecy.adaptive.stream import Stream
 
 MENTIONED = 5
@@ -118,7 +118,7 @@ def _about_time(stream: Stream, record: Any) -> list[str]:
     if how == JITTER or record["stamps"] > STUCK:
         line += (
             " They jitter, and values are corrected for having been taken at these very times."
-            if how == JITTER or stamp_kind(record) == TRUE
+            if how == JITTER or stamp_kind(record) != NOISE
             else " They jitter, and so little depends on it that they are taken for noise."
         )
     return [line]
