@@ -2,6 +2,9 @@
 
 Runs the report's pages beyond, derivatives and real, writes benchmarks/results/accuracy.json (method, signal, noise,
 with floors and baselines) and prints the comparison. `python benchmarks/accuracy.py [--functions N] [--jobs N]`.
+
+Pages may be computed on several machines: `--only beyond --folder F` leaves the page's results in F and writes nothing
+else; a run with `--folder F` reads the pages that lie there and computes the others.
 """
 
 from __future__ import annotations
@@ -30,11 +33,17 @@ def main() -> int:
         "--functions", type=int, default=None, help="functions per signal; each page's full scale by default"
     )
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--only", nargs="*", default=[], help="compute these pages alone, into --folder")
+    parser.add_argument("--folder", type=Path, default=None)
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        ask = Ask(functions=asked.functions)
-        files = runner.reproduce([page.name for page in PAGES], ask, folder, jobs=asked.jobs)
-        results = {path.stem: json.loads(path.read_text()) for path in files}
+    with tempfile.TemporaryDirectory() as made:
+        folder = asked.folder or Path(made)
+        names = asked.only or [page.name for page in PAGES if not (folder / f"{page.name}.json").exists()]
+        if names:
+            runner.reproduce(names, Ask(functions=asked.functions), folder, jobs=asked.jobs)
+        if asked.only:
+            return 0
+        results = {page.name: json.loads((folder / f"{page.name}.json").read_text()) for page in PAGES}
     verdicts = [verdict for page in PAGES for verdict in page.verdicts(results[page.name])]
     missed = beyond.missed(results["beyond"]["rows"])
     _files.write_json(

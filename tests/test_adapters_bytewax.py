@@ -61,6 +61,13 @@ def test_bytes_in_bytes_out_say_what_prophecy_says(timed):
     assert len(state) < 120_000
 
 
+def test_states_of_young_streams_are_small():
+    state = None
+    for k, value in enumerate(values(100)):
+        state, _ = step_bytes(state, value, float(k))
+    assert len(state) < 100 * 16 + 100
+
+
 def test_bad_bytes_and_values_are_refused_and_the_state_stays():
     state, _ = step_bytes(None, 1.0)
     for bad in (b"x", state[:-1], state[:-5] + b"\0" * 5, bytes(200)):

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from prophecy import Prophecy, _files
 from prophecy.adaptive import record
+from prophecy.adaptive.prophecy import FORMAT
 from prophecy.adaptive.settings import Settings
 
 WAVE = np.sin(np.arange(400) / 9) + 0.1 * np.random.default_rng(0).normal(size=400)
@@ -29,10 +30,10 @@ def saved(tmp_path):
     model = Prophecy()
     model.observe(WAVE)
     model.save(tmp_path / "model")
-    meta, arrays = _files.read_state(tmp_path / "model", "Prophecy", 3)
+    meta, arrays = _files.read_state(tmp_path / "model", "Prophecy", FORMAT)
 
     def load(changed_meta=None, **changed):
-        _files.write_state(tmp_path / "bad", "Prophecy", 3, meta | (changed_meta or {}), **(arrays | changed))
+        _files.write_state(tmp_path / "bad", "Prophecy", FORMAT, meta | (changed_meta or {}), **(arrays | changed))
         return Prophecy.load(tmp_path / "bad")
 
     return arrays, load
@@ -231,7 +232,7 @@ def test_damaged_files_of_any_kind_are_called_damaged(data, tmp_path_factory):
 
 def test_files_of_the_format_before_are_refused_with_their_version_and_the_way_out(tmp_path):
     _files.write_state(tmp_path / "old", "Prophecy", 2, {"channels": None}, lags=np.zeros((1, 64)))
-    with pytest.raises(ValueError, match="format 2 of Prophecy, this version reads format 3; load it with the version"):
+    with pytest.raises(ValueError, match=f"format 2 of Prophecy, this version reads format {FORMAT}; load it"):
         Prophecy.load(tmp_path / "old")
 
 
@@ -262,8 +263,8 @@ def test_saving_over_a_private_file_leaves_it_private(tmp_path):
 def test_a_forged_file_is_refused_within_little_memory(tmp_path):
     """The same in a process that could not allocate what the file claims."""
     Prophecy().save(tmp_path / "model")
-    meta, arrays = _files.read_state(tmp_path / "model", "Prophecy", 3)
-    _files.write_state(tmp_path / "bad", "Prophecy", 3, meta | {"channels": 10**7}, **arrays)
+    meta, arrays = _files.read_state(tmp_path / "model", "Prophecy", FORMAT)
+    _files.write_state(tmp_path / "bad", "Prophecy", FORMAT, meta | {"channels": 10**7}, **arrays)
     code = "import resource, sys; from prophecy import Prophecy; Prophecy();"
     code += "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize();"
     code += "resource.setrlimit(resource.RLIMIT_AS, (used + 2**28, used + 2**28));"

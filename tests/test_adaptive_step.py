@@ -14,6 +14,7 @@ import pytest
 from scipy.special import erfc, ndtri
 
 from prophecy import exact, legt, signals
+from prophecy._compiled import kernel
 from prophecy.adaptive import Prophecy, members, record, step
 from prophecy.adaptive.settings import Settings
 from prophecy.discretize import bilinear
@@ -355,10 +356,14 @@ BESIDE = ("season_", "alarm", "tick", "stamp")
 LINEAR = ("last", "change", "mean", "lag", "feature", "alternation", "prediction")
 
 
+@kernel
+def _step(records, rings, table, value):
+    step.step(records[0], rings[0], table[0], value, np.empty(step.ROOM))
+
+
 def taken(records, rings, value):
     """One value through the compiled step; nobody looks for seasons, so none are on."""
-    one, none, nothing = np.array([[float(value)]]), np.zeros(0), np.zeros((0, 0, 0))
-    step.run(records, rings, TABLE, one, np.zeros(0, dtype=np.int64), none, members.between(0.9), nothing, 0, 1)
+    _step(records, rings, TABLE, float(value))
 
 
 def difference(mine, other, size=0.0):

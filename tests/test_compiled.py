@@ -101,6 +101,12 @@ def test_a_cache_that_cannot_be_written_costs_the_compilation(tiny, tmp_path):
         assert "once" not in tiny.said[-1]
 
 
+def test_worker_processes_do_not_repeat_it(tiny, tmp_path):
+    code = "import tiny, multiprocessing as m\nif __name__ == '__main__':\n"
+    code += "    with m.get_context('fork').Pool(2) as pool: print(pool.map(tiny.times, [2.0, 3.0, 4.0])[0])"
+    assert tiny(tmp_path / "cache", code) == (False, 6.0)
+
+
 def test_a_python_session_is_told_once_that_it_waits_for_the_compiler_and_may_silence_it(tiny, tmp_path):
     plain = "import tiny; tiny.times(2); print(tiny.times(2.0))"
     assert tiny(tmp_path / "cache", plain) == (True, 6.0)

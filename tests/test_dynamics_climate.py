@@ -43,3 +43,13 @@ def test_ten_thousand_free_steps_of_lorenz_keep_its_spectrum_and_histogram() -> 
     free = np.asarray(forecast(chaos.lorenz.sample(512), 10_000).mean)
     assert spectral_distance(free.reshape(20, 500, 3), truth.reshape(20, 500, 3)) < 0.1
     assert histogram_distance(free, truth) < 0.2
+
+
+def test_past_its_valid_time_a_forecast_is_one_path_and_its_interval_says_so() -> None:
+    context, far = chaos.lorenz.sample(512), slice(900, 1200)
+    one, mean = (forecast(context, 1200, average=average) for average in (False, True))
+    spread = context.std(axis=0)
+    path, interval = np.asarray(one.mean)[far], np.asarray(one.upper - one.lower)[far]
+    assert (path.std(axis=0) > 0.5 * spread).all()
+    assert (np.median(interval, axis=0) > 2 * spread).all()
+    assert (np.asarray(mean.mean)[far].std(axis=0) < 0.5 * spread).all()

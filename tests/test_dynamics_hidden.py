@@ -93,7 +93,8 @@ def test_steps_never_raise_the_misfit_between_standardisations() -> None:
     search.standardise()
     for _ in range(12):
         before = search.misfit
-        search._step(DEFAULT)
+        said = search._step(DEFAULT)
+        assert said == pytest.approx((before, search.misfit))
         assert search.misfit <= before
 
 
@@ -105,6 +106,14 @@ def test_x_of_lorenz_alone_is_followed_for_eight_lyapunov_times() -> None:
     assert np.abs(ahead.mean - truth)[:240].max() < 0.05 * series.std()
     assert np.mean((ahead.lower <= truth) & (truth <= ahead.upper)) > 0.86
     assert ahead.equations() is None
+
+
+@pytest.mark.parametrize("seen", [(0, 1), (0, 2), (1, 2)])
+def test_two_variables_of_lorenz_are_followed_without_the_third(seen: tuple[int, int]) -> None:
+    series = chaos.lorenz.sample(812)[:, seen]
+    ahead = forecast(series[:512], 300)
+    assert ahead.method == "field with 1 hidden variable"
+    assert np.abs(ahead.mean - series[512:])[:240].max() < 0.05 * series.std()
 
 
 def test_a_law_has_foretold_what_it_later_learned_from() -> None:

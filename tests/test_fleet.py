@@ -214,6 +214,19 @@ def test_an_outlier_raises_a_numbered_event_once(path):
         assert fleet.summary().rows[0].event == fleet.last_event
 
 
+@pytest.mark.parametrize("walk", [False, True])
+def test_ordinary_streams_raise_events_at_the_stated_rate_and_young_ones_none(walk):
+    rng = np.random.default_rng(8)
+    values = rng.standard_normal((200, 300))
+    values = values.cumsum(axis=0) if walk else values
+    fleet = Fleet(rate=2e-3)
+    keys = [str(k) for k in range(300)]
+    events = np.stack([fleet.observe(keys, None, row).event for row in values])
+    assert not events[:64].any()
+    assert (events[64:] > 0).mean() < 2 * 2e-3
+    assert fleet.last_event == np.count_nonzero(events)
+
+
 def test_forecast_derivative_and_words_are_those_of_prophecy():
     values = np.sin(np.arange(200) / 5)
     model, fleet = Prophecy(), Fleet()

@@ -261,3 +261,13 @@ def test_a_packed_run_unpacks_to_itself() -> None:
     assert trained_runs.packed({"run": "no history"}) == {"run": "no history"}
     run["history"][1]["scores"].pop()  # a check that scores less than the one before
     assert trained_runs.unpacked(json.loads(json.dumps(trained_runs.packed(run)))) == run
+
+
+def test_a_seed_that_has_diverged_has_no_mean() -> None:
+    def run(error: float | None) -> dict[str, object]:
+        scores = [{"dataset": "a", "variant": "I", "seed": s, "mae": e} for s, e in enumerate((0.5, error))]
+        return {"history": [{"step": 0, "scores": scores}]}
+
+    assert trained_runs.stats(run(1.5), "a", "I") == (1.0, 0.5, 1.5)
+    for gone in (None, 2.7e201, float("nan")):
+        assert trained_runs.stats(run(gone), "a", "I") is None

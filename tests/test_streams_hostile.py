@@ -158,7 +158,7 @@ def test_scores_of_values_that_repeat_are_not_rarer_than_they_come(name):
         assert np.mean(score >= least) <= 1.3 * 10.0**-least
     assert score.max() < 6.0
     error, copied = track.mean[2000:] - u[2000:], np.diff(u)[1999:]
-    assert np.mean(error**2) < 1.13 * np.mean(copied**2)  # a telegraph is 6 % (root mean square) worse than copying
+    assert np.mean(error**2) < 1.18 * np.mean(copied**2)  # a telegraph is 7 % (root mean square) worse than copying
     assert track.mean[2000:].min() >= u.min() - 1e-9 or name in ("counts", "rain")
 
 
@@ -280,8 +280,9 @@ def test_a_flat_line_of_any_length_is_called_so_with_its_rows(long):
     u[2500 : 2500 + long] = u[2499]
     kinds = [(e.kind, e.first, e.last) for e in events(u) if e.last >= 2490 and e.first <= 2510 + long]
     flat = [k for k in kinds if k[0] == "flat line"]
-    assert flat, kinds
-    assert all(abs(first - 2499) <= 1 for _, first, _ in flat)
+    assert len(flat) == 1, kinds
+    assert abs(flat[0][1] - 2499) <= 1
+    assert 2498 + long <= flat[0][2] <= 2520 + long
     assert all(k[0] != "spike" for k in kinds), kinds
 
 

@@ -99,15 +99,25 @@ def test_where_a_stream_is_cut_changes_nothing(cuts, jitter):
         np.testing.assert_array_equal(np.concatenate([getattr(part, name) for part in parts]), getattr(track, name))
 
 
-def test_late_values_are_left_out_and_a_clock_set_back_is_followed():
+def test_late_values_are_not_predicted_but_put_where_they_belong():
     times, order = K.astype(float), np.arange(1200)
-    order[500], order[501] = 501, 500
-    swapped, plain = Prophecy(), Prophecy()
-    track = swapped.follow(WAVE[order], time=times[order])
-    assert np.isnan(track.mean[501])
-    assert np.isfinite(track.mean[502:]).all()
-    plain.observe(np.where(K == 500, np.nan, WAVE), time=times)
-    assert swapped.predict().mean == pytest.approx(plain.predict().mean, abs=1e-9)
+    for k in range(100, 1190, 10):
+        order[k], order[k + 1] = k + 1, k
+    late, left_out = Prophecy(), Prophecy()
+    track = late.follow(WAVE[order], time=times[order])
+    came_late = np.flatnonzero(np.diff(times[order], prepend=-1.0) < 0)
+    assert np.isnan(track.mean[came_late]).all()
+    assert np.isfinite(np.delete(track.mean, came_late)[1:]).all()
+    np.testing.assert_array_equal(late._stream.regular_context()[0], WAVE)  # `forecast` has every value
+    gaps = left_out.follow(np.where(np.isin(K, order[came_late]), np.nan, WAVE), time=times)
+    on_time = np.delete(np.arange(1200), came_late)
+    kept = ~np.isin(K, order[came_late])
+    apart = np.mean(np.abs(track.mean - WAVE[order])[on_time][400:])
+    assert apart < 1.01 * np.mean(np.abs(gaps.mean - WAVE)[kept][400:])
+
+
+def test_a_clock_set_back_is_followed():
+    times = K.astype(float)
     back = np.where(K < 600, times, times - 3600.0)
     model = Prophecy()
     track = model.follow(WAVE, time=back)
@@ -191,13 +201,14 @@ def test_a_saved_stream_goes_on_to_the_last_bit_whatever_its_times_are(tmp_path)
 )
 def test_a_clock_that_cannot_be_is_refused(tmp_path, field, value):
     from prophecy import _files
+    from prophecy.adaptive.prophecy import FORMAT
 
     model = Prophecy()
     model.observe(WAVE[:50], time=K[:50].astype(float))
     model.save(tmp_path / "model")
-    meta, arrays = _files.read_state(tmp_path / "model", "Prophecy", 3)
-    arrays["clock"] = arrays["clock"].copy()
-    arrays["clock"][field] = value
-    _files.write_state(tmp_path / "bad", "Prophecy", 3, meta, **arrays)
+    meta, arrays = _files.read_state(tmp_path / "model", "Prophecy", FORMAT)
+    arrays["clocks"] = arrays["clocks"].copy()
+    arrays["clocks"][field] = value
+    _files.write_state(tmp_path / "bad", "Prophecy", FORMAT, meta, **arrays)
     with pytest.raises(ValueError, match="damaged Prophecy file"):
         Prophecy.load(tmp_path / "bad")

@@ -27,7 +27,9 @@ def compiling(kept: bool) -> None:
     """Called before anything is compiled; speaks the first time only. kept: whether the next start will find it."""
     global _tell
     tell, _tell = _tell, None
-    if tell is None:
+    processes = sys.modules.get("multiprocessing.process")
+    worker = processes is not None and processes.parent_process() is not None
+    if tell is None or worker:  # of several processes the first one speaks
         return
     if kept:
         tell("compiling the predictor for this machine, once; this takes some seconds, a minute if it is busy")

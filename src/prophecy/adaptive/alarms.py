@@ -29,8 +29,9 @@ EXACT = 12
 """Centroids of a sketch, and how many at either end are values as they came. With 32 and 8 NAB's development files
 score 2 points less, with 64 and 16 as much."""
 
-QUANTITIES = 7
+QUANTITIES, RANKED = 7, 5
 ERROR, DIFFERENCE, VALUE, LEVEL, NOISE, LASTING, SUM = range(QUANTITIES)
+"""The first five have a rank in the record (`alarm_tail`), that of the noise being the smaller one of both."""
 
 WINDOW, LONG = 20, 80
 """Samples over which level and noise are averaged, and a second time the noise: with 10 or 40 instead of 20 NAB's
@@ -300,15 +301,16 @@ def other_noise(r: Any) -> bool:
 
 
 @inner
-def rank(r: Any, i: int) -> None:
-    """In `alarm_tail` the share of earlier values of quantity i that lie at least as far out as it does, which is then
-    put among them."""
-    middle, weight, x = r.alarm_middle[i], r.alarm_weight[i], r.alarm_quantity[i]
+def rank(r: Any, i: int) -> float:
+    """The share of earlier values of quantity i that lie at least as far out as it does, which is then put among
+    them."""
+    middle, weight, x, found = r.alarm_middle[i], r.alarm_weight[i], r.alarm_quantity[i], 0.5
     low = place(middle, r.alarm_size[i], x)
     if r.alarm_seen >= NEEDED:
         both = VALUE <= i <= LASTING
-        r.alarm_tail[i] = tail(middle, weight, r.alarm_size[i], float(r.alarm_seen), x, low, both)
+        found = tail(middle, weight, r.alarm_size[i], float(r.alarm_seen), x, low, both)
     r.alarm_size[i] = insert(middle, weight, r.alarm_size[i], x, low)
+    return found
 
 
 @inner
@@ -324,35 +326,35 @@ def watch(r: Any, value: float, difference: float, error: float, level: float) -
     r.alarm_exact = r.alarm_exact + 1 if exact else 0
     note_noise(r, size)
     quantity[ERROR], quantity[DIFFERENCE], quantity[VALUE], quantity[LEVEL] = size, abs(difference), value, level
-    for i in range(SUM):
-        rank(r, i)
+    for i in range(LASTING):
+        part[i] = rank(r, i)
+    part[NOISE] = min(part[NOISE], rank(r, LASTING))
     seen, was_other = r.alarm_seen, r.alarm_other
     r.alarm_other = 1 if other_noise(r) else 0
     told = r.alarm_other > was_other and r.same < STUCK // 2
     if difference == 0.0 and still(r, r.same) and not still(r, r.same - 1):
         told = True
     total = 0.0
-    if seen >= NEEDED:
-        if exact:
-            for i in range(NOISE):
-                part[i] = 0.5
-        if r.alarm_exact >= WINDOW:
-            # Nothing but exact predictions in the window: how small nothing is cannot be ranked.
-            part[NOISE] = part[LASTING] = 0.5
-        noise = min(part[NOISE], part[LASTING])
-        if r.alarm_exact < WINDOW:
-            total = -math.log10(min(part[ERROR], part[DIFFERENCE]) * part[VALUE] * part[LEVEL] * noise)
+    if exact:
+        for i in range(NOISE):
+            part[i] = 0.5
+    if r.alarm_exact >= WINDOW:
+        # Nothing but exact predictions in the window: how small nothing is cannot be ranked.
+        part[NOISE] = 0.5
+    elif seen >= NEEDED:
+        total = -math.log10(min(part[ERROR], part[DIFFERENCE]) * part[VALUE] * part[LEVEL] * part[NOISE])
     quantity[SUM] = total
-    rank(r, SUM)
+    rarity = rank(r, SUM)
     r.alarm_seen += 1
     r.alarm = 0.0
     if seen < NEEDED:
         return
     if total > 0.0:
-        total -= math.log10(part[SUM])
+        total -= math.log10(rarity)
     reported = total if total > recent(r) else 0.0
     if told:
         reported = max(reported, TOLD)
+        part[NOISE] = 10.0**-TOLD
     if reported > 0.0:
         r.alarm = 1.0 - 10.0 ** -min(confidence(reported), seen / SURE)
     note(r, total)

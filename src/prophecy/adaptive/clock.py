@@ -5,12 +5,14 @@ that noise in single stamps averages out. A stamp within `OFF` of a place on the
 passed over are gaps. Where one stamp in five belongs to no place, the times are irregular: then values are brought to
 the grid by interpolation (`irregular.py`), and the grid is looked for again every 32 values. What clocks do besides:
 
-- a stamp that is not after the newest one is late, and its value is not taken in; after `LATE` late ones in a row the
-  clock was set back, and the stream goes on from there, with a step for each of them;
+- a stamp that is not after the newest one is late; after `LATE` late ones in a row the clock was set back, and the
+  stream goes on from there, with a step for each of them;
 - a hole of more than `LONGEST_HOLE` steps means a clock that was set forward: the stream goes on after one missing
-  value;
+  value. `LATE` such holes in a row mean another unit (nanoseconds where dt was given in seconds): a new grid;
 - another rate (32 intervals in a row of two steps or more, or stamps between the places) starts a new grid from the
-  values kept.
+  last values.
+
+Every stream has a clock of its own, a record of plain numbers that compiled code reads and writes.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prophecy._compiled import inner, kernel
+from prophecy._compiled import inner
 from prophecy.adaptive.times import LARGEST_TIME, seconds
 
 Array = NDArray[np.float64]
@@ -33,6 +35,9 @@ phase stay inside, random times are off in two cases of five."""
 IRREGULAR, REGULAR = 0.2, 0.1
 """Share of stamps off the grid above which times are irregular, and below which a grid found anew is believed."""
 
+CLOSE = 0.15
+"""Largest mean distance from a grid found anew, in steps: any times are within half a step of one, 0.25 on average."""
+
 EXACT = 1e-6
 """Offsets below this share of a step are rounding: the value is taken as lying on the grid."""
 
@@ -41,18 +46,41 @@ LONGEST_HOLE = 2**17
 """Stamps in a row that must lie before the newest one for the clock to have been set back; steps of a hole beyond
 which it was set forward: 36 hours at one value a second."""
 
-RECENT = 64
-"""Stamps kept to look for a grid anew."""
+RECENT = 128
+"""Stamps and values kept as they came, to look for a grid anew and to start from there: 2 kB a stream."""
 
 EVERY = 32
 FIRST_LOOKS = 256
 """The grid is looked at after 3, 4, 6, 8, 12, 16, 24, … values up to 256, then every 32, if there was anything odd."""
 
+LOOKED_AT = 64
+"""Stamps a grid is looked for in: more would hide a rate that has just changed."""
+
 STEADY = 400
 """Stamps over which phase and step of the grid are fitted: with fewer, by least squares over all of them; then with the
 weights that has after this many, so that a drifting clock is followed. Jitter of 10 % moves the phase by 0.6 %."""
 
+CHANGED = 0.02
+"""Share by which a step must differ to be another one: what was learned per step is void then."""
+
+FEWEST = 16
+"""Stamps before times may be called irregular."""
+
+FINE, AGAIN, ANOTHER, NONE, TRUE = 0, 1, 2, 3, 4
+"""What a look finds: nothing to do; the old grid, after irregular times; another grid; no grid; a grid, but values
+truly taken at stamps that jitter about it."""
+
+ON_GRID, RANDOM, JITTER = 0, 1, 2
+"""How times are taken: as places of the grid; as irregular; as irregular, with a grid they jitter about."""
+
+REGULAR_AGAIN = 1e-3
+"""Mean distance from the grid, in steps, below which stamps no longer jitter."""
+
 FORGET = 32.0
+"""Stamps over which the share of those off the grid is averaged."""
+
+PARTS = 6
+"""Parts in which the typical interval is tried as a step: a sensor that reports every 2 to 6 steps of its clock."""
 
 CLOCK = np.dtype(
     [
@@ -62,17 +90,22 @@ CLOCK = np.dtype(
         ("late", np.int64),
         ("coarse", np.int64),
         ("odd", np.int64),
+        ("jumps", np.int64),
         ("dt", np.float64),
         ("last", np.float64),
         ("grid", np.float64),
         ("off", np.float64),
+        ("jump", np.float64),
+        ("found", np.float64),
         ("recent", np.float64, (RECENT,)),
     ]
 )
-"""count: stamps taken; given: 1 where the user said the step; irregular: 1 while times fit no grid; late: stamps in a
-row before the newest; coarse: intervals in a row of two steps or more; odd: 1 if anything but single steps came since
-the last look; dt: the step, 0 before it is known; last: the newest stamp; grid: the newest place on the grid; off:
-share of stamps that were off it lately; recent: the last stamps, at count modulo their number. Seconds throughout."""
+"""count: stamps taken; given: 1 where the user said the step; irregular: `ON_GRID`, `RANDOM` or `JITTER`; late: stamps
+in a row before the newest; coarse: intervals in a row of two steps or more; odd: 1 if anything but single steps came
+since the last look; jumps: holes in a row beyond `LONGEST_HOLE`; dt: the step, 0 before it is known; last: the newest
+stamp; grid: the newest place on the grid; off: share of stamps that were off it lately; jump: the shortest of the last
+jumps; found: the step the last look found; recent: the last stamps, at count modulo their number. Seconds
+throughout."""
 
 
 @inner
@@ -86,50 +119,72 @@ def look_due(count: int) -> bool:
     return count >= 3 and (count == power or 2 * count == 3 * power)
 
 
-@kernel
-def place(clocks: Any, times: Any, steps: Any, offsets: Any) -> int:
-    """Go through times (n,) until one after which the grid has to be looked at; returns how many were taken.
+@inner
+def arrival(c: Any, s: Any, time: float) -> float:
+    """Seconds from the newest stamp to this one by the stream's own count, 0 where it is late, NaN for the first.
 
-    steps (n,): from the place before to this one's, 0 for a value that came too late, negative where the clock was set.
-    offsets (n,): how far each lies after its place, in steps.
+    Where the clock was set, the stamps kept are moved so that the difference to `time` is what is returned.
     """
-    c = clocks[0]
-    for k in range(len(times)):
-        time = times[k]
-        offsets[k], steps[k] = 0.0, 1
-        if c.count > 0 and not time > c.last:
-            c.late += 1
-            steps[k] = 0
-            if c.late < LATE:
-                continue
-            steps[k] = -LATE
-        elif c.count > 0:
-            if c.dt == 0.0:
-                c.dt = time - c.last
-            ahead = (time - c.grid) / c.dt
-            if ahead > LONGEST_HOLE:
-                steps[k] = -2
-            else:
-                whole = max(math.floor(ahead + 0.5), 1.0)
-                _follow(c, ahead - whole, whole)
-                steps[k] = int(whole)
-                offsets[k] = ahead - whole if abs(ahead - whole) > EXACT else 0.0
-        if steps[k] < 0:
-            for i in range(RECENT):
-                c.recent[i] += time + steps[k] * c.dt - c.last
-        if c.count == 0 or steps[k] < 0:
-            c.grid = time
-        c.late = 0
-        c.last = time
-        c.recent[c.count % RECENT] = time
-        c.count += 1
-        if c.odd == 1 and look_due(c.count):
-            return k + 1
-    return len(times)
+    if c.count == 0:
+        return math.nan
+    interval = time - c.last
+    if not interval > 0.0:
+        c.late += 1
+        if c.late < LATE:
+            return 0.0
+        return _moved(c, s, time, LATE)
+    if c.dt == 0.0:
+        c.dt = interval
+    if interval <= LONGEST_HOLE * c.dt:
+        c.jumps = 0
+        return interval  # type: ignore[no-any-return]
+    c.jump = interval if c.jumps == 0 else min(c.jump, interval)
+    c.jumps += 1
+    return _moved(c, s, time, 2)
 
 
 @inner
-def _follow(c: Any, offset: float, whole: float) -> None:
+def _moved(c: Any, s: Any, time: float, steps: int) -> float:
+    """The clock was set: let the newest value have come `steps` steps before `time`."""
+    if c.dt == 0.0:
+        c.dt = 1.0
+    # Where stamps cannot tell steps apart, a step is what they can tell apart.
+    c.dt = max(c.dt, 2.0 * np.spacing(abs(time)))
+    passed = steps * c.dt
+    shift(c, s, time - passed - c.last)
+    if c.irregular == ON_GRID:
+        c.grid = time - passed
+    return passed  # type: ignore[no-any-return]
+
+
+@inner
+def shift(c: Any, s: Any, seconds: float) -> None:
+    """Move all stamps kept."""
+    c.last += seconds
+    c.grid += seconds
+    s.newest += seconds
+    for i in range(RECENT):
+        c.recent[i] += seconds
+
+
+@inner
+def respace(c: Any) -> None:
+    """Another unit: let the last values have come `jump` seconds apart, those before them long ago."""
+    for i in range(min(c.count, RECENT)):
+        far = 0.0 if i <= c.jumps else 4.0 * LONGEST_HOLE
+        c.recent[(c.count - 1 - i) % RECENT] = c.last - (i + far) * c.jump
+
+
+@inner
+def note(c: Any, time: float) -> None:
+    """A stamp was taken."""
+    c.recent[c.count % RECENT] = time
+    c.count += 1
+    c.late, c.last = 0, time
+
+
+@inner
+def follow_stamp(c: Any, offset: float, whole: float) -> None:
     """Move grid and step towards a stamp `whole` steps on and `offset` beside."""
     c.coarse = c.coarse + 1 if whole > 1.0 else 0
     c.off += ((1.0 if abs(offset) > OFF else 0.0) - c.off) / min(FORGET, float(c.count))
@@ -141,55 +196,122 @@ def _follow(c: Any, offset: float, whole: float) -> None:
         c.dt *= 1.0 + 6.0 / ((seen + 1.0) * (seen + 2.0)) * offset / whole
 
 
-def fresh_clock(dt: float | None) -> NDArray[np.void]:
-    """A clock that has seen nothing."""
-    clock = np.zeros(1, dtype=CLOCK)
-    clock["given"], clock["dt"] = dt is not None, dt or 0.0
-    return clock
+@inner
+def look(c: Any, true: bool) -> int:
+    """Whether the stamps still fit the grid, if it is time to look; where not, `found` is the step to go on with.
+
+    true: whether values have turned out to be taken at their very stamps, where these jitter.
+    """
+    if c.jumps >= LATE:
+        respace(c)
+        c.found, c.jumps = c.jump, 0
+        return ANOTHER
+    n = min(c.count, LOOKED_AT)
+    if c.odd == 0 or n < 3 or not look_due(c.count):
+        return FINE
+    times = np.empty(n)
+    for i in range(n):
+        times[i] = c.recent[(c.count - n + i) % RECENT]
+        if i and not times[i] > times[i - 1]:
+            return FINE
+    young = c.count <= FIRST_LOOKS
+    fine = c.off <= IRREGULAR and c.coarse < EVERY
+    if c.irregular == ON_GRID and fine and not (young and c.given == 0):
+        c.odd = 1 if c.coarse > 0 or c.off > 0.0 or true else 0
+        return TRUE if true else FINE
+    c.found, off, miss = fit(times)
+    regular = off <= REGULAR
+    same = abs(math.log(c.found / c.dt)) < (CHANGED if regular else 0.25 if young else 0.5)
+    if regular and same:
+        settled = c.irregular == RANDOM or miss < REGULAR_AGAIN or not true
+        return AGAIN if c.irregular != ON_GRID and settled else FINE
+    if not regular and same and c.irregular != ON_GRID:
+        c.irregular = RANDOM
+    if not regular and (n < FEWEST or (c.irregular == RANDOM and same)):
+        return FINE
+    return ANOTHER if regular else NONE
 
 
-def recent_times(clock: NDArray[np.void]) -> Array:
-    """The last stamps, oldest first."""
-    count = int(clock["count"][0])
-    ring = clock["recent"][0]
-    if count <= RECENT:
-        return np.array(ring[:count])
-    return np.roll(ring, -(count % RECENT))
+@inner
+def sort(x: Any, count: int) -> None:
+    """The first `count` numbers of x in rising order, in place; there are few."""
+    for i in range(1, count):
+        value, j = x[i], i
+        while j > 0 and x[j - 1] > value:
+            x[j] = x[j - 1]
+            j -= 1
+        x[j] = value
 
 
-def fit(times: Array) -> tuple[float, float]:
-    """The coarsest grid these increasing times fit: its step, and the share of them that are off it.
+@inner
+def fit(times: Any) -> tuple[float, float, float]:
+    """The coarsest grid these increasing times fit: its step, the share of them that are off it, and how far they are
+    from it on average, in steps.
 
-    Where none fits, the median interval and 1. Tried are the median interval and the shortest usual
+    Where none fits, the median interval, 1 and 1. Tried are the median interval and the shortest usual
     one, whole and in 2 to 6 parts.
     """
-    intervals = np.diff(times)
-    usual, short = float(np.median(intervals)), float(np.quantile(intervals, 0.1))
-    for step in sorted({basis / parts for basis in (usual, short) for parts in range(1, 7)}, reverse=True):
-        dt = step
-        for _ in range(3):
-            places = np.concatenate([[0.0], np.cumsum(np.maximum(np.round(intervals / dt), 1.0))])
-            dt, start = (float(x) for x in np.polyfit(places, times - times[0], 1))
-            if not dt > 0.0:
-                break
-        if not dt > 0.0:
-            continue
-        miss = np.abs((times - times[0] - start) / dt - places)
-        off = float(np.mean(miss > OFF))
-        # Any times are within half a step of a fine enough grid, 0.25 on average: much better than that is asked.
-        if off <= REGULAR and float(np.mean(miss)) < 0.15:
-            return dt, off
-    return usual, 1.0
+    n = len(times) - 1
+    sorted_intervals, steps = np.empty(n), np.empty(2 * PARTS)
+    for i in range(n):
+        sorted_intervals[i] = times[i + 1] - times[i]
+    sort(sorted_intervals, n)
+    usual = 0.5 * (sorted_intervals[(n - 1) // 2] + sorted_intervals[n // 2])
+    short = sorted_intervals[int(0.1 * (n - 1))]
+    for parts in range(1, PARTS + 1):
+        steps[parts - 1], steps[PARTS + parts - 1] = usual / parts, short / parts
+    sort(steps, 2 * PARTS)
+    for i in range(2 * PARTS - 1, -1, -1):
+        dt, off, miss = _fit_step(times, steps[i])
+        if dt > 0.0 and off <= REGULAR and miss < CLOSE:
+            return dt, off, miss
+    return usual, 1.0, 1.0
 
 
-def checked(clock: NDArray[np.void], time: ArrayLike | None, moments: int, count: int) -> Array | None:
+@inner
+def _fit_step(times: Any, step: float) -> tuple[float, float, float]:
+    """Least squares for a grid whose step is about `step`: the step, the share of times off it, the mean distance."""
+    n = len(times)
+    dt, start = step, 0.0
+    for _ in range(3):
+        place, mean_place, mean_time = 0.0, 0.0, 0.0
+        for i in range(n):
+            place += max(math.floor((times[i] - times[i - 1]) / dt + 0.5), 1.0) if i else 0.0
+            mean_place += place / n
+            mean_time += (times[i] - times[0]) / n
+        place, across, along = 0.0, 0.0, 0.0
+        for i in range(n):
+            place += max(math.floor((times[i] - times[i - 1]) / dt + 0.5), 1.0) if i else 0.0
+            across += (place - mean_place) * (times[i] - times[0] - mean_time)
+            along += (place - mean_place) ** 2
+        if not along > 0.0 or not across > 0.0:
+            return 0.0, 1.0, 1.0
+        place, off, miss, wide = 0.0, 0.0, 0.0, dt
+        dt = across / along
+        start = mean_time - dt * mean_place
+        for i in range(n):
+            place += max(math.floor((times[i] - times[i - 1]) / wide + 0.5), 1.0) if i else 0.0
+            distance = abs((times[i] - times[0] - start) / dt - place)
+            off += (1.0 if distance > OFF else 0.0) / n
+            miss += distance / n
+    return dt, off, miss
+
+
+def fresh_clocks(count: int, dt: float | None) -> NDArray[np.void]:
+    """Clocks of `count` streams that have seen nothing."""
+    clocks = np.zeros(count, dtype=CLOCK)
+    clocks["given"], clocks["dt"] = dt is not None, dt or 0.0
+    return clocks
+
+
+def checked(stamped: bool, time: ArrayLike | None, moments: int, count: int) -> Array | None:
     """`time` as (moments,) finite seconds; None where none are given."""
     if time is None:
         return None
     times = np.atleast_1d(seconds(time))
     if times.shape != (moments,):
         raise ValueError(f"time must be one number per moment, {moments} of them, got shape {np.shape(time)}")
-    if count and not clock["count"][0]:
+    if count and not stamped:
         raise ValueError("time must be given from the first value on or not at all; call reset first")
     bad = ~(np.abs(times) <= LARGEST_TIME)
     if np.isnan(times).any():
@@ -204,19 +326,28 @@ def checked(clock: NDArray[np.void], time: ArrayLike | None, moments: int, count
     return times
 
 
-def check_clock(clock: NDArray[np.void]) -> None:
-    """Refuse a clock no stream could have reached; ValueError."""
-    if clock.dtype != CLOCK or clock.shape != (1,):
-        raise ValueError(f"clock must be one record of {CLOCK.itemsize} bytes")
-    c = clock[0]
-    for name in ("given", "irregular", "odd"):
-        if c[name] not in (0, 1):
-            raise ValueError(f"{name} of the clock must be 0 or 1, got {c[name]}")
-    for name in ("count", "late", "coarse"):
-        if not 0 <= c[name] <= 2**53:
-            raise ValueError(f"{name} of the clock must lie between 0 and 2^53, got {c[name]}")
-    numbers = np.concatenate([[c["last"], c["grid"]], c["recent"]])
-    if not (np.abs(numbers) <= 2 * LARGEST_TIME).all() or not 0.0 <= c["off"] <= 1.0:
-        raise ValueError("times of the clock must be finite and off a share")
-    if not 0.0 <= c["dt"] <= 2 * LARGEST_TIME or (c["count"] > 1 and not c["dt"] > 0.0):
-        raise ValueError(f"dt of the clock must be positive, got {c['dt']}")
+def check_clocks(clocks: NDArray[np.void], count: int) -> None:
+    """Refuse clocks no stream could have reached; ValueError."""
+    if clocks.dtype != CLOCK or clocks.shape != (count,):
+        raise ValueError(f"clocks must be {count} records of {CLOCK.itemsize} bytes")
+    for name, most in (
+        ("given", 1),
+        ("irregular", JITTER),
+        ("odd", 1),
+        ("count", 2**53),
+        ("late", 2**53),
+        ("coarse", 2**53),
+        ("jumps", LATE),
+    ):
+        if not ((clocks[name] >= 0) & (clocks[name] <= most)).all():
+            raise ValueError(f"{name} of a clock must lie between 0 and {most}, got {clocks[name]}")
+    numbers = np.column_stack([clocks["last"], clocks["grid"], clocks["recent"]])
+    # Stamps of another unit than dt are put "long ago", which is up to a million of the longest intervals.
+    if not (np.abs(numbers) <= 1e7 * LARGEST_TIME).all() or not ((clocks["off"] >= 0) & (clocks["off"] <= 1)).all():
+        raise ValueError("times of a clock must be finite and off a share")
+    dt = clocks["dt"]
+    for name in ("jump", "found"):
+        if not ((clocks[name] >= 0) & (clocks[name] <= 2 * LARGEST_TIME)).all():
+            raise ValueError(f"{name} of a clock must be positive, got {clocks[name]}")
+    if not ((dt >= 0.0) & (dt <= 2 * LARGEST_TIME) & ((dt > 0.0) | (clocks["count"] <= 1))).all():
+        raise ValueError(f"dt of a clock must be positive, got {dt}")

@@ -275,7 +275,7 @@ def _run(
                 _judge(value, place, last, due, mixed, loss, sums)
                 _learn(power, moment, features[place], value - last[place])
                 sums[4] += 1
-        step.step(records[0], rings[0], t, value, 0.0, room)
+        step.step(records[0], rings[0], t, value, room)
         if not records[0].count:
             continue  # nothing but gaps so far
         newest = value
@@ -299,7 +299,7 @@ def _run(
         if horizon <= ROLLED:
             records[1] = records[0]
             for _ in range(horizon - 1):
-                step.step(records[1], rings[1], t, math.nan, 0.0, room)
+                step.step(records[1], rings[1], t, math.nan, room)
             due[place, len(loss) - 1] = step.expected(records[1])
         move = _mix(loss, sums[3], due[place]) - newest
         most = max(0.0, ALLOWED * sums[0] - sums[1] - sums[2]) * SHARE / max(horizon, SHARE)

@@ -1,147 +1,202 @@
 """Values at irregular times, brought to the grid of the typical interval so that every member of the bank takes part.
 
-A place on the grid between two samples gets its value by interpolation: along a straight line, or along the cubic
-through the last four samples where the signal is smooth (decided by which of the two predicts samples from their
-neighbours better). Holes of more than three typical intervals are gaps. What is predicted for a moment between places
-is the path of the bank's forecasts, plus the part of the newest sample's distance from that path that has turned out
-to persist: none, half or all of it. The intervals are widened until nine in ten hold their value.
-
-Memories that advance by the true interval (as this package had before) need no grid, but only constructed members can
-use them; on noisy signals they erred 1.2 to 1.5 times as much as on a grid, this 0.95 to 1.2 times (docs/prophecy.md).
+A place on the grid between two samples gets its value from the polynomial through the last samples. Its degree is odd,
+1 to 13: the one that predicted each sample best from its neighbours lately, so that noise is joined by straight lines
+and smooth signals come to the grid with next to all their digits. Where the bank's forecasts for samples have smaller
+errors than that, the place gets the forecast plus what the two samples around it say the forecast is off by.
+Holes of more than three typical intervals are gaps.
+What is predicted for a moment between places lies on the path of the bank's forecasts, plus the part of the newest
+sample's distance from that path that has turned out to persist: none, half or all of it.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from prophecy._compiled import inner
+from prophecy.adaptive.clock import JITTER, RECENT
 
-KEPT = 4
-"""Samples the cubic goes through."""
+DEGREES = np.array([1, 3, 5, 7, 9, 11, 13])
+NODES = int(DEGREES[-1]) + 1
+"""Degrees of the polynomials, and the samples the longest goes through. Odd ones: a place lies between two samples."""
 
-HOLE = 3.0
-"""Typical intervals beyond which nothing is interpolated."""
+HOLE, HOLE_IN_GRID = 3.0, 1.6
+"""Typical intervals beyond which nothing is interpolated; where times have a grid about which they jitter, one missing
+value is a hole already."""
 
-SMOOTH = 0.25
-"""The curve is used where its squared errors are below this share of the line's: half the error."""
+APART = 0.1
+"""Steps two samples must be apart for both to carry a polynomial: closer ones magnify their noise tenfold."""
 
-CARRIED = (0.0, 0.5, 1.0)
+SMOOTHER = 0.25
+"""A higher degree is used where its squared errors are below this share of a lower one's: half the error."""
+
+CARRIED = np.array([0.0, 0.5, 1.0])
 """Parts of the newest sample's distance from the forecast path that may persist."""
+
+PREFERRED = 0.98
+"""Squared errors of carrying something count for this share: where nothing persists all are alike."""
 
 OVER = 64
 """Samples over which errors are averaged."""
 
-UP, DOWN = math.exp(0.27), math.exp(-0.03)
-"""Factors of the widening after a value outside its 90 % interval and after one inside."""
+SETTLED = 16
+"""Samples judged before a higher degree than 1 is believed."""
 
 SAMPLES = np.dtype(
     [
-        ("value", np.float64, (KEPT,)),
-        ("line", np.float64),
-        ("curve", np.float64),
+        ("value", np.float64, (RECENT,)),
+        ("newest", np.float64),
+        ("known", np.float64),
+        ("seen", np.int64),
+        ("fit", np.float64, (len(DEGREES),)),
         ("carry", np.float64, (len(CARRIED),)),
-        ("growth", np.float64),
+        ("alarm", np.float64),
     ]
 )
-"""value: the last samples, oldest first, NaN where there is none; line, curve: mean squared errors of samples
-predicted from their neighbours; carry: of forecasts with each of `CARRIED`; growth: how much wider intervals are."""
+"""value: the last values as they came, NaN where missing, at the places of their stamps in the clock; newest, known:
+when the last known one came, and that value; seen: how many were judged; fit: mean squared errors of samples predicted
+from their neighbours with each degree; carry: of forecasts with each of `CARRIED`; alarm: that of the newest value."""
 
 
-class Irregular:
-    """The last samples of a number of series, and what was learned about reading between them."""
-
-    def __init__(self, series: int) -> None:
-        self.samples = np.zeros(series, dtype=SAMPLES)
-        self.samples["value"] = np.nan
-        self.samples["growth"] = 1.0
-        self.times = np.full(KEPT, np.nan)
-        self.seen = 0
-
-    def begin(self, times: Array, values: Array) -> None:
-        """Start from samples already seen: times (n,), values (series, n)."""
-        for time, moment in zip(times[-KEPT:].tolist(), values[:, -KEPT:].T, strict=True):
-            self.add(time, moment)
-
-    def add(self, time: float, moment: Array) -> None:
-        """Take in a moment (series,); where it is NaN the series has no sample then."""
-        self._judge(time, moment)
-        self.times[:-1], self.times[-1] = self.times[1:].copy(), time
-        values = self.samples["value"]
-        values[:, :-1], values[:, -1] = values[:, 1:].copy(), moment
-        self.seen += 1
-
-    def _judge(self, time: float, moment: Array) -> None:
-        """How well the newest sample is predicted from its neighbours, with and without one more to bend by."""
-        a, b, c = self.times[-3:]
-        if not math.isfinite(a):
-            return
-        left, right, newest = self.samples["value"][:, -3:].T
-        line = left_to_right(b, time, c, right, moment) - newest
-        bend = (moment - right) / (time - b) - (right - left) / (b - a)
-        curve = line + bend / (time - a) * (c - b) * (c - time)
-        known = np.isfinite(curve)
-        rate = 1.0 / min(self.seen, OVER)
-        for name, error in (("line", line), ("curve", curve)):
-            past = self.samples[name]
-            self.samples[name] = np.where(known, past + (np.square(error) - past) * rate, past)
-
-    def between(self, time: float, moment: Array, places: Array, dt: float) -> Array:
-        """Values (places, series) on the grid between the newest sample and one at `time`."""
-        out = np.full((len(places), len(moment)), np.nan)
-        before = float(self.times[-1])
-        if not math.isfinite(before) or time - before > HOLE * dt:
-            out[np.abs(places - time) < 1e-9 * dt] = moment
-            return out
-        newest = self.samples["value"][:, -1]
-        smooth = (self.samples["curve"] < SMOOTH * self.samples["line"]) & (self.seen > OVER)
-        knots = np.append(self.times[1:], time)
-        values = np.column_stack([self.samples["value"][:, 1:], moment])
-        for i, place in enumerate(places.tolist()):
-            line = left_to_right(before, time, place, newest, moment)
-            cubic = values @ lagrange(knots, place) if math.isfinite(knots[0]) else np.full(len(moment), np.nan)
-            out[i] = np.where(smooth & np.isfinite(cubic), cubic, line)
-        return out
-
-    def carried(self) -> Array:
-        """The part of the newest sample's distance from the path that persists, (series,)."""
-        best = np.argmin(self.samples["carry"] * np.array([1.0, 0.98, 0.98]), axis=1)
-        return np.asarray(np.array(CARRIED)[best], dtype=np.float64)
-
-    def learn(self, errors: Array, inside: NDArray[np.bool_]) -> None:
-        """Take in the errors (parts, series) with each part carried, and whether the 90 % interval held the value."""
-        rate = 1.0 / min(max(self.seen, 1), OVER)
-        squared, past = np.square(errors.T), self.samples["carry"]
-        self.samples["carry"] = np.where(np.isfinite(squared), past + (squared - past) * rate, past)
-        known = np.isfinite(errors[0])
-        moved = np.clip(self.samples["growth"] * np.where(inside, DOWN, UP), 1.0, 1e6)
-        self.samples["growth"] = np.where(known, moved, self.samples["growth"])
+def fresh_samples(count: int) -> NDArray[np.void]:
+    """Samples of `count` streams that have seen nothing."""
+    samples = np.zeros(count, dtype=SAMPLES)
+    samples["newest"] = np.nan
+    return samples
 
 
-def left_to_right(a: float, b: float, at: float, left: Array, right: Array) -> Array:
-    """The straight line from (a, left) to (b, right) at `at`."""
-    return np.asarray(left + (right - left) * ((at - a) / (b - a)), dtype=np.float64)
+@inner
+def hole(c: Any) -> float:
+    """Steps beyond which nothing is interpolated."""
+    return HOLE_IN_GRID if c.irregular == JITTER else HOLE
 
 
-def lagrange(knots: Array, at: float) -> Array:
-    """Weights of the polynomial through the values at `knots`, at `at`."""
-    weights = np.ones(len(knots))
-    for i, knot in enumerate(knots):
-        for j, other in enumerate(knots):
-            if i != j:
-                weights[i] *= (at - other) / (knot - other)
-    return weights
+@inner
+def neville(x: Any, y: Any, count: int, at: float, room: Any, found: Any) -> None:
+    """found[i]: the polynomial through the first i + 1 of `count` points, at `at` (Neville's scheme)."""
+    for i in range(count):
+        room[i] = y[i]
+        for j in range(i - 1, -1, -1):
+            room[j] = room[j + 1] + (room[j] - room[j + 1]) * ((at - x[i]) / (x[j] - x[i]))
+        found[i] = room[0]
 
 
-def check_samples(samples: NDArray[np.void], times: Array, series: int) -> None:
+@inner
+def nodes(c: Any, s: Any, count: int, x: Any, y: Any) -> int:
+    """Append to the point in x[0] (its time) and y[0] the known samples before it, newest first, out of the first
+    `count`; returns how many points there are then. x becomes steps after the first point.
+
+    Samples closer than `APART` to the one after them are passed over, and none is taken from beyond a hole.
+    """
+    time, found = x[0], 1
+    x[0] = 0.0
+    for ago in range(1, min(count, RECENT) + 1):
+        place = (count - ago) % RECENT
+        at = (c.recent[place] - time) / c.dt
+        if x[found - 1] - at > HOLE:
+            break
+        if math.isnan(s.value[place]) or x[found - 1] - at < APART:
+            continue
+        x[found], y[found] = at, s.value[place]
+        found += 1
+        if found == NODES + 1:
+            break
+    return found
+
+
+@inner
+def judge(s: Any, x: Any, y: Any, count: int, room: Any) -> None:
+    """How well the sample before the newest is predicted from its neighbours by each degree."""
+    if count < 3:
+        return
+    others_x, others_y, found = room[0], room[1], room[2]
+    others_x[0], others_y[0] = x[0], y[0]
+    for i in range(2, count):
+        others_x[i - 1], others_y[i - 1] = x[i], y[i]
+    neville(others_x, others_y, count - 1, x[1], room[3], found)
+    s.seen += 1
+    rate = 1.0 / min(s.seen, OVER)
+    for k in range(len(DEGREES)):
+        # What cannot be tried for lack of samples is as bad as the straight line.
+        error = found[DEGREES[k] if DEGREES[k] < count - 1 else 1] - y[1]
+        s.fit[k] += (min(error * error, 1e160) - s.fit[k]) * rate
+
+
+@inner
+def best_fit(s: Any) -> int:
+    """Which of `DEGREES` has done best lately; a higher one only where it is clearly better."""
+    best = 0
+    if s.seen >= SETTLED:
+        for k in range(1, len(DEGREES)):
+            if s.fit[k] < SMOOTHER * s.fit[best]:
+                best = k
+    return best
+
+
+@inner
+def degree(s: Any) -> int:
+    """The degree in use."""
+    return DEGREES[best_fit(s)]  # type: ignore[no-any-return]
+
+
+@inner
+def by_forecast(s: Any, error: float) -> bool:
+    """Whether forecasts with this mean squared error bring samples to the grid better than polynomials do."""
+    return s.seen >= OVER and error < s.fit[best_fit(s)]  # type: ignore[no-any-return]
+
+
+@inner
+def on_place(x: Any, y: Any, count: int, at: float, power: int, room: Any) -> float:
+    """The polynomial of degree `power` (or as many as the points allow) at `at`, no farther from the two newest
+    samples than the samples differ."""
+    used = min(count, power + 1)
+    neville(x, y, used, at, room[0], room[1])
+    lowest, highest = y[0], y[0]
+    for i in range(used):
+        lowest, highest = min(lowest, y[i]), max(highest, y[i])
+    before = y[1] if count > 1 else y[0]
+    spread = highest - lowest
+    return min(max(room[1, used - 1], min(y[0], before) - spread), max(y[0], before) + spread)  # type: ignore[no-any-return]
+
+
+@inner
+def carried(s: Any) -> float:
+    """The part of the newest sample's distance from the path that persists."""
+    best = 0
+    for k in range(1, len(CARRIED)):
+        if PREFERRED * s.carry[k] < s.carry[best] * (PREFERRED if best else 1.0):
+            best = k
+    return CARRIED[best]  # type: ignore[no-any-return]
+
+
+@inner
+def learn_carried(s: Any, error: float, off: float) -> None:
+    """Take in that the path erred by `error` where the newest sample was `off` from it."""
+    rate = 1.0 / min(max(s.seen, 1), OVER)
+    for k in range(len(CARRIED)):
+        left = error - CARRIED[k] * off
+        s.carry[k] += (min(left * left, 1e160) - s.carry[k]) * rate
+
+
+def check_samples(samples: NDArray[np.void], series: int) -> None:
     """Refuse samples no stream could have; ValueError."""
-    if samples.dtype != SAMPLES or samples.shape != (series,) or times.shape != (KEPT,) or times.dtype != np.float64:
+    if samples.dtype != SAMPLES or samples.shape != (series,):
         raise ValueError("samples must be those of as many series as there are channels")
-    if (np.abs(samples["value"]) > 1e75).any() or (np.abs(times) > 2e30).any():
-        raise ValueError("samples must be at most 1e75 in size, and their times 2e30")
-    fine = np.isfinite(samples["line"]) & np.isfinite(samples["curve"]) & np.isfinite(samples["carry"]).all(axis=1)
-    fine &= (samples["line"] >= 0) & (samples["curve"] >= 0) & (samples["carry"] >= 0).all(axis=1)
-    if not (fine & (samples["growth"] >= 1.0) & (samples["growth"] <= 1e6)).all():
-        raise ValueError("errors and growth of samples must be finite and positive")
+    if (
+        (np.abs(samples["value"]) > 1e75).any()
+        or not (np.abs(samples["known"]) <= 1e75).all()
+        or (np.abs(samples["newest"]) > 1e37).any()
+    ):
+        raise ValueError("samples must be at most 1e75 in size, and their times 1e37")
+    if not ((samples["seen"] >= 0) & (samples["seen"] <= 2**53)).all():
+        raise ValueError("samples must have been seen between 0 and 2^53 times")
+    for name in ("fit", "carry"):
+        if not ((samples[name] >= 0) & (samples[name] <= 1e160)).all():
+            raise ValueError(f"{name} of samples must be squared errors of at most 1e160")
+    alarm = samples["alarm"]
+    if not (np.isnan(alarm) | ((alarm >= 0) & (alarm <= 1))).all():
+        raise ValueError("alarm of samples must lie between 0 and 1")

@@ -31,7 +31,7 @@ LEAST = 8
 GROUP = 256
 """Series run at a time by `predict_all`: 4 MB of records."""
 
-FORMAT = 3
+FORMAT = 4
 METHOD = "memories mixed in context"
 
 
@@ -160,7 +160,7 @@ class Prophecy:
         if time is None and self._channels is None:
             only, wide = self._stream.only_mean_and_half(_level(level))
             return Forecast(only, only - wide, only + wide, level, METHOD)
-        mean, half = self._stream.mean_and_half(_level(level), _moment(time))
+        mean, half, _ = self._stream.forecast(_level(level), _moment(time))
         lower, upper = mean - half, mean + half
         if self._channels is None:
             return Forecast(float(mean[0]), float(lower[0]), float(upper[0]), level, METHOD)
@@ -181,7 +181,7 @@ class Prophecy:
         moments = self._moments(value, refuse_gaps=False)
         if len(moments) != 1:
             raise ValueError(f"value must be one moment, got {len(moments)}; use follow for many")
-        score = self._stream.surprise(moments[0], _moment(time))
+        score = self._stream.forecast(0.9, _moment(time), moments[0])[2]
         return float(score[0]) if self._channels is None else score
 
     def alarm(self) -> Any:
@@ -192,8 +192,7 @@ class Prophecy:
         past. A persistent change is reported when it comes, not again while it lasts (docs/prophecy.md, "Alarms"). NaN
         where the newest value is missing, as in `follow`.
         """
-        records = self._stream.records
-        alarm = np.where(records["gap"] > 0, np.nan, records["alarm"])
+        alarm = self._stream.alarm()
         return float(alarm[0]) if self._channels is None else alarm
 
     def seasons(self, channel: int = 0) -> tuple[float, ...]:
@@ -291,7 +290,7 @@ class Prophecy:
         return int(channel)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one file, atomically: the records, the context and a JSON header, no pickles."""
+        """Write everything to one file, atomically: the four arrays of the stream and a JSON header, no pickles."""
         stream = self._stream
         meta = {
             "channels": self._channels,
@@ -299,18 +298,14 @@ class Prophecy:
             "gaps": self._gaps,
             "context": self._length,
             "count": self.count,
-            "sampled": stream.irregular.seen,
             "settings": dataclasses.asdict(self._settings),
         }
         used = int(min(stream.records["count"].max(), stream.rings.shape[1]))
         arrays = {
             "records": stream.records,
             "rings": stream.rings[:, :used],
-            "clock": stream.clock,
-            "samples": stream.irregular.samples,
-            "sample_times": stream.irregular.times,
-            "values": stream.context.values(),
-            "times": stream.context.times(),
+            "clocks": stream.clocks,
+            "samples": stream.samples,
         }
         _files.write_state(path, "Prophecy", FORMAT, meta, **arrays)
 
@@ -335,7 +330,7 @@ class Prophecy:
     def _times(self, time: ArrayLike | None, moments: int) -> Array | None:
         from prophecy.adaptive.clock import checked
 
-        return checked(self._stream.clock, time, moments, self.count)
+        return checked(self._stream.stamped, time, moments, self.count)
 
     def _took(self, value: object) -> bool:
         """Whether the short way was open: one float for a model of one channel, within bounds."""
@@ -379,3 +374,12 @@ def _level(level: float) -> float:
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must lie strictly between 0 and 1, got {level}")
     return float(level)
+
+
+def of_rows(records: Any, rings: Any, clocks: Any, samples: Any, *, dt: float | None, count: int) -> Prophecy:
+    """A `Prophecy` of one channel from the rows of a stream (`adaptive.feed`), which it takes over. dt: what the stream
+    was told; count: values it has taken in."""
+    model = Prophecy(dt=dt)
+    stream = model._stream
+    stream.records, stream.rings, stream.clocks, stream.samples, stream.count = records, rings, clocks, samples, count
+    return model

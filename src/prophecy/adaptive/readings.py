@@ -1,14 +1,11 @@
-"""What a value says before it is learned from: its resolution, whether the sensor moves, and when it was really taken.
+"""What a value says before it is learned from: its resolution, and whether the sensor moves.
 
-Three small questions that real sensors pose and laboratory signals do not:
+Two small questions that real sensors pose and laboratory signals do not:
 
 - **Ticks.** Rounded and counting sensors move in whole multiples of a tick. It is the greatest common divisor of the
   differences, found by Euclid's algorithm within rounding, and believed once 32 differences in a row were multiples
   of it. An interval is at least a tick wide, and an error of n ticks is no more surprising than 2n standard deviations.
 - **Stuck.** After 16 equal values in a row nothing is learned about the size of errors: intervals stay as they were.
-- **Stamps.** A timestamp off its grid by a part of a step either is late itself, or tells when the value was taken.
-  Both readings (and a third, along a cubic instead of a straight line) are tried, and the one with the smaller squared
-  errors lately is used.
 """
 
 from __future__ import annotations
@@ -30,12 +27,6 @@ TRIES = 16
 
 STUCK = 16
 """Differences of 0 in a row after which the sensor is taken to be stuck or at rest."""
-
-TOLD_APART = 0.95
-"""A reading of the timestamps with more corrections must have this share of the other's squared error or less."""
-
-STAMPS_OVER = 256
-"""Values over which the readings' squared errors are averaged."""
 
 
 @inner
@@ -78,42 +69,3 @@ def note_tick(r: Any, value: float) -> None:
 def resolution(r: Any) -> float:
     """The tick, once it is certain; 0 before and for continuous values."""
     return r.tick if r.tick_hits >= CERTAIN_TICKS else 0.0
-
-
-@inner
-def shift(r: Any, expected: float, offset: float, kind: int) -> float:
-    """What the forecast `expected` changes if the value was taken `offset` steps late.
-
-    kind 0: nothing, the stamp is noise; 1: along the straight line from the newest value; 2: along the cubic through
-    the three newest values and the forecast (backward differences).
-    """
-    if kind == 0 or offset == 0.0:
-        return 0.0
-    first = expected - r.lag[0]
-    slope = first
-    if kind == 2:
-        second = first - (r.lag[0] - r.lag[1])
-        third = second - (r.lag[0] - 2.0 * r.lag[1] + r.lag[2])
-        slope += (offset + 1.0) * (0.5 * second + (offset + 2.0) / 6.0 * third)
-    # One wild forecast must not move what is taken in: no slope is steeper than twice the last steps.
-    steepest = 2.0 * max(abs(r.lag[0] - r.lag[1]), abs(r.lag[1] - r.lag[2]))
-    return offset * min(max(slope, -steepest), steepest)  # type: ignore[no-any-return]
-
-
-@inner
-def stamp_kind(r: Any) -> int:
-    """Which reading of the timestamps has done best lately, the simplest where they are alike."""
-    best = 0
-    for kind in range(1, 3):
-        if r.stamp_error[kind] < TOLD_APART * r.stamp_error[best]:
-            best = kind
-    return best
-
-
-@inner
-def note_stamp(r: Any, value: float, expected: float, offset: float) -> None:
-    """Compare the readings on a value that came `offset` steps off its grid."""
-    r.stamps += 1
-    for kind in range(3):
-        error = value - expected - shift(r, expected, offset, kind)
-        r.stamp_error[kind] += (error * error - r.stamp_error[kind]) / min(r.stamps, STAMPS_OVER)

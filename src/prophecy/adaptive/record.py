@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.adaptive import members as m
-from prophecy.adaptive.alarms import BLOCKS, CENTROIDS, LONG, QUANTITIES
+from prophecy.adaptive.alarms import BLOCKS, CENTROIDS, LONG, QUANTITIES, RANKED
 from prophecy.adaptive.readings import TRIES
 from prophecy.adaptive.seasonal import FEATURES as SEASON_FEATURES
 from prophecy.adaptive.seasonal import LONGEST_REST, STARTS
 from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
 from prophecy.adaptive.seasonal import PRIOR as SEASON_PRIOR
 from prophecy.adaptive.seasons import FIRST_CHECK, LONGEST, RING, SHORTEST
+from prophecy.adaptive.stamps import KINDS
 
 Records = NDArray[np.void]
 
@@ -93,7 +94,7 @@ FIELDS = (
     Field("tick_hits", _WHOLE, (), 0, MOST, "samples", "differences in a row that were multiples of it"),
     Field("tick_misses", _WHOLE, (), 0, TRIES, "samples", "differences in a row that were not"),
     Field("stamps", _WHOLE, (), 0, MOST, "samples", "values that came off their grid"),
-    Field("stamp_error", _REAL, (3,), 0, SQUARED, "signal²", "mean squared errors of three readings of timestamps"),
+    Field("stamp_error", _REAL, (KINDS,), 0, SQUARED, "signal²", "mean squared errors of the readings of timestamps"),
     Field("gap_growth", _REAL, (), 1, 1e9, "1", "how much wider than usual intervals across gaps have to be"),
     Field("season_periods", _REAL, (2,), 0, LONGEST, "samples", "seasons found, the shorter first; 0 for none"),
     Field("season_strength", _REAL, (2,), -2, 2, "1", "autocorrelations at the seasons"),
@@ -136,7 +137,7 @@ FIELDS = (
         "signal",
         "error, difference, value, level, noise twice, sum",
     ),
-    Field("alarm_tail", _REAL, (QUANTITIES,), 0, 1, "probability", "their ranks among all the past"),
+    Field("alarm_tail", _REAL, (RANKED,), 0, 1, "probability", "ranks of error, difference, value, level, noise"),
     Field("alarm_size", _WHOLE, (QUANTITIES,), 0, CENTROIDS, "1", "centroids of each sketch in use"),
     Field("alarm_middle", _REAL, (QUANTITIES, CENTROIDS), -_MOVED, _MOVED, "signal", "centroids, in rising order"),
     Field("alarm_weight", _REAL, (QUANTITIES, CENTROIDS), 0, MOST, "values", "how many values each stands for"),

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from prophecy._compiled import inner, kernel
-from prophecy.adaptive.seasons import FIRST_CHECK, RING, find, next_check
+from prophecy._compiled import inner
+from prophecy.adaptive.seasons import RING, find, next_check
 
 LAGS = 6
 """Newest differences among the features: more did not help on hourly readings (ETTh1, first 8 000 values)."""
@@ -373,32 +373,9 @@ def advance(record: Any, ring: Any, bank: float) -> float:
     return mixed(record)
 
 
-@kernel
-def look_for_seasons(records: Any, rings: Any) -> None:
-    """Check the seasons of the records that are due, and predict anew. Apart from the step, so that those who compile
-    the step do not compile the search with it. Nothing is looked for within a gap."""
-    for s in range(len(records)):
-        record = records[s]
-        if record.count >= record.season_check and record.gap == 0:
-            check(record, rings[s], record.count)
-            record.change = advance(record, rings[s], record.season_ahead[0])
-
-
-def due(records: Any) -> bool:
-    """Whether `look_for_seasons` has to be called now."""
-    return bool(((records["count"] >= records["season_check"]) & (records["gap"] == 0)).any())
-
-
-def until_due(records: Any, values: Any, steps: Any) -> int:
-    """How many of the next values (time, series), `steps` (time,) of the grid apart, may be taken in before `due` may
-    be true: at least one. Records that are overdue within a gap are due with their next known value."""
-    left = np.where(records["count"] > 0, records["season_check"] - records["count"], FIRST_CHECK)
-    waiting = left <= 0
-    stop = len(values)
-    if not waiting.all():
-        most = int(left[~waiting].min())
-        stop = min(stop, int(np.searchsorted(np.cumsum(steps), most)) + 1 if len(steps) else most)
-    if waiting.any():
-        known = ~np.isnan(values[:stop, waiting]).all(axis=1)
-        stop = min(stop, int(np.argmax(known)) + 1) if known.any() else stop
-    return max(stop, 1)
+@inner
+def look_if_due(record: Any, ring: Any) -> None:
+    """Check the seasons if it is time, and predict anew. Nothing is looked for within a gap."""
+    if record.count >= record.season_check and record.gap == 0:
+        check(record, ring, record.count)
+        record.change = advance(record, ring, record.season_ahead[0])

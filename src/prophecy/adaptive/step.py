@@ -39,8 +39,8 @@ ROOM = (6, padded(MEMBERS))
 
 
 @inner
-def step(r: Any, ring: Any, t: Any, value: float, offset: float, room: Any) -> None:
-    """Take in the next value; NaN is a gap. offset: how many steps after its place on the grid its timestamp lies."""
+def step(r: Any, ring: Any, t: Any, value: float, room: Any) -> None:
+    """Take in the next value; NaN is a gap."""
     if math.isnan(value):
         if r.count > 0:
             _advance(r, ring, t, r.last if r.hold else expected(r), room)
@@ -51,8 +51,6 @@ def step(r: Any, ring: Any, t: Any, value: float, offset: float, room: Any) -> N
     if r.count == 0:
         _begin(r, value)
     else:
-        if offset != 0.0:
-            value = _on_grid(r, value, offset)
         distance = r.gap + 1
         if r.gap == 0:
             readings.note_tick(r, value)
@@ -61,7 +59,7 @@ def step(r: Any, ring: Any, t: Any, value: float, offset: float, room: Any) -> N
         if _gap_is_usual(r, t):
             _learn(r, t, value, said, 1.0 / distance, room)
         else:
-            _note_growth(r, t, value, said)
+            note_growth(r, t, value - said, across(r, t))
         _note_spacing(r, t, distance)
         if r.gap > 0:
             _close_gap(r, ring, t, value, said)
@@ -69,16 +67,6 @@ def step(r: Any, ring: Any, t: Any, value: float, offset: float, room: Any) -> N
     seasonal.mark(r, False)
     r.known += 1
     r.gap = 0
-
-
-@inner
-def _on_grid(r: Any, value: float, offset: float) -> float:
-    """The value as it would have been on the grid: its error is that of a forecast for when it was taken."""
-    mean = expected(r)
-    moved = readings.shift(r, mean, offset, readings.stamp_kind(r))
-    if r.gap == 0:
-        readings.note_stamp(r, value, mean, offset)
-    return min(max(value - moved, -LARGEST), LARGEST)
 
 
 @inner
@@ -283,24 +271,37 @@ def _gap_is_usual(r: Any, t: Any) -> bool:
 
 
 @inner
-def _across(r: Any, t: Any) -> float:
+def across(r: Any, t: Any) -> float:
     """How many times wider than one step ahead an interval across the present gap is: in proportion to its steps, which
     is how errors across usual gaps are calibrated; across others also by what was seen there and, where the forecast is
     next to exact, by the square of the steps, since no noise hides how errors grow."""
     steps = float(r.gap + 1)
     if _gap_is_usual(r, t):
         return steps
-    exact = r.error_scale < 1e-8 * r.scale[0]
-    return steps * (steps * steps if exact else 1.0) * r.gap_growth  # type: ignore[no-any-return]
+    return steps * exceptional(r, steps)
 
 
 @inner
-def _note_growth(r: Any, t: Any, value: float, said: float) -> None:
+def exceptional(r: Any, steps: float) -> float:
+    """The part of the widening that only unusual gaps have."""
+    exact = r.error_scale < 1e-8 * r.scale[0]
+    return (steps * steps if exact else 1.0) * r.gap_growth  # type: ignore[no-any-return]
+
+
+@inner
+def walk(r: Any, ring: Any, t: Any, room: Any) -> None:
+    """One step across a gap, for a copy that only predicts: nothing will be learned from where the gap ends."""
+    _advance(r, ring, t, r.last if r.hold else expected(r), room)
+    r.gap += 1
+
+
+@inner
+def note_growth(r: Any, t: Any, error: float, wider: float) -> None:
     """Track the widening that makes nine intervals in ten hold the first value after a gap."""
     if r.learned < 16:
         return
-    error, half = abs(value - said), r.quantile[_NINETY] * _usual(r, t) * _across(r, t)
-    r.gap_growth = min(max(r.gap_growth * (t.gap_up if error > half else t.gap_down), 1.0), 1e9)
+    half = r.quantile[_NINETY] * _usual(r, t) * wider
+    r.gap_growth = min(max(r.gap_growth * (t.gap_up if abs(error) > half else t.gap_down), 1.0), 1e9)
 
 
 @inner
@@ -351,7 +352,7 @@ def read(r: Any, t: Any, above: int, inside: bool, part: float) -> tuple[float, 
     if r.count == 0:
         return math.nan, math.nan
     mean = expected(r)
-    half = half_width(r, t, above, inside, part) * _across(r, t)
+    half = half_width(r, t, above, inside, part) * across(r, t)
     # No interval is narrower than the numbers themselves, nor than a tick.
     return mean, max(half, np.spacing(abs(mean)), 0.5 * readings.resolution(r))
 
@@ -405,50 +406,10 @@ def surprise(r: Any, t: Any, error: float) -> float:
 # What Python calls.
 
 
-@kernel
-def run(
-    records: Any,
-    rings: Any,
-    table: Any,
-    values: Any,
-    steps: Any,
-    offsets: Any,
-    where: Any,
-    out: Any,
-    first: int,
-    last: int,
-) -> None:
-    """values (time, series) through records[first:last] and their rings.
-
-    steps (time,): how many steps of the grid each comes after the one before, 1 where empty; offsets (time,): steps by
-    which its timestamp misses its place, 0 where empty. out (time, 4, series) gets mean, half width and score of every
-    value as they were before it came, at the level that `where` says (`members.between`), and the alarm with it; an
-    empty `out` gets nothing.
-    """
-    room = np.empty(ROOM)
-    for s in range(first, last):
-        r = records[s]
-        for k in range(len(values)):
-            if len(steps):
-                for _ in range(steps[k] - 1):
-                    step(r, rings[s], table[0], math.nan, 0.0, room)
-            offset = offsets[k] if len(offsets) else 0.0
-            value = values[k, s]
-            if len(out):
-                mean, half = read(r, table[0], where[0], where[1], where[2])
-                if offset != 0.0 and r.count:
-                    mean += readings.shift(r, mean, offset, readings.stamp_kind(r))
-                out[k, 0, s], out[k, 1, s] = mean, half
-                out[k, 2, s] = surprise_of(r, table[0], value - mean) if r.count else 0.0
-            step(r, rings[s], table[0], value, offset, room)
-            if len(out):
-                out[k, 3, s] = math.nan if math.isnan(value) else r.alarm
-
-
 @inner
 def surprise_of(r: Any, t: Any, error: float) -> float:
     """The surprise of an error of the next value: relative to how far ahead it is, and to the sensor's resolution."""
-    score = surprise(r, t, error / _across(r, t))
+    score = surprise(r, t, error / across(r, t))
     if not score > 0.0:
         return score
     part = 1.0 / (r.gap + 1)
@@ -469,20 +430,6 @@ def look(records: Any, table: Any, where: Any, out: Any) -> tuple[float, float]:
         mean, half = read(records[s], table[0], where[0], where[1], where[2])
         out[0, s], out[1, s] = mean, half
     return mean, half
-
-
-@kernel
-def widths(records: Any, table: Any, out: Any) -> None:
-    """How many times wider than one step ahead the next interval is, in out (series,)."""
-    for s in range(len(records)):
-        out[s] = _across(records[s], table[0])
-
-
-@kernel
-def judge(records: Any, table: Any, errors: Any, out: Any) -> None:
-    """Scores of errors (series,) of the next values, in out (series,)."""
-    for s in range(len(records)):
-        out[s] = surprise_of(records[s], table[0], errors[s]) if records[s].count else 0.0
 
 
 @kernel

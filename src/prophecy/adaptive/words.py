@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from prophecy.adaptive.alarms import PILED, VALUE
+from prophecy.adaptive.clock import JITTER, RANDOM
 from prophecy.adaptive.members import members
 from prophecy.adaptive.readings import CERTAIN_TICKS, STUCK
 from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
+from prophecy.adaptive.stamps import TRUE, stamp_kind
 from prophecy.adaptive.stream import Stream
 
 MENTIONED = 5
@@ -99,21 +101,16 @@ def _counted(number: float, unit: str) -> str:
 def _about_time(stream: Stream, record: Any) -> list[str]:
     if not stream.stamped:
         return []
-    if stream.is_irregular:
-        return [
-            f"Times are irregular; values are brought to steps of {_counted(stream.dt, 'seconds')}, "
-            "the typical interval."
-        ]
-    line = f"Times lie on a grid of {_counted(stream.dt, 'seconds')}."
-    if record["stamps"] > STUCK:
-        error = record["stamp_error"]
-        kind = 0
-        for other in (1, 2):
-            kind = other if error[other] < 0.95 * error[kind] else kind
+    step = _counted(stream.dt, "seconds")
+    how = int(stream.clocks["irregular"][0])
+    if how == RANDOM:
+        return [f"Times are irregular; values are brought to steps of {step}, the typical interval."]
+    line = f"Times lie on a grid of {step}."
+    if how == JITTER or record["stamps"] > STUCK:
         line += (
-            " They jitter, and so little depends on it that they are taken for noise."
-            if kind == 0
-            else " They jitter, and values are corrected for having been taken at these very times."
+            " They jitter, and values are corrected for having been taken at these very times."
+            if how == JITTER or stamp_kind(record) == TRUE
+            else " They jitter, and so little depends on it that they are taken for noise."
         )
     return [line]
 

@@ -165,12 +165,12 @@ def _decimal(columns: list[list[str]], separator: str, given: str | None) -> tup
     if given is not None:
         return given, []
     cells = [cell for column in columns for cell in column[1 : JUDGED + 1] if not dates.is_date(cell)]
-    telling = [cell for cell in cells if ("," in cell or "." in cell) and not _EITHER.fullmatch(cell)]
-    comma = sum(number(cell, ",") is not None and "," in cell for cell in telling)
-    point = sum(number(cell, ".") is not None and "." in cell for cell in telling)
+    marked = [cell for cell in cells if ("," in cell or "." in cell) and not _EITHER.fullmatch(cell)]
+    comma = sum(number(cell, ",") is not None and "," in cell for cell in marked)
+    point = sum(number(cell, ".") is not None and "." in cell for cell in marked)
     # 1.234,5 and 1,234.5 are settled by their last mark; 1.234.567 has points between thousands.
-    comma += sum(cell.count(".") > 1 and number(cell, ",") is not None for cell in telling)
-    point += sum(cell.count(",") > 1 and number(cell, ".") is not None for cell in telling)
+    comma += sum(cell.count(".") > 1 and number(cell, ",") is not None for cell in marked)
+    point += sum(cell.count(",") > 1 and number(cell, ".") is not None for cell in marked)
     if comma > point:
         return ",", []
     open_ = next((cell for cell in cells if _EITHER.fullmatch(cell)), None)

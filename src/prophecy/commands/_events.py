@@ -40,6 +40,9 @@ LATELY, CHANGED = 60, 1.8
 """Rows before the first flagged one that a change of noise is judged by, and the ratio that is one: by then most of the
 80 rows that the alarm averages errors over are new ones."""
 
+MOST = 20
+"""Events listed."""
+
 FAR = 4.0
 """Standard deviations (from the median absolute one) between medians that make a shift."""
 
@@ -120,6 +123,8 @@ class Events:
             if self._open is not None and row.row - self._open.last > APART:
                 self._waiting.append(self._open)
                 self._open = None
+            if flags[k] and self._open is None:
+                self._reopen()
             self._judge_waiting(row, seasons)
             if flags[k]:
                 if self._open is None:
@@ -138,6 +143,14 @@ class Events:
     def _begin(self, row: Row, before: Array) -> None:
         self._count += 1
         self._open = Open(self._count, row.row, row.row, row, before, _run_at_end(before[:, 0]))
+
+    def _reopen(self) -> None:
+        """A flagged row that ends a flat line belongs to it."""
+        for event in self._waiting:
+            if event.flat():
+                self._waiting.remove(event)
+                self._open = event
+                return
 
     def _judge_waiting(self, row: Row, seasons: tuple[float, ...]) -> None:
         """Give `row` to the events that wait for rows after them, and close those that have seen enough."""
@@ -217,10 +230,11 @@ def _flat_line(event: Open, own: Array) -> tuple[str, str, int, int] | None:
         return "flat line", sentence, min(start, event.first), end
     still = _run_at_end(before)
     moved = np.flatnonzero(own != before[-1]) if still else np.zeros(1)
-    run = still + int(moved[0]) if len(moved) else still
+    lead = int(moved[0]) if len(moved) else 0
+    start, end = event.first - still, event.rows[lead - 1].row if lead else event.first - 1
+    run = end - start + 1
     if run < FLAT or _longest_run(before[: len(before) - still]) >= max(run / 2, FLAT):
         return None
-    start, end = event.first - still, event.first - still + run - 1
     sentence = f"{run} rows were exactly {before[-1]:.6g}, from row {start} to {end}."
     return "flat line", sentence, start, max(event.last, end)
 
@@ -282,14 +296,15 @@ def _alike(values: Array) -> float:
     return float(np.sum(known[1:] * known[:-1])) / power if power > 0.0 else 0.0
 
 
-def table_of(events: list[tuple[str, Event]], when: dict[tuple[str, int], Any], most: int = 20) -> list[list[str]]:
-    """The most unusual events of all series, header first. `noticed`: the time of the first row that was flagged; a
-    flat line may have begun before."""
-    lines = [["series", "rows", "noticed", "kind", "what happened"]]
+def table_of(events: list[tuple[str, Event]], when: dict[tuple[str, int], Any], most: int = MOST) -> list[list[str]]:
+    """The most unusual events of all series in the order of their rows, header first. `noticed`: the time of the first
+    row that was flagged (a flat line may have begun before); rows count from 0, without the header."""
+    lines = [["event", "series", "rows", "noticed", "kind", "what happened"]]
     ranked = sorted(events, key=lambda pair: (-pair[1].surprise, -pair[1].alarm))[:most]
-    for title, event in ranked:
+    for title, event in sorted(ranked, key=lambda pair: (pair[1].first, pair[0])):
         rows = f"{event.first}" if event.first == event.last else f"{event.first} to {event.last}"
-        lines.append([title, rows, f"{_noticed(title, event, when)}", event.kind, event.sentence])
+        noticed = f"{_noticed(title, event, when)}"
+        lines.append([f"{event.number}", title, rows, noticed, event.kind, event.sentence])
     return lines
 
 

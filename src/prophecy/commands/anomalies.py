@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from prophecy.commands import _options
 from prophecy.commands._common import guarded, say, series_title
-from prophecy.commands._events import Events, table_of
+from prophecy.commands._events import MOST, Events, table_of
 from prophecy.commands._rows import added, in_order
 from prophecy.commands._show import console, show
 from prophecy.commands._table import Table, open_table
@@ -97,7 +97,10 @@ class Watch:
                 marks=self._marks(rows, x, values, flags),
             ),
             Panel(
-                "surprise", [Line("surprise", x, np.minimum(surprises, ceiling))], height=0.45, level=self._threshold
+                f"surprise, cut at {ceiling:.0f}" if np.nanmax(surprises, initial=0.0) > ceiling else "surprise",
+                [Line("surprise", x, np.minimum(surprises, ceiling))],
+                height=0.45,
+                level=self._threshold,
             ),
         ]
 
@@ -178,7 +181,8 @@ def _rows(watches: list[Watch]) -> list[list[str]]:
 def _show(watches: list[Watch]) -> None:
     found, rows = sum(watch.count for watch in watches), sum(watch.rows for watch in watches)
     events = sum(len(watch.events.found) for watch in watches)
-    console().print(f"{found} of {rows:,} rows flagged, in {events} event{'' if events == 1 else 's'}")
+    listed = f"; the {MOST} most unusual:" if events > MOST else ""
+    console().print(f"{found} of {rows:,} rows flagged, in {events} event{'' if events == 1 else 's'}{listed}")
     lines = _rows(watches)
     if len(lines) > 1:
-        show(lines)
+        show(lines, left=(1, 3, 4, 5))

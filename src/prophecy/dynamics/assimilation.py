@@ -315,6 +315,8 @@ def assimilate(
         falling = falling + 1 if not fall < laws.hopeless else 0
         if falling == 2 or not fall < laws.lost or problem.budget.left < 0:
             break
+        if -fall > laws.rising:
+            problem.budget.left += laws.work_more
         if np.isfinite(evidence) and (best is None or evidence > best.evidence):
             v, rows = values.shape[1], problem.system.rows[-1]
             best = Assimilated(
@@ -371,7 +373,7 @@ def step_by_step(field: SparseField, values: Array, budget: Budget | None = None
             continue
         mask, theta = np.zeros_like(field.mask), np.zeros_like(field.theta)
         mask.T[field.mask.T], theta.T[field.mask.T] = alive[:count], value[:count]
-        trial, there = one_step(field.with_mask(mask, theta), values, EIGHTH, substeps, far=_FEW_OFF)
+        trial, there = one_step(field.with_mask(mask, theta), values, EIGHTH, substeps, 3, far=_FEW_OFF)
         if not np.sqrt(np.mean(_typical(there, share) ** 2)) < max(1.5 * level, _NEGLIGIBLE):
             continue
         field, rest = trial, there

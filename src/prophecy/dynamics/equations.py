@@ -7,7 +7,7 @@ per unit of time, each with the standard error that the series leaves.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 from typing import TYPE_CHECKING, Any
 
@@ -232,13 +232,14 @@ class FoundSystem:
             terms.append(
                 _expanded(value, root, powers[chosen[own]], np.append(centres, np.zeros(len(ratio) - variables)))
             )
-        return Equations(
+        whole = Equations(
             tuple(names),
             tuple(terms),
             self._functions(centres),
             step / self.stride,
             tuple((found.noise * scale).tolist()),
         )
+        return _without_idle(whole, len(self.columns))
 
     def _functions(self, centres: Array) -> tuple[Argument, ...]:
         terms = self.model.field.terms
@@ -251,6 +252,43 @@ class FoundSystem:
             shift = float(shift - raw @ centres + centres @ bent @ centres)
             out.append(Argument(_NAMES[kind], tuple(along.tolist()), shift, pairs))
         return tuple(out)
+
+
+def _without_idle(whole: Equations, seen: int) -> Equations:
+    """Phases (variables from number `seen` on) that act on none of the variables seen are not part of the law."""
+    functions = whole.functions
+    acting = {
+        j
+        for terms in whole.terms[:seen]
+        for term in terms
+        for place, power in enumerate(term.powers)
+        if power
+        for j in (_inside(functions[place - len(whole.names)]) if place >= len(whole.names) else (place,))
+    }
+    kept = [j for j in range(len(whole.names)) if j < seen or j in acting]
+    if len(kept) == len(whole.names) or any(j not in kept for function in functions for j in _inside(function)):
+        return whole
+    place = {j: index for index, j in enumerate(kept)}
+    columns = [*kept, *range(len(whole.names), len(whole.names) + len(functions))]
+    return replace(
+        whole,
+        names=tuple(whole.names[j] for j in kept),
+        terms=tuple(
+            tuple(replace(t, powers=tuple(t.powers[c] for c in columns)) for t in whole.terms[j]) for j in kept
+        ),
+        functions=tuple(
+            replace(
+                f, rates=tuple(f.rates[j] for j in kept), bends=tuple((place[a], place[b], c) for a, b, c in f.bends)
+            )
+            for f in functions
+        ),
+        noise=tuple(whole.noise[j] for j in kept),
+    )
+
+
+def _inside(function: Argument) -> set[int]:
+    """The variables that a function is taken of."""
+    return {j for j, rate in enumerate(function.rates) if rate} | {j for a, b, _ in function.bends for j in (a, b)}
 
 
 def _expanded(value: Array, root: Array, powers: NDArray[np.int64], centres: Array) -> tuple[Term, ...]:

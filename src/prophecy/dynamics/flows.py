@@ -130,7 +130,7 @@ def fit_part(values: Array, known: Mask, whole: FittedFlow, laws: LawSettings = 
     x, seen = _read(values, known, whole.offset, laws)
     if whole.found.looseness > laws.useless or whole.field.count > seen.sum() / 3:
         return None
-    found = assimilate(whole.field, x, seen, whole.found, Budget(laws.work_large), laws)
+    found = assimilate(whole.field, x, seen, whole.found, Budget(laws.work), laws)
     return None if found is None else _finished(found, x, whole.offset, values, [], laws)
 
 
@@ -161,8 +161,7 @@ def _search(
         if found is not None:
             return found
     for field in fields if noisy else ():
-        budget = Budget(laws.work if best is None else laws.work_large)
-        best = _better(best, assimilate(field, x, seen, None, budget, laws))
+        best = _better(best, assimilate(field, x, seen, None, Budget(laws.work), laws))
         if best is not None and best.tight and _white(best, x[:, : variables - len(circles)], laws):
             return best
     proposal: Proposal | None = None
@@ -174,7 +173,7 @@ def _search(
             return found
     if proposal is not None and noisy:
         field = _free(proposal.terms(variables), circles)
-        best = _better(best, assimilate(field, x, seen, None, Budget(laws.work_large), laws))
+        best = _better(best, assimilate(field, x, seen, None, Budget(laws.work), laws))
     return best
 
 

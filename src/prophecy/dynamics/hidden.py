@@ -58,12 +58,13 @@ class Search:
         size = float(np.sqrt(np.mean(self._defects(self.field, self.states) ** 2)))
         return size if np.isfinite(size) else np.inf
 
-    def improve(self, steps: int, enough: float, settings: Settings) -> None:
-        """At most that many steps, until the misfit is below `enough`."""
+    def improve(self, steps: int, enough: float, settings: Settings, least_gain: float = 0.0) -> None:
+        """At most that many steps, until the misfit is below `enough` or falls by no more than a share."""
         for k in range(steps):
             if k % settings.hidden_restandardised == 0:
                 self.standardise()
-            if not self._step(settings) or self.misfit < enough:
+            before, after = self._step(settings)
+            if after < enough or not after < (1 - least_gain) * before:
                 break
         self.standardise()
 
@@ -75,22 +76,24 @@ class Search:
         states[:, self.seen :] += shift
         return self.field.moved(change), states
 
-    def _step(self, settings: Settings) -> bool:
-        """One damped Gauss-Newton step; whether it improved anything."""
+    def _step(self, settings: Settings) -> tuple[float, float]:
+        """One damped Gauss-Newton step: the misfit before and after it, the same where nothing improved."""
         ends, tangent = self.field.tangents(self.tableau, self.states[:-1], self.substeps)
         defects = ends - self.states[1:]
         cost = float(np.sum(defects**2))
         if not (cost < _LOST * len(defects) and np.isfinite(tangent).all()):
-            return False
+            return np.inf, np.inf
+        before = float(np.sqrt(cost / defects.size))
         for _ in range(_REJECTIONS):
             for change, shift in self._proposals(tangent, defects, settings):
                 field, states = self._moved(change, shift)
-                if float(np.sum(self._defects(field, states) ** 2)) < cost:
+                there = float(np.sum(self._defects(field, states) ** 2))
+                if there < cost:
                     self.field, self.states = field, states
                     self.damping = max(self.damping / settings.hidden_relaxed, settings.hidden_least_damping)
-                    return True
+                    return before, float(np.sqrt(there / defects.size))
             self.damping *= settings.hidden_tightened
-        return False
+        return before, before
 
     def _proposals(self, tangent: Array, defects: Array, settings: Settings) -> list[tuple[Array, Array]]:
         """Changes of parameters and hidden states worth trying, the best guess first."""
@@ -166,18 +169,17 @@ def guesses(visible: Array, centre: Array, hidden: int, count: int) -> list[Arra
     first, second = (_cut(spline.derivative(order)(times)) for order in (1, 2))
     bent = _without(second, [visible, first])
     raw = visible + np.where(np.abs(centre) < 3, centre, 0.0)
-    window = np.hanning(49) / np.hanning(49).sum()
-    slow = np.stack([np.convolve(np.pad(c * c, 24, mode="edge"), window, "valid") for c in visible.T], axis=1)
     rest = _without(first, [visible])
-    plain = [[first, second], [first, bent * _over(raw)], [first, bent * _over(first)], [first, slow]]
+    plain = [[first, second], [first, bent * _over(raw)]]
     if visible.shape[1] > 1:
-        plain = [[rest], [rest[:, ::-1]], [rest * _over(raw[:, ::-1])], [slow]]
+        quotients = rest * _over(raw[:, ::-1])
+        plain = [[column] for each in (rest, quotients) for column in np.split(each, each.shape[1], axis=1)]
     found = [np.concatenate(each, axis=1)[:, :hidden] for each in plain]
     base = np.ascontiguousarray(np.concatenate([visible, first, second], axis=1))
     powers = flow.features(flow.polynomial_terms(base.shape[1], 2), base)[:, 1:]
     powers = (powers - powers.mean(axis=0)) / (powers.std(axis=0) + 1e-300)
     generator = np.random.default_rng(0)
-    found += [powers @ generator.standard_normal((powers.shape[1], hidden)) for _ in range(count - len(found))]
+    found += [powers @ generator.standard_normal((powers.shape[1], hidden)) for _ in range(count - len(plain))]
     return found
 
 
@@ -214,12 +216,11 @@ def searched(visible: Array, centre: Array, hidden: int, settings: Settings) -> 
             return None
         if pool[0].misfit < settings.hidden_close:
             break
-    for search in pool[:2]:
-        search.tableau, search.substeps = EIGHTH, 1
-        search.improve(settings.hidden_polished, settings.hidden_exact / 10, settings)
+    for search in pool:
+        search.improve(settings.hidden_polished, settings.hidden_exact / 10, settings, settings.hidden_least_gain)
         if search.misfit < settings.hidden_exact:
             break
-    return min(pool[:2], key=_misfit)
+    return min(pool, key=_misfit)
 
 
 def _misfit(search: Search) -> float:
@@ -252,9 +253,9 @@ def _found(visible: Array, early: int, centre: Array, hidden: int, settings: Set
         errors.append(search.extended(visible[:early]))
         if not errors[-1] < settings.hidden_foretold:
             return None
-        search.improve(settings.hidden_extended, 0.0, settings)
+        search.improve(settings.hidden_extended, settings.hidden_exact / 10, settings, settings.hidden_least_gain)
     if search is None:
         return None
-    search.substeps = 2
-    search.improve(settings.hidden_polished, 1e-9, settings)
+    search.tableau, search.substeps = EIGHTH, search.field.substeps(EIGHTH, search.states, 1e-8)
+    search.improve(2 * settings.hidden_polished, 1e-9, settings, settings.hidden_least_gain)
     return Foretold(search, tuple(errors))

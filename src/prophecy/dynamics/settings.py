@@ -17,7 +17,7 @@ class LawSettings:
     shortest: int = 64  # samples below which a field is not told from chance
     most_variables: int = 6  # a quadratic field of more has more coefficients than 512 samples determine
     explained: float = 0.1  # share of the rises that powers explain; random walks stay below 0.06
-    resolved: float = 0.15  # standard deviations: rougher series are too noisy or sampled too coarsely to tell which
+    resolved: float = 0.25  # standard deviations: rougher series are too noisy or sampled too coarsely to tell which
 
     # Samples that may be exact
     hopeful: float = 0.02  # share of the rises: functions that leave more of a smooth path are not tried as exact
@@ -26,15 +26,16 @@ class LawSettings:
     nearly: float = 3e-6  # the same after two half steps
 
     # Work, in derivatives per sample; 5e3 take about half a second with 512 samples. Laws that were found took less.
-    work: float = 1.5e4  # for powers to degree 2, which come first
-    work_large: float = 6e3  # for each larger family, and for a part of the series
+    work: float = 6e3  # for each family with noise, and for a part of the series
+    work_more: float = 3e3  # added after every stage whose evidence rose by `rising`: a law shows itself on the way
+    rising: float = 100.0  # nats
     work_exact: float = 1.5e4  # for all families together while samples are taken to be exact
 
     # Assimilation
     latest: int = 1024  # samples that are assimilated
     most_parameters: int = 200  # before any is removed
     stages: tuple[float, ...] = (10.0, 3.0, 0.6, 0.12, 0.03, 0.01)  # model error per step as a share of the noise
-    returns: tuple[float, ...] = (3.0, 0.12, 0.03)  # stages at which terms may come back
+    returns: tuple[float, ...] = (3.0, 0.6, 0.12, 0.03, 0.01)  # stages at which terms may come back
     hopeless: float = 30.0  # nats: two stages in a row that far below the best end the tightening
     lost: float = 200.0  # nats: one stage that far below the best does
     many: int = 24  # coefficients above which the first guess is thinned out
@@ -55,7 +56,7 @@ class LawSettings:
     noise: float = 0.25  # standard deviations: more than this left unexplained is not a measurement of a system
     draws: int = 64  # trajectories that say how uncertain the forecast is
     staying: float = 0.25  # share of the draws that must not leave for good; poles and exponentials throw many out
-    wider_exact: float = 1.5  # exact samples: what is drawn is this much wider, as integration errors are not white
+    wider_exact: float = 1.25  # exact samples: what is drawn is this much wider, as integration errors are not white
 
 
 @dataclass(frozen=True)
@@ -170,16 +171,19 @@ class Settings:
     twins: int = 6  # paths from a nudged end, whose distance says how errors grow
 
     # Hidden variables (`hidden.py`); chosen on 29 chaotic systems seen one variable at a time
-    hidden_starts: int = 9  # four made of derivatives and quotients, the others random quadratic functions of them
-    # Steps from each start, how many starts go on, and the misfit (standard deviations) the best must be below: those
-    # that arrive are among the best four after ten steps in nine of ten cases.
-    hidden_rounds: tuple[tuple[int, int, float], ...] = ((10, 4, 0.05), (16, 2, 0.01), (90, 2, 2e-4))
+    hidden_starts: int = 4  # derivatives, a quotient, two random quadratic functions of them; 28 find little more
+    # Steps from each start, how many starts go on, and the misfit (standard deviations) the best must be below: nearly
+    # all searches that arrive are below, nine of ten others are not.
+    hidden_rounds: tuple[tuple[int, int, float], ...] = (
+        (10, 2, 0.03), (6, 1, 0.01), (10, 1, 4e-3), (20, 1, 6e-4), (60, 1, 2e-4),
+    )  # fmt: skip
     hidden_close: float = 1e-5  # standard deviations: the misfit at which a search has arrived
     hidden_early: int = 256  # samples searched first: a third of a thousand unknowns less, and half the time
     hidden_stretch: int = 64  # samples foretold at a time: two Lyapunov times of the systems above
     hidden_foretold: float = 0.3  # standard deviations: the error of a stretch foretold that ends it
     hidden_extended: int = 6  # steps after each stretch
-    hidden_polished: int = 12  # steps of order 8 at the end
+    hidden_polished: int = 12  # steps after the search; twice as many, of order 8, at the end
+    hidden_least_gain: float = 0.02  # share of the misfit below which a step of these is the last
     hidden_exact: float = 1e-6  # standard deviations: the misfit of a law, as `exact`
     hidden_trusted: float = 0.01  # standard deviations: a field whose stretches foretold are all this good is followed
     hidden_variables: int = 3  # seen and hidden together; the fewest a chaotic flow has

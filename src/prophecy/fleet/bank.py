@@ -1,19 +1,32 @@
-"""Streams in memory: slots, each of which holds one stream, run through and saved by number."""
+"""Streams in memory: slots, each of which holds one stream, run through many at a time and saved by number.
+
+A slot is one row of the arrays that compiled code works on (`adaptive.feed`), and the last rows with their answers. A
+stream that has seen few values is saved as these values: taking them in again costs less than reading, checking and
+writing everything it knows, and takes 16 bytes each instead of some 30 kB.
+"""
 
 from __future__ import annotations
 
-import copy
+import os
+import struct
+import zlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.adaptive.clock import CLOCK
-from prophecy.adaptive.irregular import KEPT, SAMPLES
-from prophecy.adaptive.prophecy import Prophecy
-from prophecy.adaptive.record import RECORD
-from prophecy.adaptive.restore import restored
+from prophecy.adaptive import feed
+from prophecy.adaptive.clock import CLOCK, check_clocks, fresh_clocks
+from prophecy.adaptive.irregular import SAMPLES, check_samples, fresh_samples
+from prophecy.adaptive.members import between, table
+from prophecy.adaptive.prophecy import Prophecy, of_rows
+from prophecy.adaptive.record import LARGEST, RECORD, check, fresh
+from prophecy.adaptive.seasons import RING
 from prophecy.adaptive.settings import DEFAULT
-from prophecy.adaptive.stream import Stream
+from prophecy.adaptive.times import LARGEST_TIME
 from prophecy.fleet.answers import LATE, MISSING, ROW, TAKEN
 from prophecy.fleet.pack import pack, unpack
 
@@ -22,11 +35,15 @@ Array = NDArray[np.float64]
 RECENT = 256
 """Rows of each stream kept to be shown, with their answers."""
 
-CONTEXT = 2048
-"""Values of each stream kept for `forecast`, as many as `Prophecy` keeps."""
+YOUNG = 128
+"""Rows up to which a stream is saved as its values: some 2 µs each to take in again, against some 250 µs to write,
+read and check a whole state (benchmarks/fleet.py)."""
 
-BYTES = RECORD.itemsize + 8 * 4352 + 16 * CONTEXT + RECENT * ROW.itemsize
-"""Memory of a stream that has seen thousands of values."""
+WORTH_THREADS = 2000
+"""Rows from which on threads share the work: some 5 ms, against 0.1 ms to hand it over."""
+
+BYTES = RECORD.itemsize + 8 * RING + CLOCK.itemsize + SAMPLES.itemsize + RECENT * ROW.itemsize
+"""Memory of a stream that has seen thousands of values; of a young one about half is touched."""
 
 PARTS = {
     "counts": np.dtype("<i8"),
@@ -34,94 +51,253 @@ PARTS = {
     "ring": np.dtype("<f8"),
     "clock": CLOCK,
     "samples": SAMPLES,
-    "sample_times": np.dtype("<f8"),
-    "values": np.dtype("<f8"),
-    "times": np.dtype("<f8"),
     "recent": ROW,
 }
-"""What a state consists of; counts: values taken in, and samples at irregular times."""
+"""What the state of a grown stream consists of; counts: rows taken in, and whether any came late."""
+
+_EMPTY = np.zeros(0)
+_YOUNG = b"PRY1"
+_HEAD = struct.Struct("<4sIBB")  # magic, rows, whether timed, whether dated
 
 
 class Bank:
-    """Room for `capacity` streams."""
+    """Room for `capacity` streams; memory is used as slots are first written to."""
 
-    def __init__(self, capacity: int, dt: float | None, level: float) -> None:
-        self._dt, self._level = dt, level
-        self._streams: list[Stream | None] = [None] * capacity
-        self._recent = [np.zeros(0, ROW) for _ in range(capacity)]
+    def __init__(self, capacity: int, dt: float | None, level: float, threads: int | None = None) -> None:
+        self._dt, self._level, self._where = dt, level, between(level)
+        self._table = table(DEFAULT)
+        self._fresh = fresh(1, self._table), fresh_clocks(1, dt), fresh_samples(1)
+        self._records, self._rings = np.zeros(capacity, RECORD), np.zeros((capacity, RING))
+        self._clocks, self._samples = np.zeros(capacity, CLOCK), np.zeros(capacity, SAMPLES)
+        self._recent, self._rows = np.zeros((capacity, RECENT), ROW), np.zeros(capacity, np.int64)
+        self._late = np.zeros(capacity, bool)
+        self.timed = np.full(capacity, -1, np.int8)
+        """Whether the stream of a slot has timestamps: 1 or 0, -1 before its first row."""
+        self._threads = threads or _cores()
+        self._pool: ThreadPoolExecutor | None = None
 
-    def open(self, slot: int) -> None:
-        """A stream that has seen nothing."""
-        self._streams[slot], self._recent[slot] = Stream(1, self._dt, False, CONTEXT, DEFAULT), np.zeros(0, ROW)
+    def open(self, slots: Sequence[int]) -> None:
+        """Streams that have seen nothing."""
+        for slot, used in zip(slots, self._records["count"][slots].tolist(), strict=True):
+            self._rings[slot, : min(used, RING)] = 0.0
+        self._records[slots], self._clocks[slots], self._samples[slots] = self._fresh
+        self._rows[slots], self._late[slots], self.timed[slots] = 0, False, -1
 
-    def run(self, slots: NDArray[np.int64], timed: bool, rows: NDArray[np.void]) -> None:
-        """Take in rows, each into its slot, in order, and write the answers into them."""
-        for k, slot in enumerate(slots.tolist()):
-            stream, row = self._stream(slot), rows[k : k + 1]
-            before = stream.count
-            value, time = row["value"].copy(), row["time"].copy()
-            mean, half, score, alarm = stream.run(value[:, None], time if timed else None, self._level)
-            row["mean"], row["half"], row["score"], row["alarm"] = mean[0], half[0], score[0], alarm[0]
-            row["next"], row["next_half"] = stream.only_mean_and_half(self._level)
-            row["status"] = LATE if stream.count == before else MISSING if np.isnan(value[0]) else TAKEN
-            if stream.count > before:
-                self._recent[slot] = np.concatenate([self._recent[slot][1 - RECENT :], row])
+    # Running.
 
-    def _stream(self, slot: int) -> Stream:
-        stream = self._streams[slot]
-        assert stream is not None
-        return stream
+    def run(self, slots: NDArray[np.int64], timed: bool, rows: NDArray[np.void]) -> NDArray[np.int64]:
+        """Take in rows, each into its slot, in order, and write the answers into them; how many rows its stream had
+        before each, 0 for those that were late."""
+        order = np.argsort(slots, kind="stable")
+        which = slots[order]
+        values, out, passed = rows["value"][order], np.empty((len(rows), 6)), np.empty(len(rows))
+        times = rows["time"][order] if timed else _EMPTY
 
-    def records(self, slots: NDArray[np.int64]) -> NDArray[np.void]:
-        """The records of these slots."""
-        return np.concatenate([self._stream(slot).records for slot in slots.tolist()] or [np.zeros(0, RECORD)])
+        def some(part: slice) -> None:
+            when = times[part] if timed else _EMPTY
+            given = (self._records, self._rings, self._clocks, self._samples, self._table)
+            feed.take(*given, which[part], when, values[part], self._where, out[part], passed[part])
+
+        self._share(some, which)
+        for place, name in enumerate(("mean", "half", "score", "alarm", "next", "next_half")):
+            rows[name][order] = out[:, place]
+        late = passed == 0.0
+        rows["status"][order] = np.where(late, LATE, np.where(np.isnan(values), MISSING, TAKEN))
+        self._late[which[late]], self.timed[which] = True, timed
+        before = np.zeros(len(rows), np.int64)
+        before[order[~late]] = self._remember(which[~late], rows[order[~late]])
+        return before
+
+    def _share(self, some: Any, which: NDArray[np.int64]) -> None:
+        """some(part) for all rows, in threads that each have streams of their own."""
+        if len(which) < WORTH_THREADS or self._threads == 1:
+            some(slice(0, len(which)))
+            return
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._threads)
+        even = [len(which) * k // self._threads for k in range(1, self._threads)]
+        cuts = [0, *(int(np.searchsorted(which, which[cut])) for cut in even), len(which)]
+        for job in [self._pool.submit(some, slice(a, b)) for a, b in pairwise(cuts) if b > a]:
+            job.result()
+
+    def _remember(self, which: NDArray[np.int64], rows: NDArray[np.void]) -> NDArray[np.int64]:
+        """Keep the last rows of each slot; how many there were before each. which: in rising order."""
+        starts = np.flatnonzero(np.diff(which, prepend=-1))
+        lengths = np.diff(np.append(starts, len(which)))
+        nth = np.arange(len(which)) - np.repeat(starts, lengths)
+        kept = np.repeat(lengths, lengths) - nth <= RECENT  # later rows of the same batch would overwrite the others
+        before = self._rows[which] + nth
+        self._recent[which[kept], before[kept] % RECENT] = rows[kept]
+        self._rows[which[starts]] += lengths
+        return np.asarray(before)
+
+    # Reading.
+
+    def count(self, slot: int) -> int:
+        """Rows a stream has taken in, those that were late not among them."""
+        return int(self._rows[slot])
+
+    def last(self, slot: int) -> bytes:
+        """The newest row as bytes; none before the first."""
+        count = int(self._rows[slot])
+        return self._recent[slot, (count - 1) % RECENT].tobytes() if count else b""
+
+    def tails(self, slot: int) -> Array:
+        """How rare each quantity of the newest row is: (quantities,)."""
+        return np.asarray(self._records["alarm_tail"][slot], dtype=np.float64)
 
     def recent(self, slot: int) -> NDArray[np.void]:
         """The last rows of a stream that were not late, oldest first."""
-        return self._recent[slot]
+        count = int(self._rows[slot])
+        places = np.arange(max(0, count - RECENT), count) % RECENT
+        return np.asarray(self._recent[slot, places])
 
     def predict(self, slots: NDArray[np.int64], level: float) -> tuple[Array, Array]:
         """Mean and half width of the next value of each."""
-        made = [self._stream(slot).only_mean_and_half(level) for slot in slots.tolist()]
-        return np.array([mean for mean, _ in made]), np.array([half for _, half in made])
+        out, nothing = np.empty((len(slots), 3)), np.full(len(slots), np.nan)
+        given = (self._records, self._rings, self._clocks, self._samples, self._table)
+        feed.ahead(*given, slots, nothing, nothing, between(level), out)
+        return out[:, 0], out[:, 1]
 
     def model(self, slot: int) -> Prophecy:
         """A copy of a stream as a `Prophecy`."""
-        model = Prophecy(dt=self._dt, context=CONTEXT)
-        model._stream = copy.deepcopy(self._stream(slot))
-        return model
+        one = slice(slot, slot + 1)
+        rows = (self._records[one], self._rings[one], self._clocks[one], self._samples[one])
+        return of_rows(*(part.copy() for part in rows), dt=self._dt, count=int(self._rows[slot]))
+
+    # States.
 
     def state(self, slot: int) -> bytes:
-        stream = self._stream(slot)
-        used = int(min(stream.records["count"][0], stream.rings.shape[1]))
+        """Everything a stream knows: its values while it is young and they came in order, then all of it."""
+        count = int(self._rows[slot])
+        if 0 < count <= YOUNG and not self._late[slot]:
+            first = self._recent[slot, :count]
+            head = _HEAD.pack(_YOUNG, count, self.timed[slot], first["dated"][-1])
+            data = head + (first["time"].tobytes() if self.timed[slot] else b"") + first["value"].tobytes()
+            return data + struct.pack("<I", zlib.crc32(data))
+        one, used = slice(slot, slot + 1), int(min(self._records["count"][slot], RING))
         return pack(
             {
-                "counts": np.array([stream.count, stream.irregular.seen]),
-                "record": stream.records,
-                "ring": stream.rings[0, :used],
-                "clock": stream.clock,
-                "samples": stream.irregular.samples,
-                "sample_times": stream.irregular.times,
-                "values": stream.context.values(),
-                "times": stream.context.times(),
-                "recent": self._recent[slot],
+                "counts": np.array([count, self._late[slot]], "<i8"),
+                "record": self._records[one],
+                "ring": self._rings[slot, :used],
+                "clock": self._clocks[one],
+                "samples": self._samples[one],
+                "recent": self.recent(slot),
             }
         )
 
     def restore(self, slot: int, data: bytes) -> None:
         """Set a slot from a state, every number of which is checked; ValueError."""
-        found = unpack(data, PARTS)
-        if len(found["counts"]) != 2 or len(found["sample_times"]) != KEPT or len(found["recent"]) > RECENT:
-            raise ValueError("the state of a stream has parts of the wrong size")
-        stream = Stream(1, self._dt, False, CONTEXT, DEFAULT)
-        arrays = {
-            "records": found["record"],
-            "rings": found["ring"][None],
-            "clock": found["clock"],
-            "samples": found["samples"],
-            "sample_times": found["sample_times"],
-            "values": found["values"][None],
-            "times": found["times"],
-        }
-        restored(stream, {"count": int(found["counts"][0]), "sampled": int(found["counts"][1])}, arrays)
-        self._streams[slot], self._recent[slot] = stream, found["recent"]
+        self.restore_many([slot], [data])
+
+    def restore_many(self, slots: Sequence[int], states: Sequence[bytes]) -> None:
+        """Set slots from states; ValueError, with attribute `slot`, for one that no stream could have reached."""
+        young: dict[bool, list[tuple[int, Young]]] = {True: [], False: []}
+        grown: list[tuple[int, dict[str, NDArray[Any]]]] = []
+        for slot, data in zip(slots, states, strict=True):
+            try:
+                if data[:4] == _YOUNG:
+                    found = _young(data)
+                    young[found.timed].append((slot, found))
+                else:
+                    grown.append((slot, _grown(data)))
+            except ValueError as error:
+                raise Damaged(slot, str(error)) from None
+        if grown:
+            self._put(grown)
+        for timed, some in young.items():
+            if some:
+                self._take_again(some, timed)
+
+    def _take_again(self, some: list[tuple[int, Young]], timed: bool) -> None:
+        """The values of young streams."""
+        slots, lengths = [slot for slot, _ in some], [found.length for _, found in some]
+        rows = np.zeros(sum(lengths), ROW)
+        rows["time"] = np.frombuffer(b"".join(found.times for _, found in some), "<f8") if timed else np.nan
+        rows["value"] = np.frombuffer(b"".join(found.values for _, found in some), "<f8")
+        rows["dated"] = np.repeat([found.dated for _, found in some], lengths)
+        bad = np.abs(rows["value"]) > LARGEST
+        if timed:
+            bad |= ~(np.abs(rows["time"]) <= LARGEST_TIME)
+        if bad.any():
+            slot = int(np.repeat(slots, lengths)[np.argmax(bad)])
+            raise Damaged(slot, f"values of a stream must be at most {LARGEST:g} in size, and times finite")
+        self.open(slots)
+        self.run(np.repeat(slots, lengths), timed, rows)
+
+    def _put(self, grown: list[tuple[int, dict[str, NDArray[Any]]]]) -> None:
+        """States of grown streams, all checked at once; one by one if that fails, to name the one."""
+        try:
+            self._check([found for _, found in grown])
+        except ValueError as error:
+            if len(grown) == 1:
+                raise Damaged(grown[0][0], str(error)) from None
+            for one in grown:
+                self._put([one])
+        self.open([slot for slot, _ in grown])
+        for slot, found in grown:
+            self._rings[slot, : len(found["ring"])] = found["ring"]
+            self._records[slot], self._clocks[slot] = found["record"][0], found["clock"][0]
+            self._samples[slot] = found["samples"][0]
+            self._rows[slot], self._late[slot] = found["counts"]
+            rows, count = found["recent"], int(found["counts"][0])
+            self._recent[slot, np.arange(count - len(rows), count) % RECENT] = rows
+            self.timed[slot] = -1 if not count else int(not np.isnan(rows["time"][-1]))
+
+    def _check(self, many: list[dict[str, NDArray[Any]]]) -> None:
+        check(np.concatenate([found["record"] for found in many]), self._table)
+        check_clocks(np.concatenate([found["clock"] for found in many]), len(many))
+        check_samples(np.concatenate([found["samples"] for found in many]), len(many))
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+
+class Damaged(ValueError):
+    """A state that no stream could have reached. slot: where it should have gone."""
+
+    def __init__(self, slot: int, message: str) -> None:
+        super().__init__(message)
+        self.slot = slot
+
+
+class Young(NamedTuple):
+    """The values of a young stream, as bytes."""
+
+    length: int
+    timed: bool
+    dated: bool
+    times: bytes
+    values: bytes
+
+
+def _young(data: bytes) -> Young:
+    """What is in the state of a young stream; ValueError."""
+    if len(data) < _HEAD.size + 4 or int.from_bytes(data[-4:], "little") != zlib.crc32(data[:-4]):
+        raise ValueError("the state of a stream does not have its checksum")
+    _, count, timed, dated = _HEAD.unpack_from(data)
+    middle = _HEAD.size + (8 * count if timed else 0)
+    if not 0 < count <= YOUNG or len(data) != middle + 8 * count + 4:
+        raise ValueError("the state of a stream does not have the length it says")
+    return Young(count, timed != 0, dated != 0, data[_HEAD.size : middle], data[middle:-4])
+
+
+def _grown(data: bytes) -> dict[str, NDArray[Any]]:
+    """The parts of a grown stream's state, each of its size; ValueError."""
+    found = unpack(data, PARTS)
+    if any(len(found[name]) != 1 for name in ("record", "clock", "samples")) or len(found["counts"]) != 2:
+        raise ValueError("the state of a stream has parts of the wrong size")
+    count, late = found["counts"].tolist()
+    if not 0 <= count <= 2**53 or late not in (0, 1) or len(found["recent"]) != min(count, RECENT):
+        raise ValueError("the state of a stream contradicts itself about how many rows it has")
+    used = int(min(max(int(found["record"]["count"][0]), 0), RING))
+    if len(found["ring"]) != used or not (np.abs(found["ring"]) <= LARGEST).all():
+        raise ValueError(f"ring must hold {used} values of at most {LARGEST:g} in size, got {len(found['ring'])}")
+    return found
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

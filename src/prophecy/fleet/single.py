@@ -40,7 +40,7 @@ class Single:
         if state:
             self._bank.restore(0, bytes(state))
         else:
-            self._bank.open(0)
+            self._bank.open([0])
         recent = self._bank.recent(0)
         self._timed = not math.isnan(recent["time"][-1]) if len(recent) else None
 

@@ -186,9 +186,10 @@ class Store:
         ).fetchone()
         return None if found is None else self._saved(found)
 
-    def key_of(self, stream: int) -> str | None:
-        found = self._db.execute("SELECT key FROM streams WHERE id = ?", (stream,)).fetchone()
-        return None if found is None else str(found[0])
+    def last_row(self, key: str) -> NDArray[np.void] | None:
+        """The newest row in the state of a stream; None where there is none."""
+        found = self._db.execute("SELECT last FROM streams WHERE key = ?", (key,)).fetchone()
+        return None if found is None else self._row(key, found[0])
 
     def key_and_seen(self, stream: int) -> tuple[str, int] | None:
         """The key of a stream and the last batch in its state; None for one that was removed."""
@@ -221,9 +222,14 @@ class Store:
 
     def _saved(self, row: tuple[Any, ...]) -> Saved:
         stream, key, seen, count, last, state = row
-        if last is not None and len(last) != ROW.itemsize:
-            raise ValueError(f"{self.name} is damaged: the last row of stream {key!r} has {len(last)} bytes")
-        return Saved(stream, key, seen, count, None if last is None else np.frombuffer(last, ROW), state)
+        return Saved(stream, key, seen, count, self._row(key, last), state)
+
+    def _row(self, key: str, data: bytes | None) -> NDArray[np.void] | None:
+        if not data:
+            return None
+        if len(data) != ROW.itemsize:
+            raise ValueError(f"{self.name} is damaged: the last row of stream {key!r} has {len(data)} bytes")
+        return np.asarray(np.frombuffer(data, ROW)[0])
 
     # The log.
 

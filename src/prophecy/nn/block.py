@@ -18,7 +18,7 @@ class GatedBlock(nn.Module):
     not wanted. `step` and `scan` go with the memory's own.
 
     >>> from prophecy.nn import ProphecySSM
-    >>> block = GatedBlock(4, ProphecySSM(channels=8, order=16, window=100.0, dt=1.0, train="readout"))
+    >>> block = GatedBlock(4, ProphecySSM(channels=8, order=16, window=400.0, dt=1.0, train="readout"))
     >>> block(torch.zeros(2, 50, 4)).shape
     torch.Size([2, 50, 4])
     """

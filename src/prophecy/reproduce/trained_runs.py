@@ -15,6 +15,8 @@ Run = dict[str, Any]
 FOLDER = "reproduce/data/trained"
 """Within the package; pages that read full runs name their files in `data`."""
 GPU, SHORT = "full run (GPU)", "short run"
+DIVERGED = 1e6
+"""An error beyond this has diverged, whatever its mean says: the signals are of size 1."""
 WHOLE = 100
 """`--functions` from which on training is not cut down."""
 
@@ -110,7 +112,7 @@ def stats(run: Run, dataset: str, variant: str, check: int = -1, metric: str = "
     """(mean, least, most) over seeds; None if a seed has diverged or the variant was not scored then."""
     scores = run["history"][check]["scores"]
     values = [s[metric] for s in scores if (s["dataset"], s["variant"]) == (dataset, variant)]
-    if not values or any(v is None for v in values):
+    if not values or any(v is None or not v < DIVERGED for v in values):
         return None
     return sum(values) / len(values), min(values), max(values)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from prophecy.frames.names import for_matplotlib
-from prophecy.tables.panels import Band, Line, Panel, Picture, limits
+from prophecy.tables.panels import SHAPES, Band, Line, Panel, Picture, limits
 
 LIGHT = {
     "ink": "#1f2937",
@@ -97,7 +97,7 @@ def _line(axis: Any, line: Line, colours: dict[str, str], rivals: list[str]) -> 
         axis.plot(
             line.x,
             line.y,
-            "o" if line.role == "flagged" else ".",
+            SHAPES.get(line.name, ("o", ""))[0] if line.role == "flagged" else ".",
             color=colour,
             markersize=size,
             label=for_matplotlib(line.name),

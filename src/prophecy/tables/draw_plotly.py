@@ -11,7 +11,7 @@ import numpy as np
 
 from prophecy.frames.names import for_html
 from prophecy.tables.draw_matplotlib import DARK, LIGHT, RIVALS, rival_names
-from prophecy.tables.panels import Band, Line, Panel, Picture, limits
+from prophecy.tables.panels import SHAPES, Band, Line, Panel, Picture, limits
 
 HEIGHT = 300  # pixels of a panel
 BETWEEN = 62  # pixels between two: an axis and a title
@@ -140,7 +140,9 @@ def _line(line: Line, colours: dict[str, str], rivals: list[str]) -> dict[str, A
         "hovertemplate": "%{y:.5g}",
     }
     if line.dots:
-        return {**trace, "mode": "markers", "marker": {"color": colour, "size": 9 if line.role == "flagged" else 4}}
+        shape = SHAPES.get(line.name, ("", "circle"))[1] if line.role == "flagged" else "circle"
+        marker = {"color": colour, "size": 9 if line.role == "flagged" else 4, "symbol": shape}
+        return {**trace, "mode": "markers", "marker": marker}
     look = {"color": colour, "width": 2.4 if line.role == "forecast" else 1.4}
     return {**trace, "mode": "lines", "line": {**look, "dash": "dash" if line.role == "rival" else "solid"}}
 
@@ -172,10 +174,16 @@ def page(picture: Picture) -> str:
     return template.render(
         title=for_html(picture.title),
         table=[[for_html(cell) for cell in row] for row in picture.table],
+        look=[_look_of(column) for column in zip(*picture.table, strict=True)],
         remarks=[for_html(line) for line in picture.remarks],
         script=get_plotlyjs(),
         figures=json.dumps({"light": light, "dark": dark}).replace("</", "<\\/"),
     )
+
+
+def _look_of(column: Sequence[str]) -> str:
+    """Sentences wrap and begin at the left, numbers and short words end at the right."""
+    return "text" if max(len(cell) for cell in column) > 30 else ""
 
 
 def _cells(values: Any) -> list[Any]:

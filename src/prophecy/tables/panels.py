@@ -18,6 +18,15 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+SHAPES = {
+    "spike": ("o", "circle"),
+    "shift": ("s", "square"),
+    "change of noise": ("^", "triangle-up"),
+    "flat line": ("D", "diamond"),
+    "lost season": ("P", "cross"),
+}
+"""Flagged rows by what happened, in matplotlib and in Plotly: shapes, which print and colour blindness leave apart."""
+
 INNER = 0.5  # level of the darker band inside the interval: half of all values
 PAST = 4  # rows of history drawn for each row ahead
 LEAST = 120  # rows of history drawn at least, where there are that many

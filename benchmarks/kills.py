@@ -1,0 +1,130 @@
+"""`python benchmarks/kills.py [--kills 1000]`: a fleet under load, killed with -9 again and again.
+
+A child observes batches of keyed rows into a state file and prints the number of each batch when it was acknowledged;
+the parent kills it at a random moment and starts it again. In the end every answer the file and the children gave must
+be that of a fleet nothing happened to: nothing acknowledged lost, nothing taken in twice. Writes
+benchmarks/results/kills.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from prophecy.fleet import Fleet
+from prophecy.fleet.bank import BYTES
+
+RESULTS = Path(__file__).parent / "results" / "kills.json"
+KEYS = [f"sensor-{k}" for k in range(40)]
+ROOM = 16
+"""Streams in memory, so that many are put aside and come back in every batch."""
+
+
+def batch(number: int) -> tuple[list[str], np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(number)
+    keys = rng.choice(KEYS, size=int(rng.integers(1, 60))).tolist()
+    return keys, 100.0 * number + np.arange(len(keys)), rng.standard_normal(len(keys))
+
+
+def digest(rows: np.ndarray) -> float:
+    """A number that differs where any answer does."""
+    return float(np.nansum(rows["mean"] * 1.1 + rows["half"] * 1.3 + rows["score"] + rows["next"] * 1.7))
+
+
+def child(path: Path, out: int) -> None:
+    with Fleet(path, memory=ROOM * BYTES) as fleet:
+        number = max((int(note) for *_, note in fleet.batches()), default=-1) + 1
+        while True:
+            answers = fleet.observe(*batch(number), note=str(number).encode())
+            os.write(out, f"{number} {digest(answers.rows)!r}\n".encode())
+            number += 1
+
+
+def killed_once(path: Path, rng: random.Random) -> list[str]:
+    """The lines a child acknowledged before it was killed: soon after it began, or some way into its work."""
+    inside, outside = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.close(inside)
+            child(path, outside)
+        finally:
+            os._exit(70)
+    os.close(outside)
+    with open(inside) as file:
+        if rng.random() < 0.3:
+            time.sleep(rng.uniform(0.0, 0.05))
+            lines = []
+        else:
+            lines = list(itertools.islice(file, rng.randrange(1, 12)))
+            time.sleep(rng.uniform(0.0, 0.01))
+        os.kill(pid, signal.SIGKILL)
+        lines += file
+    os.waitpid(pid, 0)
+    return [line for line in lines if line.endswith("\n")]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    asked = parser.parse_args()
+    rng, told = random.Random(asked.seed), {}
+    with Fleet() as warm:
+        warm.observe(*batch(0))  # compiled before the first child is forked
+    start = time.perf_counter()
+    empty = 0
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        path = Path(folder) / "state"
+        for kill in range(asked.kills):
+            lines = killed_once(path, rng)
+            empty += not lines
+            for line in lines:
+                number, said = line.split()
+                if int(number) in told:
+                    sys.exit(f"batch {number} was acknowledged twice, the second time after kill {kill}")
+                told[int(number)] = float(said)
+        left = sorted(os.listdir(folder))
+        with Fleet(path, memory=ROOM * BYTES) as fleet:
+            last = max(int(note) for *_, note in fleet.batches())
+            counts = {row.key: row.count for row in fleet.summary(limit=100).rows}
+            problems = fleet.problems()
+    twin, wrong, rows = Fleet(), [], 0
+    for number in range(last + 1):
+        said = twin.observe(*batch(number))
+        rows += len(said)
+        if number in told and told[number] != digest(said.rows):
+            wrong.append(number)
+    lost = [number for number in told if number > last]
+    same = counts == {row.key: row.count for row in twin.summary(limit=100).rows}
+    found = {
+        "kills": asked.kills,
+        "kills_before_a_first_batch": empty,
+        "batches": last + 1,
+        "rows": rows,
+        "acknowledged_and_lost": len(lost),
+        "answered_otherwise_than_undisturbed": len(wrong),
+        "rows_of_every_stream_as_undisturbed": same,
+        "problems_of_the_file": problems,
+        "files_left": left,
+        "seconds": time.perf_counter() - start,
+    }
+    asked.out.write_text(json.dumps(found, indent=1) + "\n")
+    print(json.dumps(found, indent=1))
+    if lost or wrong or problems or not same:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

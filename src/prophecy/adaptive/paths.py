@@ -1,0 +1,152 @@
+"""Forecasts for any time: one step, many, and between two steps; nothing of the stream is changed.
+
+Steps are walked on a copy of the record, as across a gap. On a grid, a time within `OFF` of a place is read as its
+stamp would be (`stamps.py`), any other lies on the cubic through four steps. With irregular times it lies on the
+polynomial through the steps around it, moved by what persists of the newest sample's distance from it.
+
+Compiled code hands a stream on as (record in an array of one, ring, clock, samples), and room to work in as (an array
+of one record, a ring, rows for the step, rows for polynomials).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from prophecy._compiled import inner
+from prophecy.adaptive import readings, stamps
+from prophecy.adaptive.clock import EXACT, OFF, ON_GRID
+from prophecy.adaptive.irregular import carried, degree, hole, neville
+from prophecy.adaptive.step import across, exceptional, expected, half_width, surprise_of, walk
+
+FARTHEST = 4096
+"""Steps the forecast is walked ahead; beyond them its mean stays and only the interval goes on widening."""
+
+LEAST_DEGREE = 3
+"""Degree of the path between steps, where samples are joined by straight lines: forecasts are smoother than they."""
+
+ROOM = (7, 16)
+"""Room for polynomials: rows of points, at least `NODES` + 1 long; the last row holds the path."""
+
+
+PATH = 6
+
+
+@inner
+def copied(stream: Any, spares: Any) -> Any:
+    """A copy of the record to walk on. The ring is read by the seasonal members alone."""
+    r = stream[0][0]
+    spares[0][0] = r
+    if r.season_on == 1:
+        spares[1][:] = stream[1]
+    return spares[0][0]
+
+
+@inner
+def steps_ahead(c: Any, time: float) -> float:
+    """Steps from the newest place of the grid to `time`."""
+    return (time - c.grid) / c.dt if c.count > 0 and c.dt > 0.0 else 1.0
+
+
+@inner
+def whole_and_offset(steps: float) -> tuple[float, float]:
+    """The place of the grid a stamp belongs to, and how many steps after it it lies; 0 for what is rounding."""
+    whole = max(math.floor(steps + 0.5), 1.0)
+    offset = steps - whole
+    return whole, offset if abs(offset) > EXACT else 0.0
+
+
+@inner
+def on_grid(stream: Any, t: Any, steps: float, spares: Any) -> tuple[float, float, float]:
+    """The forecast so many steps ahead, how many times wider than one step ahead its interval is, and by how much more
+    than that: how far the path is from a straight line says what is not known about the signal between two steps."""
+    whole, offset = whole_and_offset(steps)
+    if abs(offset) <= OFF and whole <= FARTHEST:
+        q = stream[0][0]
+        if whole > 1.0:
+            q = copied(stream, spares)
+            for _ in range(int(whole) - 1):
+                walk(q, spares[1], t, spares[2])
+        mean = expected(q)
+        return mean + stamps.shift(q, stream[3], mean, offset, spares[3]), across(q, t), 0.0
+    count = min(max(math.ceil(steps - 1e-9), 1), FARTHEST)
+    q = copied(stream, spares)
+    for _ in range(count - 1):
+        walk(q, spares[1], t, spares[2])
+    before, left, right = q.lag[1], q.lag[0], expected(q)
+    wider = across(q, t) * max(steps / FARTHEST, 1.0)
+    part = min(max(steps - (count - 1), 0.0), 1.0)
+    if part > 1.0 - 1e-9:
+        return right, wider, 0.0
+    walk(q, spares[1], t, spares[2])
+    after = expected(q)
+    line = left + (right - left) * part
+    bend = (before - 2.0 * left + right) * (2.0 - part) + (left - 2.0 * right + after) * (1.0 + part)
+    curve = line - bend * part * (1.0 - part) / 6.0
+    return curve, wider, abs(curve - line)
+
+
+@inner
+def between(stream: Any, t: Any, time: float, spares: Any) -> tuple[float, float]:
+    """With irregular times: the path at `time`, and how far the newest sample lies from it.
+
+    The path is that of the bank's steps from the newest place of the grid on; the first ones are left in row `PATH`.
+    """
+    c, s = stream[2], stream[3]
+    ahead, newest = (time - c.grid) / c.dt, (s.newest - c.grid) / c.dt
+    power = max(degree(s), LEAST_DEGREE)
+    top = min(max(math.ceil(ahead - 1e-9), 1), FARTHEST)
+    q, off = stream[0][0], 0.0
+    spares[3][PATH, 1] = expected(q)
+    if newest > 1e-9:
+        off = s.known - _along(q, 1, power, min(newest, 1.0), spares[3])
+    if top > 1:
+        q = copied(stream, spares)
+    for walked in range(1, top):
+        walk(q, spares[1], t, spares[2])
+        spares[3][PATH, min(walked + 1, ROOM[1] - 1)] = expected(q)
+    return _along(q, top, power, min(ahead, float(FARTHEST)), spares[3]), off
+
+
+@inner
+def _along(q: Any, step: int, power: int, at: float, room: Any) -> float:
+    """The polynomial through the forecast for `step` and the values before it, `at` steps ahead."""
+    x, y = room[0], room[1]
+    for i in range(power + 1):
+        x[i], y[i] = float(step - i), q.lag[i - 1] if i else expected(q)
+    neville(x, y, power + 1, at, room[2], room[3])
+    return room[3, power]  # type: ignore[no-any-return]
+
+
+@inner
+def widening(r: Any, c: Any, s: Any, time: float) -> float:
+    """How many times wider than one typical interval ahead the interval for `time` is: in proportion to the time since
+    the newest sample; across a hole as across other gaps."""
+    since = max((time - s.newest) / c.dt, 1.0) if not math.isnan(s.newest) else 1.0
+    return since if since <= hole(c) else since * exceptional(r, since)
+
+
+@inner
+def said(
+    r: Any, t: Any, mean: float, wider: float, more: float, value: float, where: Any
+) -> tuple[float, float, float]:
+    """Mean, half width and the score of `value` where the interval is so much wider than one step ahead, and more."""
+    half = half_width(r, t, where[0], where[1], where[2]) * wider + more
+    error = math.copysign(max(abs(value - mean) - more, 0.0) / wider, value - mean)
+    score = math.nan if math.isnan(value) else surprise_of(r, t, error * across(r, t))
+    return mean, max(half, np.spacing(abs(mean)), 0.5 * readings.resolution(r)), score
+
+
+@inner
+def forecast(stream: Any, t: Any, time: float, value: float, where: Any, spares: Any) -> tuple[float, float, float]:
+    """Mean, half width and the score of `value`, for `time`; NaN, NaN and 0 before the first value."""
+    r, c, s = stream[0][0], stream[2], stream[3]
+    if r.count == 0:
+        return math.nan, math.nan, 0.0
+    if c.irregular != ON_GRID:
+        path, off = between(stream, t, time, spares)
+        return said(r, t, path + carried(s) * off, widening(r, c, s, time), 0.0, value, where)
+    mean, wider, more = on_grid(stream, t, steps_ahead(c, time), spares)
+    return said(r, t, mean, wider, more, value, where)
