@@ -31,6 +31,7 @@ class Reader:
 async def follow(socket: WebSocket, core: Core) -> None:
     """Serve one live connection until either side ends it."""
     if core.metrics.readers >= core.settings.readers:
+        await socket.accept()  # a refused handshake could not say why
         await socket.close(TOO_MANY, "too many live readers")
         return
     await socket.accept()

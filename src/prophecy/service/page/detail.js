@@ -127,6 +127,7 @@ export class Detail {
     if (found.last_alarm !== null) facts.push(`last alarm ${moment(found.last_alarm, true)}`);
     get("facts").textContent = facts.join(" · ");
     get("slope").textContent = number(found.derivative, 4);
+    get("per").textContent = found.time === null ? "per value" : "per second";
     const lines = found.words.split("\n").filter((line) => line.trim());
     paragraphs(get("words"), lines);
     get("chart").setAttribute("aria-label", `Chart of ${found.key}: ${get("value").textContent}, next ${get("next").textContent}`);
