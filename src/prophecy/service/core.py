@@ -35,6 +35,7 @@ class Core:
         self._last_event = fleet.last_event
         self._forecasting = 0
         self.ready = False
+        self.written: dict[tuple[int, int], str] = {}
         self.held = 0
         """Bytes of bodies that are arriving."""
 
