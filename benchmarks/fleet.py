@@ -160,7 +160,7 @@ def main() -> None:
     names = [f"sensor-{k:06d}" for k in range(asked.keys)]
     u = signals(asked.keys, asked.rounds)
     rows: dict[str, Any] = {"Fleet in memory": fleet(names, u, None)}
-    with tempfile.TemporaryDirectory(dir=".") as folder:
+    with tempfile.TemporaryDirectory() as folder:
         rows["Fleet with its file"] = fleet(names, u, Path(folder) / "state")
     slow = u[: asked.slow_rounds]
     rows["a Prophecy per key in a dict"] = dictionary(names, slow)

@@ -63,10 +63,8 @@ CHAOS: dict[str, Settings] = {
     "without polynomial maps": without("POLYNOMIAL_MAPS"),
     "without undamped waves": without("WAVES"),
     "without rational fields": without("RATIONAL_FIELDS"),
-    "without sin, cos, tanh, |x|": without("FUNCTION_FIELDS"),
     "without repetition": without("REPETITION"),
     "without hidden phases": replace(DEFAULT, hidden_phases=False),
-    "without checking the refit": replace(DEFAULT, refit_checked=False),
     "without hidden forcing": without("FORCING"),
     "without drifting parameters": without("DRIFT_FIELDS"),
 }
@@ -74,12 +72,12 @@ CHAOS: dict[str, Settings] = {
 ALONE: dict[str, Settings] = {
     "all ideas": DEFAULT,
     "without hidden variables": without("HIDDEN"),
-    "hidden variables, four starts": replace(DEFAULT, hidden_starts=4),
+    "hidden variables, twice the starts": replace(DEFAULT, hidden_starts=8),
     "without kernel maps": without("KERNEL_MAPS"),
     "without polynomial maps": without("POLYNOMIAL_MAPS"),
     "without undamped waves": without("WAVES"),
     "without repetition": without("REPETITION"),
-    "without fields": without("POLYNOMIAL_FIELDS", "RATIONAL_FIELDS", "FUNCTION_FIELDS"),
+    "without fields": without("POLYNOMIAL_FIELDS", "RATIONAL_FIELDS"),
     "without linear autoregression": without("LINEAR"),
 }
 

@@ -32,8 +32,8 @@ ROOM = 16
 
 def batch(number: int) -> tuple[list[str], np.ndarray, np.ndarray]:
     rng = np.random.default_rng(number)
-    keys = rng.choice(KEYS, size=int(rng.integers(1, 60))).tolist()
-    return keys, 100.0 * number + np.arange(len(keys)), rng.standard_normal(len(keys))
+    keys = rng.choice(KEYS, size=int(rng.integers(1, len(KEYS))), replace=False).tolist()
+    return keys, np.full(len(keys), 60.0 * number), rng.standard_normal(len(keys))
 
 
 def digest(rows: np.ndarray) -> float:
@@ -85,7 +85,7 @@ def main() -> None:
         warm.observe(*batch(0))  # compiled before the first child is forked
     start = time.perf_counter()
     empty = 0
-    with tempfile.TemporaryDirectory(dir=".") as folder:
+    with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state"
         for kill in range(asked.kills):
             lines = killed_once(path, rng)

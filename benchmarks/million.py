@@ -58,7 +58,8 @@ def streams(keys: int, batch: int, seconds: float, memory: int, folder: Path, du
             rounds.append({"values": done, "seconds": time.perf_counter() - began})
             print(f"round {number}: {done / rounds[-1]['seconds']:.0f} values a second", flush=True)
         facts = fleet.facts()
-        sample = names[: keys : max(1, keys // 5)]
+        taken = names[: facts["streams"]]
+        sample = taken[:: max(1, len(taken) // 5)]
         counts = [row.count for row in fleet.summary(sample).rows]
     wall, cpu = time.perf_counter() - start, time.process_time() - cpu
     size = path.stat().st_size if path is not None else facts["bytes"]
@@ -126,7 +127,7 @@ def main() -> None:
     found: dict[str, Any] = json.loads(asked.out.read_text()) if asked.out.exists() else {}
     found |= {"cores": asked.cores, "machine": platform.processor() or platform.machine(), "assumptions": ASSUMPTIONS}
     if "streams" in asked.parts:
-        with tempfile.TemporaryDirectory(dir=".") as folder:
+        with tempfile.TemporaryDirectory() as folder:
             row = streams(asked.keys, asked.batch, asked.seconds, asked.memory, Path(folder), not asked.no_file)
         row["values_per_second_on_n_cores"] = {str(n): n * row["values_per_second"] / asked.cores for n in CORES}
         found["streams"] = row | {"load_average": list(os.getloadavg())}

@@ -45,6 +45,8 @@ def test_streams_are_listed_with_their_newest_row(state, made):
     assert "pump" in out
     assert "2026-01-01T00:04:59Z" in out
     assert "2 streams" in out
+    with Fleet(made) as fleet:
+        assert f"no. {fleet.last_event} at" in out
     assert "pump" not in state(made, "--search", "FA")[1]
     code, _, err = state(made.with_name("absent"))
     assert code == 1

@@ -348,6 +348,9 @@ def test_late_missing_and_malformed_rows_of_keyed_streams_are_told_apart(stream)
     assert [row["status"] for row in csv.DictReader(out)] == ["taken", "late", "missing", "taken"]
     for line, says in ((5, "neither a number nor an ISO date"), (6, "1 to 512"), (7, "must be finite"), (8, "finite")):
         assert re.search(f"line {line}: .*{says}.*; skipped", err)
+    code, out, err = stream("a;2026-01-01;1\na;5;2\n", "--key", 1, "--time", 2)
+    assert (code, len(out)) == (0, 2)
+    assert "line 2: time '5': dates came before" in err
     assert stream("01.02.2026;3\n", "--time", 1, "--time-format", "%d.%m.%Y")[1][-1].startswith("1,01.02.2026,3.0")
 
 

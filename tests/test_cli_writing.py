@@ -76,13 +76,16 @@ def test_an_intervals_ends_are_told_apart():
 
 @given(st.text(max_size=60))
 def test_any_line_of_a_stream_is_a_number_or_a_value_error(text):
-    for lines in (Csv(), Csv("1"), Jsonl(), Jsonl("a")):
+    keyed = {"key": "1", "time": "2"}
+    for lines in (Csv(), Csv("1"), Csv(**keyed), Jsonl(), Jsonl("a"), Jsonl(**keyed), Jsonl(time="a", pattern="%Y")):
         try:
-            value = lines.value(text)
+            line = lines.read(text)
         except ValueError as error:
             assert str(error)  # noqa: PT017
         else:
-            assert math.isnan(value) or abs(value) <= 1e100
+            assert math.isnan(line.value) or abs(line.value) <= 1e75
+            assert 0 < len(line.key) <= 512
+            assert (lines.time is None) == math.isnan(line.time)
 
 
 def test_hostile_json_lines_are_skipped_and_the_stream_goes_on():

@@ -154,6 +154,7 @@ def test_four_late_rows_in_a_row_mean_a_clock_set_back():
         (["a", "b"], [60.0, 60.0], [1.0, 1e80], 1, "value"),
         (["b", "a"], None, [1.0, 2.0], 1, "time"),
         (["a", "untimed"], [60.0, 60.0], [1.0, 2.0], 1, "time"),
+        (["b", "a"], np.array(["2026-01-01", "2026-01-01"], "datetime64[s]"), [1.0, 2.0], 1, "time"),
     ],
 )
 def test_one_bad_row_refuses_the_batch_and_names_itself(path, keys, times, values, row, field):
@@ -244,6 +245,13 @@ def test_dates_are_remembered_as_dates():
     fleet.observe("b", np.arange(3.0), np.arange(3.0))
     assert [row.dated for row in fleet.summary().rows] == [True, False]
     assert fleet.recent("a").time[-1] == dates[-1].astype("datetime64[s]").astype(int)
+
+
+@pytest.mark.parametrize("year", ["0001", "1600", "1969", "2026", "9999"])
+def test_dates_of_any_year_are_the_seconds_since_1970(year):
+    date = np.array([f"{year}-03-01T12:34:56.789"], "datetime64[ms]")
+    exact = date.astype("datetime64[ms]").astype(np.int64) / 1e3
+    assert Fleet().observe("a", date, [1.0]).time == pytest.approx(exact, rel=1e-15)
 
 
 def test_keys_are_searched_paged_removed_and_begin_afresh(path):

@@ -156,6 +156,23 @@ def test_one_process_at_a_time_through_whatever_name(tmp_path):
     assert sorted(os.listdir(tmp_path / "folder")) == ["one", "two"]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_is_refused_and_its_parent_goes_on(tmp_path):
+    with Fleet(tmp_path / "s") as fleet:
+        fleet.observe("a", None, [1.0])
+        pid = os.fork()
+        if pid == 0:
+            try:
+                fleet.observe("a", None, [2.0])
+            except ValueError as error:
+                os._exit(0 if "before a fork" in str(error) else 2)
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        fleet.observe("a", None, [3.0])
+    with Fleet(tmp_path / "s") as fleet:
+        assert fleet.recent("a").value.tolist() == [1.0, 3.0]
+
+
 def _python(code):
     import subprocess
     import sys

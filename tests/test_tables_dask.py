@@ -101,6 +101,20 @@ def test_partitions_are_written_as_partitions_with_failures_in_a_column(client, 
     assert "1 value cannot be forecast" in failed["i52"]["error"]
 
 
+def test_row_numbers_that_pandas_stored_are_no_variable(client, tmp_path):
+    frame = table([3]).to_pandas()
+    frame.index = frame.index + 7
+    (tmp_path / "in").mkdir()
+    frame.to_parquet(tmp_path / "in" / "0.parquet", index=True)
+    plain = pyarrow.Table.from_pandas(frame, preserve_index=True).replace_schema_metadata()
+    parquet.write_table(plain, tmp_path / "in" / "0.parquet")
+    assert "__index_level_0__" in plain.column_names
+    asked = asked_of(4, "item", "day", None, None, (), "refuse", OPTIONS)
+    (done,) = forecast_partitions(partitions(tmp_path / "in"), tmp_path / "out", client, asked)
+    made = parquet.read_table(done.target)
+    np.testing.assert_array_equal(made["mean"], forecast_many(table([3]), 4, key="item", jobs=1)["i3"].mean)
+
+
 def test_a_key_in_two_partitions_is_refused(client, tmp_path):
     folder = written(tmp_path / "in", parts=2)
     parquet.write_table(table([0]), folder / "again.parquet")

@@ -71,6 +71,10 @@ ETTh1's error, and no outlier is remembered."""
 REPLAYED = 2048
 """Past values a newly found season is learned from at once."""
 
+SLOPED = 1.0 / 24.0
+"""Part of a period to either side over which a seasonal slope is taken: a sine loses 1 % of its slope, one of 12
+samples 4 % (a sample is the least)."""
+
 NEEDLESS = 0.1
 """Where the forecast errs by less than this share of the differences (root mean squares) seasons cannot add much."""
 
@@ -91,6 +95,37 @@ def back(ring: Any, count: int, samples: float) -> float:
     if part > 0.0:
         value += part * (ring[(place - 1) % RING] - value)
     return value  # type: ignore[no-any-return]
+
+
+@inner
+def share(record: Any) -> float:
+    """What the seasonal members count for in the forecast, by weight over squared scale."""
+    if record.season_on == 0:
+        return 0.0
+    total, bank = 0.0, 0.0
+    for i in range(MEMBERS):
+        scale = record.season_scales[i]
+        part = record.season_mix[i] / (scale if scale > 0.0 else 1.0)
+        total += part
+        if i == 0:
+            bank = part
+    return 1.0 - bank / total
+
+
+@inner
+def slope(record: Any, ring: Any, alone: float) -> float:
+    """The derivative per sample at the newest value: `alone` is the bank's own. By as much as the seasonal members
+    count for it is the mean slope of up to 16 seasons at this phase, over `SLOPED` of a period to either side: there,
+    other than at the newest value, both sides are known."""
+    part, period = share(record), record.season_periods[0]
+    wide = max(1.0, math.floor(SLOPED * period + 0.5))
+    seasons = min(SEASONS_AVERAGED, int((min(record.count, RING) - 2 - wide) / max(period, 1.0)))
+    if part == 0.0 or seasons < 1 or period <= 2.0 * wide:
+        return alone
+    total = 0.0
+    for b in range(1, seasons + 1):
+        total += back(ring, record.count, b * period - wide) - back(ring, record.count, b * period + wide)
+    return alone + part * (total / (2.0 * wide * seasons) - alone)  # type: ignore[no-any-return]
 
 
 @inner

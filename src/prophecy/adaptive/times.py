@@ -19,8 +19,10 @@ def seconds(time: ArrayLike) -> Array:
     """Times as seconds: numbers as they are, dates as seconds since 1970 (without a time zone: in UTC)."""
     array = np.asarray(time)
     if array.dtype.kind == "M":
-        since = (array - np.datetime64(0, "s")).astype("timedelta64[ns]")
-        return np.asarray(np.where(np.isnat(since), np.nan, since.astype(np.int64) / 1e9), dtype=np.float64)
+        # Seconds and parts of them apart: nanoseconds since 1970 fit 64 bits from 1678 to 2262 only.
+        whole = array.astype("datetime64[s]")
+        since = whole.astype(np.int64) + (array - whole).astype("timedelta64[ns]").astype(np.int64) / 1e9
+        return np.asarray(np.where(np.isnat(array), np.nan, since), dtype=np.float64)
     if array.dtype == object and array.size and all(isinstance(moment, datetime) for moment in array.flat):
         moments = [moment if moment.tzinfo else moment.replace(tzinfo=UTC) for moment in array.flat]
         return np.array([moment.timestamp() for moment in moments]).reshape(array.shape)

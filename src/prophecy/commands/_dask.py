@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,10 +31,8 @@ def cluster(address: str, jobs: int | None) -> Iterator[Any]:
             yield client
         return
     workers = jobs or _machine.cores()
-    with (
-        LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0") as local,
-        Client(local) as client,
-    ):
+    options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": logging.ERROR}
+    with LocalCluster(n_workers=workers, **options) as local, Client(local) as client:
         yield client
 
 

@@ -35,7 +35,7 @@ class Line(NamedTuple):
 class Lines:
     """column, key, time: what was asked for, None where there is none; pattern: how dates are written, ISO by default.
 
-    places: where in a line each of them stands, once that is known.
+    places: where in a line each of them stands, once that is known; under "dated", whether times are dates.
     """
 
     column: str | None = None
@@ -56,6 +56,9 @@ class Lines:
         if self.time is None:
             return Line(name, math.nan, False, None, value)
         number, dated = _moment(time, self.pattern)
+        if self.places.setdefault("dated", int(dated)) != dated:
+            kinds = ("numbers", "dates")
+            raise ValueError(f"time {time!r}: {kinds[not dated]} came before, and these are {kinds[dated]}")
         return Line(name, number, dated, time, value)
 
 

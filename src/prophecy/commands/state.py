@@ -72,9 +72,9 @@ def state(
 
 def _list(fleet: Fleet, search: str | None, limit: int) -> None:
     page = fleet.summary(search=search, limit=limit)
-    rows = [["key", "rows", "newest", "value", "next", "events, last"]]
+    rows = [["key", "rows", "newest", "value", "next", "last event"]]
     for row in page.rows:
-        event = f"{row.event} at {_time(row.event_time, row.dated)}" if row.event else ""
+        event = f"no. {row.event} at {_time(row.event_time, row.dated)}" if row.event else ""
         interval = f"{row.mean:.6g} [{row.lower:.6g}, {row.upper:.6g}]"
         rows.append([row.key, f"{row.count:,}", _time(row.time, row.dated), f"{row.value:.6g}", interval, event])
     facts = fleet.facts()

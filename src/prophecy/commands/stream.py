@@ -192,7 +192,7 @@ class Loop:
         if self._lines.time is None:
             return None
         times = np.array([line.time for line in found])
-        return (times * 1e6).round().astype("datetime64[us]") if all(line.dated for line in found) else times
+        return (times * 1e6).round().astype("datetime64[us]") if self._lines.places.get("dated") else times
 
     def _answer(self, number: int, line: Line, answers: Answers, k: int) -> str:
         row = answers.rows[k]

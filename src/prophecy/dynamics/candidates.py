@@ -25,13 +25,9 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_MOST_PARAMETERS = 260
-_ATTEMPTS = 4
-_ALL = 1000
-_MOST_FEATURES = 130
-_GLANCES = 128
-_FEWEST_ROWS = 3
-_ALIKE = np.log(4.0)
+_ALL = 1000  # finalists: none of a tier is left out
+_FEWEST_ROWS = 3  # transitions from which anything at all can be solved
+_ALIKE = np.log(4.0)  # first guesses within a factor of four count as equally close
 
 
 def _fixed(name: str, model: Model) -> Candidate:
@@ -66,13 +62,13 @@ def _polynomial_map(name: str, memory: Memory, degree: int, ridge: float) -> Can
     return Candidate(name, lambda values, rows, known: fit_polynomial_map(memory, degree, ridge, values, rows))
 
 
-def _polynomial_maps(variables: int) -> list[Candidate]:
+def _polynomial_maps(variables: int, most: int) -> list[Candidate]:
     """Memory, degree and ridge of readouts with at most a few hundred features."""
     memories = {"1 delay": delays(1), "2 delays": delays(2), "4 delays": delays(4), "Legendre memory": legendre(3, 8)}
     found = []
     for name, memory in memories.items():
         kept = len(memory.weights) * variables
-        degrees = [degree for degree in (2, 3, 4, 5) if monomial_count(kept, degree) <= _MOST_FEATURES]
+        degrees = [degree for degree in (2, 3, 4, 5) if monomial_count(kept, degree) <= most]
         found += [_polynomial_map(name, memory, degree, ridge) for degree in degrees[-1:] for ridge in (1e-10, 1e-5)]
     return found
 
@@ -110,7 +106,7 @@ def _fields(units: Units, values: Array, rows: Rows, settings: Settings) -> list
     if len(rows) < _FEWEST_ROWS:
         return []
     paths = Paths.through(values, rows.index)
-    some = rows.index[:: max(1, len(rows) // _GLANCES)]
+    some = rows.index[:: max(1, len(rows) // settings.field_glances)]
     x0, x1 = values[some].T, values[some + 1].T
     ranked = []
     for family in _families(units, settings):
@@ -121,7 +117,7 @@ def _fields(units: Units, values: Array, rows: Rows, settings: Settings) -> list
                 ranked.append((order[0][0], family, guesses))
     least = max(min((closeness for closeness, _, _ in ranked), default=1.0), 1e-12)
     ranked.sort(key=lambda item: (int(np.log(max(item[0], least) / least) / _ALIKE), item[1].size))
-    return [_field(family, guesses) for _, family, guesses in ranked[:_ATTEMPTS]]
+    return [_field(family, guesses) for _, family, guesses in ranked[: settings.field_attempts]]
 
 
 def _flow(context: Context, whole: FittedFlow, settings: Settings) -> Candidate:
@@ -135,11 +131,7 @@ def _flow(context: Context, whole: FittedFlow, settings: Settings) -> Candidate:
 
 
 def _nested(small: Family, large: Family) -> bool:
-    plain = not small.functions and small.denominator is None
-    return plain and small.numerator.size <= large.numerator.size
-
-
-_FUNCTIONS = (np.sin, np.cos, np.tanh, np.abs)
+    return small.denominator is None and small.numerator.size <= large.numerator.size
 
 
 def tiers(context: Context, early: int, whole: FittedFlow | None, settings: Settings) -> Iterator[Tier]:
@@ -160,7 +152,7 @@ def tiers(context: Context, early: int, whole: FittedFlow | None, settings: Sett
     if whole is not None:
         yield Tier([_flow(context, whole, settings)])
     if "POLYNOMIAL_MAPS" not in off:
-        yield Tier(_polynomial_maps(values.shape[1]))
+        yield Tier(_polynomial_maps(values.shape[1], settings.map_features))
     if "KERNEL_MAPS" not in off:
         yield Tier(_kernels(values.shape[1]))
 
@@ -168,13 +160,11 @@ def tiers(context: Context, early: int, whole: FittedFlow | None, settings: Sett
 def _families(units: Units, settings: Settings) -> Iterator[Family]:
     variables, off = len(units.scale), settings.without
     for degree in (1, 2, 3, 4) if "POLYNOMIAL_FIELDS" not in off else ():
-        if degree <= 2 or monomial_count(variables, degree) * variables <= _MOST_PARAMETERS:
+        if degree <= 2 or monomial_count(variables, degree) * variables <= settings.field_parameters:
             yield Family(f"polynomial field of degree {degree}", units, Monomials(variables, degree))
     for above, below in ((3, 1), (3, 2)) if "RATIONAL_FIELDS" not in off else ():
-        if (monomial_count(variables, above) + monomial_count(variables, below)) * variables <= _MOST_PARAMETERS:
+        if (
+            monomial_count(variables, above) + monomial_count(variables, below)
+        ) * variables <= settings.field_parameters:
             name = f"rational field of degrees {above} and {below}"
             yield Family(name, units, Monomials(variables, above), Monomials(variables, below))
-    few = (monomial_count(variables, 2) + len(_FUNCTIONS) * variables) * variables <= _MOST_PARAMETERS
-    if few and "FUNCTION_FIELDS" not in off:
-        name = "field of degree 2 with sin, cos, tanh and |x|"
-        yield Family(name, units, Monomials(variables, 2), None, _FUNCTIONS)

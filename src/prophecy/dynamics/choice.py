@@ -17,9 +17,6 @@ Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 _LOST = np.sqrt(2.0)  # how far two unrelated moments of a series are from each other, in standard deviations
-_GLANCES = 256
-_STRETCH = 16
-_SLIGHT = 0.02  # standard deviations; scores closer than this count as equal
 
 
 class Model(Protocol):
@@ -105,19 +102,19 @@ class Rolling:
         """Forecast minus truth from every origin, NaN where nothing was observed and after the end of the context."""
         return self._errors(model, values, self.origins, self.horizon)
 
-    def glance(self, model: Model, values: Array) -> float:
+    def glance(self, model: Model, values: Array, settings: Settings) -> float:
         """The typical error one step ahead, from every moment of the rest."""
         origins = np.arange(self.early, len(values))
-        origins = origins[self.known[origins - 1]][-_GLANCES:]
+        origins = origins[self.known[origins - 1]][-settings.glance_origins :]
         distance = np.sqrt(np.mean(self._errors(model, values, origins, 1) ** 2, axis=2))
         distance = distance[~np.isnan(distance)]
         return float(np.median(distance)) if distance.size else 0.0
 
-    def soon_lost(self, model: Model, values: Array, best: Array) -> bool:
+    def soon_lost(self, model: Model, values: Array, best: Array, settings: Settings) -> bool:
         """Whether a first stretch of the forecasts is already much worse than the best so far."""
-        stretch = min(_STRETCH, self.horizon)
+        stretch = min(settings.first_stretch, self.horizon)
         first = self._errors(model, values, self.origins, stretch)
-        return score(first) > 2 * score(best[:, :stretch]) + _SLIGHT
+        return score(first) > 2 * score(best[:, :stretch]) + settings.slight
 
     def _errors(self, model: Model, values: Array, origins: Indices, horizon: int) -> Array:
         forecast = model.rollout(values, origins, horizon)
@@ -147,9 +144,11 @@ def trials(tiers: Iterable[Tier], values: Array, rows: Rows, rolling: Rolling, s
                 continue
             known.append(model)
             contested = len(tier.candidates) > tier.finalists
-            glances.append((rolling.glance(model, values) if contested else 0.0, len(glances), candidate, model))
+            glances.append(
+                (rolling.glance(model, values, settings) if contested else 0.0, len(glances), candidate, model)
+            )
         for _, _, candidate, model in sorted(glances)[: tier.finalists]:
-            if found and rolling.soon_lost(model, values, found[0].errors):
+            if found and rolling.soon_lost(model, values, found[0].errors, settings):
                 continue
             errors = rolling.errors(model, values)
             found.append(Trial(candidate, model, errors, score(errors)))

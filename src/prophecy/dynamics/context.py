@@ -241,10 +241,10 @@ def _quarter_later(column: Array) -> Array | None:
     some = np.unique(np.linspace(0, len(column) - 1, min(len(column), _LATEST)).astype(np.intp))
     for _ in range(8):
         wave = _wave(frequency * times[some])
-        a, b, c = np.linalg.lstsq(wave, column[some])[0]
+        a, b, c = np.linalg.lstsq(wave, column[some], rcond=None)[0]
         rest = column[some] - wave @ np.array([a, b, c])
         slope = times[some] * (b * wave[:, 0] - a * wave[:, 1])
-        frequency += float(np.linalg.lstsq(np.column_stack([wave, slope]), rest)[0][3])
+        frequency += float(np.linalg.lstsq(np.column_stack([wave, slope]), rest, rcond=None)[0][3])
     if not 1e-3 < frequency < np.pi - 1e-3 or np.mean(rest**2) > _SINUSOID**2:
         return None
     return np.asarray(_wave(frequency * times) @ np.array([b, -a, 0.0]) / np.sqrt((a * a + b * b) / 2))

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-Univariate = Callable[[Array], Array]
 
 
 class Monomials:
@@ -57,16 +56,12 @@ class Units:
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """A family of vector fields; parameters theta are (size, variables).
-
-    functions act on single variables in their raw units, where sin and tanh mean what the system's author meant.
-    """
+    """A family of vector fields, polynomial or rational; parameters theta are (size, variables)."""
 
     name: str
     units: Units
     numerator: Monomials
     denominator: Monomials | None = None
-    functions: tuple[Univariate, ...] = ()
 
     @property
     def variables(self) -> int:
@@ -75,7 +70,7 @@ class Family:
     @property
     def upper(self) -> int:
         """How many parameters of one variable stand in the numerator."""
-        return self.numerator.size + len(self.functions) * self.variables
+        return self.numerator.size
 
     @property
     def size(self) -> int:
@@ -83,11 +78,7 @@ class Family:
 
     def features(self, x: Array) -> Array:
         """phi(x): (upper, points)."""
-        monomials = self.numerator(x)
-        if not self.functions:
-            return monomials
-        raw = self.units.raw(x)
-        return np.concatenate([monomials, *(function(raw) for function in self.functions)])
+        return self.numerator(x)
 
     def divisors(self, x: Array) -> Array:
         """psi(x): (size - upper, points)."""

@@ -157,9 +157,12 @@ def _search(
         if size <= min(laws.most_parameters, seen.sum() / 3)
     ]
     for field in fields if complete else ():
-        found = _exact(field, x, work, laws)
+        found, left = _exact(field, x, work, laws)
         if found is not None:
             return found
+        if not tiny and left > laws.noise_like * float(np.median(rough)):
+            complete = False  # what is left of single steps is as large as the noise seems to be: it is noise
+            break
     for field in fields if noisy else ():
         best = _better(best, assimilate(field, x, seen, None, Budget(laws.work), laws))
         if best is not None and best.tight and _white(best, x[:, : variables - len(circles)], laws):
@@ -168,7 +171,7 @@ def _search(
     path = best.states if best is not None else smoothed(x, rough)
     for proposal in propose(path, units, noise=float(rough.max()), laws=laws):
         hopeful = complete and proposal.left < laws.hopeful and work.left > 0
-        found = _exact(_free(proposal.terms(variables), circles), x, work, laws) if hopeful else None
+        found = _exact(_free(proposal.terms(variables), circles), x, work, laws)[0] if hopeful else None
         if found is not None:
             return found
     if proposal is not None and noisy:
@@ -228,8 +231,9 @@ def _better(one: Assimilated | None, other: Assimilated | None) -> Assimilated |
     return other if other.evidence > one.evidence else one
 
 
-def _exact(field: SparseField, x: Array, budget: Budget, laws: LawSettings) -> Assimilated | None:
-    """The member of the family that takes every sample to the next up to rounding; None if none does.
+def _exact(field: SparseField, x: Array, budget: Budget, laws: LawSettings) -> tuple[Assimilated | None, float]:
+    """The member of the family that takes every sample to the next up to rounding, None if none does; and the median
+    error of the best attempt, in standard deviations.
 
     Least absolute errors on the way: where a few steps are too fast for the first guess, the others lead.
     """
@@ -237,14 +241,16 @@ def _exact(field: SparseField, x: Array, budget: Budget, laws: LawSettings) -> A
     starts = [interpolated(field, x, 8, even=False, nats=laws.spare * shaped)] if len(x) > 8 else []
     starts += [start for start in (linear_field(field, x),) if start is not None and not shaped]
     costs = [float(np.median(np.nan_to_num(np.abs(x[1:] - each.steps(EIGHTH, x[:-1], 1)), nan=9.0))) for each in starts]
+    left = np.inf
     for index in np.argsort(costs):
         rough, rest = one_step(starts[index], x, EIGHTH, 1, 12, robust=True, budget=budget)
         if laws.nearly < np.median(np.abs(rest)) < laws.roughly:
             rough, rest = one_step(rough, x, EIGHTH, 2, 6, robust=True, budget=budget)
+        left = min(left, float(np.median(np.nan_to_num(np.abs(rest), nan=np.inf))))
         found = step_by_step(rough, x, budget) if np.median(np.abs(rest)) < laws.nearly else None
         if found is not None:
-            return found
-    return None
+            return found, left
+    return None, left
 
 
 def _finished(

@@ -217,6 +217,7 @@ def searched(visible: Array, centre: Array, hidden: int, settings: Settings) -> 
         if pool[0].misfit < settings.hidden_close:
             break
     for search in pool:
+        search.tableau, search.substeps = EIGHTH, 1
         search.improve(settings.hidden_polished, settings.hidden_exact / 10, settings, settings.hidden_least_gain)
         if search.misfit < settings.hidden_exact:
             break

@@ -21,7 +21,8 @@ from prophecy.dynamics.features import Monomials
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_BEYOND = 30.0
+_BEYOND = 30.0  # standard deviations: a path that far out does not come back
+# Of the kernel matrix's unit diagonal: rounding at one end, pure noise at the other.
 _NUGGETS = np.array([1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1e-1, 1.0])
 
 

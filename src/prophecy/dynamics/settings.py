@@ -24,6 +24,7 @@ class LawSettings:
     spare: float = 30.0  # nats that a term beside functions must be worth: these can imitate many others
     roughly: float = 1e-4  # standard deviations: a field that misses half of the steps by more is not exact
     nearly: float = 3e-6  # the same after two half steps
+    noise_like: float = 0.4  # of the noise seen in high differences: single steps that miss by more are noisy ones
 
     # Work, in derivatives per sample; 5e3 take about half a second with 512 samples. Laws that were found took less.
     work: float = 6e3  # for each family with noise, and for a part of the series
@@ -161,12 +162,21 @@ class Settings:
     laboratory_glance: float = 0.6  # share of the steps' size that a quick look may leave unexplained
     laboratory_glance_several: float = 0.8  # the same for several variables, which together tell more than a glance
     laboratory_glance_seasonal: float = 0.2  # the same where a strong season explains the series already
+    laboratory_glanced: int = 512  # latest samples of that look: bounds its cost
+    laboratory_glance_lags: int = 4  # lags of that look
     laboratory_lead: float = 0.8  # of the mixture's error: below it the laboratory's best is followed alone
     laboratory_joins: int = 2  # of its candidates that join the mixture otherwise
     good_enough: float = 0.0003  # standard deviations; rolling forecasts this close end the search
     # Ratio of rolling errors within which the second candidate is solved again too, and followed if it alone is exact:
     # Rössler at 15 samples per Lyapunov time is followed for 19 Lyapunov times instead of 4.7 (tests/test_dynamics.py).
     close_rival: float = 1.5
+    glance_origins: int = 256  # moments of the rest that a candidate's one-step error is taken at
+    first_stretch: int = 16  # steps after which a candidate twice as bad as the best is given up
+    slight: float = 0.02  # standard deviations; scores closer than this count as equal
+    field_parameters: int = 260  # most a family of fields may have: bounds the cost of a step
+    field_attempts: int = 4  # families solved, of those whose first guess is closest: bounds the cost
+    field_glances: int = 128  # transitions a first guess is judged by
+    map_features: int = 130  # most a polynomial map may have: a quarter of 512 samples
     exact: float = 1e-6  # standard deviations; a residual that only the true equations leave
     twins: int = 6  # paths from a nudged end, whose distance says how errors grow
 
@@ -175,7 +185,7 @@ class Settings:
     # Steps from each start, how many starts go on, and the misfit (standard deviations) the best must be below: nearly
     # all searches that arrive are below, nine of ten others are not.
     hidden_rounds: tuple[tuple[int, int, float], ...] = (
-        (10, 2, 0.03), (6, 1, 0.01), (10, 1, 4e-3), (20, 1, 6e-4), (60, 1, 2e-4),
+        (10, 2, 0.03), (6, 2, 0.01), (10, 2, 4e-3), (20, 1, 1e-3), (60, 1, 2e-4),
     )  # fmt: skip
     hidden_close: float = 1e-5  # standard deviations: the misfit at which a search has arrived
     hidden_early: int = 256  # samples searched first: a third of a thousand unknowns less, and half the time
@@ -205,16 +215,15 @@ class Settings:
     forcing_worth: float = 0.8  # the same before the frequency is refined; half a period off explains a fifth
     forcing_left: float = 0.2  # share of the unexplained variance that one sinusoid must leave less of
 
-    drift_left: float = 0.3  # the same that products of the terms with time must leave less of
+    drift_left: float = 0.05  # the same that products of the terms with time must leave less of; a search costs 0.5 s
 
     laws: LawSettings = LawSettings()  # fields through noise
 
     # Ablations: kinds of candidates that are not tried (names of `columns.Kind`, or REPETITION, LINEAR, WAVES,
-    # POLYNOMIAL_FIELDS, RATIONAL_FIELDS, FUNCTION_FIELDS, ASSIMILATION, FORCING, DRIFT_FIELDS, HIDDEN,
+    # POLYNOMIAL_FIELDS, RATIONAL_FIELDS, ASSIMILATION, FORCING, DRIFT_FIELDS, HIDDEN,
     # POLYNOMIAL_MAPS, KERNEL_MAPS, LABORATORY)
     without: frozenset[str] = frozenset()
     hidden_phases: bool = True  # give each sinusoid among the variables a partner a quarter period later
-    refit_checked: bool = True  # keep the early fit where the whole context made a worse one
 
     def tail_freedom(self, samples: int) -> float:
         """Degrees of freedom of Student's distribution for a context of so many samples."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from prophecy.dynamics.candidates import tiers
-from prophecy.dynamics.choice import Model, Rolling, Trial, score, trials
+from prophecy.dynamics.choice import Model, Rolling, Trial, trials
 from prophecy.dynamics.context import Context
 from prophecy.dynamics.settings import Settings
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_GLANCED = 512  # latest samples a quick look is taken at
-_LAGS = 4
 _TAIL = 1024  # samples of a twin's past: more than any model but repetition looks back
 
 
@@ -52,10 +50,10 @@ def promising(values: Array, seasonal: bool, settings: Settings) -> bool:
         return False
     most = settings.laboratory_glance_several if values.shape[1] > 1 else settings.laboratory_glance
     most = settings.laboratory_glance_seasonal if seasonal else most
-    recent = values[-_GLANCED:]
-    rise = np.diff(recent[_LAGS - 1 :], axis=0)
+    recent, lags = values[-settings.laboratory_glanced :], settings.laboratory_glance_lags
+    rise = np.diff(recent[lags - 1 :], axis=0)
     size = np.sqrt(np.mean((rise - rise.mean(axis=0)) ** 2, axis=0)) + 1e-300
-    states = np.stack([recent[_LAGS - 1 - k : len(recent) - 1 - k] for k in range(_LAGS)], axis=1)
+    states = np.stack([recent[lags - 1 - k : len(recent) - 1 - k] for k in range(lags)], axis=1)
     features = np.column_stack([states.reshape(len(rise), -1), np.ones(len(rise))])
     if len(rise) > 1.5 * features.shape[1]:
         left = rise - features @ np.linalg.lstsq(features, rise, rcond=1e-10)[0]
@@ -73,48 +71,37 @@ def answer(context: Context, whole: FittedFlow | None, rolling: Rolling, steps: 
     values = context.values
     ranking = trials(tiers(context, rolling.early, whole, settings), values, context.rows, rolling, settings)
     known = [trial.model for trial in ranking]
-    ranking, model = _led(ranking, context, rolling, known, settings)
+    ranking, model = _led(ranking, context, known, settings)
     best = ranking[0]
     exact = best.model.conclusive or best.score < settings.good_enough
     twins = _followed(model, values, _nudges(best.errors, values.shape[1], settings), steps)
     paths = [_within_reach(twins[:1], model, values, settings)[0]]
     twins = _within_reach(twins, model, values, settings)
     for trial in ranking[1 : 1 if exact else settings.laboratory_joins]:
-        other = _final(trial, context, rolling, known, settings)
+        other = _final(trial, context, known)
         path = other.rollout(values, np.array([len(values)]), steps)
         paths.append(_within_reach(path, other, values, settings)[0])
     return Answer(ranking, paths, twins, exact)
 
 
-def _led(
-    ranking: list[Trial], context: Context, rolling: Rolling, known: list[Model], settings: Settings
-) -> tuple[list[Trial], Model]:
+def _led(ranking: list[Trial], context: Context, known: list[Model], settings: Settings) -> tuple[list[Trial], Model]:
     """The best candidate solved again from everything, first in the ranking.
 
     The second goes before it where their rolling errors are close and it alone turns out exact on the whole context:
     an early part that nearly told the law says little about which of two candidates has it.
     """
-    best = _final(ranking[0], context, rolling, known, settings)
+    best = _final(ranking[0], context, known)
     close = len(ranking) > 1 and ranking[1].score < settings.close_rival * ranking[0].score
     if close and not best.conclusive:
-        second = _final(ranking[1], context, rolling, known, settings)
+        second = _final(ranking[1], context, known)
         if second.conclusive:
             return [ranking[1], ranking[0], *ranking[2:]], second
     return ranking, best
 
 
-def _final(trial: Trial, context: Context, rolling: Rolling, known: list[Model], settings: Settings) -> Model:
-    """The candidate solved again from the whole context, unless that made it worse than the early part did."""
-    model = trial.candidate.fit(context.values, context.rows, known)
-    if model is None:
-        return trial.model
-    if not settings.refit_checked:
-        return model
-    if model.residual > max(2 * trial.model.residual, settings.exact):
-        return trial.model
-    if model is trial.model or trial.model.conclusive:
-        return model
-    return model if score(rolling.errors(model, context.values)) <= trial.score else trial.model
+def _final(trial: Trial, context: Context, known: list[Model]) -> Model:
+    """The candidate solved again from the whole context."""
+    return trial.candidate.fit(context.values, context.rows, known) or trial.model
 
 
 def _nudges(errors: Array, variables: int, settings: Settings) -> Array:

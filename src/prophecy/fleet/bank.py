@@ -7,7 +7,6 @@ writing everything it knows, and takes 16 bytes each instead of some 30 kB.
 
 from __future__ import annotations
 
-import os
 import struct
 import zlib
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy import _machine
 from prophecy.adaptive import feed
 from prophecy.adaptive.clock import CLOCK, check_clocks, fresh_clocks
 from prophecy.adaptive.irregular import SAMPLES, check_samples, fresh_samples
@@ -55,6 +55,9 @@ PARTS = {
 }
 """What the state of a grown stream consists of; counts: rows taken in, and whether any came late."""
 
+NO_TIMES, NUMBERS, DATES = range(3)
+"""Kinds of times a stream may have."""
+
 _EMPTY = np.zeros(0)
 _YOUNG = b"PRY1"
 _HEAD = struct.Struct("<4sIBB")  # magic, rows, whether timed, whether dated
@@ -71,9 +74,9 @@ class Bank:
         self._clocks, self._samples = np.zeros(capacity, CLOCK), np.zeros(capacity, SAMPLES)
         self._recent, self._rows = np.zeros((capacity, RECENT), ROW), np.zeros(capacity, np.int64)
         self._late = np.zeros(capacity, bool)
-        self.timed = np.full(capacity, -1, np.int8)
-        """Whether the stream of a slot has timestamps: 1 or 0, -1 before its first row."""
-        self._threads = threads or _cores()
+        self.stamps = np.full(capacity, -1, np.int8)
+        """What times the stream of a slot has: `NO_TIMES`, `NUMBERS` or `DATES`; -1 before its first row."""
+        self._threads = threads or _machine.cores()
         self._pool: ThreadPoolExecutor | None = None
 
     def open(self, slots: Sequence[int]) -> None:
@@ -81,7 +84,7 @@ class Bank:
         for slot, used in zip(slots, self._records["count"][slots].tolist(), strict=True):
             self._rings[slot, : min(used, RING)] = 0.0
         self._records[slots], self._clocks[slots], self._samples[slots] = self._fresh
-        self._rows[slots], self._late[slots], self.timed[slots] = 0, False, -1
+        self._rows[slots], self._late[slots], self.stamps[slots] = 0, False, -1
 
     # Running.
 
@@ -103,7 +106,7 @@ class Bank:
             rows[name][order] = out[:, place]
         late = passed == 0.0
         rows["status"][order] = np.where(late, LATE, np.where(np.isnan(values), MISSING, TAKEN))
-        self._late[which[late]], self.timed[which] = True, timed
+        self._late[which[late]], self.stamps[which] = True, stamps_of(rows)[order]
         before = np.zeros(len(rows), np.int64)
         before[order[~late]] = self._remember(which[~late], rows[order[~late]])
         return before
@@ -170,10 +173,11 @@ class Bank:
     def state(self, slot: int) -> bytes:
         """Everything a stream knows: its values while it is young and they came in order, then all of it."""
         count = int(self._rows[slot])
-        if 0 < count <= YOUNG and not self._late[slot]:
+        if self._is_young(slot):
             first = self._recent[slot, :count]
-            head = _HEAD.pack(_YOUNG, count, self.timed[slot], first["dated"][-1])
-            data = head + (first["time"].tobytes() if self.timed[slot] else b"") + first["value"].tobytes()
+            timed = self.stamps[slot] != NO_TIMES
+            head = _HEAD.pack(_YOUNG, count, int(timed), int(first["dated"][-1]))
+            data = head + (first["time"].tobytes() if timed else b"") + first["value"].tobytes()
             return data + struct.pack("<I", zlib.crc32(data))
         one, used = slice(slot, slot + 1), int(min(self._records["count"][slot], RING))
         return pack(
@@ -186,6 +190,12 @@ class Bank:
                 "recent": self.recent(slot),
             }
         )
+
+    def _is_young(self, slot: int) -> bool:
+        """Whether taking in the rows again is cheap and gives the same: few of them, in order, on a grid with few
+        places passed over, each of which costs as much as a row."""
+        young = 0 < self._rows[slot] <= YOUNG and self._records["count"][slot] <= 2 * YOUNG
+        return bool(young and not self._late[slot] and self._clocks["irregular"][slot] == 0)
 
     def restore(self, slot: int, data: bytes) -> None:
         """Set a slot from a state, every number of which is checked; ValueError."""
@@ -243,7 +253,7 @@ class Bank:
             self._rows[slot], self._late[slot] = found["counts"]
             rows, count = found["recent"], int(found["counts"][0])
             self._recent[slot, np.arange(count - len(rows), count) % RECENT] = rows
-            self.timed[slot] = -1 if not count else int(not np.isnan(rows["time"][-1]))
+            self.stamps[slot] = stamps_of(rows)[-1] if count else -1
 
     def _check(self, many: list[dict[str, NDArray[Any]]]) -> None:
         check(np.concatenate([found["record"] for found in many]), self._table)
@@ -254,6 +264,12 @@ class Bank:
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
+
+
+def stamps_of(rows: NDArray[np.void]) -> NDArray[np.int8]:
+    """What kind of time each row has."""
+    dated = np.where(rows["dated"] != 0, DATES, NUMBERS)
+    return np.where(np.isnan(rows["time"]), NO_TIMES, dated).astype(np.int8)
 
 
 class Damaged(ValueError):
@@ -297,7 +313,3 @@ def _grown(data: bytes) -> dict[str, NDArray[Any]]:
     if len(found["ring"]) != used or not (np.abs(found["ring"]) <= LARGEST).all():
         raise ValueError(f"ring must hold {used} values of at most {LARGEST:g} in size, got {len(found['ring'])}")
     return found
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

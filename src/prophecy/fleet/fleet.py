@@ -47,7 +47,8 @@ class Fleet:
 
     Times of one key should rise. A value that is not after the newest of its key is late: it is not taken in, and its
     answer says so; four late ones in a row mean that the clock was set back, and the stream goes on from there
-    (docs/scale.md). Keys are taken or left as they come. All methods may be called from any thread.
+    (docs/scale.md). Keys are taken or left as they come. All methods may be called from any thread, but not from a
+    process forked meanwhile.
 
     >>> fleet = Fleet()
     >>> for k in range(100):

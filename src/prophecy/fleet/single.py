@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from prophecy.adaptive.prophecy import LARGEST
 from prophecy.adaptive.times import LARGEST_TIME, seconds
 from prophecy.fleet.answers import ROW, STATUS
-from prophecy.fleet.bank import Bank
+from prophecy.fleet.bank import Bank, stamps_of
 
 
 class Answer(NamedTuple):
@@ -41,8 +41,6 @@ class Single:
             self._bank.restore(0, bytes(state))
         else:
             self._bank.open([0])
-        recent = self._bank.recent(0)
-        self._timed = not math.isnan(recent["time"][-1]) if len(recent) else None
 
     def observe(self, value: float, time: ArrayLike | None = None) -> Answer:
         """Take in the next value, NaN where it is missing; time: in seconds or a date, always or never."""
@@ -53,12 +51,11 @@ class Single:
         moment = math.nan if time is None else float(seconds(time))
         if time is not None and not abs(moment) <= LARGEST_TIME:
             raise ValueError(f"time must be finite, at most {LARGEST_TIME:g} in size, got {moment}")
-        if self._timed is not None and self._timed != (time is not None):
-            raise ValueError("time must be given from the first value on or never")
-        self._timed = time is not None
         row["value"], row["time"] = number, moment
         row["dated"] = time is not None and np.asarray(time).dtype.kind in "MO"
-        self._bank.run(self._slot, self._timed, row)
+        if self._bank.stamps[0] not in (-1, stamps_of(row)[0]):
+            raise ValueError("time must be of one kind from the first value on: never, numbers, or dates")
+        self._bank.run(self._slot, time is not None, row)
         mean, half, score, alarm, ahead, reach = (
             float(row[name][0]) for name in ("mean", "half", "score", "alarm", "next", "next_half")
         )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from prophecy.adaptive.prophecy import Prophecy
 from prophecy.fleet.answers import ANSWER, Answers, Event, Refused
-from prophecy.fleet.bank import BYTES, PARTS
+from prophecy.fleet.bank import BYTES, PARTS, stamps_of
 from prophecy.fleet.residents import Residents
 from prophecy.fleet.store import Store, layout
 
@@ -48,7 +48,7 @@ class Streams:
         memory: int,
         create: bool,
     ) -> None:
-        self._durable, self._rate, self._memory = path is not None, rate, memory
+        self._durable, self._rate, self._memory, self._process = path is not None, rate, memory, os.getpid()
         self._store: Store | None = Store(path, create)
         try:
             self._agree("layout", layout(PARTS.values()), "")
@@ -62,6 +62,9 @@ class Streams:
     def _open(self) -> Store:
         if self._store is None:
             raise ValueError("the fleet is closed; open it again")
+        if os.getpid() != self._process:
+            # SQLite's locks do not pass to a child: what it acknowledged would be overwritten by its parent.
+            raise ValueError("the fleet was opened by another process, before a fork; open it in the one that uses it")
         return self._store
 
     @property
@@ -129,7 +132,7 @@ class Streams:
     def observe(self, keys: list[str], timed: bool, rows: NDArray[np.void], note: bytes) -> NDArray[np.int64]:
         """Take in rows and write the answers into them; the numbers of the events they raised."""
         store, held = self._open, self._held
-        self._check_times(keys, timed)
+        self._check_times(keys, rows)
         held.batch += 1
         try:
             with store.transaction():
@@ -144,20 +147,22 @@ class Streams:
             raise
         return events
 
-    def _check_times(self, keys: list[str], timed: bool) -> None:
-        """Refuse rows with times of streams without, and the other way round."""
-        which = self._held.which(keys)
-        wrong = self._held.bank.timed[which] == (0 if timed else 1)
-        wrong[which < 0] = False
-        first = int(np.argmax(wrong)) if wrong.any() else len(keys)
-        absent = dict.fromkeys(keys[row] for row in np.flatnonzero(which < 0).tolist())
-        for key in absent:
-            saved = self._open.last_row(key)
-            if saved is not None and timed == bool(np.isnan(saved["time"])):
-                first = min(first, keys.index(key))
-        if first < len(keys):
-            how = "has come without until now" if timed else "is missing, and was given until now"
-            raise Refused(first, "time", f"{how} (key {keys[first]!r}); give times always or never")
+    def _check_times(self, keys: list[str], rows: NDArray[np.void]) -> None:
+        """Refuse rows whose times are of another kind than those of their stream: none, numbers or dates."""
+        which, given = self._held.which(keys), stamps_of(rows)
+        known = np.where(which < 0, -1, self._held.bank.stamps[which])
+        absent: dict[str, int] = {}
+        for row in np.flatnonzero(which < 0).tolist():
+            if keys[row] not in absent:
+                last = self._open.last_row(keys[row])
+                absent[keys[row]] = int(given[row]) if last is None else int(stamps_of(last[None])[0])
+            known[row] = absent[keys[row]]
+        wrong = (known >= 0) & (known != given)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            names = ("missing", "a number", "a date")
+            had, has = names[known[row]], names[given[row]]
+            raise Refused(row, "time", f"is {has} and was {had} until now (key {keys[row]!r}); give one kind always")
 
     def _take(self, keys: list[str], timed: bool, rows: NDArray[np.void]) -> NDArray[np.int64]:
         """Rows through their streams, as many streams at a time as there is room for; rows before each in its
@@ -231,7 +236,7 @@ class Streams:
         self._open.vacuum()
 
     def close(self) -> None:
-        if self._store is None:
+        if self._store is None or os.getpid() != self._process:
             return
         try:
             self.checkpoint()

@@ -14,13 +14,17 @@ ALONE = (
     "Black: what happened. Purple: the forecast with its interval of level 0.9; the valid time is in the corner."
 )
 CLIMATE = (
-    "Spectra of 10 000 free steps (purple) and of 10 000 true ones from another start (black), first variable; the "
+    "Spectra of 10 000 free steps (purple, dashed) and of 10 000 true ones from another start, first variable; the "
     "Hellinger distance over all variables is in the corner."
 )
 
 
 def _grid(count: int, height: float) -> Any:
-    return style.figure(-(-count // 2), 2, height=height)
+    """Two panels beside each other, as many rows as it takes; one left over is not shown."""
+    figure, axes = style.figure(-(-count // 2), 2, height=height)
+    for axis in axes[count:]:
+        axis.set_visible(False)
+    return figure, axes
 
 
 def alone(found: Mapping[str, Any]) -> Any:
@@ -50,7 +54,8 @@ def climate(found: Mapping[str, Any]) -> Any:
     for axis, (system, one) in zip(axes, found.items(), strict=False):
         if one["truth"] is not None:
             axis.loglog(one["periods"], one["truth"], color=style.COLOURS["truth"], linewidth=1.6, label="true run")
-            axis.loglog(one["periods"], one["free"], color=style.COLOURS["prophecy"], linewidth=1.3, label="free run")
+            dashed = {"linestyle": (0, (4, 2)), "linewidth": 1.6, "label": "free run"}
+            axis.loglog(one["periods"], one["free"], color=style.COLOURS["prophecy"], **dashed)
             top = max(one["truth"])
             axis.set_ylim(max(min(one["truth"]) / 3, 1e-9 * top), 4 * top)
         axis.set_title(system, fontsize=10, loc="left")

@@ -111,6 +111,8 @@ def _forecast_partition(paths: tuple[str, str], asked: Asked) -> Done:
 
     source, target = paths
     table = parquet.read_table(source)
+    index = [name for name in table.column_names if name.startswith("__index_level_")]
+    table = table.drop_columns(index)  # row numbers that pandas stored without being asked
     found = dict(_sources(table, asked))
     good = {key: one for key, one in found.items() if isinstance(one, Source)}
     made: dict[Key, Forecast | Failure] = dict(
