@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from prophecy._compiled import inner
-from prophecy.adaptive.seasons import RING, find, next_check
+from prophecy.adaptive.seasons import BLOCK as MEAN_OF
+from prophecy.adaptive.seasons import BLOCKS, FIRST_LONG, RING, find, find_long, next_check
 
 LAGS = 6
 """Newest differences among the features: more did not help on hourly readings (ETTh1, first 8 000 values)."""
@@ -80,6 +81,10 @@ NEEDLESS = 0.1
 
 USELESS = 0.998
 """Seasonal members go to rest unless the mean absolute error with them is below this share of the bank's own."""
+
+CHANGED = 0.001
+"""Share by which a period must have changed for the members to learn anew: over the 16 seasons averaged, a sixtieth of
+one."""
 
 LONGEST_REST = 16
 """Most checks in a row that members found useless are passed over for."""
@@ -358,6 +363,27 @@ def replay(record: Any, ring: Any, count: int, available: int, alone: float) -> 
 
 
 @inner
+def _look_far(record: Any, ring: Any, count: int, values: Any, known: Any, periods: Any, strengths: Any) -> None:
+    """Add the means of what has come since the last look, and look for a long season among them."""
+    while (record.season_blocks + 1) * MEAN_OF <= count:
+        total = 0.0
+        for i in range(MEAN_OF):
+            total += ring[(record.season_blocks * MEAN_OF + i) % RING]
+        record.season_means[record.season_blocks % BLOCKS] = total / MEAN_OF
+        record.season_blocks += 1
+    if periods[0] >= FIRST_LONG or periods[1] > 0.0:
+        return
+    kept, strength = min(record.season_blocks, BLOCKS), np.zeros(1)
+    means = np.empty(kept)
+    for i in range(kept):
+        means[i] = record.season_means[(record.season_blocks - kept + i) % BLOCKS]
+    longer = find_long(means, values, known, periods[0], strength)
+    if longer > 0.0:
+        place = 0 if periods[0] == 0.0 else 1
+        periods[place], strengths[place] = longer, strength[0]
+
+
+@inner
 def check(record: Any, ring: Any, count: int) -> None:
     """Look for periods again, and decide whether the seasonal members run."""
     available = min(count, RING)
@@ -368,15 +394,15 @@ def check(record: Any, ring: Any, count: int) -> None:
         known[i] = 0.0 if record.season_filled[place // 32] >> (place % 32) & 1 else 1.0
     periods, strengths = np.zeros(2), np.zeros(2)
     find(values, known, periods, strengths)
+    _look_far(record, ring, count, values, known, periods, strengths)
     was_on = record.season_on == 1
     useless = was_on and record.season_sums[1] > USELESS * record.season_sums[0]
     changed = False
     for s in range(2):
         known = record.season_periods[s]
-        if abs(periods[s] - known) > 0.005 * known:
+        if abs(periods[s] - known) > CHANGED * known:
             changed = True
-    if changed or not was_on:
-        record.season_periods[:] = periods
+    record.season_periods[:] = periods
     record.season_strength[:] = strengths
     record.season_check = next_check(count)
     if useless:
