@@ -65,7 +65,12 @@ def oracle() -> Iterator[str]:
     yield "| known beforehand | systems | valid prediction time, median (mean) |"
     yield "|---|---|---|"
     words = {"state": "terms and parameters", "parameters": "terms"}
-    for label, part in _read("forecast_oracle.json")["summary"].items():
+    result = _read("forecast_oracle.json")
+    for noise, name in ((0.01, "forecast_dev_noise1.json"), (0.05, "forecast_dev_noise5.json")):
+        same = {row["system"] for row in result["rows"] if row["noise"] == noise}
+        vpt = [row["ours"]["vpt"] for row in _read(name)["rows"] if row["system"] in same]
+        yield f"| nothing (ours), {noise:.0%} noise | {len(vpt)} | {np.median(vpt):.2f} ({np.mean(vpt):.2f}) |"
+    for label, part in result["summary"].items():
         kind, noise = label.split(", noise ")
         yield (
             f"| {words[kind]}, {float(noise):.0%} noise | {part['systems']} | {part['vpt_median']:.2f} "
