@@ -130,8 +130,8 @@ def text(result: dict[str, Any]) -> str:
         f"and erred by {quick['relative_error']:.3f}. Memory does not grow with the file: it is read in pieces.",
         "",
         f"State: {size / 1e3:.1f} kB a series, so a million series need {size / 1e3:.0f} GB, plus a ring of "
-        f"{RING} values for seasons (taken as it fills) and 8 bytes for each value of `context` kept (2048 by default; "
-        "`context=1` for many series).",
+        f"{RING} values ({8 * RING / 1e3:.1f} kB, taken as it fills), which seasons and `forecast` read, and 2.3 kB of "
+        "clock and samples.",
     ]
     return "\n".join(lines)
 

@@ -109,6 +109,9 @@ def jitter(data: Path) -> dict[str, Any]:
         }
     u = columns[0]
     costs = {"without": None, "on the grid": steps * 60.0, "± 10 %": (steps + rng.uniform(-0.1, 0.1, n)) * 60.0}
+    costs["± 40 %"] = steps + rng.uniform(-0.4, 0.4, n)
+    costs["intervals ± 90 %"] = np.cumsum(rng.uniform(0.1, 1.9, n))
+    costs["exponential intervals"] = np.cumsum(rng.exponential(1.0, n))
     seconds = {name: min(_seconds(u, times) for _ in range(7)) for name, times in costs.items()}
     out["microseconds a value"] = {name: 1e6 * took / n for name, took in seconds.items()}
     out["cost of stamps"] = {name: took / seconds["without"] for name, took in seconds.items()}
@@ -145,8 +148,25 @@ def irregular() -> dict[str, Any]:
                 row[f"intervals ± {share:.0%}"] = error
                 row[f"intervals ± {share:.0%}, ratio"] = error / grid
                 row[f"intervals ± {share:.0%}, copying"] = float(np.mean(np.abs(np.diff(u[after - 1 :]))))
+                row[f"intervals ± {share:.0%}, polynomials at true times"] = _at_true_times(times, u, after)
             out[f"{name}, noise {size:g}"] = row
     return out
+
+
+def _at_true_times(times: Array, u: Array, after: int) -> float:
+    """Mean error of the polynomial through the last samples at their times, of the degree (0 to 9) best lately."""
+    errors, lately = [], np.zeros(10)
+    for k in range(10, len(u)):
+        said = np.empty(10)
+        x, y = times[k - 1 - np.arange(10)] - times[k], u[k - 1 - np.arange(10)].copy()
+        for i in range(10):
+            for j in range(i - 1, -1, -1):
+                y[j] = y[j + 1] - (y[j] - y[j + 1]) * x[i] / (x[j] - x[i])
+            said[i] = y[0]
+        if k >= after:
+            errors.append(abs(said[int(np.argmin(lately))] - u[k]))
+        lately += ((said - u[k]) ** 2 - lately) * 0.03
+    return float(np.mean(errors))
 
 
 def _process(rng: np.random.Generator, length: float) -> Callable[[Array], Array]:

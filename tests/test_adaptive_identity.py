@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prophecy import Prophecy, signals
-from prophecy.adaptive import members, record, stream
+from prophecy import Prophecy, _machine, signals
+from prophecy.adaptive import record, stream
 from prophecy.adaptive.settings import DEFAULT
 
 RNG = np.random.default_rng(0)
@@ -65,15 +65,14 @@ def test_pieces_of_any_length_make_the_whole(cuts, series):
 @pytest.mark.parametrize("workers", [1, 2, 3, 7])
 def test_any_number_of_threads_gives_the_same_records(workers, monkeypatch):
     monkeypatch.setattr(stream, "WORTH_THREADS", 1)
-    monkeypatch.setattr(stream, "_cores", lambda: workers)
-    table = members.table(DEFAULT)
-    records, rings = record.fresh(len(ALL), table), record.rings(len(ALL))
-    stream.feed(records, rings, table, ALL.T)
+    monkeypatch.setattr(_machine, "cores", lambda: workers)
+    together = stream.Stream(len(ALL), None, False, 1, DEFAULT)
+    together.run(ALL.T, None)
     for s in reversed(range(len(ALL))):  # in another order, too, and on its own
-        alone, ring = record.fresh(1, table), record.rings(1)
-        stream.feed(alone, ring, table, ALL[s][:, None])
-        assert records[s : s + 1].tobytes() == alone.tobytes()
-        np.testing.assert_array_equal(rings[s], ring[0])
+        alone = stream.Stream(1, None, False, 1, DEFAULT)
+        alone.run(ALL[s][:, None], None)
+        for rows, row in zip(together.rows, alone.rows, strict=True):
+            assert rows[s : s + 1].tobytes() == row.tobytes()
 
 
 def test_a_sensor_that_sticks_for_long_leaves_intervals_as_they_were():

@@ -212,3 +212,129 @@ def test_a_clock_that_cannot_be_is_refused(tmp_path, field, value):
     _files.write_state(tmp_path / "bad", "Prophecy", FORMAT, meta, **arrays)
     with pytest.raises(ValueError, match="damaged Prophecy file"):
         Prophecy.load(tmp_path / "bad")
+
+
+@pytest.mark.parametrize(("size", "most"), [(0.0, 1e-4), (0.1, 1.15)])
+@pytest.mark.parametrize("times", ["jitter 10 %", "intervals 50 %", "intervals 90 %"])
+def test_smooth_signals_keep_their_digits_at_true_times(times, size, most):
+    """With noise: relative to the grid's error; without: of a signal of size 1 (straight lines reach 2e-2)."""
+    n, rng = 1600, np.random.default_rng(11)
+    share = float(times.split()[1]) / 100
+    t = (
+        np.arange(n) + rng.uniform(-share, share, n)
+        if "jitter" in times
+        else np.cumsum(rng.uniform(1 - share, 1 + share, n))
+    )
+    wave = lambda t: np.sin(t / 8) + 0.5 * np.sin(t / 3.1 + 1)  # noqa: E731
+    noise = size * rng.standard_normal((2, n))
+    found = error(Prophecy().follow(wave(t) + noise[0], time=t), wave(t) + noise[0], 800)
+    still = wave(np.arange(n)) + noise[1]
+    grid = error(Prophecy().follow(still), still, 800)
+    assert found < (most * grid if size else most)
+
+
+@pytest.mark.parametrize("kind", ["jitter", "exponential", "holes"])
+def test_what_is_said_live_is_what_follow_says(kind):
+    rng = np.random.default_rng(13)
+    steps = {"jitter": np.ones(400), "exponential": rng.exponential(1.0, 400), "holes": rng.integers(1, 4, 400) * 1.0}
+    times = np.cumsum(steps[kind]) + (0.1 * rng.uniform(-1, 1, 400) if kind != "exponential" else 0.0)
+    u = np.where(rng.random(400) < 0.1, np.nan, np.sin(times / 7.0) + 0.1 * rng.standard_normal(400))
+    track, live = Prophecy().follow(u, time=times), Prophecy()
+    for k in range(400):
+        ahead, score = live.predict(time=times[k]), live.score(u[k], time=times[k])
+        live.observe(u[k], time=times[k])
+        said = (ahead.mean, ahead.upper, score, live.alarm())
+        wanted = (track.mean[k], track.upper[k], track.score[k], track.alarm[k])
+        np.testing.assert_allclose(said, wanted, rtol=1e-12, atol=1e-12)
+
+
+def test_nanoseconds_with_a_step_given_in_seconds_become_a_grid_of_nanoseconds():
+    model, plain = Prophecy(dt=1.0), Prophecy()
+    model.observe(WAVE[:300], time=1.7e18 + 1e9 * K[:300])
+    plain.observe(WAVE[:300])
+    assert model.dt == pytest.approx(1e9, rel=1e-3)
+    assert model.predict().mean == pytest.approx(plain.predict().mean, abs=0.05)
+    assert model.forecast(5).mean.shape == (5,)
+
+
+def test_a_sensor_that_reports_only_changes_is_held_between_them():
+    rng = np.random.default_rng(14)
+    level = np.repeat(np.round(np.cumsum(rng.standard_normal(300)), 1), rng.integers(1, 9, 300))
+    changed = np.flatnonzero(np.diff(level, prepend=np.nan) != 0)
+    model = Prophecy(dt=1.0, gaps="hold")
+    track = model.follow(level[changed], time=changed.astype(float))
+    copying = np.mean(np.abs(np.diff(level[changed])))
+    assert np.mean(np.abs(track.mean - level[changed])[50:]) < 1.1 * copying
+    assert np.isfinite(track.upper[50:]).all()
+
+
+def test_streams_of_their_own_clocks_run_in_one_call_as_each_alone():
+    from prophecy.adaptive import feed
+    from prophecy.adaptive.clock import fresh_clocks
+    from prophecy.adaptive.irregular import fresh_samples
+    from prophecy.adaptive.members import between, table
+    from prophecy.adaptive.record import fresh, rings
+    from prophecy.adaptive.settings import DEFAULT
+
+    rng, n, m = np.random.default_rng(15), 5, 300
+    steps = [
+        np.ones(m),
+        60 * np.ones(m),
+        rng.uniform(0.3, 1.7, m),
+        rng.exponential(1, m),
+        1 + 0.1 * rng.uniform(-1, 1, m),
+    ]
+    times = np.cumsum(np.array(steps), axis=1)
+    values = np.sin(times / 9.0) + 0.1 * rng.standard_normal((n, m))
+    which = np.repeat(np.arange(n), m)
+    order = rng.permutation(n * m)
+    order = order[np.argsort(times.ravel()[order], kind="stable")]
+    t = table(DEFAULT)
+    rows = fresh(n, t), rings(n), fresh_clocks(n, None), fresh_samples(n)
+    out, passed = np.empty((n * m, 6)), np.empty(n * m)
+    feed.take(*rows, t, which[order], times.ravel()[order], values.ravel()[order], between(0.9), out, passed)
+    for i in range(n):
+        track = Prophecy().follow(values[i], time=times[i])
+        np.testing.assert_array_equal(out[which[order] == i, 0], track.mean)
+        np.testing.assert_array_equal(out[which[order] == i, 3], track.alarm)
+    assert (passed[which[order] == 1][1:] == 60.0).all()
+    ahead = np.empty((n, 3))
+    feed.ahead(*rows, t, np.arange(n), np.full(n, np.nan), np.full(n, np.nan), between(0.9), ahead)
+    last = [np.flatnonzero(which[order] == i)[-1] for i in range(n)]
+    np.testing.assert_allclose(out[last, 4:], ahead[:, :2], rtol=1e-12)
+
+
+def test_a_new_grid_starts_from_a_record_that_has_seen_nothing():
+    from prophecy.adaptive.members import table
+    from prophecy.adaptive.record import fresh, rings
+    from prophecy.adaptive.regrid import renew
+    from prophecy.adaptive.settings import DEFAULT
+
+    model, t = Prophecy(gaps="hold"), table(DEFAULT)
+    model.observe(WAVE)
+    records, ring = model._stream.records.copy(), model._stream.rings.copy()
+    renew((records, ring[0]), t[0])
+    assert records.tobytes() == fresh(1, t, True).tobytes()
+    assert ring.tobytes() == rings(1).tobytes()
+
+
+def test_dates_missing_values_and_steps_come_as_python_has_them():
+    import datetime
+
+    days = [datetime.date(2024, 1, 1) + datetime.timedelta(days=k) for k in range(60)]
+    model, plain = Prophecy(), Prophecy()
+    model.observe([*WAVE[:59].tolist(), None], time=days)
+    plain.observe(np.append(WAVE[:59], np.nan))
+    assert model.dt == 86400.0
+    assert model.predict().mean == plain.predict().mean
+    for step in (np.timedelta64(1, "h"), datetime.timedelta(hours=1)):
+        assert Prophecy(dt=step).dt == 3600.0
+    with pytest.raises(ValueError, match="dt must be positive"):
+        Prophecy(dt=np.timedelta64("NaT"))
+    model.observe(None)
+    track = Prophecy().follow([1, 2, None, 4])
+    assert np.isnan(track.score[2])
+    with pytest.raises(TypeError, match="real numbers"):
+        model.observe([1.0, "a", None])
+    with pytest.raises(ValueError, match="context must be at most 4352"):
+        Prophecy(context=10_000)

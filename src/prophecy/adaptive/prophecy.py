@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from prophecy import _checks, _files
 from prophecy._forecast import Forecast
 from prophecy.adaptive.settings import DEFAULT, Settings
-from prophecy.adaptive.times import seconds
+from prophecy.adaptive.times import seconds, step
 from prophecy.frames.source import Source, is_frame, read
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ LARGEST = 1e75
 
 LEAST = 8
 """Values `forecast` needs."""
+
+MOST_CONTEXT = 4352
+"""Values every stream keeps: `seasons.RING`, behind an import that loads Numba."""
 
 GROUP = 256
 """Series run at a time by `predict_all`: 4 MB of records."""
@@ -78,11 +81,11 @@ class Prophecy:
     """A bank of exact systems and of readouts solved in context, mixed by how well each has predicted lately.
 
     channels: None for a stream of numbers, or how many numbers arrive at each moment; each is predicted on its own.
-    dt: the regular step between values in seconds, the unit of `derivative`; by default the first interval between
-        timestamps, or 1 where there are none.
-    gaps: what a NaN does. "predict" goes on with the prediction, widening the interval for as long as the gap lasts;
-        "hold" repeats the last value; "raise" refuses it and changes nothing.
-    context: how many past values to keep for `forecast`.
+    dt: the regular step between values in seconds or as a timedelta, the unit of `derivative`; by default the first
+        interval between timestamps, or 1 where there are none.
+    gaps: what a NaN (or None) does. "predict" goes on with the prediction, widening the interval for as long as the gap
+        lasts; "hold" repeats the last value; "raise" refuses it and changes nothing.
+    context: how many past values `forecast` uses, at most the 4352 that every stream keeps.
     settings: other constants than the usual ones, for experiments.
 
     >>> model = Prophecy()
@@ -98,15 +101,20 @@ class Prophecy:
         self,
         channels: int | None = None,
         *,
-        dt: float | None = None,
+        dt: Any = None,
         gaps: str = "predict",
         context: int = 2048,
         settings: Settings = DEFAULT,
     ) -> None:
         self._channels = None if channels is None else _checks.order("channels", channels)
-        self._dt = None if dt is None else _checks.positive("dt", dt)
+        self._dt = None if dt is None else step(dt)
         self._gaps = _checks.choice("gaps", gaps, GAPS)
         self._length = _checks.order("context", context)
+        if self._length > MOST_CONTEXT:
+            raise ValueError(
+                f"context must be at most {MOST_CONTEXT}, the values every stream keeps, got {context}; "
+                "for more, keep them yourself and call prophecy.forecast"
+            )
         if not isinstance(settings, Settings):
             raise TypeError(f"settings must be a Settings, got {type(settings).__name__}")
         self._settings = settings
@@ -230,7 +238,7 @@ class Prophecy:
         return self._followed(None, u, level, time)
 
     def _followed(self, source: Source | None, u: ArrayLike, level: float, time: ArrayLike | None) -> Followed:
-        array = _checks.real_array("u", u)
+        array = _checks.real_array("u", _without_none(u))
         if array.ndim != (1 if self._channels is None else 2):
             wanted = "(time,)" if self._channels is None else f"(time, {self._channels})"
             raise ValueError(f"u must be {wanted}, got shape {array.shape}")
@@ -340,7 +348,7 @@ class Prophecy:
 
     def _moments(self, value: ArrayLike, refuse_gaps: bool = True) -> Array:
         """`value` as (time, channels), fully checked, so that what follows cannot fail half-way."""
-        array = _checks.real_array("value", value)
+        array = _checks.real_array("value", _without_none(value))
         width = self._channels or 1
         single = 0 if self._channels is None else 1
         if array.ndim not in (single, single + 1) or (self._channels is not None and array.shape[-1] != width):
@@ -357,6 +365,23 @@ class Prophecy:
         if not size <= LARGEST:
             raise ValueError(f"value must be finite and at most {LARGEST:g} in size, got {size:g}; rescale the data")
         return moments
+
+
+def _without_none(value: Any) -> Any:
+    """`value` with NaN where it is None, which is how lists say that something is missing."""
+    if value is None:
+        return np.nan
+    if not isinstance(value, list | tuple) and not (isinstance(value, np.ndarray) and value.dtype == object):
+        return value
+    array = np.asarray(value, dtype=object)
+    gone = np.array([one is None for one in array.flat], dtype=np.bool_).reshape(array.shape)
+    if not gone.any():
+        return value
+    return np.where(gone, np.nan, array).astype(np.float64, casting="unsafe") if _numbers(array[~gone]) else value
+
+
+def _numbers(values: Any) -> bool:
+    return all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in values)
 
 
 def _moment(time: ArrayLike | None) -> float | None:

@@ -18,6 +18,7 @@ from prophecy.adaptive.seasonal import FEATURES as SEASON_FEATURES
 from prophecy.adaptive.seasonal import LONGEST_REST, STARTS
 from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
 from prophecy.adaptive.seasonal import PRIOR as SEASON_PRIOR
+from prophecy.adaptive.seasons import BLOCKS as BLOCKS_KEPT
 from prophecy.adaptive.seasons import FIRST_CHECK, LONGEST, RING, SHORTEST
 from prophecy.adaptive.stamps import KINDS
 
@@ -121,6 +122,8 @@ FIELDS = (
     Field(
         "season_filled", _WHOLE, (RING // 32,), 0, 2**32 - 1, "flags", "a bit for each place of the ring: 1 is missing"
     ),
+    Field("season_blocks", _WHOLE, (), 0, MOST, "blocks", "means of 32 values taken so far"),
+    Field("season_means", _REAL, (BLOCKS_KEPT,), -_MOVED, _MOVED, "signal", "the last of them, for long seasons"),
     Field("alarm", _REAL, (), 0, 1, "1 - probability", "how unusual the newest value makes the recent stretch"),
     Field("alarm_seen", _WHOLE, (), 0, MOST, "samples", "values ranked so far"),
     Field("alarm_error", _REAL, (), 0, _MOVED, "signal", "mean absolute error of all forecasts"),

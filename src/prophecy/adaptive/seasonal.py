@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from prophecy._compiled import inner
-from prophecy.adaptive.seasons import RING, find, next_check
+from prophecy.adaptive.seasons import BLOCK as MEAN_OF
+from prophecy.adaptive.seasons import BLOCKS, FIRST_LONG, RING, find, find_long, next_check
 
 LAGS = 6
 """Newest differences among the features: more did not help on hourly readings (ETTh1, first 8 000 values)."""
@@ -71,11 +72,19 @@ ETTh1's error, and no outlier is remembered."""
 REPLAYED = 2048
 """Past values a newly found season is learned from at once."""
 
+SLOPED = 1.0 / 24.0
+"""Part of a period to either side over which a seasonal slope is taken: a sine loses 1 % of its slope, one of 12
+samples 4 % (a sample is the least)."""
+
 NEEDLESS = 0.1
 """Where the forecast errs by less than this share of the differences (root mean squares) seasons cannot add much."""
 
 USELESS = 0.998
 """Seasonal members go to rest unless the mean absolute error with them is below this share of the bank's own."""
+
+CHANGED = 0.001
+"""Share by which a period must have changed for the members to learn anew: over the 16 seasons averaged, a sixtieth of
+one."""
 
 LONGEST_REST = 16
 """Most checks in a row that members found useless are passed over for."""
@@ -91,6 +100,37 @@ def back(ring: Any, count: int, samples: float) -> float:
     if part > 0.0:
         value += part * (ring[(place - 1) % RING] - value)
     return value  # type: ignore[no-any-return]
+
+
+@inner
+def share(record: Any) -> float:
+    """What the seasonal members count for in the forecast, by weight over squared scale."""
+    if record.season_on == 0:
+        return 0.0
+    total, bank = 0.0, 0.0
+    for i in range(MEMBERS):
+        scale = record.season_scales[i]
+        part = record.season_mix[i] / (scale if scale > 0.0 else 1.0)
+        total += part
+        if i == 0:
+            bank = part
+    return 1.0 - bank / total
+
+
+@inner
+def slope(record: Any, ring: Any, alone: float) -> float:
+    """The derivative per sample at the newest value: `alone` is the bank's own. By as much as the seasonal members
+    count for it is the mean slope of up to 16 seasons at this phase, over `SLOPED` of a period to either side: there,
+    other than at the newest value, both sides are known."""
+    part, period = share(record), record.season_periods[0]
+    wide = max(1.0, math.floor(SLOPED * period + 0.5))
+    seasons = min(SEASONS_AVERAGED, int((min(record.count, RING) - 2 - wide) / max(period, 1.0)))
+    if part == 0.0 or seasons < 1 or period <= 2.0 * wide:
+        return alone
+    total = 0.0
+    for b in range(1, seasons + 1):
+        total += back(ring, record.count, b * period - wide) - back(ring, record.count, b * period + wide)
+    return alone + part * (total / (2.0 * wide * seasons) - alone)  # type: ignore[no-any-return]
 
 
 @inner
@@ -323,6 +363,27 @@ def replay(record: Any, ring: Any, count: int, available: int, alone: float) -> 
 
 
 @inner
+def _look_far(record: Any, ring: Any, count: int, values: Any, known: Any, periods: Any, strengths: Any) -> None:
+    """Add the means of what has come since the last look, and look for a long season among them."""
+    while (record.season_blocks + 1) * MEAN_OF <= count:
+        total = 0.0
+        for i in range(MEAN_OF):
+            total += ring[(record.season_blocks * MEAN_OF + i) % RING]
+        record.season_means[record.season_blocks % BLOCKS] = total / MEAN_OF
+        record.season_blocks += 1
+    if periods[0] >= FIRST_LONG or periods[1] > 0.0:
+        return
+    kept, strength = min(record.season_blocks, BLOCKS), np.zeros(1)
+    means = np.empty(kept)
+    for i in range(kept):
+        means[i] = record.season_means[(record.season_blocks - kept + i) % BLOCKS]
+    longer = find_long(means, values, known, periods[0], strength)
+    if longer > 0.0:
+        place = 0 if periods[0] == 0.0 else 1
+        periods[place], strengths[place] = longer, strength[0]
+
+
+@inner
 def check(record: Any, ring: Any, count: int) -> None:
     """Look for periods again, and decide whether the seasonal members run."""
     available = min(count, RING)
@@ -333,15 +394,15 @@ def check(record: Any, ring: Any, count: int) -> None:
         known[i] = 0.0 if record.season_filled[place // 32] >> (place % 32) & 1 else 1.0
     periods, strengths = np.zeros(2), np.zeros(2)
     find(values, known, periods, strengths)
+    _look_far(record, ring, count, values, known, periods, strengths)
     was_on = record.season_on == 1
     useless = was_on and record.season_sums[1] > USELESS * record.season_sums[0]
     changed = False
     for s in range(2):
         known = record.season_periods[s]
-        if abs(periods[s] - known) > 0.005 * known:
+        if abs(periods[s] - known) > CHANGED * known:
             changed = True
-    if changed or not was_on:
-        record.season_periods[:] = periods
+    record.season_periods[:] = periods
     record.season_strength[:] = strengths
     record.season_check = next_check(count)
     if useless:

@@ -12,7 +12,11 @@ the other gives both autocorrelations at the price of one. A lag is a season if 
 
 Of the lags nearly as strong as the strongest the shortest is taken, so that a day is not mistaken for two; then its
 mean profile is removed and what remains is searched for a longer season, such as the week over the day. The period is
-refined to a part of a sample by the sum of r over its multiples.
+fitted to the places of r's peaks at all its multiples; where r is sharp and the period no whole number of samples, it
+is found as one of its multiples first and divided (`part_of`).
+
+Seasons of 512 samples and more have been seen only a few times in the recent values. They are looked for among means
+of 32 values, of which the last 512 are kept: eight times the longest season.
 """
 
 from __future__ import annotations
@@ -26,6 +30,12 @@ from prophecy._compiled import inner
 
 RING = 4352
 """Recent values kept per stream, in samples: two of the longest seasons and what lies around them (34 kB)."""
+
+BLOCK, BLOCKS = 32, 512
+"""Values in a mean, and means kept, for long seasons: 16 384 values in 4 kB."""
+
+FIRST_LONG = 512
+"""Samples from which on a season is looked for among the means: 16 of them to a season show its shape."""
 
 LONGEST = 2048
 """Longest season in samples: half of what is kept, since a season must have been seen twice."""
@@ -57,13 +67,31 @@ INSIDE = 0.5
 """r at the farthest multiple, of a lag 'as strong as the strongest', and of a season inside a longer one, relative to r
 of the lag itself or the strongest."""
 
+MOST_MULTIPLES = 64
+"""Multiples of a period that its length is fitted to: the error of the peaks' places falls with the power 1.5."""
+
+MOST_PARTS = 10
+"""Parts of a lag that are tried as a period that is no whole number of samples: 17.3 has its first near one at 173."""
+
+UNSURE = 1.0
+"""Error of one peak's place, in the lags looked at on each side."""
+
+ALIKE = 0.6
+"""How high all peaks at the multiples of a period must stand beside the one at a whole number of samples."""
+
+DECAYED = 1.5
+"""A lag with a shorter one so many times as strong is an echo of it that has decayed: a resonance, no season."""
+
+ALONE = 5.0
+"""Deviations a lag needs of which no multiple can be seen, so that nothing shows whether it lasts."""
+
 REMAINS = 0.01
 """Share of the power that must remain without the first season for a second to be looked for."""
 
 LEAST_PAIRS = 24
 """Pairs of known values that a lag needs for an autocorrelation: with fewer, 5 deviations of white noise exceed 1."""
 
-MULTIPLES = 8
+MULTIPLES = 16
 TRANSFORM = 8192
 
 _ANGLES = 2.0 * np.pi * np.arange(TRANSFORM // 2) / TRANSFORM
@@ -187,8 +215,11 @@ def strength(r: Any, lag: int, n: int, pairs: Any, least: float, squares: Any) -
     top = len(r) - 1
     if not (r[lag] >= r[lag - 1] and r[lag] > r[lag + 1]):
         return 0.0
+    multiple = min(MULTIPLES, (top - 2) // lag)
     white = WHITE_DEVIATIONS / math.sqrt(pairs[lag])
-    bartlett = BARTLETT_DEVIATIONS * math.sqrt((1.0 + 2.0 * squares[lag // 2]) / pairs[lag])
+    bartlett = (BARTLETT_DEVIATIONS if multiple >= 2 else ALONE) * math.sqrt(
+        (1.0 + 2.0 * squares[lag // 2]) / pairs[lag]
+    )
     if n >= 4 * lag:
         bartlett = min(bartlett, CERTAIN)
     floor = max(least, white, bartlett)
@@ -200,59 +231,105 @@ def strength(r: Any, lag: int, n: int, pairs: Any, least: float, squares: Any) -
         below = max(below, r[lag + 1 : after + 1].min())
     if r[lag] - below < floor:
         return 0.0
-    multiple = min(MULTIPLES, (top - 2) // lag)
     if multiple >= 2:
-        near = 1 + multiple // 4 + lag // 50
-        if r[multiple * lag - near : min(multiple * lag + near, top) + 1].max() < LASTING * r[lag]:
+        lasting, far = 0.0, 0
+        for j in range(max(2, multiple // 2), multiple + 1):
+            near = 1 + j // 4 + lag // 50
+            lasting += r[j * lag - near : min(j * lag + near, top) + 1].max()
+            far += 1
+        if lasting < LASTING * r[lag] * far:
             return 0.0
     return r[lag]  # type: ignore[no-any-return]
 
 
 @inner
-def shortest_strong(r: Any, n: int, pairs: Any, first: int, least: float, squares: Any) -> int:
-    """The shortest lag from `first` on that is nearly as strong as the strongest; 0 where none is a season."""
+def shortest_strong(r: Any, n: int, pairs: Any, first: int, last: int, least: float, squares: Any) -> int:
+    """The shortest lag from `first` to before `last` that is nearly as strong as the strongest; 0 for no season."""
     top = len(r) - 1
     squares[0] = 0.0
     for lag in range(1, top + 1):
         squares[lag] = squares[lag - 1] + r[lag] * r[lag]
-    best = 0.0
-    for lag in range(first, top):
+    best, strongest = 0.0, 0.0
+    for lag in range(first, last):
         if r[lag] > best:
             best = max(best, strength(r, lag, n, pairs, least, squares))
+        peak = r[lag] > strongest and r[lag] >= r[lag - 1] and r[lag] > r[lag + 1] and lag < top // 2
+        if peak and r[lag] - r[max(1, lag // 2) : lag].min() > 0.5 * r[lag]:
+            strongest = r[lag]
+    if best > 0.0 and strongest > DECAYED * best:
+        return 0
     if best > 0.0:
-        for lag in range(first, top):
+        for lag in range(first, last):
             if r[lag] >= NEARLY * best and strength(r, lag, n, pairs, least, squares) >= NEARLY * best:
                 return lag
     return 0
 
 
 @inner
-def over_multiples(r: Any, period: float, multiples: int) -> float:
-    """Mean of r over the multiples of a period, between lags by straight lines."""
-    total = 0.0
-    for i in range(1, multiples + 1):
-        lag = int(i * period)
-        part = i * period - lag
-        total += r[lag] * (1.0 - part) + (r[lag + 1] * part if part > 0.0 else 0.0)
-    return total / multiples
+def centre(r: Any, about: float, half: int) -> float:
+    """Where the peak of r within `half` lags of `about` has its centre of gravity, above the lowest lag there."""
+    for _ in range(3):
+        middle = round(about)
+        first, last = max(middle - half, 0), min(middle + half, len(r) - 1)
+        lowest = r[first : last + 1].min()
+        total, moment = 0.0, 0.0
+        for lag in range(first, last + 1):
+            total += r[lag] - lowest
+            moment += (r[lag] - lowest) * lag
+        if not total > 0.0:
+            return about
+        about = moment / total
+    return about
 
 
 @inner
-def refined(r: Any, lag: int) -> float:
-    """The period within 4 % of `lag` with the largest r over its multiples; a whole number where that is as good."""
-    multiples = min(MULTIPLES, int((len(r) - 2) / (1.04 * lag)))
-    if multiples < 1:
-        return float(lag)
-    period, best = float(lag), over_multiples(r, float(lag), multiples)
-    for i in range(-200, 201):
-        trial = lag * (1.0 + 2e-4 * i)
-        found = over_multiples(r, trial, multiples)
-        if found > best + 1e-12:
-            period, best = trial, found
-    whole = float(round(period))
-    if multiples * whole < len(r) - 1 and over_multiples(r, whole, multiples) >= best - 0.005:
-        period = whole
+def refined(r: Any, lag: float, whole: bool) -> float:
+    """The period near `lag` whose multiples lie at the peaks of r, by least squares over as many as there are; a whole
+    number where that is within the error of it."""
+    period, top, total, moment = lag, len(r) - 1, 0.0, 0.0
+    half = max(1, int(lag / 24.0))
+    for j in range(1, MOST_MULTIPLES + 1):
+        if j * period + half + 1.0 > top or (j > 1 and r[round(j * period)] < 0.5 * LASTING * r[round(lag)]):
+            break
+        moment += j * centre(r, j * period, half)
+        total += j * j
+        period = moment / total
+    if whole and abs(period - round(period)) < max(UNSURE * half / math.sqrt(total + 1.0), 0.002):
+        period = float(round(period))
     return period
+
+
+@inner
+def part_of(r: Any, lag: float) -> float:
+    """The period that is no whole number of samples and of which `lag` is a multiple near one, else `lag`.
+
+    At a lag between two samples a sharp peak of r falls half on each: at the multiples of a period both together must
+    stand as high above what lies halfway between as r does around `lag`.
+    """
+    for parts in range(MOST_PARTS, 1, -1):
+        period = lag / parts
+        if period < SHORTEST or abs(period - round(period)) * parts < 0.5:
+            continue
+        at, alike = round(lag), True
+        if at + int(period) + 2 > len(r) - 1:
+            continue
+        level = max(r[round(lag - 0.5 * period)] + r[round(lag + 0.5 * period)], 0.0)
+        for j in range(1, parts):
+            left = int(j * period)
+            part = j * period - left
+            base = max(r[round((j - 0.5) * period)] + r[round((j + 0.5) * period)], 0.0)
+            here = (1.0 - part) * r[at] + part * r[at - 1] + part * r[at] + (1.0 - part) * r[at + 1] - level
+            alike = alike and here > 0.0 and r[left] + r[left + 1] - base >= ALIKE * here
+        if alike:
+            return period
+    return lag
+
+
+@inner
+def named(r: Any, lag: int) -> float:
+    """The period that a lag is, or is a multiple of."""
+    period = part_of(r, refined(r, float(lag), False))
+    return refined(r, period, True)
 
 
 @inner
@@ -260,7 +337,7 @@ def same_season(longer: float, period: float) -> bool:
     """Whether the longer one is the shorter seen again: a multiple, near a whole number of samples, of a period that
     is none. A mean profile by whole samples does not take such a season away entirely."""
     times = round(longer / period)
-    return abs(period - round(period)) > 0.02 and abs(longer - times * period) < 0.01 * period * times
+    return abs(period - round(period)) > 0.02 and abs(longer - times * period) < 0.01 * period * times + 1.0
 
 
 @inner
@@ -292,26 +369,26 @@ def find(values: Any, known: Any, periods: Any, strengths: Any) -> None:
     autocorrelations(steps, levels, top, of_steps, of_levels)
     of_known(of_steps, both, pairs)
     of_known(of_levels, known, pairs_of_levels)
-    lag = shortest_strong(of_steps, n, pairs, SHORTEST, LEAST, squares)
-    slow = shortest_strong(of_levels, n, pairs_of_levels, SHORTEST_OF_VALUES, LEAST_OF_VALUES, squares_of_levels)
+    lag = shortest_strong(of_steps, n, pairs, SHORTEST, top, LEAST, squares)
+    slow = shortest_strong(of_levels, n, pairs_of_levels, SHORTEST_OF_VALUES, top, LEAST_OF_VALUES, squares_of_levels)
     r, z, power, sums, there = of_steps, steps, power_steps, squares, both
     if slow > 0 and (lag == 0 or of_levels[slow] > of_steps[lag] + 0.2):
         lag, r, z, power, sums, there = slow, of_levels, levels, power_levels, squares_of_levels, known
         pairs = pairs_of_levels
     if lag == 0:
         return
-    periods[0], strengths[0] = refined(r, lag), r[lag]
+    periods[0], strengths[0] = named(r, lag), r[lag]
     inside = 0
     for shorter in range(SHORTEST, int(0.6 * lag)):
         if r[shorter] >= INSIDE * r[lag] and strength(r, shorter, n, pairs, LEAST, sums) > 0.0:
             inside = shorter
             break
-    if inside > 0 and same_season(periods[0], refined(r, inside)):
-        periods[0], strengths[0] = refined(r, inside), r[inside]
+    if inside > 0 and same_season(periods[0], refined(r, float(inside), True)):
+        periods[0], strengths[0] = refined(r, float(inside), True), r[inside]
         inside = 0
     if inside > 0:
         periods[1], strengths[1] = periods[0], strengths[0]
-        periods[0], strengths[0] = refined(r, inside), r[inside]
+        periods[0], strengths[0] = refined(r, float(inside), True), r[inside]
         ratio = periods[1] / periods[0]
         if min(abs(ratio - 2.0), abs(ratio - 3.0)) > 0.05:
             return
@@ -322,10 +399,65 @@ def find(values: Any, known: Any, periods: Any, strengths: Any) -> None:
     if first < top - 2 and unfold(z, there, period) > REMAINS * power:
         autocorrelations(steps, levels, top, of_steps, of_levels)
         of_known(r, there, pairs)
-        longer = shortest_strong(r, n, pairs, first, LEAST, sums)
-        if longer > 0 and not same_season(refined(r, longer), period):
+        longer = shortest_strong(r, n, pairs, first, top, LEAST, sums)
+        if longer > 0 and not same_season(refined(r, float(longer), True), period):
             periods[0], strengths[0] = period, level
-            periods[1], strengths[1] = refined(r, longer), r[longer]
+            periods[1], strengths[1] = refined(r, float(longer), True), r[longer]
+
+
+@inner
+def find_long(means: Any, values: Any, known: Any, period: float, strengths: Any) -> float:
+    """A season of `FIRST_LONG` samples or more that was seen four times at least, in samples, else 0.
+
+    means (m,): of `BLOCK` values each, oldest first; values, known (n,): the recent ones, as for `find`; period: a
+    shorter season found already, 0 for none. strengths[0] becomes its autocorrelation.
+    """
+    m = len(means)
+    top = min(4 * LONGEST // BLOCK, m // 2) + 2
+    first, last = max(FIRST_LONG // BLOCK, int(2.5 * period / BLOCK)), min(LONGEST // BLOCK, m // 4) + 1
+    if first >= last:
+        return 0.0
+    levels, there = straightened(means), np.ones(m)
+    power = centred(levels, there)
+    if not (power > 0.0 and np.isfinite(power)):
+        return 0.0
+    if period > 4.0 * BLOCK:
+        unfold(levels, there, period / BLOCK)
+    r, again, squares, pairs = np.zeros(top + 1), np.zeros(top + 1), np.zeros(top + 1), np.zeros(top + 1)
+    autocorrelations(levels, levels, top, r, again)
+    of_known(r, there, pairs)
+    lag = shortest_strong(r, m, pairs, first, last, LEAST_OF_VALUES, squares)
+    if lag == 0:
+        return 0.0
+    found = refined(r, float(lag), False) * BLOCK
+    if period > 0.0 and abs(found - round(found / period) * period) < BLOCK / 4:
+        found = round(found / period) * period  # a week is seven days
+    found = min(float(round(found)), float(LONGEST))
+    strengths[0] = r[lag]
+    return found if period == 0.0 or _left_without(values, known, period, int(found)) > LEAST else 0.0
+
+
+@inner
+def straightened(values: Any) -> Any:
+    """Values less their straight line."""
+    n = len(values)
+    place = np.arange(n) - 0.5 * (n - 1)
+    levels = values - values.mean()
+    return levels - (place * levels).sum() / (place * place).sum() * place
+
+
+@inner
+def _left_without(values: Any, known: Any, period: float, lag: int) -> float:
+    """What repeats after `lag` once a season is taken out of the recent values, as a share of their power: means of 32
+    values can make a long season of a short one that they do not resolve."""
+    levels = straightened(values) * known
+    power = (levels * levels).sum() / max(known.sum(), 1.0)
+    unfold(levels, known, period)
+    total, pairs = 0.0, 0.0
+    for i in range(lag, len(values)):
+        total += levels[i] * levels[i - lag]
+        pairs += known[i] * known[i - lag]
+    return total / (pairs * power) if pairs > 0.0 and power > 0.0 else 0.0
 
 
 @inner

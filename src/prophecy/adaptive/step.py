@@ -433,7 +433,8 @@ def look(records: Any, table: Any, where: Any, out: Any) -> tuple[float, float]:
 
 
 @kernel
-def slopes(records: Any, table: Any, out: Any, shares: Any) -> None:
-    """Derivatives per sample in out (series,), and what each readout counts for in shares (series, constructed)."""
+def slopes(records: Any, rings: Any, table: Any, out: Any, shares: Any) -> None:
+    """Derivatives per sample in out (series,), and what each readout counts for in shares (series, constructed), as far
+    as the season does not."""
     for s in range(len(records)):
-        out[s] = slope(records[s], table[0], shares[s])
+        out[s] = seasonal.slope(records[s], rings[s], slope(records[s], table[0], shares[s]))

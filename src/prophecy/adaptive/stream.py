@@ -131,14 +131,14 @@ class Stream:
     def slope(self) -> tuple[Array, Array]:
         """The derivative at the newest value, per second, (series,), and what each readout counts for in it."""
         out, shares = np.empty(self.series), np.empty((self.series, FIXED))
-        step.slopes(self.records, self.table, out, shares)
+        step.slopes(self.records, self.rings, self.table, out, shares)
         if self.is_irregular:
             # The newest sample lies between two places of the grid, and so does its slope.
             records, after = self.records.copy(), np.empty(self.series)
             which, gap, passed = np.arange(self.series), np.full(self.series, np.nan), np.empty(self.series)
             apart = self.rings.copy(), self.clocks.copy(), self.samples.copy()
             feed.take(records, *apart, self.table, which, _NONE, gap, _NOWHERE, _NOTHING, passed)
-            step.slopes(records, self.table, after, np.empty_like(shares))
+            step.slopes(records, apart[0], self.table, after, np.empty_like(shares))
             out += (after - out) * float((self.clocks["last"][0] - self.clocks["grid"][0]) / self.dt)
         return out / self.dt, shares
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time, timedelta
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,16 +15,35 @@ LARGEST_TIME = 1e30
 """Largest time in size, in whatever unit: nanoseconds since 1970 are 2e18."""
 
 
+def step(dt: object) -> float:
+    """A step in seconds: a number as it is, or a timedelta (numpy's or Python's)."""
+    if isinstance(dt, np.timedelta64):
+        if np.isnat(dt):
+            raise ValueError("dt must be positive and finite, got NaT; give the step in seconds or as a timedelta")
+        return _checks.positive("dt", float(dt / np.timedelta64(1, "ns")) / 1e9)
+    if isinstance(dt, timedelta):
+        return _checks.positive("dt", dt.total_seconds())
+    return _checks.positive("dt", dt)
+
+
+def _moment(moment: date) -> datetime:
+    """A date is its first moment; without a time zone it is in UTC."""
+    if not isinstance(moment, datetime):
+        moment = datetime.combine(moment, time())
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
 def seconds(time: ArrayLike) -> Array:
-    """Times as seconds: numbers as they are, dates as seconds since 1970 (without a time zone: in UTC)."""
+    """Times as seconds: numbers as they are, dates as seconds since 1970 (without a time zone in UTC, without a time
+    at midnight)."""
     array = np.asarray(time)
     if array.dtype.kind == "M":
         # Seconds and parts of them apart: nanoseconds since 1970 fit 64 bits from 1678 to 2262 only.
         whole = array.astype("datetime64[s]")
         since = whole.astype(np.int64) + (array - whole).astype("timedelta64[ns]").astype(np.int64) / 1e9
         return np.asarray(np.where(np.isnat(array), np.nan, since), dtype=np.float64)
-    if array.dtype == object and array.size and all(isinstance(moment, datetime) for moment in array.flat):
-        moments = [moment if moment.tzinfo else moment.replace(tzinfo=UTC) for moment in array.flat]
+    if array.dtype == object and array.size and all(isinstance(moment, date) for moment in array.flat):
+        moments = [_moment(moment) for moment in array.flat]
         return np.array([moment.timestamp() for moment in moments]).reshape(array.shape)
     if array.dtype.kind in "US":
         raise TypeError(

@@ -49,7 +49,11 @@ def explained(stream: Stream, series: int, gaps: str) -> str:
     lines += _about_seasons(stream, record)
     leaning = stream.slope()[1][series]
     best = int(np.argmax(leaning))
-    lines.append(f"Its derivative leans most ({leaning[best]:.0%}) on the {members()[best].name}.")
+    seasonal = 1.0 - float(_season_shares(record)[0]) if record["season_on"] else 0.0
+    how = f"Its derivative leans most ({(1.0 - seasonal) * leaning[best]:.0%}) on the {members()[best].name}."
+    if seasonal > (1.0 - seasonal) * leaning[best]:
+        how = f"Its derivative leans most ({seasonal:.0%}) on what the season's slope at this phase was before."
+    lines.append(how)
     lines += _about_time(stream, record)
     lines += _about_sensor(record)
     if record["gap"]:
@@ -75,8 +79,7 @@ def _about_seasons(stream: Stream, record: Any) -> list[str]:
     lines = [f"Seasons: {' and '.join(named)} (autocorrelation {strengths})."]
     if not record["season_on"]:
         return [lines[0] + " They add nothing to the forecast at present and are not used."]
-    weight = record["season_mix"] / np.where(record["season_scales"] > 0.0, record["season_scales"], 1.0)
-    shares = weight / weight.sum()
+    shares = _season_shares(record)
     best = 1 + int(np.argmax(shares[1:]))
     lines.append(
         f"Seasonal members count for {1.0 - shares[0]:.0%} of the forecast, most of all {_SEASONAL[best]} "
@@ -84,6 +87,12 @@ def _about_seasons(stream: Stream, record: Any) -> list[str]:
         f"{np.sqrt(record['season_scales'][0]):.3g}."
     )
     return lines
+
+
+def _season_shares(record: Any) -> Any:
+    """What the bank and each seasonal member count for in the forecast."""
+    weight = record["season_mix"] / np.where(record["season_scales"] > 0.0, record["season_scales"], 1.0)
+    return weight / weight.sum()
 
 
 def _span(seconds: float) -> str:

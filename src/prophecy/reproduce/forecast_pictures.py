@@ -22,8 +22,8 @@ RADIUS = (
     "lie on it. The page on several steps has more."
 )
 COST = (
-    "CPU time of one forecast on one core; 512 samples, 3 variables and 300 steps but for what is swept. Dotted: half "
-    "a second. With 64 variables the autoregression has too many unknowns and is left out."
+    "CPU time of one forecast on one core; 512 samples, 3 variables and 300 steps but for what is swept. Dotted: a "
+    "quarter of a second. With 64 variables the autoregression has too many unknowns and is left out."
 )
 
 SHOWN = (
@@ -128,7 +128,7 @@ def costs(sweeps: Mapping[str, list[Mapping[str, float]]]) -> Any:
             color=style.COLOURS["autoregression"],
             label="the three baselines",
         )
-        axis.axhline(0.5, color=style.INK, linestyle=":", linewidth=1.2)
+        axis.axhline(0.25, color=style.INK, linestyle=":", linewidth=1.2)
         axis.set_xlabel(names[sweep])
     axes[0].set_ylabel("CPU seconds")
     axes[1].legend(loc="lower right", fontsize=9)
