@@ -93,3 +93,10 @@ def test_removing_streams_and_vacuuming_makes_the_file_smaller(state, made):
         assert list(fleet) == ["fan", "pump"]
         assert fleet.summary(["pump"]).rows[0].count == 300
     assert state(made, "--remove", "k0")[0] == 1
+
+
+def test_what_is_exported_and_removed_at_once_is_exported_first(state, made, tmp_path):
+    assert state(made, "--export", tmp_path / "all.csv", "--remove", "fan")[0] == 0
+    assert {row["key"] for row in csv.DictReader((tmp_path / "all.csv").open())} == {"fan", "pump"}
+    with Fleet(made) as fleet:
+        assert list(fleet) == ["pump"]
