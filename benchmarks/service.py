@@ -39,6 +39,7 @@ from prophecy.fleet import Fleet
 RESULTS = Path(__file__).parent / "results" / "service.json"
 KEYS = 1_000
 BATCH = 1_000
+SETTLE = 30
 
 
 class Service:
@@ -190,8 +191,11 @@ def together(works: list[Callable[[], None]]) -> None:
 
 
 def slow_readers(seconds: float, readers: int) -> dict[str, Any]:
-    """The rate of a writer with no reader, with readers that never read, and with none again, in one run."""
-    made = bodies(int(3 * seconds * 100) + 6)
+    """The rate of a writer with no reader, with readers that never read, and with none again, in one run.
+
+    Each is timed after SETTLE batches: until their sockets are full, readers are sent what they will not read.
+    """
+    made = bodies(int(3 * seconds * 100) + 3 * SETTLE)
     rates = {}
     with service() as running, contextlib.closing(running.connect()) as link:
         before = running.memory()
@@ -199,6 +203,8 @@ def slow_readers(seconds: float, readers: int) -> dict[str, Any]:
             with contextlib.ExitStack() as stack:
                 for _ in range(readers if name == "with" else 0):
                     stack.enter_context(asleep(running))
+                for _ in range(SETTLE):
+                    assert post(link, made.pop(0)) == 200
                 began, sent = time.perf_counter(), 0
                 while time.perf_counter() - began < seconds and made:
                     assert post(link, made.pop(0)) == 200

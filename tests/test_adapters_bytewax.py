@@ -61,9 +61,9 @@ def test_bytes_in_bytes_out_say_what_prophecy_says(timed):
 
 def test_states_of_young_streams_are_small():
     state = None
-    for k, value in enumerate(values(100)):
+    for k, value in enumerate(values(64)):
         state, _ = step_bytes(state, value, float(k))
-    assert len(state) < 100 * 16 + 100
+    assert len(state) < 64 * 16 + 100
 
 
 def test_bad_bytes_and_values_are_refused_and_the_state_stays():

@@ -146,9 +146,27 @@ def test_an_alarm_appears_in_the_list_the_events_and_the_chart_and_a_click_leads
     expect(page.locator("#name")).to_have_text("noise")
     expect(page.locator("#caption")).to_contain_text("Alarm", timeout=PATIENCE)
     expect(page.locator("#pause")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#pause")).to_have_text("Go on")
+    expect(page.locator("#name")).to_be_in_viewport()
     until(lambda: 70.0 in drawn(page, "alarm"))
     left, right = page.evaluate("document.getElementById('chart').layout.xaxis.range")
     assert left < "2023-11-14T22:18:20" <= right
+
+
+def test_alarms_of_one_disturbance_are_one_line(serving, visit):
+    url = serving().url
+    rng = np.random.default_rng(2)
+    calm, wild = rng.standard_normal(400), 30 * rng.standard_normal(30)
+    post(url, "pump", [*calm.tolist(), *wild.tolist()])
+    raised = httpx.get(url + "/v1/alarms?limit=500").json()["alarms"]
+    burst = [alarm for alarm in raised if alarm["time"] >= "2023-11-14T22:20:00Z"]
+    assert len(burst) > 1
+    page = visit(*series(url, "pump"))
+    first = page.locator("#events li").first
+    expect(first).to_contain_text(f"{len(burst)} within", timeout=PATIENCE)
+    worst = max(burst, key=lambda alarm: alarm["score"])
+    first.locator("button").click()
+    expect(page.locator("#caption")).to_contain_text(f"Alarm {worst['number']}", timeout=PATIENCE)
 
 
 def test_a_forecast_is_drawn_with_its_fan_and_told_in_words(service, visit):
@@ -224,6 +242,8 @@ def test_everything_can_be_reached_by_keyboard(service, visit):
     assert page.evaluate("document.activeElement.id") == "search"
     page.keyboard.type("noi")
     expect(page.locator("#list a")).to_have_count(1, timeout=PATIENCE)
+    page.keyboard.type("zzz")
+    expect(page.locator("#none")).to_contain_text("noizzz", timeout=PATIENCE)
     page.keyboard.press("Escape")
     until(lambda: page.locator("#list a").count() > 1)
     first = page.locator("#name").inner_text()

@@ -187,8 +187,9 @@ def test_readers_beyond_the_limit_are_turned_away_and_places_come_free():
             service.websocket_connect(ADDRESS + "/v1/live") as two,
         ):
             one.receive_json(), two.receive_json()
-            with pytest.raises(WebSocketDisconnect), service.websocket_connect(ADDRESS + "/v1/live"):
-                pass
+            with service.websocket_connect(ADDRESS + "/v1/live") as three, pytest.raises(WebSocketDisconnect) as closed:
+                three.receive_json()
+            assert closed.value.code == 1013
         with service.websocket_connect(ADDRESS + "/v1/live") as three:
             assert three.receive_json()["type"] == "hello"
 

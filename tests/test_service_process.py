@@ -236,7 +236,8 @@ def test_trickles_of_bytes_and_broken_requests_leave_the_service_answering(servi
             writer.close()
 
     asyncio.run(attack())
-    assert httpx.get(started.url + "/v1/health").json() == {"status": "ok", "version": __version__, "series": 0}
+    found = httpx.get(started.url + "/v1/health").json()
+    assert (found["version"], found["series"]) == (__version__, 0)
 
 
 def test_the_demonstration_lives_and_alarms_within_seconds(serving):

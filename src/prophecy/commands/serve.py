@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from prophecy.commands._common import guarded, say
-
-if TYPE_CHECKING:
-    from prophecy.fleet import Fleet
 
 EXAMPLES = """Examples:
 
@@ -50,6 +47,7 @@ def serve(
         raise typer.BadParameter(f"--level must lie between 0 and 1, got {level:g}")
     with guarded("serve"):
         try:
+            from prophecy.fleet import Fleet
             from prophecy.service import demo as living
             from prophecy.service import server
             from prophecy.service.settings import DEFAULT
@@ -65,7 +63,7 @@ def serve(
         settings = dataclasses.replace(DEFAULT, keys=keys or DEFAULT.keys, values=rate or DEFAULT.values)
         bound = server.listening(host, port)
         with bound:
-            fleet = _fleet(db, level)
+            fleet = Fleet(db, level=level)
             server.serve(
                 fleet,
                 bound,
@@ -75,15 +73,6 @@ def serve(
                 background=living.run if demo else None,
                 ready=lambda: _ready(bound.getsockname(), db, secret),
             )
-
-
-def _fleet(db: Path | None, level: float) -> Fleet:
-    """The fleet, with its step compiled before the first request waits for it."""
-    from prophecy.fleet import Fleet
-
-    with Fleet(level=level) as trial:
-        trial.observe(["a", "a"], None, [0.0, 1.0])
-    return Fleet(db, level=level)
 
 
 def _ready(place: tuple[str, int], db: Path | None, token: str | None) -> None:

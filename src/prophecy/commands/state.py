@@ -54,15 +54,15 @@ def state(
             if problems:
                 raise typer.Exit(DATA)
             say("state", f"{file}: {len(fleet):,} streams, every page, checksum and number is fine")
+        if export is not None:
+            say("state", f"{_export(fleet, search, export):,} rows are in {export}")
+        if events is not None:
+            say("state", f"{_events(fleet, search, events):,} events are in {events}")
         for key in remove or ():
             if key not in fleet:
                 raise ValueError(f"{file} has no stream {key!r}")
             fleet.remove(key)
             say("state", f"{key}: removed")
-        if export is not None:
-            say("state", f"{_export(fleet, search, export):,} rows are in {export}")
-        if events is not None:
-            say("state", f"{_events(fleet, search, events):,} events are in {events}")
         if vacuum:
             before = file.stat().st_size
             fleet.vacuum()

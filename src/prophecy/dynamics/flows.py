@@ -161,8 +161,7 @@ def _search(
         if found is not None:
             return found
         if not tiny and left > laws.noise_like * float(np.median(rough)):
-            complete = False  # what is left of single steps is as large as the noise seems to be: it is noise
-            break
+            break  # what is left of single steps is as large as the noise seems to be: higher powers leave it too
     for field in fields if noisy else ():
         best = _better(best, assimilate(field, x, seen, None, Budget(laws.work), laws))
         if best is not None and best.tight and _white(best, x[:, : variables - len(circles)], laws):

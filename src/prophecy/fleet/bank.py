@@ -35,9 +35,9 @@ Array = NDArray[np.float64]
 RECENT = 256
 """Rows of each stream kept to be shown, with their answers."""
 
-YOUNG = 128
-"""Rows up to which a stream is saved as its values: some 2 µs each to take in again, against some 250 µs to write,
-read and check a whole state (benchmarks/fleet.py)."""
+YOUNG = 64
+"""Rows up to which a stream is saved as its values: 5 µs to 8 µs each to take in again, against some 360 µs to write,
+read and check a whole state, which also takes 43 kB instead of 1 kB (benchmarks/results/fleet.json, "states")."""
 
 WORTH_THREADS = 2000
 """Rows from which on threads share the work: some 5 ms, against 0.1 ms to hand it over."""

@@ -59,13 +59,15 @@ def create_app(
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await core.open()
-        task = None if background is None else asyncio.create_task(background(core))
+        tasks = [asyncio.create_task(core.warm())]
+        if background is not None:
+            tasks.append(asyncio.create_task(background(core)))
         try:
             yield
         finally:
-            if task is not None:
+            for task in tasks:
                 task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
             await core.close()
 
     app = FastAPI(
@@ -270,9 +272,10 @@ def _live(app: FastAPI, core: Core) -> None:
 
 
 def _pages(app: FastAPI, core: Core) -> None:
+    @app.head("/v1/health", include_in_schema=False)
     @app.get("/v1/health", tags=["service"], summary="Whether it answers", responses={200: {"model": models.Health}})
     async def health(request: Request) -> Response:
-        found: dict[str, Any] = {"status": "ok", "version": prophecy.__version__}
+        found: dict[str, Any] = {"status": "ok" if core.ready else "compiling", "version": prophecy.__version__}
         with contextlib.suppress(Refused):
             core.guard.check_token(request.scope, bearer(headers_of(request.scope)))
             found["series"] = len(core.fleet)
@@ -288,6 +291,7 @@ def _pages(app: FastAPI, core: Core) -> None:
         ]
         return Response(core.metrics.text(gauges), media_type="text/plain; version=0.0.4; charset=utf-8")
 
+    @app.head("/", include_in_schema=False)
     @app.get("/", include_in_schema=False)
     async def page(request: Request) -> Response:
         return files.answer("index.html", request.headers)

@@ -34,6 +34,8 @@ class Core:
         self.stopping = asyncio.Event()
         self._last_event = fleet.last_event
         self._forecasting = 0
+        self.ready = False
+        self.written: dict[tuple[int, int], str] = {}
         self.held = 0
         """Bytes of bodies that are arriving."""
 
@@ -43,6 +45,11 @@ class Core:
         self.writer = Writer(self.fleet, self.settings, self._publish, self._new_events)
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="prophecy-reader")
         self._forecaster = ThreadPoolExecutor(1, thread_name_prefix="prophecy-forecast")
+
+    async def warm(self) -> None:
+        """Have the step compiled before values come, and say so in `ready`; the page is there meanwhile."""
+        await asyncio.to_thread(_compiled)
+        self.ready = True
 
     async def close(self) -> None:
         """Write what is waiting, end the threads, close the database."""
@@ -141,6 +148,13 @@ class Core:
     def _publish(self, columns: dict[str, list[Any]], events: list[dict[str, Any]]) -> int:
         self.metrics.alarms += len(events)
         return self.backlog.publish(columns, events)
+
+
+def _compiled() -> None:
+    from prophecy.fleet import Fleet
+
+    with Fleet() as trial:
+        trial.observe(["a", "a"], None, [0.0, 1.0])
 
 
 def _unknown(key: str) -> Refused:

@@ -55,7 +55,7 @@ class Demo:
         if self.k < self.due:
             return
         self.kind = KINDS[int(self.rng.integers(len(KINDS)))] if self.k > PAST + FIRST else "spike"
-        self.until = self.k + (1 if self.kind in ("spike", "glitch") else 40)
+        self.until = self.k + (1 if self.kind == "spike" else 40)
         self.due = self.until + int(self.rng.integers(*BETWEEN))
 
     def on(self, kind: str) -> bool:
@@ -63,7 +63,7 @@ class Demo:
         return self.kind == kind and self.k < self.until
 
 
-KINDS = ("spike", "shift", "glitch", "burst", "rush")
+KINDS = ("spike", "shift", "burst", "rush")
 
 
 def _load(demo: Demo) -> float:
@@ -80,12 +80,12 @@ def _drift(demo: Demo) -> float:
 
 
 def _lorenz(demo: Demo) -> float:
-    """The first coordinate of Lorenz's system; a glitch is a wrong reading, the system itself goes on."""
+    """The first coordinate of Lorenz's system, 50 values in its unit of time: nothing disturbs it but its own chaos."""
     x, y, z = demo.lorenz
-    for _ in range(10):
+    for _ in range(5):
         x, y, z = _midpoint(x, y, z, 0.004)
     demo.lorenz = (x, y, z)
-    return x + (24.0 if demo.on("glitch") else 0.0)
+    return x
 
 
 def _midpoint(x: float, y: float, z: float, h: float) -> tuple[float, float, float]:

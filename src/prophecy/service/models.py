@@ -134,6 +134,6 @@ class Values(BaseModel):
 class Health(BaseModel):
     """The service answers."""
 
-    status: str
+    status: str = Field(description="ok, or compiling in the first seconds on a machine: values are taken and wait")
     version: str
     series: int | None = Field(None, description="Left out where a token is needed and was not sent.")

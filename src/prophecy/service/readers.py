@@ -12,7 +12,11 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from prophecy.service.core import Core
 from prophecy.service.errors import Refused
 from prophecy.service.guard import address, headers_of
+from prophecy.service.live import Read
 from prophecy.service.shapes import dumped
+
+WRITTEN = 16
+"""Messages kept for other readers, 200 kB each."""
 
 NO_TOKEN, TOO_MANY, STOPPING, UNREADABLE = 4401, 1013, 1012, 1003
 """Codes of closing: ours for a token, and those of RFC 6455 and its registry."""
@@ -31,6 +35,7 @@ class Reader:
 async def follow(socket: WebSocket, core: Core) -> None:
     """Serve one live connection until either side ends it."""
     if core.metrics.readers >= core.settings.readers:
+        await socket.accept()  # a refused handshake could not say why
         await socket.close(TOO_MANY, "too many live readers")
         return
     await socket.accept()
@@ -118,7 +123,7 @@ async def _sending(socket: WebSocket, core: Core, reader: Reader) -> None:
         if read.missed is not None:
             await _send(socket, _missed(core, read.missed))
         if read.columns["number"]:
-            await _send(socket, {"type": "values", "cursor": read.after, "columns": read.columns})
+            await socket.send_text(_written(core, read, shared=reader.keys is None))
         if events:
             await _send(socket, {"type": "alarms", "alarms": events})
         if backlog.last > reader.after or reader.told != reader.asked:
@@ -127,6 +132,19 @@ async def _sending(socket: WebSocket, core: Core, reader: Reader) -> None:
         await _either(more.wait(), reader.changed.wait())
         reader.changed.clear()
         await asyncio.sleep(settings.frame_seconds)
+
+
+def _written(core: Core, read: Read, shared: bool) -> str:
+    """A message of values. Readers of everything get the same ones: it is written once and kept for the others."""
+    place = (read.columns["number"][0], read.after)
+    found = core.written.get(place) if shared else None
+    if found is None:
+        found = dumped({"type": "values", "cursor": read.after, "columns": read.columns}).decode()
+        if shared:
+            core.written[place] = found
+            while len(core.written) > WRITTEN:
+                del core.written[next(iter(core.written))]
+    return found
 
 
 async def _either(*waits: Any) -> None:

@@ -1,6 +1,6 @@
 // The page: which series is open, what the live channel brings, and the keyboard.
 
-import { tokenFromAddress } from "./api.js";
+import { request, tokenFromAddress } from "./api.js";
 import { Detail } from "./detail.js";
 import { accept } from "./drop.js";
 import { Events } from "./events.js";
@@ -14,7 +14,7 @@ tokenFromAddress();
 
 const list = new List(listed);
 const detail = new Detail(closed);
-const events = new Events(jump);
+const events = new Events(jump, (key) => list.rows.get(key)?.dt ?? null);
 let seeds = null, spot = null, opening = null, known = 0, flow = 0;
 
 const live = new Live({
@@ -37,8 +37,14 @@ const live = new Live({
   missed() { start(); },
 });
 
+// While the service is away nothing can be fetched; the live channel starts anew when it is back.
+function away(error) { if (error.status) throw error; }
+
 async function start() {
-  await Promise.all([list.load(), events.load()]);
+  try {
+    await list.load();
+    await events.load();
+  } catch (error) { return away(error); }
   if (detail.key) show(detail.key);
   else route();
 }
@@ -51,8 +57,15 @@ function watch() {
 function listed(total, words) {
   known = total;
   get("empty").hidden = total > 0 || Boolean(words) || Boolean(target());
+  if (!total) compiling();
   watch();
   if (!target() && total && !narrow.matches && !words) location.replace(`#/series/${encodeURIComponent(list.keys()[0])}`);
+}
+
+// On a new machine the first values wait for a compiler: the page says so while nothing else is there to see.
+async function compiling() {
+  const { status } = await request("/v1/health").catch(() => ({ status: "" }));
+  get("compiling").hidden = status !== "compiling";
 }
 
 function target() {
@@ -93,7 +106,7 @@ async function open(key, seed) {
 
 function closed(key) {
   if (detail.key === key) { detail.key = null; get("open").hidden = true; location.hash = "#/"; }
-  list.load();
+  list.load().catch(away);
 }
 
 function jump(event) {
@@ -104,14 +117,14 @@ function jump(event) {
 function located(event) {
   const found = detail.jump(event);
   get("caption").textContent = found
-    ? `Alarm ${event.number}${event.kind ? `, ${event.kind}` : ""}. Pause again to go on with the newest values.`
+    ? `Alarm ${event.number}${event.kind ? `, ${event.kind}` : ""}. “Go on” returns to the newest values.`
     : `Alarm ${event.number} is older than the values kept for the chart.`;
-  get("chart").scrollIntoView({ block: "center" });
+  get("detail").scrollIntoView({ block: "start" });
 }
 
 // New series appear by themselves; asked for at most every two seconds.
 let later = null;
-function soon() { later ??= setTimeout(() => { later = null; list.load(); }, 2000); }
+function soon() { later ??= setTimeout(() => { later = null; list.load().catch(away); }, 2000); }
 setInterval(async () => {
   get("rate").textContent = whole(Math.round(flow / 2));
   flow = 0;

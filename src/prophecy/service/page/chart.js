@@ -135,7 +135,8 @@ export class Chart {
 
   // Zoom to one row, and mark it.
   jump(at) {
-    const left = this.rows[Math.max(0, at - 40)].x, right = this.rows[Math.min(this.rows.length - 1, at + 40)].x;
+    const left = this.rows[Math.max(0, at - 40)].x, end = this.rows[Math.min(this.rows.length - 1, at + 40)];
+    const right = later(end, 3 * (this.next?.dt ?? 1)); // room for a mark on the last value
     this.spot = { x: this.rows[at].x, range: [left, right] };
     this.soon();
   }

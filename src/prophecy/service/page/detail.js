@@ -31,8 +31,7 @@ export class Detail {
     this.waiting = [];
     this.received = 0;
     this.clear();
-    get("pause").setAttribute("aria-pressed", "false");
-    this.chart.paused = false;
+    this.stay(false);
     let found;
     try {
       found = await request(`${address(key)}?count=5000`);
@@ -41,7 +40,7 @@ export class Detail {
       return;
     }
     if (this.turn !== turn) return;
-    const alarms = await this.alarms(key, found.event);
+    const alarms = await this.alarms(key, found.event).catch(() => new Set());
     if (this.turn !== turn) return;
     const past = seed && seed.value.length > found.recent.value.length ? seed : found.recent;
     const first = found.count - past.value.length;
@@ -128,6 +127,7 @@ export class Detail {
     if (found.last_alarm !== null) facts.push(`last alarm ${moment(found.last_alarm, true)}`);
     get("facts").textContent = facts.join(" · ");
     get("slope").textContent = number(found.derivative, 4);
+    get("per").textContent = found.time === null ? "per value" : "per second";
     const lines = found.words.split("\n").filter((line) => line.trim());
     paragraphs(get("words"), lines);
     get("chart").setAttribute("aria-label", `Chart of ${found.key}: ${get("value").textContent}, next ${get("next").textContent}`);
@@ -146,9 +146,14 @@ export class Detail {
   }
 
   pause() {
-    this.chart.paused = !this.chart.paused;
-    get("pause").setAttribute("aria-pressed", String(this.chart.paused));
+    this.stay(!this.chart.paused);
     if (!this.chart.paused) this.chart.follow();
+  }
+
+  stay(still) {
+    this.chart.paused = still;
+    get("pause").setAttribute("aria-pressed", String(still));
+    get("pause").textContent = still ? "Go on" : "Pause";
   }
 
   async forecast() {
@@ -183,8 +188,7 @@ export class Detail {
   jump(event) {
     const at = this.rows.findLastIndex((row) => row.time !== null && row.time === event.time);
     if (at < 0) return false;
-    get("pause").setAttribute("aria-pressed", "true");
-    this.chart.paused = true;
+    this.stay(true);
     this.chart.jump(at);
     return true;
   }

@@ -1,21 +1,27 @@
-// Alarms of all series, newest first; a click shows one in its chart.
+// Alarms of all series, newest first; a click shows one in its chart. One disturbance raises several alarms, at its
+// beginning, while it lasts and at its end: those of one series that follow each other closely are one line.
 
 import { request } from "./api.js";
 import { moment, number, odds } from "./format.js";
 
 const SHOWN = 60;
+const CLOSE = 60; // values between alarms of one disturbance at most
+const seconds = (time) => (typeof time === "number" ? time : Date.parse(time) / 1000);
 
 export class Events {
-  constructor(jump) {
+  constructor(jump, step) {
     this.jump = jump;
+    this.step = step; // seconds between values of a series, or null
     this.last = 0;
+    this.groups = [];
     this.element = document.getElementById("events");
   }
 
   async load() {
     const { last } = await request("/v1/alarms?limit=1");
-    const { alarms } = await request(`/v1/alarms?limit=${SHOWN}&since=${Math.max(0, last - SHOWN)}`);
+    const { alarms } = await request(`/v1/alarms?limit=${3 * SHOWN}&since=${Math.max(0, last - 3 * SHOWN)}`);
     this.element.replaceChildren();
+    this.groups = [];
     this.last = 0;
     this.add(alarms, false);
   }
@@ -24,26 +30,50 @@ export class Events {
     for (const alarm of alarms) {
       if (alarm.number <= this.last) continue;
       this.last = alarm.number;
-      this.element.prepend(this.item(alarm, fresh));
+      const group = this.groups.find((one) => one.key === alarm.key);
+      if (group && this.near(group.alarms.at(-1), alarm)) this.join(group, alarm);
+      else this.begin(alarm, fresh);
     }
-    while (this.element.children.length > SHOWN) this.element.lastChild.remove();
-    document.getElementById("no-events").hidden = this.element.children.length > 0;
+    while (this.groups.length > SHOWN) this.groups.pop().item.remove();
+    document.getElementById("no-events").hidden = this.groups.length > 0;
     if (fresh && alarms.length) {
       const one = alarms.at(-1);
       document.getElementById("announce").textContent = `Alarm: ${one.key}, ${number(one.value)}`;
     }
   }
 
-  item(alarm, fresh) {
-    const item = document.createElement("li"), button = document.createElement("button");
+  near(one, other) {
+    if (one.time === null || other.time === null) return false;
+    const dt = this.step(other.key);
+    return dt !== null && seconds(other.time) - seconds(one.time) <= CLOSE * dt;
+  }
+
+  begin(alarm, fresh) {
+    const item = document.createElement("li");
     item.className = fresh ? "new" : "";
+    const group = { key: alarm.key, alarms: [alarm], worst: alarm, item };
+    item.append(this.button(group));
+    this.groups.unshift(group);
+    this.element.prepend(item);
+  }
+
+  join(group, alarm) {
+    group.alarms.push(alarm);
+    if ((alarm.score ?? 0) > (group.worst.score ?? 0)) group.worst = alarm;
+    const focused = group.item.contains(document.activeElement);
+    group.item.replaceChildren(this.button(group));
+    if (focused) group.item.firstChild.focus();
+  }
+
+  button(group) {
+    const button = document.createElement("button"), first = group.alarms[0], last = group.alarms.at(-1), worst = group.worst;
     button.type = "button";
     const line = (tag, text) => Object.assign(document.createElement(tag), { textContent: text });
     const what = document.createElement("span");
-    what.append(line("em", number(alarm.value)), ` ${[alarm.kind, odds(alarm.score)].filter(Boolean).join(", ")}`);
-    button.append(line("b", alarm.key), what, line("span", moment(alarm.time, true)));
-    button.addEventListener("click", () => this.jump(alarm));
-    item.append(button);
-    return item;
+    what.append(line("em", number(worst.value)), ` ${[worst.kind, odds(worst.score)].filter(Boolean).join(", ")}`);
+    const span = group.alarms.length > 1 ? `, ${group.alarms.length} within ${number(seconds(last.time) - seconds(first.time), 3)} s` : "";
+    button.append(line("b", group.key), what, line("span", moment(first.time, true) + span));
+    button.addEventListener("click", () => this.jump(worst));
+    return button;
   }
 }

@@ -7,6 +7,12 @@ const SHOWN = 100; // at a time; the rest is found by searching or "show more"
 const KEPT = 80; // values of a small picture
 const RECENT = 60_000; // milliseconds for which an alarm is marked
 
+// Seconds between values, from the last of them; null where they have no times.
+function step(times) {
+  const known = times.filter((time) => time !== null).map((time) => (typeof time === "number" ? time : Date.parse(time) / 1000));
+  return known.length > 1 ? (known.at(-1) - known[0]) / (known.length - 1) : null;
+}
+
 export class List {
   constructor(changed) {
     this.changed = changed;
@@ -19,7 +25,7 @@ export class List {
     this.more = document.getElementById("more");
     this.search.addEventListener("input", () => {
       clearTimeout(this.later);
-      this.later = setTimeout(() => { this.shown = SHOWN; this.load(); }, 150);
+      this.later = setTimeout(() => { this.shown = SHOWN; this.load().catch(() => {}); }, 150);
     });
     this.more.addEventListener("click", () => { this.shown = Math.min(500, this.shown + SHOWN); this.load(); });
     new ResizeObserver(() => this.redraw()).observe(this.element);
@@ -40,11 +46,15 @@ export class List {
       row.values = series.recent.value;
       row.marks = series.recent.time.map((time) => time !== null && time === series.last_alarm);
       row.value = series.value;
+      row.dt = step(series.recent.time);
       if (row.marks.slice(-30).some(Boolean)) row.alarmed ??= Date.now();
       this.rows.set(series.key, row);
       this.dirty.add(series.key);
     }
     this.element.replaceChildren(...[...this.rows.values()].map((row) => row.item));
+    const none = document.getElementById("none");
+    none.hidden = found.total > 0 || !words;
+    none.textContent = words ? `No series has “${words}” in its name.` : "";
     this.mark(this.current);
     this.draw();
     this.changed(found.total, words);
