@@ -73,9 +73,6 @@ MOST_MULTIPLES = 64
 MOST_PARTS = 10
 """Parts of a lag that are tried as a period that is no whole number of samples: 17.3 has its first near one at 173."""
 
-FARTHEST_OFF = 0.015
-"""Share of a lag that its fitted period may differ from it by: the peaks of other components lie farther."""
-
 UNSURE = 1.0
 """Error of one peak's place, in the lags looked at on each side."""
 
@@ -297,8 +294,6 @@ def refined(r: Any, lag: float, whole: bool) -> float:
         moment += j * centre(r, j * period, half)
         total += j * j
         period = moment / total
-    if abs(period - lag) > max(0.6, FARTHEST_OFF * lag):
-        return lag  # the peaks of another component have led it astray
     if whole and abs(period - round(period)) < max(UNSURE * half / math.sqrt(total + 1.0), 0.002):
         period = float(round(period))
     return period
