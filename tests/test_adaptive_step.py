@@ -104,7 +104,7 @@ class Slow:
         if (self.gap or self.spacing > 1.5) and known:
             lowest, highest = self.alarm_middle[2, 0], self.alarm_middle[2, known - 1]
             squared = self.scale[0] if self.spacing > 1.5 else max(self.scale[0], self.peak[0], self.last_peak[0])
-            reach = 2 * (self.gap + 1) * np.sqrt(squared)
+            reach = min(2 * (self.gap + 1) * np.sqrt(squared), max(16 * np.sqrt(squared), highest - lowest))
             ahead = np.clip(ahead, lowest - reach, highest + reach)
         return min(max(ahead, -1e75), 1e75)
 
@@ -177,7 +177,14 @@ class Slow:
         h = self.gap + 1.0
         if self.usual_gap():
             return h
-        return h**3 * self.gap_growth if self.error_scale < 1e-8 * self.scale[0] else h * self.gap_growth
+        wider = h**3 * self.gap_growth if self.error_scale < 1e-8 * self.scale[0] else h * self.gap_growth
+        known = self.alarm_size[2]
+        if known == 0 or self.learned == 0:
+            return wider
+        unit = self.quantile[3] * np.sqrt(self.error_scale) * (1 + S.few / self.learned**2)
+        return min(
+            wider, (self.alarm_middle[2, known - 1] - self.alarm_middle[2, 0]) / max(unit, S.smallest) + np.sqrt(h)
+        )
 
     def correct(self, slope):
         back = np.arange(min(self.gap, 32))

@@ -338,3 +338,16 @@ def test_dates_missing_values_and_steps_come_as_python_has_them():
         model.observe([1.0, "a", None])
     with pytest.raises(ValueError, match="context must be at most 4352"):
         Prophecy(context=10_000)
+
+
+@pytest.mark.parametrize("size", [0.0, 0.1])
+def test_forecasts_after_long_holes_stay_near_what_was_seen(size):
+    k = np.arange(4000)
+    u = 10 + 3 * np.sin(2 * np.pi * k / 50) + np.sin(2 * np.pi * k / 23.7 + 1)
+    u = u + size * np.random.default_rng(16).standard_normal(4000)
+    model = Prophecy()
+    track = model.follow(u, time=60.0 * k + k // 1000 * 1e6)
+    assert np.nanmax(np.abs(track.mean - 10)) < 15
+    assert np.nanmax(track.upper - track.mean) < 30
+    far = model.predict(time=60.0 * k[-1] + 3e6 + 60.0 * 100_000)
+    assert 0 < float(far.upper - far.lower) < 2 * 8 + 700 * size + 1  # the range seen, and the square root of the steps

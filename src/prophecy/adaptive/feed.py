@@ -183,7 +183,7 @@ def _take_between(
     if r.count > 0 and (noting or not math.isnan(value)):
         path, off = paths.between(stream, t, time, spares)
     if noting:
-        wider = paths.widening(r, c, s, time)
+        wider = paths.widening(r, c, s, t, time)
         row[0], row[1], row[2] = paths.said(r, t, path + carried(s) * off, wider, 0.0, value, where)
     if c.irregular == clock.JITTER and not math.isnan(path + value):
         nearest = int(min(math.floor(paths.steps_ahead(c, time) + 0.5), paths.ROOM[1] - 1))

@@ -19,7 +19,7 @@ from prophecy._compiled import inner
 from prophecy.adaptive import readings, stamps
 from prophecy.adaptive.clock import EXACT, OFF, ON_GRID
 from prophecy.adaptive.irregular import carried, degree, hole, neville
-from prophecy.adaptive.step import across, exceptional, expected, half_width, surprise_of, walk
+from prophecy.adaptive.step import across, exceptional, expected, half_width, saturated, surprise_of, walk
 
 FARTHEST = 4096
 """Steps the forecast is walked ahead; beyond them its mean stays and only the interval goes on widening."""
@@ -76,7 +76,7 @@ def on_grid(stream: Any, t: Any, steps: float, spares: Any) -> tuple[float, floa
     for _ in range(count - 1):
         walk(q, spares[1], t, spares[2])
     before, left, right = q.lag[1], q.lag[0], expected(q)
-    wider = across(q, t) * max(steps / FARTHEST, 1.0)
+    wider = across(q, t) * math.sqrt(max(steps / FARTHEST, 1.0))
     part = min(max(steps - (count - 1), 0.0), 1.0)
     if part > 1.0 - 1e-9:
         return right, wider, 0.0
@@ -121,11 +121,11 @@ def _along(q: Any, step: int, power: int, at: float, room: Any) -> float:
 
 
 @inner
-def widening(r: Any, c: Any, s: Any, time: float) -> float:
+def widening(r: Any, c: Any, s: Any, t: Any, time: float) -> float:
     """How many times wider than one typical interval ahead the interval for `time` is: in proportion to the time since
     the newest sample; across a hole as across other gaps."""
     since = max((time - s.newest) / c.dt, 1.0) if not math.isnan(s.newest) else 1.0
-    return since if since <= hole(c) else since * exceptional(r, since)
+    return since if since <= hole(c) else saturated(r, t, since, since * exceptional(r, since))
 
 
 @inner
@@ -147,6 +147,6 @@ def forecast(stream: Any, t: Any, time: float, value: float, where: Any, spares:
         return math.nan, math.nan, 0.0
     if c.irregular != ON_GRID:
         path, off = between(stream, t, time, spares)
-        return said(r, t, path + carried(s) * off, widening(r, c, s, time), 0.0, value, where)
+        return said(r, t, path + carried(s) * off, widening(r, c, s, t, time), 0.0, value, where)
     mean, wider, more = on_grid(stream, t, steps_ahead(c, time), spares)
     return said(r, t, mean, wider, more, value, where)

@@ -88,7 +88,7 @@ def _learn(stream: Any, t: Any, time: float, value: float, path: float, off: flo
     """How far off the forecast for a sample was."""
     r, c, s = stream[0][0], stream[2], stream[3]
     error = value - path - irregular.carried(s) * off
-    wider = paths.widening(r, c, s, time)
+    wider = paths.widening(r, c, s, t, time)
     if time - s.newest > irregular.hole(c) * c.dt:
         note_growth(r, t, error, wider)
     else:

@@ -68,7 +68,7 @@ def compare(r: Any, kind: int, error: float) -> None:
 @inner
 def taken_then(r: Any, s: Any) -> bool:
     """Whether values have for certain been taken at their stamps, and are smooth."""
-    return r.stamps >= SURE and stamp_kind(r) != NOISE and degree(s) > SMOOTH  # type: ignore[no-any-return]
+    return r.stamps >= SURE and stamp_kind(r) != NOISE and degree(s) > SMOOTH
 
 
 @inner

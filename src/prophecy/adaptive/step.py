@@ -34,6 +34,9 @@ SPARSE = 1.5
 REACH = 2.0
 """Changes a step by which a stand-in may pass all values known: a line needs 1, growth that doubles in the gap 1.5."""
 
+NEAR = 8.0
+"""Steps' worth of `REACH` that a stand-in may always go, however little was seen before the gap."""
+
 ROOM = (6, padded(MEMBERS))
 """Room to work in, allocated once per call: rows of numbers that are not kept."""
 
@@ -253,7 +256,9 @@ def _within_reach(r: Any, ahead: float) -> float:
     change = r.scale[0]
     if r.spacing <= SPARSE:
         change = max(change, max(r.peak[0], r.last_peak[0]))
-    reach = REACH * (r.gap + 1) * math.sqrt(change)
+    step_reach = REACH * math.sqrt(change)
+    # However long the gap: no farther than all that was seen is wide, or a few steps where little was seen yet.
+    reach = min(step_reach * (r.gap + 1), max(NEAR * step_reach, seen[known - 1] - seen[0]))
     return min(max(ahead, seen[0] - reach), seen[known - 1] + reach)  # type: ignore[no-any-return]
 
 
@@ -278,7 +283,18 @@ def across(r: Any, t: Any) -> float:
     steps = float(r.gap + 1)
     if _gap_is_usual(r, t):
         return steps
-    return steps * exceptional(r, steps)
+    return saturated(r, t, steps, steps * exceptional(r, steps))
+
+
+@inner
+def saturated(r: Any, t: Any, steps: float, wider: float) -> float:
+    """`wider`, but no wider than all that was seen and, beyond it, than a walk gets in so many steps."""
+    known = r.alarm_size[alarms.VALUE]
+    if known == 0 or r.learned == 0:
+        return wider
+    unit = r.quantile[_NINETY] * _usual(r, t)
+    seen = r.alarm_middle[alarms.VALUE]
+    return min(wider, (seen[known - 1] - seen[0]) / max(unit, t.smallest) + math.sqrt(steps))  # type: ignore[no-any-return]
 
 
 @inner
