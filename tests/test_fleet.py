@@ -317,3 +317,33 @@ def test_importing_prophecy_does_not_load_the_fleet():
     assert "Fleet" in prophecy.__all__
     with pytest.raises(AttributeError, match="no attribute 'Flet'"):
         prophecy.Flet  # noqa: B018
+
+
+@pytest.mark.parametrize("digits", [None, 1, 0])
+@pytest.mark.parametrize("size", [1, 7, 405, 600])
+def test_a_lone_spike_is_an_error_in_whatever_batches_it_comes(digits, size):
+    values = np.sin(np.arange(600) * 2 * np.pi / 37)
+    values = values if digits is None else np.round(values, digits)
+    values[400] = 100.0
+    fleet = Fleet()
+    for start in range(0, 600, size):
+        fleet.observe("a", None, values[start : start + size])
+    assert [event.kind for event in fleet.alarms() if event.value == 100.0] == ["error"]
+
+
+def test_events_of_a_stretch_have_the_kind_of_their_own_row_or_none():
+    rng = np.random.default_rng(3)
+    values = np.concatenate(
+        [np.round(rng.standard_normal((6, 500)), 1), rng.choice([0.5, 6.0, 0.0], (6, 1)) + np.zeros((6, 300))], axis=1
+    )
+    keys = [f"k{n}" for n in range(6)]
+    together, single = Fleet(), Fleet()
+    for key, row in zip(keys, values, strict=True):
+        together.observe(key, None, row)
+        for value in row:
+            single.observe(key, None, [value])
+    own = [(event.key, event.value, event.kind) for event in single.alarms()]
+    assert {kind for _, _, kind in own} - {"error"}
+    for (key, value, kind), event in zip(own, together.alarms(), strict=True):
+        assert (event.key, event.value) == (key, value)
+        assert event.kind in (kind, "")
