@@ -147,6 +147,15 @@ def test_a_series_has_its_past_its_slope_and_words_of_its_own(service):
     assert (found["count"], found["cursor"], found["dt"]) == (60, 60, 1.0)
 
 
+def test_the_past_of_a_series_without_times_says_which_values_raised_alarms(service):
+    values = wave(400)
+    values[350] = 50.0
+    answers = service.post("/v1/observe?answers=columns", json={"key": "a", "value": values}).json()["columns"]
+    assert answers["event"][350] > 0
+    assert service.get("/v1/series/a?count=256").json()["recent"]["event"] == answers["event"][-256:]
+    assert service.get("/v1/series?recent=60").json()["series"][0]["recent"]["event"] == answers["event"][-60:]
+
+
 def test_a_forecast_is_the_one_of_the_library_with_times_and_quantiles(service):
     values = wave(200)
     service.post("/v1/observe", json=[{"key": "a", "time": 10 * k, "value": v} for k, v in enumerate(values)])

@@ -141,7 +141,8 @@ class Event:
 
 @dataclass(frozen=True)
 class Recent:
-    """The last rows of one stream, oldest first; arrays of one length. Rows that came late are not among them."""
+    """The last rows of one stream, oldest first; arrays of one length. Rows that came late are not among them. event:
+    the number of the event a row raised, 0 for none."""
 
     key: str
     time: Array
@@ -151,6 +152,7 @@ class Recent:
     upper: Array
     score: Array
     alarm: Array
+    event: NDArray[np.int64]
     dated: bool
 
 

@@ -197,7 +197,7 @@ class Streams:
         if len(places):
             by_score |= np.abs(rows["value"] - rows["mean"]) > FAR * rows["half"]
             kinds = [KINDS[0] if by_score[at] else self._kind(keys[at], int(before[at])) for at in places.tolist()]
-            numbers[places] = self._open.note_events(rows[places], kinds)
+            numbers[places] = self._open.note_events(rows[places], before[places].tolist(), kinds)
         return numbers
 
     def _kind(self, key: str, before: int) -> str:
@@ -278,8 +278,15 @@ class Streams:
     def model(self, key: str) -> Prophecy:
         return self._held.bank.model(self._slot(key))
 
-    def recent(self, key: str) -> NDArray[np.void]:
-        return self._held.bank.recent(self._slot(key))
+    def recent(self, key: str) -> tuple[NDArray[np.void], NDArray[np.int64]]:
+        """The last rows of a stream, and the number of the event that each raised."""
+        slot = self._slot(key)
+        rows = self._held.bank.recent(slot)
+        events, end = np.zeros(len(rows), np.int64), self._held.bank.count(slot)
+        first = end - len(rows)
+        for place, number in self._open.places_of(int(self._held.ids[slot]), first, end):
+            events[place - first] = number
+        return rows, events
 
     def brief(self, key: str) -> tuple[int, NDArray[np.void] | None, int, float]:
         """Rows, the newest of them, number and time of the last event."""
