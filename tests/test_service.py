@@ -126,6 +126,15 @@ def test_a_date_without_a_zone_is_utc_and_with_one_is_brought_there(service):
     assert {row["time"] for row in answers} == {"2026-03-01T00:00:00Z"}
 
 
+@pytest.mark.parametrize("text", ["%d%d", "%B%b", "%Y-%m-%d %d", "%", "%Q"])
+def test_a_format_of_times_that_cannot_be_is_refused_with_400(service, text):
+    body, csv = "key,time,value\na,01.02.2026,1\n", {"content-type": "text/csv"}
+    answer = service.post("/v1/observe", params={"time_format": text}, content=body, headers=csv)
+    assert answer.status_code == 400
+    assert "time_format" in answer.json()["way_out"]
+    assert service.get("/v1/series").json()["total"] == 0
+
+
 def test_the_list_is_searched_paged_and_has_recent_values(service):
     for n in range(7):
         service.post("/v1/observe", json={"key": f"Hall {n}/temperature", "value": n})
