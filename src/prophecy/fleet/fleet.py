@@ -168,7 +168,8 @@ class Fleet:
         """The last rows of one stream, oldest first; 256 are kept."""
         with self._lock:
             some = slice(-_checks.order("count", count), None)
-            rows, events = (each[some].copy() for each in self._streams.recent(key))
+            rows, events = self._streams.recent(key)
+        rows, events = rows[some].copy(), events[some]
         mean, half = rows["mean"], rows["half"]
         dated = bool(len(rows) and rows["dated"][-1])
         numbers = (rows["time"], rows["value"], mean, mean - half, mean + half, rows["score"], rows["alarm"])
