@@ -126,7 +126,8 @@ class Predictions:
 class Event:
     """A row that was unusual for its stream. number: 1, 2, … over all streams, in the order they came; alarm: 1 - the
     share of ordinary rows that are as unusual, be it by the value alone or by the recent stretch; kind: the quantity
-    that was rarest."""
+    that was rarest (error, change, value, level, noise), "" where a stretch was and later rows came in the same batch;
+    place: rows of its stream before it."""
 
     number: int
     key: str
@@ -136,11 +137,13 @@ class Event:
     alarm: float
     kind: str
     dated: bool
+    place: int
 
 
 @dataclass(frozen=True)
 class Recent:
-    """The last rows of one stream, oldest first; arrays of one length. Rows that came late are not among them."""
+    """The last rows of one stream, oldest first; arrays of one length. Rows that came late are not among them. event:
+    the number of the event a row raised, 0 for none."""
 
     key: str
     time: Array
@@ -150,6 +153,7 @@ class Recent:
     upper: Array
     score: Array
     alarm: Array
+    event: NDArray[np.int64]
     dated: bool
 
 

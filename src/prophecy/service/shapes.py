@@ -82,6 +82,7 @@ def recent_of(recent: Recent) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {"time": stamps(np.asarray(recent.time), recent.dated)}
     for name in ("value", "mean", "lower", "upper", "score", "alarm"):
         columns[name] = listed(np.asarray(getattr(recent, name), dtype=np.float64))
+    columns["event"] = recent.event.tolist()
     return columns
 
 
@@ -101,7 +102,7 @@ def event_of(event: Event) -> dict[str, Any]:
     found = {"number": int(event.number), "key": event.key, "time": stamps(np.array([event.time]), event.dated)[0]}
     for name in ("value", "score", "alarm"):
         found[name] = number(getattr(event, name))
-    return {**found, "kind": event.kind or None}
+    return {**found, "kind": event.kind or None, "place": int(event.place)}
 
 
 def forecast_of(forecast: Forecast, key: str, times: NDArray[np.float64], dated: bool) -> dict[str, Any]:
