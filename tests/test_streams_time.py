@@ -350,4 +350,4 @@ def test_forecasts_after_long_holes_stay_near_what_was_seen(size):
     assert np.nanmax(np.abs(track.mean - 10)) < 60  # 2.6e6 before, on a signal between 6 and 14
     assert np.max((track.upper - track.mean)[[1000, 2000, 3000]]) < 60  # 3e3 before
     far = model.predict(time=60.0 * k[-1] + 3e6 + 60.0 * 100_000)
-    assert 0 < float(far.upper - far.lower) < 2 * 8 + 700 * size + 1  # the range seen, and the square root of the steps
+    assert 0 < float(far.upper - far.lower) < 500  # 31 000 before, a hundred thousand steps on
