@@ -24,9 +24,8 @@ PER_SAVE = 512
 KEPT_ROWS = 4096
 """Rows kept in the log at least, to be told again."""
 
-KINDS = ("error", "change", "value", "level", "noise", "lasting")
-"""What was rarest about a row that raised an event, in the order of `alarms.QUANTITIES` (the last of which sums up the
-others)."""
+KINDS = ("error", "change", "value", "level", "noise")
+"""What was rarest about a row that raised an event, in the order of the ranks of a record (`alarm_tail`)."""
 
 SETTLED = 64
 """Rows of a stream before its first event. Of the first 8 rows of random walks 4 % have a score above 3.3 (one in
@@ -198,7 +197,7 @@ class Streams:
 
     def _kind(self, key: str) -> str:
         slot = self._held.slots.get(key)
-        return "" if slot is None else KINDS[int(np.argmin(self._held.bank.tails(slot)[: len(KINDS)]))]
+        return "" if slot is None else KINDS[int(np.argmin(self._held.bank.tails(slot)))]
 
     def _save_some(self, rows: int) -> None:
         """Save the streams whose states are oldest, a few after each batch, and forget the log before them."""
