@@ -153,6 +153,20 @@ def test_an_alarm_appears_in_the_list_the_events_and_the_chart_and_a_click_leads
     assert left < "2023-11-14T22:18:20" <= right
 
 
+def test_past_alarms_of_a_series_without_times_are_marked_and_found(serving, visit):
+    url = serving().url
+    values = np.random.default_rng(4).standard_normal(300)
+    values[280] = 60.0
+    body = {"key": "plain", "value": values.tolist()}
+    events = httpx.post(url + "/v1/observe?answers=columns", json=body, timeout=60).json()["columns"]["event"]
+    page = visit(*series(url, "plain"))
+    until(lambda: drawn(page, "alarm") == [v for v, event in zip(values, events, strict=True) if event][-256:])
+    expect(page.locator("#list a", has_text="plain")).to_have_class(re.compile("alarmed"), timeout=PATIENCE)
+    page.locator("#events li button", has_text="60").first.click()
+    expect(page.locator("#caption")).to_contain_text(f"Alarm {events[280]}", timeout=PATIENCE)
+    expect(page.locator("#pause")).to_have_attribute("aria-pressed", "true")
+
+
 def test_alarms_of_one_disturbance_are_one_line(serving, visit):
     url = serving().url
     rng = np.random.default_rng(2)

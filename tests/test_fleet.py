@@ -317,3 +317,59 @@ def test_importing_prophecy_does_not_load_the_fleet():
     assert "Fleet" in prophecy.__all__
     with pytest.raises(AttributeError, match="no attribute 'Flet'"):
         prophecy.Flet  # noqa: B018
+
+
+@pytest.mark.parametrize("digits", [None, 1, 0])
+@pytest.mark.parametrize("size", [1, 7, 405, 600])
+def test_a_lone_spike_is_an_error_in_whatever_batches_it_comes(digits, size):
+    values = np.sin(np.arange(600) * 2 * np.pi / 37)
+    values = values if digits is None else np.round(values, digits)
+    values[400] = 100.0
+    fleet = Fleet()
+    for start in range(0, 600, size):
+        fleet.observe("a", None, values[start : start + size])
+    assert [event.kind for event in fleet.alarms() if event.value == 100.0] == ["error"]
+
+
+def test_events_of_a_stretch_have_the_kind_of_their_own_row_or_none():
+    rng = np.random.default_rng(3)
+    values = np.concatenate(
+        [np.round(rng.standard_normal((6, 500)), 1), rng.choice([0.5, 6.0, 0.0], (6, 1)) + np.zeros((6, 300))], axis=1
+    )
+    keys = [f"k{n}" for n in range(6)]
+    together, single = Fleet(), Fleet()
+    for key, row in zip(keys, values, strict=True):
+        together.observe(key, None, row)
+        for value in row:
+            single.observe(key, None, [value])
+    own = [(event.key, event.value, event.kind) for event in single.alarms()]
+    assert {kind for _, _, kind in own} - {"error"}
+    for (key, value, kind), event in zip(own, together.alarms(), strict=True):
+        assert (event.key, event.value) == (key, value)
+        assert event.kind in (kind, "")
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_recent_rows_carry_the_events_they_raised_through_eviction_and_reopening(tmp_path, timed):
+    rng = np.random.default_rng(8)
+    values = rng.standard_normal((3, 420))
+    values[:, [130, 300, 419]] = 80.0
+    keys, raised = ["a", "b", "c"], {key: [] for key in "abc"}
+    path = tmp_path / "plant.db"
+    for start in range(0, 420, 60):
+        with Fleet(path, memory=2 * BYTES) as fleet:
+            for k in range(start, start + 60, 20):
+                for key, row in zip(keys, values, strict=True):
+                    times = np.arange(k, k + 20, dtype=float) if timed else None
+                    raised[key] += fleet.observe(key, times, row[k : k + 20]).event.tolist()
+                if timed:
+                    fleet.observe("a", [k - 1.0], [7.0])  # late, so not among them
+            for key in keys:
+                assert fleet.recent(key).event.tolist() == raised[key][-256:]
+                assert fleet.recent(key, 10).event.tolist() == raised[key][-10:]
+    with Fleet(path) as fleet:
+        numbers = {event.number: event.value for event in fleet.alarms(key="b")}
+        recent = fleet.recent("b")
+        assert np.count_nonzero(recent.event) >= 2
+        for number, value in zip(recent.event.tolist(), recent.value.tolist(), strict=True):
+            assert number == 0 or numbers[number] == value

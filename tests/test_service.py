@@ -126,6 +126,15 @@ def test_a_date_without_a_zone_is_utc_and_with_one_is_brought_there(service):
     assert {row["time"] for row in answers} == {"2026-03-01T00:00:00Z"}
 
 
+@pytest.mark.parametrize("text", ["%d%d", "%B%b", "%Y-%m-%d %d", "%", "%Q"])
+def test_a_format_of_times_that_cannot_be_is_refused_with_400(service, text):
+    body, csv = "key,time,value\na,01.02.2026,1\n", {"content-type": "text/csv"}
+    answer = service.post("/v1/observe", params={"time_format": text}, content=body, headers=csv)
+    assert answer.status_code == 400
+    assert "time_format" in answer.json()["way_out"]
+    assert service.get("/v1/series").json()["total"] == 0
+
+
 def test_the_list_is_searched_paged_and_has_recent_values(service):
     for n in range(7):
         service.post("/v1/observe", json={"key": f"Hall {n}/temperature", "value": n})
@@ -145,6 +154,15 @@ def test_a_series_has_its_past_its_slope_and_words_of_its_own(service):
     assert found["mean"] == pytest.approx(30.0, rel=1e-6)
     assert "60 values seen" in found["words"]
     assert (found["count"], found["cursor"], found["dt"]) == (60, 60, 1.0)
+
+
+def test_the_past_of_a_series_without_times_says_which_values_raised_alarms(service):
+    values = wave(400)
+    values[350] = 50.0
+    answers = service.post("/v1/observe?answers=columns", json={"key": "a", "value": values}).json()["columns"]
+    assert answers["event"][350] > 0
+    assert service.get("/v1/series/a?count=256").json()["recent"]["event"] == answers["event"][-256:]
+    assert service.get("/v1/series?recent=60").json()["series"][0]["recent"]["event"] == answers["event"][-60:]
 
 
 def test_a_forecast_is_the_one_of_the_library_with_times_and_quantiles(service):

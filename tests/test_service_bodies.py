@@ -112,7 +112,9 @@ def test_ambiguous_dates_of_a_csv_are_refused_and_a_format_decides():
     assert batch.times[1] - batch.times[0] == 32 * 86400
 
 
-@pytest.mark.parametrize("text", ["%b" * 30, "%Y%Y", "%Y-%m-%d" + "x" * 90, "%Q", "", "%", "(%Y", "%Y(a+)+$"])
+@pytest.mark.parametrize(
+    "text", ["%b" * 30, "%Y%Y", "%d%d", "%b %B", "%Y-%m-%d" + "x" * 90, "%Q", "", "%", "(%Y", "%Y(a+)+$"]
+)
 def test_a_format_of_times_is_refused_or_read_at_once(text):
     cells = "key,time,value\n" + "".join(f"a,{'a' * n},1\n" for n in range(1, 60))
     with pytest.raises(Refused):

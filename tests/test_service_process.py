@@ -159,6 +159,7 @@ def running(settings):
     """The application in a thread, with limits of its own."""
     bound = server.listening("127.0.0.1", 0)
     options = {"log_level": "error", "lifespan": "on", "ws_per_message_deflate": False}
+    options["timeout_graceful_shutdown"] = int(settings.stop_seconds)
     running = uvicorn.Server(uvicorn.Config(create_app(Fleet(), settings=settings), **options))
     thread = threading.Thread(target=running.run, kwargs={"sockets": [bound]})
     thread.start()
@@ -208,6 +209,19 @@ def numbers(reader, last, told=None):
 
 
 POST = b"POST /v1/observe HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+
+
+def test_a_body_that_has_not_arrived_when_the_service_stops_is_answered_with_503():
+    with running(replace(DEFAULT, stop_seconds=1)) as url:
+        sending = socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])))
+        sending.sendall(POST + b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n" + b'{"key": "a", ')
+        httpx.get(url + "/v1/health")
+    with sending:
+        sending.settimeout(10)
+        head, _, body = sending.makefile("rb").read().partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 503 ")
+    assert b"retry-after: " in head.lower()
+    assert "stopping" in json.loads(body)["error"]
 
 
 def test_trickles_of_bytes_and_broken_requests_leave_the_service_answering(serving):

@@ -126,7 +126,8 @@ class Predictions:
 class Event:
     """A row that was unusual for its stream. number: 1, 2, … over all streams, in the order they came; alarm: 1 - the
     share of ordinary rows that are as unusual, be it by the value alone or by the recent stretch; kind: the quantity
-    that was rarest."""
+    that was rarest (error, change, value, level, noise), "" where a stretch was and later rows came in the same
+    batch."""
 
     number: int
     key: str
@@ -140,7 +141,8 @@ class Event:
 
 @dataclass(frozen=True)
 class Recent:
-    """The last rows of one stream, oldest first; arrays of one length. Rows that came late are not among them."""
+    """The last rows of one stream, oldest first; arrays of one length. Rows that came late are not among them. event:
+    the number of the event a row raised, 0 for none."""
 
     key: str
     time: Array
@@ -150,6 +152,7 @@ class Recent:
     upper: Array
     score: Array
     alarm: Array
+    event: NDArray[np.int64]
     dated: bool
 
 

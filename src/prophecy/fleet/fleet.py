@@ -167,11 +167,13 @@ class Fleet:
     def recent(self, key: str, count: int = 256) -> Recent:
         """The last rows of one stream, oldest first; 256 are kept."""
         with self._lock:
-            rows = self._streams.recent(key)[-_checks.order("count", count) :].copy()
+            some = slice(-_checks.order("count", count), None)
+            rows, events = self._streams.recent(key)
+        rows, events = rows[some].copy(), events[some]
         mean, half = rows["mean"], rows["half"]
         dated = bool(len(rows) and rows["dated"][-1])
         numbers = (rows["time"], rows["value"], mean, mean - half, mean + half, rows["score"], rows["alarm"])
-        return Recent(key, *numbers, dated)
+        return Recent(key, *numbers, events, dated)
 
     def summary(
         self, keys: Sequence[str] | None = None, search: str | None = None, offset: int = 0, limit: int = 100

@@ -37,8 +37,9 @@ SCHEMA = {
     "streams": "CREATE TABLE streams (id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, "
     "seen INTEGER NOT NULL, count INTEGER NOT NULL, last BLOB, state BLOB)",
     "log": "CREATE TABLE log (batch INTEGER PRIMARY KEY, crc INTEGER NOT NULL, rows BLOB NOT NULL, note BLOB NOT NULL)",
-    "events": "CREATE TABLE events (number INTEGER PRIMARY KEY AUTOINCREMENT, stream INTEGER NOT NULL, time REAL, "
-    "value REAL NOT NULL, score REAL NOT NULL, alarm REAL NOT NULL, kind TEXT NOT NULL, dated INTEGER NOT NULL)",
+    "events": "CREATE TABLE events (number INTEGER PRIMARY KEY AUTOINCREMENT, stream INTEGER NOT NULL, "
+    "place INTEGER NOT NULL, time REAL, value REAL NOT NULL, score REAL NOT NULL, alarm REAL NOT NULL, "
+    "kind TEXT NOT NULL, dated INTEGER NOT NULL)",
     "events_stream": "CREATE INDEX events_stream ON events (stream, number)",
 }
 
@@ -269,17 +270,18 @@ class Store:
 
     # Events.
 
-    def note_events(self, rows: NDArray[np.void], kinds: list[str]) -> list[int]:
-        """Events for these rows; their numbers."""
+    def note_events(self, rows: NDArray[np.void], places: list[int], kinds: list[str]) -> list[int]:
+        """Events for these rows; their numbers. places: rows of its stream before each."""
         numbers = []
-        for row, kind in zip(rows, kinds, strict=True):
+        for row, place, kind in zip(rows, places, kinds, strict=True):
             time = None if np.isnan(row["time"]) else float(row["time"])
             value, score = float(row["value"]), float(row["score"])
             # An alarm is 1 - a probability; a score says the same of one value alone.
             alarm = max(float(row["alarm"]), 1.0 - 10.0**-score)
-            fields = (int(row["stream"]), time, value, score, alarm)
+            fields = (int(row["stream"]), place, time, value, score, alarm)
             made = self._db.execute(
-                "INSERT INTO events (stream, time, value, score, alarm, kind, dated) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO events (stream, place, time, value, score, alarm, kind, dated) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (*fields, kind, int(row["dated"])),
             )
             numbers.append(int(made.lastrowid or 0))
@@ -293,6 +295,15 @@ class Store:
             "SELECT number, time FROM events WHERE stream = ? ORDER BY number DESC LIMIT 1", (stream,)
         ).fetchone()
         return (0, np.nan) if found is None else (int(found[0]), np.nan if found[1] is None else float(found[1]))
+
+    def places_of(self, stream: int, first: int, end: int) -> list[tuple[int, int]]:
+        """Place and number of the events of a stream's rows from `first` to before `end`, which count from 0."""
+        found = self._db.execute(
+            "SELECT place, number FROM (SELECT place, number FROM events WHERE stream = ? ORDER BY number DESC "
+            "LIMIT ?) WHERE place >= ? AND place < ?",
+            (stream, end - first, first, end),
+        )
+        return [(int(place), int(number)) for place, number in found]
 
     def events(self, since: int, limit: int, stream: int | None) -> list[Event]:
         return [

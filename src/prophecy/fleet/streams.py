@@ -25,7 +25,11 @@ KEPT_ROWS = 4096
 """Rows kept in the log at least, to be told again."""
 
 KINDS = ("error", "change", "value", "level", "noise")
-"""What was rarest about a row that raised an event, in the order of the ranks of a record (`alarm_tail`)."""
+"""What was rarest about a row that raised an event, in the order of a record's `alarm_tail`."""
+
+FAR = 3.0
+"""Half widths from its prediction beyond which a value is an error, whatever the stretch around it is. At a level of
+0.9 and with normal errors these are 4.9 standard deviations: one value in a million."""
 
 SETTLED = 64
 """Rows of a stream before its first event. Of the first 8 rows of random walks 4 % have a score above 3.3 (one in
@@ -191,13 +195,18 @@ class Streams:
         rare = by_score | (rows["alarm"] >= 1.0 - self._rate / 2)
         places = np.flatnonzero(rare & (before >= SETTLED))
         if len(places):
-            kinds = [KINDS[0] if by_score[row] else self._kind(keys[row]) for row in places.tolist()]
-            numbers[places] = self._open.note_events(rows[places], kinds)
+            by_score |= np.abs(rows["value"] - rows["mean"]) > FAR * rows["half"]
+            kinds = [KINDS[0] if by_score[at] else self._kind(keys[at], int(before[at])) for at in places.tolist()]
+            numbers[places] = self._open.note_events(rows[places], before[places].tolist(), kinds)
         return numbers
 
-    def _kind(self, key: str) -> str:
-        slot = self._held.slots.get(key)
-        return "" if slot is None else KINDS[int(np.argmin(self._held.bank.tails(slot)))]
+    def _kind(self, key: str, before: int) -> str:
+        """The rarest quantity of a row, which had `before` rows before it; nothing where later rows of the same batch
+        have taken its ranks' place."""
+        slot, bank = self._held.slots.get(key), self._held.bank
+        if slot is None or bank.count(slot) != before + 1:
+            return ""
+        return KINDS[int(np.argmin(bank.tails(slot)))]
 
     def _save_some(self, rows: int) -> None:
         """Save the streams whose states are oldest, a few after each batch, and forget the log before them."""
@@ -269,8 +278,15 @@ class Streams:
     def model(self, key: str) -> Prophecy:
         return self._held.bank.model(self._slot(key))
 
-    def recent(self, key: str) -> NDArray[np.void]:
-        return self._held.bank.recent(self._slot(key))
+    def recent(self, key: str) -> tuple[NDArray[np.void], NDArray[np.int64]]:
+        """The last rows of a stream, and the number of the event that each raised."""
+        slot = self._slot(key)
+        rows = self._held.bank.recent(slot)
+        events, end = np.zeros(len(rows), np.int64), self._held.bank.count(slot)
+        first = end - len(rows)
+        for place, number in self._open.places_of(int(self._held.ids[slot]), first, end):
+            events[place - first] = number
+        return rows, events
 
     def brief(self, key: str) -> tuple[int, NDArray[np.void] | None, int, float]:
         """Rows, the newest of them, number and time of the last event."""

@@ -176,7 +176,12 @@ def given(pattern: str) -> Style:
     >>> given("%d.%m.%Y %H:%M").write(Times(np.array(["2024-02-01T10:30"], "M8[s]")))
     ['01.02.2024 10:30']
     """
-    unknown = sorted({mark for mark in re.findall("%(.)", pattern) if mark not in _PIECES})
+    marks = re.findall("%(.)", pattern)
+    unknown = sorted(set(marks) - set(_PIECES))
+    once = ["b" if mark == "B" else mark for mark in marks if mark not in "aA%"]
+    twice = next((mark for mark in once if once.count(mark) > 1), None)
+    if twice is not None:
+        raise ValueError(f"time format {pattern!r} has %{twice} twice; name every part of a date once")
     if unknown or not re.search("%[YyGbBjmd]", pattern):
         what = f"%{unknown[0]}" if unknown else "no year, month or day"
         raise ValueError(f"time format {pattern!r} has {what}; use %Y %m %d %H %M %S %f %b %p %z %G %V %u %j")

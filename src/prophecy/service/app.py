@@ -213,6 +213,9 @@ async def _body(request: Request, core: Core) -> bytes:
     except TimeoutError:
         told = f"the body did not arrive within {settings.body_seconds:g} s"
         raise Refused(408, told, "send smaller batches") from None
+    except asyncio.CancelledError:  # by the server, which has waited for the body as long as a stop may take
+        told = "the service is stopping and the body has not arrived"
+        raise Refused(503, told, "send the batch again to the next one", retry_after=1.0) from None
     finally:
         core.held -= size
     return b"".join(parts)

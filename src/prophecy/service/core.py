@@ -79,7 +79,7 @@ class Core:
         rows = [row_of(row) for row in found.rows]
         for row in rows if spark else ():
             recent = recent_of(self.fleet.recent(row["key"], spark))
-            row["recent"] = {"time": recent["time"], "value": recent["value"]}
+            row["recent"] = {name: recent[name] for name in ("time", "value", "event")}
         return {"total": found.total, "offset": offset, "series": rows}
 
     async def one(self, key: str, count: int) -> dict[str, Any]:

@@ -82,6 +82,7 @@ def recent_of(recent: Recent) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {"time": stamps(np.asarray(recent.time), recent.dated)}
     for name in ("value", "mean", "lower", "upper", "score", "alarm"):
         columns[name] = listed(np.asarray(getattr(recent, name), dtype=np.float64))
+    columns["event"] = recent.event.tolist()
     return columns
 
 

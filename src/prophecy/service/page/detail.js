@@ -40,13 +40,11 @@ export class Detail {
       return;
     }
     if (this.turn !== turn) return;
-    const alarms = await this.alarms(key, found.event).catch(() => new Set());
-    if (this.turn !== turn) return;
     const past = seed && seed.value.length > found.recent.value.length ? seed : found.recent;
     const first = found.count - past.value.length;
     past.value.forEach((value, at) => this.push({
       count: first + at, x: place(past.time[at], first + at), time: past.time[at], value, mean: past.mean[at], lower: past.lower[at],
-      upper: past.upper[at], score: past.score[at], event: alarms.has(past.time[at]) ? 1 : 0,
+      upper: past.upper[at], score: past.score[at], event: past.event[at],
     }));
     this.cursor = found.cursor;
     const early = this.waiting;
@@ -57,18 +55,6 @@ export class Detail {
     this.tiles(found);
     this.chart.next = { mean: found.mean, lower: found.lower, upper: found.upper, dt: this.dt };
     this.count();
-  }
-
-  async alarms(key, newest) {
-    const times = new Set();
-    let since = Math.max(0, newest - 3000), more = newest > 0;
-    while (more) {
-      const found = await request(`/v1/alarms?limit=500&since=${since}&key=${encodeURIComponent(key)}`);
-      for (const alarm of found.alarms) if (alarm.time !== null) times.add(alarm.time);
-      more = found.alarms.length === 500;
-      since = found.cursor;
-    }
-    return times;
   }
 
   values(columns) {
@@ -186,7 +172,7 @@ export class Detail {
 
   // Show one alarm in the chart; false where it is older than the values kept.
   jump(event) {
-    const at = this.rows.findLastIndex((row) => row.time !== null && row.time === event.time);
+    const at = this.rows.findLastIndex((row) => row.event === event.number);
     if (at < 0) return false;
     this.stay(true);
     this.chart.jump(at);

@@ -44,7 +44,7 @@ export class List {
     for (const series of found.series) {
       const row = old.get(series.key) ?? this.make(series.key);
       row.values = series.recent.value;
-      row.marks = series.recent.time.map((time) => time !== null && time === series.last_alarm);
+      row.marks = series.recent.event.map((event) => event > 0);
       row.value = series.value;
       row.dt = step(series.recent.time);
       if (row.marks.slice(-30).some(Boolean)) row.alarmed ??= Date.now();
