@@ -167,6 +167,18 @@ def test_past_alarms_of_a_series_without_times_are_marked_and_found(serving, vis
     expect(page.locator("#pause")).to_have_attribute("aria-pressed", "true")
 
 
+def test_alarms_of_one_disturbance_are_one_line_without_times_too(serving, visit):
+    url = serving().url
+    rng = np.random.default_rng(2)
+    values = [*rng.standard_normal(400).tolist(), *(30 * rng.standard_normal(30)).tolist()]
+    assert httpx.post(url + "/v1/observe", json={"key": "plain", "value": values}, timeout=60).status_code == 200
+    raised = httpx.get(url + "/v1/alarms?limit=500").json()["alarms"]
+    burst = [alarm["place"] for alarm in raised if alarm["place"] >= 400]
+    assert len(burst) > 1
+    first = visit(*series(url, "plain")).locator("#events li").first
+    expect(first).to_contain_text(f"{len(burst)} within {burst[-1] - burst[0]} values", timeout=PATIENCE)
+
+
 def test_alarms_of_one_disturbance_are_one_line(serving, visit):
     url = serving().url
     rng = np.random.default_rng(2)

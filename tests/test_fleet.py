@@ -369,6 +369,7 @@ def test_recent_rows_carry_the_events_they_raised_through_eviction_and_reopening
                 assert fleet.recent(key, 10).event.tolist() == raised[key][-10:]
     with Fleet(path) as fleet:
         numbers = {event.number: event.value for event in fleet.alarms(key="b")}
+        assert [event.place for event in fleet.alarms(key="b")] == np.flatnonzero(raised["b"]).tolist()
         recent = fleet.recent("b")
         assert np.count_nonzero(recent.event) >= 2
         for number, value in zip(recent.event.tolist(), recent.value.tolist(), strict=True):

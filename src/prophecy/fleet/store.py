@@ -307,10 +307,10 @@ class Store:
 
     def events(self, since: int, limit: int, stream: int | None) -> list[Event]:
         return [
-            Event(number, key, np.nan if time is None else time, value, score, alarm, kind, bool(dated))
-            for number, key, time, value, score, alarm, kind, dated in self._db.execute(
-                "SELECT number, key, time, value, score, alarm, kind, dated FROM events JOIN streams ON id = stream "
-                "WHERE number > ?1 AND (?2 IS NULL OR stream = ?2) ORDER BY number LIMIT ?3",
+            Event(number, key, np.nan if time is None else time, value, score, alarm, kind, bool(dated), place)
+            for number, key, time, value, score, alarm, kind, dated, place in self._db.execute(
+                "SELECT number, key, time, value, score, alarm, kind, dated, place FROM events JOIN streams "
+                "ON id = stream WHERE number > ?1 AND (?2 IS NULL OR stream = ?2) ORDER BY number LIMIT ?3",
                 (since, stream, limit),
             )
         ]

@@ -112,6 +112,7 @@ class Alarm(BaseModel):
     score: Number
     alarm: Number
     kind: str | None
+    place: int = Field(description="Values of its series before it.")
 
 
 class Alarms(BaseModel):

@@ -43,7 +43,7 @@ export class Events {
   }
 
   near(one, other) {
-    if (one.time === null || other.time === null) return false;
+    if (one.time === null || other.time === null) return other.place - one.place <= CLOSE;
     const dt = this.step(other.key);
     return dt !== null && seconds(other.time) - seconds(one.time) <= CLOSE * dt;
   }
@@ -71,8 +71,9 @@ export class Events {
     const line = (tag, text) => Object.assign(document.createElement(tag), { textContent: text });
     const what = document.createElement("span");
     what.append(line("em", number(worst.value)), ` ${[worst.kind, odds(worst.score)].filter(Boolean).join(", ")}`);
-    const span = group.alarms.length > 1 ? `, ${group.alarms.length} within ${number(seconds(last.time) - seconds(first.time), 3)} s` : "";
-    button.append(line("b", group.key), what, line("span", moment(first.time, true) + span));
+    const length = first.time === null ? `${last.place - first.place} values` : `${number(seconds(last.time) - seconds(first.time), 3)} s`;
+    const many = group.alarms.length > 1 ? `${group.alarms.length} within ${length}` : "";
+    button.append(line("b", group.key), what, line("span", [moment(first.time, true), many].filter(Boolean).join(", ")));
     button.addEventListener("click", () => this.jump(worst));
     return button;
   }
