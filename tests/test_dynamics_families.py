@@ -93,7 +93,7 @@ def test_functions_of_squares_and_products_have_the_derivatives_of_their_steps()
     generator = np.random.default_rng(2)
     bends = tuple(0.1 * generator.standard_normal(9))
     functions = [Function(kind, (0.2, -0.1, 0.3), 1.0, bends) for kind in range(5)]
-    terms = flow.polynomial_terms(3, 2, functions, 2, products=True)
+    terms = flow.polynomial_terms(3, 2, functions, 2)
     field = SparseField.of(terms, 0.01 * generator.standard_normal((terms.size, 3)))
     points = 0.3 * generator.standard_normal((7, 3))
     ends, tangent = field.tangents(EIGHTH, points, 1)

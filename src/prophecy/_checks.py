@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.floating[Any]]
-
 
 def order(name: str, value: object, least: int = 1) -> int:
     """A count: a whole number of at least `least` (booleans and 3.0 are refused: they are usually mistakes)."""

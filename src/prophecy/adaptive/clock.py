@@ -344,7 +344,10 @@ def check_clocks(clocks: NDArray[np.void], count: int) -> None:
     numbers = np.column_stack([clocks["last"], clocks["grid"], clocks["recent"]])
     # Stamps of another unit than dt are put "long ago", which is up to a million of the longest intervals.
     if not (np.abs(numbers) <= 1e7 * LARGEST_TIME).all() or not ((clocks["off"] >= 0) & (clocks["off"] <= 1)).all():
-        raise ValueError("times of a clock must be finite and off a share")
+        raise ValueError(
+            f"times of a clock must be at most {1e7 * LARGEST_TIME:g} in size, and off between 0 and 1, got "
+            f"times up to {np.abs(numbers).max()} and off = {clocks['off']}"
+        )
     dt = clocks["dt"]
     for name in ("jump", "found"):
         if not ((clocks[name] >= 0) & (clocks[name] <= 2 * LARGEST_TIME)).all():

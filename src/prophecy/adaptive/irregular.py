@@ -185,7 +185,7 @@ def learn_carried(s: Any, error: float, off: float) -> None:
 def check_samples(samples: NDArray[np.void], series: int) -> None:
     """Refuse samples no stream could have; ValueError."""
     if samples.dtype != SAMPLES or samples.shape != (series,):
-        raise ValueError("samples must be those of as many series as there are channels")
+        raise ValueError(f"samples must be {series} records of {SAMPLES.itemsize} bytes, got shape {samples.shape}")
     if (
         (np.abs(samples["value"]) > 1e75).any()
         or not (np.abs(samples["known"]) <= 1e75).all()
@@ -193,10 +193,10 @@ def check_samples(samples: NDArray[np.void], series: int) -> None:
     ):
         raise ValueError("samples must be at most 1e75 in size, and their times 1e37")
     if not ((samples["seen"] >= 0) & (samples["seen"] <= 2**53)).all():
-        raise ValueError("samples must have been seen between 0 and 2^53 times")
+        raise ValueError(f"seen of samples must lie between 0 and 2^53, got {samples['seen']}")
     for name in ("fit", "carry"):
         if not ((samples[name] >= 0) & (samples[name] <= 1e160)).all():
-            raise ValueError(f"{name} of samples must be squared errors of at most 1e160")
+            raise ValueError(f"{name} of samples must lie between 0 and 1e160, got {samples[name]}")
     alarm = samples["alarm"]
     if not (np.isnan(alarm) | ((alarm >= 0) & (alarm <= 1))).all():
-        raise ValueError("alarm of samples must lie between 0 and 1")
+        raise ValueError(f"alarm of samples must be NaN or lie between 0 and 1, got {alarm}")

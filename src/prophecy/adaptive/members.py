@@ -31,10 +31,16 @@ LAGS = 32
 """Samples kept as they are. Short windows are read from them; LegT memories hold the longer ones."""
 
 ORDER = 8
+"""States of each LegT memory; the highest degree below, 7, needs as many as it (`exact`)."""
+
 WINDOWS = (48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 LONG_DEGREES = (0, 1, 2, 3, 4, 5, 7)
+"""Windows of the LegT memories in samples, two to an octave, and the degrees their readouts are exact for."""
+
 SHORT_WINDOWS = (4, 6, 8, 12, 16, 24, 32)
 SHORT_DEGREES = (0, 1, 2, 3, 5, 7)
+"""The same for members that read the last samples themselves; no window is longer than `LAGS`."""
+
 INTERPOLATING = range(9)
 """Degrees d of the shortest exact predictors, the polynomial through the last d + 1 samples."""
 

@@ -32,6 +32,7 @@ ROOM = (7, 16)
 
 
 PATH = 6
+"""The row of that room in which `between` leaves the first steps of the forecast path."""
 
 
 @inner

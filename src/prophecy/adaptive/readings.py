@@ -16,6 +16,8 @@ from typing import Any
 from prophecy._compiled import inner
 
 EPSILON = 2.220446049250313e-16
+"""Relative spacing of float64: rounding of a difference is a few of these times the values."""
+
 CERTAIN_TICKS = 32
 """Differences in a row that must be multiples of a tick before it is believed; of continuous values one in 5 000 is."""
 

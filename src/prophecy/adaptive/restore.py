@@ -24,7 +24,7 @@ def restored(stream: Stream, meta: dict[str, Any], arrays: dict[str, NDArray[Any
         raise ValueError(f"records must have {RECORD.itemsize} bytes each and the fields of this version")
     check(records, stream.table)
     if not (records["hold"] == stream.hold).all():
-        raise ValueError("hold must be what gaps says")
+        raise ValueError(f"hold must be {int(stream.hold)} in every record, as gaps says, got {records['hold']}")
     check_clocks(arrays["clocks"], stream.series)
     check_samples(arrays["samples"], stream.series)
     _refill_rings(stream, records, arrays["rings"])

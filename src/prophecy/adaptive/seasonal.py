@@ -52,9 +52,12 @@ PRIOR = np.array([0.3, 0.2, 0.15, 0.15, 0.1, 0.1])
 """Prior of the second mixture: the bank first."""
 
 DISCOUNT, SHARE, SETTLE, BLOCK, CEILING = 0.985, 0.01, 8, 8, 9.0
-"""As in the bank's mixture (docs/prophecy.md)."""
+"""As the defaults of `Settings`, but for the ceiling, which is 3 in the bank's own mixture. `Prophecy(settings=...)`
+does not reach these: an ablation of the bank leaves the second mixture as it is."""
 
 ROUNDING, SMALLEST = 1e-17, 1e-200
+"""As the defaults of `Settings`."""
+
 START = 1e6
 """Prior variance of the weights times the mean square of the features: next to no opinion."""
 

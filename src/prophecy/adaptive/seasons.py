@@ -7,8 +7,8 @@ the other gives both autocorrelations at the price of one. A lag is a season if 
 - is a local maximum and stands above what lies on both sides of it by the same margin that r itself has to reach:
   5/√(n - lag) standard deviations of white noise, 3.5 of Bartlett's for a process with the autocorrelations found up to
   half the lag, and at least `LEAST`;
-- has lasted: at the largest whole multiple of the lag that can be seen (eight at most), r is still half as large. A
-  resonance excited by noise loses its phase and fails here.
+- has lasted: over the farther half of the whole multiples of the lag that can be seen (`MULTIPLES` at most), r is on
+  average still half as large. A resonance excited by noise loses its phase and fails here.
 
 Of the lags nearly as strong as the strongest the shortest is taken, so that a day is not mistaken for two; then its
 mean profile is removed and what remains is searched for a longer season, such as the week over the day. The period is
@@ -64,8 +64,8 @@ CERTAIN = 0.9
 LASTING = 0.5
 NEARLY = 0.85
 INSIDE = 0.5
-"""r at the farthest multiple, of a lag 'as strong as the strongest', and of a season inside a longer one, relative to r
-of the lag itself or the strongest."""
+"""r on average at the farther multiples, of a lag 'as strong as the strongest', and of a season inside a longer one,
+relative to r of the lag itself or the strongest."""
 
 MOST_MULTIPLES = 64
 """Multiples of a period that its length is fitted to: the error of the peaks' places falls with the power 1.5."""
@@ -92,7 +92,10 @@ LEAST_PAIRS = 24
 """Pairs of known values that a lag needs for an autocorrelation: with fewer, 5 deviations of white noise exceed 1."""
 
 MULTIPLES = 16
+"""Most multiples of a lag at which r must have lasted."""
+
 TRANSFORM = 8192
+"""Longest FFT: the recent values and as many lags as the longest season has, rounded up to a power of two."""
 
 _ANGLES = 2.0 * np.pi * np.arange(TRANSFORM // 2) / TRANSFORM
 _COS, _SIN = np.cos(_ANGLES), np.sin(_ANGLES)

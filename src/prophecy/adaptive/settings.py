@@ -74,7 +74,8 @@ class Settings:
     unsure: float = 0.15
     """Share of the averaged noise that an unseen bias may hide in: the standard error of its estimate over a window."""
     slowest_bias: float = 0.015
-    """Fastest rate per sample at which squared averaged errors are averaged: that of the scales."""
+    """Rate per sample at which squared averaged errors are averaged, at most: that of the scales (1 - discount).
+    Members with windows above 67 samples take 1/window, which is slower."""
 
     # Gaps.
     patience: float = 1.5
@@ -98,7 +99,10 @@ class Settings:
             if not getattr(self, name) < 1.0:
                 raise ValueError(f"{name} must be below 1, got {getattr(self, name)}")
         if not self.lowest < 1.0 < self.highest or self.patience < 1.0 or self.surest > 300.0:
-            raise ValueError("lowest < 1 < highest, patience >= 1 and surest <= 300 must hold")
+            raise ValueError(
+                "lowest < 1 < highest, patience >= 1 and surest <= 300 must hold, got "
+                f"lowest={self.lowest}, highest={self.highest}, patience={self.patience}, surest={self.surest}"
+            )
 
     def check_read(self) -> None:
         """Refuse settings from a file that are no numbers, or a thousand times off what the step was made for."""

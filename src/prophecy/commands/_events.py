@@ -201,17 +201,23 @@ def judged(event: Open, seasons: tuple[float, ...]) -> tuple[str, str, int, int]
         usual = (before[period:, 0] - before[:-period, 0])[-AROUND:]
         offset = np.arange(len(own))
         now = own[:, 0] - before[len(before) + offset % period - period, 0]
-    spread, after = _spread(usual), now[min(long, len(now) - 1) :]
+    deviation, after = _robust_deviation(usual), now[min(long, len(now) - 1) :]
     ratio = _size(after) / max(_size(usual), 1e-300)
     jump = _median(after) - _median(usual)
-    if period and len(after) >= min(period, APART) and ratio > 2.0 and _alike(after) > 0.5 and abs(jump) < 2.0 * spread:
+    if (
+        period
+        and len(after) >= min(period, APART)
+        and ratio > 2.0
+        and _alike(after) > 0.5
+        and abs(jump) < 2.0 * deviation
+    ):
         sentence = f"The rows after it differ from one season ({period} rows) before by {ratio:.3g} times as usual."
         return "lost season", sentence, *here
-    if abs(jump) > FAR * spread:
+    if abs(jump) > FAR * deviation:
         level = _median(own[min(long, len(own) - 1) :, 0])
         return "shift", f"The level moves by {jump:.4g}, to {level:.6g}, and stays there.", *here
     apart = _median(now[:long]) - _median(usual)
-    if long > BRIEF and abs(apart) > FAR * spread:
+    if long > BRIEF and abs(apart) > FAR * deviation:
         return "spike", f"{long} rows lie {apart:.4g} away from what is usual; then all is as before.", *here
     inside = event.worst.lower <= event.worst.value <= event.worst.upper
     if long <= BRIEF and not inside:
@@ -257,7 +263,7 @@ def _expected(row: Row) -> str:
     return f"{row.value:.6g}, where {row.lower:.6g} to {row.upper:.6g} was expected."
 
 
-def _spread(values: Array) -> float:
+def _robust_deviation(values: Array) -> float:
     """A standard deviation that outliers do not move."""
     known = values[~np.isnan(values)]
     if len(known) < 2:

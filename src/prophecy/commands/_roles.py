@@ -126,7 +126,10 @@ def resolve(
         raise ValueError(f"{layout.path} has no column of numbers to predict; it has {shown}; choose with --column")
     for name in values:
         if name in taken:
-            raise ValueError(f"column {name!r} cannot be both predicted and the time or the key")
+            raise ValueError(
+                f"column {name!r} cannot be both predicted and the time or the key; choose others with "
+                "--column, --time or --key"
+            )
         if layout.kind(name) != "number":
             having = ", ".join(repr(n) for n in layout.names if layout.kind(n) == "number" and n not in taken)
             raise ValueError(
@@ -166,7 +169,7 @@ def _named(layout: Layout, time: str, given: str | None, notes: list[str], free:
             raise ValueError(
                 f"{layout.path} has no column {absent[0]!r}; it has {', '.join(layout.names)}"
                 if absent
-                else "--time joins two columns"
+                else f"--time joins two columns, got {len(parts)}: {time!r}; name a date and a time of day"
             )
         return _joined(layout, parts[0], parts[1], given, notes)
     kind = layout.kind(time)
@@ -193,7 +196,7 @@ def _named(layout: Layout, time: str, given: str | None, notes: list[str], free:
         return Clock((time,), whole=_whole(layout.numbers(time)))
     cells = [str(cell) for cell in layout.filled(time)]
     if not cells:
-        raise ValueError(f"{layout.path}: time column {time!r} is empty")
+        raise ValueError(f"{layout.path}: time column {time!r} is empty; name another with --time")
     return Clock((time,), _style(layout, time, cells, notes))
 
 
@@ -232,7 +235,7 @@ def _check(layout: Layout, name: str, given: str) -> None:
 
 
 def _numeric(layout: Layout, name: str, hinted: bool, notes: list[str]) -> Clock | None:
-    """Numbers that are times: epochs, dates without marks (20240131), or increasing numbers under a telling name."""
+    """Numbers that are times: epochs, dates without marks (20240131), or increasing ones under a name in `CLOCKS`."""
     if layout.kind(name) != "number":
         return None
     numbers = layout.numbers(name)

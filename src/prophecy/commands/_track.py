@@ -22,7 +22,7 @@ POINTS = 20  # of them drawn: fewer are not a curve, more are noise
 HOLE = 10_000  # grid times a single hole is filled with, at most: by then the bank has forgotten what was before
 
 
-class Said(NamedTuple):
+class RowPredictions(NamedTuple):
     """About each row, before it was seen: mean and interval; and when it was, its residual, surprise and alarm."""
 
     mean: Array
@@ -96,22 +96,24 @@ class Bank:
         self._model = Prophecy(context=1)
         self.clock = Clock()
 
-    def advance(self, values: Array, times: Times | None) -> Said:
+    def advance(self, values: Array, times: Times | None) -> RowPredictions:
         """Take in rows; what was said of each before it was seen."""
         if times is None:
-            return self._said(values, None)
+            return self._predicted(values, None)
         slots = self.clock.place(values, times)
         if slots is None or self._forced:
             if self._far is not None:
-                raise ValueError("the times are uneven; rows further ahead than the next need an even grid")
-            return self._said(values, self.clock.seconds(times))
+                raise ValueError(
+                    "the times are uneven; rows further ahead than the next need an even grid: leave out --horizon"
+                )
+            return self._predicted(values, self.clock.seconds(times))
         if int(slots[-1]) + 1 == len(values):
-            return self._said(values, None)
+            return self._predicted(values, None)
         filled = np.full(int(slots[-1]) + 1, np.nan)
         filled[slots] = values
-        return Said(*(part[slots] for part in self._said(filled, None)))
+        return RowPredictions(*(part[slots] for part in self._predicted(filled, None)))
 
-    def _said(self, values: Array, seconds: Array | None) -> Said:
+    def _predicted(self, values: Array, seconds: Array | None) -> RowPredictions:
         if self._far is not None:
             mean, half, score = self._far.advance(np.ascontiguousarray(values))
             rows = np.stack([mean, mean - half, mean + half, score, np.full_like(mean, np.nan)])
@@ -119,7 +121,7 @@ class Bank:
             track = self._model.follow(values, self._level, time=seconds)
             rows = np.stack([track.mean, track.lower, track.upper, track.score, track.alarm])
         mean, lower, upper, score, alarm = np.where(np.isfinite(rows) & np.isfinite(rows[0]), rows, np.nan)
-        return Said(mean, lower, upper, values - mean, score, alarm)
+        return RowPredictions(mean, lower, upper, values - mean, score, alarm)
 
     def seasons(self) -> tuple[float, ...]:
         """The seasons found so far, in rows of the grid."""
@@ -184,7 +186,7 @@ class Tracker:
         self._tail: deque[tuple[Array, NDArray[Any]]] = deque()
         self._held = 0
 
-    def advance(self, values: Array, times: Times | None) -> Said:
+    def advance(self, values: Array, times: Times | None) -> RowPredictions:
         """Take in rows and the errors made on them."""
         try:
             said = self.bank.advance(values, times)

@@ -19,15 +19,15 @@ Mask = NDArray[np.bool_]
 LARGEST = _checks.largest(np.dtype(np.float64)) * 1e-10
 """Largest magnitude taken: squares of values ten decades beyond it are still numbers."""
 
-_SHORTEST = 8
-_MOST_VARIABLES = 64
+_SHORTEST = 8  # samples a context needs
+_MOST_VARIABLES = 64  # beyond it the error asks whether the table is (variables, time)
 _ROWS = 1024  # transitions a model is solved from: half of them the latest, half spread over everything older
 _PER_PERIOD = 16  # samples of the fastest period that are plenty
 _KEPT = 512  # samples that thinning must leave
 _FEW_PER_PERIOD = 16  # samples of the fastest period that a linear model can do with
-_KEPT_APART = 48
+_KEPT_APART = 48  # samples that must remain when only every `pace`-th is read
 _MOST_DRIVEN = 16  # variables up to which a hidden phase is looked for
-_LATEST = 4096
+_LATEST = 4096  # samples that quartiles and sinusoids are estimated from: bounds the cost
 _PHASED = 32  # samples needed to call a variable a sinusoid
 _SINUSOID = 0.1  # how far a sinusoid may be off, in standard deviations
 _GLITCH = 1e3  # interquartile ranges from the samples around: a burst, or an error
@@ -88,7 +88,7 @@ def read(context: ArrayLike, settings: Settings = DEFAULT) -> Context:
     raw[aside] = np.nan
     glitches = int(_glitches(raw).sum())
     overdue = _overdue(np.isnan(raw))
-    raw = raw[_unborn(np.isnan(raw[: len(raw) - overdue])) : len(raw) - overdue]
+    raw = raw[_empty_at_start(np.isnan(raw[: len(raw) - overdue])) : len(raw) - overdue]
     missing = np.isnan(raw)
     full = _filled(raw, missing)
     varying = full.max(axis=0) > full.min(axis=0)
@@ -208,7 +208,7 @@ def _overdue(missing: Mask) -> int:
     return late if len(missing) - late >= _SHORTEST else 0
 
 
-def _unborn(missing: Mask) -> int:
+def _empty_at_start(missing: Mask) -> int:
     """How many samples at the beginning have no value at all."""
     early = int(np.argmin(np.asarray(missing.all(axis=1))))
     return early if len(missing) - early >= _SHORTEST else 0

@@ -19,11 +19,11 @@ from prophecy.dynamics.integrate import Counts, VectorField, follow, needed_subs
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_FAR = 3.0  # a residual of three spreads is as bad as any
-_BEYOND = 30.0  # nothing thirty spreads away from the context comes back
-_EXACT = 3e-9  # the accuracy at which chaotic systems are usually integrated
-_CONCLUSIVE = 1e-7
-_COARSE = 0.01  # a field that leaves more than this is not worth many iterations
+_FAR = 3.0  # standard deviations: larger residuals count as this, so that single steps far off do not decide
+_BEYOND = 30.0  # standard deviations: a path that far from the context does not come back
+_EXACT = 3e-9  # standard deviations: tightest tolerance; data of chaotic systems are usually integrated to it
+_CONCLUSIVE = 1e-7  # standard deviations: a residual below it ends the search for other families
+_COARSE = 0.01  # standard deviations: a field that leaves more, and 0.3 of its first residual, is soon given up
 _COUPLED = 260  # parameters up to which all variables are solved for together
 
 
@@ -65,7 +65,7 @@ def fit_field(
 
 
 def ranked_starts(family: Family, x0: Array, x1: Array, starts: Sequence[Array]) -> list[tuple[float, Array]]:
-    """The starts in the order of how close their flows come, and how close that is, in spreads."""
+    """The starts in the order of how close their flows come, and how close that is, in standard deviations."""
     finite = [theta for theta in starts if np.all(np.isfinite(theta))]
     costs = [_cost(x1 - step(family.field(theta), x0)) for theta in finite]
     return [(costs[i], finite[i]) for i in np.argsort(costs)]

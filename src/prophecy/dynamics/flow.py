@@ -71,26 +71,16 @@ FOURTH = Tableau(np.array([[0, 0, 0, 0], [0.5, 0, 0, 0], [0, 0.5, 0, 0], [0, 0, 
 EIGHTH = Tableau(np.array(DOP853.A[:12, :12], dtype=np.float64), np.array(DOP853.B, dtype=np.float64))
 
 
-def polynomial_terms(
-    variables: int, degree: int, functions: Sequence[Function] = (), with_functions: int = 1, products: bool = False
-) -> Terms:
-    """All monomials of the variables up to `degree`, then each function times those below degree `with_functions`.
-
-    products: then also the functions times each other.
-    """
+def polynomial_terms(variables: int, degree: int, functions: Sequence[Function] = (), with_functions: int = 1) -> Terms:
+    """All monomials of the variables up to `degree`, then each function times those below degree `with_functions`."""
     powers = [list(combinations_with_replacement(range(variables), p)) for p in range(degree + 1)]
     place = {term: index for index, term in enumerate(term for level in powers for term in level)}
     parents = [0, *(place[term[:-1]] for term in place if term)]
     factors = [0, *(term[-1] for term in place if term)]
-    alone = []
     for j in range(len(functions)):
         multiplied = [index for term, index in place.items() if len(term) < with_functions]
-        alone.append(len(parents))
         parents += multiplied
         factors += [variables + j] * len(multiplied)
-    for j in range(len(functions) if products else 0):
-        parents += alone[: j + 1]
-        factors += [variables + j] * (j + 1)
     bends = [f.bends or np.zeros(variables**2) for f in functions]
     return Terms(
         variables,

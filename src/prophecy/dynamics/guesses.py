@@ -37,14 +37,14 @@ class Budget:
 def roughness(values: Array) -> Array:
     """The noise of each variable, (variables,): the median size of high differences, which smooth signals lack.
 
-    Differences of order p of white noise have its spread times sqrt(C(2p, p)); the least over the orders is an upper
-    bound that is close where a period has more than about six samples.
+    Differences of order p of white noise have its standard deviation times sqrt(C(2p, p)); the least over the orders is
+    an upper bound that is close where a period has more than about six samples.
     """
     return np.asarray(np.maximum(np.min(_differences(values), axis=0), LEAST_NOISE))
 
 
 def _differences(values: Array) -> Array:
-    """The spread of white noise with the median differences that the values have: (orders 2, 3, ..., variables)."""
+    """Standard deviation of the white noise whose differences are as large, in the median: (orders 2 …, variables)."""
     found = []
     for order in range(2, min(10, len(values) // 4) + 1):
         weights = np.array([(-1) ** j * comb(order, j) for j in range(order + 1)], dtype=np.float64)

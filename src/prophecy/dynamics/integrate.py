@@ -20,10 +20,10 @@ _A: Array = np.asarray(DOP853.A[:12, :12], dtype=np.float64)
 _B: Array = np.asarray(DOP853.B, dtype=np.float64)
 _E5: Array = np.asarray(DOP853.E5[:12], dtype=np.float64)
 _E3: Array = np.asarray(DOP853.E3[:12], dtype=np.float64)
-_QUARTERS = 4
+_QUARTERS = 4  # parts of a step at whose ends sensitivities are computed
 # Boole's rule on the ends of the four quarters: exact to degree 5.
 _BOOLE = np.array([7.0, 32.0, 12.0, 32.0, 7.0]) / 90.0
-_NUDGE = 1e-6
+_NUDGE = 1e-6  # standard deviations: step of the differences that stand for derivatives by the start
 _SHORTEST = 1 / 32  # of a sample: what still is too fast for that is not worth following
 
 

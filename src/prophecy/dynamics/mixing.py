@@ -20,14 +20,15 @@ class Rolled:
     """A candidate rolled over the context and fitted to all of it.
 
     errors: (origins, steps), forecast minus truth, NaN where there is nothing to compare with or it could not be
-    rolled. path: (horizon,). spreads: standard deviations (origins, steps) and (horizon,) it expects itself, or None.
+    rolled. path: (horizon,). deviations: (origins, steps) and (horizon,), the standard deviations of its errors that
+    it expects itself, or None.
     """
 
     kind: Kind
     label: str
     errors: Array
     path: Array
-    spreads: tuple[Array, Array] | None = None
+    deviations: tuple[Array, Array] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,14 +43,14 @@ class Mixture:
     def smoothers(self) -> tuple[Array, Array, Array] | None:
         """Errors they rolled with, standard deviations they expected then and expect now; each by its weight."""
         chosen = [
-            (w + 1e-9, part) for w, part in zip(self.weights, self.parts, strict=True) if part.spreads is not None
+            (w + 1e-9, part) for w, part in zip(self.weights, self.parts, strict=True) if part.deviations is not None
         ]
         if not chosen:
             return None
         shares = np.array([w for w, _ in chosen]) / sum(w for w, _ in chosen)
         errors = sum(share * part.errors for share, (_, part) in zip(shares, chosen, strict=True))
-        spreads = [part.spreads for _, part in chosen if part.spreads is not None]
-        then, now = (sum(s * each[k] for s, each in zip(shares, spreads, strict=True)) for k in (0, 1))
+        expected = [part.deviations for _, part in chosen if part.deviations is not None]
+        then, now = (sum(s * each[k] for s, each in zip(shares, expected, strict=True)) for k in (0, 1))
         return np.asarray(errors), np.asarray(then), np.asarray(now)
 
     def weight(self, kind: Kind) -> float:
@@ -94,10 +95,10 @@ def roll(column: Column, rolling: Rolling, settings: Settings) -> list[Rolled]:
         else:
             errors, rolled = _followed(before, column.y, rolling.origins, rolling.horizon)
             errors = errors - truth
-        spreads = None
+        deviations = None
         if expected is not None:
-            spreads = np.zeros(truth.shape) if rolled is None else rolled, expected[0]
-        found.append(Rolled(candidate.kind, candidate.label, errors, paths[0], spreads))
+            deviations = np.zeros(truth.shape) if rolled is None else rolled, expected[0]
+        found.append(Rolled(candidate.kind, candidate.label, errors, paths[0], deviations))
     return found
 
 

@@ -71,8 +71,8 @@ class Settings:
     # Rolling forecasts inside the context
     rolling_forecasts: int = 16  # origins; more cost time and overlap more
     rolling_long: int = 200  # samples from which a context is rolled over its last 30 % rather than 45 %
-    rolling_early_long: float = 0.7
-    rolling_early_short: float = 0.55
+    rolling_early_long: float = 0.7  # share of a long context that candidates are fitted to, before the first origin
+    rolling_early_short: float = 0.55  # the same of a short one
 
     # Seasons
     season_cycles: float = 2.0  # seasons a context must hold: phase means of fewer than two have no noise to compare to
@@ -116,7 +116,7 @@ class Settings:
 
     # Mean profiles
     profile_cycles: tuple[int, ...] = (1, 3, 7, 14, 28)  # seasons averaged: last day ... last four weeks
-    long_profile_cycles: tuple[int, ...] = (1, 2, 4)
+    long_profile_cycles: tuple[int, ...] = (1, 2, 4)  # the same for the longer of two seasons
     rare_zeros: float = 0.3  # share of zeros from which events count as rare
 
     # Mixing
@@ -154,7 +154,7 @@ class Settings:
     disagreement: float = 1.0  # share of the candidates' standard deviation around their mean that is added
     scale_spans: float = 4.0  # steps a context must be long before past differences bound the scale
     tail_least: float = 2.3  # degrees of freedom of Student's distribution for the shortest contexts
-    tail_most: float = 5.0
+    tail_most: float = 5.0  # degrees of freedom for long contexts
     tail_samples: float = 40.0  # samples that add a degree of freedom, beyond the first twenty
 
     # The laboratory: fields, maps, waves and repetition of all variables together
@@ -212,10 +212,10 @@ class Settings:
     forcing_least: int = 128  # samples: six for each of those terms
     forcing_most: int = 1024  # latest samples looked at
     forcing_periods: float = 4.0  # that a forcing has at least in them; slower ones are drifts
-    forcing_worth: float = 0.8  # the same before the frequency is refined; half a period off explains a fifth
+    forcing_worth: float = 0.8  # as `forcing_left`, before the frequency is refined: half a period off explains a fifth
     forcing_left: float = 0.2  # share of the unexplained variance that one sinusoid must leave less of
 
-    drift_left: float = 0.05  # the same that products of the terms with time must leave less of; a search costs 0.5 s
+    drift_left: float = 0.05  # as `forcing_left`, for products of the terms with time; a search costs 0.5 s
 
     laws: LawSettings = LawSettings()  # fields through noise
 

@@ -301,7 +301,7 @@ def _listed(cells: list[Any]) -> Times:
 
     known = [cell for cell in cells if cell is not None and cell == cell]
     if not known:
-        raise ValueError("time holds no times at all")
+        raise ValueError("time holds no times at all, missing ones alone; leave it out, or name another column")
     if all(isinstance(cell, str) for cell in known):
         style, _ = dates.style_of([cell for cell in known if cell.strip()][:10_000])
         return dates.read([cell if isinstance(cell, str) else None for cell in cells], style)

@@ -103,7 +103,3 @@ def written(value: Any) -> str:
         if value == value.astype(f"datetime64[{unit}]"):
             return str(value.astype(f"datetime64[{unit}]")).replace("T", " ")
     return str(value)
-
-
-def number_text(value: float) -> str:
-    return f"{value:.15g}"

@@ -36,6 +36,7 @@ class Core:
         self._forecasting = 0
         self.ready = False
         self.written: dict[tuple[int, int], str] = {}
+        """Messages as JSON, by the numbers of their first and last value: readers of everything share them."""
         self.held = 0
         """Bytes of bodies that are arriving."""
 

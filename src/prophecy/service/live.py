@@ -69,7 +69,7 @@ class Backlog:
             self.last += len(columns["key"])
             self._trim()
         self.events.extend(events)
-        if len(self.events) > 2_000:  # alarms also have numbers in the database, where any reader finds older ones
+        if len(self.events) > 2_000:  # halved then: alarms have numbers in the database, where readers find older ones
             self.event_offset += len(self.events) - 1_000
             del self.events[:-1_000]
         self.more.set()

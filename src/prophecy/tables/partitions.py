@@ -52,7 +52,9 @@ def partitions(path: str | os.PathLike[str]) -> list[Path]:
     if found.is_dir():
         files = sorted(file for file in found.rglob("*.parquet") if file.is_file())
         if not files:
-            raise FileNotFoundError(f"folder {str(found)!r} holds no .parquet files")
+            raise FileNotFoundError(
+                f"folder {str(found)!r} holds no .parquet files; name the folder of a table, or one file"
+            )
         return files
     if not found.is_file():
         raise FileNotFoundError(f"no such file: {found}")

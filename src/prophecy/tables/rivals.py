@@ -21,8 +21,8 @@ def seasonal_naive(context: Array, horizon: int, level: float, season: int) -> F
     season = season if len(known) > season else 1
     ahead = np.arange(horizon)
     mean = known[len(known) - season + ahead % season]
-    spread = _rms(known[season:] - known[:-season])
-    return _normal(mean, spread * np.sqrt(ahead // season + 1), level, "seasonal naive")
+    deviation = _rms(known[season:] - known[:-season])
+    return _normal(mean, deviation * np.sqrt(ahead // season + 1), level, "seasonal naive")
 
 
 def drift(context: Array, horizon: int, level: float, season: int) -> Forecast:
@@ -30,15 +30,15 @@ def drift(context: Array, horizon: int, level: float, season: int) -> Forecast:
     known = _filled(context)
     ahead, count = np.arange(1, horizon + 1), max(len(known) - 1, 1)
     slope = (known[-1] - known[0]) / count
-    spread = _rms(np.diff(known) - slope)
-    return _normal(known[-1] + ahead * slope, spread * np.sqrt(ahead * (1 + ahead / count)), level, "drift")
+    deviation = _rms(np.diff(known) - slope)
+    return _normal(known[-1] + ahead * slope, deviation * np.sqrt(ahead * (1 + ahead / count)), level, "drift")
 
 
 def mean(context: Array, horizon: int, level: float, season: int) -> Forecast:
     """The mean of the context."""
     known = context[np.isfinite(context)]
-    spread = _rms(known - known.mean()) * np.sqrt(1 + 1 / len(known))
-    return _normal(np.full(horizon, known.mean()), np.full(horizon, spread), level, "mean")
+    deviation = _rms(known - known.mean()) * np.sqrt(1 + 1 / len(known))
+    return _normal(np.full(horizon, known.mean()), np.full(horizon, deviation), level, "mean")
 
 
 SIMPLE: dict[str, Model] = {"seasonal naive": seasonal_naive, "drift": drift, "mean": mean}
@@ -114,13 +114,13 @@ def _filled(context: Array) -> Array:
     """Gaps bridged by straight lines: these rules know no gaps."""
     there = np.isfinite(context)
     if not there.any():
-        raise ValueError("the context has no values")
+        raise ValueError(f"the context has no values, {len(context)} missing ones alone; leave the series out")
     rows = np.arange(len(context))
     return np.asarray(np.interp(rows, rows[there], context[there]), dtype=np.float64)
 
 
-def _normal(centre: Array, spread: Array, level: float, method: str) -> Forecast:
-    half = float(ndtri(0.5 + level / 2)) * spread
+def _normal(centre: Array, deviation: Array, level: float, method: str) -> Forecast:
+    half = float(ndtri(0.5 + level / 2)) * deviation
     return Forecast(centre, centre - half, centre + half, level, method)
 
 
