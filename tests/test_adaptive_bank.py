@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 from prophecy import Prophecy, legt, run, signals
 from prophecy._compiled import kernel
-from prophecy.adaptive import members, record, solved, step, stream
+from prophecy.adaptive import members, record, solved, step
+from prophecy.adaptive.clock import fresh_clocks
+from prophecy.adaptive.feed import take
+from prophecy.adaptive.irregular import fresh_samples
 from prophecy.adaptive.members import FIXED, LAGS, ORDER, SOLVED, WINDOWS
 from prophecy.adaptive.settings import DEFAULT, Settings
 from prophecy.exact import exact
@@ -19,13 +22,15 @@ MEMBERS = members.members()
 SHARE = DEFAULT.share
 
 
-RINGS: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+ROWS: dict[int, tuple[np.ndarray, ...]] = {}
 
 
 def feed(records: np.ndarray, table: np.ndarray, values: np.ndarray) -> None:
-    """`stream.feed` with rings that stay with the records, which are kept so that no other gets their id."""
-    _, rings = RINGS.setdefault(id(records), (records, record.rings(len(records))))
-    stream.feed(records, rings, table, values)
+    """`take` values (time, series) with rows that stay with the records, kept so that no other gets their id."""
+    n = len(records)
+    rows = ROWS.setdefault(id(records), (records, record.rings(n), fresh_clocks(n, None), fresh_samples(n)))
+    which, passed = np.tile(np.arange(n), len(values)), np.empty(values.size)
+    take(*rows, table, which, np.zeros(0), values.ravel(), members.between(0.9), np.zeros((0, 4)), passed)
 
 
 def fed(u: np.ndarray) -> np.ndarray:

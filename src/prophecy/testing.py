@@ -219,9 +219,9 @@ def a_gap_is_bridged_or_refused(make: Make) -> None:
 
 
 def nonsense_is_refused_and_changes_nothing(make: Make) -> None:
-    """Infinity, text and None raise ValueError or TypeError, and the answers to come are as if never asked."""
+    """Infinity, text and lists of text raise ValueError or TypeError; the answers to come are as if never asked."""
     values = _signal()
-    for bad in (float("inf"), float("-inf"), "high", None):
+    for bad in (float("inf"), float("-inf"), "high", ["high"]):
         model, twin = make(), make()
         for each in (model, twin):
             _run(each, values[:100])
