@@ -14,7 +14,7 @@ import tempfile
 import pytest
 from hypothesis import HealthCheck, settings
 
-from prophecy import _notices
+from prophecy import _notices, cli
 
 # Set before any engine is chosen, so that "auto" measures into a folder of its own; the same one next time, since
 # what is compiled into it takes seconds. A folder that somebody else has made there is not used.
@@ -34,6 +34,20 @@ def _no_word_about_compiling():
     patch.setattr(_notices, "_tell", None)
     yield
     patch.undo()
+
+
+@pytest.fixture
+def prophecy(monkeypatch, capsys):
+    """The command line in this process: its exit status, what it printed, and what it said on stderr."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["prophecy", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        printed = capsys.readouterr()
+        return stop.value.code, printed.out, printed.err
+
+    return call
 
 
 class Serving:

@@ -12,23 +12,10 @@ pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
-from prophecy import cli  # noqa: E402
 from prophecy.dynamics import forecast  # noqa: E402
 
 TIME = np.arange(160)
 WAVE, BEAT = np.sin(TIME / 5), np.sin(TIME / 7) + 3
-
-
-@pytest.fixture
-def prophecy(monkeypatch, capsys):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["prophecy", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        printed = capsys.readouterr()
-        return stop.value.code, printed.out, printed.err
-
-    return call
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -11,25 +9,13 @@ pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
-from prophecy import Prophecy, baselines, cli  # noqa: E402
+from prophecy import Prophecy, baselines  # noqa: E402
 from prophecy.commands import _rows, _table, _track  # noqa: E402
 
 RNG = np.random.default_rng(0)
 WAVE = np.sin(np.arange(400) / 9) + 0.02 * RNG.standard_normal(400)
 STEPS = np.cumsum(RNG.standard_normal(400))
 PARTS = ["prediction", "lower", "upper", "residual", "surprise"]
-
-
-@pytest.fixture
-def prophecy(monkeypatch, capsys):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["prophecy", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        printed = capsys.readouterr()
-        return stop.value.code, printed.out, printed.err
-
-    return call
 
 
 @pytest.fixture

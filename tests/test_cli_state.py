@@ -5,26 +5,18 @@ from __future__ import annotations
 import csv
 import os
 import sqlite3
-import sys
 
 import numpy as np
 import pytest
 
 pytest.importorskip("typer")
 
-from prophecy import Fleet, cli
+from prophecy import Fleet
 
 
 @pytest.fixture
-def state(monkeypatch, capsys):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["prophecy", "state", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        printed = capsys.readouterr()
-        return stop.value.code, printed.out, printed.err
-
-    return call
+def state(prophecy):
+    return lambda *arguments: prophecy("state", *arguments)
 
 
 @pytest.fixture
