@@ -99,7 +99,7 @@ def test_gaps_are_predicted_through(prophecy, tmp_path):
 @pytest.mark.parametrize("horizon", [1, 4])
 def test_it_beats_copy_and_line_where_there_is_something_to_gain(horizon):
     values = np.sin(np.arange(5000) / 40) + 0.02 * np.random.default_rng(1).standard_normal(5000)
-    said = _track.Bank(0.9, horizon).advance(values, None)
+    said = _track.RowModel(0.9, horizon).advance(values, None)
     errors = _track.Baselines(horizon).errors(values)
     ours = np.abs(said.residual[600:]).mean()
     assert ours < 0.85 * min(np.abs(errors["copy"][600:]).mean(), np.abs(errors["line"][600:]).mean())
@@ -110,8 +110,8 @@ def test_it_beats_copy_and_line_where_there_is_something_to_gain(horizon):
 def test_a_series_is_cut_anywhere_without_a_trace():
     values = np.random.default_rng(2).standard_normal(3000).cumsum()
     for horizon in (1, 2):
-        whole = _track.Bank(0.9, horizon).advance(values, None)
-        model = _track.Bank(0.9, horizon)
+        whole = _track.RowModel(0.9, horizon).advance(values, None)
+        model = _track.RowModel(0.9, horizon)
         parts = [model.advance(part, None) for part in np.split(values, [1, 2, 700, 2000])]
         for one, many in zip(whole, zip(*parts, strict=True), strict=True):
             np.testing.assert_array_equal(one, np.concatenate(many))

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from prophecy.commands._dialect import MISSING, Dialect, number, sniff
 from prophecy.commands._open import Opened, explained, open_bytes
-from prophecy.commands._roles import Layout, Roles, resolve
+from prophecy.commands._roles import Layout, Roles, keys_of, resolve
 from prophecy.frames import dates
 from prophecy.frames.times import Times
+from prophecy.frames.zones import Local, zone_of
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -41,6 +42,7 @@ class Table:
     batches: Iterator[Any]
     notes: list[str] = field(default_factory=list)
     texts: tuple[str, ...] = ()  # columns of text, any of which may tell series apart
+    local: Local | None = None  # the zone whose clocks the times are of, where one was named
 
     @property
     def size(self) -> int:
@@ -51,7 +53,10 @@ class Table:
 
     def times(self, batch: Any, first: int = 1) -> Times | None:
         """When the rows of a batch were."""
-        return None if self.roles.clock is None else self.roles.clock.read(batch, first)
+        if self.roles.clock is None:
+            return None
+        times = self.roles.clock.read(batch, first)
+        return times if self.local is None else self.local.read(times, keys_of(batch, self.roles.key))
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,7 @@ class Asked:
     time_format: str | None = None
     decimal: str | None = None
     header: bool | None = None
+    time_zone: str | None = None
 
 
 NOTHING = Asked()
@@ -82,8 +88,20 @@ def _made(
     opened: Opened, asked: Asked, layout: Layout, batches: Callable[[Roles], Iterator[Any]], notes: Sequence[str] = ()
 ) -> Table:
     roles = resolve(layout, asked.columns, asked.time, asked.key, asked.time_format)
+    local = _local(asked.time_zone, roles, layout)
     texts = tuple(name for name, kind in zip(layout.names, layout.kinds, strict=True) if kind == "text")
-    return Table(opened.path, roles, layout.names, opened, batches(roles), [*notes, *roles.notes], texts)
+    return Table(opened.path, roles, layout.names, opened, batches(roles), [*notes, *roles.notes], texts, local)
+
+
+def _local(zone: str | None, roles: Roles, layout: Layout) -> Local | None:
+    if zone is None:
+        return None
+    found = zone_of(zone)
+    if roles.time is None:
+        raise ValueError(
+            f"--time-zone needs times; name their column with --time, {layout.path} has {', '.join(layout.names)}"
+        )
+    return Local(found, roles.time, roles.clock is not None and roles.clock.unit is not None)
 
 
 # --- CSV ------------------------------------------------------------------------------------------------------------

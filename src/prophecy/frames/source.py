@@ -8,15 +8,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.frames.align import Aligned, align
 from prophecy.frames.times import Times
+from prophecy.frames.zones import zone_of
 
 Array = NDArray[np.float64]
 Key = Any  # a cell of the key column, or a tuple of cells where there are several
@@ -320,14 +320,6 @@ def _of_datetimes(cells: list[Any]) -> Times:
             cell = cell.astimezone(UTC).replace(tzinfo=None)
         naive.append(np.datetime64("NaT") if cell is None or cell != cell else np.datetime64(cell))
     return Times(np.array(naive, dtype="datetime64[us]"), zones[-1] if zones else None)
-
-
-def zone_of(name: str) -> Any:
-    if name.startswith(("+", "-")):
-        sign = 1 if name[0] == "+" else -1
-        hours, minutes = name[1:].split(":")
-        return timezone(sign * timedelta(hours=int(hours), minutes=int(minutes)))
-    return ZoneInfo(name)
 
 
 def _column(frame: Any, name: str, what: str) -> Any:
