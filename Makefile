@@ -13,7 +13,10 @@ APART := .venv-statsforecast
 reproduce: $(STAMP)
 	$(BIN)/prophecy reproduce --out $(OUT)
 
-test: check unit statsforecast
+# Lint, types and contract on one core while the tests, doctests included, run on what is left.
+test: $(STAMP)
+	$(MAKE) -j 2 lint types contract unit
+	$(MAKE) statsforecast
 
 check: lint types contract doctest
 
@@ -39,7 +42,7 @@ doctest: $(STAMP)
 	$(BIN)/pytest --doctest-modules src
 
 unit: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/pytest tests -n 2 --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/pytest tests src -n 2 --dist loadfile
 
 # statsforecast needs pandas < 3, so its model is tested in an environment of its own.
 $(APART)/.installed: pyproject.toml constraints-statsforecast.txt
