@@ -123,7 +123,7 @@ def _operator(
             from prophecy.engines import triton_blocks
 
             return triton_blocks.forward(u, x, kernel, observe, reach, power)
-        return _forward(u, x, kernel, observe, reach, power)
+        return forward(u, x, kernel, observe, reach, power)
 
 
 @_operator.register_fake
@@ -177,7 +177,7 @@ def _fused(u: Tensor, observe: Tensor) -> bool:
     return triton_blocks.takes(u, *observe.shape[1:])
 
 
-def _forward(
+def forward(
     u: Tensor, x: Tensor, kernel: Tensor, observe: Tensor, reach: Tensor, power: Tensor
 ) -> tuple[Tensor, Tensor]:
     series, time = u.shape[1:]

@@ -171,8 +171,8 @@ def backtest_sources(
     progress: Progress | bool | None,
 ) -> Backtest:
     """`backtest` of series that were read already; `options` are level, bounds and settings of `forecast`."""
-    horizon, folds = _checks.order("horizon", horizon), _checks.order("folds", folds)
-    step = horizon if step is None else _checks.order("step", step)
+    horizon, folds = _checks.whole("horizon", horizon), _checks.whole("folds", folds)
+    step = horizon if step is None else _checks.whole("step", step)
     _checks.seasons(season)
     others, level = rivals(against), float(options["level"])
     plan = {name: _cuts(source, horizon, folds, step, name) for name, source in sources.items()}

@@ -196,7 +196,7 @@ def forecast_sources(
     client: Any = None,
 ) -> Forecasts:
     """Forecasts of series that were read already; `options` are level, bounds, average and settings of `forecast`."""
-    horizon = _checks.order("horizon", horizon)
+    horizon = _checks.whole("horizon", horizon)
     if not sources:
         return Forecasts({}, ())
     tasks = [_task(source, horizon, season, known) for source in sources.values()]
@@ -217,7 +217,7 @@ def forecast_sources(
 
 def _task(source: Source, horizon: int, season: Season, known: Any) -> Task:
     seasons = source.series.seasons() or None if season is None else season
-    return Task(source.values, seasons, known_for(known, source, _checks.order("horizon", horizon)))
+    return Task(source.values, seasons, known_for(known, source, _checks.whole("horizon", horizon)))
 
 
 def solve_task(task: Task, horizon: int, level: float, **options: Any) -> Forecast:
