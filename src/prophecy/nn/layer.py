@@ -244,8 +244,8 @@ def _several(made: System | Sequence[System]) -> list[System]:
     for i, one in enumerate(made):
         if not np.array_equal(one.A, made[0].A) or not np.array_equal(one.B, made[0].B):
             raise ValueError(
-                f"the systems of one layer must share their memory, but system {i} (order {one.order}) has another A or "
-                f"B than system 0 (order {made[0].order}); construct them from the same basis and dt, or use a layer "
-                "for each"
+                f"the systems of one layer must share their memory, but system {i} (order {one.order}) has another A "
+                f"or B than system 0 (order {made[0].order}); construct them from the same basis and dt, or use a "
+                "layer for each"
             )
     return _Several(made)
