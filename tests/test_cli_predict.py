@@ -234,7 +234,8 @@ def test_doubled_times_are_refused_with_their_values_until_a_key_tells_them_apar
     twice.to_csv(tmp_path / "long.csv", index=False)
     code, _, err = prophecy(command, tmp_path / "long.csv")
     assert code == 1
-    assert "2024-01-01 comes twice, with 0 and -0; tell series apart with --key" in err
+    assert "2024-01-01 comes twice, with 0 and -0 (and 39 further times likewise); tell series apart with --key" in err
+    assert "or average with --duplicates mean" in err
     code, _, err = prophecy(command, tmp_path / "long.csv", "--group", "who")
     assert (code, err) == (0, f"prophecy {command}: long.csv: 80 rows, every hour\n")
 
