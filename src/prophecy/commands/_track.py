@@ -225,7 +225,7 @@ class Tracker:
             for name, (where, size) in curves.items()
             if (size > 0).any()
         ]
-        errors = [Panel("root mean square error", lines, height=0.55, log=True, xlabel="row")] if lines else []
+        errors = [Panel("root mean square error, by row", lines, height=0.55, log=True)] if lines else []
         return [of_track(x, truth, mean, lower, upper, self._level, self.title), *errors]
 
 
