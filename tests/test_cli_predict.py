@@ -10,7 +10,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
 from prophecy import Prophecy, baselines  # noqa: E402
-from prophecy.commands import _rows, _table, _track  # noqa: E402
+from prophecy.commands import _csv, _rows, _table, _track  # noqa: E402
 
 RNG = np.random.default_rng(0)
 WAVE = np.sin(np.arange(400) / 9) + 0.02 * RNG.standard_normal(400)
@@ -77,7 +77,7 @@ def test_long_wide_and_npy_tables_say_the_same_about_the_same_series(prophecy, w
 @pytest.mark.parametrize("horizon", [1, 3])
 def test_where_a_file_is_cut_into_pieces_changes_nothing(prophecy, wide, tmp_path, monkeypatch, horizon):
     prophecy("predict", wide, "-H", horizon, "--out", tmp_path / "whole.parquet")
-    monkeypatch.setattr(_table, "PIECE", 1000)
+    monkeypatch.setattr(_csv, "PIECE", 1000)
     prophecy("predict", wide, "-H", horizon, "--out", tmp_path / "cut.parquet")
     whole, cut = pd.read_parquet(tmp_path / "whole.parquet"), pd.read_parquet(tmp_path / "cut.parquet")
     assert len(list(_table.open_table(str(wide)).batches)) > 5
@@ -246,7 +246,7 @@ def test_long_files_in_pieces_are_gaps_and_all_the_same_and_must_be_in_order(pro
     )
     frame.to_csv(tmp_path / "x.csv", index=False)
     prophecy("predict", tmp_path / "x.csv", "--out", tmp_path / "whole.parquet")
-    monkeypatch.setattr(_table, "PIECE", 1500)
+    monkeypatch.setattr(_csv, "PIECE", 1500)
     monkeypatch.setattr(_rows, "SORTED", 50)
     code, _, err = prophecy("predict", tmp_path / "x.csv", "--out", tmp_path / "cut.parquet")
     assert code == 0

@@ -9,7 +9,7 @@ pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
-from prophecy.commands import _rows, _table  # noqa: E402
+from prophecy.commands import _csv, _rows  # noqa: E402
 from prophecy.frames.times import Times  # noqa: E402
 from prophecy.frames.zones import Local, zone_of  # noqa: E402
 
@@ -148,7 +148,7 @@ def test_rows_of_one_time_are_averaged_and_each_gets_its_own_residual(prophecy, 
     twice = pd.concat([frame.assign(v=frame["v"] - off), frame.assign(v=frame["v"] + off)[::3]]).sort_values("time")
     twice.to_csv(tmp_path / "twice.csv", index=False)
     if cut:
-        monkeypatch.setattr(_table, "PIECE", 1500)
+        monkeypatch.setattr(_csv, "PIECE", 1500)
         monkeypatch.setattr(_rows, "SORTED", 50)
     arguments = ("--duplicates", "mean", "--out", tmp_path / "twice.parquet")
     code, _, err = prophecy("predict", tmp_path / "twice.csv", *arguments)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,6 +106,14 @@ class Layout:
         except (ValueError, OverflowError):
             return np.empty(0)
         return found if np.isfinite(found).all() else np.empty(0)
+
+
+class Content(NamedTuple):
+    """What a reader finds in a file. batches: given the roles, Arrow batches whose value columns are float64."""
+
+    layout: Layout
+    batches: Callable[[Roles], Iterator[Any]]
+    notes: list[str]
 
 
 def resolve(
