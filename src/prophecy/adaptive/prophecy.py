@@ -14,7 +14,8 @@ from prophecy import _checks, _files
 from prophecy._forecast import Forecast
 from prophecy.adaptive.settings import DEFAULT, Settings
 from prophecy.adaptive.times import seconds, step
-from prophecy.frames.source import Source, is_frame, read
+from prophecy.frames.cells import is_frame
+from prophecy.frames.source import Source, read
 
 if TYPE_CHECKING:
     from prophecy.adaptive.stream import Stream

@@ -12,7 +12,8 @@ from prophecy.commands._common import WAYS_OUT, series_title
 from prophecy.commands._roles import keys_of
 from prophecy.commands._table import Table, floats
 from prophecy.frames.align import align
-from prophecy.frames.source import Kind, Source
+from prophecy.frames.build import Kind
+from prophecy.frames.source import Source
 from prophecy.frames.times import Times, joined
 from prophecy.tables.forecasting import by_column as columns_of
 

@@ -15,8 +15,9 @@ from prophecy._forecast import Failure, Forecast
 from prophecy.dynamics.batch import in_order
 from prophecy.dynamics.known import Known
 from prophecy.dynamics.settings import DEFAULT, Settings
+from prophecy.frames.build import build
 from prophecy.frames.names import printable
-from prophecy.frames.source import Key, Source, build, read, split
+from prophecy.frames.source import Key, Source, read, split
 from prophecy.tables.forecasting import Bounds, Progress, Season, Task, shown, solve_task
 from prophecy.tables.regressors import known_for
 from prophecy.tables.rivals import Model, rivals

@@ -17,7 +17,8 @@ from prophecy.dynamics import forecast as solve
 from prophecy.dynamics.batch import in_order
 from prophecy.dynamics.known import Known
 from prophecy.dynamics.settings import DEFAULT, Settings
-from prophecy.frames.source import Key, Source, is_frame, read, split
+from prophecy.frames.cells import is_frame
+from prophecy.frames.source import Key, Source, read, split
 from prophecy.tables.regressors import known_for
 
 Array = NDArray[np.float64]

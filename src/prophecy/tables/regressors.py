@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics.known import Known
-from prophecy.frames.source import Source, is_frame, read, split
+from prophecy.frames.cells import is_frame
+from prophecy.frames.source import Source, read, split
 from prophecy.frames.times import Times
 
 Array = NDArray[np.float64]
