@@ -364,6 +364,7 @@ def replay(record: Any, ring: Any, t: Any, count: int, available: int, alone: fl
 @inner
 def _look_far(record: Any, ring: Any, count: int, values: Any, known: Any, periods: Any, strengths: Any) -> None:
     """Add the means of what has come since the last look, and look for a long season among them."""
+    record.season_blocks = max(record.season_blocks, count // MEAN_OF - BLOCKS)  # older ones would not be kept
     while (record.season_blocks + 1) * MEAN_OF <= count:
         total = 0.0
         for i in range(MEAN_OF):

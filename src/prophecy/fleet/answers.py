@@ -46,6 +46,11 @@ class Refused(ValueError):
         self.row, self.field = row, field
 
 
+def unknown(key: str) -> KeyError:
+    """For a key nothing was observed under."""
+    return KeyError(f"no stream {key!r}; observe a value of it first, or iterate over the fleet for the keys it has")
+
+
 @dataclass(frozen=True)
 class Answers:
     """Answers to a batch, aligned with its rows.

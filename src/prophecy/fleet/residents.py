@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy.fleet.answers import unknown
 from prophecy.fleet.bank import BYTES, Bank, Damaged
 from prophecy.fleet.store import Saved, Store
 
@@ -49,7 +50,7 @@ class Residents:
         if not new:
             for key, saved in zip(missing, found, strict=True):
                 if saved is None:
-                    raise KeyError(f"no stream {key!r}")
+                    raise unknown(key)
         self._make_room(len(missing), keys)
         places = self._free[-len(missing) :][::-1]
         self._restore(missing, found, places)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.adaptive.prophecy import Prophecy
-from prophecy.fleet.answers import ANSWER, Answers, Event, Refused
+from prophecy.fleet.answers import ANSWER, Answers, Event, Refused, unknown
 from prophecy.fleet.bank import BYTES, PARTS, stamps_of
 from prophecy.fleet.residents import Residents
 from prophecy.fleet.store import Store, layout
@@ -259,7 +259,7 @@ class Streams:
         """The slot of a known stream, brought into memory."""
         store = self._open
         if not isinstance(key, str):
-            raise KeyError(f"no stream {key!r}")
+            raise unknown(key)
         if key not in self._held.slots:
             with store.transaction():
                 self._held.hold([key], new=False)
@@ -297,7 +297,7 @@ class Streams:
             return (count, last, *self._open.last_event_of(int(self._held.ids[slot])))
         saved = self._open.find(key)
         if saved is None:
-            raise KeyError(f"no stream {key!r}")
+            raise unknown(key)
         return (saved.taken, saved.last, *self._open.last_event_of(saved.id))
 
     def batches(self, after: int) -> Iterator[tuple[int, Answers, bytes]]:
@@ -317,7 +317,7 @@ class Streams:
             return int(self._held.ids[slot])
         saved = self._open.find(key)
         if saved is None:
-            raise KeyError(f"no stream {key!r}")
+            raise unknown(key)
         return saved.id
 
     def events(self, since: int, limit: int, key: str | None) -> list[Event]:
