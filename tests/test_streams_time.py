@@ -427,7 +427,7 @@ def test_a_signal_that_begins_anew_after_holes_is_not_predicted_beyond_its_range
     assert np.mean(errors[1:] <= halves[1:]) >= 5 / 6
 
 
-@pytest.mark.parametrize(("kind", "most"), [("exact", 1e-7), ("noisy", 3.0), ("float32", 1e-3)])
+@pytest.mark.parametrize(("kind", "most"), [("exact", 1e-7), ("noisy", 8.0), ("float32", 1e-3)])
 @pytest.mark.parametrize("gap", [20, 500])
 def test_intervals_after_holes_learn_from_holes_of_similar_length(kind, most, gap):
     """Half widths were 105 after 500 missing values, where errors of float32 numbers are 1e-6, and stayed there."""
@@ -449,8 +449,8 @@ def test_a_hole_of_thousands_of_steps_is_walked_as_it_was_passed():
     u = two_tones(place)
     track = Prophecy().follow(u, time=60.0 * place)
     errors, halves = after_holes(track, u, np.arange(700, 2800, 700))
-    assert np.max(errors) < 1e-3
-    assert (errors <= halves).all()
+    assert np.max(errors) < 1e-4
+    assert (errors <= halves + 1e-5).all()
 
 
 @pytest.mark.parametrize("often", [0.02, 0.2])

@@ -71,8 +71,8 @@ EACH = 8
 rounding would have them about once in a thousand streams."""
 
 SKIPPED = 0.2
-"""Share of intervals of two units below which they are holes in a grid of one: a value that is missing every ten steps
-is more likely than a step of 1.111 units, and stamps cannot tell them apart."""
+"""Share of intervals of two units, or none, below which they are holes in a grid of one, or rows sent twice: a value
+that is missing every ten steps is more likely than a step of 1.111 units, and stamps cannot tell them apart."""
 
 CHANGED = 0.02
 """Share by which a step must differ to be another one: what was learned per step is void then."""
@@ -343,7 +343,8 @@ def rounded(times: Any) -> tuple[float, float, float]:
     for i in range(count):
         across += (i - middle) * (times[first + i] - times[first] - mean)
         along += (i - middle) ** 2
-    if min(long, count - 1 - long) < EACH or (shortest < 1.5 * unit and shortest > 0.0 and long < SKIPPED * count):
+    odd = count - 1 - long if shortest < 0.5 * unit else long if shortest < 1.5 * unit else count
+    if min(long, count - 1 - long) < EACH or odd < SKIPPED * count:
         return 0.0, 0.0, 0.0
     dt = across / along
     for i in range(count):
