@@ -167,7 +167,7 @@ class Slow:
             if self.usual_gap():
                 self.learn(u, said, 1.0 / h)
             elif self.learned >= 16:
-                octave = min(int(h).bit_length() - 1, 19)
+                octave = min(int(h).bit_length() - 1, 12)
                 self.gap_error[octave] = max(abs(u - said), S.gap_fades * self.gap_error[octave])
                 self.gap_seen[octave] += 1
             d = h if self.known == 1 else min(h, 2 * self.spacing)
@@ -186,7 +186,7 @@ class Slow:
         if self.usual_gap():
             return h
         one = max(self.quantile[3] * np.sqrt(self.error_scale) * (1 + S.few / self.learned**2), S.smallest)
-        octave = min(int(h).bit_length() - 1, 19)
+        octave = min(int(h).bit_length() - 1, 12)
         seen = np.flatnonzero(self.gap_seen)
         after = self.gap_error[seen] * (1 + S.gap_few / self.gap_seen[seen] ** 1.5)
         power = 3.0 if self.error_scale < 1e-8 * self.scale[0] else 1.0

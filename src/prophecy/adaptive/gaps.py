@@ -20,8 +20,8 @@ from prophecy.adaptive import alarms
 from prophecy.adaptive.clock import LONGEST_HOLE
 from prophecy.adaptive.members import LEVELS
 
-OCTAVES = 20
-"""Lengths of gaps that are told apart, in octaves: 1, 2–3, 4–7, … and half a million steps or more."""
+OCTAVES = 13
+"""Lengths of gaps that are told apart, in octaves: 1, 2–3, 4–7, … and 4096 steps or more."""
 
 SETTLED = 16
 """Errors one step ahead before errors across gaps are noted."""

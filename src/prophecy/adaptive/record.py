@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from prophecy.adaptive import members as m
 from prophecy.adaptive.alarms import BLOCKS, CENTROIDS, LONG, QUANTITIES, RANKED
+from prophecy.adaptive.folding import LONGEST, SHORTEST
 from prophecy.adaptive.gaps import OCTAVES
 from prophecy.adaptive.readings import TRIES
 from prophecy.adaptive.seasonal import FEATURES as SEASON_FEATURES
@@ -20,7 +21,7 @@ from prophecy.adaptive.seasonal import LONGEST_REST, STARTS
 from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
 from prophecy.adaptive.seasonal import PRIOR as SEASON_PRIOR
 from prophecy.adaptive.seasons import BLOCKS as BLOCKS_KEPT
-from prophecy.adaptive.seasons import FIRST_CHECK, LONGEST, RING, SHORTEST
+from prophecy.adaptive.seasons import FIRST_CHECK, RING
 from prophecy.adaptive.stamps import KINDS
 
 Records = NDArray[np.void]
