@@ -145,4 +145,4 @@ def spread(z: Any) -> float:
     at some distance by chance."""
     square = z * z
     fourth = (square * square).sum()
-    return min(10.0 * square.sum() ** 2 / (fourth * len(z)), 1.0) if fourth > 0.0 else 1.0  # type: ignore[no-any-return]
+    return min(10.0 * square.sum() ** 2 / (fourth * len(z)), 1.0) if fourth > 0.0 else 1.0

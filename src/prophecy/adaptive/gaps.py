@@ -115,7 +115,7 @@ def beyond(r: Any, t: Any, steps: float) -> float:
         if r.gap_seen[longer] > 0:
             wide = min(wide, _after(r, t, longer))
             break
-    return max(wide / one, 1.0)
+    return max(wide / one, 1.0)  # type: ignore[no-any-return]
 
 
 @inner
