@@ -258,16 +258,25 @@ def find(values: Any, known: Any, periods: Any, strengths: Any) -> None:
 @inner
 def tones(z: Any, known: Any, wanted: float, periods: Any) -> None:
     """The periods of one or two tones that, with all that repeats with them, are nearly all the power `wanted`."""
-    first = loudest(z)
+    first = sharpened(z, known, loudest(z))
     power = explained(z, known, first)
+    if _half_of_one(z, known, first, power):
+        return
     if power >= ENOUGH * wanted:
         periods[0] = shorter(z, known, first)
         return
     rest = z.copy()
     unfold(rest, known, first)
-    second = loudest(rest)
-    if power + explained(rest, known, second) >= ENOUGH * wanted:
+    second = sharpened(rest, known, loudest(rest))
+    more = explained(rest, known, second)
+    if power + more >= ENOUGH * wanted and not _half_of_one(rest, known, second, more):
         periods[0], periods[1] = min(first, second), max(first, second)
+
+
+@inner
+def _half_of_one(z: Any, known: Any, period: float, power: float) -> bool:
+    """Whether twice a long period, too long to be a tone here, explains clearly more."""
+    return period > len(z) / 8.0 and explained(z, known, 2.0 * period) > 1.25 * power
 
 
 @inner

@@ -31,7 +31,8 @@ class Settings:
     1000 blocks; nine leaves an electrocardiogram with the scales of its last beat (6 % of the error), two costs short
     series."""
     season_ceiling: float = 9.0
-    """The same for the second mixture, of the bank with the seasonal members."""
+    """The same for the second mixture, of the bank with the seasonal members: ETTh1's mean error is 0.7973 of copying's
+    with nine and 0.7976 with three, so little depends on it."""
     rounding: float = 1e-17
     """Smallest scale, relative to the newest value (its square is used): a tenth of a float64's last digit."""
     smallest: float = 1e-200
