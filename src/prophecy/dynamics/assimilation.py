@@ -241,6 +241,8 @@ class Assimilated:
     freedom: (parameters, parameters), a square root of the covariance of the parameters.
     last: (variables, variables + parameters), the triangular equations of the last state given the parameters.
     evidence: log marginal likelihood less the penalty of the information criterion.
+    stray: (variables,), root mean square of what single steps are missed by where samples are taken as they are, the
+    few included that are far off (across a kink, through a spike), which `noise` is without.
     """
 
     field: SparseField
@@ -250,6 +252,7 @@ class Assimilated:
     freedom: Array
     last: Array
     evidence: float
+    stray: Array | None = None
 
     @property
     def tight(self) -> bool:
@@ -258,11 +261,8 @@ class Assimilated:
 
     @property
     def missed(self) -> Array:
-        """By how much the field misses the next state, (variables,), in standard deviations of the series.
-
-        Samples taken as they are (looseness 0) are missed by what is left of each.
-        """
-        return self.noise * (self.looseness or 1.0)
+        """By how much the field misses the next state, (variables,), in standard deviations of the series."""
+        return self.noise * self.looseness if self.stray is None else self.stray
 
     def draws(self, count: int, seed: int, wider: float = 1.0) -> tuple[list[SparseField], Array]:
         """Fields and last states, (count, variables), from what the series leaves open, `wider` times as far away."""
