@@ -163,6 +163,7 @@ def test_a_step_of_zero_steps_ahead_is_the_best_estimate_of_now():
         (lambda: exact(legt(3, 1.0), 0.0, 1), ValueError, "dt must be positive"),
         (lambda: exact(legt(3, 1.0), 0.1, 1, derivative=2), ValueError, "derivative 2 of polynomials up to degree 1"),
         (lambda: exact(legt(3, 1.0), 0.1, -1), ValueError, "degree must be at least 0, got -1"),
+        (lambda: exact(legt(3, 1.0), 0.1, 1, derivative=-1), ValueError, "derivative must be at least 0, got -1"),
         (lambda: exact(legt(3, 1.0), 0.1, 1.5), TypeError, "degree must be a whole number"),
         (lambda: exact(legt(3, 1.0), 0.1, 1, horizon=float("nan")), ValueError, "horizon must be a finite number"),
         (lambda: exact(legs(3), 0.1, 1), TypeError, "basis must be a Basis, got ScaledBasis"),

@@ -131,8 +131,7 @@ class Predictions:
 class Event:
     """A row that was unusual for its stream. number: 1, 2, … over all streams, in the order they came; alarm: 1 - the
     share of ordinary rows that are as unusual, be it by the value alone or by the recent stretch; kind: the quantity
-    that was rarest (error, change, value, level, noise), "" where a stretch was and later rows came in the same batch;
-    place: rows of its stream before it."""
+    that was rarest (error, change, value, level, noise); place: rows of its stream before it."""
 
     number: int
     key: str

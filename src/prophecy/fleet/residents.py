@@ -32,14 +32,13 @@ class Residents:
         return np.array([get(key, -1) for key in keys], np.int64)
 
     def run(self, which: NDArray[np.int64], timed: bool, rows: NDArray[np.void]) -> NDArray[np.int64]:
-        """Rows of the batch of now through their slots; answers are written into them. Rows before each in its
-        stream."""
+        """Rows of the batch of now through their slots; answers are written into them. Returns what `Bank.run` does."""
         rows["stream"] = self.ids[which]
-        before = self.bank.run(which, timed, rows)
+        told = self.bank.run(which, timed, rows)
         self._touched[which] = self._ran[which] = self.batch
         for slot in np.unique(which).tolist():
             self.dirty.setdefault(slot, self.batch)
-        return before
+        return told
 
     def hold(self, keys: Iterable[str], new: bool = True) -> None:
         """Have these streams in memory, no more than there is room for; unknown ones are made, or are a KeyError."""
