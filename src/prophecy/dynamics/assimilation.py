@@ -43,6 +43,7 @@ _PRIOR = 1e-3  # 1 / standard deviations: how little is known about the first st
 _MOST_SUBSTEPS = 16  # of one step: a spike between two samples has no more
 _QUIET = 1e-3  # of the noisiest variable's noise: the least that a variable is taken to have
 _CONVERGED = 0.02  # of the noise: integration errors below this do not matter
+_BELOW = 0.1  # of the model error: errors of integration differ from sample to sample, and must not pass for it
 
 
 class Problem:
@@ -67,7 +68,7 @@ class Problem:
         """Set the model error, as a share of the noise."""
         self.looseness = looseness
         most = _MOST_SUBSTEPS if looseness <= _TIGHT else _MOST_SUBSTEPS // 2
-        self.substeps = self.field.substeps(FOURTH, self.states[:-1], _CONVERGED * self.noise, most)
+        self.substeps = self.field.substeps(FOURTH, self.states[:-1], min(_CONVERGED, _BELOW * looseness) * self.noise, most)
         self._cost = self._squares(self.states, self.field)
 
     def _squares(self, states: Array, field: SparseField) -> float:
