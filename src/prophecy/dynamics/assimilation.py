@@ -68,7 +68,8 @@ class Problem:
         """Set the model error, as a share of the noise."""
         self.looseness = looseness
         most = _MOST_SUBSTEPS if looseness <= _TIGHT else _MOST_SUBSTEPS // 2
-        self.substeps = self.field.substeps(FOURTH, self.states[:-1], min(_CONVERGED, _BELOW * looseness) * self.noise, most)
+        tolerance = min(_CONVERGED, _BELOW * looseness) * self.noise
+        self.substeps = self.field.substeps(FOURTH, self.states[:-1], tolerance, most)
         self._cost = self._squares(self.states, self.field)
 
     def _squares(self, states: Array, field: SparseField) -> float:
