@@ -283,8 +283,10 @@ def tones(z: Any, known: Any, wanted: float, periods: Any) -> None:
         periods[0], periods[1] = min(first, second), max(first, second)
         for times in range(2, MOST_TIMES + 1):
             common = times * periods[0]
-            if abs(common - round(common / periods[1]) * periods[1]) < 0.02 * periods[1]:
-                periods[0], periods[1] = sharpened(z, known, common), 0.0  # a year, of which 4 and 6 months are parts
+            many = round(common / periods[1])
+            if abs(common - many * periods[1]) < 0.02 * periods[1]:
+                if many > 1:  # a year, of which 4 and 6 months are parts
+                    periods[0], periods[1] = sharpened(z, known, common), 0.0
                 return
 
 
