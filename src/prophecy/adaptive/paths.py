@@ -17,9 +17,10 @@ import numpy as np
 
 from prophecy._compiled import inner
 from prophecy.adaptive import readings, stamps
+from prophecy.adaptive.calibration import half_width
 from prophecy.adaptive.clock import EXACT, OFF, ON_GRID
 from prophecy.adaptive.irregular import carried, degree, hole, neville
-from prophecy.adaptive.step import across, exceptional, expected, half_width, saturated, surprise_of, walk
+from prophecy.adaptive.step import across, exceptional, expected, saturated, surprise_of, walk
 
 FARTHEST = 4096
 """Steps the forecast is walked ahead; beyond them its mean stays and only the interval goes on widening."""

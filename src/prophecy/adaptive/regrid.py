@@ -9,12 +9,13 @@ import numpy as np
 
 from prophecy._compiled import inner, part
 from prophecy.adaptive import clock, irregular, paths
+from prophecy.adaptive.calibration import calibrate
 from prophecy.adaptive.clock import RECENT
 from prophecy.adaptive.record import RECORD
 from prophecy.adaptive.seasonal import PRIOR as SEASON_PRIOR
 from prophecy.adaptive.seasonal import look_if_due
 from prophecy.adaptive.seasons import FIRST_CHECK
-from prophecy.adaptive.step import calibrate, note_growth, step
+from prophecy.adaptive.step import note_growth, step
 
 LONGEST_REPLAYED = 1024
 """Steps of the longest hole among the values a new grid is started from; what lies before it is left out."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from prophecy._compiled import inner, kernel
 from prophecy.adaptive import alarms, readings, seasonal
+from prophecy.adaptive.calibration import calibrate, half_width, most, surprise, usual_size
 from prophecy.adaptive.lanes import EIGHT, ZERO, product, total
 from prophecy.adaptive.members import LAGS, LEVELS, LONGS, MEMBERS, MEMORY, ORDER, SHORTS, WINDOWS, padded
 from prophecy.adaptive.record import LARGEST
@@ -25,7 +26,7 @@ from prophecy.adaptive.seasons import RING
 from prophecy.adaptive.slopes import note_bias, slope
 from prophecy.adaptive.solved import learn_solved, predict_solved
 
-_WINDOWS, _LEVELS = len(WINDOWS), len(LEVELS)
+_WINDOWS = len(WINDOWS)
 _NINETY = int(np.searchsorted(LEVELS, 0.9))
 _SHORT_STRIDE, _LONG_STRIDE, _ORDER = np.uint64(padded(SHORTS)), np.uint64(padded(ORDER + LONGS)), np.uint64(ORDER)
 SPARSE = 1.5
@@ -93,31 +94,6 @@ def _learn(r: Any, t: Any, value: float, said: float, part: float, room: Any) ->
     note_bias(r, t, difference, part)
     weigh(r, t, difference, part, value, room[0])
     r.learned += 1
-
-
-# Calibration: how large the forecast's own errors are.
-
-
-@inner
-def calibrate(r: Any, t: Any, error: float) -> None:
-    """Scale and quantiles of the forecast's errors."""
-    squared = error * error
-    if r.learned == 0:
-        r.error_scale = max(squared, t.smallest)
-    # Errors of exactly 0, a sensor that sticks, teach nothing about how errors are distributed.
-    if squared > t.smallest or r.error_scale > t.smallest:
-        for l in range(_LEVELS):
-            q = r.quantile[l]
-            q *= t.raise_by[l] if squared > q * q * r.error_scale else t.lower_by[l]
-            r.quantile[l] = min(max(q, t.lowest), t.highest)
-    rate = max(1.0 - t.discount, 1.0 / (r.learned + 1 + t.settle))
-    r.error_scale = max(r.error_scale + (squared - r.error_scale) * rate, t.smallest)
-    r.error_peak = max(r.error_peak, squared)
-    if (r.learned + 1) % t.block == 0:
-        highest = t.ceiling * max(max(r.error_peak, r.last_error_peak), t.smallest)
-        r.error_scale = min(r.error_scale, highest)
-        r.last_error_peak = r.error_peak
-        r.error_peak = 0.0
 
 
 # The mixture: Bayes' rule with a fixed share.
@@ -292,7 +268,7 @@ def saturated(r: Any, t: Any, steps: float, wider: float) -> float:
     known = r.alarm_size[alarms.VALUE]
     if known == 0 or r.learned == 0:
         return wider
-    unit = r.quantile[_NINETY] * _usual(r, t)
+    unit = r.quantile[_NINETY] * usual_size(r, t)
     seen = r.alarm_middle[alarms.VALUE]
     return min(wider, (seen[known - 1] - seen[0]) / max(unit, t.smallest) + math.sqrt(steps))  # type: ignore[no-any-return]
 
@@ -316,7 +292,7 @@ def note_growth(r: Any, t: Any, error: float, wider: float) -> None:
     """Track the widening that makes nine intervals in ten hold the first value after a gap."""
     if r.learned < 16:
         return
-    half = r.quantile[_NINETY] * _usual(r, t) * wider
+    half = r.quantile[_NINETY] * usual_size(r, t) * wider
     r.gap_growth = min(max(r.gap_growth * (t.gap_up if abs(error) > half else t.gap_down), 1.0), 1e9)
 
 
@@ -373,52 +349,6 @@ def read(r: Any, t: Any, above: int, inside: bool, part: float) -> tuple[float, 
     return mean, max(half, np.spacing(abs(mean)), 0.5 * readings.resolution(r))
 
 
-@inner
-def half_width(r: Any, t: Any, above: int, inside: bool, part: float) -> float:
-    """Half the width of an interval one step ahead: straight lines between the tracked quantiles."""
-    if r.learned == 0:
-        return math.inf
-    upper, lower = 0.0, 0.0
-    for l in range(above + 1):
-        lower = upper
-        upper = max(upper, r.quantile[l])
-    lower = lower if inside else 0.0
-    return (lower + (upper - lower) * part) * _usual(r, t)
-
-
-@inner
-def _usual(r: Any, t: Any) -> float:
-    """The usual size of an error, wider while few are known."""
-    return math.sqrt(r.error_scale) * float(1.0 + t.few / (r.learned * r.learned))
-
-
-@inner
-def surprise(r: Any, t: Any, error: float) -> float:
-    """-log10 of the probability of an error at least this large, 0 before any error is known, at most `surest`."""
-    if math.isnan(error):
-        return math.nan
-    if r.learned == 0:
-        return 0.0
-    size = abs(error) / _usual(r, t)
-    knot, before, last, above = 0.0, 0.0, 0.0, 0
-    for l in range(_LEVELS):
-        last = max(last, r.quantile[l])
-    for l in range(_LEVELS):
-        before, knot, above = knot, max(knot, r.quantile[l]), l
-        if size <= knot:
-            break
-    if above == 0 or size > last:
-        normal = t.normal[above] * (size / knot)
-    else:
-        start = t.normal[above - 1]
-        normal = start + (t.normal[above] - start) * ((size - before) / max(knot - before, t.smallest))
-    tail = math.erfc(normal / math.sqrt(2.0))
-    score: float = min(-math.log10(tail), t.surest) if tail > 0.0 else t.surest
-    if math.sqrt(r.error_scale) <= t.exact * abs(r.last) + math.sqrt(t.smallest):
-        score = min(score, math.log10(1.0 + r.learned))
-    return max(score, 0.0)
-
-
 # What Python calls.
 
 
@@ -430,6 +360,9 @@ def surprise_of(r: Any, t: Any, error: float) -> float:
         return score
     part = 1.0 / (r.gap + 1)
     highest = alarms.ceiling(r, abs(error) * part, abs(error + expected(r) - r.last) * part)
+    if alarms.rests_half(r):
+        # A stream of events: quantiles tracked between rest and event belong to neither.
+        return min(highest, most(r, t))
     tick = readings.resolution(r)
     if tick > 0.0 and highest == math.inf:
         # Within n ticks no error is rarer than one beyond 2 n standard deviations.

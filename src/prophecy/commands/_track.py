@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -80,9 +81,23 @@ class Clock:
         if times.values[k] == times.values[k + 1]:
             raise ValueError(
                 f"{times.text(k)} comes twice, with {values[k]:.6g} and {values[k + 1]:.6g}; "
-                "tell series apart with --key, or average such rows first"
+                f"{_summer_time(times, k)}tell series apart with --key, or average such rows first"
             )
-        raise ValueError(f"{times.text(k + 1)} comes after {times.text(k)}; sort the file by time first")
+        advice = f"{_summer_time(times, k + 1)}sort the file by time first"
+        raise ValueError(f"{times.text(k + 1)} comes after {times.text(k)}; {advice}")
+
+
+def _summer_time(times: Times, place: int) -> str:
+    """Advice where a local time that comes twice may be the hour that clocks repeat: in the small hours of a Sunday."""
+    if not times.dates or times.zone is not None:
+        return ""
+    moment = times.values[place].astype("datetime64[s]").astype(datetime)
+    if moment.weekday() != 6 or moment.hour > 3:
+        return ""
+    return (
+        "where summer time ends an hour of local time comes twice: write times in UTC, or with their offset "
+        f"({moment:%Y-%m-%dT%H:%M}+01:00); otherwise "
+    )
 
 
 class Bank:
