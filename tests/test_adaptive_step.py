@@ -226,7 +226,8 @@ class Slow:
             if beyond[5]:
                 heavier = min(np.log(squared / self.error_scale) / 2 - np.log(self.quantile[5]) - S.tail, 4.0)
                 self.tail += (heavier - self.tail) * max(1 / S.tail_over, 1 / (S.settle + 0.02 * (self.learned + 1)))
-            rate = np.clip(S.first_rate * S.first_errors / ((self.learned + 1) * (1 - LEVELS)), S.rate, S.first_rate)
+            young = S.first_errors if self.quantile[0] > 5 * S.lowest else 0.0
+            rate = np.clip(S.first_rate * young / ((self.learned + 1) * (1 - LEVELS)), S.rate, S.first_rate)
             self.quantile = self.quantile * np.where(beyond, np.exp(rate * LEVELS), np.exp(rate * (LEVELS - 1)))
             self.quantile = np.clip(self.quantile, S.lowest, S.highest)
         self.error_scale = max(self.error_scale + (squared - self.error_scale) * rho, S.smallest)
@@ -345,8 +346,6 @@ class Slow:
             return found
         h = self.gap + 1
         highest = self.rarest(abs(u - self.expected()) / h, abs(u - self.last) / h)
-        if self.alarm_seen >= 20 and 2 * self.resting() >= self.alarm_seen:
-            return min(highest, self.most())
         if self.tick_hits >= 32 and np.isinf(highest):
             with np.errstate(divide="ignore"):
                 highest = -np.log10(erfc(abs(u - self.expected()) / (self.tick / 2) / np.sqrt(2)))

@@ -29,8 +29,10 @@ def calibrate(r: Any, t: Any, error: float) -> None:
     # Errors of exactly 0, a sensor that sticks, teach nothing about how errors are distributed.
     if squared > t.smallest or r.error_scale > t.smallest:
         _note_tail(r, t, squared)
+        # A stream of events, most of whose errors are none, has no tail to reach: it keeps the slow step.
+        first = t.first_rate * t.first_errors / (r.learned + 1) if r.quantile[0] > 5.0 * t.lowest else 0.0
         for l in range(_LEVELS):
-            q, step_size = r.quantile[l], t.first_rate * t.first_errors / ((r.learned + 1) * _RARE[l])
+            q, step_size = r.quantile[l], first / _RARE[l]
             beyond = squared > q * q * r.error_scale
             if step_size > t.rate:
                 q *= math.exp(min(step_size, t.first_rate) * ((1.0 if beyond else 0.0) - _RARE[l]))

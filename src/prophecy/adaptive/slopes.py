@@ -48,10 +48,9 @@ def _slopes(r: Any, t: Any, error: Any) -> float:
         # window: a slope is trusted no more than the prediction of the same member.
         distrust = max(whole / max(explained, 1e-300), 1.0)
         error[i] = (noise * t.slope_gain[i] + t.slope_bias[i] * t.slope_bias[i] * bias) * distrust
-        # Of the signal's own changes (those of the copy, less noise) it misses the share its predictions do.
-        error[i] = max(
-            error[i], min(max(whole - t.plain * explained, 0.0), r.scale[0]) / max(r.scale[0], 1e-300) * moves
-        )
+        # A member that misses most of the signal's own changes (the copy's error less noise) knows no slope either.
+        if whole - t.plain * explained > 0.5 * r.scale[0]:
+            error[i] = max(error[i], moves)
         if t.sloped[i]:
             least = min(least, error[i])
     return least

@@ -18,7 +18,7 @@ import numpy as np
 
 from prophecy._compiled import inner, kernel
 from prophecy.adaptive import alarms, readings, seasonal
-from prophecy.adaptive.calibration import calibrate, half_width, most, surprise, usual_size
+from prophecy.adaptive.calibration import calibrate, half_width, surprise, usual_size
 from prophecy.adaptive.lanes import EIGHT, ZERO, product, total
 from prophecy.adaptive.members import LAGS, LEVELS, LONGS, MEMBERS, MEMORY, ORDER, SHORTS, WINDOWS, padded
 from prophecy.adaptive.record import LARGEST
@@ -360,9 +360,6 @@ def surprise_of(r: Any, t: Any, error: float) -> float:
         return score
     part = 1.0 / (r.gap + 1)
     highest = alarms.ceiling(r, abs(error) * part, abs(error + expected(r) - r.last) * part)
-    if alarms.rests_half(r):
-        # A stream of events: quantiles tracked between rest and event belong to neither.
-        return min(highest, most(r, t))
     tick = readings.resolution(r)
     if tick > 0.0 and highest == math.inf:
         # Within n ticks no error is rarer than one beyond 2 n standard deviations.

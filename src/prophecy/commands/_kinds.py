@@ -130,8 +130,7 @@ def judged(event: Open, seasons: tuple[float, ...]) -> tuple[str, str, int, int]
     inside = event.worst.lower <= event.worst.value <= event.worst.upper
     if long <= BRIEF and not inside:
         return "spike", _expected(event.worst), *here
-    sentence = _about_noise(before[:, 1], own[:, 1], long)
-    return "change of noise", sentence, *(_noisy_rows(event, own[:, 1]) if long <= BRIEF else here)
+    return "change of noise", _about_noise(before[:, 1], own[:, 1], long), *_noisy_rows(event, own[:, 1])
 
 
 def _flat_line(event: Open, own: Array) -> tuple[str, str, int, int] | None:
@@ -169,20 +168,20 @@ def _about_noise(before: Array, own: Array, long: int) -> str:
 
 
 def _noisy_rows(event: Open, own: Array) -> tuple[int, int]:
-    """Where errors began to be of another size, and where they ceased to be if that was seen: the alarm comes in the
-    middle of it."""
+    """Where errors began to be of another size, and where they ceased to be, or the last row looked at: the alarm comes
+    in the middle of it."""
     before = event.before[-AROUND:, 1]
     errors = np.concatenate([before, own])
-    start = _split(errors, len(before) + 1)
+    start = _split(errors, min(len(before) + max(event.last - event.first + 1, APART), len(errors)))
     if start is None:
         return event.first, event.last
-    first, last = event.first - len(before) + start, event.last
+    first, last = event.first - len(before) + start, event.newest.row
     ends = _split(errors[start:], len(errors) - start)
     if ends is not None:
         earlier, within, later = (_size(part) for part in np.split(errors, [start, start + ends]))
         if (within - earlier) * (later - within) < 0.0:
-            last = max(first + ends - 1, last)
-    return first, last
+            last = first + ends - 1
+    return first, max(last, event.last)
 
 
 def _split(errors: Array, among: int) -> int | None:
