@@ -13,7 +13,10 @@ APART := .venv-statsforecast
 reproduce: $(STAMP)
 	$(BIN)/prophecy reproduce --out $(OUT)
 
-test: check unit statsforecast
+# Lint, types and contract on one core while the tests, doctests included, run on what is left.
+test: $(STAMP)
+	$(MAKE) -j 2 lint types contract unit
+	$(MAKE) statsforecast
 
 check: lint types contract doctest
 
@@ -40,7 +43,7 @@ doctest: $(STAMP)
 
 # A test that does not end within 15 minutes is named and ended, compiled loops included.
 unit: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/pytest tests -n 2 --dist loadfile --timeout 900 --timeout-method thread
+	OMP_NUM_THREADS=1 $(BIN)/pytest tests src -n 2 --dist loadfile --timeout 900 --timeout-method thread
 
 # statsforecast needs pandas < 3, so its model is tested in an environment of its own.
 $(APART)/.installed: pyproject.toml constraints-statsforecast.txt

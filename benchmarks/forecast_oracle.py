@@ -22,10 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast_dev import CONTEXT, scores
-from prophecy.dynamics import trajectory
+from prophecy.dynamics import laws
 from prophecy.dynamics.assimilation import Problem
 from prophecy.dynamics.context import read
-from prophecy.dynamics.flow import FOURTH
 from prophecy.dynamics.settings import DEFAULT
 
 Array = NDArray[np.float64]
@@ -39,7 +38,7 @@ def known(model: Any, values: Array, noise: float, fixed: bool, steps: int) -> A
         problem.improve(8, 1e-3)
         problem.rescale()
     problem.improve(10, 1e-4)
-    return problem.field.paths(FOURTH, problem.states[-1:], steps, 4, 100.0)[0]
+    return problem.field.paths(problem.states[-1:], steps, 1e-3 * noise, 100.0)[0]
 
 
 def main() -> None:
@@ -55,7 +54,7 @@ def main() -> None:
         context = read(clean, DEFAULT)
         variables = clean.shape[1]
         with np.errstate(all="ignore"):
-            model = trajectory.whole(context)
+            model = laws.whole(context)
         if model is None or not model.exact or context.stride != 1 or context.values.shape[1] != variables:
             continue
         for noise in (0.01, 0.05):

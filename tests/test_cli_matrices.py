@@ -5,26 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
-import sys
 
 import numpy as np
 import pytest
 
 pytest.importorskip("typer")
 
-from prophecy import cli, conventions, foud, fout, lagt, legs, legt, next_value
-
-
-@pytest.fixture
-def prophecy(monkeypatch, capsys):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["prophecy", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        printed = capsys.readouterr()
-        return stop.value.code, printed.out, printed.err
-
-    return call
+from prophecy import conventions, foud, fout, lagt, legs, legt, next_value
 
 
 def read_csv(text):

@@ -10,7 +10,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
 from prophecy import Prophecy, baselines  # noqa: E402
-from prophecy.commands import _rows, _table, _track  # noqa: E402
+from prophecy.commands import _csv, _rows, _table, _track  # noqa: E402
 
 RNG = np.random.default_rng(0)
 WAVE = np.sin(np.arange(400) / 9) + 0.02 * RNG.standard_normal(400)
@@ -77,7 +77,7 @@ def test_long_wide_and_npy_tables_say_the_same_about_the_same_series(prophecy, w
 @pytest.mark.parametrize("horizon", [1, 3])
 def test_where_a_file_is_cut_into_pieces_changes_nothing(prophecy, wide, tmp_path, monkeypatch, horizon):
     prophecy("predict", wide, "-H", horizon, "--out", tmp_path / "whole.parquet")
-    monkeypatch.setattr(_table, "PIECE", 1000)
+    monkeypatch.setattr(_csv, "PIECE", 1000)
     prophecy("predict", wide, "-H", horizon, "--out", tmp_path / "cut.parquet")
     whole, cut = pd.read_parquet(tmp_path / "whole.parquet"), pd.read_parquet(tmp_path / "cut.parquet")
     assert len(list(_table.open_table(str(wide)).batches)) > 5
@@ -99,7 +99,7 @@ def test_gaps_are_predicted_through(prophecy, tmp_path):
 @pytest.mark.parametrize("horizon", [1, 4])
 def test_it_beats_copy_and_line_where_there_is_something_to_gain(horizon):
     values = np.sin(np.arange(5000) / 40) + 0.02 * np.random.default_rng(1).standard_normal(5000)
-    said = _track.Bank(0.9, horizon).advance(values, None)
+    said = _track.RowModel(0.9, horizon).advance(values, None)
     errors = _track.Baselines(horizon).errors(values)
     ours = np.abs(said.residual[600:]).mean()
     assert ours < 0.85 * min(np.abs(errors["copy"][600:]).mean(), np.abs(errors["line"][600:]).mean())
@@ -110,8 +110,8 @@ def test_it_beats_copy_and_line_where_there_is_something_to_gain(horizon):
 def test_a_series_is_cut_anywhere_without_a_trace():
     values = np.random.default_rng(2).standard_normal(3000).cumsum()
     for horizon in (1, 2):
-        whole = _track.Bank(0.9, horizon).advance(values, None)
-        model = _track.Bank(0.9, horizon)
+        whole = _track.RowModel(0.9, horizon).advance(values, None)
+        model = _track.RowModel(0.9, horizon)
         parts = [model.advance(part, None) for part in np.split(values, [1, 2, 700, 2000])]
         for one, many in zip(whole, zip(*parts, strict=True), strict=True):
             np.testing.assert_array_equal(one, np.concatenate(many))
@@ -234,7 +234,8 @@ def test_doubled_times_are_refused_with_their_values_until_a_key_tells_them_apar
     twice.to_csv(tmp_path / "long.csv", index=False)
     code, _, err = prophecy(command, tmp_path / "long.csv")
     assert code == 1
-    assert "2024-01-01 comes twice, with 0 and -0; tell series apart with --key" in err
+    assert "2024-01-01 comes twice, with 0 and -0 (and 39 further times likewise); tell series apart with --key" in err
+    assert "or average with --duplicates mean" in err
     code, _, err = prophecy(command, tmp_path / "long.csv", "--group", "who")
     assert (code, err) == (0, f"prophecy {command}: long.csv: 80 rows, every hour\n")
 
@@ -245,7 +246,7 @@ def test_long_files_in_pieces_are_gaps_and_all_the_same_and_must_be_in_order(pro
     )
     frame.to_csv(tmp_path / "x.csv", index=False)
     prophecy("predict", tmp_path / "x.csv", "--out", tmp_path / "whole.parquet")
-    monkeypatch.setattr(_table, "PIECE", 1500)
+    monkeypatch.setattr(_csv, "PIECE", 1500)
     monkeypatch.setattr(_rows, "SORTED", 50)
     code, _, err = prophecy("predict", tmp_path / "x.csv", "--out", tmp_path / "cut.parquet")
     assert code == 0

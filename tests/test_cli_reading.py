@@ -17,7 +17,7 @@ pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
-from prophecy.commands import _collect, _dialect, _table  # noqa: E402
+from prophecy.commands import _collect, _csv, _dialect  # noqa: E402
 from prophecy.commands._collect import collect, keys_of  # noqa: E402
 from prophecy.commands._table import Asked, floats, open_table  # noqa: E402
 
@@ -430,7 +430,7 @@ def test_doubled_times_are_refused_with_their_values_and_a_key_to_try(tmp_path):
 
 
 def test_only_the_newest_rows_are_kept_of_files_larger_than_memory_allows(tmp_path, monkeypatch):
-    monkeypatch.setattr(_table, "PIECE", 2_000)
+    monkeypatch.setattr(_csv, "PIECE", 2_000)
     monkeypatch.setattr(_collect, "MOST", 500)
     rows = [(k, "ab"[k % 2], k / 2) for k in range(3_000)]
     for order in (rows, rows[::-1]):
@@ -450,7 +450,7 @@ def test_keys_keep_the_order_of_their_rows():
 
 
 def test_long_files_come_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr(_table, "PIECE", 10_000)
+    monkeypatch.setattr(_csv, "PIECE", 10_000)
     values = np.arange(20_000) / 8
     table = open_table(written(tmp_path, "v\n" + "\n".join(map(str, values))))
     pieces = [floats(batch, "v") for batch in table.batches]

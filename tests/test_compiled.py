@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -24,13 +25,12 @@ def times(x):
 ASK = "from prophecy import _notices; _notices.to_stderr(); import tiny; print(tiny.times(2.0))"
 
 
-@pytest.fixture
-def tiny(tmp_path):
+def asking(code: Path):
     """A small compiled function in a folder of its own, asked in a fresh process; was it compiled, and what it said."""
-    (tmp_path / "code").mkdir()
-    (tmp_path / "code" / "tiny.py").write_text(TINY)
-    (tmp_path / "code" / "other.py").write_text("FACTOR = 3.0\n")
-    path = os.pathsep.join([str(tmp_path / "code"), *sys.path])
+    code.mkdir()
+    (code / "tiny.py").write_text(TINY)
+    (code / "other.py").write_text("FACTOR = 3.0\n")
+    path = os.pathsep.join([str(code), *sys.path])
 
     said: list[str] = []
 
@@ -44,6 +44,25 @@ def tiny(tmp_path):
 
     ask.said = said
     return ask
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    return asking(tmp_path / "code")
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """The same, with a cache that was filled once; a test gets a copy of it, at a path that it names."""
+    folder = tmp_path_factory.mktemp("compiled")
+    ask = asking(folder / "code")
+    assert ask(folder / "cache") == (True, 6.0)
+
+    def copied(cache: Path):
+        shutil.copytree(folder / "cache", cache)
+        return ask
+
+    return copied
 
 
 def cached(folder: Path, ending: str) -> Path:
@@ -82,9 +101,9 @@ def test_a_change_in_another_file_is_noticed(tiny, tmp_path):
 
 @pytest.mark.parametrize("ending", [".nbi", ".nbc"])
 @pytest.mark.parametrize("damage", ["empty", "truncated", "flipped", "noise"])
-def test_a_damaged_cache_costs_the_compilation_and_nothing_else(tiny, tmp_path, ending, damage):
+def test_a_damaged_cache_costs_the_compilation_and_nothing_else(compiled, tmp_path, ending, damage):
     """Entry 2 of the defects: a truncated library killed the interpreter, an empty one was believed for ever."""
-    tiny(tmp_path / "cache")
+    tiny = compiled(tmp_path / "cache")
     path = cached(tmp_path / "cache", ending)
     raw = bytearray(path.read_bytes())
     raw[len(raw) // 2] ^= 0xFF
@@ -119,10 +138,10 @@ def test_a_python_session_is_told_once_that_it_waits_for_the_compiler_and_may_si
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="permissions are of another kind here")
 @pytest.mark.parametrize("where", ["folder", "parent", "above"])
-def test_no_code_is_loaded_from_where_others_may_write(tiny, tmp_path, where):
+def test_no_code_is_loaded_from_where_others_may_write(compiled, tmp_path, where):
     """Entry 2 of the defects. Cache files are pickles: one planted there must not even be opened."""
     cache = tmp_path / "above" / "cache"
-    tiny(cache)
+    tiny = compiled(cache)
     assert not tiny(cache)[0]
     index = cached(cache, ".nbi")
 
@@ -199,8 +218,9 @@ def test_a_machine_without_a_c_compiler_gives_the_same_numbers():
 
 
 def test_the_command_line_says_once_that_it_compiles(tmp_path):
+    """By predictions of two rows ahead, which compile less than those of the next."""
     np.save(tmp_path / "u.npy", np.sin(np.arange(50) / 5))
-    code = f"import sys; sys.argv = ['prophecy', 'predict', {str(tmp_path / 'u.npy')!r}]; "
+    code = f"import sys; sys.argv = ['prophecy', 'predict', {str(tmp_path / 'u.npy')!r}, '-H', '2']; "
     code += "from prophecy import cli; cli.main()"
     environment = {**os.environ, "PROPHECY_CACHE": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
     for first in (True, False):

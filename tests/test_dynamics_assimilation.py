@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -9,12 +11,15 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from prophecy import chaos
-from prophecy.dynamics import flow
-from prophecy.dynamics.assimilation import assimilate, step_by_step
+from prophecy.dynamics import flow, forecast, laws
+from prophecy.dynamics.assimilation import assimilate
+from prophecy.dynamics.context import read
+from prophecy.dynamics.exactly import step_by_step
 from prophecy.dynamics.families import propose
 from prophecy.dynamics.features import Units
 from prophecy.dynamics.flow import EIGHTH, EXPONENTIAL, FOURTH, MODULUS, RECIPROCAL, SINE, TANH, Function
-from prophecy.dynamics.guesses import interpolated, one_step, roughness, smoothed
+from prophecy.dynamics.guesses import Steps, interpolated, one_step, roughness, smoothed
+from prophecy.dynamics.settings import DEFAULT
 from prophecy.dynamics.smoother import eliminate, filtered, substitute
 from prophecy.dynamics.sparse import SparseField, eliminated
 from prophecy.dynamics.starts import interpolate
@@ -216,14 +221,59 @@ def test_terms_that_no_equation_has_change_nothing_but_the_cost(seed, share):
     generator = np.random.default_rng(seed)
     sparse = field.with_mask(generator.random(field.mask.shape) < share)
     points = 0.5 * generator.standard_normal((5, 3))
-    whole = flow.steps(sparse.terms, sparse.theta, FOURTH, points, 2)
+    whole = flow.steps(sparse.terms, sparse.theta, FOURTH, points, np.full(5, 2))
     assert np.allclose(sparse.steps(FOURTH, points, 2), whole, rtol=0, atol=1e-14)
     ends, tangent = sparse.tangents(FOURTH, points, 2)
     chosen, whose = sparse.parameters
-    expected = flow.tangents(sparse.terms, sparse.theta, FOURTH, chosen, whose, points, 2)
+    expected = flow.tangents(sparse.terms, sparse.theta, FOURTH, chosen, whose, points, np.full(5, 2))
     assert np.allclose(ends, expected[0], rtol=0, atol=1e-14)
     assert np.allclose(tangent, expected[1], rtol=0, atol=1e-13)
-    assert np.allclose(sparse.paths(FOURTH, points, 1, 2, 1e3)[:, 0], ends, rtol=0, atol=1e-14)
+    full = SparseField.of(sparse.terms, sparse.theta)
+    ahead, there = (each.paths(points, 3, 1e-6, 1e3) for each in (sparse, full))
+    assert np.allclose(ahead, there, rtol=0, atol=1e-9, equal_nan=True)
+
+
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-7, 1e-10])
+def test_a_path_takes_steps_as_short_as_its_tolerance_asks(tolerance):
+    """Van der Pol's oscillator, mu = 8: jumps within a tenth of a sample, long slow stretches between them."""
+
+    def relaxing(_, x):
+        return [x[1], 8.0 * (1 - x[0] ** 2) * x[1] - x[0]]
+
+    terms = flow.polynomial_terms(2, 3)
+    theta = np.zeros((terms.size, 2))
+    powers = [tuple(each) for each in flow.powers(terms)]
+    theta[powers.index((0, 1)), 0] = 1.0
+    theta[powers.index((1, 0)), 1], theta[powers.index((0, 1)), 1], theta[powers.index((2, 1)), 1] = -1.0, 8.0, -8.0
+    times = np.arange(41)
+    truth = solve_ivp(relaxing, (0, 40), [2.0, 0.0], "DOP853", times, rtol=1e-13, atol=1e-13).y.T
+    path = SparseField.of(terms, theta).paths(np.array([[2.0, 0.0]]), 40, tolerance, 1e3)[0]
+    assert np.abs(path - truth[1:]).max() < 300 * tolerance, "a jump's time is off by what was missed before it"
+    fixed = SparseField.of(terms, theta).steps(EIGHTH, truth[:-1], 1)
+    assert np.abs(fixed - truth[1:]).max() > 1e-2, "one step a sample is not enough here"
+
+
+def test_every_step_has_the_substeps_it_needs_and_no_more():
+    terms = flow.polynomial_terms(1, 2)
+    field = SparseField.of(terms, np.array([[0.0], [0.0], [1.0]]))  # x' = x^2: x / (1 - x) after one sample
+    points = np.array([[0.01], [0.1], [0.5], [0.8], [0.9]])
+    counts = field.substeps(EIGHTH, points, 1e-9, 64)
+    assert counts[0] == 1
+    assert (np.diff(counts) >= 0).all()
+    assert counts[-1] > 8
+    missed = np.abs(field.steps(EIGHTH, points, counts) - points / (1 - points))
+    assert missed.max() < 1e-9
+    halved = np.maximum(counts // 2, 1)
+    assert np.abs(field.steps(EIGHTH, points, halved) - points / (1 - points))[counts > 1].min() > 1e-10
+
+
+def test_samples_that_were_not_observed_do_not_hide_the_law():
+    values = chaos.lorenz.sample(400)
+    gaps = values.copy()
+    gaps[[100, 101, 250], 1] = np.nan
+    ahead = forecast(gaps, 60)
+    assert ahead.equations() is not None
+    assert np.abs(ahead.mean - chaos.lorenz.sample(460)[400:]).max() < 1e-3
 
 
 def test_steps_too_fast_for_interpolation_do_not_hide_the_law():
@@ -238,8 +288,18 @@ def test_steps_too_fast_for_interpolation_do_not_hide_the_law():
     assert np.quantile(np.abs(between[0] - between[1]), 0.99) > 0.1, "some jumps are between two samples"
     field = SparseField.of(flow.polynomial_terms(2, 3))
     start = interpolated(field, values, 8, even=False)
-    rough, _ = one_step(start, values, EIGHTH, 1, 12, robust=True)
-    found = step_by_step(rough, values)
+    steps = Steps.of(values)
+    rough, _ = one_step(start, steps, EIGHTH, 1, 12, robust=True)
+    found = step_by_step(rough, values, steps)
     assert found is not None
     assert found.field.coefficients == 4
-    assert np.median(np.abs(values[1:] - found.field.steps(EIGHTH, values[:-1], found.substeps))) < 1e-8
+    assert np.median(np.abs(values[1:] - found.field.steps(EIGHTH, values[:-1], 16))) < 1e-8
+
+
+def test_a_law_that_foretells_less_than_repetition_gives_way():
+    context = read(chaos.lorenz.sample(512))
+    law = laws.whole(context)
+    assert law is not None
+    assert not laws._behind(context, law, 300, DEFAULT)
+    wrong = replace(law, field=law.field.with_mask(law.field.mask, 0.5 * law.field.theta))
+    assert laws._behind(context, wrong, 300, DEFAULT)

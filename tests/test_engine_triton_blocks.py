@@ -53,7 +53,7 @@ def errors(order: int, length: int, time: int, series: int, channels: int, own: 
     kind = getattr(torch, dtype)
     narrow = [part.to(kind) for part in (u, x, *blocks)]
     with torch.no_grad():
-        expected = torch_lifted._forward(u, x, *blocks)
+        expected = torch_lifted.forward(u, x, *blocks)
         found = triton_blocks.forward(*narrow)
         g, extra = draw(*expected[0].shape), draw(*expected[1].shape)
         back = torch_lifted._adjoint(g, None, *blocks)

@@ -346,7 +346,7 @@ def test_events_of_a_stretch_have_the_kind_of_their_own_row_or_none():
     assert {kind for _, _, kind in own} - {"error"}
     for (key, value, kind), event in zip(own, together.alarms(), strict=True):
         assert (event.key, event.value) == (key, value)
-        assert event.kind in (kind, "")
+        assert event.kind == kind
 
 
 @pytest.mark.parametrize("timed", [False, True])

@@ -14,7 +14,7 @@ from nn_layers import MEMORIES, make, noise, relative, stepped  # noqa: E402
 from prophecy import (  # noqa: E402
     lagt,
 )
-from prophecy.nn import DiagonalSSM, horizons  # noqa: E402
+from prophecy.nn import DiagonalSSM, horizons, scan  # noqa: E402
 
 # --- training ---
 
@@ -113,6 +113,40 @@ def test_a_trained_memory_is_formed_once_for_many_steps(monkeypatch):
         y, state = layer.step(u, state, memory=memory)
     assert len(solves) == 1
     assert relative(y, stepped(layer, u[:, None].expand(2, 5, 3), layer.initial_state(2))[0][:, -1]) < 1e-14
+
+
+# --- torch.func ---
+
+
+@pytest.mark.parametrize("length", [20, 100])
+@pytest.mark.parametrize("name", ["LegT", "S4D-Lin"])
+def test_gradients_by_torch_func_are_those_of_autograd_for_all_rows_and_for_each(name, length):
+    layer, u = MEMORIES[name](torch.float64), noise(4, length, 3)
+    parameters = {key: value.detach() for key, value in layer.named_parameters()}
+
+    def loss(values, rows):
+        return torch.func.functional_call(layer, values, (rows,)).square().mean()
+
+    made = torch.func.grad(loss)(parameters, u)
+    expected = torch.autograd.grad(layer(u).square().mean(), list(layer.parameters()))
+    for (key, found), wanted in zip(made.items(), expected, strict=True):
+        assert relative(found, wanted) < 1e-9, key
+    each = torch.func.vmap(torch.func.grad(lambda values, row: loss(values, row[None])), (None, 0))(parameters, u)
+    for key, found in each.items():
+        assert relative(found.mean(0), made[key]) < 1e-9, key
+    assert relative(torch.func.vmap(lambda row: layer(row[None])[0])(u), layer(u)) < 1e-12
+
+
+@pytest.mark.parametrize("shape", [(5,), (1, 5), (17, 5), (3, 17, 5)])
+def test_a_scan_inside_vmap_is_the_scan(shape):
+    b = noise(3, 17, 5)
+    A, state = 0.9 * torch.tanh(noise(*shape)), noise(3, 5)
+    axis = 0 if len(shape) == 3 else None
+    made = torch.func.vmap(lambda a, row, x: scan(a, row, x, diagonal=True), (axis, 0, 0))(A, b, state)
+    assert relative(made, scan(A, b, state, diagonal=True)) < 1e-12
+    dense = 0.3 * noise(*shape, 5)
+    made = torch.func.vmap(lambda a, row, x: scan(a, row, x), (axis, 0, 0))(dense, b, state)
+    assert relative(made, scan(dense, b, state)) < 1e-12
 
 
 # --- causality in floating point ---

@@ -67,7 +67,7 @@ def package(tmp_path: Path) -> Path:
 
 def key(root: Path) -> str:
     keys._read.cache_clear()
-    keys._tree.cache_clear()
+    keys._import_nodes.cache_clear()
     return keys.digest(root, "package.page", "Page", ("data/run.json",))
 
 

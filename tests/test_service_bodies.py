@@ -19,7 +19,7 @@ from prophecy.fleet import Fleet
 from prophecy.service import DEFAULT, create_app
 from prophecy.service.bodies import Asked, from_json, from_lines
 from prophecy.service.csvs import from_csv
-from prophecy.service.errors import Refused
+from prophecy.service.errors import Problem
 
 KINDS = {"application/json": from_json, "application/x-ndjson": from_lines, "text/csv": from_csv}
 PLAIN = Asked()
@@ -69,7 +69,7 @@ WRONG_JSON = [
 
 @pytest.mark.parametrize(("text", "row", "field"), WRONG_JSON)
 def test_wrong_json_is_refused_naming_row_and_field(text, row, field):
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(Problem) as refused:
         parsed(from_json, text)
     assert (refused.value.status, refused.value.row, refused.value.field) == (400, row, field)
     assert refused.value.way_out
@@ -98,7 +98,7 @@ WRONG_CSV = [
 
 @pytest.mark.parametrize(("text", "line"), WRONG_CSV)
 def test_wrong_csv_is_refused_naming_the_line(text, line):
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(Problem) as refused:
         parsed(from_csv, text)
     assert (refused.value.status, refused.value.row) == (400, line)
     assert refused.value.way_out
@@ -106,7 +106,7 @@ def test_wrong_csv_is_refused_naming_the_line(text, line):
 
 def test_ambiguous_dates_of_a_csv_are_refused_and_a_format_decides():
     text = "key,time,value\na,01/02/2026,1\na,05/03/2026,2\n"
-    with pytest.raises(Refused, match="does not tell"):
+    with pytest.raises(Problem, match="does not tell"):
         parsed(from_csv, text)
     batch = parsed(from_csv, text, Asked(time_format="%d/%m/%Y"))
     assert batch.times[1] - batch.times[0] == 32 * 86400
@@ -117,7 +117,7 @@ def test_ambiguous_dates_of_a_csv_are_refused_and_a_format_decides():
 )
 def test_a_format_of_times_is_refused_or_read_at_once(text):
     cells = "key,time,value\n" + "".join(f"a,{'a' * n},1\n" for n in range(1, 60))
-    with pytest.raises(Refused):
+    with pytest.raises(Problem):
         parsed(from_csv, cells, Asked(time_format=text))
 
 
@@ -126,13 +126,13 @@ def test_bodies_that_would_unfold_are_refused_before_they_are_parsed(unit, monke
     monkeypatch.setattr("prophecy.service.bodies.json.loads", lambda *_, **__: pytest.fail("parsed"))
     body = "[" + unit * 200_000 + "]"
     for read in (from_json, from_lines):
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(Problem) as refused:
             parsed(read, body)
         assert refused.value.status == 413
 
 
 def test_messages_about_a_table_of_a_million_columns_stay_short():
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(Problem) as refused:
         parsed(from_csv, "x," * 500_000 + "y\n" + "a," * 500_000 + "b\n")
     assert len(str(refused.value.answer())) < 3_000
 
@@ -148,7 +148,7 @@ def test_columns_of_a_wide_csv_are_series_and_text_columns_are_left_out():
 def test_columns_are_named_in_the_address():
     batch = parsed(from_csv, "machine,at,kW,rpm\nm1,5,1,2\n", Asked(key="machine", time="at", value="rpm"))
     assert (batch.keys, batch.times.tolist(), batch.values.tolist()) == (["m1"], [5.0], [2.0])
-    with pytest.raises(Refused, match="no column 'torque'"):
+    with pytest.raises(Problem, match="no column 'torque'"):
         parsed(from_csv, "machine,at\nm1,5\n", Asked(key="machine", value="torque"))
     row = '{"machine": "m1", "t": 3, "rpm": 2}'
     assert parsed(from_json, row, Asked(key="machine", time="t", value="rpm")).times.tolist() == [3.0]
@@ -189,7 +189,7 @@ def test_any_body_is_a_batch_or_refused(body):
     for read in KINDS.values():
         try:
             batch = read(body, PLAIN, DEFAULT)
-        except Refused as error:
+        except Problem as error:
             refused = error
         else:
             assert len(batch) == len(batch.values) == len(batch.lines) > 0

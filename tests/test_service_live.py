@@ -20,7 +20,7 @@ from starlette.websockets import WebSocketDisconnect
 from prophecy.fleet import Fleet
 from prophecy.service import DEFAULT, create_app
 from prophecy.service.bodies import Batch
-from prophecy.service.errors import Refused
+from prophecy.service.errors import Problem
 from prophecy.service.live import COLUMNS, Backlog
 from prophecy.service.writer import Writer
 
@@ -254,7 +254,7 @@ def test_a_wrong_row_refuses_its_own_batch_and_no_other_of_the_transaction():
         await first
         found = await asyncio.gather(*tasks, return_exceptions=True)
         await writer.close()
-        assert isinstance(found[1], Refused)
+        assert isinstance(found[1], Problem)
         assert (found[1].row, found[1].field) == (2, "value")
         assert [found[0].columns["key"], found[2].columns["key"]] == [["b"], ["c"]]
         assert slow.fleet.recent("a", 10).value.tolist() == [0.0]
@@ -270,12 +270,12 @@ def test_more_than_may_wait_is_503_and_what_waits_is_written_when_the_service_st
         for k in range(7):  # two are being written, five wait
             tasks.append(asyncio.create_task(writer.take(batch(float(k), first=k))))
             await asyncio.sleep(0.02)
-        with pytest.raises(Refused, match="waiting") as refused:
+        with pytest.raises(Problem, match="waiting") as refused:
             await writer.take(batch(9.0, first=9))
         assert (refused.value.status, refused.value.retry_after) == (503, 1.0)
         closing = asyncio.create_task(writer.close())
         await asyncio.sleep(0.05)
-        with pytest.raises(Refused, match="stopping"):
+        with pytest.raises(Problem, match="stopping"):
             await writer.take(batch(9.0, first=9))
         slow.gate.set()
         await closing

@@ -392,7 +392,7 @@ def csv(tmp_path, times, values):
 
 @pytest.mark.parametrize("minutes", [60, 10])
 def test_the_hour_that_comes_twice_when_summer_time_ends_is_named(prophecy, tmp_path, minutes):
-    """Local times without an offset: `2024-10-27 02:00 comes twice` was all that was said."""
+    """And with the zone, or with offsets, no hour is doubled or missing."""
     from datetime import UTC, datetime, timedelta
     from zoneinfo import ZoneInfo
 
@@ -404,7 +404,9 @@ def test_the_hour_that_comes_twice_when_summer_time_ends_is_named(prophecy, tmp_
     assert code == 1
     assert "2024-10-27 02:00 comes twice" in err
     assert "summer time ends" in err
-    assert "with their offset" in err
-    code, _, err = prophecy("anomalies", csv(tmp_path, [moment.isoformat() for moment in local], values))
-    assert code == 0, err
-    assert "missing" not in err
+    for ways in (["--time-zone", "Europe/Berlin"], []):
+        if not ways:
+            file = csv(tmp_path, [moment.isoformat() for moment in local], values)
+        code, _, err = prophecy("anomalies", file, *ways)
+        assert code == 0, err
+        assert "missing" not in err

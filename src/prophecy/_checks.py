@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 
-def order(name: str, value: object, least: int = 1) -> int:
+def whole(name: str, value: object, least: int = 1) -> int:
     """A count: a whole number of at least `least` (booleans and 3.0 are refused: they are usually mistakes)."""
     if isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be a whole number, got {value!r}")

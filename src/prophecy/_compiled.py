@@ -43,7 +43,13 @@ def part(function: F) -> F:
 
 
 def kernel(function: F) -> F:
-    """Compile a function that Python calls, when it first does, or load it from the cache."""
+    """Compile a function that Python calls, when it first does, or load it from the cache.
+
+    With NUMBA_DISABLE_JIT=1 it stays Python, for debuggers and mutation runs (not for records, whose fields are
+    attributes to Numba alone).
+    """
+    if config.DISABLE_JIT:
+        return function
     dispatcher = numba.njit(**_OPTIONS)(function)
     dispatcher._cache = _Cache(function)
     plain = dispatcher.compile

@@ -73,7 +73,7 @@ def extrapolation_weights(window: int, degree: int) -> Array:
     >>> extrapolation_weights(2, 1).round(12)
     array([ 2., -1.])
     """
-    _checks.order("window", window)
+    _checks.whole("window", window)
     if not 0 <= degree < window:
         raise ValueError(f"degree must lie between 0 and window - 1 = {window - 1}, got {degree}; use a longer window")
     ages = np.arange(-1, window)
@@ -146,7 +146,7 @@ def autoregression_members(u: ArrayLike, orders: int = AUTOREGRESSION_ORDERS) ->
     squared.
     """
     rows = _rows(u)
-    most = _checks.order("orders", orders)
+    most = _checks.whole("orders", orders)
     flat = rows.reshape(-1, rows.shape[-1])
     series, time = flat.shape
     lagged = np.concatenate([np.zeros((series, most - 1)), flat], axis=1)

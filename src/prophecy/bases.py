@@ -48,7 +48,7 @@ class Basis:
     timescale: float = 0.0  # the window, unless given
 
     def __post_init__(self) -> None:
-        order = _checks.order("order of A", len(np.atleast_1d(self.A)))
+        order = _checks.whole("order of A", len(np.atleast_1d(self.A)))
         if self.window == math.inf:
             object.__setattr__(self, "timescale", _checks.positive("timescale", self.timescale))
         else:
@@ -89,7 +89,7 @@ class ScaledBasis:
     name: str = "scaled basis"
 
     def __post_init__(self) -> None:
-        order = _checks.order("order of A", len(np.atleast_1d(self.A)))
+        order = _checks.whole("order of A", len(np.atleast_1d(self.A)))
         _freeze(self, A=(order, order), B=(order,), newest=(order,), oldest=(order,))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -122,7 +122,7 @@ def legt(order: int, window: float) -> Basis:
     >>> legt(order=3, window=1.0).B.round(3)
     array([1.   , 1.732, 2.236])
     """
-    order, window = _checks.order("order", order), _checks.positive("window", window)
+    order, window = _checks.whole("order", order), _checks.positive("window", window)
     n = np.arange(order)
     root = np.sqrt(2.0 * n + 1)
     sign = (-1.0) ** n
@@ -148,7 +148,7 @@ def legs(order: int) -> ScaledBasis:
            [1.732, 2.   , 0.   ],
            [2.236, 3.873, 3.   ]])
     """
-    order = _checks.order("order", order)
+    order = _checks.whole("order", order)
     n = np.arange(order)
     root = np.sqrt(2.0 * n + 1)
     return ScaledBasis(
@@ -240,7 +240,7 @@ def legendre(x: Array, order: int) -> Array:
 
 
 def _fout_order(order: int) -> int:
-    order = _checks.order("order", order)
+    order = _checks.whole("order", order)
     if order % 2 == 0:
         raise ValueError(f"order must be odd for FouT (a constant, then pairs), got {order}; use {order + 1}")
     return order

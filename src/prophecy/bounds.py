@@ -27,7 +27,7 @@ def coefficient_bound(frequency: int, smoothness: int, lipschitz: float, window:
     >>> round(coefficient_bound(1, 3, 1.0, 2 * np.pi), 4)
     0.9003
     """
-    frequency, smoothness = _checks.order("frequency", frequency), _checks.order("smoothness", smoothness)
+    frequency, smoothness = _checks.whole("frequency", frequency), _checks.whole("smoothness", smoothness)
     lipschitz, window = _bound("lipschitz", lipschitz), _checks.positive("window", window)
     return 2 * math.sqrt(2) / math.pi * lipschitz * (window / (2 * np.pi * frequency)) ** smoothness
 
@@ -41,7 +41,7 @@ def derivative_bound(order: int, smoothness: int, lipschitz: float, window: floa
     >>> derivative_bound(order=65, smoothness=4, lipschitz=1.0, window=1.0) < derivative_bound(33, 4, 1.0, 1.0)
     True
     """
-    order, smoothness = _checks.order("order", order), _checks.order("smoothness", smoothness)
+    order, smoothness = _checks.whole("order", order), _checks.whole("smoothness", smoothness)
     lipschitz, window = _bound("lipschitz", lipschitz), _checks.positive("window", window)
     if order % 2 == 0:
         raise ValueError(f"order must be odd for FouT, got {order}; use {order + 1}")
@@ -74,7 +74,7 @@ def high_frequency_response(omega: float, order: int, window: float) -> complex:
     Hence |iω - H|² = ω² - K (2 ω g - K)/(1 + g²) ≤ ω²: the error is at most that of an answer of 0, which is what the
     proof of Theorem 1 counts for every frequency left out.
     """
-    order, window = _checks.order("order", order), _checks.positive("window", window)
+    order, window = _checks.whole("order", order), _checks.positive("window", window)
     known = 2 * np.pi * np.arange(1, order // 2 + 1) / window
     if order % 2 == 0 or (len(known) and not omega > known[-1]):
         raise ValueError(f"omega must lie above the band of an odd order, 2π(N - 1)/2/window, got omega = {omega}")

@@ -39,7 +39,7 @@ class ChaoticSystem:
         >>> lorenz.sample(4).shape
         (4, 3)
         """
-        samples = _checks.order("samples", samples)
+        samples = _checks.whole("samples", samples)
         step = 1.0 / (self.exponent * _checks.positive("per_lyapunov", per_lyapunov))
         generator = np.random.default_rng(seed)
         start = np.array(self.start) * (1 + 0.05 * generator.standard_normal(len(self.start)))

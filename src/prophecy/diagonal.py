@@ -134,8 +134,8 @@ def s5(
     and taken to the diagonal ones: B = V* B₀, C = C₀ V, B₀ and C₀ normal with variances 1/inputs and 1/N; D normal;
     steps uniform in the logarithm between the two `dt`.
     """
-    order, inputs = _checks.order("order", order), _checks.order("inputs", inputs)
-    outputs, blocks = inputs if outputs is None else _checks.order("outputs", outputs), _checks.order("blocks", blocks)
+    order, inputs = _checks.whole("order", order), _checks.whole("inputs", inputs)
+    outputs, blocks = inputs if outputs is None else _checks.whole("outputs", outputs), _checks.whole("blocks", blocks)
     if order % (2 * blocks):
         raise ValueError(f"order must be a multiple of 2 · blocks = {2 * blocks}, got {order}")
     low, high = (_checks.positive("dt", value) for value in dt)
@@ -160,7 +160,7 @@ def _legs(order: int) -> Basis:
 
 
 def _even(order: Any) -> int:
-    number = _checks.order("order", order)
+    number = _checks.whole("order", order)
     if number % 2:
         raise ValueError(f"order must be even, conjugate pairs, got {number}; use {number + 1}")
     return number

@@ -88,7 +88,7 @@ def scaled(rule: Rule, A: Array, B: Array, count: int) -> Discrete:
     log(count / (count - 1)). The other rules take the step dt/t = 1/count. The first sample has no past: it *is* the
     memory, a constant, so x = e₀ u whatever the rule (App. A.2; B₀ = 1 and A e₀ = B make e₀ u the rest point).
     """
-    count = _checks.order("count", count)
+    count = _checks.whole("count", count)
     A, B, _ = _pair(A, B, 1.0)
     first = np.zeros_like(B)
     first[0] = 1.0

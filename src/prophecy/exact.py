@@ -8,7 +8,6 @@ order + 1 numbers (C, D); what freedom they leave is spent on the smallest noise
 
 from __future__ import annotations
 
-import operator
 from typing import NamedTuple
 
 import numpy as np
@@ -68,8 +67,8 @@ def exact(
     dt = _checks.positive("dt", dt)
     if not isinstance(basis, Basis):
         raise TypeError(f"basis must be a Basis, got {basis!r}; use prophecy.legt or prophecy.fout")
-    degree = _count("degree", degree)
-    derivative = _count("derivative", derivative)
+    degree = _checks.whole("degree", degree, least=0)
+    derivative = _checks.whole("derivative", derivative, least=0)
     _refuse_degree(basis, degree, derivative)
     if not np.isfinite(horizon):
         raise ValueError(f"horizon must be a finite number of steps, got {horizon}")
@@ -189,18 +188,6 @@ def _condition(conditions: _Conditions) -> float:
     singular = np.linalg.svd(conditions.balanced, compute_uv=False)
     enough = len(singular) == len(conditions.scale) and singular[-1] > 0
     return float(singular[0] / singular[-1]) if enough else np.inf
-
-
-def _count(name: str, value: object) -> int:
-    if isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be a whole number, got {value!r}")
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise TypeError(f"{name} must be a whole number, got {value!r} of type {type(value).__name__}") from None
-    if number < 0:
-        raise ValueError(f"{name} must be 0 or more, got {number}")
-    return number
 
 
 def _refuse_degree(basis: Basis, degree: int, derivative: int) -> None:

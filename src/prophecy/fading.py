@@ -59,7 +59,7 @@ def lagt(order: int, timescale: float, tilt: float = 1.0, alpha: float = 0.0) ->
            [-1., -1.,  0.],
            [-1., -1., -1.]])
     """
-    order, timescale = _checks.order("order", order), _checks.positive("timescale", timescale)
+    order, timescale = _checks.whole("order", order), _checks.positive("timescale", timescale)
     if not 0 <= tilt <= 1:
         raise ValueError(f"tilt must lie in [0, 1], got {tilt}; 1 weighs the past by exp(-age/timescale)")
     if not 0 <= alpha < 1:

@@ -48,7 +48,7 @@ class Predictor:
         if not isinstance(system, System | ScaledSystem):
             raise TypeError(f"system must be a System or a ScaledSystem, got {type(system).__name__}")
         self._system = system
-        self._channels = None if channels is None else _checks.order("channels", channels)
+        self._channels = None if channels is None else _checks.whole("channels", channels)
         self._gaps = _checks.choice("gaps", gaps, GAPS)
         # Single numbers up to this size go to a `Stream`; none do where it would not give the numbers of the step.
         self._quick = _checks.largest(system.dtype) if channels is None and streams(system) else -1.0
@@ -163,7 +163,7 @@ class Predictor:
         meta, arrays = _files.read_state(path, "Predictor", FORMAT)
         try:
             made = cls(_system(meta, arrays), channels=meta["channels"], gaps=meta["gaps"])
-            count = _checks.order("count", meta["count"], least=0)
+            count = _checks.whole("count", meta["count"], least=0)
             width = (made._channels or 1,)
             for name, shape in (("x", (*width, made._system.order)), ("last", width), ("low", width), ("high", width)):
                 array = arrays[name]

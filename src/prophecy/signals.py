@@ -80,8 +80,8 @@ def white_signal(
     `start` rolls each function so that it begins at the sample nearest that value (the paper uses 0); None leaves it
     where it is. Row `i` is what the public reference generator gives for seed `seed + i`.
     """
-    _checks.order("functions", functions)
-    _checks.order("samples", samples)
+    _checks.whole("functions", functions)
+    _checks.whole("samples", samples)
     _checks.positive("dt", dt)
     _checks.positive("period", period)
     if not 1.0 / period <= cutoff <= 0.5 / dt:
@@ -111,8 +111,8 @@ def filtered_noise(
 
     Its stationary variance is `1 / (4 time_constant)`.
     """
-    _checks.order("functions", functions)
-    _checks.order("samples", samples)
+    _checks.whole("functions", functions)
+    _checks.whole("samples", samples)
     lead, lag, pole = alpha_filter(time_constant, dt)
     noise = np.stack([np.random.RandomState(seed + row).normal(size=samples) for row in range(functions)])
     filtered = lfilter([lead, lag], [1.0, -2.0 * pole, pole * pole], noise / math.sqrt(dt), axis=-1)
@@ -206,9 +206,9 @@ def sines(
     Coefficients are uniform in (-1, 1) and ω in (lowest, highest) times `unit` radians. The paper's text says
     "frequencies between 0 and 50"; its code has radians, at most 8 cycles. `unit` = 2π reads them as cycles.
     """
-    _checks.order("functions", functions)
-    _checks.order("samples", samples)
-    _checks.order("terms", terms)
+    _checks.whole("functions", functions)
+    _checks.whole("samples", samples)
+    _checks.whole("terms", terms)
     _checks.positive("lowest", lowest)
     _checks.positive("highest", highest)
     _checks.positive("unit", unit)
@@ -229,9 +229,9 @@ def legendre(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, terms
 
     Coefficients are uniform in (-1, 1). The authors' code evaluates them on [0, 1], half of where they are orthogonal.
     """
-    _checks.order("functions", functions)
-    _checks.order("samples", samples)
-    _checks.order("terms", terms)
+    _checks.whole("functions", functions)
+    _checks.whole("samples", samples)
+    _checks.whole("terms", terms)
     basis = np.polynomial.legendre.legvander(np.linspace(0.0, 1.0, samples), terms - 1)
     weights = np.stack([np.random.default_rng(seed + row).uniform(-1.0, 1.0, terms) for row in range(functions)])
     rows = weights @ basis.T
@@ -240,8 +240,8 @@ def legendre(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, terms
 
 def linear(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, size: float = 10.0) -> Array:
     """Lines over [0, 1] with offset and slope uniform in (-size, size): (functions, samples)."""
-    _checks.order("functions", functions)
-    _checks.order("samples", samples)
+    _checks.whole("functions", functions)
+    _checks.whole("samples", samples)
     draws = np.stack([np.random.default_rng(seed + row).uniform(-size, size, 2) for row in range(functions)])
     return np.asarray(draws[:, :1] + draws[:, 1:] * np.linspace(0.0, 1.0, samples), dtype=np.float64)
 
@@ -252,8 +252,8 @@ def mixed(functions: int = 3, samples: int = SAMPLES, *, seed: int = 0, unit: fl
     White Signals have cut-offs uniform in (0.3, 1.5) Hz, 3 to 15 cycles per sequence, and start nearest a value uniform
     in (-1, 1). Row `i` is of kind `(seed + i) mod 3`, so any leading piece is balanced to within one function.
     """
-    _checks.order("functions", functions)
-    _checks.order("samples", samples)
+    _checks.whole("functions", functions)
+    _checks.whole("samples", samples)
     rows = np.empty((functions, samples))
     for row in range(functions):
         kind, inner = (seed + row) % 3, seed + row
@@ -269,8 +269,8 @@ def mixed(functions: int = 3, samples: int = SAMPLES, *, seed: int = 0, unit: fl
 
 def single_sine(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, highest: float = 600.0) -> Array:
     """sin(ω x + φ), x over [0, 1], with ω uniform in (0, highest) radians and a random phase: (functions, samples)."""
-    _checks.order("functions", functions)
-    _checks.order("samples", samples)
+    _checks.whole("functions", functions)
+    _checks.whole("samples", samples)
     turns = [(highest, 2.0 * np.pi)] * functions
     draws = np.stack([np.random.default_rng(seed + row).uniform(0.0, turns[row]) for row in range(functions)])
     return np.asarray(np.sin(draws[:, :1] * np.linspace(0.0, 1.0, samples) + draws[:, 1:]), dtype=np.float64)
@@ -280,8 +280,8 @@ def brownian(
     functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, drift: float = 0.0, volatility: float = 1.0
 ) -> Array:
     """Brownian motion over [0, 1] from 0: variance `volatility`² and mean `drift` at the end, (functions, samples)."""
-    _checks.order("functions", functions)
-    _checks.order("samples", samples)
+    _checks.whole("functions", functions)
+    _checks.whole("samples", samples)
     steps = np.stack([np.random.default_rng(seed + row).normal(size=samples) for row in range(functions)])
     steps = drift / samples + volatility * steps / math.sqrt(samples)
     steps[:, 0] = 0.0
@@ -297,9 +297,9 @@ def geometric_brownian(
 
 def root_polynomial(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, degree: int = 10) -> Array:
     """∏ (x - r_i) on [0, 1] with `degree` roots uniform in (0, 1), largest absolute value 1: (functions, samples)."""
-    _checks.order("functions", functions)
-    _checks.order("samples", samples)
-    _checks.order("degree", degree)
+    _checks.whole("functions", functions)
+    _checks.whole("samples", samples)
+    _checks.whole("degree", degree)
     x = np.linspace(0.0, 1.0, samples)
     roots = np.stack([np.random.default_rng(seed + row).uniform(0.0, 1.0, degree) for row in range(functions)])
     rows = np.prod(x - roots[:, :, None], axis=1)
@@ -308,8 +308,8 @@ def root_polynomial(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0
 
 def logistic_map(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, rate: float = 3.9) -> Array:
     """u[k + 1] = rate u[k] (1 - u[k]) from a start uniform in (0, 1): (functions, samples). Chaotic at the default."""
-    _checks.order("functions", functions)
-    _checks.order("samples", samples)
+    _checks.whole("functions", functions)
+    _checks.whole("samples", samples)
     if not 0.0 < rate <= 4.0:
         raise ValueError(f"rate must lie in (0, 4], where the map stays within [0, 1], got {rate}")
     rows = np.empty((functions, samples))
@@ -320,6 +320,6 @@ def logistic_map(functions: int = 1, samples: int = SAMPLES, *, seed: int = 0, r
 
 
 def _times(samples: int, end: float) -> Array:
-    _checks.order("samples", samples)
+    _checks.whole("samples", samples)
     _checks.positive("end", end)
     return np.linspace(0.0, end, samples)

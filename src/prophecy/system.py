@@ -169,7 +169,7 @@ class ScaledSystem:
 
     def slope(self, count: int) -> Readout:
         """The slope per step once `count` samples have been seen; zero near the pole."""
-        count = _checks.order("count", count)
+        count = _checks.whole("count", count)
         gain = 1 - LAGS[self.memory] * self.D / count
         if abs(gain) < NEAR or (gain < 0 and not self.corrected):
             return Readout(np.zeros_like(self.C), 0.0)
@@ -188,7 +188,7 @@ class ScaledSystem:
 
     def at(self, count: int) -> Matrices:
         """The matrices of the step that takes in sample number `count` = 1, 2, …"""
-        count = _checks.order("count", count)
+        count = _checks.whole("count", count)
         pair = discretize.scaled(self.memory, self.A.astype(np.float64), self.B.astype(np.float64), count)
         return Matrices(pair.A.astype(self.dtype), pair.B.astype(self.dtype), *self.readout(count))
 
@@ -223,7 +223,7 @@ def _dtype(dtype: DTypeLike) -> np.dtype[Any]:
 
 
 def _freeze(system: Any, dtype: np.dtype[Any], *names: str) -> None:
-    order = _checks.order("order of B", len(np.atleast_1d(system.B)))
+    order = _checks.whole("order of B", len(np.atleast_1d(system.B)))
     shapes = {"A": (order, order), "B": (order,), "C": (order,)}
     for name in names:
         value = getattr(system, name)

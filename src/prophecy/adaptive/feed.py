@@ -43,9 +43,10 @@ def take(
 
     times (n,): seconds, NaN for one step after the value before; empty for streams without timestamps. out (n, 4) gets
     mean and half width of each value as they were before it came, at the level that `where` says (`members.between`),
-    its score, and the alarm with it; out (n, 6) also mean and half width of what is said next, one step ahead; an empty
-    `out` gets nothing. passed (n,) gets the seconds since the value before:
-    0 where it came too late and was not taken (its row of `out` is NaN), NaN for a first value.
+    its score, and the alarm with it; out (n, 7) also mean and half width of what is said next, one step ahead, and
+    which of the record's ranks (`alarm_tail`) is the smallest; an empty `out` gets nothing. passed (n,) gets the
+    seconds since the value before: 0 where it came too late and was not taken (its row of `out` is NaN), NaN for a
+    first value.
     """
     spares = np.empty(1, dtype=RECORD), np.empty(RING), np.empty(ROOM), np.empty(paths.ROOM)
     row, noting = np.empty(4), len(out) > 0
@@ -61,6 +62,7 @@ def take(
             out[k, :4] = row
             if out.shape[1] > 4:
                 out[k, 4], out[k, 5] = _next(stream, table[0], where, spares)
+                out[k, 6] = np.argmin(stream[0][0].alarm_tail)
 
 
 @part

@@ -14,7 +14,8 @@ from prophecy import _checks, _files
 from prophecy._forecast import Forecast
 from prophecy.adaptive.settings import DEFAULT, Settings
 from prophecy.adaptive.times import seconds, step
-from prophecy.frames.source import Source, is_frame, read
+from prophecy.frames.cells import is_frame
+from prophecy.frames.source import Source, read
 
 if TYPE_CHECKING:
     from prophecy.adaptive.stream import Stream
@@ -106,10 +107,10 @@ class Prophecy:
         context: int = 2048,
         settings: Settings = DEFAULT,
     ) -> None:
-        self._channels = None if channels is None else _checks.order("channels", channels)
+        self._channels = None if channels is None else _checks.whole("channels", channels)
         self._dt = None if dt is None else step(dt)
         self._gaps = _checks.choice("gaps", gaps, GAPS)
-        self._length = _checks.order("context", context)
+        self._length = _checks.whole("context", context)
         if self._length > MOST_CONTEXT:
             raise ValueError(
                 f"context must be at most {MOST_CONTEXT}, the values every stream keeps, got {context}; "
@@ -324,7 +325,7 @@ class Prophecy:
 
         meta, arrays = _files.read_state(path, "Prophecy", FORMAT)
         try:
-            series = _checks.order("channels", 1 if meta["channels"] is None else meta["channels"])
+            series = _checks.whole("channels", 1 if meta["channels"] is None else meta["channels"])
             if arrays["records"].shape != (series,):
                 raise ValueError(f"{series} channels need as many records, got {arrays['records'].shape}")
             settings = Settings(**meta["settings"])

@@ -17,7 +17,7 @@ from prophecy.adaptive.stream import Stream
 def restored(stream: Stream, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     """Set a fresh stream; ValueError, TypeError or KeyError for anything no stream could have reached."""
     records = arrays["records"]
-    count = _checks.order("count", meta["count"], least=0)
+    count = _checks.whole("count", meta["count"], least=0)
     if count > MOST:
         raise ValueError(f"count must be at most {MOST}, got {count}")
     if records.dtype != RECORD:

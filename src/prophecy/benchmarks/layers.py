@@ -122,10 +122,12 @@ def looped(layer: ProphecySSM) -> Callable[[Tensor], Tensor]:
 
 def tune(layer: ProphecySSM, u: Tensor, rounds: int = 3) -> list[dict[str, Any]]:
     """Plans of the fused kernels, fastest first, forward and adjoint together; the best goes into PLANS."""
-    blocks = layer._lifted()[0].to(torch.float32)
-    rows, order = u.detach().permute(2, 0, 1).contiguous(), triton_blocks._padded(layer.order)
+    less, B = layer.memory()
+    A = less + torch.eye(layer.order, dtype=less.dtype, device=less.device)
+    blocks = torch_lifted.lift(A, B, layer.C.double(), layer.D.double(), layer.block).to(torch.float32)
+    rows, order = u.detach().permute(2, 0, 1).contiguous(), triton_blocks.padded_order(layer.order)
     x = torch.zeros(layer.channels, len(u), layer.order, device=DEVICE)
-    reference, _ = torch_lifted._forward(rows[:1], x[:1], *(part[:1] for part in blocks))
+    reference, _ = torch_lifted.forward(rows[:1], x[:1], *(part[:1] for part in blocks))
     found: list[dict[str, Any]] = []
     for group, warps, stages, precision in [
         (32, 4, 2, "tf32x3"), (64, 8, 2, "tf32x3"), (64, 4, 1, "tf32x3"), (64, 8, 1, "ieee"),

@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.commands._common import series_title
+from prophecy.commands._common import WAYS_OUT, series_title
+from prophecy.commands._roles import keys_of
 from prophecy.commands._table import Table, floats
 from prophecy.frames.align import align
-from prophecy.frames.source import Kind, Source
-from prophecy.frames.times import Times
+from prophecy.frames.build import Kind
+from prophecy.frames.source import Source
+from prophecy.frames.times import Times, joined
 from prophecy.tables.forecasting import by_column as columns_of
 
 Array: TypeAlias = NDArray[np.float64]
 
 MOST = 20_000_000  # cells held at once (160 MB); beyond, only the newest rows of each series are kept
-
-
-def keys_of(batch: Any, key: str | None) -> Iterator[tuple[str, NDArray[np.int64] | slice]]:
-    """Each key in a batch and its rows in order; without a key column, one key "" with all rows."""
-    if key is None:
-        yield "", slice(None)
-        return
-    encoded = batch.column(batch.schema.get_field_index(key)).dictionary_encode()
-    codes = np.asarray(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
-    names = ["" if name is None else str(name) for name in encoded.dictionary.to_pylist()]
-    order = np.argsort(codes, kind="stable")
-    starts = np.flatnonzero(np.diff(codes[order], prepend=np.iinfo(np.int64).min))
-    for start, rows in zip(starts, np.split(order, starts[1:]), strict=True):
-        code = codes[order[start]]
-        yield (names[code] if code >= 0 else "(no key)"), rows
 
 
 @dataclass
@@ -45,10 +31,7 @@ class _Rows:
         values = np.concatenate(self.values)
         if not self.times:
             return values, None
-        units = {np.datetime_data(part.values.dtype)[0] for part in self.times if part.dates}
-        finest = next((unit for unit in ("ns", "us", "ms", "s") if unit in units), None)
-        parts = [part.values if finest is None else part.values.astype(f"datetime64[{finest}]") for part in self.times]
-        return values, Times(np.concatenate(parts), self.times[-1].zone)
+        return values, joined(self.times)
 
     def newest(self, most: int) -> None:
         """Forget all but the newest rows."""
@@ -115,11 +98,11 @@ def collect(table: Table, context: int, mean: bool = False) -> Collected:
 def _source(table: Table, key: str, rows: _Rows, context: int, mean: bool) -> Source:
     values, times = rows.joined()
     try:
-        series = align(values, times, mean, "--duplicates mean")
+        series = align(values, times, mean, WAYS_OUT)
     except ValueError as error:
         which = f"series {key}: " if key else ""
         keys = [name for name in table.texts if name != table.roles.key]
-        advice = f" (for example --key {keys[0]!r})" if keys and "a key" in str(error) else ""
+        advice = f" (for example --key {keys[0]!r})" if keys and "--key" in str(error) else ""
         raise ValueError(f"{table.path}: {which}{error}{advice}") from None
     if len(series.values) > context:
         cut = None if series.times is None else series.times[-context:]

@@ -11,9 +11,13 @@ from collections.abc import Iterator
 
 import typer
 
+from prophecy.frames.align import WaysOut
 from prophecy.frames.names import printable
 
 DATA, USAGE, INTERRUPTED, PIPE = 1, 2, 130, 141
+
+WAYS_OUT = WaysOut("with --key", "--duplicates mean", "name their zone with --time-zone, such as Europe/Berlin")
+"""What a message about rows of one time proposes on the command line."""
 
 
 @contextlib.contextmanager

@@ -27,6 +27,10 @@ Time: TypeAlias = Annotated[
 TimeFormat: TypeAlias = Annotated[
     str | None, typer.Option("--time-format", help="How dates are written, such as '%d.%m.%Y %H:%M'.")
 ]
+TimeZone: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--time-zone", help="The zone of local times, such as Europe/Berlin: one hour comes twice in autumn."),
+]
 Key: TypeAlias = Annotated[
     str | None, typer.Option("--key", "--group", help="The column that tells series apart in a long table.")
 ]
@@ -69,11 +73,12 @@ def asked(
     time_format: str | None,
     decimal: str | None,
     header: bool | None,
+    time_zone: str | None = None,
 ) -> Asked:
     """What was said about the file."""
     if decimal not in (None, ".", ","):
         raise typer.BadParameter(f"--decimal must be . or , and not {decimal!r}")
-    return Asked(tuple(column or ()), time, key, time_format, decimal, header)
+    return Asked(tuple(column or ()), time, key, time_format, decimal, header, time_zone)
 
 
 def numbers(option: str, text: str | None, least: float, most: float) -> tuple[float, ...]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prophecy.commands._dialect import MISSING
 from prophecy.frames import dates
 from prophecy.frames.times import Times
+from prophecy.frames.zones import zone_of
 
 CLOCKS = (
     "time", "timestamp", "datetime", "date_time", "date time", "date", "when", "ds", "t", "ts", "epoch", "unix",
@@ -25,7 +27,7 @@ ERA = (631_152_000, 4_102_444_800)  # seconds: epochs between 1990 and 2100 are 
 
 
 @dataclass(frozen=True)
-class Clock:
+class TimeColumn:
     """How times are read and written. columns: one, or a date and a time of day.
 
     style: of text; unit: of an epoch; with neither the cells are dates by type, or numbers.
@@ -73,7 +75,7 @@ class Roles:
     """Columns to predict, the clock, the column that tells series apart, and what to say about the choice."""
 
     values: tuple[str, ...]
-    clock: Clock | None
+    clock: TimeColumn | None
     key: str | None
     notes: tuple[str, ...] = ()
 
@@ -104,6 +106,14 @@ class Layout:
         except (ValueError, OverflowError):
             return np.empty(0)
         return found if np.isfinite(found).all() else np.empty(0)
+
+
+class Content(NamedTuple):
+    """What a reader finds in a file. batches: given the roles, Arrow batches whose value columns are float64."""
+
+    layout: Layout
+    batches: Callable[[Roles], Iterator[Any]]
+    notes: list[str]
 
 
 def resolve(
@@ -140,7 +150,7 @@ def resolve(
 
 def _clock(
     layout: Layout, taken: set[str | None], time: str | None, given: str | None, notes: list[str]
-) -> Clock | None:
+) -> TimeColumn | None:
     if time is not None:
         return _named(layout, time, given, notes)
     free = [name for name in layout.names if name not in taken]
@@ -160,7 +170,9 @@ def _clock(
     return None
 
 
-def _named(layout: Layout, time: str, given: str | None, notes: list[str], free: Sequence[str] | None = None) -> Clock:
+def _named(
+    layout: Layout, time: str, given: str | None, notes: list[str], free: Sequence[str] | None = None
+) -> TimeColumn:
     """The clock of a column that is one, joined with a column of times of day where it has none itself."""
     if " + " in time and time not in layout.names:
         parts = tuple(time.split(" + "))
@@ -180,27 +192,27 @@ def _named(layout: Layout, time: str, given: str | None, notes: list[str], free:
             raise ValueError(f"column {time!r} has times of day without dates; name a column of dates with --time")
         return _joined(layout, dated[0], time, given, notes)
     if kind == "typed":
-        return Clock((time,))
+        return TimeColumn((time,))
     if given is not None:
         _check(layout, time, given)
-        return Clock((time,), dates.given(given))
+        return TimeColumn((time,), dates.given(given))
     if kind == "date":
         of_day = [name for name in others if layout.kind(name) == "clock"]
         if of_day and not any(":" in str(cell) for cell in layout.filled(time)[:100]):
             return _joined(layout, time, of_day[0], given, notes)
-        return Clock((time,), _style(layout, time, [str(cell) for cell in layout.filled(time)], notes))
+        return TimeColumn((time,), _style(layout, time, [str(cell) for cell in layout.filled(time)], notes))
     clock = _numeric(layout, time, True, notes)
     if clock is not None:
         return clock
     if kind == "number" and len(layout.numbers(time)):
-        return Clock((time,), whole=_whole(layout.numbers(time)))
+        return TimeColumn((time,), whole=_whole(layout.numbers(time)))
     cells = [str(cell) for cell in layout.filled(time)]
     if not cells:
         raise ValueError(f"{layout.path}: time column {time!r} is empty; name another with --time")
-    return Clock((time,), _style(layout, time, cells, notes))
+    return TimeColumn((time,), _style(layout, time, cells, notes))
 
 
-def _joined(layout: Layout, day: str, clock: str, given: str | None, notes: list[str]) -> Clock:
+def _joined(layout: Layout, day: str, clock: str, given: str | None, notes: list[str]) -> TimeColumn:
     cells = [
         f"{a} {b}"
         for a, b in zip(*(layout.cells[layout.names.index(name)] for name in (day, clock)), strict=True)
@@ -208,7 +220,7 @@ def _joined(layout: Layout, day: str, clock: str, given: str | None, notes: list
     ]
     style = dates.given(given) if given is not None else _style(layout, f"{day} {clock}", cells, notes)
     notes.append(f"columns {day!r} and {clock!r} joined to one time")
-    return Clock((day, clock), style)
+    return TimeColumn((day, clock), style)
 
 
 def _style(layout: Layout, name: str, cells: list[str], notes: list[str]) -> dates.Style:
@@ -234,7 +246,7 @@ def _check(layout: Layout, name: str, given: str) -> None:
         raise ValueError(f"{layout.path}: column {name!r}: {cells[0]!r} does not fit --time-format {given!r}")
 
 
-def _numeric(layout: Layout, name: str, hinted: bool, notes: list[str]) -> Clock | None:
+def _numeric(layout: Layout, name: str, hinted: bool, notes: list[str]) -> TimeColumn | None:
     """Numbers that are times: epochs, dates without marks (20240131), or increasing ones under a name in `CLOCKS`."""
     if layout.kind(name) != "number":
         return None
@@ -247,14 +259,14 @@ def _numeric(layout: Layout, name: str, hinted: bool, notes: list[str]) -> Clock
     if whole and (hinted or ordered) and bool(((numbers >= 19000101) & (numbers <= 21001231)).all()):
         cells = [str(cell) for cell in layout.filled(name)]
         if all(map(dates.is_date, cells[:100])):
-            return Clock((name,), _style(layout, name, cells, notes))
+            return TimeColumn((name,), _style(layout, name, cells, notes))
     for unit, scale in EPOCHS:
         inside = (numbers >= ERA[0] * scale) & (numbers <= ERA[1] * scale)
         if bool(inside.all()) and (hinted or ordered) and (whole or unit == "s"):
             notes.append(f"{name!r} read as time since 1970 in {'µs' if unit == 'us' else unit}")
-            return Clock((name,), unit=unit, whole=whole)
+            return TimeColumn((name,), unit=unit, whole=whole)
     monotone = bool((steps >= 0).all() or (steps <= 0).all()) or len(layout.names) > 2
-    return Clock((name,), whole=whole) if hinted and monotone else None
+    return TimeColumn((name,), whole=whole) if hinted and monotone else None
 
 
 def _whole(numbers: Any) -> bool:
@@ -269,7 +281,7 @@ def _typed(column: Any, unit: str | None, name: str) -> Times:
     kind = column.type
     if pa.types.is_timestamp(kind):
         values = column.cast(pa.timestamp(kind.unit)).to_numpy(zero_copy_only=False)
-        return Times(values, None if kind.tz is None else _zone(kind.tz))
+        return Times(values, None if kind.tz is None else zone_of(kind.tz))
     if pa.types.is_date(kind):
         return Times(column.cast(pa.timestamp("s")).to_numpy(zero_copy_only=False))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -297,10 +309,19 @@ def _cast(column: Any, kind: Any, name: str) -> Any:
         raise ValueError(f"time column {name!r} cannot be read as numbers or dates: {error}") from None
 
 
-def _zone(name: str) -> Any:
-    from prophecy.frames.source import zone_of
-
-    return zone_of(name)
+def keys_of(batch: Any, key: str | None) -> Iterator[tuple[str, NDArray[np.int64] | slice]]:
+    """Each key in a batch and its rows in order; without a key column, one key "" with all rows."""
+    if key is None:
+        yield "", slice(None)
+        return
+    encoded = batch.column(batch.schema.get_field_index(key)).dictionary_encode()
+    codes = np.asarray(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
+    names = ["" if name is None else str(name) for name in encoded.dictionary.to_pylist()]
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order], prepend=np.iinfo(np.int64).min))
+    for start, rows in zip(starts, np.split(order, starts[1:]), strict=True):
+        code = codes[order[start]]
+        yield (names[code] if code >= 0 else "(no key)"), rows
 
 
 def _arrow_times(times: Times) -> Any:

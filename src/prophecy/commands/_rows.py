@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.commands._collect import keys_of
 from prophecy.commands._progress import Progress
+from prophecy.commands._roles import keys_of
 from prophecy.commands._table import Table, floats
-from prophecy.commands._write import free_names
-from prophecy.frames.times import Times
+from prophecy.commands._write import free_names, sink, with_columns
+from prophecy.frames.align import average
+from prophecy.frames.times import Times, joined
 
 Array: TypeAlias = NDArray[np.float64]
 Piece: TypeAlias = tuple[Any, Times | None]
@@ -22,16 +26,35 @@ Advance: TypeAlias = Callable[[str, str, Array, Times | None], dict[str, Array]]
 SORTED = 1_000_000  # rows up to which a table is held and sorted; longer ones are read in pieces and must be in order
 
 
-def in_order(command: str, table: Table) -> Iterator[Piece]:
-    """Batches and the times of their rows, every series in the order of time; says how far it is."""
-    with Progress(command, table.size, "bytes", table.size > 1 << 22) as progress:
-        for batch, times in _ordered(table):
-            yield batch, times
+def answer(
+    command: str, table: Table, advance: Advance, parts: tuple[str, ...], out: Path | None, mean: bool = False
+) -> None:
+    """Every row of a table, in the order of time, through `advance`; the table with its answers is written to `out`.
+
+    mean: rows of one series and time are averaged and go through once; each of them gets the answer, and a residual of
+    its own.
+    """
+    counted = _Doubled() if mean else None
+    with sink(out) as write, Progress(command, table.size, "bytes", table.size > 1 << 22) as progress:
+        for batch, times in _ordered(table, mean):
+            columns = _added(table, batch, times, advance, parts, counted)
+            if write is not None:
+                write(with_columns(batch, columns))
             progress.update(table.position())
+    if counted is not None and counted.times:
+        table.notes.append(f"{counted.times:,} time{'' if counted.times == 1 else 's'} with several rows averaged")
 
 
-def _ordered(table: Table) -> Iterator[Piece]:
-    pieces = _pieces(table)
+@dataclass
+class _Doubled:
+    """How many times had several rows."""
+
+    times: int = 0
+
+
+def _ordered(table: Table, mean: bool) -> Iterator[Piece]:
+    """Batches and the times of their rows, every series in the order of time."""
+    pieces = _together(_pieces(table)) if mean else _pieces(table)
     held: list[Piece] = []
     count = 0
     for piece in pieces:
@@ -61,6 +84,27 @@ def _pieces(table: Table) -> Iterator[Piece]:
         table.notes.append(f"{lost:,} row{'' if lost == 1 else 's'} without a time left out")
 
 
+def _together(pieces: Iterator[Piece]) -> Iterator[Piece]:
+    """The same rows in pieces that end between two times, so that all rows of a time are in one of them."""
+    import pyarrow as pa
+
+    kept: Piece | None = None
+    for batch, times in pieces:
+        if times is None:
+            yield batch, times
+            continue
+        if kept is not None and kept[1] is not None:
+            batch = pa.Table.from_batches([kept[0], batch]).combine_chunks().to_batches()[0]
+            times = joined([kept[1], times])
+        other = np.flatnonzero(times.values != times.values[-1])
+        cut = int(other[-1]) + 1 if len(other) else 0
+        kept = batch[cut:], times[cut:]
+        if cut:
+            yield batch[:cut], times[:cut]
+    if kept is not None:
+        yield kept
+
+
 def _sorted(table: Table, held: list[Piece]) -> Iterator[Piece]:
     import pyarrow as pa
 
@@ -70,8 +114,7 @@ def _sorted(table: Table, held: list[Piece]) -> Iterator[Piece]:
     if not held:
         return
     whole = pa.Table.from_batches([batch for batch, _ in held]).combine_chunks()
-    finest = [times.values for _, times in held if times is not None]
-    times = Times(np.concatenate(finest), held[-1][1].zone if held[-1][1] is not None else None)
+    times = joined([times for _, times in held if times is not None])
     (batch,) = whole.to_batches()
     if _increasing(batch, times, table.roles.key):
         yield from held
@@ -92,17 +135,40 @@ def _increasing(batch: Any, times: Times | None, key: str | None) -> bool:
     )
 
 
-def added(table: Table, piece: Piece, advance: Advance, parts: tuple[str, ...]) -> dict[str, Array]:
+def _added(
+    table: Table, batch: Any, times: Times | None, advance: Advance, parts: tuple[str, ...], doubled: _Doubled | None
+) -> dict[str, Array]:
     """What `advance(key, column, values, times)` says about each series' rows, as columns to stand beside the batch."""
-    batch, times = piece
     roles = table.roles
     names = free_names(parts, roles.values, table.names)
     found = list(keys_of(batch, roles.key))
     made = {name: np.empty(batch.num_rows) for name in names.values()}
-    for column in roles.values:
+    for place, column in enumerate(roles.values):
         values = floats(batch, column)
         for key, rows in found:
-            said = advance(key, column, values[rows], None if times is None else times[rows])
+            mine = None if times is None else times[rows]
+            if doubled is None or mine is None:
+                said = advance(key, column, values[rows], mine)
+            else:
+                said = _averaged(
+                    partial(advance, key, column), values[rows], mine, doubled if not place else _Doubled()
+                )
             for part in parts:
                 made[names[column, part]][rows] = said[part]
     return made
+
+
+def _averaged(
+    advance: Callable[[Array, Times], dict[str, Array]], values: Array, times: Times, doubled: _Doubled
+) -> dict[str, Array]:
+    """The rows of each time go through as their average (of those that have a value)."""
+    starts = np.flatnonzero(np.concatenate([[True], times.values[1:] != times.values[:-1]]))
+    sizes = np.diff(np.append(starts, len(values)))
+    if len(starts) == len(values):
+        return advance(values, times)
+    doubled.times += int((sizes > 1).sum())
+    single = average(values[:, None], starts)[:, 0]
+    said = {part: np.repeat(answers, sizes) for part, answers in advance(single, times[starts]).items()}
+    if "residual" in said:
+        said["residual"] = values - said["prediction"]
+    return said

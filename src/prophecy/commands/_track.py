@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.adaptive import Prophecy
+from prophecy.commands._common import WAYS_OUT
+from prophecy.frames.align import doubled_times
 from prophecy.frames.grid import Grid, infer
 from prophecy.frames.times import Times
 from prophecy.tables.panels import Line, Panel, of_track
@@ -34,7 +35,7 @@ class RowPredictions(NamedTuple):
     alarm: Array
 
 
-class Clock:
+class RowGrid:
     """Where the rows of a series lie on its grid. Missing grid times are gaps; where there is no grid, rows are
     predicted for the times they came at."""
 
@@ -79,28 +80,11 @@ class Clock:
             return True
         k = int(wrong[0])
         if times.values[k] == times.values[k + 1]:
-            raise ValueError(
-                f"{times.text(k)} comes twice, with {values[k]:.6g} and {values[k + 1]:.6g}; "
-                f"{_summer_time(times, k)}tell series apart with --key, or average such rows first"
-            )
-        advice = f"{_summer_time(times, k + 1)}sort the file by time first"
-        raise ValueError(f"{times.text(k + 1)} comes after {times.text(k)}; {advice}")
+            raise ValueError(doubled_times(values[:, None], times, WAYS_OUT))
+        raise ValueError(f"{times.text(k + 1)} comes after {times.text(k)}; sort the file by time first")
 
 
-def _summer_time(times: Times, place: int) -> str:
-    """Advice where a local time that comes twice may be the hour that clocks repeat: in the small hours of a Sunday."""
-    if not times.dates or times.zone is not None:
-        return ""
-    moment = times.values[place].astype("datetime64[s]").astype(datetime)
-    if moment.weekday() != 6 or moment.hour > 3:
-        return ""
-    return (
-        "where summer time ends an hour of local time comes twice: write times in UTC, or with their offset "
-        f"({moment:%Y-%m-%dT%H:%M}+01:00); otherwise "
-    )
-
-
-class Bank:
+class RowModel:
     """`Prophecy` over the rows of one series, each predicted from those at least `horizon` rows above it."""
 
     def __init__(self, level: float, horizon: int = 1, irregular: bool = False) -> None:
@@ -109,7 +93,7 @@ class Bank:
         self._level, self._forced = level, irregular
         self._far = Far(horizon, level) if horizon > 1 else None
         self._model = Prophecy(context=1)
-        self.clock = Clock()
+        self.clock = RowGrid()
 
     def advance(self, values: Array, times: Times | None) -> RowPredictions:
         """Take in rows; what was said of each before it was seen."""
@@ -192,7 +176,7 @@ class Curve:
 class Tracker:
     """A model with its score sheet."""
 
-    def __init__(self, title: str, bank: Bank, horizon: int, level: float) -> None:
+    def __init__(self, title: str, bank: RowModel, horizon: int, level: float) -> None:
         self.title, self.bank = title, bank
         self._baselines, self._level = Baselines(horizon), level
         self.rows = self.compared = 0
@@ -241,7 +225,7 @@ class Tracker:
             for name, (where, size) in curves.items()
             if (size > 0).any()
         ]
-        errors = [Panel("root mean square error", lines, height=0.55, log=True, xlabel="row")] if lines else []
+        errors = [Panel("root mean square error, by row", lines, height=0.55, log=True)] if lines else []
         return [of_track(x, truth, mean, lower, upper, self._level, self.title), *errors]
 
 
@@ -256,7 +240,7 @@ def summary(trackers: Sequence[Tracker], most: int = 12) -> list[list[str]]:
     return table
 
 
-def words(clocks: Sequence[Clock], rows: int, notes: Sequence[str]) -> str:
+def words(clocks: Sequence[RowGrid], rows: int, notes: Sequence[str]) -> str:
     """One line about what was read and assumed."""
     facts = [f"{rows:,} rows"]
     grids = list(dict.fromkeys(clock.grid.words() for clock in clocks if clock.grid is not None))

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from prophecy.commands import _options
 from prophecy.commands._common import guarded, say, series_title
 from prophecy.commands._events import MOST, Events, table_of
-from prophecy.commands._rows import added, in_order
+from prophecy.commands._rows import answer
 from prophecy.commands._show import console, show
 from prophecy.commands._table import Table, open_table
-from prophecy.commands._track import Bank, words
-from prophecy.commands._write import sink, with_columns
+from prophecy.commands._track import RowModel, words
 from prophecy.frames.times import Times
 from prophecy.tables.panels import Line, Panel, Picture
 from prophecy.tables.pictures import save
@@ -46,7 +45,7 @@ season.
 class Watch:
     """One series: its model, its events, and enough of the rest to draw it."""
 
-    def __init__(self, title: str, bank: Bank, rate: float) -> None:
+    def __init__(self, title: str, bank: RowModel, rate: float) -> None:
         self.title = title
         self.rows = self.count = 0
         self.events = Events()
@@ -133,9 +132,11 @@ def anomalies(
     column: _options.Columns = None,
     time: _options.Time = None,
     time_format: _options.TimeFormat = None,
+    time_zone: _options.TimeZone = None,
     key: _options.Key = None,
     rate: Annotated[float, typer.Option(help="Share of ordinary rows flagged by mistake.")] = 1e-3,
     irregular: _options.Irregular = False,
+    duplicates: _options.Doubled = _options.Duplicates.refuse,
     decimal: _options.Decimal = None,
     header: _options.Header = None,
     out: _options.Out = None,
@@ -146,9 +147,9 @@ def anomalies(
         raise typer.BadParameter(f"--rate must lie between 0 and 1, got {rate:g}")
     with guarded("anomalies"):
         _options.check(level=0.9, out=out, plot=plot, file=file)
-        table = open_table(file, _options.asked(column, time, key, time_format, decimal, header))
+        table = open_table(file, _options.asked(column, time, key, time_format, decimal, header, time_zone))
         _options.check_irregular(irregular, 1, table)
-        watches = _watch(table, rate, irregular, out)
+        watches = _watch(table, rate, irregular, out, duplicates is _options.Duplicates.mean)
         counted = sum(watch.rows for watch in watches) // len(table.roles.values)
         say("anomalies", f"{Path(file).name}: {words([watch.bank.clock for watch in watches], counted, table.notes)}")
         for watch in watches:
@@ -160,20 +161,16 @@ def anomalies(
         _show(watches)
 
 
-def _watch(table: Table, rate: float, irregular: bool, out: Path | None) -> list[Watch]:
+def _watch(table: Table, rate: float, irregular: bool, out: Path | None, mean: bool) -> list[Watch]:
     watches: dict[tuple[str, str], Watch] = {}
 
     def advance(key: str, name: str, values: Array, times: Times | None) -> dict[str, Array]:
         if (key, name) not in watches:
-            bank = Bank(1 - rate, irregular=irregular)
+            bank = RowModel(1 - rate, irregular=irregular)
             watches[key, name] = Watch(series_title(key, name), bank, rate)
         return watches[key, name].advance(values, times)
 
-    with sink(out) as write:
-        for piece in in_order("anomalies", table):
-            columns = added(table, piece, advance, PARTS)
-            if write is not None:
-                write(with_columns(piece[0], columns))
+    answer("anomalies", table, advance, PARTS, out, mean)
     if not watches:
         raise ValueError(f"{table.path} has a header but no rows")
     return list(watches.values())

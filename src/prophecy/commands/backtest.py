@@ -49,6 +49,7 @@ def backtest(
     column: _options.Columns = None,
     time: _options.Time = None,
     time_format: _options.TimeFormat = None,
+    time_zone: _options.TimeZone = None,
     key: _options.Key = None,
     level: _options.Level = 0.9,
     season: _options.Season = None,
@@ -67,7 +68,7 @@ def backtest(
     """Score forecasts of the last rows from those before them, beside the seasonal naive, drift and the mean."""
     with guarded("backtest"):
         _options.check(level=level, out=out, plot=plot, file=file)
-        asked = _options.asked(column, time, key, time_format, decimal, header)
+        asked = _options.asked(column, time, key, time_format, decimal, header, time_zone)
         seasons = _options.numbers("--season", season, 1, 1e7) or None
         options = {"level": level, "bounds": _options.bounds(least, most), "settings": DEFAULT}
         found = collect(open_table(file, asked), context, duplicates is _options.Duplicates.mean)

@@ -43,6 +43,7 @@ def equations(
     column: _options.Columns = None,
     time: _options.Time = None,
     time_format: _options.TimeFormat = None,
+    time_zone: _options.TimeZone = None,
     key: _options.Key = None,
     joint: Annotated[bool, typer.Option("--joint", help="All columns are variables of one system.")] = False,
     step: Annotated[float | None, typer.Option(help="Time between two rows, in the unit wanted.")] = None,
@@ -60,7 +61,7 @@ def equations(
             raise typer.BadParameter(f"--step must be a positive time, got {step:g}")
         if plot is not None and plot.suffix.lower() == ".html":
             raise typer.BadParameter(f"--plot must end in .png or .svg here, got {plot.name!r}")
-        asked = _options.asked(column, time, key, time_format, decimal, header)
+        asked = _options.asked(column, time, key, time_format, decimal, header, time_zone)
         found = collect(open_table(file, asked), context, duplicates is _options.Duplicates.mean)
         say("equations", f"{Path(file).name}: {found.words()}")
         if not joint and len(found.table.roles.values) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -55,6 +56,7 @@ def forecast(
     column: _options.Columns = None,
     time: _options.Time = None,
     time_format: _options.TimeFormat = None,
+    time_zone: _options.TimeZone = None,
     key: _options.Key = None,
     level: _options.Level = 0.9,
     quantiles: Annotated[str | None, typer.Option(help="Further quantiles to write, such as 0.1,0.5,0.9.")] = None,
@@ -79,15 +81,15 @@ def forecast(
     """Forecast the rows after the last one, with intervals, from the file alone."""
     with guarded("forecast"):
         _options.check(level=level, out=out if dask is None else None, plot=plot, file=file)
-        asked = _options.asked(column, time, key, time_format, decimal, header)
+        asked = _options.asked(column, time, key, time_format, decimal, header, time_zone)
         seasons = _options.numbers("--season", season, 1, 1e7) or None
         extra = _options.numbers("--quantiles", quantiles, 0, 1)
         options = {"level": level, "bounds": _options.bounds(least, most), "average": False, "settings": DEFAULT}
         if resume and out is None:
             raise typer.BadParameter("--resume goes on with an --out; name it")
         if dask is not None:
-            if key is None or joint or plot is not None or known is not None:
-                raise typer.BadParameter("--dask needs --key, and does without --joint, --plot and --known")
+            if key is None or joint or plot is not None or known is not None or time_zone is not None:
+                raise typer.BadParameter("--dask needs --key, and does without --joint, --plot, --known, --time-zone")
             columns = asked.columns or None
             each = asked_of(horizon, key, time, columns, seasons, extra, duplicates.value, options)
             forecast_on(dask, file, out, each, jobs, resume)
@@ -96,7 +98,7 @@ def forecast(
         say("forecast", f"{Path(file).name}: {found.words()}")
         regressors = None if known is None else read_known(known, asked, found)
         units = _units(found, joint)
-        plan = _plan(file, horizon, seasons, extra, options, joint, context)
+        plan = _plan(file, horizon, seasons, extra, options, joint, context, duplicates.value, time_zone)
         results = None if out is None else Results(out, plan, resume)
         shown = _Shown(found, level)
         try:
@@ -119,7 +121,15 @@ def _units(found: Collected, joint: bool) -> dict[str, Source]:
 
 
 def _plan(
-    file: str, horizon: int, seasons: Any, extra: Any, options: dict[str, Any], joint: bool, context: int
+    file: str,
+    horizon: int,
+    seasons: Any,
+    extra: Any,
+    options: dict[str, Any],
+    joint: bool,
+    context: int,
+    duplicates: str,
+    time_zone: str | None,
 ) -> dict[str, Any]:
     """What makes two runs the same, so that one can go on where the other stopped."""
     path = Path(file)
@@ -134,6 +144,8 @@ def _plan(
         "quantiles": list(extra),
         "joint": joint,
         "context": context,
+        "duplicates": duplicates,
+        "time zone": time_zone,
     }
 
 
@@ -223,10 +235,11 @@ def _stopped(results: Results | None, shown: _Shown, total: int) -> None:
 def read_known(path: Path, asked: Asked, found: Collected) -> Callable[[Source, int], Any]:
     """Regressors of another file, by time (and key, where it has that column) beside every series."""
     roles = found.table.roles
-    probe = open_table(str(path), Asked(decimal=asked.decimal, time_format=asked.time_format))
+    way = Asked(decimal=asked.decimal, time_format=asked.time_format, time_zone=asked.time_zone)
+    probe = open_table(str(path), way)
     keyed = roles.key is not None and roles.key in probe.names
     if keyed:
-        probe = open_table(str(path), Asked(key=roles.key, decimal=asked.decimal, time_format=asked.time_format))
+        probe = open_table(str(path), replace(way, key=roles.key))
     table = collect(probe, context=10**9)
     say("forecast", f"{path.name}: {table.words()}; regressors {', '.join(table.table.roles.values)}")
 

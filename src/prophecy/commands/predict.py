@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from prophecy.commands import _options
 from prophecy.commands._common import guarded, say, series_title
-from prophecy.commands._rows import added, in_order
+from prophecy.commands._rows import answer
 from prophecy.commands._show import show
 from prophecy.commands._table import Table, open_table
-from prophecy.commands._track import Bank, Tracker, summary, words
-from prophecy.commands._write import sink, with_columns
+from prophecy.commands._track import RowModel, Tracker, summary, words
 from prophecy.frames.times import Times
 from prophecy.tables.panels import Picture
 from prophecy.tables.pictures import save
@@ -49,10 +48,12 @@ def predict(
     column: _options.Columns = None,
     time: _options.Time = None,
     time_format: _options.TimeFormat = None,
+    time_zone: _options.TimeZone = None,
     key: _options.Key = None,
     horizon: Annotated[int, typer.Option("--horizon", "-H", min=1, help="Rows ahead.")] = 1,
     level: _options.Level = 0.9,
     irregular: _options.Irregular = False,
+    duplicates: _options.Doubled = _options.Duplicates.refuse,
     decimal: _options.Decimal = None,
     header: _options.Header = None,
     out: _options.Out = None,
@@ -61,9 +62,9 @@ def predict(
     """Predict each row from those before it; print the error beside those of a copy and of a straight line."""
     with guarded("predict"):
         _options.check(level=level, out=out, plot=plot, file=file)
-        table = open_table(file, _options.asked(column, time, key, time_format, decimal, header))
+        table = open_table(file, _options.asked(column, time, key, time_format, decimal, header, time_zone))
         _options.check_irregular(irregular, horizon, table)
-        trackers = run(table, level, horizon, irregular, out)
+        trackers = run(table, level, horizon, irregular, out, duplicates is _options.Duplicates.mean)
         counted = sum(one.rows for one in trackers) // len(table.roles.values)
         say("predict", f"{Path(file).name}: {words([one.bank.clock for one in trackers], counted, table.notes)}")
         rows = summary(trackers)
@@ -75,22 +76,20 @@ def predict(
         show(rows, title="mean absolute error", after=f"… and {more:,} more series" if more > 0 else "")
 
 
-def run(table: Table, level: float, horizon: int, irregular: bool, out: Path | None) -> list[Tracker]:
+def run(
+    table: Table, level: float, horizon: int, irregular: bool, out: Path | None, mean: bool = False
+) -> list[Tracker]:
     """All of a table through the models, one per series, writing as it goes."""
     trackers: dict[tuple[str, str], Tracker] = {}
 
     def advance(key: str, name: str, values: Array, times: Times | None) -> dict[str, Array]:
         tracker = trackers.get((key, name))
         if tracker is None:
-            bank = Bank(level, horizon, irregular)
+            bank = RowModel(level, horizon, irregular)
             tracker = trackers[key, name] = Tracker(series_title(key, name), bank, horizon, level)
         return dict(zip(PARTS, tracker.advance(values, times)[: len(PARTS)], strict=True))
 
-    with sink(out) as write:
-        for piece in in_order("predict", table):
-            columns = added(table, piece, advance, PARTS)
-            if write is not None:
-                write(with_columns(piece[0], columns))
+    answer("predict", table, advance, PARTS, out, mean)
     if not trackers:
         raise ValueError(f"{table.path} has a header but no rows")
     return list(trackers.values())

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from prophecy.dynamics.flow import EIGHTH, FOURTH, MODULUS
+from prophecy.dynamics.flow import FOURTH
 from prophecy.dynamics.guesses import (
     LEAST_NOISE,
     Budget,
+    Steps,
     linear_field,
     one_step,
     regression,
@@ -34,17 +35,13 @@ from prophecy.dynamics.sparse import SparseField, eliminated
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+Counts = NDArray[np.int64]
 
 _TIGHT = 0.12  # from here on what the states leave is the noise of each variable
 _HELD = 1e-7  # singular values below this share of the largest belong to directions that nothing determines
-_ROUNDING = 1e-6  # standard deviations: only the true equations leave less
-_MOST_STEPS = 0.99  # share of the steps that must be as exact as that; spikes may be too fast to integrate blindly
-_SMOOTH_STEPS = 0.85  # the same for fields with kinks, which steps across them follow to second order only
-_POLISHES = 3  # rounds of least squares, each over the steps that the one before came close to
-_FEW_OFF = 1e-4  # standard deviations: steps that far off no longer pull once the others are exact
-_NEGLIGIBLE = 6e-9  # standard deviations: the accuracy at which chaotic systems are usually integrated
-_SURE = 4.0  # integration errors are not white: terms go more easily than by the information criterion
 _PRIOR = 1e-3  # 1 / standard deviations: how little is known about the first state
+_MOST_SUBSTEPS = 16  # of one step: a spike between two samples has no more
+_QUIET = 1e-3  # of the noisiest variable's noise: the least that a variable is taken to have
 _CONVERGED = 0.02  # of the noise: integration errors below this do not matter
 
 
@@ -58,9 +55,9 @@ class Problem:
         self, field: SparseField, values: Array, seen: Array, noise: Array, states: Array, fixed: bool = False
     ) -> None:
         self.field, self.values, self.seen, self.states, self.noise = field, values, seen, states, noise
-        self.fixed, self.looseness, self.substeps = fixed, 1.0, 1
+        self.fixed, self.looseness, self.substeps = fixed, 1.0, np.ones(len(states) - 1, dtype=np.int64)
         self.budget = Budget()
-        self._first = noise
+        self._first, self._least = noise, _least(noise)
         self.coarser = LAWS.coarser
         self._damping, self._cost = 1e-4, np.inf
         self._linear: tuple[object, ...] | None = None
@@ -69,8 +66,8 @@ class Problem:
     def at(self, looseness: float) -> None:
         """Set the model error, as a share of the noise."""
         self.looseness = looseness
-        share, most = (_MOST_STEPS, 16) if looseness <= _TIGHT else (0.95, 8)
-        self.substeps = self.field.substeps(FOURTH, self.states, _CONVERGED * float(self.noise.mean()), share, most)
+        most = _MOST_SUBSTEPS if looseness <= _TIGHT else _MOST_SUBSTEPS // 2
+        self.substeps = self.field.substeps(FOURTH, self.states[:-1], _CONVERGED * self.noise, most)
         self._cost = self._squares(self.states, self.field)
 
     def _squares(self, states: Array, field: SparseField) -> float:
@@ -109,12 +106,11 @@ class Problem:
         return self._sound
 
     def _linearised(self) -> bool:
-        self.budget.left -= self.substeps * (self.field.count + self.values.shape[1])
+        self.budget.left -= float(self.substeps.mean()) * (self.field.count + self.values.shape[1])
         ends, tangent = self.field.tangents(FOURTH, self.states[:-1], self.substeps, not self.fixed)
         tight = 1 / (self.looseness * self.noise)
-        self.system = eliminate(
-            self.values - self.states, self.seen / self.noise, ends - self.states[1:], tangent, tight, _PRIOR
-        )
+        misfit = np.ascontiguousarray(self.values - self.states)  # one layout, or everything is compiled twice
+        self.system = eliminate(misfit, self.seen / self.noise, ends - self.states[1:], tangent, tight, _PRIOR)
         rest = self.system.rest
         if not np.isfinite(rest).all():
             return False
@@ -168,7 +164,7 @@ class Problem:
             left = self.seen * (self.values - self.states)
             ratio = np.sqrt((left**2).sum(axis=0) / np.maximum(self.seen.sum(axis=0), 1)) / self.noise
             noise = noise * np.where(observed, ratio / np.sqrt(np.mean(ratio[observed] ** 2)), 1.0)
-        self.noise = np.clip(noise, LEAST_NOISE, self._first * self.coarser)
+        self.noise = np.clip(noise, self._least, self._first * self.coarser)
         self._cost = self._squares(self.states, self.field)
 
     def evidence(self) -> float:
@@ -208,10 +204,10 @@ class Problem:
                 return
         self._restore(kept)
 
-    def _state(self) -> tuple[SparseField, Array, Array, float, float, int]:
+    def _state(self) -> tuple[SparseField, Array, Array, float, float, Counts]:
         return self.field, self.states, self.noise, self._cost, self._damping, self.substeps
 
-    def _restore(self, kept: tuple[SparseField, Array, Array, float, float, int]) -> None:
+    def _restore(self, kept: tuple[SparseField, Array, Array, float, float, Counts]) -> None:
         self.field, self.states, self.noise, self._cost, self._damping, self.substeps = kept
 
     def _prune(self, most: float = 1.0, moved: bool = False) -> int:
@@ -251,7 +247,6 @@ class Assimilated:
     states: Array
     noise: Array
     looseness: float
-    substeps: int
     freedom: Array
     last: Array
     evidence: float
@@ -298,6 +293,7 @@ def assimilate(
         field, noise = hint.field, np.minimum(noise, hint.noise * laws.coarser)
     else:
         field, noise = _start(field, values, states, noise, laws)
+    noise = np.maximum(noise, _least(noise))
     problem = Problem(field, values, seen, noise, states)
     problem.budget = budget or Budget()
     problem.coarser = laws.coarser
@@ -320,10 +316,15 @@ def assimilate(
         if np.isfinite(evidence) and (best is None or evidence > best.evidence):
             v, rows = values.shape[1], problem.system.rows[-1]
             best = Assimilated(
-                problem.field, problem.states, problem.noise, looseness, problem.substeps, problem.freedom(),
+                problem.field, problem.states, problem.noise, looseness, problem.freedom(),
                 np.column_stack([rows[:, :v], rows[:, 2 * v : -1]]), evidence,
             )  # fmt: skip
     return best
+
+
+def _least(noise: Array) -> float:
+    """The least noise a variable is taken to have: with less, errors of integration would count for more than noise."""
+    return max(LEAST_NOISE, _QUIET * float(noise.max()))
 
 
 def _start(
@@ -337,67 +338,6 @@ def _start(
     if np.median(np.abs(rest)) < 3 * np.median(noise) and noise.max() < 0.1:
         return start, noise
     starts = [start, linear_field(field, values)]
-    found = [one_step(each, values, FOURTH, 2) for each in starts if each is not None]
+    found = [one_step(each, Steps.of(values), FOURTH, 2) for each in starts if each is not None]
     start, rest = min(found, key=lambda item: float(np.mean(np.minimum(np.nan_to_num(np.abs(item[1]), nan=9.0), 9.0))))
     return start, np.maximum(np.minimum(noise, np.median(np.abs(rest), axis=0) / 0.6745), LEAST_NOISE)
-
-
-def step_by_step(field: SparseField, values: Array, budget: Budget | None = None) -> Assimilated | None:
-    """The field that takes each value to the next up to rounding, terms that do nothing removed; None if it does not.
-
-    Without noise every sample is a state, and the equations of single steps are all there is.
-    """
-    share = _SMOOTH_STEPS if MODULUS in field.terms.kinds else _MOST_STEPS
-    for tolerance in (_ROUNDING, 1e-9):
-        substeps = field.substeps(EIGHTH, values, tolerance, 1.0, 16)
-        rest = values[1:] - field.steps(EIGHTH, values[:-1], substeps)
-        if tolerance == _ROUNDING and _quantile(rest, share) < _ROUNDING:
-            continue
-        if tolerance == _ROUNDING:
-            field, rest = one_step(field, values, EIGHTH, substeps, 6, robust=True, budget=budget)
-        for _ in range(_POLISHES):
-            most = _quantile(rest, share)
-            field, rest = one_step(field, values, EIGHTH, substeps, 12, far=max(_FEW_OFF, 3 * most), budget=budget)
-            if _quantile(rest, share) < _ROUNDING or _quantile(rest, share) > 0.5 * most:
-                break
-        if not _quantile(rest, share) < _ROUNDING:
-            return None
-    for sure in (25 * _SURE, 25 * _SURE, _SURE, _SURE):
-        level = float(np.sqrt(np.mean(_typical(rest, share) ** 2)))
-        freedom = _step_freedom(field, values, max(2, substeps)) * level
-        count = field.coefficients
-        value = np.append(field.theta.T[field.mask.T], np.zeros(field.count - count))
-        alive = np.arange(len(value)) < count
-        value, alive = eliminated(value, freedom @ freedom.T, alive, sure * np.log(values.size), count)
-        if alive[:count].all():
-            continue
-        mask, theta = np.zeros_like(field.mask), np.zeros_like(field.theta)
-        mask.T[field.mask.T], theta.T[field.mask.T] = alive[:count], value[:count]
-        trial, there = one_step(field.with_mask(mask, theta), values, EIGHTH, substeps, 3, far=_FEW_OFF)
-        if not np.sqrt(np.mean(_typical(there, share) ** 2)) < max(1.5 * level, _NEGLIGIBLE):
-            continue
-        field, rest = trial, there
-        freedom = _step_freedom(field, values, max(2, substeps)) * float(np.sqrt(np.mean(_typical(rest, share) ** 2)))
-    noise = np.maximum(np.sqrt(np.mean(_typical(rest, share) ** 2, axis=0)), LEAST_NOISE)
-    evidence = -float(np.log(noise).sum()) * len(rest) - 0.5 * field.count * np.log(values.size)
-    last = np.column_stack([np.diag(1 / noise), np.zeros((len(noise), field.count))])
-    return Assimilated(field, values, noise, 0.0, substeps, freedom, last, evidence)
-
-
-def _quantile(rest: Array, share: float) -> float:
-    return float(np.quantile(np.nan_to_num(np.abs(rest), nan=1.0), share))
-
-
-def _typical(rest: Array, share: float) -> Array:
-    """Errors without the few of steps that no fixed number of substeps follows."""
-    return np.asarray(np.where(np.abs(rest) < 10 * _quantile(rest, share), rest, 0.0))
-
-
-def _step_freedom(field: SparseField, values: Array, substeps: int) -> Array:
-    """A square root of the covariance of the parameters when each step has an error of unit size."""
-    tangent = field.tangents(FOURTH, values[:-1], substeps)[1][:, :, values.shape[1] :]
-    system = tangent.reshape(-1, tangent.shape[2])
-    norms = np.linalg.norm(system, axis=0)
-    norms = np.where(norms > 0, norms, 1.0)
-    _, s, vt = np.linalg.svd(qr(system / norms, mode="r", check_finite=False)[0][: len(norms)])
-    return np.asarray((vt.T / np.maximum(s, 1e-13 * s[0])) / norms[:, None])

@@ -29,7 +29,7 @@ def in_order(
     if not isinstance(contexts, Iterable) or isinstance(contexts, Mapping | str | bytes):
         raise TypeError(f"contexts must be an array or a list of contexts, got {type(contexts).__name__}")
     batch = list(np.asarray(contexts) if hasattr(contexts, "__array__") else contexts)
-    jobs = min(_machine.cores() if jobs is None else _checks.order("jobs", jobs), len(batch))
+    jobs = min(_machine.cores() if jobs is None else _checks.whole("jobs", jobs), len(batch))
     found: list[Forecast | Failure] = []
     with _mapped(partial(_guarded, one), list(enumerate(batch)), jobs) as answers:
         for answer in answers:

@@ -260,11 +260,12 @@ def _best(
     best, least = None, np.inf
     for c in order:
         function, score = _moved(rises, dictionary[first[c]], known, left)
+        if not score * handicaps[c] < 0.999 * least:
+            continue
         single, plain = _moved(rises, function, known, left, alone=True)
         if plain < laws.further * score:
             function, score = single, min(plain, score)  # fewer terms tell where it is
-        if score * handicaps[c] < 0.999 * least:
-            best, least = function, score * handicaps[c]
+        best, least = function, score * handicaps[c]
     share = least / total
     if best is None or not (share < laws.share and -0.5 * count * np.log(max(share, 1e-300)) > laws.nats):
         return 1.0, None

@@ -60,15 +60,27 @@ class Function(NamedTuple):
 
 
 class Tableau(NamedTuple):
-    """An explicit Runge-Kutta method: stages from earlier slopes, and the weights of the slopes."""
+    """An explicit Runge-Kutta method: stages from earlier slopes, the weights of the slopes, and those of the two
+    estimates of what a step misses by (empty where there are none)."""
 
     stages: Array
     weights: Array
+    fifth: Array
+    third: Array
 
 
 #: Order 4 for noisy samples, order 8 (Dormand and Prince) for exact ones.
-FOURTH = Tableau(np.array([[0, 0, 0, 0], [0.5, 0, 0, 0], [0, 0.5, 0, 0], [0, 0, 1.0, 0]]), np.array([1, 2, 2, 1]) / 6)
-EIGHTH = Tableau(np.array(DOP853.A[:12, :12], dtype=np.float64), np.array(DOP853.B, dtype=np.float64))
+FOURTH = Tableau(
+    np.array([[0, 0, 0, 0], [0.5, 0, 0, 0], [0, 0.5, 0, 0], [0, 0, 1.0, 0]]),
+    np.array([1, 2, 2, 1]) / 6,
+    np.zeros(0),
+    np.zeros(0),
+)
+EIGHTH = Tableau(
+    *(np.array(a, dtype=np.float64) for a in (DOP853.A[:12, :12], DOP853.B, DOP853.E5[:12], DOP853.E3[:12]))
+)
+#: Of a sample: what is too fast for shorter steps is not worth following.
+SHORTEST = 1 / 512
 
 
 def polynomial_terms(variables: int, degree: int, functions: Sequence[Function] = (), with_functions: int = 1) -> Terms:
@@ -209,15 +221,64 @@ def _step(
 
 
 @kernel
-def steps(terms: Terms, theta: Array, tableau: Tableau, points: Array, substeps: int) -> Array:
-    """Every one of (points, variables) one sample later."""
+def steps(terms: Terms, theta: Array, tableau: Tableau, points: Array, substeps: Indices) -> Array:
+    """Every one of (points, variables) one sample later, each by as many substeps as (points,) says."""
     out = points.copy()
     phi, there = np.empty(len(terms.parents)), np.empty(terms.variables)
     slopes = np.empty((len(tableau.weights), terms.variables))
     for k in range(len(points)):
-        for _ in range(substeps):
-            _step(terms, theta, tableau, out[k], 1.0 / substeps, phi, slopes, there)
+        for _ in range(substeps[k]):
+            _step(terms, theta, tableau, out[k], 1.0 / substeps[k], phi, slopes, there)
     return out
+
+
+@inner
+def _miss(tableau: Tableau, slopes: Array, h: float) -> float:
+    """What a step of order 8 misses by, as its lower orders tell (Hairer, Norsett and Wanner's estimate)."""
+    fifth, third = 0.0, 0.0
+    for i in range(slopes.shape[1]):
+        five, three = 0.0, 0.0
+        for stage in range(len(tableau.weights)):
+            five += tableau.fifth[stage] * slopes[stage, i]
+            three += tableau.third[stage] * slopes[stage, i]
+        fifth, third = fifth + five * five, third + three * three
+    whole = fifth + 0.01 * third
+    return h * fifth / np.sqrt(whole) if whole > 0.0 else h * whole
+
+
+@inner
+def _sample(
+    terms: Terms,
+    theta: Array,
+    tableau: Tableau,
+    x: Array,
+    h: float,
+    tolerance: float,
+    phi: Array,
+    slopes: Array,
+    there: Array,
+    before: Array,
+) -> float:
+    """One sample onwards in place, by steps as long as the tolerance allows; the length to go on with, 0 where even
+    the shortest will not do."""
+    left = 1.0
+    while left > 0.0:
+        whole = h >= left
+        length = left if whole else h
+        before[:] = x
+        _step(terms, theta, tableau, x, length, phi, slopes, there)
+        miss = _miss(tableau, slopes, length)
+        factor = 0.9 * (tolerance / miss) ** 0.125 if miss > 0.0 else 4.0
+        if miss <= tolerance:
+            left = 0.0 if whole else left - length
+            if not whole or factor < 1.0:
+                h = length * min(factor, 4.0)
+            continue
+        x[:] = before
+        h = length * max(factor, 0.2) if miss < np.inf else 0.2 * length
+        if not h > SHORTEST:
+            return 0.0
+    return h
 
 
 @kernel
@@ -227,24 +288,24 @@ def paths(
     tableau: Tableau,
     starts: Array,
     horizon: int,
-    substeps: int,
+    tolerance: float,
     bound: float,
     kicks: Array,
 ) -> Array:
     """The next samples from each of (starts, variables) under its own parameters: (starts, horizon, variables).
 
-    NaN from where a path is farther from zero than `bound`: it has left for good. kicks: (starts, horizon, variables),
-    by how much the flow is missed at every sample, or empty.
+    NaN from where a path is farther from zero than `bound`: it has left for good. tolerance: what a step of order 8 may
+    miss by; the steps are as long as it allows. kicks: (starts, horizon, variables), by how much the flow is missed at
+    every sample, or empty.
     """
     out = np.full((len(starts), horizon, terms.variables), np.nan)
-    phi, there = np.empty(len(terms.parents)), np.empty(terms.variables)
+    phi, there, before = np.empty(len(terms.parents)), np.empty(terms.variables), np.empty(terms.variables)
     slopes = np.empty((len(tableau.weights), terms.variables))
     for s in range(len(starts)):
-        x = starts[s].copy()
+        x, h = starts[s].copy(), 1.0
         for k in range(horizon):
-            for _ in range(substeps):
-                _step(terms, thetas[s], tableau, x, 1.0 / substeps, phi, slopes, there)
-            inside = True
+            h = _sample(terms, thetas[s], tableau, x, h, tolerance, phi, slopes, there, before)
+            inside = h > 0.0
             for i in range(terms.variables):
                 if len(kicks) > 0:
                     x[i] += kicks[s, k, i]
@@ -256,93 +317,118 @@ def paths(
 
 
 @inner
-def _rates(
-    terms: Terms,
-    theta: Array,
-    chosen: Indices,
-    whose: Indices,
-    x: Array,
-    m: Array,
-    phi: Array,
-    dphi: Array,
-    jacobian: Array,
-    dx: Array,
-    dm: Array,
-) -> None:
-    """Time derivatives of a state and of its matrix of derivatives m (variables, variables + parameters)."""
-    v, columns, functions = terms.variables, m.shape[1], len(terms.kinds)
+def _linear(terms: Terms, theta: Array, x: Array, phi: Array, dphi: Array, jacobian: Array, slope: Array) -> None:
+    """The time derivative of a state, and its derivatives with the variables and with the functions' sums."""
+    v, columns = terms.variables, terms.variables + len(terms.kinds)
     _slopes(terms, x, phi, dphi)
     for i in range(v):
-        dx[i] = 0.0
-        for j in range(v + functions):
+        slope[i] = 0.0
+        for j in range(columns):
             jacobian[i, j] = 0.0
     for p in range(len(phi)):
         for i in range(v):
             weight = theta[p, i]
             if weight != 0.0:
-                dx[i] += weight * phi[p]
-                for j in range(v + functions):
+                slope[i] += weight * phi[p]
+                for j in range(columns):
                     jacobian[i, j] += weight * dphi[p, j]
-    for i in range(v):
-        for c in range(columns):
-            dm[i, c] = 0.0
-        for j in range(v):
-            slope = jacobian[i, j]
-            for c in range(columns):
-                dm[i, c] += slope * m[j, c]
+
+
+@inner
+def _answers(tableau: Tableau, h: float, jacobian: Array, answer: Array, through: Array) -> None:
+    """answer[s]: how the end of a step depends on the slope of stage s; through[s]: answer[s] @ jacobian[s].
+
+    From the last stage back: a slope enters the end itself and every later stage.
+    """
+    stages, v = len(tableau.weights), answer.shape[1]
+    for s in range(stages - 1, -1, -1):
+        for i in range(v):
+            for j in range(v):
+                answer[s, i, j] = h * tableau.weights[s] if i == j else 0.0
+        for r in range(s + 1, stages):
+            weight = h * tableau.stages[r, s]
+            if weight != 0.0:
+                for i in range(v):
+                    for j in range(v):
+                        answer[s, i, j] += weight * through[r, i, j]
+        for i in range(v):
+            for j in range(v):
+                total = 0.0
+                for m in range(v):
+                    total += answer[s, i, m] * jacobian[s, m, j]
+                through[s, i, j] = total
+
+
+@inner
+def _by_parameters(
+    chosen: Indices, whose: Indices, answer: Array, jacobian: Array, at: Array, phi: Array, out: Array
+) -> None:
+    """Add what the slope of one stage has to do with the parameters to the derivatives of the end, (v, v + count)."""
+    v = len(at)
     for c in range(len(chosen)):
         owner = whose[c]
         if owner >= 0:
-            dm[owner, v + c] += phi[chosen[c]]
-        else:
-            which = -2 - owner
-            share = 1.0
-            if which >= v:
-                share = x[(which - v) // v] * x[(which - v) % v]
-            elif which >= 0:
-                share = x[which]
             for i in range(v):
-                dm[i, v + c] += share * jacobian[i, v + chosen[c]]
+                out[i, v + c] += answer[i, owner] * phi[chosen[c]]
+            continue
+        which = -2 - owner
+        share = 1.0
+        if which >= v:
+            share = at[(which - v) // v] * at[(which - v) % v]
+        elif which >= 0:
+            share = at[which]
+        for i in range(v):
+            for j in range(v):
+                out[i, v + c] += answer[i, j] * share * jacobian[j, v + chosen[c]]
 
 
 @kernel
 def tangents(
-    terms: Terms, theta: Array, tableau: Tableau, chosen: Indices, whose: Indices, points: Array, substeps: int
+    terms: Terms, theta: Array, tableau: Tableau, chosen: Indices, whose: Indices, points: Array, substeps: Indices
 ) -> tuple[Array, Array]:
     """One sample onwards from each point, and its derivatives.
 
     Parameter c is theta[chosen[c], whose[c]], or, where whose[c] is negative, shift or rate of function chosen[c].
     Returns ends (points, variables) and derivatives (points, variables, variables + parameters): with the start, and
-    with the parameters; both by the same steps, so that the derivatives are those of the numbers computed.
+    with the parameters; both by the same steps, so that the derivatives are those of the numbers computed. A step's end
+    depends on a parameter through the slopes of its stages alone, and how it depends on those is found once.
     """
     v, count, columns = terms.variables, len(points), terms.variables + len(chosen)
-    functions, stages = len(terms.kinds), len(tableau.weights)
+    factors, stages, size = terms.variables + len(terms.kinds), len(tableau.weights), len(terms.parents)
     ends, out = points.copy(), np.zeros((count, v, columns))
-    phi, dphi = np.empty(len(terms.parents)), np.empty((len(terms.parents), v + functions))
-    jacobian, dx, dm = np.empty((v, v + functions)), np.empty((stages, v)), np.empty((stages, v, columns))
-    x, m = np.empty(v), np.empty((v, columns))
-    h = 1.0 / substeps
+    phi, dphi, jacobian = np.empty((stages, size)), np.empty((size, factors)), np.empty((stages, v, factors))
+    at, slopes = np.empty((stages, v)), np.empty((stages, v))
+    answer, through = np.empty((stages, v, v)), np.empty((stages, v, v))
+    whole, column = np.empty((v, v)), np.empty(v)
     for k in range(count):
+        h = 1.0 / substeps[k]
         for i in range(v):
             out[k, i, i] = 1.0
-        for _ in range(substeps):
+        for part in range(substeps[k]):
             for stage in range(stages):
                 for i in range(v):
-                    x[i] = ends[k, i]
-                    for c in range(columns):
-                        m[i, c] = out[k, i, c]
+                    at[stage, i] = ends[k, i]
                 for before in range(stage):
                     weight = h * tableau.stages[stage, before]
                     if weight != 0.0:
                         for i in range(v):
-                            x[i] += weight * dx[before, i]
-                            for c in range(columns):
-                                m[i, c] += weight * dm[before, i, c]
-                _rates(terms, theta, chosen, whose, x, m, phi, dphi, jacobian, dx[stage], dm[stage])
-            for stage in range(stages):
-                weight = h * tableau.weights[stage]
+                            at[stage, i] += weight * slopes[before, i]
+                _linear(terms, theta, at[stage], phi[stage], dphi, jacobian[stage], slopes[stage])
+            _answers(tableau, h, jacobian, answer, through)
+            for i in range(v):
+                for j in range(v):
+                    whole[i, j] = 1.0 if i == j else 0.0
+                    for stage in range(stages):
+                        whole[i, j] += through[stage, i, j]
+            for c in range(v if part == 0 else columns):
                 for i in range(v):
-                    ends[k, i] += weight * dx[stage, i]
-                    for c in range(columns):
-                        out[k, i, c] += weight * dm[stage, i, c]
+                    column[i] = out[k, i, c]
+                    out[k, i, c] = 0.0
+                for i in range(v):
+                    for j in range(v):
+                        out[k, i, c] += whole[i, j] * column[j]
+            for stage in range(stages):
+                _by_parameters(chosen, whose, answer[stage], jacobian[stage], at[stage], phi[stage], out[k])
+                for i in range(v):
+                    ends[k, i] += h * tableau.weights[stage] * slopes[stage, i]
     return ends, out

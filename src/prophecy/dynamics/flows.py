@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
-from prophecy.dynamics.assimilation import Assimilated, Problem, assimilate, step_by_step
+from prophecy.dynamics.assimilation import Assimilated, Problem, assimilate
+from prophecy.dynamics.exactly import exactly
 from prophecy.dynamics.families import Proposal, propose
 from prophecy.dynamics.features import Units, monomial_count
-from prophecy.dynamics.flow import EIGHTH, FOURTH, Tableau, Terms
-from prophecy.dynamics.guesses import Budget, interpolated, linear_field, one_step, roughness, smoothed
+from prophecy.dynamics.flow import FOURTH, Terms
+from prophecy.dynamics.guesses import Budget, roughness, smoothed
 from prophecy.dynamics.settings import LAWS, LawSettings
 from prophecy.dynamics.smoother import filtered
 from prophecy.dynamics.sparse import SparseField
@@ -27,6 +27,8 @@ _WINDOW = 128  # samples before an origin that its state is estimated from
 _OFFSET = 5.0  # standard deviations: means up to this stay in, so that sparse equations stay sparse
 _EXACT = 1e-6  # a residual, in standard deviations, that only the true equations leave
 _CLEAN = 1e-3  # noise, in standard deviations, below which single steps may be solved for exactly
+_INTEGRATED = 1e-10  # standard deviations: tightest tolerance; ten Lyapunov times make 2e-6 of it
+_FOLLOWED = 1e-3  # of the noise: what a step may miss by
 _SETTLED = (3.0, 0.3)  # model errors, as shares of the noise, on the way to a state
 
 
@@ -47,19 +49,14 @@ class FittedFlow:
     whole_past: bool = False
 
     @property
-    def _tableau(self) -> Tableau:
-        return EIGHTH if self.exact else FOURTH
-
-    @cached_property
-    def _substeps(self) -> int:
-        tolerance = max(3e-9, 0.1 * self.residual) if self.exact else 1e-3 * self.residual
-        return self.field.substeps(self._tableau, self.found.states, tolerance)
+    def _tolerance(self) -> float:
+        return max(_INTEGRATED, 0.01 * self.residual) if self.exact else _FOLLOWED * self.residual
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         """Follow the flow from the state at each origin: (origins, horizon, variables)."""
         x = values + self.offset
         states = x[origins - 1] if self.exact else self._located(x, origins)
-        return self.field.paths(self._tableau, states, horizon, self._substeps, self._bound) - self.offset
+        return self.field.paths(states, horizon, self._tolerance, self._bound) - self.offset
 
     @property
     def _bound(self) -> float:
@@ -72,12 +69,13 @@ class FittedFlow:
         kicks = np.random.default_rng(seed + 1).standard_normal((count, steps, states.shape[1])) * (
             wider * self.found.missed
         )
+        loose = 10 * self._tolerance  # draws are kicked by more at every step
         if not len(self.field.terms.kinds):
             thetas = np.stack([each.theta for each in fields])
-            together = self.field.paths(self._tableau, states, steps, self._substeps, self._bound, kicks, thetas)
+            together = self.field.paths(states, steps, loose, self._bound, kicks, thetas)
             return together - self.offset
         ahead = [
-            each.paths(self._tableau, state[None], steps, self._substeps, self._bound, kick[None])
+            each.paths(state[None], steps, loose, self._bound, kick[None])
             for each, state, kick in zip(fields, states, kicks, strict=True)
         ]
         return np.concatenate(ahead) - self.offset
@@ -111,18 +109,85 @@ class FittedFlow:
         )
 
 
-def fit_flow(values: Array, known: Mask, units: Units, phases: int = 0, laws: LawSettings = LAWS) -> FittedFlow | None:
+class Search:
     """The field whose single trajectory passes best through (time, variables), in standard deviations around the mean.
 
     Powers up to degree 2, then 3, then powers and functions, until one trajectory explains everything up to the noise;
     the evidence decides between them. phases: how many of the last variables are quarter-period partners of others.
     """
-    centre = units.centre / units.scale
-    offset = np.where(np.abs(centre) < _OFFSET, centre, 0.0)
-    x, seen = _read(values, known, offset, laws)
-    circles = _circles(values, phases)
-    found = _search(x, seen, Units(units.centre - offset * units.scale, units.scale), circles, laws)
-    return None if found is None else _finished(found, x, offset, values, circles, laws)
+
+    def __init__(self, values: Array, known: Mask, units: Units, phases: int = 0, laws: LawSettings = LAWS) -> None:
+        centre = units.centre / units.scale
+        self._offset = np.where(np.abs(centre) < _OFFSET, centre, 0.0)
+        self._values, self._laws = values, laws
+        self._x, self._seen = _read(values, known, self._offset, laws)
+        self._circles = _circles(values, phases)
+        self._units = Units(units.centre - self._offset * units.scale, units.scale)
+        self._rough = roughness(self._x)
+        self._known = np.asarray(self._seen.all(axis=1))
+        self._complete = bool(np.mean(self._known[1:] & self._known[:-1]) > laws.complete)
+        self._work = Budget(laws.work_exact)
+        variables = self._x.shape[1]
+        self._fields = [
+            _free(flow.polynomial_terms(variables, degree), self._circles)
+            for degree in (2, 3)
+            if monomial_count(variables, degree) * variables <= min(laws.most_parameters, self._seen.sum() / 3)
+        ]
+
+    @property
+    def _finest(self) -> bool:
+        return bool(self._rough.max() < _CLEAN)
+
+    def exact_powers(self) -> FittedFlow | None:
+        """The field of powers that takes every sample to the next up to rounding."""
+        for field in self._fields if self._complete else ():
+            found, left = exactly(field, self._x, self._known, self._work, self._laws)
+            if found is not None:
+                return self._finished(found)
+            least, most = (share * float(np.median(self._rough)) for share in self._laws.noise_like)
+            if not self._finest and least < left < most:
+                break  # what is left of single steps is as large as the noise seems to be: higher powers leave it too
+        return None
+
+    def others(self) -> FittedFlow | None:
+        """The best of all that is not powers through exact samples."""
+        found = self._through_noise()
+        return None if found is None else self._finished(found)
+
+    def _through_noise(self) -> Assimilated | None:
+        x, seen, laws = self._x, self._seen, self._laws
+        noisy = not self._finest and bool(self._rough.max() < laws.resolved)
+        best: Assimilated | None = None
+        for field in self._fields if noisy else ():
+            best = _better(best, assimilate(field, x, seen, None, Budget(laws.work), laws))
+            if best is not None and best.tight and _white(best, self._measured, laws):
+                return best
+        proposal: Proposal | None = None
+        path = best.states if best is not None else smoothed(x, self._rough)
+        for proposal in propose(path, self._units, noise=float(self._rough.max()), laws=laws):
+            hopeful = self._complete and proposal.left < laws.hopeful and self._work.left > 0
+            found = exactly(self._with(proposal), x, self._known, self._work, laws)[0] if hopeful else None
+            if found is not None:
+                return found
+        if proposal is not None and noisy:
+            best = _better(best, assimilate(self._with(proposal), x, seen, None, Budget(laws.work), laws))
+        return best
+
+    def _with(self, proposal: Proposal) -> SparseField:
+        return _free(proposal.terms(self._x.shape[1]), self._circles)
+
+    @property
+    def _measured(self) -> Array:
+        return np.asarray(self._x[:, : self._x.shape[1] - len(self._circles)])
+
+    def _finished(self, found: Assimilated) -> FittedFlow:
+        return _finished(found, self._x, self._measured, self._offset, self._values, self._laws)
+
+
+def fit_flow(values: Array, known: Mask, units: Units, phases: int = 0, laws: LawSettings = LAWS) -> FittedFlow | None:
+    """The whole search at once."""
+    search = Search(values, known, units, phases, laws)
+    return search.exact_powers() or search.others()
 
 
 def fit_part(values: Array, known: Mask, whole: FittedFlow, laws: LawSettings = LAWS) -> FittedFlow | None:
@@ -131,52 +196,13 @@ def fit_part(values: Array, known: Mask, whole: FittedFlow, laws: LawSettings = 
     if whole.found.looseness > laws.useless or whole.field.count > seen.sum() / 3:
         return None
     found = assimilate(whole.field, x, seen, whole.found, Budget(laws.work), laws)
-    return None if found is None else _finished(found, x, whole.offset, values, [], laws)
+    return None if found is None else _finished(found, x, x, whole.offset, values, laws)
 
 
 def _read(values: Array, known: Mask, offset: Array, laws: LawSettings) -> tuple[Array, Array]:
     """The latest samples in the field's variables, and 1 for each that was observed."""
     x = (values + offset)[-laws.latest :]
     return x, np.repeat(known[: len(values)][-laws.latest :, None], x.shape[1], axis=1).astype(np.float64)
-
-
-def _search(
-    x: Array, seen: Array, units: Units, circles: list[tuple[int, int]], laws: LawSettings
-) -> Assimilated | None:
-    """Families from the smallest on, until one trajectory of one of them passes through everything."""
-    variables = x.shape[1]
-    rough = roughness(x)
-    complete, tiny = bool(seen.all()), bool(rough.max() < _CLEAN)
-    noisy = not tiny and bool(rough.max() < laws.resolved)
-    best: Assimilated | None = None
-    work = Budget(laws.work_exact)
-    sizes = [monomial_count(variables, degree) * variables for degree in (2, 3)]
-    fields = [
-        _free(flow.polynomial_terms(variables, degree), circles)
-        for degree, size in zip((2, 3), sizes, strict=True)
-        if size <= min(laws.most_parameters, seen.sum() / 3)
-    ]
-    for field in fields if complete else ():
-        found, left = _exact(field, x, work, laws)
-        if found is not None:
-            return found
-        if not tiny and left > laws.noise_like * float(np.median(rough)):
-            break  # what is left of single steps is as large as the noise seems to be: higher powers leave it too
-    for field in fields if noisy else ():
-        best = _better(best, assimilate(field, x, seen, None, Budget(laws.work), laws))
-        if best is not None and best.tight and _white(best, x[:, : variables - len(circles)], laws):
-            return best
-    proposal: Proposal | None = None
-    path = best.states if best is not None else smoothed(x, rough)
-    for proposal in propose(path, units, noise=float(rough.max()), laws=laws):
-        hopeful = complete and proposal.left < laws.hopeful and work.left > 0
-        found = _exact(_free(proposal.terms(variables), circles), x, work, laws)[0] if hopeful else None
-        if found is not None:
-            return found
-    if proposal is not None and noisy:
-        field = _free(proposal.terms(variables), circles)
-        best = _better(best, assimilate(field, x, seen, None, Budget(laws.work), laws))
-    return best
 
 
 def _circles(values: Array, phases: int) -> list[tuple[int, int]]:
@@ -230,34 +256,11 @@ def _better(one: Assimilated | None, other: Assimilated | None) -> Assimilated |
     return other if other.evidence > one.evidence else one
 
 
-def _exact(field: SparseField, x: Array, budget: Budget, laws: LawSettings) -> tuple[Assimilated | None, float]:
-    """The member of the family that takes every sample to the next up to rounding, None if none does; and the median
-    error of the best attempt, in standard deviations.
-
-    Least absolute errors on the way: where a few steps are too fast for the first guess, the others lead.
-    """
-    shaped = len(field.terms.kinds) > 0
-    starts = [interpolated(field, x, 8, even=False, nats=laws.spare * shaped)] if len(x) > 8 else []
-    starts += [start for start in (linear_field(field, x),) if start is not None and not shaped]
-    costs = [float(np.median(np.nan_to_num(np.abs(x[1:] - each.steps(EIGHTH, x[:-1], 1)), nan=9.0))) for each in starts]
-    left = np.inf
-    for index in np.argsort(costs):
-        rough, rest = one_step(starts[index], x, EIGHTH, 1, 12, robust=True, budget=budget)
-        if laws.nearly < np.median(np.abs(rest)) < laws.roughly:
-            rough, rest = one_step(rough, x, EIGHTH, 2, 6, robust=True, budget=budget)
-        left = min(left, float(np.median(np.nan_to_num(np.abs(rest), nan=np.inf))))
-        found = step_by_step(rough, x, budget) if np.median(np.abs(rest)) < laws.nearly else None
-        if found is not None:
-            return found, left
-    return None, left
-
-
 def _finished(
-    found: Assimilated, x: Array, offset: Array, values: Array, circles: list[tuple[int, int]], laws: LawSettings
+    found: Assimilated, x: Array, measured: Array, offset: Array, values: Array, laws: LawSettings
 ) -> FittedFlow:
     residual = float(np.sqrt(np.mean(found.noise**2)))
     exact = residual < _EXACT
-    seen = x[:, : x.shape[1] - len(circles)]
-    noise_only = exact or (float(roughness(x).max()) < laws.resolved and _white(found, seen, laws))
+    noise_only = exact or (float(roughness(x).max()) < laws.resolved and _white(found, measured, laws))
     conclusive = found.tight and x.size > 3 * found.field.count and noise_only
     return FittedFlow(found, found.field, offset, residual, exact, conclusive, values + offset)

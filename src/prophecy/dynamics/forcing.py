@@ -40,7 +40,7 @@ def forced(context: Context, settings: Settings) -> Context | None:
 
 def decide(context: Context, steps: int, settings: Settings) -> Decided | None:
     """The forecast of a field with hidden sinusoidal forcing that one trajectory of explains the context."""
-    driven = forced(context, settings) if trajectory.promising(context, settings.laws) else None
+    driven = forced(context, settings)
     if driven is None:
         return None
     model = fit_flow(driven.values, driven.known, driven.units, phases=1, laws=settings.laws)

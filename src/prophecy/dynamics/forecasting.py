@@ -51,7 +51,7 @@ def forecast(
     >>> bool(np.abs(ahead.mean - np.sin(np.arange(200, 250) / 5)).max() < 1e-6)
     True
     """
-    horizon, level = _checks.order("horizon", horizon), _level(level)
+    horizon, level = _checks.whole("horizon", horizon), _level(level)
     if known is not None:
         rest: dict[str, Any] = {"season": season, "average": average, "settings": settings}
         return forecast_with(forecast, values, horizon, level, known, bounds=bounds, **rest)
@@ -91,7 +91,7 @@ def forecast_many(
     A context that cannot be forecast has a `Failure` in its place. jobs: how many processes share the work; None takes
     one per core this process may use, 1 stays in this process. progress(done, total) is called after each.
     """
-    horizon, level = _checks.order("horizon", horizon), _level(level)
+    horizon, level = _checks.whole("horizon", horizon), _level(level)
     checked_bounds(bounds)
     options: dict[str, Any] = {
         "season": season,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from prophecy.dynamics.sparse import SparseField, eliminated
 from prophecy.dynamics.starts import WEIGHTS, interpolate, solve
 
 Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 LEAST_NOISE = 1e-9  # standard deviations: below this, integrators and rounding are the noise
 _MEDIAN = 0.6745  # the median of |z| for a standard normal z
@@ -173,6 +175,25 @@ def linear_field(field: SparseField, values: Array) -> SparseField | None:
     return field.with_mask(field.mask, theta)
 
 
+class Steps(NamedTuple):
+    """Samples and the ones after them, (steps, variables) each."""
+
+    before: Array
+    after: Array
+
+    @classmethod
+    def of(cls, values: Array, known: NDArray[np.bool_] | None = None) -> Steps:
+        """All steps of (time, variables) between samples that are known."""
+        if known is None or known.all():
+            return cls(values[:-1], values[1:])
+        both = known[:-1] & known[1:]
+        return cls(values[:-1][both], values[1:][both])
+
+    def missed(self, field: SparseField, tableau: Tableau, substeps: int | Counts) -> Array:
+        """What the field's flow misses each step by."""
+        return np.asarray(self.after - field.steps(tableau, self.before, substeps))
+
+
 def _cost(rest: Array, robust: bool, far: float) -> float:
     size = np.minimum(np.nan_to_num(np.abs(rest), nan=far), far)
     return float(np.mean(np.sqrt(size))) if robust else float(np.sqrt(np.mean(size**2)))
@@ -180,33 +201,33 @@ def _cost(rest: Array, robust: bool, far: float) -> float:
 
 def one_step(
     field: SparseField,
-    values: Array,
+    steps: Steps,
     tableau: Tableau,
-    substeps: int,
+    substeps: int | Counts,
     iterations: int = 8,
     robust: bool = False,
     far: float = _FAR,
     budget: Budget | None = None,
 ) -> tuple[SparseField, Array]:
-    """The field whose flow takes each value to the next, in least squares, and the errors it leaves, (time - 1, v).
+    """The field whose flow takes each value to the next, in least squares, and the errors it leaves, (steps, v).
 
     robust: least roots of absolute errors instead, so that a few steps that are far off do not pull at the others.
     far: an error, in standard deviations, that is as bad as any; steps ten times as far off are left out.
     budget: the work it may do.
     """
     damping = 1e-6
-    rest = values[1:] - field.steps(tableau, values[:-1], substeps)
+    rest = steps.missed(field, tableau, substeps)
     cost = _cost(rest, robust, far)
     first, shaped = cost, field.count > field.coefficients  # shapes of functions make narrow valleys
     budget = budget or Budget()
     for iteration in range(iterations if field.count else 0):
-        budget.left -= substeps * len(tableau.weights) / 4 * (field.count + values.shape[1])
+        budget.left -= float(np.mean(substeps)) * len(tableau.weights) / 4 * (field.count + rest.shape[1])
         if budget.left < 0:
             break
         if robust and iteration == _PATIENCE and cost > _PROGRESS * first and np.median(np.abs(rest)) > _CLOSE:
             break
         before = cost
-        tangent = field.tangents(tableau, values[:-1], substeps)[1][:, :, field.terms.variables :]
+        tangent = field.tangents(tableau, steps.before, substeps)[1][:, :, field.terms.variables :]
         system, target = tangent.reshape(-1, tangent.shape[2]), rest.reshape(-1)
         sound = np.isfinite(system).all(axis=1) & (np.abs(target) < 10 * far)
         weight = np.where(sound, _weights(target) if robust else 1.0, 0.0)
@@ -221,7 +242,7 @@ def one_step(
         for _ in range(4):
             gain = s / (s**2 + (max(damping, 1e-13) * s[0]) ** 2)
             trial = field.moved((vt.T @ (gain * projected)) / norms)
-            there = values[1:] - trial.steps(tableau, values[:-1], substeps)
+            there = steps.missed(trial, tableau, substeps)
             cost_there = _cost(there, robust, far)
             if cost_there < cost:
                 field, rest, cost, taken = trial, there, cost_there, True

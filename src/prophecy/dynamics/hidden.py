@@ -28,12 +28,14 @@ from prophecy.dynamics.settings import Settings
 from prophecy.dynamics.sparse import SparseField
 
 Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 _FAR = 8.0  # standard deviations: derivatives at the ends of a spline are cut there
 _ACCELERATED = 1.5  # largest second-order correction, as a share of the step, that is trusted
 _AHEAD = 0.1  # share of the step at which its curvature is measured
 _REJECTIONS = 8  # steps in a row that may fail to improve before a search ends
 _LOST = 1e4  # square standard deviations: defects beyond it are those of a field that leads nowhere
+_INTEGRATED = 1e-10  # standard deviations: what a step ahead may miss by
 _BOUND = 30.0  # standard deviations: a path that far out does not come back
 
 
@@ -45,7 +47,7 @@ class Search:
     field: SparseField
     states: Array
     tableau: Tableau = FOURTH
-    substeps: int = 2
+    substeps: int | Counts = 2
     damping: float = 0.3  # of hidden variables against the equations; as large as the equations' own errors at first
 
     @property
@@ -155,7 +157,7 @@ class Search:
         return error
 
     def ahead(self, starts: Array, thetas: Array, steps: int) -> Array:
-        return np.asarray(flow.paths(self.field.terms, thetas, EIGHTH, starts, steps, 2, _BOUND, flow.NO_KICKS))
+        return self.field.paths(starts, steps, _INTEGRATED, _BOUND, thetas=thetas)
 
 
 def guesses(visible: Array, centre: Array, hidden: int, count: int) -> list[Array]:
@@ -257,6 +259,6 @@ def _found(visible: Array, early: int, centre: Array, hidden: int, settings: Set
         search.improve(settings.hidden_extended, settings.hidden_exact / 10, settings, settings.hidden_least_gain)
     if search is None:
         return None
-    search.tableau, search.substeps = EIGHTH, search.field.substeps(EIGHTH, search.states, 1e-8)
+    search.tableau, search.substeps = EIGHTH, search.field.substeps(EIGHTH, search.states[:-1], 1e-8)
     search.improve(2 * settings.hidden_polished, 1e-9, settings, settings.hidden_least_gain)
     return Foretold(search, tuple(errors))

@@ -17,18 +17,21 @@ class LawSettings:
     shortest: int = 64  # samples below which a field is not told from chance
     most_variables: int = 6  # a quadratic field of more has more coefficients than 512 samples determine
     explained: float = 0.1  # share of the rises that powers explain; random walks stay below 0.06
-    resolved: float = 0.25  # standard deviations: rougher series are too noisy or sampled too coarsely to tell which
+    resolved: float = 1.0  # standard deviations: rougher series are noise, or sampled too coarsely to be told from it
 
     # Samples that may be exact
+    complete: float = 0.75  # share of the steps between samples that were both observed
     hopeful: float = 0.02  # share of the rises: functions that leave more of a smooth path are not tried as exact
     spare: float = 30.0  # nats that a term beside functions must be worth: these can imitate many others
     roughly: float = 1e-4  # standard deviations: a field that misses half of the steps by more is not exact
     nearly: float = 3e-6  # the same after two half steps
-    noise_like: float = 0.4  # of the noise seen in high differences: single steps that miss by more are noisy ones
+    # Of the noise seen in high differences: single steps that miss by this much are noisy ones. Those of noisy samples
+    # of a law miss by 0.7 to 1.5; what is missed by more, the field misses.
+    noise_like: tuple[float, float] = (0.4, 3.0)
 
     # Work, in derivatives per sample; 5e3 take about half a second with 512 samples. Laws that were found took less.
-    work: float = 6e3  # for each family with noise, and for a part of the series
-    work_more: float = 3e3  # added after every stage whose evidence rose by `rising`: a law shows itself on the way
+    work: float = 3e3  # for each family with noise, and for a part of the series
+    work_more: float = 2e3  # added after every stage whose evidence rose by `rising`: a law shows itself on the way
     rising: float = 100.0  # nats
     work_exact: float = 1.5e4  # for all families together while samples are taken to be exact
 
@@ -217,6 +220,7 @@ class Settings:
 
     drift_left: float = 0.05  # as `forcing_left`, for products of the terms with time; a search costs 0.5 s
 
+    law_behind: float = 1.1  # of the rolling error of repetition or autoregression: a law that has more is none
     laws: LawSettings = LawSettings()  # fields through noise
 
     # Ablations: kinds of candidates that are not tried (names of `columns.Kind`, or REPETITION, LINEAR, WAVES,

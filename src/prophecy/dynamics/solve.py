@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,20 +42,18 @@ class Solution:
 
 def solve(context: Context, steps: int, season: object, average: bool, settings: Settings) -> Solution:
     """The laboratory alone where its law is exact or well ahead, otherwise the mixture it may have joined."""
-    columns = _columns(context, steps, season, settings)
-    shortest = min((min(column.seasons, default=1) for column in columns), default=1)
     whole = None
     if "ASSIMILATION" not in settings.without and "LABORATORY" not in settings.without:
-        from prophecy.dynamics import drift, forcing, trajectory  # loads Numba
+        from prophecy.dynamics import laws  # loads Numba
 
-        decided = forcing.decide(context, steps, settings) if "FORCING" not in settings.without else None
-        if decided is None and "DRIFT_FIELDS" not in settings.without:
-            decided = drift.decide(context, steps, settings)
-        if decided is None:
-            whole = trajectory.whole(context, settings.laws)
-            decided = trajectory.decide(context, whole, steps, settings.laws)
-        if decided is not None:
-            return _decided(context, decided, average)
+        sought = laws.decide(context, steps, settings)
+        if sought.decided is not None:
+            return _decided(context, sought.decided, average)
+        whole = sought.closest
+        if sought.searched:
+            settings = replace(settings, without=settings.without | {"POLYNOMIAL_FIELDS"})
+    columns = _columns(context, steps, season, settings)
+    shortest = min((min(column.seasons, default=1) for column in columns), default=1)
     law: tournament.Answer | None = None
     seasonal = all(seasons.strong(column.y, column.seasons, settings) for column in columns)
     if tournament.promising(context.values, seasonal, settings):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
-from prophecy.dynamics.flow import EXPONENTIAL, RATE, SHIFT, SINE, TANH, Tableau, Terms
+from prophecy.dynamics.flow import EIGHTH, EXPONENTIAL, RATE, SHIFT, SINE, TANH, Tableau, Terms
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -118,49 +118,73 @@ class SparseField:
         kept, functions = self._kept
         return np.where(whose >= 0, np.searchsorted(kept, chosen), np.searchsorted(functions, chosen)), whose
 
-    def steps(self, tableau: Tableau, points: Array, substeps: int) -> Array:
-        """Every one of (points, variables) one sample later."""
-        return np.asarray(flow.steps(self._small, self.theta[self._kept[0]], tableau, points, substeps))
+    def steps(self, tableau: Tableau, points: Array, substeps: int | Indices) -> Array:
+        """Every one of (points, variables) one sample later, by as many substeps, one number or one for each."""
+        counts = _each(substeps, len(points))
+        there = np.ascontiguousarray(points)  # one layout, or everything is compiled once for each
+        return np.asarray(flow.steps(self._small, self.theta[self._kept[0]], tableau, there, counts))
 
-    def tangents(self, tableau: Tableau, points: Array, substeps: int, free: bool = True) -> tuple[Array, Array]:
+    def tangents(
+        self, tableau: Tableau, points: Array, substeps: int | Indices, free: bool = True
+    ) -> tuple[Array, Array]:
         """One sample later, and the derivatives with the start and, if free, the parameters: see `flow.tangents`."""
         chosen, whose = self._small_parameters
         if not free:
             chosen, whose = chosen[:0], whose[:0]
-        theta = self.theta[self._kept[0]]
-        ends, tangent = flow.tangents(self._small, theta, tableau, chosen, whose, points, substeps)
+        theta, counts = self.theta[self._kept[0]], _each(substeps, len(points))
+        there = np.ascontiguousarray(points)
+        ends, tangent = flow.tangents(self._small, theta, tableau, chosen, whose, there, counts)
         return ends, tangent
 
     def paths(
         self,
-        tableau: Tableau,
         starts: Array,
         horizon: int,
-        substeps: int,
+        tolerance: float,
         bound: float,
         kicks: Array = flow.NO_KICKS,
         thetas: Array | None = None,
     ) -> Array:
         """The next samples from each of (starts, variables), NaN from where they leave: (starts, horizon, v).
 
-        kicks: (starts, horizon, variables), added at every sample. thetas: (starts, size, variables), each path's own.
+        tolerance: of a step, in standard deviations. kicks: (starts, horizon, variables), added at every sample.
+        thetas: (starts, size, variables), each path's own.
         """
         kept = self._kept[0]
         if thetas is None:
             thetas = np.broadcast_to(self.theta, (len(starts), *self.theta.shape))
         small = np.ascontiguousarray(thetas[:, kept])
-        return np.asarray(flow.paths(self._small, small, tableau, starts, horizon, substeps, bound, kicks))
+        return np.asarray(
+            flow.paths(
+                self._small,
+                small,
+                EIGHTH,
+                np.ascontiguousarray(starts),
+                horizon,
+                tolerance,
+                bound,
+                np.ascontiguousarray(kicks),
+            )
+        )
 
-    def substeps(self, tableau: Tableau, states: Array, tolerance: float, share: float = 0.95, most: int = 8) -> int:
-        """The fewest substeps (1, 2, 4 ... most) with which that share of the steps have converged."""
-        some = states[:: max(1, len(states) // 128)] if share < 1 else states
-        coarse, count = self.steps(tableau, some, 1), 1
-        while count < most:
-            fine = self.steps(tableau, some, 2 * count)
-            if np.quantile(np.abs(fine - coarse).max(axis=1), share) < tolerance:
-                return count
-            coarse, count = fine, 2 * count
-        return most
+    def substeps(self, tableau: Tableau, states: Array, tolerance: float | Array, most: int = 8) -> Indices:
+        """The fewest substeps (1, 2, 4 ... most) with which the step from each of (states, variables) has converged.
+
+        tolerance: one for all, or (variables,), in standard deviations.
+        """
+        counts = np.ones(len(states), dtype=np.int64)
+        rest = np.arange(len(states))
+        coarse, count = self.steps(tableau, states, 1), 1
+        while count < most and len(rest):
+            fine = self.steps(tableau, states[rest], 2 * count)
+            apart = ~(np.abs(fine - coarse) < tolerance).all(axis=1)
+            rest, coarse, count = rest[apart], fine[apart], 2 * count
+            counts[rest] = count
+        return counts
+
+
+def _each(substeps: int | Indices, count: int) -> Indices:
+    return np.full(count, substeps, dtype=np.int64) if np.ndim(substeps) == 0 else np.asarray(substeps)
 
 
 def eliminated(value: Array, inverse: Array, alive: Mask, limit: float, most: int) -> tuple[Array, Mask]:

@@ -16,7 +16,7 @@ from prophecy.dynamics import flow
 from prophecy.dynamics.context import Context
 from prophecy.dynamics.equations import FoundSystem
 from prophecy.dynamics.flow import SINE, Function
-from prophecy.dynamics.flows import FittedFlow, fit_flow
+from prophecy.dynamics.flows import FittedFlow
 from prophecy.dynamics.guesses import integrated, roughness, smoothed
 from prophecy.dynamics.settings import LAWS, LawSettings
 
@@ -91,11 +91,3 @@ def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSett
     left = "exactly" if model.exact else f"up to noise of {noise:.2g} standard deviations"
     system = FoundSystem(model, context.units, context.stride, tuple(np.nonzero(context.varying)[0].tolist()))
     return Decided(path, draws, model, "field by assimilation", (f"{note}, {left}.",), system)
-
-
-def whole(context: Context, laws: LawSettings = LAWS) -> FittedFlow | None:
-    """The field fitted to the whole context, where a glance is promising."""
-    phases = context.values.shape[1] - int(context.varying.sum())
-    if not promising(context, laws):
-        return None
-    return fit_flow(context.values, context.known, context.units, phases, laws)

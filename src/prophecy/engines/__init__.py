@@ -187,7 +187,7 @@ def _initial(system: System | ScaledSystem, data: Array, state: ArrayLike | Scal
                 f"state of a ScaledSystem must be a ScaledState (x, count), got {type(state).__name__}; "
                 "pass what an earlier run returned"
             )
-        count = _checks.order("state.seen", state.seen, least=0)
+        count = _checks.whole("state.seen", state.seen, least=0)
         state = state.x
     elif isinstance(state, ScaledState):
         raise TypeError("state is a ScaledState but the system is constant; pass state.x")

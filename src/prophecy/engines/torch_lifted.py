@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from prophecy.engines.torch_scan import scan
+from prophecy.engines.torch_scan import scan, transformed
 
 
 class Blocks(NamedTuple):
@@ -76,8 +76,12 @@ def run(blocks: Blocks, u: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
 
     u (channels, series, time), x (channels, series, N), all of one dtype. The last but one of the states stands before
     the samples that do not fill a block, and `finish` takes it through them; the last means nothing (it makes the axis
-    longer than 1 at every length, which captured graphs would otherwise ask about).
+    longer than 1 at every length, which captured graphs would otherwise ask about). Inside a transform of `torch.func`
+    (grad, vmap, jacrev …) the products are torch's own: these see through them, and not through an operator.
     """
+    if transformed():
+        with exact_products():
+            return forward(u, x, *blocks)
     made: tuple[Tensor, Tensor] = _operator(u, x, *blocks)
     return made
 
@@ -123,7 +127,7 @@ def _operator(
             from prophecy.engines import triton_blocks
 
             return triton_blocks.forward(u, x, kernel, observe, reach, power)
-        return _forward(u, x, kernel, observe, reach, power)
+        return forward(u, x, kernel, observe, reach, power)
 
 
 @_operator.register_fake
@@ -177,7 +181,7 @@ def _fused(u: Tensor, observe: Tensor) -> bool:
     return triton_blocks.takes(u, *observe.shape[1:])
 
 
-def _forward(
+def forward(
     u: Tensor, x: Tensor, kernel: Tensor, observe: Tensor, reach: Tensor, power: Tensor
 ) -> tuple[Tensor, Tensor]:
     series, time = u.shape[1:]

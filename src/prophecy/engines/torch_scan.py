@@ -8,8 +8,8 @@ Causal in floating point: a state is made from what came before it alone, so a l
 no bit of it. Products of A over whole chunks are formed: where A grows until they overflow, which no fading memory
 does, states are inf or NaN even where a walk would have stayed finite. The gradient is the same scan backwards in time,
 so only A and the states are kept for it. To `torch.compile` and `torch.export` the scan is one operator,
-`prophecy::scan`, whatever the length. The transforms of `torch.func` (vmap, jacrev, …) are not supported: give batch
-axes, and use `torch.autograd`.
+`prophecy::scan`, whatever the length. The transforms of `torch.func` (grad, vmap, jacrev, …) do not see through
+operators: inside them the states are walked one after another.
 """
 
 from __future__ import annotations
@@ -50,8 +50,28 @@ def scan(A: Tensor, b: Tensor, state: Tensor | None = None, *, diagonal: bool = 
     wide = torch.promote_types(A.dtype, kind)
     leading = torch.broadcast_shapes(x.shape[:-1], b.shape[:-2])  # type: ignore[no-untyped-call]
     x, b = x.to(kind).expand(*leading, b.shape[-1]), b.to(kind).expand(*leading, *b.shape[-2:])
+    if transformed():
+        return _walked(A.to(wide), b.to(wide), x.to(wide), diagonal).to(kind)
     made: Tensor = _operator(A.to(wide), b, x, diagonal, chunk)
     return made
+
+
+def transformed() -> bool:
+    """Whether a transform of `torch.func` is under way, which does not see through operators of our own."""
+    return not torch.compiler.is_compiling() and bool(torch._C._are_functorch_transforms_active())
+
+
+def _walked(A: Tensor, b: Tensor, x: Tensor, diagonal: bool) -> Tensor:
+    """One state after another, by operations that every transform of torch knows."""
+    axis = -2 if diagonal else -3
+    constant = A.ndim < -axis or A.shape[axis] == 1
+    A = A.squeeze(axis) if constant and A.ndim >= -axis else A
+    rows = []
+    for k, now in enumerate(b.unbind(-2)):
+        here = A if constant else A.select(axis, k)
+        x = (here * x if diagonal else (here @ x.unsqueeze(-1)).squeeze(-1)) + now
+        rows.append(x)
+    return torch.stack(rows, dim=-2) if rows else torch.zeros_like(b)
 
 
 @torch.library.custom_op("prophecy::scan", mutates_args=())

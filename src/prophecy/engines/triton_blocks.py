@@ -67,7 +67,7 @@ def forward(
     """`torch_lifted.run` for one readout: y (channels, series, time, 1), before (channels, series, blocks + 2, N)."""
     channels, series, time = u.shape
     length, order = kernel.shape[-1], x.shape[-1]
-    padded, power = _padded(order), power.to(u.dtype)
+    padded, power = padded_order(order), power.to(u.dtype)
     K = _square(kernel[:, 0]).mT
     matrices = [K, _wide(observe[:, 0].mT, padded, -2), _wide(reach.mT, padded, -1), _wide(power.mT, padded, -1, -2)]
     y = torch.empty(channels, series, time, dtype=u.dtype, device=u.device)
@@ -90,7 +90,7 @@ def backward(
     """Gradients of u and, all told, of the states before each block."""
     channels, series, time = to_y.shape[:3]
     length, order = kernel.shape[-1], power.shape[-1]
-    padded, power = _padded(order), power.to(to_y.dtype)
+    padded, power = padded_order(order), power.to(to_y.dtype)
     matrices = [
         _square(kernel[:, 0]),
         _wide(observe[:, 0], padded, -1),
@@ -133,7 +133,7 @@ def _square(kernel: Tensor) -> Tensor:
     return padded.unfold(-1, length, 1).flip(-2)
 
 
-def _padded(order: int) -> int:
+def padded_order(order: int) -> int:
     return max(16, 1 << (order - 1).bit_length())
 
 

@@ -46,6 +46,11 @@ class Refused(ValueError):
         self.row, self.field = row, field
 
 
+def unknown(key: str) -> KeyError:
+    """For a key nothing was observed under."""
+    return KeyError(f"no stream {key!r}; observe a value of it first, or iterate over the fleet for the keys it has")
+
+
 @dataclass(frozen=True)
 class Answers:
     """Answers to a batch, aligned with its rows.
@@ -126,8 +131,7 @@ class Predictions:
 class Event:
     """A row that was unusual for its stream. number: 1, 2, … over all streams, in the order they came; alarm: 1 - the
     share of ordinary rows that are as unusual, be it by the value alone or by the recent stretch; kind: the quantity
-    that was rarest (error, change, value, level, noise), "" where a stretch was and later rows came in the same batch;
-    place: rows of its stream before it."""
+    that was rarest (error, change, value, level, noise); place: rows of its stream before it."""
 
     number: int
     key: str

@@ -89,11 +89,14 @@ class Bank:
     # Running.
 
     def run(self, slots: NDArray[np.int64], timed: bool, rows: NDArray[np.void]) -> NDArray[np.int64]:
-        """Take in rows, each into its slot, in order, and write the answers into them; how many rows its stream had
-        before each, 0 for those that were late."""
+        """Take in rows, each into its slot, in order, and write the answers into them.
+
+        Returns (2, rows): how many rows its stream had before each, 0 for those that were late; and which rank of the
+        alarm (`alarm_tail`) was the smallest with it.
+        """
         order = np.argsort(slots, kind="stable")
         which = slots[order]
-        values, out, passed = rows["value"][order], np.empty((len(rows), 6)), np.empty(len(rows))
+        values, out, passed = rows["value"][order], np.empty((len(rows), 7)), np.empty(len(rows))
         times = rows["time"][order] if timed else _EMPTY
 
         def some(part: slice) -> None:
@@ -107,9 +110,10 @@ class Bank:
         late = passed == 0.0
         rows["status"][order] = np.where(late, LATE, np.where(np.isnan(values), MISSING, TAKEN))
         self._late[which[late]], self.stamps[which] = True, stamps_of(rows)[order]
-        before = np.zeros(len(rows), np.int64)
-        before[order[~late]] = self._remember(which[~late], rows[order[~late]])
-        return before
+        told = np.zeros((2, len(rows)), np.int64)
+        told[0, order[~late]] = self._remember(which[~late], rows[order[~late]])
+        told[1, order] = out[:, 6]
+        return told
 
     def _share(self, some: Any, which: NDArray[np.int64]) -> None:
         """some(part) for all rows, in threads that each have streams of their own."""
@@ -144,10 +148,6 @@ class Bank:
         """The newest row as bytes; none before the first."""
         count = int(self._rows[slot])
         return self._recent[slot, (count - 1) % RECENT].tobytes() if count else b""
-
-    def tails(self, slot: int) -> Array:
-        """How rare each quantity of the newest row is: (quantities,)."""
-        return np.asarray(self._records["alarm_tail"][slot], dtype=np.float64)
 
     def recent(self, slot: int) -> NDArray[np.void]:
         """The last rows of a stream that were not late, oldest first."""

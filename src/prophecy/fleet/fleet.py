@@ -73,7 +73,7 @@ class Fleet:
             raise ValueError(f"rate must lie strictly between 0 and 1, got {rate}")
         dt = None if dt is None else _checks.positive("dt", dt)
         self._lock = threading.RLock()
-        self._streams = Streams(path, dt, level, float(rate), _checks.order("memory", memory), create)
+        self._streams = Streams(path, dt, level, float(rate), _checks.whole("memory", memory), create)
         self._level = float(self._streams.level)
 
     # Values in.
@@ -139,7 +139,7 @@ class Fleet:
     def alarms(self, since: int = 0, limit: int = 1000, key: str | None = None) -> list[Event]:
         """Events after the one with number `since`, oldest first, at most `limit` of them."""
         with self._lock:
-            return self._streams.events(_checks.order("since", since, 0), _checks.order("limit", limit), key)
+            return self._streams.events(_checks.whole("since", since, 0), _checks.whole("limit", limit), key)
 
     @property
     def last_event(self) -> int:
@@ -167,7 +167,7 @@ class Fleet:
     def recent(self, key: str, count: int = 256) -> Recent:
         """The last rows of one stream, oldest first; 256 are kept."""
         with self._lock:
-            some = slice(-_checks.order("count", count), None)
+            some = slice(-_checks.whole("count", count), None)
             rows, events = self._streams.recent(key)
         rows, events = rows[some].copy(), events[some]
         mean, half = rows["mean"], rows["half"]
@@ -180,7 +180,7 @@ class Fleet:
     ) -> Summary:
         """Streams in brief, in the order of their keys: those named, or those whose key contains `search` (in any
         case), from the `offset`-th on, at most `limit`."""
-        offset, limit = _checks.order("offset", offset, 0), _checks.order("limit", limit, 0)
+        offset, limit = _checks.whole("offset", offset, 0), _checks.whole("limit", limit, 0)
         with self._lock:
             if keys is not None:
                 return Summary(tuple(self._brief(key) for key in keys), len(keys))

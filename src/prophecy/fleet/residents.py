@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy.fleet.answers import unknown
 from prophecy.fleet.bank import BYTES, Bank, Damaged
 from prophecy.fleet.store import Saved, Store
 
@@ -31,14 +32,13 @@ class Residents:
         return np.array([get(key, -1) for key in keys], np.int64)
 
     def run(self, which: NDArray[np.int64], timed: bool, rows: NDArray[np.void]) -> NDArray[np.int64]:
-        """Rows of the batch of now through their slots; answers are written into them. Rows before each in its
-        stream."""
+        """Rows of the batch of now through their slots; answers are written into them. Returns what `Bank.run` does."""
         rows["stream"] = self.ids[which]
-        before = self.bank.run(which, timed, rows)
+        told = self.bank.run(which, timed, rows)
         self._touched[which] = self._ran[which] = self.batch
         for slot in np.unique(which).tolist():
             self.dirty.setdefault(slot, self.batch)
-        return before
+        return told
 
     def hold(self, keys: Iterable[str], new: bool = True) -> None:
         """Have these streams in memory, no more than there is room for; unknown ones are made, or are a KeyError."""
@@ -49,7 +49,7 @@ class Residents:
         if not new:
             for key, saved in zip(missing, found, strict=True):
                 if saved is None:
-                    raise KeyError(f"no stream {key!r}")
+                    raise unknown(key)
         self._make_room(len(missing), keys)
         places = self._free[-len(missing) :][::-1]
         self._restore(missing, found, places)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.adaptive.prophecy import Prophecy
-from prophecy.fleet.answers import ANSWER, Answers, Event, Refused
+from prophecy.fleet.answers import ANSWER, Answers, Event, Refused, unknown
 from prophecy.fleet.bank import BYTES, PARTS, stamps_of
 from prophecy.fleet.residents import Residents
 from prophecy.fleet.store import Store, layout
@@ -139,8 +139,8 @@ class Streams:
         held.batch += 1
         try:
             with store.transaction():
-                before = self._take(keys, timed, rows)
-                events = self._note_events(keys, rows, before)
+                before, rarest = self._take(keys, timed, rows)
+                events = self._note_events(rows, before, rarest)
                 if self._durable:
                     store.append(held.batch, rows, note)
                     self._save_some(len(rows))
@@ -168,8 +168,7 @@ class Streams:
             raise Refused(row, "time", f"is {has} and was {had} until now (key {keys[row]!r}); give one kind always")
 
     def _take(self, keys: list[str], timed: bool, rows: NDArray[np.void]) -> NDArray[np.int64]:
-        """Rows through their streams, as many streams at a time as there is room for; rows before each in its
-        stream."""
+        """Rows through their streams, as many streams at a time as there is room for; returns what `Bank.run` does."""
         held = self._held
         which = held.which(keys)
         if (which >= 0).all():
@@ -178,17 +177,19 @@ class Streams:
         if len(unique) <= held.capacity:
             held.hold(unique)
             return held.run(held.which(keys), timed, rows)
-        before = np.zeros(len(rows), np.int64)
+        told = np.zeros((2, len(rows)), np.int64)
         for start in range(0, len(unique), held.capacity):
             some = dict.fromkeys(unique[start : start + held.capacity])
             part = np.array([row for row, key in enumerate(keys) if key in some], np.int64)
             taken = rows[part]
             held.hold(some)
-            before[part] = held.run(held.which([keys[row] for row in part.tolist()]), timed, taken)
+            told[:, part] = held.run(held.which([keys[row] for row in part.tolist()]), timed, taken)
             rows[part] = taken
-        return before
+        return told
 
-    def _note_events(self, keys: list[str], rows: NDArray[np.void], before: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _note_events(
+        self, rows: NDArray[np.void], before: NDArray[np.int64], rarest: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
         """Events for rows rarer than the rate, half of which is for single values and half for recent stretches."""
         numbers = np.zeros(len(rows), np.int64)
         by_score = rows["score"] > -np.log10(self._rate / 2)
@@ -196,17 +197,9 @@ class Streams:
         places = np.flatnonzero(rare & (before >= SETTLED))
         if len(places):
             by_score |= np.abs(rows["value"] - rows["mean"]) > FAR * rows["half"]
-            kinds = [KINDS[0] if by_score[at] else self._kind(keys[at], int(before[at])) for at in places.tolist()]
+            kinds = [KINDS[0 if by_score[at] else rarest[at]] for at in places.tolist()]
             numbers[places] = self._open.note_events(rows[places], before[places].tolist(), kinds)
         return numbers
-
-    def _kind(self, key: str, before: int) -> str:
-        """The rarest quantity of a row, which had `before` rows before it; nothing where later rows of the same batch
-        have taken its ranks' place."""
-        slot, bank = self._held.slots.get(key), self._held.bank
-        if slot is None or bank.count(slot) != before + 1:
-            return ""
-        return KINDS[int(np.argmin(bank.tails(slot)))]
 
     def _save_some(self, rows: int) -> None:
         """Save the streams whose states are oldest, a few after each batch, and forget the log before them."""
@@ -259,7 +252,7 @@ class Streams:
         """The slot of a known stream, brought into memory."""
         store = self._open
         if not isinstance(key, str):
-            raise KeyError(f"no stream {key!r}")
+            raise unknown(key)
         if key not in self._held.slots:
             with store.transaction():
                 self._held.hold([key], new=False)
@@ -297,7 +290,7 @@ class Streams:
             return (count, last, *self._open.last_event_of(int(self._held.ids[slot])))
         saved = self._open.find(key)
         if saved is None:
-            raise KeyError(f"no stream {key!r}")
+            raise unknown(key)
         return (saved.taken, saved.last, *self._open.last_event_of(saved.id))
 
     def batches(self, after: int) -> Iterator[tuple[int, Answers, bytes]]:
@@ -317,7 +310,7 @@ class Streams:
             return int(self._held.ids[slot])
         saved = self._open.find(key)
         if saved is None:
-            raise KeyError(f"no stream {key!r}")
+            raise unknown(key)
         return saved.id
 
     def events(self, since: int, limit: int, key: str | None) -> list[Event]:

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.frames.grid import Even, Grid, infer
 from prophecy.frames.times import Times
+from prophecy.frames.zones import summer_time_ends
 
 Array = NDArray[np.float64]
 
 SHOWN = 3  # values of a doubled time that a message shows
 HOLE = 10_000  # grid times: a hole longer than this and than all rows together ends what came before it
+
+
+class WaysOut(NamedTuple):
+    """How the caller's user tells series apart, averages rows of one time, and says which zone local times are of."""
+
+    key: str = "by a key"
+    mean: str = "duplicates='mean'"
+    zone: str = "give them their time zone first, such as times.dt.tz_localize('Europe/Berlin', ambiguous='infer')"
+
+
+FRAMES = WaysOut()
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +57,10 @@ class Aligned:
         return () if self.grid is None or not self.regular else self.grid.seasons(len(self.values))
 
 
-def align(values: Array, times: Times | None, mean: bool = False, what: str = "duplicates='mean'") -> Aligned:
+def align(values: Array, times: Times | None, mean: bool = False, ways: WaysOut = FRAMES) -> Aligned:
     """(rows, variables) and their times as a series.
 
-    mean: rows of one time are averaged; otherwise they are an error that shows them. what: how the caller's user asks
-    for the average.
+    mean: rows of one time are averaged; otherwise they are an error that shows them. ways: what that error proposes.
     """
     if times is None:
         return Aligned(values)
@@ -64,11 +75,11 @@ def align(values: Array, times: Times | None, mean: bool = False, what: str = "d
     if bool((np.diff(order) < 0).any()):
         facts.append("turned round (newest first)" if bool((np.diff(order) < 0).all()) else "sorted")
         values, times = values[order], times[order]
-    values, times = _single(values, times, mean, what, facts)
+    values, times = _single(values, times, mean, ways, facts)
     return _gridded(values, times, facts)
 
 
-def _single(values: Array, times: Times, mean: bool, what: str, facts: list[str]) -> tuple[Array, Times]:
+def _single(values: Array, times: Times, mean: bool, ways: WaysOut, facts: list[str]) -> tuple[Array, Times]:
     """One row per time."""
     first = np.concatenate([[True], times.values[1:] != times.values[:-1]])
     if first.all():
@@ -77,20 +88,39 @@ def _single(values: Array, times: Times, mean: bool, what: str, facts: list[str]
     sizes = np.diff(np.append(starts, len(values)))
     doubled = np.flatnonzero(sizes > 1)
     if not mean:
-        start, size = starts[doubled[0]], sizes[doubled[0]]
-        rows = [_row(values[k]) for k in range(start, start + min(size, SHOWN))]
-        shown = ", ".join(rows[:-1]) + (" and " if size <= SHOWN else ", ") + rows[-1] + (" …" if size > SHOWN else "")
-        more = f" (and {_count(len(doubled) - 1, 'further time')} likewise)" if len(doubled) > 1 else ""
-        raise ValueError(
-            f"{times.text(int(start))} comes {_times(int(size))}, with {shown}{more}; tell series apart by a key, "
-            f"or average with {what}"
-        )
+        raise ValueError(doubled_times(values, times, ways))
+    facts.append(f"{_count(len(doubled), 'time')} with several rows averaged")
+    return average(values, starts), times[starts]
+
+
+def average(values: Array, starts: NDArray[np.intp]) -> Array:
+    """Means of the rows from each start to the next, over what is there; NaN where nothing is.
+
+    values: (rows, variables).
+    """
     there = np.isfinite(values)
     sums = np.add.reduceat(np.where(there, values, 0.0), starts, axis=0)
     counts = np.add.reduceat(there.astype(np.float64), starts, axis=0)
-    facts.append(f"{_count(len(doubled), 'time')} with several rows averaged")
     with np.errstate(invalid="ignore"):
-        return np.where(counts > 0, sums / counts, np.nan), times[starts]
+        return np.where(counts > 0, sums / counts, np.nan)
+
+
+def doubled_times(values: Array, times: Times, ways: WaysOut) -> str:
+    """What is wrong with times (in order) of which some come more than once, and what can be done about it.
+
+    values: (rows, variables).
+    """
+    starts = np.flatnonzero(np.concatenate([[True], times.values[1:] != times.values[:-1]]))
+    sizes = np.diff(np.append(starts, len(values)))
+    doubled = np.flatnonzero(sizes > 1)
+    start, size = starts[doubled[0]], sizes[doubled[0]]
+    rows = [_row(values[k]) for k in range(start, start + min(size, SHOWN))]
+    shown = ", ".join(rows[:-1]) + (" and " if size <= SHOWN else ", ") + rows[-1] + (" …" if size > SHOWN else "")
+    more = f" (and {_count(len(doubled) - 1, 'further time')} likewise)" if len(doubled) > 1 else ""
+    said = f"{times.text(int(start))} comes {_times(int(size))}, with {shown}{more}"
+    if summer_time_ends(times, starts[doubled]) and int(size) == 2:
+        return f"{said}, as on the night when summer time ends: if these are local times, {ways.zone}"
+    return f"{said}; tell series apart {ways.key}, or average with {ways.mean}"
 
 
 def _gridded(values: Array, times: Times, facts: list[str]) -> Aligned:

@@ -1,45 +1,26 @@
-"""Arrays and frames of any library in, frames of the same library out.
+"""Series out of arrays and frames of any library: which columns, which times, which keys (out again: `build`).
 
 Frames are read through narwhals, which imports none of the libraries it speaks to; neither does this.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.frames.align import Aligned, align
+from prophecy.frames.build import Kind, any_library, native_times
+from prophecy.frames.cells import as_times, has_periods, in_narwhals, index_times, is_clock, is_frame
 from prophecy.frames.times import Times
 
 Array = NDArray[np.float64]
 Key = Any  # a cell of the key column, or a tuple of cells where there are several
 
-_LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf", "narwhals")
 DUPLICATES = ("refuse", "mean")
-
-
-@dataclass(frozen=True, eq=False)
-class Kind:
-    """What kind of frame came in, so that the same kind goes out.
-
-    backend: narwhals' name of the library; None for arrays. time: the column (or index) of times. as_index: the times
-    are pandas' index. dtype: of the times, a narwhals type; period: pandas' frequency where the index has periods.
-    key: columns that tell series apart.
-    """
-
-    backend: Any = None
-    time: str | None = None
-    as_index: bool = False
-    dtype: Any = None
-    period: Any = None
-    key: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +58,6 @@ class Source:
     def past(self) -> Any:
         """The times of the rows."""
         return None if self.series.times is None else native_times(self.series.times, self.kind)
-
-
-def is_frame(data: object) -> bool:
-    """Whether `data` is a frame or series of some library (decided without importing any)."""
-    return (
-        type(data).__module__.split(".")[0] in _LIBRARIES and hasattr(data, "__len__") and _narwhals(data) is not None
-    )
 
 
 def read(
@@ -187,22 +161,11 @@ def _from_array(data: Any, time: Any, duplicates: str) -> Source:
     return Source(align(rows, times, duplicates == "mean"), names, single)
 
 
-def _narwhals(data: Any) -> Any:
-    """A narwhals frame or series of what it was given; None where narwhals does not know it."""
-    import narwhals.stable.v2 as nw
-
-    try:
-        found = nw.from_native(data, allow_series=True)
-    except TypeError:
-        return None
-    return found.collect() if isinstance(found, nw.LazyFrame) else found
-
-
 def _opened(data: Any, time: Any, keys: tuple[str, ...] = ()) -> tuple[Any, Times | None, Kind]:
     """A narwhals frame, the times of its rows, and its kind."""
     import narwhals.stable.v2 as nw
 
-    frame = _narwhals(data)
+    frame = in_narwhals(data)
     if isinstance(frame, nw.Series):
         frame = (frame if frame.name else frame.alias("value")).to_frame()
     if not len(frame):
@@ -222,11 +185,11 @@ def _opened(data: Any, time: Any, keys: tuple[str, ...] = ()) -> tuple[Any, Time
             raise ValueError(f"time has {len(found)} moments for {len(frame)} rows; give one for each")
         return frame, found, Kind(backend, "time", False, None, None, keys)
     index = nw.maybe_get_index(frame)
-    if index is not None and _is_clock(index):
+    if index is not None and is_clock(index):
         return (
             frame,
-            _index_times(index),
-            Kind(backend, index.name, True, None, getattr(index, "freq", None) if _periods(index) else None, keys),
+            index_times(index),
+            Kind(backend, index.name, True, None, getattr(index, "freq", None) if has_periods(index) else None, keys),
         )
     dated = [name for name in names if frame[name].dtype in (nw.Date, nw.Datetime)]
     if len(dated) == 1:
@@ -240,94 +203,6 @@ def _opened(data: Any, time: Any, keys: tuple[str, ...] = ()) -> tuple[Any, Time
             Kind(backend, index.name, True, nw.Int64(), None, keys),
         )
     return frame, None, Kind(backend, None, False, None, None, keys)
-
-
-def _is_clock(index: Any) -> bool:
-    """Whether pandas' index says when: dates, periods, or increasing numbers that are not mere row numbers."""
-    if type(index).__name__ in ("DatetimeIndex", "PeriodIndex"):
-        return True
-    if len(index) and all(isinstance(cell, str) for cell in index):
-        from prophecy.frames.dates import is_date
-
-        return all(is_date(cell) for cell in index)
-    return (
-        type(index).__name__ == "Index"
-        and getattr(index.dtype, "kind", "O") in "iuf"
-        and bool(index.is_monotonic_increasing or index.is_monotonic_decreasing)
-        and bool(index.is_unique)
-    )
-
-
-def _periods(index: Any) -> bool:
-    return type(index).__name__ == "PeriodIndex"
-
-
-def _index_times(index: Any) -> Times:
-    if _periods(index):
-        return Times(np.asarray(index.to_timestamp().values))
-    zone = getattr(index, "tz", None)
-    if len(index) and isinstance(index[0], str):
-        return _listed(list(index))
-    if zone is not None:
-        return Times(np.asarray(index.tz_convert("UTC").tz_localize(None).values), zone)
-    return Times(np.asarray(index.values))
-
-
-def as_times(cells: Any) -> Times:
-    """A column or array of times: dates with or without zones, numbers, or text that reads as dates."""
-    import narwhals.stable.v2 as nw
-
-    if type(cells).__module__.startswith("pandas") and type(cells).__name__.endswith("Index"):
-        return _index_times(cells)
-    column = cells if isinstance(cells, nw.Series) else _narwhals(cells) if is_frame(cells) else None
-    if isinstance(column, nw.Series):
-        dtype: Any = column.dtype
-        if dtype == nw.Datetime and dtype.time_zone is not None:
-            utc = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-            return Times(utc.to_numpy(), zone_of(dtype.time_zone))
-        if dtype == nw.Date:
-            return Times(column.cast(nw.Datetime("us")).to_numpy())
-        if dtype == nw.Datetime or dtype.is_numeric():
-            return Times(column.to_numpy())
-        cells = column.to_list()
-    array = cells if isinstance(cells, np.ndarray) else np.array(list(cells), dtype=object)
-    if array.dtype.kind in "Miuf":
-        return Times(array)
-    return _listed(array.tolist())
-
-
-def _listed(cells: list[Any]) -> Times:
-    from prophecy.frames import dates
-
-    known = [cell for cell in cells if cell is not None and cell == cell]
-    if not known:
-        raise ValueError("time holds no times at all, missing ones alone; leave it out, or name another column")
-    if all(isinstance(cell, str) for cell in known):
-        style, _ = dates.style_of([cell for cell in known if cell.strip()][:10_000])
-        return dates.read([cell if isinstance(cell, str) else None for cell in cells], style)
-    if all(isinstance(cell, datetime | date | np.datetime64) for cell in known):
-        return _of_datetimes(cells)
-    if all(isinstance(cell, int | float | np.number) for cell in known):
-        return Times(np.array([np.nan if cell is None else float(cell) for cell in cells]))
-    raise TypeError(f"time must hold dates, numbers or text that reads as dates, got {known[0]!r}")
-
-
-def _of_datetimes(cells: list[Any]) -> Times:
-    zones = [cell.tzinfo for cell in cells if isinstance(cell, datetime) and cell.tzinfo is not None]
-    naive: list[Any] = []
-    for cell in cells:
-        if isinstance(cell, datetime) and cell.tzinfo is not None:
-            cell = cell.astimezone(UTC).replace(tzinfo=None)
-        naive.append(np.datetime64("NaT") if cell is None or cell != cell else np.datetime64(cell))
-    return Times(np.array(naive, dtype="datetime64[us]"), zones[-1] if zones else None)
-
-
-def zone_of(name: str) -> Any:
-    if name.startswith(("+", "-")):
-        sign = 1 if name[0] == "+" else -1
-        hours, minutes = name[1:].split(":")
-        return timezone(sign * timedelta(hours=int(hours), minutes=int(minutes)))
-    return ZoneInfo(name)
 
 
 def _column(frame: Any, name: str, what: str) -> Any:
@@ -371,80 +246,3 @@ def _numbers(frame: Any, names: tuple[str, ...]) -> Array:
 
     columns = [frame[name].cast(nw.Float64).to_numpy() for name in names]
     return np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
-
-
-def native_times(times: Times, kind: Kind) -> Any:
-    """Moments as an index (pandas with one), a series (frames with a column) or an array (no frame)."""
-    if kind.backend is None:
-        return times.values
-    if kind.as_index:
-        return _pandas_index(times, kind)
-    return time_series(times, kind).to_native()
-
-
-def _pandas_index(times: Times, kind: Kind) -> Any:
-    pandas = sys.modules["pandas"]
-    if not times.dates:
-        whole = bool((times.values == np.rint(times.values)).all())
-        return pandas.Index(times.values.astype(np.int64) if whole else times.values, name=kind.time)
-    index = pandas.DatetimeIndex(times.values, name=kind.time)
-    if kind.period is not None:
-        return index.to_period(kind.period)
-    return index if times.zone is None else index.tz_localize("UTC").tz_convert(times.zone)
-
-
-def time_series(times: Times, kind: Kind) -> Any:
-    import narwhals.stable.v2 as nw
-
-    name = kind.time or "time"
-    if not times.dates:
-        whole = bool((times.values == np.rint(times.values)).all())
-        series = nw.new_series(name, times.values, nw.Float64, backend=kind.backend)
-        return series.cast(nw.Int64) if whole and (kind.dtype is None or kind.dtype.is_integer()) else series
-    if kind.dtype == nw.String:
-        texts = np.datetime_as_string(times.values, "D" if _midnights(times.values) else "auto").tolist()
-        return nw.new_series(name, [text.replace("T", " ") for text in texts], nw.String, backend=kind.backend)
-    unit = np.datetime_data(times.values.dtype)[0]
-    series = nw.new_series(name, times.values.astype("M8[us]") if unit == "s" else times.values, backend=kind.backend)
-    if times.zone is not None:
-        series = series.dt.replace_time_zone("UTC").dt.convert_time_zone(str(times.zone))
-    if kind.dtype == nw.Date:
-        return series.cast(nw.Date)
-    if kind.dtype == nw.Datetime:
-        return series.cast(kind.dtype)
-    return series
-
-
-def _midnights(values: Any) -> bool:
-    return bool((values == values.astype("datetime64[D]")).all())
-
-
-def build(columns: dict[str, Any], kind: Kind, index: Any = None) -> Any:
-    """A frame of the kind that came in; where nothing but an array did, of a library that is there.
-
-    index: pandas' index for it.
-    """
-    import narwhals.stable.v2 as nw
-
-    backend: Any = kind.backend or any_library()
-    series = {
-        name: values if isinstance(values, nw.Series) else nw.new_series(name, values, backend=backend)
-        for name, values in columns.items()
-    }
-    frame = nw.from_dict(series, backend=backend).to_native()
-    if index is not None:
-        frame.index = index
-    return frame
-
-
-def any_library() -> str:
-    """A library that makes frames: one already loaded, or else one that is installed."""
-    import importlib.util
-
-    for name in ("pandas", "polars", "pyarrow"):
-        if name in sys.modules:
-            return name
-    for name in ("pandas", "polars", "pyarrow"):
-        if importlib.util.find_spec(name) is not None:
-            return name
-    raise ModuleNotFoundError("frames need pandas, Polars or pyarrow; install one of them", name="pandas")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
@@ -81,6 +82,14 @@ class Times:
         if not self.dates:
             return f"{float(value):.15g}"
         return written(value)
+
+
+def joined(parts: Sequence[Times]) -> Times:
+    """Times one after the other, in the finest unit of any of them and the zone of the last."""
+    units = {np.datetime_data(part.values.dtype)[0] for part in parts if part.dates}
+    finest = next((unit for unit in ("ns", "us", "ms", "s") if unit in units), None)
+    values = [part.values if finest is None else part.values.astype(f"datetime64[{finest}]") for part in parts]
+    return Times(np.concatenate(values), parts[-1].zone)
 
 
 def _offsets(values: Moments, zone: tzinfo) -> list[int]:

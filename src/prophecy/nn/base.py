@@ -67,7 +67,7 @@ class Layer(nn.Module):
 
     def initial_state(self, batch: int) -> Tensor:
         """A past in which nothing happened: zeros (batch, channels, N)."""
-        shape = (_checks.order("batch", batch, least=0), self.channels, self.order)
+        shape = (_checks.whole("batch", batch, least=0), self.channels, self.order)
         return torch.zeros(shape, dtype=self._work(), device=self.C.device)
 
     def forward(

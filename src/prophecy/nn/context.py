@@ -59,8 +59,8 @@ class Solver(nn.Module):
         self, parts: dict[str, float], train: Iterable[str], horizon: int, chunk: int, dtype: torch.dtype | None
     ) -> None:
         super().__init__()
-        self.horizon = _checks.order("horizon", horizon)
-        self.chunk = _checks.order("chunk", chunk)
+        self.horizon = _checks.whole("horizon", horizon)
+        self.chunk = _checks.whole("chunk", chunk)
         chosen = {train} if isinstance(train, str) else set(train)
         if not chosen <= set(parts):
             raise ValueError(f"train must name parts of {', '.join(sorted(parts))}, got {sorted(chosen - set(parts))}")

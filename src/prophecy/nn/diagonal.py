@@ -49,7 +49,7 @@ class DiagonalSSM(Layer):
     ) -> None:
         super().__init__()
         _checks.function("spectrum", spectrum)
-        self.channels, self.order = _checks.order("channels", channels), _checks.order("order", order)
+        self.channels, self.order = _checks.whole("channels", channels), _checks.whole("order", order)
         groups = {"all": PARTS, "none": (), "readout": ("C", "D")}
         names = [train] if isinstance(train, str) else list(train)
         parts = {part for name in names for part in groups.get(name, (name,))}

@@ -65,7 +65,7 @@ class ProphecySSM(Layer):
         dtype: torch.dtype | None = None,
         device: torch.device | str | None = None,
     ) -> None:
-        channels, dt = _checks.order("channels", channels), _checks.positive("dt", dt)
+        channels, dt = _checks.whole("channels", channels), _checks.positive("dt", dt)
         windows = _windows(window, channels)
         made = [_basis(basis, order, float(one)) for one in windows]
         systems = [_systems(construct, one, dt) for one in made]
@@ -91,7 +91,7 @@ class ProphecySSM(Layer):
         systems = [_several(system)]
         dt = systems[0][0].dt
         layer._build(
-            _checks.order("channels", channels),
+            _checks.whole("channels", channels),
             systems,
             np.ones(1),
             None,
@@ -241,6 +241,11 @@ def _several(made: System | Sequence[System]) -> list[System]:
         return [made]
     if not isinstance(made, Sequence) or not made or not all(isinstance(one, System) for one in made):
         raise TypeError(f"construct must give a System or a sequence of them, got {made!r}; LegS has no constant one")
-    if any(not np.array_equal(one.A, made[0].A) or not np.array_equal(one.B, made[0].B) for one in made):
-        raise ValueError("the systems of one layer must share their memory: the same A and B")
+    for i, one in enumerate(made):
+        if not np.array_equal(one.A, made[0].A) or not np.array_equal(one.B, made[0].B):
+            raise ValueError(
+                f"the systems of one layer must share their memory, but system {i} (order {one.order}) has another A "
+                f"or B than system 0 (order {made[0].order}); construct them from the same basis and dt, or use a "
+                "layer for each"
+            )
     return _Several(made)

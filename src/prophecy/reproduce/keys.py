@@ -31,12 +31,25 @@ Place = tuple[str, str]
 
 
 class Module(NamedTuple):
-    """A module's syntax tree without docstrings, what it defines, and what its imports mean."""
+    """A module's syntax tree without docstrings, what it defines, and what its imports mean.
+
+    reached: by the line of a statement, what of it counts, the places it names and its tree as text, once asked for:
+    pages have most of what they reach in common.
+    """
 
     tree: ast.Module
     own: dict[str, list[ast.stmt]]
     imported: dict[str, Place]
     effects: list[ast.stmt]
+    reached: dict[int, Reached]
+
+
+class Reached(NamedTuple):
+    """A statement without what only shows results, the places it names, and its tree as text."""
+
+    node: ast.stmt
+    places: list[Place]
+    text: str
 
 
 def digest(root: Path, module: str, page: str, data: Iterable[str] = ()) -> str:
@@ -47,7 +60,7 @@ def digest(root: Path, module: str, page: str, data: Iterable[str] = ()) -> str:
     total = hashlib.sha256()
     found = closure(root, module, page)
     for name, node in found:
-        total.update(f"{name}\n{ast.dump(node)}\n".encode())
+        total.update(f"{name}\n{_module(root, name).reached[node.lineno].text}\n".encode())
     folders = {_path(root, name).parent for name, _ in found}
     compiled = [path for folder in folders for path in folder.iterdir() if path.suffix in COMPILED]
     named = [path for place in data for path in (root / place, *(root / place).rglob("*"))]
@@ -77,10 +90,12 @@ def closure(root: Path, module: str, page: str) -> list[tuple[str, ast.stmt]]:
             touched.add(name)
             nodes = [*nodes, *here.effects]
         for node in nodes:
-            shown = _computing(node) if isinstance(node, ast.ClassDef) else node
             if (name, node.lineno) not in found and not isinstance(node, ast.Import | ast.ImportFrom):
-                found[name, node.lineno] = shown
-                waiting.extend(_named(root, name, here, shown))
+                if node.lineno not in here.reached:
+                    shown = _computing(node) if isinstance(node, ast.ClassDef) else node
+                    here.reached[node.lineno] = Reached(shown, [*_named(root, name, here, shown)], ast.dump(shown))
+                found[name, node.lineno] = here.reached[node.lineno].node
+                waiting.extend(here.reached[node.lineno].places)
     return [(name, found[name, line]) for name, line in sorted(found)]
 
 
@@ -132,7 +147,7 @@ def _read(root: Path, name: str, changed: int) -> Module:
             own.setdefault(word, []).append(statement)
         if not defined and not isinstance(statement, ast.Import | ast.ImportFrom):
             effects.append(statement)
-    return Module(tree, own, dict(_imports(root, name, tree)), effects)
+    return Module(tree, own, dict(_imports(root, name, tree)), effects, {})
 
 
 def _defined(node: ast.stmt) -> list[str]:
@@ -169,8 +184,8 @@ def _origin(root: Path, source: str, name: str) -> Iterator[Place]:
     if _exists(root, f"{source}.{name}"):
         yield f"{source}.{name}", WHOLE
     elif _exists(root, source) and name != "__version__":
-        imports = [n for n in ast.walk(_parsed(root, source)) if isinstance(n, ast.ImportFrom)]
-        for node in imports:
+        path = _path(root, source)
+        for node in _import_nodes(path, path.stat().st_mtime_ns):
             for alias in node.names:
                 if (alias.asname or alias.name) == name:
                     yield from _origin(root, _source(root, source, node), alias.name)
@@ -178,14 +193,9 @@ def _origin(root: Path, source: str, name: str) -> Iterator[Place]:
         yield source, name
 
 
-def _parsed(root: Path, module: str) -> ast.Module:
-    path = _path(root, module)
-    return _tree(path, path.stat().st_mtime_ns)
-
-
 @functools.cache
-def _tree(path: Path, changed: int) -> ast.Module:
-    return ast.parse(path.read_text())
+def _import_nodes(path: Path, changed: int) -> list[ast.ImportFrom]:
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
 
 
 def _computing(node: ast.ClassDef) -> ast.ClassDef:

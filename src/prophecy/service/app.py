@@ -16,7 +16,7 @@ from prophecy.service import files, models
 from prophecy.service.bodies import Asked, Batch, check_key, from_json, from_lines
 from prophecy.service.core import Core
 from prophecy.service.csvs import from_csv
-from prophecy.service.errors import Refused, bad
+from prophecy.service.errors import Problem, bad
 from prophecy.service.guard import GuardMiddleware, address, bearer, headers_of
 from prophecy.service.readers import follow
 from prophecy.service.settings import DEFAULT, Settings
@@ -32,8 +32,6 @@ READERS: dict[str, Callable[[bytes, Asked, Settings], Batch]] = {
     "text/csv": from_csv,
     **dict.fromkeys(JSON_LINES, from_lines),
 }
-INLINE = 16 * 1024
-"""Bytes of a body read on the event loop, a millisecond or less; handing them to a thread would take longer."""
 
 Background = Callable[[Core], Coroutine[Any, Any, None]]
 
@@ -101,8 +99,8 @@ def _json(content: Any, status: int = 200, headers: dict[str, str] | None = None
 def _errors(app: FastAPI) -> None:
     """All errors have one shape; what is not expected is logged here and told to nobody."""
 
-    @app.exception_handler(Refused)
-    async def refused(_: Request, error: Refused) -> Response:
+    @app.exception_handler(Problem)
+    async def refused(_: Request, error: Problem) -> Response:
         return _json(error.answer(), error.status, error.headers())
 
     @app.exception_handler(RequestValidationError)
@@ -114,7 +112,7 @@ def _errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def other(_: Request, error: HTTPException) -> Response:
-        told = Refused(error.status_code, str(error.detail).lower(), "GET /docs lists what there is")
+        told = Problem(error.status_code, str(error.detail).lower(), "GET /docs lists what there is")
         return _json(told.answer(), told.status, dict(error.headers or {}))
 
     @app.exception_handler(Exception)
@@ -160,7 +158,7 @@ def _values(app: FastAPI, core: Core) -> None:
         if name is not None:
             check_key(name, core.settings, field="name")
         asked = Asked(name, key, time, value, time_format, decimal)
-        small = len(body) <= INLINE
+        small = len(body) <= core.settings.inline
         batch = reader(body, asked, core.settings) if small else await core.read(reader, body, asked, core.settings)
         core.guard.rates.take(address(request.scope), "values", len(batch))
         taken = await core.observe(batch)
@@ -185,17 +183,17 @@ def _values(app: FastAPI, core: Core) -> None:
 def _reader(request: Request) -> Callable[[bytes, Asked, Settings], Batch]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if request.headers.get("content-encoding", "identity") != "identity":
-        raise Refused(415, "compressed bodies are not read", "send the body as it is")
+        raise Problem(415, "compressed bodies are not read", "send the body as it is")
     if kind not in READERS:
         way_out = "send the header Content-Type: application/json, application/x-ndjson or text/csv"
-        raise Refused(415, f"the body's type is {kind[:60] or 'not given'}", way_out)
+        raise Problem(415, f"the body's type is {kind[:60] or 'not given'}", way_out)
     return READERS[kind]
 
 
 async def _body(request: Request, core: Core) -> bytes:
     """The body, read no further than it may be long, no longer than it may take, and not beside too many others."""
     settings = core.settings
-    too_large = Refused(413, f"the body has more than {settings.body} bytes", "send smaller batches")
+    too_large = Problem(413, f"the body has more than {settings.body} bytes", "send smaller batches")
     length = request.headers.get("content-length", "0")
     if length.isdigit() and int(length[:20]) > settings.body:
         raise too_large
@@ -209,13 +207,13 @@ async def _body(request: Request, core: Core) -> bytes:
                 if size > settings.body:
                     raise too_large
                 if core.held > settings.bodies:
-                    raise Refused(503, "too many bodies are arriving", "send the batch again", retry_after=1.0)
+                    raise Problem(503, "too many bodies are arriving", "send the batch again", retry_after=1.0)
     except TimeoutError:
         told = f"the body did not arrive within {settings.body_seconds:g} s"
-        raise Refused(408, told, "send smaller batches") from None
+        raise Problem(408, told, "send smaller batches") from None
     except asyncio.CancelledError:  # by the server, which has waited for the body as long as a stop may take
         told = "the service is stopping and the body has not arrived"
-        raise Refused(503, told, "send the batch again to the next one", retry_after=1.0) from None
+        raise Problem(503, told, "send the batch again to the next one", retry_after=1.0) from None
     finally:
         core.held -= size
     return b"".join(parts)
@@ -279,7 +277,7 @@ def _pages(app: FastAPI, core: Core) -> None:
     @app.get("/v1/health", tags=["service"], summary="Whether it answers", responses={200: {"model": models.Health}})
     async def health(request: Request) -> Response:
         found: dict[str, Any] = {"status": "ok" if core.ready else "compiling", "version": prophecy.__version__}
-        with contextlib.suppress(Refused):
+        with contextlib.suppress(Problem):
             core.guard.check_token(request.scope, bearer(headers_of(request.scope)))
             found["series"] = len(core.fleet)
         return _json(found)

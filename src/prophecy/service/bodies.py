@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.service.errors import Refused, bad, shown
+from prophecy.service.errors import Problem, bad, shown
 from prophecy.service.settings import Settings
 
 Array = NDArray[np.float64]
@@ -262,4 +262,4 @@ def _check_structure(body: bytes, settings: Settings) -> None:
 
 def _check_size(rows: int, settings: Settings) -> None:
     if rows > settings.batch:
-        raise Refused(413, f"the batch has more than {settings.batch} rows", f"send at most {settings.batch} at a time")
+        raise Problem(413, f"the batch has more than {settings.batch} rows", f"send at most {settings.batch} at a time")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from prophecy.service.bodies import Batch
-from prophecy.service.errors import Refused
+from prophecy.service.errors import Problem
 from prophecy.service.guard import Guard, Rates
 from prophecy.service.live import Backlog
 from prophecy.service.metrics import Metrics
@@ -42,9 +42,9 @@ class Core:
 
     async def open(self) -> None:
         """Start the threads."""
-        self.backlog = Backlog(self.settings.backlog)
+        self.backlog = Backlog(self.settings.backlog, self.settings.alarms_kept)
         self.writer = Writer(self.fleet, self.settings, self._publish, self._new_events)
-        self._readers = ThreadPoolExecutor(2, thread_name_prefix="prophecy-reader")
+        self._readers = ThreadPoolExecutor(self.settings.threads, thread_name_prefix="prophecy-reader")
         self._forecaster = ThreadPoolExecutor(1, thread_name_prefix="prophecy-forecast")
 
     async def warm(self) -> None:
@@ -112,7 +112,7 @@ class Core:
         """A forecast from the context kept; one is computed at a time, and a few may wait."""
         if self._forecasting >= self.settings.forecasts:
             waiting = f"{self._forecasting} forecasts are waiting"
-            raise Refused(503, waiting, "ask again in a moment", retry_after=2.0)
+            raise Problem(503, waiting, "ask again in a moment", retry_after=2.0)
         self._forecasting += 1
         try:
             loop = asyncio.get_running_loop()
@@ -120,7 +120,7 @@ class Core:
         except KeyError:
             raise _unknown(key) from None
         except ValueError as error:
-            raise Refused(409, str(error), "observe more values of the series first") from None
+            raise Problem(409, str(error), "observe more values of the series first") from None
         finally:
             self._forecasting -= 1
 
@@ -141,7 +141,7 @@ class Core:
 
     def _new_events(self) -> list[dict[str, Any]]:
         """On the writer's thread: alarms raised since the last time."""
-        events = self.fleet.alarms(since=self._last_event, limit=10_000)
+        events = self.fleet.alarms(since=self._last_event, limit=self.settings.alarms_at_once)
         if events:
             self._last_event = events[-1].number
         return [event_of(event) for event in events]
@@ -158,5 +158,5 @@ def _compiled() -> None:
         trial.observe(["a", "a"], None, [0.0, 1.0])
 
 
-def _unknown(key: str) -> Refused:
-    return Refused(404, f"there is no series {key[:200]!r}", "GET /v1/series lists them", field="key")
+def _unknown(key: str) -> Problem:
+    return Problem(404, f"there is no series {key[:200]!r}", "GET /v1/series lists them", field="key")

@@ -13,14 +13,14 @@ import numpy as np
 
 from prophecy.frames import dates
 from prophecy.service.bodies import MISSING, Array, Asked, Batch, check_date, check_key, text_of, times_of
-from prophecy.service.errors import Refused, bad, shown
+from prophecy.service.errors import Problem, bad, shown
 from prophecy.service.settings import Settings
 
 TIME_NAMES = ("time", "at", "timestamp", "datetime", "date", "ds", "ts")
 KEY_NAMES = ("key", "series", "sensor", "id", "unique_id", "name")
 VALUE_NAMES = ("value", "y", "values")
 LONGEST_TIME = 64
-"""Characters of a time or of its format."""
+"""Characters of a time or of its format: a date with nanoseconds and an offset has 35."""
 
 HEADER = "begin with a line of names such as key,time,value, and name others with ?key=…&time=…&value=…"
 
@@ -153,7 +153,7 @@ def _times(table: Table, column: int | None, asked: Asked) -> tuple[Array | None
         return times_of([_seconds(moment) for moment in moments], table.lines, asked.time)
     try:
         return times_of(moments, table.lines, asked.time)
-    except Refused as no_iso:
+    except Problem as no_iso:
         if not dates.is_date(moments[0]):
             raise no_iso from None
         return _other_dates(moments, table.lines, asked), True
@@ -221,6 +221,6 @@ def _is_number(cell: str) -> bool:
 
 def _check_values(values: int, settings: Settings) -> None:
     if values > settings.batch:
-        raise Refused(
+        raise Problem(
             413, f"the body has more than {settings.batch} values", f"send at most {settings.batch} at a time"
         )

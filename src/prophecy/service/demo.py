@@ -17,7 +17,7 @@ import numpy as np
 
 from prophecy.service.bodies import Batch
 from prophecy.service.core import Core
-from prophecy.service.errors import Refused
+from prophecy.service.errors import Problem
 
 STEP = 0.25
 """Seconds between values: fast enough to watch."""
@@ -133,7 +133,7 @@ async def run(core: Core) -> None:
     while True:
         values = demo.values()
         with_time = np.full(len(values), now)
-        with contextlib.suppress(Refused):  # the disk is behind: this moment is a gap
+        with contextlib.suppress(Problem):  # the disk is behind: this moment is a gap
             await core.observe(Batch(list(values), with_time, np.array(list(values.values())), True))
         now += STEP
         await asyncio.sleep(max(0.0, now - time.time()))

@@ -7,7 +7,7 @@ from typing import Any
 
 
 @dataclass(eq=False)
-class Refused(Exception):
+class Problem(Exception):
     """A request that is answered with an error and has changed nothing.
 
     status: of HTTP. row: which row of the body (the first is 1), field: which part of it, where that is known.
@@ -40,9 +40,9 @@ class Refused(Exception):
         return found
 
 
-def bad(error: str, way_out: str, row: int | None = None, field: str | None = None) -> Refused:
+def bad(error: str, way_out: str, row: int | None = None, field: str | None = None) -> Problem:
     """A body or parameter that cannot be used: 400."""
-    return Refused(400, error, way_out, row, field)
+    return Problem(400, error, way_out, row, field)
 
 
 def shown(value: object, most: int = 60) -> str:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
-from prophecy.service.errors import Refused
+from prophecy.service.errors import Problem
 
 TYPES = {
     "html": "text/html; charset=utf-8",
@@ -43,7 +43,7 @@ def names() -> frozenset[str]:
 def part(name: str) -> Part:
     """A file of the page, read and packed once."""
     if name not in names():
-        raise Refused(404, "not found", "the page is at /")
+        raise Problem(404, "not found", "the page is at /")
     folder = (
         resources.files("plotly") / "package_data" if name == PLOTLY else resources.files("prophecy.service") / "page"
     )

@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from prophecy.service.errors import Refused
+from prophecy.service.errors import Problem
 from prophecy.service.settings import Settings
 
 Scope = MutableMapping[str, Any]
@@ -82,7 +82,7 @@ class Rates:
         wait = self.bucket(address, kind).take(amount, self._clock())
         if wait > 0.0:
             what, rate, _ = self._kind(kind)
-            raise Refused(
+            raise Problem(
                 429,
                 f"more than {rate:g} {what} a second from this address",
                 "wait, then go on more slowly",
@@ -106,7 +106,7 @@ class Rates:
         if kind == "values":
             return "values", s.values, max(s.values * s.burst, s.batch)
         if kind == "wrong":
-            return "wrong tokens", s.wrong_tokens, 10.0
+            return "wrong tokens", s.wrong_tokens, s.wrong_at_once
         return "requests", s.requests, max(s.requests * s.burst, 1.0)
 
 
@@ -141,7 +141,7 @@ class Guard:
         if shown is not None:
             self.rates.take(address(scope), "wrong")
         what = "a token is needed" if shown is None else "the token is wrong"
-        raise Refused(401, what, "send the header Authorization: Bearer TOKEN")
+        raise Problem(401, what, "send the header Authorization: Bearer TOKEN")
 
     def _host(self, headers: dict[str, str]) -> None:
         host = headers.get("host", "")
@@ -150,13 +150,13 @@ class Guard:
             return
         if self._token is None:
             if not is_loopback(name):
-                raise Refused(
+                raise Problem(
                     421, f"this service does not answer to the Host {host[:80]!r}", "use 127.0.0.1 or localhost"
                 )
             if any(name in headers for name in FORWARDED):
-                raise Refused(403, "this came through a proxy, and the service has no token", "start it with --token")
+                raise Problem(403, "this came through a proxy, and the service has no token", "start it with --token")
         elif self._hosts:
-            raise Refused(421, f"this service does not answer to the Host {host[:80]!r}", "name it with --allow-host")
+            raise Problem(421, f"this service does not answer to the Host {host[:80]!r}", "name it with --allow-host")
 
     def _origin(self, scope: Scope, headers: dict[str, str]) -> None:
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
@@ -165,7 +165,7 @@ class Guard:
             # A link on another page may lead to ours; nothing else of ours is for other pages.
             foreign |= not (headers.get("sec-fetch-mode") == "navigate" and scope["path"] in ("/", "/docs"))
         if foreign:
-            raise Refused(403, "pages of another origin may not use this service", "open the service's own page")
+            raise Problem(403, "pages of another origin may not use this service", "open the service's own page")
 
 
 class GuardMiddleware:
@@ -196,14 +196,14 @@ class GuardMiddleware:
         try:
             try:
                 self._guard.check(scope, headers_of(scope))
-            except Refused as refused:
+            except Problem as refused:
                 await self._refuse(scope, refused, answer)
                 return
             await self._app(scope, receive, answer)
         finally:
             self._note(scope.get("method", "WS"), scope["path"], status, time.monotonic() - began)
 
-    async def _refuse(self, scope: Scope, refused: Refused, answer: Send) -> None:
+    async def _refuse(self, scope: Scope, refused: Problem, answer: Send) -> None:
         kind = "websocket.http.response" if scope["type"] == "websocket" else "http.response"
         if kind.startswith("websocket") and "websocket.http.response" not in scope.get("extensions", {}):
             await answer({"type": "websocket.close", "code": 1008, "reason": refused.error[:100]})

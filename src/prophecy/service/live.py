@@ -14,6 +14,8 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
+from prophecy.service.settings import DEFAULT
+
 COLUMNS = ("key", "time", "value", "mean", "lower", "upper", "next", "next_lower", "next_upper", "score", "alarm",
            "event", "status")  # fmt: skip
 """Columns of a message beside `number`."""
@@ -40,14 +42,14 @@ class Read:
 
 
 class Backlog:
-    """The last `capacity` values, and a signal when there are more.
+    """The last `capacity` values and `alarms` alarms, and a signal when there are more.
 
     boot: a name of this run of the process; numbers of another run mean nothing here.
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, alarms: int = DEFAULT.alarms_kept) -> None:
         self.boot = secrets.token_hex(8)
-        self.capacity = capacity
+        self.capacity, self._alarms = capacity, alarms
         self.last = 0
         self.events: list[dict[str, Any]] = []
         self.event_offset = 0
@@ -69,9 +71,9 @@ class Backlog:
             self.last += len(columns["key"])
             self._trim()
         self.events.extend(events)
-        if len(self.events) > 2_000:  # halved then: alarms have numbers in the database, where readers find older ones
-            self.event_offset += len(self.events) - 1_000
-            del self.events[:-1_000]
+        if len(self.events) > 2 * self._alarms:
+            self.event_offset += len(self.events) - self._alarms
+            del self.events[: -self._alarms]
         self.more.set()
         self.more = asyncio.Event()
         return self.last
@@ -97,7 +99,7 @@ class Backlog:
         """Whole chunks go when the rest is capacity enough; the list is cut when half of it is gone, not every time."""
         gone = bisect_right(self._firsts, self.last - self.capacity)
         gone = max(0, gone - 1)
-        if gone and (gone > 1_000 or self.last - self._firsts[0] > 2 * self.capacity or 2 * gone > len(self._chunks)):
+        if gone and (self.last - self._firsts[0] > 2 * self.capacity or 2 * gone > len(self._chunks)):
             del self._chunks[:gone], self._firsts[:gone]
 
 

@@ -10,13 +10,10 @@ from typing import Any
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from prophecy.service.core import Core
-from prophecy.service.errors import Refused
+from prophecy.service.errors import Problem
 from prophecy.service.guard import address, headers_of
 from prophecy.service.live import Read
 from prophecy.service.shapes import dumped
-
-WRITTEN = 16
-"""Messages kept for other readers, 200 kB each."""
 
 NO_TOKEN, TOO_MANY, STOPPING, UNREADABLE = 4401, 1013, 1012, 1003
 """Codes of closing: ours for a token, and those of RFC 6455 and its registry."""
@@ -48,7 +45,7 @@ async def follow(socket: WebSocket, core: Core) -> None:
         await _both(socket, core, reader)
     except (WebSocketDisconnect, RuntimeError, OSError):
         pass  # the reader has left; there is nobody to tell
-    except Refused as refused:
+    except Problem as refused:
         await _send(socket, {"type": "error", **refused.answer()})
         await socket.close(UNREADABLE, refused.error[:100])
     finally:
@@ -64,7 +61,7 @@ async def _shown(socket: WebSocket, core: Core) -> bool:
             message = _object(await socket.receive_text(), core)
         token = message.get("token")
         core.guard.check_token(socket.scope, token if isinstance(token, str) else None)
-    except (Refused, TimeoutError, KeyError):
+    except (Problem, TimeoutError, KeyError):
         await socket.close(NO_TOKEN, 'send {"token": "..."} first')
         return False
     return True
@@ -77,7 +74,7 @@ def _begun(socket: WebSocket, core: Core) -> Reader:
     if "since" in asked and asked.get("boot", backlog.boot) == backlog.boot:
         text = asked["since"]
         if not (text.isascii() and text.isdigit() and len(text) < 16):
-            raise Refused(400, "since is no number", "send the cursor of the last message", field="since")
+            raise Problem(400, "since is no number", "send the cursor of the last message", field="since")
         after = min(int(text), backlog.last)
     keys = asked.getlist("key")
     return Reader(after, backlog.event_offset + len(backlog.events), _keys(keys, core) if keys else None)
@@ -142,7 +139,7 @@ def _written(core: Core, read: Read, shared: bool) -> str:
         found = dumped({"type": "values", "cursor": read.after, "columns": read.columns}).decode()
         if shared:
             core.written[place] = found
-            while len(core.written) > WRITTEN:
+            while len(core.written) > core.settings.frames_kept:
                 del core.written[next(iter(core.written))]
     return found
 
@@ -168,7 +165,7 @@ async def _listening(socket: WebSocket, core: Core, reader: Reader) -> None:
         try:
             text = await socket.receive_text()
         except KeyError:
-            raise Refused(400, "a message of bytes", "send text") from None
+            raise Problem(400, "a message of bytes", "send text") from None
         core.guard.rates.take(address(socket.scope), "requests")
         message = _object(text, core)
         if "keys" in message:
@@ -181,22 +178,22 @@ async def _listening(socket: WebSocket, core: Core, reader: Reader) -> None:
 
 def _object(text: str, core: Core) -> dict[str, Any]:
     if len(text) > core.settings.message:
-        raise Refused(413, "the message is too long", f"send at most {core.settings.message} bytes")
+        raise Problem(413, "the message is too long", f"send at most {core.settings.message} bytes")
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise Refused(400, "a message that is no JSON object", 'send {"keys": ["boiler"]}')
+        raise Problem(400, "a message that is no JSON object", 'send {"keys": ["boiler"]}')
     return found
 
 
 def _keys(keys: Any, core: Core) -> frozenset[str]:
     if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
-        raise Refused(400, "keys is no list of texts", 'send {"keys": ["boiler"]}', field="keys")
+        raise Problem(400, "keys is no list of texts", 'send {"keys": ["boiler"]}', field="keys")
     if len(keys) > core.settings.watched:
         way_out = f"name at most {core.settings.watched}, or null for all"
-        raise Refused(413, f"{len(keys)} keys are too many", way_out, field="keys")
+        raise Problem(413, f"{len(keys)} keys are too many", way_out, field="keys")
     return frozenset(keys)
 
 

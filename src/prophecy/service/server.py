@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from prophecy.fleet import Fleet
 
 
-SEND_BUFFER = 256 * 1024
-"""Bytes the system holds for a connection that does not read: a few messages of the live channel."""
-
-
 def check_access(host: str, token: str | None, hosts: tuple[str, ...]) -> None:
     """Refuse to start without a token where others could reach the service, or with one that is easily guessed."""
     if token is not None:
@@ -49,7 +45,7 @@ def listening(host: str, port: int) -> socket.socket:
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         # Inherited by connections. The kernel would hold megabytes for each that does not read.
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, DEFAULT.send_buffer)
         found.bind(place)
         found.listen(128)
     except OSError as error:

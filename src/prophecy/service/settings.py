@@ -38,7 +38,10 @@ class Settings:
     """Seconds of the rates above that may come at once."""
 
     wrong_tokens: float = 1.0
-    """Wrong tokens a second of one address (ten at once): a token of 16 characters is never found that way."""
+    """Wrong tokens a second of one address, on average: a token of 16 characters is never found that way."""
+
+    wrong_at_once: float = 10.0
+    """Wrong tokens one address may send at once: a page with an old token asks for this many things as it opens."""
 
     addresses: int = 4_096
     """Addresses whose rates are kept apart; the one idle longest is forgotten first."""
@@ -52,11 +55,25 @@ class Settings:
     backlog: int = 200_000
     """Values kept for live readers that fall behind or come back, about 100 bytes each."""
 
+    alarms_kept: int = 1_000
+    """Alarms kept for live readers, at least (up to twice as many between two cuts): older ones have numbers in the
+    database, where `GET /v1/alarms` finds them."""
+
+    alarms_at_once: int = 10_000
+    """Alarms read from the database after one transaction; what is left is read after the next one."""
+
     frame_rows: int = 2_000
     """Values in one message of the live channel: about 200 kB of JSON, a tenth of a second of a browser's time."""
 
+    frames_kept: int = 16
+    """Messages kept as JSON for other readers of everything, 200 kB each."""
+
     frame_seconds: float = 0.03
     """Least time between two messages to one reader: a screen shows no more than 30 pictures a second."""
+
+    send_buffer: int = 256 * 1024
+    """Bytes the system holds for a connection that does not read: a few messages of the live channel. The kernel's own
+    choice is megabytes."""
 
     readers: int = 64
     """Live connections at once."""
@@ -69,6 +86,12 @@ class Settings:
 
     hello_seconds: float = 5.0
     """Time in which a live reader must show its token, in seconds."""
+
+    inline: int = 16 * 1024
+    """Bytes of a body read on the event loop, a millisecond or less; handing them to a thread would take longer."""
+
+    threads: int = 2
+    """Threads that read from the fleet: one waits for its lock while the other parses a body."""
 
     forecasts: int = 8
     """Forecasts waiting at once; each may take seconds of one core."""

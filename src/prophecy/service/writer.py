@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from prophecy.service.bodies import Batch
-from prophecy.service.errors import Refused
+from prophecy.service.errors import Problem
 from prophecy.service.settings import Settings
 from prophecy.service.shapes import columns_of
 
@@ -63,9 +63,9 @@ class Writer:
     async def take(self, batch: Batch) -> Taken:
         """Wait until a batch is on disk; 503 where too much is waiting already or the service is stopping."""
         if self._closing:
-            raise Refused(503, "the service is stopping", "send the batch again to the next one", retry_after=1.0)
+            raise Problem(503, "the service is stopping", "send the batch again to the next one", retry_after=1.0)
         if self._rows + len(batch) > max(self._settings.pending, len(batch)):
-            raise Refused(503, f"{self._rows} values are waiting for the disk", "send the batch again", retry_after=1.0)
+            raise Problem(503, f"{self._rows} values are waiting for the disk", "send the batch again", retry_after=1.0)
         waiting = Waiting(batch, asyncio.get_running_loop().create_future())
         self._line.append(waiting)
         self._rows += len(batch)
@@ -127,7 +127,7 @@ class Writer:
         try:
             columns, events = await loop.run_in_executor(self._thread, self._observe, _merged(group))
         except Exception as error:
-            if len(group) > 1 and isinstance(error, ValueError | Refused):
+            if len(group) > 1 and isinstance(error, ValueError | Problem):
                 for waiting in group:
                     await self._write([waiting])
                 return
@@ -157,7 +157,7 @@ class Writer:
         if len(self._fleet) + len(named) > most:
             new = sum(key not in self._fleet for key in named)
             if len(self._fleet) + new > most:
-                raise Refused(
+                raise Problem(
                     413,
                     f"the batch begins {new} new series; there are {len(self._fleet)} and {most} are allowed",
                     "remove some with DELETE /v1/series/{key}, or start the service with a larger --keys",
@@ -192,10 +192,10 @@ def translated(error: Exception, batch: Batch) -> Exception:
     """An error of the fleet as an answer: the row as the body counts them; trouble with the disk without its path."""
     if isinstance(error, sqlite3.Error | OSError):
         way_out = "nothing was changed: try again"
-        return Refused(503, "the database cannot take values at present", way_out, retry_after=1.0)
+        return Problem(503, "the database cannot take values at present", way_out, retry_after=1.0)
     row, field = getattr(error, "row", None), getattr(error, "field", None)
     if isinstance(error, ValueError) and row is not None:
         way_out = "none of the batch was taken: mend the row and send it again"
         line = batch.lines[row] if batch.lines else row + 1
-        return Refused(400, f"row {line}: {str(error).partition(': ')[2]}", way_out, line, field)
+        return Problem(400, f"row {line}: {str(error).partition(': ')[2]}", way_out, line, field)
     return error

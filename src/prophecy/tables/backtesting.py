@@ -15,8 +15,9 @@ from prophecy._forecast import Failure, Forecast
 from prophecy.dynamics.batch import in_order
 from prophecy.dynamics.known import Known
 from prophecy.dynamics.settings import DEFAULT, Settings
+from prophecy.frames.build import build
 from prophecy.frames.names import printable
-from prophecy.frames.source import Key, Source, build, read, split
+from prophecy.frames.source import Key, Source, read, split
 from prophecy.tables.forecasting import Bounds, Progress, Season, Task, shown, solve_task
 from prophecy.tables.regressors import known_for
 from prophecy.tables.rivals import Model, rivals
@@ -171,8 +172,8 @@ def backtest_sources(
     progress: Progress | bool | None,
 ) -> Backtest:
     """`backtest` of series that were read already; `options` are level, bounds and settings of `forecast`."""
-    horizon, folds = _checks.order("horizon", horizon), _checks.order("folds", folds)
-    step = horizon if step is None else _checks.order("step", step)
+    horizon, folds = _checks.whole("horizon", horizon), _checks.whole("folds", folds)
+    step = horizon if step is None else _checks.whole("step", step)
     _checks.seasons(season)
     others, level = rivals(against), float(options["level"])
     plan = {name: _cuts(source, horizon, folds, step, name) for name, source in sources.items()}

@@ -77,8 +77,6 @@ def _dress(axis: Any, panel: Panel, colours: dict[str, str]) -> None:
     for side in axis.spines.values():
         side.set_visible(False)
     axis.margins(x=0.01)
-    if panel.xlabel:
-        axis.set_xlabel(for_matplotlib(panel.xlabel), color=colours["muted"], fontsize=9)
 
 
 def _band(axis: Any, band: Band, colours: dict[str, str]) -> None:

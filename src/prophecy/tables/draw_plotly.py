@@ -70,8 +70,6 @@ def _axes(made: Any, panel: Panel, row: int, colours: dict[str, str]) -> None:
         made.update_yaxes(type="log", **place)
     elif ends is not None:
         made.update_yaxes(range=ends, **place)
-    if panel.xlabel:
-        made.update_xaxes(title_text=for_html(panel.xlabel), **place)
     if panel.bars:
         made.update_yaxes(autorange="reversed", **place)
 

@@ -17,7 +17,8 @@ from prophecy.dynamics import forecast as solve
 from prophecy.dynamics.batch import in_order
 from prophecy.dynamics.known import Known
 from prophecy.dynamics.settings import DEFAULT, Settings
-from prophecy.frames.source import Key, Source, is_frame, read, split
+from prophecy.frames.cells import is_frame
+from prophecy.frames.source import Key, Source, read, split
 from prophecy.tables.regressors import known_for
 
 Array = NDArray[np.float64]
@@ -196,7 +197,7 @@ def forecast_sources(
     client: Any = None,
 ) -> Forecasts:
     """Forecasts of series that were read already; `options` are level, bounds, average and settings of `forecast`."""
-    horizon = _checks.order("horizon", horizon)
+    horizon = _checks.whole("horizon", horizon)
     if not sources:
         return Forecasts({}, ())
     tasks = [_task(source, horizon, season, known) for source in sources.values()]
@@ -217,7 +218,7 @@ def forecast_sources(
 
 def _task(source: Source, horizon: int, season: Season, known: Any) -> Task:
     seasons = source.series.seasons() or None if season is None else season
-    return Task(source.values, seasons, known_for(known, source, _checks.order("horizon", horizon)))
+    return Task(source.values, seasons, known_for(known, source, _checks.whole("horizon", horizon)))
 
 
 def solve_task(task: Task, horizon: int, level: float, **options: Any) -> Forecast:

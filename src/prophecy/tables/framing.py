@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prophecy._forecast import Failure, Forecast
-from prophecy.frames.source import Kind, Source, build, native_times, time_series
+from prophecy.frames.build import Kind, build, native_times, time_series
+from prophecy.frames.source import Source
 
 if TYPE_CHECKING:
     from prophecy.tables.forecasting import Forecasts
@@ -120,7 +121,7 @@ def _parts(made: Forecast, quantiles: Sequence[float]) -> dict[str, Any]:
 def _with_library(kind: Kind) -> Kind:
     if kind.backend is not None:
         return kind
-    from prophecy.frames.source import any_library
+    from prophecy.frames.build import any_library
 
     return Kind(any_library(), kind.time, kind.as_index, kind.dtype, kind.period, kind.key)
 

@@ -69,7 +69,6 @@ class Panel:
     bars: Sequence[tuple[str, float]] = ()
     height: float = 1.0
     log: bool = False
-    xlabel: str = ""
     level: float | None = field(default=None)  # a horizontal line, such as a threshold
     spans: Sequence[tuple[Any, Any]] = ()
 

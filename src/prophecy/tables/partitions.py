@@ -225,7 +225,7 @@ def asked_of(
     """The same for every partition, checked once."""
     keys = (key,) if isinstance(key, str) else tuple(key)
     names = None if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
-    return Asked(_checks.order("horizon", horizon), keys, time, names, season, tuple(quantiles), duplicates, options)
+    return Asked(_checks.whole("horizon", horizon), keys, time, names, season, tuple(quantiles), duplicates, options)
 
 
 __all__ = ["Asked", "Done", "asked_of", "forecast_partitions", "partitions", "solve_on"]

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics.known import Known
-from prophecy.frames.source import Source, is_frame, read, split
+from prophecy.frames.cells import is_frame
+from prophecy.frames.source import Source, read, split
 from prophecy.frames.times import Times
 
 Array = NDArray[np.float64]
@@ -47,11 +48,17 @@ def beside(times: Times, values: Array, source: Source, horizon: int) -> Array:
     assert source.series.times is not None
     past, ahead = source.series.times.values, source.series.after(horizon)
     if horizon and ahead is None:
-        raise ValueError("a series of one row has no step, so that it is unknown which rows of known lie ahead")
+        raise ValueError(
+            f"the series has {len(past)} row and so no step: which rows of known lie ahead is not known; "
+            "give at least two rows, or leave known out"
+        )
     wanted = np.concatenate([past, ahead.values.astype(past.dtype)]) if ahead is not None else past
     kind = "datetime64[ns]" if source.series.times.dates else "float64"
     if source.series.times.dates != times.dates:
-        raise ValueError("known and the series must both have dates, or both numbers, as times")
+        of_series, of_known = ("dates" if one.dates else "numbers" for one in (source.series.times, times))
+        raise ValueError(
+            f"the times of the series are {of_series} and those of known {of_known}; give both dates, or both numbers"
+        )
     wanted, there = wanted.astype(kind), times.values.astype(kind)
     place = np.clip(np.searchsorted(there, wanted), 0, len(there) - 1)
     absent = (there[place] != wanted) | ~np.isfinite(values[place]).any(axis=1)
@@ -80,5 +87,7 @@ def _of_key(known: Any, source: Source) -> Source:
         return read(known, time)
     parts = split(known, keys if len(keys) > 1 else keys[0], time)
     if source.key not in parts:
-        raise ValueError(f"known has no rows for {', '.join(keys)} = {source.key!r}")
+        raise ValueError(
+            f"known has no rows for {', '.join(keys)} = {source.key!r}; add them, or leave that series out"
+        )
     return parts[source.key]

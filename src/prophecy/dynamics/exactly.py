@@ -1,0 +1,124 @@
+"""Fields that take every sample to the next up to rounding: where there is no noise, every sample is a state."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
+
+from prophecy.dynamics.assimilation import Assimilated
+from prophecy.dynamics.flow import EIGHTH, FOURTH, MODULUS
+from prophecy.dynamics.guesses import LEAST_NOISE, Budget, Steps, interpolated, linear_field, one_step
+from prophecy.dynamics.settings import LAWS, LawSettings
+from prophecy.dynamics.sparse import SparseField, eliminated
+
+Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+_ROUNDING = 1e-6  # standard deviations: only the true equations leave less
+_MOST_STEPS = 0.99  # share of the steps that must be as exact as that; spikes may be too fast to integrate blindly
+_SMOOTH_STEPS = 0.85  # the same for fields with kinks, which steps across them follow to second order only
+_POLISHES = 3  # rounds of least squares, each over the steps that the one before came close to
+_FEW_OFF = 1e-4  # standard deviations: steps that far off no longer pull once the others are exact
+_NEGLIGIBLE = 6e-9  # standard deviations: the accuracy at which chaotic systems are usually integrated
+_SURE = 4.0  # integration errors are not white: terms go more easily than by the information criterion
+_MOST_SUBSTEPS = 64  # of one step
+_INTEGRATED = 1e-10  # standard deviations: what a step may miss by at the end
+
+
+def exactly(
+    field: SparseField, x: Array, known: Mask, budget: Budget, laws: LawSettings = LAWS
+) -> tuple[Assimilated | None, float]:
+    """The member of the family that takes every sample to the next up to rounding, None if none does; and the median
+    error of the best attempt, in standard deviations.
+
+    Least absolute errors on the way: where a few steps are too fast for the first guess, the others lead. known: the
+    samples that were observed; steps to and from the others do not count.
+    """
+    shaped, steps = len(field.terms.kinds) > 0, Steps.of(x, known)
+    starts = [interpolated(field, x, 8, even=False, nats=laws.spare * shaped)] if len(x) > 8 else []
+    starts += [start for start in (linear_field(field, x),) if start is not None and not shaped]
+    left = np.inf
+    for index in np.argsort([_median(steps.missed(each, EIGHTH, 1)) for each in starts]):
+        rough, rest = one_step(starts[index], steps, EIGHTH, 1, 12, robust=True, budget=budget)
+        if laws.nearly < _median(rest) < laws.roughly:
+            substeps = rough.substeps(EIGHTH, steps.before, 0.03 * _median(rest), 4)
+            rough, rest = one_step(rough, steps, EIGHTH, substeps, 6, robust=True, budget=budget)
+        left = min(left, _median(rest))
+        found = step_by_step(rough, x, steps, budget) if _median(rest) < laws.nearly else None
+        if found is not None:
+            return found, left
+    return None, left
+
+
+def step_by_step(field: SparseField, values: Array, steps: Steps, budget: Budget | None = None) -> Assimilated | None:
+    """The field that takes each value to the next up to rounding, terms that do nothing removed; None if it does not.
+
+    Without noise every sample is a state, and the equations of single steps are all there is.
+    """
+    share = _SMOOTH_STEPS if MODULUS in field.terms.kinds else _MOST_STEPS
+    for tolerance in (_ROUNDING, _INTEGRATED):
+        substeps = field.substeps(EIGHTH, steps.before, tolerance, _MOST_SUBSTEPS)
+        rest = steps.missed(field, EIGHTH, substeps)
+        if tolerance == _ROUNDING and _quantile(rest, share) < _ROUNDING:
+            continue
+        if tolerance == _ROUNDING:
+            field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget)
+        for _ in range(_POLISHES):
+            most = _quantile(rest, share)
+            field, rest = one_step(field, steps, EIGHTH, substeps, 12, far=max(_FEW_OFF, 3 * most), budget=budget)
+            if _quantile(rest, share) < _ROUNDING or _quantile(rest, share) > 0.5 * most:
+                break
+        if not _quantile(rest, share) < _ROUNDING:
+            return None
+    field, rest = _thinned(field, steps, substeps, rest, share)
+    noise = np.maximum(np.sqrt(np.mean(_typical(rest, share) ** 2, axis=0)), LEAST_NOISE)
+    freedom = _freedom(field, steps, substeps) * float(np.sqrt(np.mean(_typical(rest, share) ** 2)))
+    evidence = -float(np.log(noise).sum()) * len(rest) - 0.5 * field.count * np.log(values.size)
+    last = np.column_stack([np.diag(1 / noise), np.zeros((len(noise), field.count))])
+    return Assimilated(field, values, noise, 0.0, freedom, last, evidence)
+
+
+def _thinned(
+    field: SparseField, steps: Steps, substeps: Counts, rest: Array, share: float
+) -> tuple[SparseField, Array]:
+    """The field without the terms that do nothing, the doubtful ones last, and what it leaves."""
+    for sure in (25 * _SURE, 25 * _SURE, _SURE, _SURE):
+        level = float(np.sqrt(np.mean(_typical(rest, share) ** 2)))
+        freedom = _freedom(field, steps, substeps) * level
+        count = field.coefficients
+        value = np.append(field.theta.T[field.mask.T], np.zeros(field.count - count))
+        alive = np.arange(len(value)) < count
+        value, alive = eliminated(value, freedom @ freedom.T, alive, sure * np.log(rest.size), count)
+        if alive[:count].all():
+            continue
+        mask, theta = np.zeros_like(field.mask), np.zeros_like(field.theta)
+        mask.T[field.mask.T], theta.T[field.mask.T] = alive[:count], value[:count]
+        trial, there = one_step(field.with_mask(mask, theta), steps, EIGHTH, substeps, 3, far=_FEW_OFF)
+        if np.sqrt(np.mean(_typical(there, share) ** 2)) < max(1.5 * level, _NEGLIGIBLE):
+            field, rest = trial, there
+    return field, rest
+
+
+def _median(rest: Array) -> float:
+    return float(np.median(np.nan_to_num(np.abs(rest), nan=np.inf)))
+
+
+def _quantile(rest: Array, share: float) -> float:
+    return float(np.quantile(np.nan_to_num(np.abs(rest), nan=1.0), share))
+
+
+def _typical(rest: Array, share: float) -> Array:
+    """Errors without the few of steps that no fixed number of substeps follows."""
+    return np.asarray(np.where(np.abs(rest) < 10 * _quantile(rest, share), rest, 0.0))
+
+
+def _freedom(field: SparseField, steps: Steps, substeps: Counts) -> Array:
+    """A square root of the covariance of the parameters when each step has an error of unit size."""
+    tangent = field.tangents(FOURTH, steps.before, np.maximum(2, substeps))[1][:, :, field.terms.variables :]
+    system = tangent.reshape(-1, tangent.shape[2])
+    norms = np.linalg.norm(system, axis=0)
+    norms = np.where(norms > 0, norms, 1.0)
+    _, s, vt = np.linalg.svd(qr(system / norms, mode="r", check_finite=False)[0][: len(norms)])
+    return np.asarray((vt.T / np.maximum(s, 1e-13 * s[0])) / norms[:, None])

@@ -1,0 +1,70 @@
+"""One law for the whole context, or none: the order in which it is looked for, cheapest and commonest first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prophecy.dynamics import drift, forcing, trajectory
+from prophecy.dynamics.choice import Model, Rolling, score
+from prophecy.dynamics.context import Context
+from prophecy.dynamics.flows import FittedFlow, Search
+from prophecy.dynamics.linear import fit_linear
+from prophecy.dynamics.repeats import Repetition
+from prophecy.dynamics.settings import DEFAULT, Settings
+from prophecy.dynamics.trajectory import Decided
+
+
+@dataclass(frozen=True, eq=False)
+class Sought:
+    """The forecast of a law, if there is one, and the field that came closest to one. searched: whether the context
+    was worth a search, so that fields of powers need not be tried again."""
+
+    decided: Decided | None = None
+    closest: FittedFlow | None = None
+    searched: bool = False
+
+
+def decide(context: Context, steps: int, settings: Settings) -> Sought:
+    """The law that one trajectory of explains the context.
+
+    Powers through exact samples first, which take a tenth of a second and need no other explanation; then a forcing or
+    a drift where what powers leave looks like one; then noise and functions.
+    """
+    if not trajectory.promising(context, settings.laws):
+        return Sought()
+    search = _search(context, settings)
+    model = search.exact_powers()
+    if model is None:
+        decided = forcing.decide(context, steps, settings) if "FORCING" not in settings.without else None
+        if decided is None and "DRIFT_FIELDS" not in settings.without:
+            decided = drift.decide(context, steps, settings)
+        if decided is not None:
+            return Sought(decided)
+        model = search.others()
+    decided = trajectory.decide(context, model, steps, settings.laws)
+    if decided is not None and model is not None and _behind(context, model, steps, settings):
+        decided = None
+    return Sought(decided, model, True)
+
+
+def _behind(context: Context, law: FittedFlow, steps: int, settings: Settings) -> bool:
+    """Whether repetition or a linear autoregression, solved from the early part, foretell the rest better than a law
+    that knows all of it: then it explains single steps and not the series."""
+    values, rolling = context.values, Rolling.over(context.known, steps, 1, settings)
+    rows = context.rows.before(rolling.early)
+    rivals: list[Model | None] = [Repetition(30), fit_linear(12, 1, 1e-8, values[: rolling.early], rows)]
+    least = min(score(rolling.errors(each, values)) for each in rivals if each is not None)
+    return score(rolling.errors(law, values)) > settings.law_behind * least
+
+
+def whole(context: Context, settings: Settings = DEFAULT) -> FittedFlow | None:
+    """The field fitted to the whole context, without hidden forcing or drift, where a glance is promising."""
+    if not trajectory.promising(context, settings.laws):
+        return None
+    search = _search(context, settings)
+    return search.exact_powers() or search.others()
+
+
+def _search(context: Context, settings: Settings) -> Search:
+    phases = context.values.shape[1] - int(context.varying.sum())
+    return Search(context.values, context.known, context.units, phases, settings.laws)

@@ -1,0 +1,52 @@
+"""Systems are values: nothing about one changes once it is made, and two are the same only if they are one."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, fields
+
+import numpy as np
+import pytest
+
+from prophecy import legs, legt, next_value
+from prophecy.constructions import derivative
+from prophecy.system import Continuous, ScaledContinuous, ScaledSystem, System
+
+MADE = {
+    Continuous: lambda: derivative(legt(3, 2.0)),
+    ScaledContinuous: lambda: derivative(legs(3)),
+    System: lambda: next_value(legt(3, 2.0), 0.1),
+    ScaledSystem: lambda: next_value(legs(3), 0.1),
+}
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_no_field_of_a_system_can_be_set_and_no_matrix_written_to(kind):
+    system = MADE[kind]()
+    assert type(system) is kind
+    for one in fields(system):
+        with pytest.raises(FrozenInstanceError):
+            setattr(system, one.name, getattr(system, one.name))
+    for name in "ABC":
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(system, name)[0] = 0.0
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_systems_are_compared_by_identity_and_so_can_be_keys(kind):
+    one, other = MADE[kind](), MADE[kind]()
+    assert one == one
+    assert one != other
+    assert {one: 1, other: 2}[one] == 1
+
+
+def test_a_system_is_shown_in_a_line_without_its_matrices():
+    assert repr(MADE[System]()) == "System(order=3, dt=0.1, dtype=float64)"
+    assert repr(MADE[ScaledSystem]()) == "ScaledSystem(order=3, dt=0.1, memory=bilinear, dtype=float64)"
+
+
+def test_a_scaled_system_is_corrected_and_of_unit_step_unless_said_otherwise():
+    made = derivative(legs(3))
+    plain = ScaledSystem(made.A, made.B, made.C, made.D)
+    assert (plain.corrected, plain.dt, System(made.A, made.B, made.C, made.D).dt) == (True, 1.0, 1.0)
+    gain = 1 - 0.5 * made.D / 100
+    np.testing.assert_allclose(plain.slope(100).C, made.C / (100 * gain), rtol=1e-14)
