@@ -237,7 +237,7 @@ def usual(r: Any, i: int, upper: int, probability: float) -> float:
     more = r.alarm_records[i, upper] - few
     if more <= 1.0:
         return probability
-    return min(max(probability, min(probability * more, more / seen)), 0.5)
+    return min(max(probability, min(probability * more, more / seen)), 0.5)  # type: ignore[no-any-return]
 
 
 @inner

@@ -21,16 +21,16 @@ _OFTEN, _RAREST = float(_RARE[_OUTER]), float(_RARE[-1])
 
 
 @inner
-def calibrate(r: Any, t: Any, error: float) -> None:
-    """Scale and quantiles of the forecast's errors."""
+def calibrate(r: Any, t: Any, error: float, events: bool) -> None:
+    """Scale and quantiles of the forecast's errors. events: the stream rests half of the time; it has no tail to reach,
+    and quantiles keep the slow step."""
     squared = error * error
     if r.learned == 0:
         r.error_scale = max(squared, t.smallest)
     # Errors of exactly 0, a sensor that sticks, teach nothing about how errors are distributed.
     if squared > t.smallest or r.error_scale > t.smallest:
         _note_tail(r, t, squared)
-        # A stream of events, most of whose errors are none, has no tail to reach: it keeps the slow step.
-        first = t.first_rate * t.first_errors / (r.learned + 1) if r.quantile[0] > 5.0 * t.lowest else 0.0
+        first = 0.0 if events else t.first_rate * t.first_errors / (r.learned + 1)
         for l in range(_LEVELS):
             q, step_size = r.quantile[l], first / _RARE[l]
             beyond = squared > q * q * r.error_scale
@@ -61,7 +61,7 @@ def _note_tail(r: Any, t: Any, squared: float) -> None:
 @inner
 def heaviness(r: Any, t: Any) -> float:
     """The reciprocal exponent of the power law beyond the largest quantile."""
-    return max(t.tail + r.tail, t.steepest)
+    return max(t.tail + r.tail, t.steepest)  # type: ignore[no-any-return]
 
 
 @inner
@@ -116,4 +116,4 @@ def most(r: Any, t: Any) -> float:
     known = math.log10(1.0 + r.learned)
     if math.sqrt(r.error_scale) > t.exact * abs(r.last) + math.sqrt(t.smallest):
         known = max(known, r.learned / t.decade)
-    return min(known, t.surest)
+    return min(known, t.surest)  # type: ignore[no-any-return]

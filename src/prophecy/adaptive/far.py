@@ -269,7 +269,7 @@ def _run(
             out[1, k] = max(calibration.half_width(e, t, where[0], where[1], where[2]), np.spacing(abs(expected)))
             out[2, k] = calibration.surprise(e, t, value - expected)
             if not math.isnan(value):
-                calibration.calibrate(e, t, value - expected)
+                calibration.calibrate(e, t, value - expected, False)
                 e.learned += 1
                 e.last = value
                 _judge(value, place, last, due, mixed, loss, sums)

@@ -93,7 +93,7 @@ def _learn(stream: Any, t: Any, time: float, value: float, path: float, off: flo
     if time - s.newest > irregular.hole(c) * c.dt:
         note_growth(r, t, error, wider)
     else:
-        calibrate(r, t, error / wider)
+        calibrate(r, t, error / wider, False)
         irregular.learn_carried(s, value - path, off)
 
 

@@ -78,7 +78,7 @@ def slope_shares(r: Any, t: Any, shares: Any) -> float:
         total += shares[i]
     for i in range(FIXED):
         shares[i] /= total
-    return along / total  # type: ignore[no-any-return]
+    return along / total
 
 
 @inner
@@ -99,4 +99,4 @@ def slope(r: Any, t: Any, shares: Any) -> float:
             for k in range(ORDER):
                 read_out += r.feature[LAGS + w * ORDER + k] * t.long_slope[w, k, i]
             total += shares[SHORTS + w * LONGS + i] * read_out
-    return total
+    return total  # type: ignore[no-any-return]

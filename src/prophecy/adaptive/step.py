@@ -58,10 +58,10 @@ def step(r: Any, ring: Any, t: Any, value: float, room: Any) -> None:
         distance = r.gap + 1
         if r.gap == 0:
             readings.note_tick(r, value)
-        said = expected(r)
+        said, events = expected(r), alarms.rests_half(r)
         _watch(r, value, said, 1.0 / distance)
         if _gap_is_usual(r, t):
-            _learn(r, t, value, said, 1.0 / distance, room)
+            _learn(r, t, value, said, 1.0 / distance, events, room)
         else:
             note_growth(r, t, value - said, across(r, t))
         _note_spacing(r, t, distance)
@@ -84,11 +84,11 @@ def _watch(r: Any, value: float, said: float, part: float) -> None:
 
 
 @inner
-def _learn(r: Any, t: Any, value: float, said: float, part: float, room: Any) -> None:
+def _learn(r: Any, t: Any, value: float, said: float, part: float, events: bool, room: Any) -> None:
     """Learn from a value where `said` was expected. Errors across a gap count in parts, as many as steps."""
     difference = value - r.last
     if r.same < readings.STUCK:
-        calibrate(r, t, (value - said) * part)
+        calibrate(r, t, (value - said) * part, events)
     seasonal.learn(r, value, difference, part)
     learn_solved(r, t, difference, part, room)
     note_bias(r, t, difference, part)
