@@ -158,7 +158,6 @@ def test_killed_at_once_after_an_answer_nothing_acknowledged_is_lost(serving, tm
 def running(settings):
     """The application in a thread, with limits of its own."""
     bound = server.listening("127.0.0.1", 0)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)  # connections inherit it; else kernels differ
     options = {"log_level": "error", "lifespan": "on", "ws_per_message_deflate": False}
     options["timeout_graceful_shutdown"] = int(settings.stop_seconds)
     running = uvicorn.Server(uvicorn.Config(create_app(Fleet(), settings=settings), **options))

@@ -115,14 +115,25 @@ def test_row_numbers_that_pandas_stored_are_no_variable(client, tmp_path):
     np.testing.assert_array_equal(made["mean"], forecast_many(table([3]), 4, key="item", jobs=1)["i3"].mean)
 
 
-def test_a_key_in_two_partitions_is_refused(client, tmp_path):
-    folder = written(tmp_path / "in", parts=2)
-    parquet.write_table(table([0]), folder / "again.parquet")
+def test_a_key_in_two_partitions_is_refused_before_any_work(client, tmp_path):
+    folder, out = written(tmp_path / "in", parts=2), tmp_path / "out"
     asked = asked_of(2, "item", "day", "sold", None, (), "refuse", OPTIONS)
-    with pytest.raises(ValueError, match="'i0' lies in two partitions"):
-        forecast_partitions(partitions(folder), tmp_path / "out", client, asked)
+    parquet.write_table(table([0]), folder / "again.parquet")
+    with pytest.raises(ValueError, match=r"'i0' lies in two partitions \(.*again.parquet.*\)"):
+        forecast_partitions(partitions(folder), out, client, asked)
+    assert not list(out.iterdir())
+
+
+def test_what_an_earlier_run_wrote_is_not_overwritten_and_its_keys_count_when_resumed(client, tmp_path):
+    folder, out = written(tmp_path / "in", parts=2), tmp_path / "out"
+    asked = asked_of(2, "item", "day", "sold", None, (), "refuse", OPTIONS)
+    forecast_partitions(partitions(folder), out, client, asked)
     with pytest.raises(ValueError, match="not empty"):
-        forecast_partitions(partitions(folder), tmp_path / "out", client, asked)
+        forecast_partitions(partitions(folder), out, client, asked)
+    parquet.write_table(table([0]), folder / "z-again.parquet")
+    with pytest.raises(ValueError, match="'i0' lies in two partitions"):
+        forecast_partitions(partitions(folder), out, client, asked, resume=True)
+    assert len(list(out.iterdir())) == 2
 
 
 def test_a_worker_killed_on_purpose_loses_nothing(tmp_path):

@@ -79,6 +79,7 @@ def forecast_partitions(
     folder.mkdir(parents=True, exist_ok=True)
     if not resume and any(folder.iterdir()):
         raise ValueError(f"{str(out)!r} is not empty; name another folder, or resume the run that filled it")
+    _check_apart([str(Path(source).resolve()) for source in sources], client, asked.key)
     targets = [folder / f"part-{number:05d}.parquet" for number in range(len(sources))]
     left = [number for number, target in enumerate(targets) if not target.exists()]
     paths = [(str(Path(sources[number]).resolve()), str(targets[number])) for number in left]
@@ -92,19 +93,37 @@ def forecast_partitions(
                 progress(len(targets) - len(left) + len(done), len(targets))
     finally:
         client.cancel(futures)
-    _check_apart(done)
     return sorted(done)
 
 
-def _check_apart(done: Sequence[Done]) -> None:
-    """Refuse keys that lie in several partitions: each of their forecasts saw a part of the series."""
-    seen: dict[Key, str] = {}
-    for part in done:
-        for key in part.keys:
-            if key in seen:
-                names = f"{Path(seen[key]).name} and {Path(part.target).name}"
-                raise ValueError(f"series {key!r} lies in two partitions ({names}); partition the table by its key")
-            seen[key] = part.target
+def _check_apart(sources: Sequence[str], client: Any, key: tuple[str, ...]) -> None:
+    """Refuse keys that lie in several partitions, before any work: each of their forecasts would see a part of the
+    series. Workers read the columns of the key alone."""
+    from distributed import as_completed
+
+    futures = client.map(partial(_keys_of, key=key), sources, retries=RETRIES, pure=False, batch_size=1000)
+    seen: dict[tuple[Any, ...], str] = {}
+    try:
+        for _, (source, keys) in as_completed(futures, with_results=True):
+            for one in keys:
+                if one in seen:
+                    names = " and ".join(sorted((Path(seen[one]).name, Path(source).name)))
+                    shown = one if len(one) > 1 else one[0]
+                    told = f"series {shown!r} lies in two partitions ({names})"
+                    raise ValueError(f"{told}; partition the table by its key")
+                seen[one] = source
+    finally:
+        client.cancel(futures)
+
+
+def _keys_of(source: str, key: tuple[str, ...]) -> tuple[str, list[tuple[Any, ...]]]:
+    """The keys of one partition; none where it lacks a column, which its task says better."""
+    import pyarrow.parquet as parquet
+
+    if not set(key) <= set(parquet.read_schema(source).names):
+        return source, []
+    table = parquet.read_table(source, columns=list(key)).group_by(list(key)).aggregate([])
+    return source, list(zip(*(table[name].to_pylist() for name in key), strict=True))
 
 
 def _forecast_partition(paths: tuple[str, str], asked: Asked) -> Done:
