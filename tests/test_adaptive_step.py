@@ -226,7 +226,7 @@ class Slow:
             if beyond[5]:
                 heavier = min(np.log(squared / self.error_scale) / 2 - np.log(self.quantile[5]) - S.tail, 4.0)
                 self.tail += (heavier - self.tail) * max(1 / S.tail_over, 1 / (S.settle + 0.02 * (self.learned + 1)))
-            young = 0.0 if self.alarm_seen >= 20 and 2 * self.resting() >= self.alarm_seen else S.first_errors
+            young = 0.0 if self.alarm_seen < 20 or 2 * self.resting() >= self.alarm_seen else S.first_errors
             rate = np.clip(S.first_rate * young / ((self.learned + 1) * (1 - LEVELS)), S.rate, S.first_rate)
             self.quantile = self.quantile * np.where(beyond, np.exp(rate * LEVELS), np.exp(rate * (LEVELS - 1)))
             self.quantile = np.clip(self.quantile, S.lowest, S.highest)

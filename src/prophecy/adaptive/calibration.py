@@ -22,8 +22,8 @@ _OFTEN, _RAREST = float(_RARE[_OUTER]), float(_RARE[-1])
 
 @inner
 def calibrate(r: Any, t: Any, error: float, events: bool) -> None:
-    """Scale and quantiles of the forecast's errors. events: the stream rests half of the time; it has no tail to reach,
-    and quantiles keep the slow step."""
+    """Scale and quantiles of the forecast's errors. events: the stream rests half of the time, or is too young
+    to tell; then it has no tail to reach, and quantiles keep the slow step."""
     squared = error * error
     if r.learned == 0:
         r.error_scale = max(squared, t.smallest)

@@ -58,7 +58,7 @@ def step(r: Any, ring: Any, t: Any, value: float, room: Any) -> None:
         distance = r.gap + 1
         if r.gap == 0:
             readings.note_tick(r, value)
-        said, events = expected(r), alarms.rests_half(r)
+        said, events = expected(r), r.alarm_seen < alarms.NEEDED or alarms.rests_half(r)
         _watch(r, value, said, 1.0 / distance)
         if _gap_is_usual(r, t):
             _learn(r, t, value, said, 1.0 / distance, events, room)
