@@ -101,12 +101,19 @@ class Slow:
             ahead = max(ahead, self.alarm_middle[2, 0])
         if self.hold and self.gap:
             ahead = self.last
-        if (self.gap or self.spacing > 1.5) and known:
+        if known:
             lowest, highest = self.alarm_middle[2, 0], self.alarm_middle[2, known - 1]
-            squared = self.scale[0] if self.spacing > 1.5 else max(self.scale[0], self.peak[0], self.last_peak[0])
-            reach = min(2 * (self.gap + 1) * np.sqrt(squared), max(16 * np.sqrt(squared), highest - lowest))
+            reach = self.reach(self.gap + 1.0)
             ahead = np.clip(ahead, lowest - reach, highest + reach)
         return min(max(ahead, -1e75), 1e75)
+
+    def reach(self, h):
+        lowest, highest = self.alarm_middle[2, 0], self.alarm_middle[2, self.alarm_size[2] - 1]
+        squared = self.scale[0] if self.spacing > 1.5 else max(self.scale[0], self.peak[0], self.last_peak[0])
+        if h == 1 and self.spacing <= 1.5:
+            return 4 * np.sqrt(squared)
+        one, most = 2 * np.sqrt(squared), max(1.0, 16 / self.known)
+        return min(one * h, max(3 * one, (highest - lowest) * min(2 * h / (self.known * self.spacing), most)))
 
     def resting(self):
         return self.alarm_weight[1, 0] if self.alarm_size[1] and self.alarm_middle[1, 0] == 0 else 0.0
@@ -160,8 +167,9 @@ class Slow:
             if self.usual_gap():
                 self.learn(u, said, 1.0 / h)
             elif self.learned >= 16:
-                outside = abs(u - said) > self.read(0.9)[1]
-                self.gap_growth = min(max(self.gap_growth * np.exp(0.27 if outside else -0.03), 1.0), 1e9)
+                octave = min(int(h).bit_length() - 1, 12)
+                self.gap_error[octave] = max(abs(u - said), S.gap_fades * self.gap_error[octave])
+                self.gap_seen[octave] += 1
             d = h if self.known == 1 else min(h, 2 * self.spacing)
             self.spacing = self.spacing + (d - self.spacing) / min(self.known, S.spacings)
             if self.gap and not self.hold:
@@ -177,14 +185,21 @@ class Slow:
         h = self.gap + 1.0
         if self.usual_gap():
             return h
-        wider = h**3 * self.gap_growth if self.error_scale < 1e-8 * self.scale[0] else h * self.gap_growth
+        one = max(self.quantile[3] * np.sqrt(self.error_scale) * (1 + S.few / self.learned**2), S.smallest)
+        octave = min(int(h).bit_length() - 1, 12)
+        seen = np.flatnonzero(self.gap_seen)
+        after = self.gap_error[seen] * (1 + S.gap_few / self.gap_seen[seen] ** 1.5)
+        power = 3.0 if self.error_scale < 1e-8 * self.scale[0] else 1.0
+        wide = one * h**power
+        if (seen <= octave).any():
+            wide = max(after[seen <= octave][-1], one) * 2.0 ** (power * (octave - seen[seen <= octave][-1]))
         known = self.alarm_size[2]
-        if known == 0 or self.learned == 0:
-            return wider
-        unit = self.quantile[3] * np.sqrt(self.error_scale) * (1 + S.few / self.learned**2)
-        return min(
-            wider, (self.alarm_middle[2, known - 1] - self.alarm_middle[2, 0]) / max(unit, S.smallest) + np.sqrt(h)
-        )
+        if known:
+            widest = self.alarm_middle[2, known - 1] - self.alarm_middle[2, 0] + self.reach(h) + one * np.sqrt(h)
+            wide = widest if h > 2**17 else min(wide, widest)
+        if (seen >= octave).any():
+            wide = min(wide, after[seen >= octave][0])
+        return max(wide / one, 1.0)
 
     def correct(self, slope):
         back = np.arange(min(self.gap, 32))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from prophecy._compiled import inner
+from prophecy.adaptive.gaps import usual_error
 from prophecy.adaptive.members import LEVELS
 
 _LEVELS = len(LEVELS)
@@ -76,15 +77,9 @@ def half_width(r: Any, t: Any, above: int, inside: bool, part: float) -> float:
         upper = max(upper, r.quantile[l])
     if not inside and part > 1.0:
         rare = math.erfc(part * t.normal[above] / math.sqrt(2.0))
-        return upper * (_RAREST / max(rare, 1e-300)) ** heaviness(r, t) * usual_size(r, t)  # type: ignore[no-any-return]
+        return upper * (_RAREST / max(rare, 1e-300)) ** heaviness(r, t) * usual_error(r, t)  # type: ignore[no-any-return]
     lower = lower if inside else 0.0
-    return (lower + (upper - lower) * part) * usual_size(r, t)
-
-
-@inner
-def usual_size(r: Any, t: Any) -> float:
-    """The usual size of an error, wider while few are known."""
-    return math.sqrt(r.error_scale) * float(1.0 + t.few / (r.learned * r.learned))
+    return (lower + (upper - lower) * part) * usual_error(r, t)
 
 
 @inner
@@ -94,7 +89,7 @@ def surprise(r: Any, t: Any, error: float) -> float:
         return math.nan
     if r.learned == 0:
         return 0.0
-    size = abs(error) / usual_size(r, t)
+    size = abs(error) / usual_error(r, t)
     knot, before, above = 0.0, 0.0, 0
     for l in range(_LEVELS):
         before, knot, above = knot, max(knot, r.quantile[l]), l

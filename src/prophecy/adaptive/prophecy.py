@@ -164,7 +164,8 @@ class Prophecy:
         """The next value with an interval that holds it with probability `level`. Changes nothing.
 
         time: when the value is due, in seconds; one step (with irregular times, one typical interval) after the last by
-        default. Before the first value everything is NaN, and before the second the interval is infinite.
+        default. Before the first value everything is NaN, and before the second the interval is infinite. NaN also for
+        a time that is not after the newest value's, as in the row that `follow` has for a late value.
         """
         if time is None and self._channels is None:
             only, wide = self._stream.only_mean_and_half(_level(level))

@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 
 from prophecy.adaptive import members as m
 from prophecy.adaptive.alarms import BLOCKS, LONG, QUANTITIES, RANKED
+from prophecy.adaptive.folding import LONGEST, SHORTEST
+from prophecy.adaptive.gaps import OCTAVES
 from prophecy.adaptive.readings import TRIES
 from prophecy.adaptive.seasonal import FEATURES as SEASON_FEATURES
 from prophecy.adaptive.seasonal import LONGEST_REST, STARTS
 from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
 from prophecy.adaptive.seasonal import PRIOR as SEASON_PRIOR
 from prophecy.adaptive.seasons import BLOCKS as BLOCKS_KEPT
-from prophecy.adaptive.seasons import FIRST_CHECK, LONGEST, RING, SHORTEST
+from prophecy.adaptive.seasons import FIRST_CHECK, RING
 from prophecy.adaptive.sketch import CENTROIDS
 from prophecy.adaptive.stamps import KINDS
 
@@ -98,7 +100,8 @@ FIELDS = (
     Field("tick_misses", _WHOLE, (), 0, TRIES, "samples", "differences in a row that were not"),
     Field("stamps", _WHOLE, (), 0, MOST, "samples", "values that came off their grid"),
     Field("stamp_error", _REAL, (KINDS,), 0, SQUARED, "signal²", "mean squared errors of the readings of timestamps"),
-    Field("gap_growth", _REAL, (), 1, 1e9, "1", "how much wider than usual intervals across gaps have to be"),
+    Field("gap_seen", _WHOLE, (OCTAVES,), 0, MOST, "1", "unusual gaps of 1, 2–3, 4–7, … steps so far"),
+    Field("gap_error", _REAL, (OCTAVES,), 0, _MOVED, "signal", "largest recent error right after each kind"),
     Field("season_periods", _REAL, (2,), 0, LONGEST, "samples", "seasons found, the shorter first; 0 for none"),
     Field("season_strength", _REAL, (2,), -2, 2, "1", "autocorrelations at the seasons"),
     Field("season_check", _WHOLE, (), 0, 2 * MOST, "samples", "count at which seasons are looked for next"),
@@ -187,7 +190,6 @@ def fresh(count: int, table: NDArray[np.void], hold: bool = False) -> Records:
     records["quantile"] = t["normal"]
     records["stretch"] = 1.0
     records["readout"] = t["start"]
-    records["gap_growth"] = 1.0
     records["season_check"] = FIRST_CHECK
     records["season_mix"] = SEASON_PRIOR
     return records

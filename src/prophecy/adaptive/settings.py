@@ -30,6 +30,9 @@ class Settings:
     is forgotten in 16 samples, where discounting takes 2000 from 1 to 1e-30. Under normal noise three binds once in
     1000 blocks; nine leaves an electrocardiogram with the scales of its last beat (6 % of the error), two costs short
     series."""
+    season_ceiling: float = 9.0
+    """The same for the second mixture, of the bank with the seasonal members: ETTh1's mean error is 0.7973 of copying's
+    with nine and 0.7976 with three, so little depends on it."""
     rounding: float = 1e-17
     """Smallest scale, relative to the newest value (its square is used): a tenth of a float64's last digit."""
     smallest: float = 1e-200
@@ -97,10 +100,11 @@ class Settings:
     """A value teaches if it comes no later than this many usual spacings after the one before it."""
     spacings: int = 64
     """Values over which the usual spacing is averaged."""
-    gap_up: float = math.exp(0.27)
-    gap_down: float = math.exp(-0.03)
-    """Factors of the widening across gaps after a value outside its interval and after one inside: balanced at one in
-    ten outside."""
+    gap_fades: float = 0.97
+    """Factor of the largest error after gaps of one length with every further such gap."""
+    gap_few: float = 6.0
+    """Intervals across gaps are 1 + gap_few/n^1.5 times that error after n of them: the next one is larger than the
+    largest of n with probability 1/(n + 1), and of normal ones six times the first holds nine in ten."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -123,6 +123,9 @@ def _about_time(stream: Stream, record: Any) -> list[str]:
     if how == RANDOM:
         return [f"Times are irregular; values are brought to steps of {step}, the typical interval."]
     line = f"Times lie on a grid of {step}."
+    unit = float(stream.clocks["unit"][0])
+    if unit > 0.0:
+        line += f" Stamps are rounded to whole multiples of {_counted(unit, 'seconds')}."
     if how == JITTER or record["stamps"] > STUCK:
         line += (
             " They jitter, and values are corrected for having been taken at these very times."
