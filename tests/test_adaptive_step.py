@@ -238,7 +238,12 @@ class Slow:
             self.error_scale = max(squared, S.smallest)
         if max(squared, self.error_scale) > S.smallest:
             beyond = squared > self.quantile**2 * self.error_scale
-            self.quantile = self.quantile * np.where(beyond, np.exp(S.rate * LEVELS), np.exp(S.rate * (LEVELS - 1)))
+            if beyond[5]:
+                heavier = min(np.log(squared / self.error_scale) / 2 - np.log(self.quantile[5]) - S.tail, 4.0)
+                self.tail += (heavier - self.tail) * max(1 / S.tail_over, 1 / (S.settle + 0.02 * (self.learned + 1)))
+            young = 0.0 if self.alarm_seen < 20 or 2 * self.resting() >= self.alarm_seen else S.first_errors
+            rate = np.clip(S.first_rate * young / ((self.learned + 1) * (1 - LEVELS)), S.rate, S.first_rate)
+            self.quantile = self.quantile * np.where(beyond, np.exp(rate * LEVELS), np.exp(rate * (LEVELS - 1)))
             self.quantile = np.clip(self.quantile, S.lowest, S.highest)
         self.error_scale = max(self.error_scale + (squared - self.error_scale) * rho, S.smallest)
         self.error_peak = max(self.error_peak, squared)
@@ -326,7 +331,8 @@ class Slow:
         knots, normal = ndtri((1 + LEVELS) / 2), ndtri((1 + level) / 2)
         held = np.maximum.accumulate(self.quantile)
         below = normal <= knots[-1]
-        factor = np.interp(normal, [0, *knots], [0, *held]) if below else held[-1] * normal / knots[-1]
+        law = 0.0005 / (2 * (1 - (1 + level) / 2))
+        factor = np.interp(normal, [0, *knots], [0, *held]) if below else held[-1] * law ** self.heaviness()
         if normal < knots[0]:
             factor = held[0] * normal / knots[0]
         mean = self.expected()
@@ -334,15 +340,23 @@ class Slow:
         tick = self.tick if self.tick_hits >= 32 else 0.0
         return mean, max(factor * usual * self.across(), np.spacing(abs(mean)), tick / 2)
 
+    def most(self):
+        exactly = np.sqrt(self.error_scale) <= S.exact * abs(self.last) + np.sqrt(S.smallest)
+        known = np.log10(1 + self.learned)
+        return min(known if exactly else max(known, self.learned / 15), 15.0)
+
+    def heaviness(self):
+        return max(S.tail + self.tail, S.steepest)
+
     def score(self, u):
         knots, held = ndtri((1 + LEVELS) / 2), np.maximum.accumulate(self.quantile)
         usual = np.sqrt(self.error_scale) * (1 + S.few / self.learned**2)
         size = abs(u - self.expected()) / self.across() / usual
-        x = np.interp(size, [0, *held], [0, *knots]) if size <= held[-1] else knots[-1] * size / held[-1]
-        with np.errstate(divide="ignore"):
-            found = min(max(-np.log10(erfc(x / np.sqrt(2))), 0.0), S.surest)
-        exactly = np.sqrt(self.error_scale) <= S.exact * abs(self.last) + np.sqrt(S.smallest)
-        found = min(found, np.log10(1 + self.learned)) if exactly else found
+        if size <= held[-1]:
+            found = -np.log10(erfc(np.interp(size, [0, *held], [0, *knots]) / np.sqrt(2)))
+        else:
+            found = np.log10(size / held[-1]) / self.heaviness() - np.log10(0.0005)
+        found = max(min(found, self.most()), 0.0)
         if found <= 0:
             return found
         h = self.gap + 1
@@ -444,7 +458,7 @@ def test_reading_is_the_one_of_the_documentation(name):
     for k, value in enumerate(SERIES[name]):
         slow = Slow(model._stream.records[0])
         if slow.learned and k % 7 == 0:
-            for level in (0.2, 0.6, 0.9, 0.97, 0.999):
+            for level in (0.2, 0.6, 0.9, 0.97, 0.999, 0.99999):
                 ahead = model.predict(level)
                 mean, half = slow.read(level)
                 assert ahead.mean == mean

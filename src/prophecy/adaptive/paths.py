@@ -17,10 +17,11 @@ import numpy as np
 
 from prophecy._compiled import inner
 from prophecy.adaptive import readings, stamps
+from prophecy.adaptive.calibration import half_width
 from prophecy.adaptive.clock import LONGEST_HOLE, OFF, ON_GRID, beside, is_far, place
 from prophecy.adaptive.gaps import across, beyond
 from prophecy.adaptive.irregular import carried, degree, hole, neville
-from prophecy.adaptive.step import expected, half_width, surprise_of, walk
+from prophecy.adaptive.step import expected, surprise_of, walk
 
 LEAST_DEGREE = 3
 """Degree of the path between steps, where samples are joined by straight lines: forecasts are smoother than they."""

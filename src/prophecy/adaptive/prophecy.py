@@ -185,8 +185,8 @@ class Prophecy:
         """How surprising `value` would be as the next one: -log10 of the probability of an error at least as large.
 
         On stochastic signals a score above s comes with probability 10^-s, for s up to 2 (docs/prophecy.md). It lies
-        between 0 and 300; a stream that was predicted exactly n times has scores up to log10(1 + n). A NaN scores NaN.
-        Changes nothing.
+        between 0 and 15; after n values it is at most log10(1 + n) or, unless they were predicted exactly, n/15 if
+        that is more. A NaN scores NaN. Changes nothing.
         """
         moments = self._moments(value, refuse_gaps=False)
         if len(moments) != 1:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.adaptive import members as m
-from prophecy.adaptive.alarms import BLOCKS, CENTROIDS, LONG, QUANTITIES, RANKED
+from prophecy.adaptive.alarms import BLOCKS, LONG, QUANTITIES, RANKED
 from prophecy.adaptive.folding import LONGEST, SHORTEST
 from prophecy.adaptive.gaps import OCTAVES
 from prophecy.adaptive.readings import TRIES
@@ -22,6 +22,7 @@ from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
 from prophecy.adaptive.seasonal import PRIOR as SEASON_PRIOR
 from prophecy.adaptive.seasons import BLOCKS as BLOCKS_KEPT
 from prophecy.adaptive.seasons import FIRST_CHECK, RING
+from prophecy.adaptive.sketch import CENTROIDS
 from prophecy.adaptive.stamps import KINDS
 
 Records = NDArray[np.void]
@@ -79,6 +80,7 @@ FIELDS = (
     Field("error_peak", _REAL, (), 0, SQUARED, "signal²", "its largest squared error in this block"),
     Field("last_error_peak", _REAL, (), 0, SQUARED, "signal²", "its largest squared error in the block before"),
     Field("quantile", _REAL, (len(m.LEVELS),), 0, 1e6, "root mean squares", "quantiles of its absolute errors"),
+    Field("tail", _REAL, (), -1, 4, "1", "how much heavier the tail of its errors is than a normal one's"),
     Field("bias", _REAL, (m.FIXED,), -_MOVED, _MOVED, "signal", "average error of each constructed member"),
     Field("squared_bias", _REAL, (m.FIXED,), 0, SQUARED, "signal²", "average of its square"),
     Field("factor", _REAL, (m.FACTORS,), -1e107, 1e107, "1/signal", "square roots of the solved members' covariances"),
@@ -141,12 +143,18 @@ FIELDS = (
         -_MOVED,
         _MOVED,
         "signal",
-        "error, difference, value, level, noise twice, sum",
+        "error, difference, value, level, noise twice, sum, place",
     ),
     Field("alarm_tail", _REAL, (RANKED,), 0, 1, "probability", "ranks of error, difference, value, level, noise"),
     Field("alarm_size", _WHOLE, (QUANTITIES,), 0, CENTROIDS, "1", "centroids of each sketch in use"),
     Field("alarm_middle", _REAL, (QUANTITIES, CENTROIDS), -_MOVED, _MOVED, "signal", "centroids, in rising order"),
     Field("alarm_weight", _REAL, (QUANTITIES, CENTROIDS), 0, MOST, "values", "how many values each stands for"),
+    Field("alarm_records", _WHOLE, (QUANTITIES, 2), 0, MOST, "values", "how many were the least, the largest so far"),
+    Field("alarm_before", _REAL, (), -_MOVED, _MOVED, "signal", "mean of the last whole block of 20 values"),
+    Field("alarm_change", _REAL, (), -_MOVED, _MOVED, "signal", "mean change from block to block"),
+    Field("alarm_square", _REAL, (), 0, SQUARED, "signal²", "its mean square"),
+    Field("alarm_drift", _REAL, (), -_MOVED, _MOVED, "signal", "drift a value, as far as it is certain"),
+    Field("alarm_origin", _REAL, (), -_MOVED, _MOVED, "signal", "sum of these: how far the stream has drifted"),
     Field("alarm_block", _REAL, (BLOCKS,), 0, 100, "log10", "largest sum of ranks in each of the last blocks"),
     Field("alarm_place", _WHOLE, (), 0, BLOCKS - 1, "1", "the block of now"),
     Field("alarm_left", _WHOLE, (), 0, MOST, "samples", "values until it is full"),
@@ -155,7 +163,7 @@ FIELDS = (
 
 RECORD = np.dtype([(field.name, field.kind, field.shape) for field in FIELDS])
 
-ERRORS = ("count", "gap", "learned", "last", "error_scale", "error_peak", "last_error_peak", "quantile")
+ERRORS = ("count", "gap", "learned", "last", "error_scale", "error_peak", "last_error_peak", "quantile", "tail")
 """The fields that calibration, intervals and scores use."""
 
 

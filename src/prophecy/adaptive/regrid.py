@@ -9,13 +9,14 @@ import numpy as np
 
 from prophecy._compiled import inner, part
 from prophecy.adaptive import clock, irregular, paths
+from prophecy.adaptive.calibration import calibrate
 from prophecy.adaptive.clock import RECENT
 from prophecy.adaptive.gaps import note_gap
 from prophecy.adaptive.record import RECORD
 from prophecy.adaptive.seasonal import PRIOR as SEASON_PRIOR
 from prophecy.adaptive.seasonal import look_if_due
 from prophecy.adaptive.seasons import FIRST_CHECK
-from prophecy.adaptive.step import calibrate, step
+from prophecy.adaptive.step import step
 
 LONGEST_REPLAYED = 1024
 """Steps of the longest hole among the values a new grid is started from; what lies before it is left out."""
@@ -93,7 +94,7 @@ def _learn(stream: Any, t: Any, time: float, value: float, path: float, off: flo
     if time - s.newest > irregular.hole(c) * c.dt:
         note_gap(r, t, (time - s.newest) / c.dt, error)
     else:
-        calibrate(r, t, error / wider)
+        calibrate(r, t, error / wider, False)
         irregular.learn_carried(s, value - path, off)
 
 

@@ -59,13 +59,28 @@ class Settings:
     # Calibration and scores.
     rate: float = 0.03
     """Step of the tracked quantiles, in their logarithm: a level is reached from a factor e away in 33 errors."""
+    first_rate: float = 0.15
+    first_errors: float = 2.0
+    """The step while fewer than 2 errors were to be expected beyond a quantile, falling in proportion to their number
+    until it is `rate`. With 0.03 throughout, 0.4 % of 10 000 values of Student's t(2) lie outside intervals of level
+    0.999, with this 0.16 %; with 0.3 it is 0.12 %, but five gross errors hide the sixth."""
+    tail: float = 0.16
+    """Mean logarithm of how far normal errors beyond the quantile of level 0.98 pass it; the reciprocal is the exponent
+    of a power law with such a tail. What the stream's own errors differ from it by is the field `tail`."""
+    tail_over: int = 64
+    """Errors beyond that quantile the field is averaged over: some 3200 values."""
+    steepest: float = 0.1
+    """Least such mean, an exponent of 10: beyond the largest quantile an error of 10 times the size scores 10 more."""
     few: float = 2.0
     """Intervals are wider by 1 + few/n² after n errors: 3 times after the first, 1.5 times after the second."""
     lowest: float = 0.01
     highest: float = 100.0
     """Bounds of the quantiles in root mean squares: a sensor that sticks must not take them along."""
-    surest: float = 300.0
-    """Largest score: a probability of 1e-300 is the last a float64 holds with all its digits."""
+    surest: float = 15.0
+    """Largest score: with 10^9 values a probability of 10^-15 is already extrapolated by six decades."""
+    decade: float = 15.0
+    """Errors known for each unit of a score, where that allows more than log10(1 + errors known): 3.3 takes 50 of them.
+    The first errors of a stream are far from normal; without this 2 to 4 % of the scores of rows 2 to 9 passed 3.3."""
     exact: float = 1e-15
     """Root mean squares of errors below this share of the newest value are rounding (some five last digits). Then no
     tail is known, and a score is at most log10(1 + errors seen): the largest of n + 1 comes with 1/(n + 1)."""
@@ -99,7 +114,7 @@ class Settings:
                 raise TypeError(f"{field.name} must be a {'whole ' * whole}number, got {value!r}")
             if not (0 < value < math.inf):
                 raise ValueError(f"{field.name} must be positive and finite, got {value}")
-        for name in ("discount", "share", "slowest_mean", "slowest_bias", "unsure"):
+        for name in ("discount", "share", "slowest_mean", "slowest_bias", "unsure", "rate", "first_rate"):
             if not getattr(self, name) < 1.0:
                 raise ValueError(f"{name} must be below 1, got {getattr(self, name)}")
         if not self.lowest < 1.0 < self.highest or self.patience < 1.0 or self.surest > 300.0:

@@ -18,15 +18,16 @@ import numpy as np
 
 from prophecy._compiled import inner, kernel
 from prophecy.adaptive import alarms, readings, seasonal
-from prophecy.adaptive.gaps import across, is_usual, note_gap, usual_error, within_reach
+from prophecy.adaptive.calibration import calibrate, half_width, surprise
+from prophecy.adaptive.gaps import across, is_usual, note_gap, within_reach
 from prophecy.adaptive.lanes import EIGHT, ZERO, product, total
-from prophecy.adaptive.members import LAGS, LEVELS, LONGS, MEMBERS, MEMORY, ORDER, SHORTS, WINDOWS, padded
+from prophecy.adaptive.members import LAGS, LONGS, MEMBERS, MEMORY, ORDER, SHORTS, WINDOWS, padded
 from prophecy.adaptive.record import LARGEST
 from prophecy.adaptive.seasons import RING
 from prophecy.adaptive.slopes import note_bias, slope
 from prophecy.adaptive.solved import learn_solved, predict_solved
 
-_WINDOWS, _LEVELS = len(WINDOWS), len(LEVELS)
+_WINDOWS = len(WINDOWS)
 _SHORT_STRIDE, _LONG_STRIDE, _ORDER = np.uint64(padded(SHORTS)), np.uint64(padded(ORDER + LONGS)), np.uint64(ORDER)
 ROOM = (6, padded(MEMBERS))
 """Room to work in, allocated once per call: rows of numbers that are not kept."""
@@ -48,10 +49,10 @@ def step(r: Any, ring: Any, t: Any, value: float, room: Any) -> None:
         distance = r.gap + 1
         if r.gap == 0:
             readings.note_tick(r, value)
-        said = expected(r)
+        said, events = expected(r), r.alarm_seen < alarms.NEEDED or alarms.rests_half(r)
         _watch(r, value, said, 1.0 / distance)
         if is_usual(r, t, distance):
-            _learn(r, t, value, said, 1.0 / distance, room)
+            _learn(r, t, value, said, 1.0 / distance, events, room)
         else:
             note_gap(r, t, distance, value - said)
         _note_spacing(r, t, distance)
@@ -74,41 +75,16 @@ def _watch(r: Any, value: float, said: float, part: float) -> None:
 
 
 @inner
-def _learn(r: Any, t: Any, value: float, said: float, part: float, room: Any) -> None:
+def _learn(r: Any, t: Any, value: float, said: float, part: float, events: bool, room: Any) -> None:
     """Learn from a value where `said` was expected. Errors across a gap count in parts, as many as steps."""
     difference = value - r.last
     if r.same < readings.STUCK:
-        calibrate(r, t, (value - said) * part)
+        calibrate(r, t, (value - said) * part, events)
     seasonal.learn(r, t, value, difference, part)
     learn_solved(r, t, difference, part, room)
     note_bias(r, t, difference, part)
     weigh(r, t, difference, part, value, room[0])
     r.learned += 1
-
-
-# Calibration: how large the forecast's own errors are.
-
-
-@inner
-def calibrate(r: Any, t: Any, error: float) -> None:
-    """Scale and quantiles of the forecast's errors."""
-    squared = error * error
-    if r.learned == 0:
-        r.error_scale = max(squared, t.smallest)
-    # Errors of exactly 0, a sensor that sticks, teach nothing about how errors are distributed.
-    if squared > t.smallest or r.error_scale > t.smallest:
-        for l in range(_LEVELS):
-            q = r.quantile[l]
-            q *= t.raise_by[l] if squared > q * q * r.error_scale else t.lower_by[l]
-            r.quantile[l] = min(max(q, t.lowest), t.highest)
-    rate = max(1.0 - t.discount, 1.0 / (r.learned + 1 + t.settle))
-    r.error_scale = max(r.error_scale + (squared - r.error_scale) * rate, t.smallest)
-    r.error_peak = max(r.error_peak, squared)
-    if (r.learned + 1) % t.block == 0:
-        highest = t.ceiling * max(max(r.error_peak, r.last_error_peak), t.smallest)
-        r.error_scale = min(r.error_scale, highest)
-        r.last_error_peak = r.error_peak
-        r.error_peak = 0.0
 
 
 # The mixture: Bayes' rule with a fixed share.
@@ -297,46 +273,6 @@ def read(r: Any, t: Any, above: int, inside: bool, part: float) -> tuple[float, 
     half = half_width(r, t, above, inside, part) * across(r, t, 1.0)
     # No interval is narrower than the numbers themselves, nor than a tick.
     return mean, max(half, np.spacing(abs(mean)), 0.5 * readings.resolution(r))
-
-
-@inner
-def half_width(r: Any, t: Any, above: int, inside: bool, part: float) -> float:
-    """Half the width of an interval one step ahead: straight lines between the tracked quantiles."""
-    if r.learned == 0:
-        return math.inf
-    upper, lower = 0.0, 0.0
-    for l in range(above + 1):
-        lower = upper
-        upper = max(upper, r.quantile[l])
-    lower = lower if inside else 0.0
-    return (lower + (upper - lower) * part) * usual_error(r, t)
-
-
-@inner
-def surprise(r: Any, t: Any, error: float) -> float:
-    """-log10 of the probability of an error at least this large, 0 before any error is known, at most `surest`."""
-    if math.isnan(error):
-        return math.nan
-    if r.learned == 0:
-        return 0.0
-    size = abs(error) / usual_error(r, t)
-    knot, before, last, above = 0.0, 0.0, 0.0, 0
-    for l in range(_LEVELS):
-        last = max(last, r.quantile[l])
-    for l in range(_LEVELS):
-        before, knot, above = knot, max(knot, r.quantile[l]), l
-        if size <= knot:
-            break
-    if above == 0 or size > last:
-        normal = t.normal[above] * (size / knot)
-    else:
-        start = t.normal[above - 1]
-        normal = start + (t.normal[above] - start) * ((size - before) / max(knot - before, t.smallest))
-    tail = math.erfc(normal / math.sqrt(2.0))
-    score: float = min(-math.log10(tail), t.surest) if tail > 0.0 else t.surest
-    if math.sqrt(r.error_scale) <= t.exact * abs(r.last) + math.sqrt(t.smallest):
-        score = min(score, math.log10(1.0 + r.learned))
-    return max(score, 0.0)
 
 
 # What Python calls.
