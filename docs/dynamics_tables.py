@@ -1,4 +1,4 @@
-"""Put the tables of docs/dynamics.md together from result files: python docs/dynamics_tables.py.
+"""Put the tables of docs/dynamics.md together from result files: python docs/dynamics_tables.py (--check: is it?).
 
 Reads, in benchmarks/results: forecast_dev*.json (made by benchmarks/forecast_all.sh), forecast_other.json
 (benchmarks/other_systems.py), forecast_oracle.json (benchmarks/forecast_oracle.py) and equations.json
@@ -7,7 +7,9 @@ Reads, in benchmarks/results: forecast_dev*.json (made by benchmarks/forecast_al
 
 from __future__ import annotations
 
+import argparse
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -93,13 +95,19 @@ def equations() -> Iterator[str]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where the page is not what files say")
+    options = parser.parse_args()
     page = ROOT / "docs" / "dynamics.md"
     text = page.read_text()
     for mark, lines in (("forecasts", forecasts), ("others", others), ("oracle", oracle), ("equations", equations)):
         before, rest = text.split(f"<!-- {mark}:begin -->")
         _, after = rest.split(f"<!-- {mark}:end -->")
         text = before + f"<!-- {mark}:begin -->\n" + "\n".join(lines()) + f"\n<!-- {mark}:end -->" + after
-    page.write_text(text)
+    if not options.check:
+        page.write_text(text)
+    elif page.read_text() != text:
+        sys.exit("docs/dynamics.md is not what the result files say: python docs/dynamics_tables.py writes it")
 
 
 if __name__ == "__main__":

@@ -381,7 +381,7 @@ def test_nothing_but_numbers_comes_out_of_finite_input(u, repeats, level):
     assert np.array_equal(np.isfinite(track.mean), began)
     assert np.all(track.lower[began] <= track.mean[began])
     assert np.all(track.mean[began] <= track.upper[began])
-    assert np.all((track.score[known] >= 0.0) & (track.score[known] <= 300.0))
+    assert np.all((track.score[known] >= 0.0) & (track.score[known] <= 15.0))
     assert np.isfinite(model.derivative()) == known.any()
     record.check(model._stream.records, model._stream.table)
     assert isinstance(model.explain(), str)

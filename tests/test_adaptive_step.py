@@ -101,12 +101,19 @@ class Slow:
             ahead = max(ahead, self.alarm_middle[2, 0])
         if self.hold and self.gap:
             ahead = self.last
-        if (self.gap or self.spacing > 1.5) and known:
+        if known:
             lowest, highest = self.alarm_middle[2, 0], self.alarm_middle[2, known - 1]
-            squared = self.scale[0] if self.spacing > 1.5 else max(self.scale[0], self.peak[0], self.last_peak[0])
-            reach = min(2 * (self.gap + 1) * np.sqrt(squared), max(16 * np.sqrt(squared), highest - lowest))
+            reach = self.reach(self.gap + 1.0)
             ahead = np.clip(ahead, lowest - reach, highest + reach)
         return min(max(ahead, -1e75), 1e75)
+
+    def reach(self, h):
+        lowest, highest = self.alarm_middle[2, 0], self.alarm_middle[2, self.alarm_size[2] - 1]
+        squared = self.scale[0] if self.spacing > 1.5 else max(self.scale[0], self.peak[0], self.last_peak[0])
+        if h == 1 and self.spacing <= 1.5:
+            return 4 * np.sqrt(squared)
+        one, most = 2 * np.sqrt(squared), max(1.0, 16 / self.known)
+        return min(one * h, max(3 * one, (highest - lowest) * min(3 * h / (self.known * self.spacing), most)))
 
     def resting(self):
         return self.alarm_weight[1, 0] if self.alarm_size[1] and self.alarm_middle[1, 0] == 0 else 0.0
@@ -160,8 +167,9 @@ class Slow:
             if self.usual_gap():
                 self.learn(u, said, 1.0 / h)
             elif self.learned >= 16:
-                outside = abs(u - said) > self.read(0.9)[1]
-                self.gap_growth = min(max(self.gap_growth * np.exp(0.27 if outside else -0.03), 1.0), 1e9)
+                octave = min(int(h).bit_length() - 1, 12)
+                self.gap_error[octave] = max(abs(u - said), S.gap_fades * self.gap_error[octave])
+                self.gap_seen[octave] += 1
             d = h if self.known == 1 else min(h, 2 * self.spacing)
             self.spacing = self.spacing + (d - self.spacing) / min(self.known, S.spacings)
             if self.gap and not self.hold:
@@ -177,14 +185,21 @@ class Slow:
         h = self.gap + 1.0
         if self.usual_gap():
             return h
-        wider = h**3 * self.gap_growth if self.error_scale < 1e-8 * self.scale[0] else h * self.gap_growth
+        one = max(self.quantile[3] * np.sqrt(self.error_scale) * (1 + S.few / self.learned**2), S.smallest)
+        octave = min(int(h).bit_length() - 1, 12)
+        seen = np.flatnonzero(self.gap_seen)
+        after = self.gap_error[seen] * (1 + S.gap_few / self.gap_seen[seen] ** 1.5)
+        power = 3.0 if self.error_scale < 1e-8 * self.scale[0] else 1.0
+        wide = one * h**power
+        if (seen <= octave).any():
+            wide = max(after[seen <= octave][-1], one) * 2.0 ** (power * (octave - seen[seen <= octave][-1]))
         known = self.alarm_size[2]
-        if known == 0 or self.learned == 0:
-            return wider
-        unit = self.quantile[3] * np.sqrt(self.error_scale) * (1 + S.few / self.learned**2)
-        return min(
-            wider, (self.alarm_middle[2, known - 1] - self.alarm_middle[2, 0]) / max(unit, S.smallest) + np.sqrt(h)
-        )
+        if known:
+            widest = self.alarm_middle[2, known - 1] - self.alarm_middle[2, 0] + self.reach(h) + one * np.sqrt(h)
+            wide = widest if h > 2**17 else min(wide, widest)
+        if (seen >= octave).any():
+            wide = min(wide, after[seen >= octave][0])
+        return max(wide / one, 1.0)
 
     def correct(self, slope):
         back = np.arange(min(self.gap, 32))
@@ -223,7 +238,12 @@ class Slow:
             self.error_scale = max(squared, S.smallest)
         if max(squared, self.error_scale) > S.smallest:
             beyond = squared > self.quantile**2 * self.error_scale
-            self.quantile = self.quantile * np.where(beyond, np.exp(S.rate * LEVELS), np.exp(S.rate * (LEVELS - 1)))
+            if beyond[5]:
+                heavier = min(np.log(squared / self.error_scale) / 2 - np.log(self.quantile[5]) - S.tail, 4.0)
+                self.tail += (heavier - self.tail) * max(1 / S.tail_over, 1 / (S.settle + 0.02 * (self.learned + 1)))
+            young = 0.0 if self.alarm_seen < 20 or 2 * self.resting() >= self.alarm_seen else S.first_errors
+            rate = np.clip(S.first_rate * young / ((self.learned + 1) * (1 - LEVELS)), S.rate, S.first_rate)
+            self.quantile = self.quantile * np.where(beyond, np.exp(rate * LEVELS), np.exp(rate * (LEVELS - 1)))
             self.quantile = np.clip(self.quantile, S.lowest, S.highest)
         self.error_scale = max(self.error_scale + (squared - self.error_scale) * rho, S.smallest)
         self.error_peak = max(self.error_peak, squared)
@@ -311,7 +331,8 @@ class Slow:
         knots, normal = ndtri((1 + LEVELS) / 2), ndtri((1 + level) / 2)
         held = np.maximum.accumulate(self.quantile)
         below = normal <= knots[-1]
-        factor = np.interp(normal, [0, *knots], [0, *held]) if below else held[-1] * normal / knots[-1]
+        law = 0.0005 / (2 * (1 - (1 + level) / 2))
+        factor = np.interp(normal, [0, *knots], [0, *held]) if below else held[-1] * law ** self.heaviness()
         if normal < knots[0]:
             factor = held[0] * normal / knots[0]
         mean = self.expected()
@@ -319,15 +340,23 @@ class Slow:
         tick = self.tick if self.tick_hits >= 32 else 0.0
         return mean, max(factor * usual * self.across(), np.spacing(abs(mean)), tick / 2)
 
+    def most(self):
+        exactly = np.sqrt(self.error_scale) <= S.exact * abs(self.last) + np.sqrt(S.smallest)
+        known = np.log10(1 + self.learned)
+        return min(known if exactly else max(known, self.learned / 15), 15.0)
+
+    def heaviness(self):
+        return max(S.tail + self.tail, S.steepest)
+
     def score(self, u):
         knots, held = ndtri((1 + LEVELS) / 2), np.maximum.accumulate(self.quantile)
         usual = np.sqrt(self.error_scale) * (1 + S.few / self.learned**2)
         size = abs(u - self.expected()) / self.across() / usual
-        x = np.interp(size, [0, *held], [0, *knots]) if size <= held[-1] else knots[-1] * size / held[-1]
-        with np.errstate(divide="ignore"):
-            found = min(max(-np.log10(erfc(x / np.sqrt(2))), 0.0), S.surest)
-        exactly = np.sqrt(self.error_scale) <= S.exact * abs(self.last) + np.sqrt(S.smallest)
-        found = min(found, np.log10(1 + self.learned)) if exactly else found
+        if size <= held[-1]:
+            found = -np.log10(erfc(np.interp(size, [0, *held], [0, *knots]) / np.sqrt(2)))
+        else:
+            found = np.log10(size / held[-1]) / self.heaviness() - np.log10(0.0005)
+        found = max(min(found, self.most()), 0.0)
         if found <= 0:
             return found
         h = self.gap + 1
@@ -429,7 +458,7 @@ def test_reading_is_the_one_of_the_documentation(name):
     for k, value in enumerate(SERIES[name]):
         slow = Slow(model._stream.records[0])
         if slow.learned and k % 7 == 0:
-            for level in (0.2, 0.6, 0.9, 0.97, 0.999):
+            for level in (0.2, 0.6, 0.9, 0.97, 0.999, 0.99999):
                 ahead = model.predict(level)
                 mean, half = slow.read(level)
                 assert ahead.mean == mean

@@ -70,6 +70,15 @@ def test_a_doubled_hour_cut_between_two_pieces_and_keys_is_read_as_in_one():
         assert (np.concatenate(made) == whole).all(), cut
 
 
+def test_rows_without_a_time_stay_so_and_change_nothing_else():
+    moments = hours("2024-10-27 00:00", 9, freq="30min")
+    wall = np.repeat(moments.tz_localize(None).to_numpy().astype("M8[s]"), 3)
+    wall[1::3] = wall[2::3] = np.datetime64("NaT")
+    made = read(wall)
+    assert made[::3].equals(moments.tz_convert("UTC").as_unit("s"))
+    assert made[1::3].isna().all()
+
+
 def test_a_time_that_spring_skips_is_refused_with_a_way_out():
     with pytest.raises(ValueError, match=r"2024-03-31 02:30 does not exist in Europe/Berlin.*summer time begins.*UTC"):
         read(["2024-03-31T01:30", "2024-03-31T02:30", "2024-03-31T03:30"])

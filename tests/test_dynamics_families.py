@@ -10,9 +10,11 @@ from scipy.integrate import solve_ivp
 
 import prophecy
 from prophecy.dynamics import flow, forecast
+from prophecy.dynamics.context import read
 from prophecy.dynamics.families import propose
 from prophecy.dynamics.features import Units
 from prophecy.dynamics.flow import EIGHTH, EXPONENTIAL, RECIPROCAL, Function
+from prophecy.dynamics.flows import Search
 from prophecy.dynamics.guesses import Budget, Steps, one_step
 from prophecy.dynamics.settings import DEFAULT
 from prophecy.dynamics.sparse import SparseField
@@ -125,3 +127,24 @@ def test_work_is_bounded_by_a_count_and_repeats_to_the_last_bit(exponential):
     assert budget.left < 0, "the first step alone takes 99 derivatives per sample"
     once, again = (forecast(exponential[:200], 20).mean for _ in range(2))
     assert np.array_equal(once, again)
+
+
+def test_a_saturation_is_seen_along_the_smooth_path_where_powers_imitate_it():
+    """Prey and predators (Rosenzweig and MacArthur) with 1 % noise: x' = x (1 - x / 3) - x y / (x + 0.5),
+    y' = y (x / (x + 0.5) - 0.5). Their limit cycle has cubic imitations with more terms."""
+
+    def eaten(_, s):
+        meal = s[0] / (s[0] + 0.5)
+        return [s[0] * (1 - s[0] / 3) - meal * s[1], s[1] * (meal - 0.5)]
+
+    series = _sampled(eaten, [1.0, 1.0], 0.4, 400)
+    noisy = series + 0.01 * series.std(axis=0) * np.random.default_rng(0).standard_normal(series.shape)
+    context = read(noisy)
+    search = Search(context.values, context.known, context.units)
+    with np.errstate(all="ignore"):  # as `forecast` does: fields that lead nowhere overflow
+        powers, found = search._powers(), search.others()
+    assert powers is not None
+    assert found is not None
+    assert found.conclusive
+    assert len(found.field.terms.kinds) > 0
+    assert found.found.evidence > powers.evidence + 20

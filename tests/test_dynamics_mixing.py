@@ -71,6 +71,17 @@ def test_weights_fall_with_a_power_of_the_relative_score(least, rounding):
         np.testing.assert_allclose(made.errors[place], expected, rtol=1e-12)
 
 
+def test_forecasts_are_counted_at_their_first_step():
+    """Later steps of late origins lie beyond the end of the context."""
+    late = np.arange(6)[:, None] + np.arange(3) > 5
+    parts = [replace(part, errors=np.where(late, NAN, part.errors)) for part in PARTS[:2]]
+    scores = [plain_score(part.errors) for part in parts]
+    power = DEFAULT.mixing_power * 6 / (6 + DEFAULT.mixing_folds)
+    priors = np.array([DEFAULT.prior(part.kind.name) for part in parts])
+    weights = priors * (np.array(scores) / min(scores)) ** -power
+    np.testing.assert_allclose(mixed(COLUMN, parts, DEFAULT).weights, np.array(weights) / sum(weights), rtol=1e-7)
+
+
 def test_a_constant_column_has_a_floor_of_rounding_too():
     flat = Column(np.full(40, 5.0), np.ones(40, dtype=bool), (), 4)
     exact = [replace(PARTS[0], errors=np.zeros((6, 3))), replace(PARTS[1], errors=np.full((6, 3), 1e-12))]

@@ -169,6 +169,22 @@ def test_a_stream_at_rest_for_thousands_of_values_never_predicts_nan():
     assert np.isfinite(Prophecy().follow((rng.random(8000) < 0.002) * 1.0).mean[1:]).all()
 
 
+@pytest.mark.parametrize(("period", "least"), [(6, 0.25), (12, 0.1), (24, 0.1)])
+def test_the_derivative_of_a_signal_that_turns_within_a_few_samples_beats_a_difference(period, least):
+    """Errors of 0.89 and 0.56 of the slope at 6 and 12 samples a period; the difference of two values has 0.5, 0.29."""
+    k = np.arange(2400)
+    u = 3 * np.sin(2 * np.pi * k / period) + 0.1 * np.random.default_rng(21).standard_normal(2400)
+    truth = 3 * 2 * np.pi / period * np.cos(2 * np.pi * k / period)
+    model, error = Prophecy(dt=1.0), []
+    model.observe(u[:2000])
+    for value, slope in zip(u[2000:].tolist(), truth[2000:], strict=True):
+        model.observe(value)
+        error.append(model.derivative() - slope)
+    size = np.sqrt(np.mean(truth**2))
+    assert np.sqrt(np.mean(np.square(error))) < least * size
+    assert np.sqrt(np.mean((np.diff(u)[1999:] - truth[2000:]) ** 2)) > 0.25 * size
+
+
 @pytest.mark.parametrize(("noise", "spikes", "least"), [(0.1, False, 0.1), (0.5, False, 0.5), (0.5, True, 0.5)])
 def test_the_derivative_of_a_season_in_noise_is_that_of_the_season(noise, spikes, least):
     """Windows long enough for the noise saw no slope: the error was 0.19, 0.96 and 1.1 of the slope's own size."""
@@ -292,6 +308,36 @@ def around(found, row, within=30):
     return [event for event in found if event.first - within <= row <= event.last + within]
 
 
+def test_the_reset_of_a_counter_is_one_event_in_words_of_its_own():
+    """It was two shifts, the second 31 rows later: "the level moves by -3220 … and stays there"."""
+    u = np.cumsum(np.random.default_rng(4).poisson(3, 2000)).astype(float)
+    u[1200:] -= u[1200]
+    (event,) = around(events(u), 1200, 100)
+    assert (event.kind, event.first) == ("shift", 1200)
+    assert event.sentence == f"A rising value drops by {u[1199]:.4g}, from {u[1199]:.6g} to 0, and goes on rising."
+
+
+def test_events_have_a_beginning_and_an_end_and_the_return_of_a_season_is_no_spike():
+    rng = np.random.default_rng(2)
+    k = np.arange(3000)
+    u = 20 + 3 * np.sin(2 * np.pi * k / 144) + 0.15 * rng.normal(size=3000)
+    u[2100:2250] += 1.2 * rng.normal(size=150)
+    u[2500:2700] = np.mean(u[2300:2500]) + 0.15 * rng.normal(size=200)
+    found = [(event.kind, event.first, event.last) for event in events(np.round(u, 2))]
+    assert [kind for kind, *_ in found] == ["change of noise", "lost season"]
+    for (_, first, last), (begin, end) in zip(found, ((2100, 2249), (2500, 2700)), strict=True):
+        assert abs(first - begin) <= 5
+        assert abs(last - end) <= 10
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_nothing_happens_in_the_first_dozens_of_rows(seed):
+    """An event at row 3 began a third of all streams."""
+    rng = np.random.default_rng(seed)
+    for u in (rng.normal(size=300), np.cumsum(rng.normal(size=300)), np.round(DAY[:300] + rng.normal(size=300), 2)):
+        assert all(event.first >= 50 for event in events(u))
+
+
 @pytest.mark.parametrize("long", [200, 450])
 def test_a_flat_line_of_any_length_is_called_so_with_its_rows(long):
     u = DAY.copy()
@@ -335,3 +381,32 @@ def test_no_row_inside_its_interval_is_called_a_spike():
             assert (
                 event.kind != "spike" or event.last - event.first >= 3 or not event.lower <= event.value <= event.upper
             )
+
+
+def csv(tmp_path, times, values):
+    path = tmp_path / "local.csv"
+    rows = zip(times, values, strict=True)
+    path.write_text("time,load\n" + "".join(f"{time},{value:.3f}\n" for time, value in rows))
+    return path
+
+
+@pytest.mark.parametrize("minutes", [60, 10])
+def test_the_hour_that_comes_twice_when_summer_time_ends_is_named(prophecy, tmp_path, minutes):
+    """And with the zone, or with offsets, no hour is doubled or missing."""
+    from datetime import UTC, datetime, timedelta
+    from zoneinfo import ZoneInfo
+
+    start, count = datetime(2024, 10, 20, tzinfo=UTC), 14 * 24 * 60 // minutes
+    local = [(start + timedelta(minutes=minutes * k)).astimezone(ZoneInfo("Europe/Berlin")) for k in range(count)]
+    values = 10 + 3 * np.sin(2 * np.pi * np.arange(count) * minutes / 1440)
+    file = csv(tmp_path, [f"{moment:%Y-%m-%d %H:%M}" for moment in local], values)
+    code, _, err = prophecy("anomalies", file)
+    assert code == 1
+    assert "2024-10-27 02:00 comes twice" in err
+    assert "summer time ends" in err
+    for ways in (["--time-zone", "Europe/Berlin"], []):
+        if not ways:
+            file = csv(tmp_path, [moment.isoformat() for moment in local], values)
+        code, _, err = prophecy("anomalies", file, *ways)
+        assert code == 0, err
+        assert "missing" not in err

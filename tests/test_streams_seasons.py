@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from prophecy import Prophecy
-from prophecy.adaptive import seasonal, seasons
+from prophecy.adaptive import folding, seasonal, spectra
 from prophecy.adaptive.record import RECORD, check, rings
 
 RNG = np.random.default_rng(3)
@@ -102,10 +102,10 @@ def test_noise_has_no_seasons(kind, most):
 def test_the_transform_is_a_fourier_transform_and_the_autocorrelations_are_those_of_their_definition():
     a, b = RNG.standard_normal(300), RNG.standard_normal(300)
     re, im = np.append(a, np.zeros(212)), np.append(b, np.zeros(212))
-    seasons.transform(re, im, 512)
+    spectra.transform(re, im, 512)
     np.testing.assert_allclose(re + 1j * im, np.fft.fft(np.append(a + 1j * b, np.zeros(212))), atol=1e-11)
     of_a, of_b = np.zeros(101), np.zeros(101)
-    seasons.autocorrelations(a, b, 100, of_a, of_b)
+    spectra.autocorrelations(a, b, 100, of_a, of_b)
     for x, r in ((a, of_a), (b, of_b)):
         direct = [np.mean(x[lag:] * x[: len(x) - lag]) / np.mean(x * x) for lag in range(101)]
         np.testing.assert_allclose(r, direct, atol=1e-12)
@@ -211,3 +211,65 @@ def test_a_record_with_forged_seasons_is_refused():
         records[field] = value
         with pytest.raises(ValueError, match=field):
             check(records, model._stream.table)
+
+
+def sine(period, n=N):
+    return np.sin(2 * np.pi * np.arange(n) / period)
+
+
+@pytest.mark.parametrize("period", [24, 48, 7])
+def test_a_plain_sine_in_much_noise_is_named_by_its_own_period(period):
+    """24 was named 48, 48 was named 96, and 7 had a second season of 14."""
+    for seed in range(3):
+        noise = np.random.default_rng(seed).standard_normal(9900)
+        assert found(1.4 * sine(period, 9900) + noise) == (period,)
+
+
+@pytest.mark.parametrize("period", [30.4375, 365.25, 12.5])
+def test_a_shape_of_no_whole_number_of_samples_has_one_season(period):
+    """A month of days was named 61 and 274, a year 365 and 1097."""
+    k = np.arange(N)
+    shape = sine(period) + 0.7 * np.cos(4 * np.pi * k / period) + 0.5 * np.sin(6 * np.pi * k / period + 1)
+    assert found(shape + 0.5 * NOISE) == (pytest.approx(period, rel=1e-3),)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [(12, 20), (23.7, 50), (7, 30.44), (24, 25), (24, 168), (144, 1008)], ids=str
+)
+def test_two_seasons_are_found_whether_or_not_one_is_a_multiple_of_the_other(one, other):
+    """50 and 23.7 were named 48.3 and 400, 12 and 20 were named 24 and 60, 144 and 1008 were named 144 and 2016."""
+    u = sine(one) + sine(other) + 0.1 * NOISE
+    assert found(u) == (pytest.approx(one, rel=2e-3), pytest.approx(other, rel=2e-3))
+
+
+@pytest.mark.parametrize("kind", ["rare events", "on and off", "steps"])
+def test_streams_of_events_have_no_seasons(kind):
+    """Rare events had one in 4 of 12 streams."""
+    for seed in range(6):
+        rng, n = np.random.default_rng(seed), 6000
+        streams = {
+            "rare events": (rng.random(n) < 0.01) * rng.poisson(5, n).astype(float),
+            "on and off": np.cumsum(rng.random(n) < 0.01) % 2.0,
+            "steps": np.round(2 * np.cumsum(rng.standard_normal(n))) / 2,
+        }
+        assert found(streams[kind]) == ()
+
+
+def test_what_a_profile_explains_is_the_variance_between_phases_less_that_of_noise():
+    k, known, rng = np.arange(4000), np.ones(4000), np.random.default_rng(6)
+    shape, noise = rng.standard_normal(20), rng.standard_normal(4000)
+    power = 4000 * np.mean(shape**2)
+    assert folding.explained(shape[k % 20], known, 20.0) == pytest.approx(power, rel=1e-9)
+    assert abs(folding.explained(noise, known, 20.0)) < 5 * np.sqrt(2 * 20)
+    assert folding.explained(shape[k % 20] + noise, known, 20.0) == pytest.approx(power, rel=0.1)
+    groups = [(shape[k % 20] + noise)[k % 20 == phase] for phase in range(20)]  # analysis of variance, done directly
+    between, within = sum(200 * g.mean() ** 2 for g in groups), sum(((g - g.mean()) ** 2).sum() for g in groups)
+    direct = between - 20 * within / (4000 - 20)
+    assert folding.explained(shape[k % 20] + noise, known, 20.0) == pytest.approx(direct, rel=1e-9)
+    rest = shape[k % 20].copy()
+    assert folding.unfold(rest, known, 20.0) == pytest.approx(0.0, abs=1e-20)
+
+
+@pytest.mark.parametrize("period", [4.3, 24.0, 50.27, 365.25])
+def test_the_loudest_tone_is_found_between_the_places_of_the_transform(period):
+    assert folding.loudest(sine(period) + 0.2 * NOISE) == pytest.approx(period, rel=1e-3)

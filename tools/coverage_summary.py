@@ -1,7 +1,9 @@
 """Coverage of the tests by package, and the functions no test enters.
 
-    coverage run -m pytest tests && coverage combine
+    coverage run -m pytest tests
     python tools/coverage_summary.py --out benchmarks/results/coverage.json
+
+With `--include` a run of some tests is reported for the files they are about alone.
 
 Functions that Numba or Triton compile run outside of Python's trace and are counted apart, by their decorators: the
 tests that compare them with plain Python are what covers them.
@@ -70,11 +72,17 @@ def summary(report: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--out", type=Path, required=True)
+    options.add_argument("--include", default="src/prophecy/*", help="patterns of files, with commas between")
+    options.add_argument("--tests", nargs="*", default=["tests"], help="what was run, to be written down")
     asked = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "coverage.json"
-        subprocess.run([sys.executable, "-m", "coverage", "json", "-q", "-o", report], check=True, cwd=ROOT)
-        made = summary(json.loads(report.read_text()))
+        subprocess.run(
+            [sys.executable, "-m", "coverage", "json", "-q", "--include", asked.include, "-o", report],
+            check=True,
+            cwd=ROOT,
+        )
+        made = {"tests": asked.tests, **summary(json.loads(report.read_text()))}
     asked.out.write_text(json.dumps(made, indent=1) + "\n")
     print(json.dumps(made["all"]))
 

@@ -1,19 +1,19 @@
 r"""How unusual the recent stretch is for this stream: ranks of its quantities among all of their past, added up.
 
     change   the larger of the ranks of the forecast's error and of the difference from value to value (derivative)
-    value    the value itself, high or low
-    level    its mean over the last 20 samples, high or low
+    value    the value itself, high or low, less what the stream has drifted
+    level    its mean over the last 20 samples, high or low, less the same
     noise    the mean logarithm of the error's size, high or low: the larger of its ranks over 20 and over 80 samples
     sum      the sum of these four: what is a rare sum in one stream is a daily one in another
 
 Each becomes -log10 of its tail probability: the number of earlier ones at least as far out, over all of them; beyond
-the farthest a power law fitted to the outermost ones goes on. What they add up to is reported where it passes all
+the farthest a power law fitted to the outermost ones goes on. Where a quantity keeps reaching new highs or lows, one
+more is as rare as they were (`usual`). What the ranks add up to is reported where it passes all
 within the last 200 values (or the last tenth of the stream), so a persistent change is reported when it comes and not
 again. A sensor that sticks (`still`) and noise of another size than ever (`other_noise`) are reported once each, by
 themselves: they come slowly, and a forecast that adapts hides them.
 
-All the past is held in bounded memory: a sketch of 48 centroids per quantity, sorted, exact for the outermost and
-coarser towards the middle (the idea of a t-digest).
+All the past is held in bounded memory: a sketch of 48 centroids per quantity (`sketch.py`).
 """
 
 from __future__ import annotations
@@ -23,15 +23,12 @@ from typing import Any
 
 from prophecy._compiled import inner
 from prophecy.adaptive.readings import STUCK
+from prophecy.adaptive.sketch import insert, place, tail
 
-CENTROIDS = 48
-EXACT = 12
-"""Centroids of a sketch, and how many at either end are values as they came. With 32 and 8 NAB's development files
-score 2 points less, with 64 and 16 as much."""
-
-QUANTITIES, RANKED = 7, 5
-ERROR, DIFFERENCE, VALUE, LEVEL, NOISE, LASTING, SUM = range(QUANTITIES)
-"""The first five have a rank in the record (`alarm_tail`), that of the noise being the smaller one of both."""
+QUANTITIES, RANKED = 8, 5
+ERROR, DIFFERENCE, VALUE, LEVEL, NOISE, LASTING, SUM, PLACE = range(QUANTITIES)
+"""The first five have a rank in the record (`alarm_tail`): that of the noise is the smaller one of both, that of the
+value its `PLACE`'s, which is the value less the drift; the values themselves are kept for bounds and gaps."""
 
 WINDOW, LONG = 20, 80
 """Samples over which level and noise are averaged, and a second time the noise: with 10 or 40 instead of 20 NAB's
@@ -45,17 +42,26 @@ ROUNDING, MILLIONTH = 1e-13, 1e-6
 chance that comes once in a million values."""
 
 NEEDED = 20
-SURE = 25.0
+SURE = 50.0
 """Values seen before anything is called unusual, and per decade of confidence: ranks among a few dozen values that
-follow each other say little. An alarm of 0.99 takes 50 values, one of 0.999 takes 75."""
-
-TAIL = 10
-STEEPEST = 0.1
-LEAST = 1e-15
-"""Outermost values a power law is fitted to, its steepest exponent (10), and the least probability it gives."""
+follow each other say little. An alarm of 0.99 takes 100 values, one of 0.999 takes 150; with 25 a decade 2 % of rows 50
+to 99 alarm at 0.99."""
 
 QUIET, QUIET_SHARE, BLOCKS = 200, 0.1, 16
 """A sum must pass all sums of the last 200 values, or the last tenth of the stream, held as maxima of 16 blocks."""
+
+ALWAYS, MENDING = 0.9, 3.0
+"""Share of exact predictions in a stream that is always predicted exactly (counters, ramps), and by how much a sum must
+pass the last ones while forecasts recover from a break of it: until then its traces are no news."""
+
+DRIFTING, CERTAIN = 64, 9.0
+"""Blocks of 20 values over which the drift is averaged (1280 values), and the square of the standard errors from 0 it
+must lie at to count: a random walk without drift passes 3 of them in one block of 400."""
+
+FEWEST, WALKING = 2.0, 1.0
+"""Records that are not yet usual, in units of 1 + log n for errors and differences (n values in no order have log n on
+average), and of the square root of n for what may wander (a random walk has 0.8). With 2 roots, growth of a thirtieth
+of a percent a value alarms more often than stated."""
 
 IMPROBABLE, OFTEN = 8.0, 1e-3
 """A flat line is 16 or more differences of 0 in a row that would come with a probability below 10^-8 if each were 0 as
@@ -74,109 +80,6 @@ PILED = 0.02
 
 TOLD = 16.0
 """The sum that a flat line or another noise counts as, once, when it is noticed."""
-
-
-@inner
-def place(middle: Any, size: int, x: float) -> int:
-    """The first of `size` sorted centroids that is not below x."""
-    low, high = 0, size
-    while low < high:
-        half = (low + high) // 2
-        if middle[half] < x:
-            low = half + 1
-        else:
-            high = half
-    return low
-
-
-@inner
-def insert(middle: Any, weight: Any, size: int, x: float, low: int) -> int:
-    """Put x into a sketch at `low`, its place; returns the new size.
-
-    Outer centroids hold one value (or equal ones) each. Where there is no room, the two neighbours in the middle that
-    are lightest for the cube of how far in they lie become one.
-    """
-    if low < size and middle[low] == x:
-        weight[low] += 1.0
-        return size
-    if size == CENTROIDS:
-        if EXACT <= low < CENTROIDS - EXACT:
-            if x - middle[low - 1] < middle[low] - x:
-                low -= 1
-            weight[low] += 1.0
-            middle[low] += (x - middle[low]) / weight[low]
-            return size
-        lightest, best = EXACT, math.inf
-        for i in range(EXACT, CENTROIDS - EXACT - 1):
-            inward = min(i - EXACT, CENTROIDS - EXACT - 2 - i) + 1.0
-            cost = (weight[i] + weight[i + 1]) / (inward * inward * inward)
-            if cost < best:
-                lightest, best = i, cost
-        both = weight[lightest] + weight[lightest + 1]
-        middle[lightest] += (middle[lightest + 1] - middle[lightest]) * (weight[lightest + 1] / both)
-        weight[lightest] = both
-        for i in range(lightest + 1, CENTROIDS - 1):
-            middle[i], weight[i] = middle[i + 1], weight[i + 1]
-        size -= 1
-        if low > lightest:
-            low -= 1
-    for i in range(size, low, -1):
-        middle[i], weight[i] = middle[i - 1], weight[i - 1]
-    middle[low], weight[low] = x, 1.0
-    return size + 1
-
-
-@inner
-def tail(middle: Any, weight: Any, size: int, total: float, x: float, low: int, both: bool) -> float:
-    """The share of earlier values at least as far out as x: above it, or with `both` on the nearer side.
-
-    A centroid next to x counts by up to half of its weight, in proportion to where x lies.
-    """
-    if low >= size // 2:
-        count = 0.0
-        for i in range(low, size):
-            count += weight[i]
-        if low < size and low > 0 and middle[low] > x:
-            part = (middle[low] - x) / (middle[low] - middle[low - 1])
-            count += 0.5 * (weight[low - 1] - 1.0) * part
-        if count < 0.5:
-            return beyond(middle, weight, size, total, x, True)
-    elif both:
-        count = 0.0
-        for i in range(low):
-            count += weight[i]
-        if middle[low] == x:
-            count += weight[low]
-        elif low > 0:
-            part = (x - middle[low - 1]) / (middle[low] - middle[low - 1])
-            count += 0.5 * (weight[low] - 1.0) * part
-        if count < 0.5:
-            return beyond(middle, weight, size, total, x, False)
-    else:
-        return 0.5
-    return min((count + 1.0) / (total + 2.0), 0.5)
-
-
-@inner
-def beyond(middle: Any, weight: Any, size: int, total: float, x: float, upper: bool) -> float:
-    """The tail probability of x, farther out than all before: a power law of the distance from the centre."""
-    farthest = 1.0 / (total + 1.0)
-    centre = middle[size // 2]
-    outer = min(TAIL, size // 4)
-    if outer < 3:
-        return farthest
-    sign = 1.0 if upper else -1.0
-    first = middle[size - outer] if upper else middle[outer - 1]
-    inner = sign * (first - centre)
-    if not inner > 0.0:
-        return farthest
-    slope, count = 0.0, 0.0
-    for i in range(outer):
-        at = size - outer + i if upper else i
-        slope += weight[at] * math.log(sign * (middle[at] - centre) / inner)
-        count += weight[at]
-    slope = max(slope / count, STEEPEST)
-    return max(min(count / total * (sign * (x - centre) / inner) ** (-1.0 / slope), farthest), LEAST)  # type: ignore[no-any-return]
 
 
 @inner
@@ -301,16 +204,67 @@ def other_noise(r: Any) -> bool:
 
 
 @inner
+def note_drift(r: Any, level: float) -> None:
+    """Follow the drift: the mean change from one block of 20 values to the next, as far as it differs from 0.
+
+    Means of blocks change by the drift and by little else in a noisy trend, and by more where the stream wanders. The
+    drift counts in full where its square is far above `CERTAIN` of its own variance, and not at all below.
+    """
+    r.alarm_origin += r.alarm_drift
+    block = (r.alarm_seen + 1) // WINDOW - 1
+    if (r.alarm_seen + 1) % WINDOW != 0:
+        return
+    if block > 0:
+        change, blocks = level - r.alarm_before, float(min(block, DRIFTING))
+        r.alarm_change += (change - r.alarm_change) / blocks
+        r.alarm_square += (change * change - r.alarm_square) / blocks
+        squared = r.alarm_change * r.alarm_change
+        doubt = CERTAIN * max(r.alarm_square - squared, 0.0)
+        certain = blocks * squared
+        r.alarm_drift = r.alarm_change * (1.0 - doubt / certain) / WINDOW if block > 2 and doubt < certain else 0.0
+    r.alarm_before = level
+
+
+@inner
+def usual(r: Any, i: int, upper: int, probability: float) -> float:
+    """A tail probability in view of how often quantity i was a record on this side before.
+
+    Of n values in no order one is a record with probability 1/n. Where a stream grows, more were: what is beyond all is
+    then by that factor less rare, and what is no record no rarer than one.
+    """
+    seen = float(r.alarm_seen)
+    few = FEWEST * (1.0 + math.log(seen)) if i < VALUE else WALKING * math.sqrt(seen)
+    more = r.alarm_records[i, upper] - few
+    if more <= 1.0:
+        return probability
+    return min(max(probability, min(probability * more, more / seen)), 0.5)  # type: ignore[no-any-return]
+
+
+@inner
 def rank(r: Any, i: int) -> float:
     """The share of earlier values of quantity i that lie at least as far out as it does, which is then put among
     them."""
     middle, weight, x, found = r.alarm_middle[i], r.alarm_weight[i], r.alarm_quantity[i], 0.5
-    low = place(middle, r.alarm_size[i], x)
-    if r.alarm_seen >= NEEDED:
-        both = VALUE <= i <= LASTING
-        found = tail(middle, weight, r.alarm_size[i], float(r.alarm_seen), x, low, both)
-    r.alarm_size[i] = insert(middle, weight, r.alarm_size[i], x, low)
+    size = r.alarm_size[i]
+    low = place(middle, size, x)
+    if r.alarm_seen >= NEEDED and i != VALUE:
+        both = i != ERROR and i != DIFFERENCE and i != SUM
+        found = tail(middle, weight, size, float(r.alarm_seen), x, low, both)
+        if i != LASTING and i != SUM:
+            found = usual(r, i, 1 if low >= size // 2 else 0, found)
+        if low == size:
+            r.alarm_records[i, 1] += 1
+        elif low == 0 and x < middle[0]:
+            r.alarm_records[i, 0] += 1
+    r.alarm_size[i] = insert(middle, weight, size, x, low)
     return found
+
+
+@inner
+def mending(r: Any, exact: int) -> bool:
+    """Whether a stream that was always predicted exactly has not been so for the last 20 values."""
+    always = r.alarm_middle[ERROR, 0] == 0.0 and r.alarm_weight[ERROR, 0] >= ALWAYS * r.alarm_seen
+    return always and exact < WINDOW
 
 
 @inner
@@ -323,11 +277,15 @@ def watch(r: Any, value: float, difference: float, error: float, level: float) -
     size, quantity, part = abs(error), r.alarm_quantity, r.alarm_tail
     exact = size <= max(ROUNDING * abs(value), MILLIONTH * abs(difference))
     size = 0.0 if exact else size
-    r.alarm_exact = r.alarm_exact + 1 if exact else 0
+    exact_before = r.alarm_exact
+    r.alarm_exact = exact_before + 1 if exact else 0
     note_noise(r, size)
-    quantity[ERROR], quantity[DIFFERENCE], quantity[VALUE], quantity[LEVEL] = size, abs(difference), value, level
+    note_drift(r, level)
+    quantity[ERROR], quantity[DIFFERENCE], quantity[VALUE] = size, abs(difference), value
+    quantity[LEVEL], quantity[PLACE] = level - r.alarm_origin, value - r.alarm_origin
     for i in range(LASTING):
         part[i] = rank(r, i)
+    part[VALUE] = rank(r, PLACE)
     part[NOISE] = min(part[NOISE], rank(r, LASTING))
     seen, was_other = r.alarm_seen, r.alarm_other
     r.alarm_other = 1 if other_noise(r) else 0
@@ -351,7 +309,8 @@ def watch(r: Any, value: float, difference: float, error: float, level: float) -
         return
     if total > 0.0:
         total -= math.log10(rarity)
-    reported = total if total > recent(r) else 0.0
+    least = recent(r) + (MENDING if mending(r, exact_before) else 0.0)
+    reported = total if total > least else 0.0
     if told:
         reported = max(reported, TOLD)
         part[NOISE] = 10.0**-TOLD

@@ -7,8 +7,11 @@ the grid by interpolation (`irregular.py`), and the grid is looked for again eve
 
 - a stamp that is not after the newest one is late; after `LATE` late ones in a row the clock was set back, and the
   stream goes on from there, with a step for each of them;
-- a hole of more than `LONGEST_HOLE` steps means a clock that was set forward: the stream goes on after one missing
-  value. `LATE` such holes in a row mean another unit (nanoseconds where dt was given in seconds): a new grid;
+- a hole of more than `LONGEST_HOLE` steps means a clock that was set forward: its value is the next one. If the stamps
+  after it are as before, it was wild, and the clock is set back at once. `LATE` such holes in a row mean another unit
+  (nanoseconds where dt was given in seconds): a new grid;
+- stamps rounded to whole units (seconds, for steps of 1.333 s) that are an even grid's within the rounding are that
+  grid's, also where several values have one stamp;
 - another rate (32 intervals in a row of two steps or more, or stamps between the places) starts a new grid from the
   last values.
 
@@ -60,6 +63,17 @@ STEADY = 400
 """Stamps over which phase and step of the grid are fitted: with fewer, by least squares over all of them; then with the
 weights that has after this many, so that a drifting clock is followed. Jitter of 10 % moves the phase by 0.6 %."""
 
+ROUNDED = 0.65
+"""Units that a rounded stamp may be from its place: half a unit, and what the phase of the grid is not known by."""
+
+EACH = 8
+"""Intervals of either length from which on stamps are rounded: eight random holes in a grid are as evenly spaced as
+rounding would have them about once in a thousand streams."""
+
+SKIPPED = 0.2
+"""Share of intervals of two units, or none, below which they are holes in a grid of one, or rows sent twice: a value
+that is missing every ten steps is more likely than a step of 1.111 units, and stamps cannot tell them apart."""
+
 CHANGED = 0.02
 """Share by which a step must differ to be another one: what was learned per step is void then."""
 
@@ -97,6 +111,9 @@ CLOCK = np.dtype(
         ("off", np.float64),
         ("jump", np.float64),
         ("found", np.float64),
+        ("start", np.float64),
+        ("before", np.float64),
+        ("unit", np.float64),
         ("recent", np.float64, (RECENT,)),
     ]
 )
@@ -104,7 +121,8 @@ CLOCK = np.dtype(
 in a row before the newest; coarse: intervals in a row of two steps or more; odd: 1 if anything but single steps came
 since the last look; jumps: holes in a row beyond `LONGEST_HOLE`; dt: the step, 0 before it is known; last: the newest
 stamp; grid: the newest place on the grid; off: share of stamps that were off it lately; jump: the shortest of the last
-jumps; found: the step the last look found; recent: the last stamps, at count modulo their number. Seconds
+jumps, before: the stamp before the first of them; found, start: step and newest place the last look found; unit: what
+stamps are rounded to, 0 where that is no matter; recent: the last stamps, at count modulo their number. Seconds
 throughout."""
 
 
@@ -120,6 +138,26 @@ def look_due(count: int) -> bool:
 
 
 @inner
+def understood(c: Any, time: float) -> tuple[float, float]:
+    """How a stamp is read, nothing being changed: (seconds since the newest one, 0), or (0, steps) since the newest
+    value where the clock was set; (0, 0) where it is late."""
+    passed, dt = time - c.last, c.dt if c.dt > 0.0 else 1.0
+    if passed > 0.0:
+        return (0.0, 1.0) if is_far(c, time) else (passed, 0.0)
+    if passed == 0.0 and c.unit > 0.0 and abs(time - c.grid - dt) <= ROUNDED * c.unit:
+        return dt, 0.0
+    if c.jumps > 0 and 0.5 * dt < time - c.before <= LONGEST_HOLE * dt:
+        return 0.0, max((time - c.before) / dt - c.jumps, 0.5)  # wild stamps, and the clock as it was
+    return 0.0, float(LATE) if c.late + 1 >= LATE else 0.0
+
+
+@inner
+def is_far(c: Any, time: float) -> bool:
+    """Whether a stamp lies so far ahead that the clock must have been set."""
+    return c.dt > 0.0 and time - c.last > LONGEST_HOLE * c.dt  # type: ignore[no-any-return]
+
+
+@inner
 def arrival(c: Any, s: Any, time: float) -> float:
     """Seconds from the newest stamp to this one by the stream's own count, 0 where it is late, NaN for the first.
 
@@ -127,27 +165,24 @@ def arrival(c: Any, s: Any, time: float) -> float:
     """
     if c.count == 0:
         return math.nan
-    interval = time - c.last
-    if not interval > 0.0:
+    passed, steps = understood(c, time)
+    if passed == 0.0 and steps == 0.0:
         c.late += 1
-        if c.late < LATE:
-            return 0.0
-        return _moved(c, s, time, LATE)
+        return 0.0
+    far = is_far(c, time)
+    if far:
+        interval = time - c.last
+        c.jump = interval if c.jumps == 0 else min(c.jump, interval)
+        c.before = c.last if c.jumps == 0 else c.before
+    c.jumps = c.jumps + 1 if far else 0
     if c.dt == 0.0:
-        c.dt = interval
-    if interval <= LONGEST_HOLE * c.dt:
-        c.jumps = 0
-        return interval  # type: ignore[no-any-return]
-    c.jump = interval if c.jumps == 0 else min(c.jump, interval)
-    c.jumps += 1
-    return _moved(c, s, time, 2)
+        c.dt = passed if passed > 0.0 else 1.0
+    return passed if passed > 0.0 else _moved(c, s, time, steps)
 
 
 @inner
-def _moved(c: Any, s: Any, time: float, steps: int) -> float:
+def _moved(c: Any, s: Any, time: float, steps: float) -> float:
     """The clock was set: let the newest value have come `steps` steps before `time`."""
-    if c.dt == 0.0:
-        c.dt = 1.0
     # Where stamps cannot tell steps apart, a step is what they can tell apart.
     c.dt = max(c.dt, 2.0 * np.spacing(abs(time)))
     passed = steps * c.dt
@@ -184,11 +219,39 @@ def note(c: Any, time: float) -> None:
 
 
 @inner
+def keep_twice(c: Any) -> None:
+    """A stamp equal to the newest was not taken: steps may be below the resolution of the stamps, which shows later."""
+    c.recent[c.count % RECENT] = c.last
+    c.count += 1
+    c.odd = 1
+    c.off += (1.0 - c.off) / min(FORGET, float(c.count))
+
+
+@inner
+def place(c: Any, time: float) -> tuple[float, float]:
+    """The place of the grid a stamp belongs to, in steps after the newest, and how many steps beside it it lies.
+
+    Stamps rounded to more than a step may belong to several places: then it is the next one if that is among them."""
+    steps = (time - c.grid) / c.dt if c.count > 0 and c.dt > 0.0 else 1.0
+    whole = max(math.floor(steps + 0.5), 1.0)
+    if abs(steps - 1.0) * c.dt <= ROUNDED * c.unit:
+        whole = 1.0
+    return whole, steps - whole
+
+
+@inner
+def beside(c: Any, offset: float) -> float:
+    """Steps by which a stamp is off its place, 0 for what is rounding."""
+    return 0.0 if abs(offset) <= EXACT or abs(offset) * c.dt <= ROUNDED * c.unit else offset
+
+
+@inner
 def follow_stamp(c: Any, offset: float, whole: float) -> None:
     """Move grid and step towards a stamp `whole` steps on and `offset` beside."""
     c.coarse = c.coarse + 1 if whole > 1.0 else 0
-    c.off += ((1.0 if abs(offset) > OFF else 0.0) - c.off) / min(FORGET, float(c.count))
-    if whole > 1.0 or abs(offset) > 0.05:
+    off = beside(c, offset)
+    c.off += ((1.0 if abs(off) > OFF else 0.0) - c.off) / min(FORGET, float(c.count))
+    if whole > 1.0 or off != 0.0:
         c.odd = 1
     seen = float(min(c.count, STEADY))
     c.grid += c.dt * (whole + min(2.0 * (2.0 * seen - 1.0) / (seen * (seen + 1.0)), 1.0) * offset)
@@ -198,28 +261,47 @@ def follow_stamp(c: Any, offset: float, whole: float) -> None:
 
 @inner
 def look(c: Any, true: bool) -> int:
-    """Whether the stamps still fit the grid, if it is time to look; where not, `found` is the step to go on with.
+    """Whether the stamps still fit the grid, if it is time to look; where not, `found` is the step to go on with, and
+    `start` its newest place.
 
     true: whether values have turned out to be taken at their very stamps, where these jitter.
     """
     if c.jumps >= LATE:
         respace(c)
-        c.found, c.jumps = c.jump, 0
+        c.found, c.start, c.unit, c.jumps = c.jump, c.last, 0.0, 0
         return ANOTHER
-    n = min(c.count, LOOKED_AT)
-    if c.odd == 0 or n < 3 or not look_due(c.count):
+    if c.odd == 0 or c.count < 3 or not look_due(c.count):
         return FINE
-    times = np.empty(n)
-    for i in range(n):
-        times[i] = c.recent[(c.count - n + i) % RECENT]
-        if i and not times[i] > times[i - 1]:
-            return FINE
     young = c.count <= FIRST_LOOKS
-    fine = c.off <= IRREGULAR and c.coarse < EVERY
-    if c.irregular == ON_GRID and fine and not (young and c.given == 0):
+    fine = c.irregular == ON_GRID and c.off <= IRREGULAR and c.coarse < EVERY
+    if fine and (c.unit > 0.0 or not young):
         c.odd = 1 if c.coarse > 0 or c.off > 0.0 or true else 0
         return TRUE if true else FINE
+    n = min(c.count, RECENT)
+    times, found = np.empty(n), 0
+    for i in range(n):
+        times[i] = c.recent[(c.count - n + i) % RECENT]
+        if i and times[i] < times[i - 1]:
+            return FINE
+    c.found, c.start, c.unit = rounded(times)
+    if c.unit > 0.0:
+        c.odd = 0
+        return ANOTHER
+    if fine and c.given == 1:
+        c.odd = 1 if c.coarse > 0 or c.off > 0.0 or true else 0
+        return TRUE if true else FINE
+    for i in range(max(n - LOOKED_AT, 0), n):
+        if found == 0 or times[i] > times[found - 1]:
+            times[found] = times[i]
+            found += 1
+    return _looked(c, true, times[:found], young) if found >= 3 else FINE
+
+
+@inner
+def _looked(c: Any, true: bool, times: Any, young: bool) -> int:
+    """What the last stamps, in rising order, ask for."""
     c.found, off, miss = fit(times)
+    c.start = c.last
     regular = off <= REGULAR
     same = abs(math.log(c.found / c.dt)) < (CHANGED if regular else 0.25 if young else 0.5)
     if regular and same:
@@ -227,9 +309,56 @@ def look(c: Any, true: bool) -> int:
         return AGAIN if c.irregular != ON_GRID and settled else FINE
     if not regular and same and c.irregular != ON_GRID:
         c.irregular = RANDOM
-    if not regular and (n < FEWEST or (c.irregular == RANDOM and same)):
+    if not regular and (len(times) < FEWEST or (c.irregular == RANDOM and same)):
         return FINE
     return ANOTHER if regular else NONE
+
+
+@inner
+def rounded(times: Any) -> tuple[float, float, float]:
+    """An even grid whose times, rounded to whole units, the newest of these are: its step, newest place and that unit;
+    all 0 where there is none.
+
+    Rounding makes two lengths of intervals, a unit apart, so evenly mixed that every stamp is within half a unit of a
+    straight line. Holes in a grid of one unit look like that too if they come evenly; they are not so many then.
+    """
+    n = len(times)
+    unit, fuzz = 0.0, max(1e-3 * (times[n - 1] - times[0]) / n, 8.0 * np.spacing(abs(times[n - 1])))
+    for i in range(1, n):
+        unit = _common(times[i] - times[i - 1], unit, fuzz)
+    if not unit > fuzz:
+        return 0.0, 0.0, 0.0
+    first, shortest, longest = n - 1, math.inf, -math.inf
+    while first > 0:
+        interval = times[first] - times[first - 1]
+        if max(longest, interval) - min(shortest, interval) > 1.5 * unit:
+            break
+        shortest, longest, first = min(shortest, interval), max(longest, interval), first - 1
+    count, across, along, long = n - first, 0.0, 0.0, 0
+    middle, mean = 0.5 * (count - 1), 0.0
+    for i in range(count):
+        mean += (times[first + i] - times[first]) / count
+        if i and times[first + i] - times[first + i - 1] > shortest + 0.5 * unit:
+            long += 1
+    for i in range(count):
+        across += (i - middle) * (times[first + i] - times[first] - mean)
+        along += (i - middle) ** 2
+    odd = count - 1 - long if shortest < 0.5 * unit else long if shortest < 1.5 * unit else count
+    if min(long, count - 1 - long) < EACH or odd < SKIPPED * count:
+        return 0.0, 0.0, 0.0
+    dt = across / along
+    for i in range(count):
+        if abs(times[first + i] - times[first] - mean - dt * (i - middle)) > ROUNDED * unit:
+            return 0.0, 0.0, 0.0
+    return dt, times[first] + mean + dt * middle, unit
+
+
+@inner
+def _common(a: float, b: float, fuzz: float) -> float:
+    """The largest number that both are multiples of, to within `fuzz` (Euclid)."""
+    while b > fuzz:
+        a, b = b, abs(a - math.floor(a / b + 0.5) * b)
+    return a
 
 
 @inner
@@ -341,7 +470,7 @@ def check_clocks(clocks: NDArray[np.void], count: int) -> None:
     ):
         if not ((clocks[name] >= 0) & (clocks[name] <= most)).all():
             raise ValueError(f"{name} of a clock must lie between 0 and {most}, got {clocks[name]}")
-    numbers = np.column_stack([clocks["last"], clocks["grid"], clocks["recent"]])
+    numbers = np.column_stack([clocks[name] for name in ("last", "grid", "start", "before", "recent")])
     # Stamps of another unit than dt are put "long ago", which is up to a million of the longest intervals.
     if not (np.abs(numbers) <= 1e7 * LARGEST_TIME).all() or not ((clocks["off"] >= 0) & (clocks["off"] <= 1)).all():
         raise ValueError(
@@ -349,7 +478,7 @@ def check_clocks(clocks: NDArray[np.void], count: int) -> None:
             f"times up to {np.abs(numbers).max()} and off = {clocks['off']}"
         )
     dt = clocks["dt"]
-    for name in ("jump", "found"):
+    for name in ("jump", "found", "unit"):
         if not ((clocks[name] >= 0) & (clocks[name] <= 2 * LARGEST_TIME)).all():
             raise ValueError(f"{name} of a clock must be positive, got {clocks[name]}")
     if not ((dt >= 0.0) & (dt <= 2 * LARGEST_TIME) & ((dt > 0.0) | (clocks["count"] <= 1))).all():

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy._compiled import inner, kernel
-from prophecy.adaptive import step
+from prophecy.adaptive import calibration, step
 from prophecy.adaptive.members import between, table
 from prophecy.adaptive.record import ERRORS, FIELDS, fresh, rings
 from prophecy.adaptive.settings import DEFAULT
@@ -266,10 +266,10 @@ def _run(
         out[0, k], out[1, k], out[2, k] = expected, math.nan, math.nan
         if not math.isnan(expected):
             sums[2] -= abs(expected - last[place])
-            out[1, k] = max(step.half_width(e, t, where[0], where[1], where[2]), np.spacing(abs(expected)))
-            out[2, k] = step.surprise(e, t, value - expected)
+            out[1, k] = max(calibration.half_width(e, t, where[0], where[1], where[2]), np.spacing(abs(expected)))
+            out[2, k] = calibration.surprise(e, t, value - expected)
             if not math.isnan(value):
-                step.calibrate(e, t, value - expected)
+                calibration.calibrate(e, t, value - expected, False)
                 e.learned += 1
                 e.last = value
                 _judge(value, place, last, due, mixed, loss, sums)

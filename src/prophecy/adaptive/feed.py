@@ -80,7 +80,7 @@ def _step(stream: Any, t: Any, value: float, row: Any, spares: Any) -> None:
     """The step itself, then seasons if they are due, and the alarm with the value."""
     r = stream[0][0]
     step(r, stream[1], t, value, spares[2])
-    look_if_due(r, stream[1])
+    look_if_due(r, stream[1], t)
     row[3] = math.nan if math.isnan(value) else r.alarm
     stream[3].alarm = row[3]
 
@@ -92,19 +92,27 @@ def _take_timed(
     c, s = stream[2], stream[3]
     if math.isnan(time):
         time = _next_time(c, s)
+    if noting and clock.is_far(c, time):
+        row[0], row[1], row[2] = paths.forecast(stream, t, time, value, where, spares)
+        noting = False
     passed = clock.arrival(c, s, time)
     if passed == 0.0:
         _take_late(stream, time, value)
         row[:] = math.nan
-        return passed
-    if c.irregular != clock.ON_GRID:
+        s.alarm = math.nan
+        if time != c.last or value == s.known:
+            return passed
+        s.value[c.count % RECENT] = value
+        clock.keep_twice(c)
+    elif c.irregular != clock.ON_GRID:
         _take_between(stream, t, time, value, where, noting, row, spares)
     else:
         _take_on_grid(stream, t, time, value, where, noting, row, spares)
-    s.value[c.count % RECENT] = value
-    if not math.isnan(value):
-        s.newest, s.known = time, value
-    clock.note(c, time)
+    if passed != 0.0:
+        s.value[c.count % RECENT] = value
+        if not math.isnan(value):
+            s.newest, s.known = time, value
+        clock.note(c, time)
     verdict = clock.look(c, stamps.taken_then(stream[0][0], s))
     if verdict != clock.FINE:
         start_over(stream, t, verdict, spares)
@@ -155,13 +163,13 @@ def _take_on_grid(
     if c.count == 0:
         c.grid = time
     else:
-        steps = paths.steps_ahead(c, time)
-        whole, offset = paths.whole_and_offset(steps)
-        apart = noting and r.count > 0 and (abs(offset) > clock.OFF or whole > paths.FARTHEST)
+        whole, offset = clock.place(c, time)
+        beside, offset = offset, clock.beside(c, offset)
+        apart = noting and r.count > 0 and abs(offset) > clock.OFF
         if apart:
-            mean, wider, more = paths.on_grid(stream, t, steps, spares)
+            mean, wider, more = paths.on_grid(stream, t, time, spares)
             row[0], row[1], row[2] = paths.said(r, t, mean, wider, more, value, where)
-        clock.follow_stamp(c, steps - whole, whole)
+        clock.follow_stamp(c, beside, whole)
     for _ in range(int(min(whole, clock.LONGEST_HOLE)) - 1):
         step(r, stream[1], t, math.nan, spares[2])
     if noting and not apart:
@@ -188,7 +196,7 @@ def _take_between(
         wider = paths.widening(r, c, s, t, time)
         row[0], row[1], row[2] = paths.said(r, t, path + carried(s) * off, wider, 0.0, value, where)
     if c.irregular == clock.JITTER and not math.isnan(path + value):
-        nearest = int(min(math.floor(paths.steps_ahead(c, time) + 0.5), paths.ROOM[1] - 1))
+        nearest = int(min(math.floor((time - c.grid) / c.dt + 0.5), paths.ROOM[1] - 1.0))
         place = spares[3][paths.PATH, nearest] if nearest > 0 else r.lag[0]
         r.stamps += 1
         stamps.compare(r, stamps.NOISE, value - place)
@@ -223,7 +231,8 @@ def ahead(
 ) -> None:
     """Forecasts of the streams `which` (n,) for `times` (n,), NaN for one step ahead; nothing is changed.
 
-    out (n, 3) gets mean, half width at the level that `where` says, and the score that `values` (n,) would have.
+    out (n, 3) gets mean, half width at the level that `where` says, and the score that `values` (n,) would have; NaN
+    for a time at which a value would be late.
     """
     spares = np.empty(1, dtype=RECORD), np.empty(RING), np.empty(ROOM), np.empty(paths.ROOM)
     for k in range(len(which)):
@@ -231,5 +240,12 @@ def ahead(
         c, time = clocks[i], times[k]
         if math.isnan(time):
             time = (c.last if c.irregular != clock.ON_GRID else c.grid) + c.dt
+        elif c.count > 0 and not clock.is_far(c, time):
+            passed, steps = clock.understood(c, time)
+            if steps > 0.0:
+                time = (c.last if c.irregular != clock.ON_GRID else c.grid) + steps * c.dt
+            elif passed == 0.0:
+                out[k] = math.nan
+                continue
         stream = records[i : i + 1], rings[i], c, samples[i]
         out[k, 0], out[k, 1], out[k, 2] = paths.forecast(stream, table[0], time, values[k], where, spares)

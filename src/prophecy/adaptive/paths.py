@@ -17,12 +17,11 @@ import numpy as np
 
 from prophecy._compiled import inner
 from prophecy.adaptive import readings, stamps
-from prophecy.adaptive.clock import EXACT, OFF, ON_GRID
+from prophecy.adaptive.calibration import half_width
+from prophecy.adaptive.clock import LONGEST_HOLE, OFF, ON_GRID, beside, is_far, place
+from prophecy.adaptive.gaps import across, beyond
 from prophecy.adaptive.irregular import carried, degree, hole, neville
-from prophecy.adaptive.step import across, exceptional, expected, half_width, saturated, surprise_of, walk
-
-FARTHEST = 4096
-"""Steps the forecast is walked ahead; beyond them its mean stays and only the interval goes on widening."""
+from prophecy.adaptive.step import expected, surprise_of, walk
 
 LEAST_DEGREE = 3
 """Degree of the path between steps, where samples are joined by straight lines: forecasts are smoother than they."""
@@ -46,38 +45,25 @@ def copied(stream: Any, spares: Any) -> Any:
 
 
 @inner
-def steps_ahead(c: Any, time: float) -> float:
-    """Steps from the newest place of the grid to `time`."""
-    return (time - c.grid) / c.dt if c.count > 0 and c.dt > 0.0 else 1.0
-
-
-@inner
-def whole_and_offset(steps: float) -> tuple[float, float]:
-    """The place of the grid a stamp belongs to, and how many steps after it it lies; 0 for what is rounding."""
-    whole = max(math.floor(steps + 0.5), 1.0)
-    offset = steps - whole
-    return whole, offset if abs(offset) > EXACT else 0.0
-
-
-@inner
-def on_grid(stream: Any, t: Any, steps: float, spares: Any) -> tuple[float, float, float]:
-    """The forecast so many steps ahead, how many times wider than one step ahead its interval is, and by how much more
-    than that: how far the path is from a straight line says what is not known about the signal between two steps."""
-    whole, offset = whole_and_offset(steps)
-    if abs(offset) <= OFF and whole <= FARTHEST:
+def on_grid(stream: Any, t: Any, time: float, spares: Any) -> tuple[float, float, float]:
+    """The forecast for a time, how many times wider than one step ahead its interval is, and by how much more than
+    that: how far the path is from a straight line says what is not known about the signal between two steps."""
+    whole, offset = place(stream[2], time)
+    steps, offset = whole + offset, beside(stream[2], offset)
+    if abs(offset) <= OFF:
         q = stream[0][0]
         if whole > 1.0:
             q = copied(stream, spares)
             for _ in range(int(whole) - 1):
                 walk(q, spares[1], t, spares[2])
         mean = expected(q)
-        return mean + stamps.shift(q, mean, offset, stamps.stamp_kind(q)), across(q, t), 0.0
-    count = min(max(math.ceil(steps - 1e-9), 1), FARTHEST)
+        return mean + stamps.shift(q, mean, offset, stamps.stamp_kind(q)), across(q, t, 1.0), 0.0
+    count = max(math.ceil(steps - 1e-9), 1)
     q = copied(stream, spares)
     for _ in range(count - 1):
         walk(q, spares[1], t, spares[2])
     before, left, right = q.lag[1], q.lag[0], expected(q)
-    wider = across(q, t) * math.sqrt(max(steps / FARTHEST, 1.0))
+    wider = across(q, t, 1.0)
     part = min(max(steps - (count - 1), 0.0), 1.0)
     if part > 1.0 - 1e-9:
         return right, wider, 0.0
@@ -98,7 +84,7 @@ def between(stream: Any, t: Any, time: float, spares: Any) -> tuple[float, float
     c, s = stream[2], stream[3]
     ahead, newest = (time - c.grid) / c.dt, (s.newest - c.grid) / c.dt
     power = max(degree(s), LEAST_DEGREE)
-    top = min(max(math.ceil(ahead - 1e-9), 1), FARTHEST)
+    top = max(math.ceil(min(ahead, 2.0 * LONGEST_HOLE) - 1e-9), 1)
     q, off = stream[0][0], 0.0
     spares[3][PATH, 1] = expected(q)
     if newest > 1e-9:
@@ -108,7 +94,7 @@ def between(stream: Any, t: Any, time: float, spares: Any) -> tuple[float, float
     for walked in range(1, top):
         walk(q, spares[1], t, spares[2])
         spares[3][PATH, min(walked + 1, ROOM[1] - 1)] = expected(q)
-    return _along(q, top, power, min(ahead, float(FARTHEST)), spares[3]), off
+    return _along(q, top, power, min(ahead, float(top)), spares[3]), off
 
 
 @inner
@@ -126,7 +112,7 @@ def widening(r: Any, c: Any, s: Any, t: Any, time: float) -> float:
     """How many times wider than one typical interval ahead the interval for `time` is: in proportion to the time since
     the newest sample; across a hole as across other gaps."""
     since = max((time - s.newest) / c.dt, 1.0) if not math.isnan(s.newest) else 1.0
-    return since if since <= hole(c) else saturated(r, t, since, since * exceptional(r, since))
+    return since if since <= hole(c) else beyond(r, t, since)
 
 
 @inner
@@ -136,7 +122,7 @@ def said(
     """Mean, half width and the score of `value` where the interval is so much wider than one step ahead, and more."""
     half = half_width(r, t, where[0], where[1], where[2]) * wider + more
     error = math.copysign(max(abs(value - mean) - more, 0.0) / wider, value - mean)
-    score = math.nan if math.isnan(value) else surprise_of(r, t, error * across(r, t))
+    score = math.nan if math.isnan(value) else surprise_of(r, t, error * across(r, t, 1.0))
     return mean, max(half, np.spacing(abs(mean)), 0.5 * readings.resolution(r)), score
 
 
@@ -146,8 +132,11 @@ def forecast(stream: Any, t: Any, time: float, value: float, where: Any, spares:
     r, c, s = stream[0][0], stream[2], stream[3]
     if r.count == 0:
         return math.nan, math.nan, 0.0
+    if is_far(c, time):
+        # The clock was set, and the value is the next one; or it was not, and all that is known is where values lie.
+        return said(r, t, expected(r), across(r, t, (time - c.last) / c.dt), 0.0, value, where)
     if c.irregular != ON_GRID:
         path, off = between(stream, t, time, spares)
         return said(r, t, path + carried(s) * off, widening(r, c, s, t, time), 0.0, value, where)
-    mean, wider, more = on_grid(stream, t, steps_ahead(c, time), spares)
+    mean, wider, more = on_grid(stream, t, time, spares)
     return said(r, t, mean, wider, more, value, where)

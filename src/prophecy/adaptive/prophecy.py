@@ -164,7 +164,8 @@ class Prophecy:
         """The next value with an interval that holds it with probability `level`. Changes nothing.
 
         time: when the value is due, in seconds; one step (with irregular times, one typical interval) after the last by
-        default. Before the first value everything is NaN, and before the second the interval is infinite.
+        default. Before the first value everything is NaN, and before the second the interval is infinite. NaN also for
+        a time that is not after the newest value's, as in the row that `follow` has for a late value.
         """
         if time is None and self._channels is None:
             only, wide = self._stream.only_mean_and_half(_level(level))
@@ -184,8 +185,8 @@ class Prophecy:
         """How surprising `value` would be as the next one: -log10 of the probability of an error at least as large.
 
         On stochastic signals a score above s comes with probability 10^-s, for s up to 2 (docs/prophecy.md). It lies
-        between 0 and 300; a stream that was predicted exactly n times has scores up to log10(1 + n). A NaN scores NaN.
-        Changes nothing.
+        between 0 and 15; after n values it is at most log10(1 + n) or, unless they were predicted exactly, n/15 if
+        that is more. A NaN scores NaN. Changes nothing.
         """
         moments = self._moments(value, refuse_gaps=False)
         if len(moments) != 1:

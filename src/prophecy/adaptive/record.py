@@ -12,14 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.adaptive import members as m
-from prophecy.adaptive.alarms import BLOCKS, CENTROIDS, LONG, QUANTITIES, RANKED
+from prophecy.adaptive.alarms import BLOCKS, LONG, QUANTITIES, RANKED
+from prophecy.adaptive.folding import LONGEST, SHORTEST
+from prophecy.adaptive.gaps import OCTAVES
 from prophecy.adaptive.readings import TRIES
 from prophecy.adaptive.seasonal import FEATURES as SEASON_FEATURES
 from prophecy.adaptive.seasonal import LONGEST_REST, STARTS
 from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
 from prophecy.adaptive.seasonal import PRIOR as SEASON_PRIOR
 from prophecy.adaptive.seasons import BLOCKS as BLOCKS_KEPT
-from prophecy.adaptive.seasons import FIRST_CHECK, LONGEST, RING, SHORTEST
+from prophecy.adaptive.seasons import FIRST_CHECK, RING
+from prophecy.adaptive.sketch import CENTROIDS
 from prophecy.adaptive.stamps import KINDS
 
 Records = NDArray[np.void]
@@ -77,6 +80,7 @@ FIELDS = (
     Field("error_peak", _REAL, (), 0, SQUARED, "signal²", "its largest squared error in this block"),
     Field("last_error_peak", _REAL, (), 0, SQUARED, "signal²", "its largest squared error in the block before"),
     Field("quantile", _REAL, (len(m.LEVELS),), 0, 1e6, "root mean squares", "quantiles of its absolute errors"),
+    Field("tail", _REAL, (), -1, 4, "1", "how much heavier the tail of its errors is than a normal one's"),
     Field("bias", _REAL, (m.FIXED,), -_MOVED, _MOVED, "signal", "average error of each constructed member"),
     Field("squared_bias", _REAL, (m.FIXED,), 0, SQUARED, "signal²", "average of its square"),
     Field("factor", _REAL, (m.FACTORS,), -1e107, 1e107, "1/signal", "square roots of the solved members' covariances"),
@@ -96,7 +100,8 @@ FIELDS = (
     Field("tick_misses", _WHOLE, (), 0, TRIES, "samples", "differences in a row that were not"),
     Field("stamps", _WHOLE, (), 0, MOST, "samples", "values that came off their grid"),
     Field("stamp_error", _REAL, (KINDS,), 0, SQUARED, "signal²", "mean squared errors of the readings of timestamps"),
-    Field("gap_growth", _REAL, (), 1, 1e9, "1", "how much wider than usual intervals across gaps have to be"),
+    Field("gap_seen", _WHOLE, (OCTAVES,), 0, MOST, "1", "unusual gaps of 1, 2–3, 4–7, … steps so far"),
+    Field("gap_error", _REAL, (OCTAVES,), 0, _MOVED, "signal", "largest recent error right after each kind"),
     Field("season_periods", _REAL, (2,), 0, LONGEST, "samples", "seasons found, the shorter first; 0 for none"),
     Field("season_strength", _REAL, (2,), -2, 2, "1", "autocorrelations at the seasons"),
     Field("season_check", _WHOLE, (), 0, 2 * MOST, "samples", "count at which seasons are looked for next"),
@@ -138,12 +143,18 @@ FIELDS = (
         -_MOVED,
         _MOVED,
         "signal",
-        "error, difference, value, level, noise twice, sum",
+        "error, difference, value, level, noise twice, sum, place",
     ),
     Field("alarm_tail", _REAL, (RANKED,), 0, 1, "probability", "ranks of error, difference, value, level, noise"),
     Field("alarm_size", _WHOLE, (QUANTITIES,), 0, CENTROIDS, "1", "centroids of each sketch in use"),
     Field("alarm_middle", _REAL, (QUANTITIES, CENTROIDS), -_MOVED, _MOVED, "signal", "centroids, in rising order"),
     Field("alarm_weight", _REAL, (QUANTITIES, CENTROIDS), 0, MOST, "values", "how many values each stands for"),
+    Field("alarm_records", _WHOLE, (QUANTITIES, 2), 0, MOST, "values", "how many were the least, the largest so far"),
+    Field("alarm_before", _REAL, (), -_MOVED, _MOVED, "signal", "mean of the last whole block of 20 values"),
+    Field("alarm_change", _REAL, (), -_MOVED, _MOVED, "signal", "mean change from block to block"),
+    Field("alarm_square", _REAL, (), 0, SQUARED, "signal²", "its mean square"),
+    Field("alarm_drift", _REAL, (), -_MOVED, _MOVED, "signal", "drift a value, as far as it is certain"),
+    Field("alarm_origin", _REAL, (), -_MOVED, _MOVED, "signal", "sum of these: how far the stream has drifted"),
     Field("alarm_block", _REAL, (BLOCKS,), 0, 100, "log10", "largest sum of ranks in each of the last blocks"),
     Field("alarm_place", _WHOLE, (), 0, BLOCKS - 1, "1", "the block of now"),
     Field("alarm_left", _WHOLE, (), 0, MOST, "samples", "values until it is full"),
@@ -152,7 +163,7 @@ FIELDS = (
 
 RECORD = np.dtype([(field.name, field.kind, field.shape) for field in FIELDS])
 
-ERRORS = ("count", "gap", "learned", "last", "error_scale", "error_peak", "last_error_peak", "quantile")
+ERRORS = ("count", "gap", "learned", "last", "error_scale", "error_peak", "last_error_peak", "quantile", "tail")
 """The fields that calibration, intervals and scores use."""
 
 
@@ -179,7 +190,6 @@ def fresh(count: int, table: NDArray[np.void], hold: bool = False) -> Records:
     records["quantile"] = t["normal"]
     records["stretch"] = 1.0
     records["readout"] = t["start"]
-    records["gap_growth"] = 1.0
     records["season_check"] = FIRST_CHECK
     records["season_mix"] = SEASON_PRIOR
     return records

@@ -9,12 +9,14 @@ import numpy as np
 
 from prophecy._compiled import inner, part
 from prophecy.adaptive import clock, irregular, paths
+from prophecy.adaptive.calibration import calibrate
 from prophecy.adaptive.clock import RECENT
+from prophecy.adaptive.gaps import note_gap
 from prophecy.adaptive.record import RECORD
 from prophecy.adaptive.seasonal import PRIOR as SEASON_PRIOR
 from prophecy.adaptive.seasonal import look_if_due
 from prophecy.adaptive.seasons import FIRST_CHECK
-from prophecy.adaptive.step import calibrate, note_growth, step
+from prophecy.adaptive.step import step
 
 LONGEST_REPLAYED = 1024
 """Steps of the longest hole among the values a new grid is started from; what lies before it is left out."""
@@ -59,7 +61,7 @@ def _fill(
     makes of them is smoother."""
     r, c, s = stream[0][0], stream[2], stream[3]
     room, trusted = spares[3], irregular.by_forecast(s, s.carry.min()) and places < paths.ROOM[1] and c.grid <= s.newest
-    growth, scale, peak, last_peak = r.gap_growth, r.error_scale, r.error_peak, r.last_error_peak
+    scale, peak, last_peak = r.error_scale, r.error_peak, r.last_error_peak
     quantiles, power = r.quantile.copy(), irregular.degree(s)
     for place in range(1, places + 1):
         c.grid += c.dt
@@ -70,8 +72,8 @@ def _fill(
         else:
             at = irregular.on_place(x, y, found, (c.grid - time) / c.dt, power, room)
         step(r, stream[1], t, at, spares[2])
-        look_if_due(r, stream[1])
-    r.gap_growth, r.error_scale, r.error_peak, r.last_error_peak = growth, scale, peak, last_peak
+        look_if_due(r, stream[1], t)
+    r.error_scale, r.error_peak, r.last_error_peak = scale, peak, last_peak
     r.quantile[:] = quantiles
 
 
@@ -90,9 +92,9 @@ def _learn(stream: Any, t: Any, time: float, value: float, path: float, off: flo
     error = value - path - irregular.carried(s) * off
     wider = paths.widening(r, c, s, t, time)
     if time - s.newest > irregular.hole(c) * c.dt:
-        note_growth(r, t, error, wider)
+        note_gap(r, t, (time - s.newest) / c.dt, error)
     else:
-        calibrate(r, t, error / wider)
+        calibrate(r, t, error / wider, False)
         irregular.learn_carried(s, value - path, off)
 
 
@@ -107,14 +109,14 @@ def start_over(stream: Any, t: Any, verdict: int, spares: Any) -> None:
     if verdict == clock.AGAIN:
         if (c.last - c.grid) / c.dt > 0.5:
             step(r, stream[1], t, s.value[(c.count - 1) % RECENT], spares[2])
-            look_if_due(r, stream[1])
+            look_if_due(r, stream[1], t)
         c.irregular, c.off, c.dt, c.grid = clock.ON_GRID, 0.0, c.found, c.last
         r.stamps = 0
         return
     void = abs(c.found / c.dt - 1.0) >= clock.CHANGED
     c.dt, c.irregular = c.found, clock.ON_GRID if verdict == clock.ANOTHER else clock.RANDOM
-    c.off, c.coarse, c.grid = 0.0, 0, c.last
-    s.seen = 0
+    c.off, c.coarse, c.grid = 0.0, 0, c.start
+    s.seen, r.stamps = 0, 0
     s.fit[:] = 0.0
     s.carry[:] = 0.0
     if void:
@@ -134,16 +136,23 @@ def start_over(stream: Any, t: Any, verdict: int, spares: Any) -> None:
 @part
 def _replay_grid(stream: Any, t: Any, first: int, spares: Any) -> None:
     r, ring, c, s = stream[0][0], stream[1], stream[2], stream[3]
+    places, before = np.empty(c.count - first), 1.0
+    for k in range(c.count - 1, first - 1, -1):
+        steps = (c.recent[k % RECENT] - c.grid) / c.dt
+        # Of rounded stamps the place before the next one's is taken if it is among theirs.
+        even = abs(steps - before + 1.0) * c.dt <= clock.ROUNDED * c.unit
+        before = before - 1.0 if even else math.floor(steps + 0.5)
+        places[k - first] = before
     before = math.nan
     for k in range(first, c.count):
-        place = math.floor((c.recent[k % RECENT] - c.last) / c.dt + 0.5)
-        if k + 1 < c.count and math.floor((c.recent[(k + 1) % RECENT] - c.last) / c.dt + 0.5) <= place:
+        place = places[k - first]
+        if k + 1 < c.count and places[k + 1 - first] <= place:
             continue
         if not math.isnan(before):
             for _ in range(int(place - before) - 1):
                 step(r, ring, t, math.nan, spares[2])
         step(r, ring, t, s.value[k % RECENT], spares[2])
-        look_if_due(r, ring)
+        look_if_due(r, ring, t)
         before = place
 
 
@@ -169,7 +178,7 @@ def renew(stream: Any, t: Any) -> None:
     hold = stream[0][0].hold
     stream[0][0] = np.zeros(1, dtype=RECORD)[0]
     r = stream[0][0]
-    r.hold, r.spacing, r.gap_growth, r.season_check = hold, 1.0, 1.0, FIRST_CHECK
+    r.hold, r.spacing, r.season_check = hold, 1.0, FIRST_CHECK
     r.weight[:] = t.prior
     r.quantile[:] = t.normal
     r.stretch[:] = 1.0

@@ -51,12 +51,8 @@ FORGETTING = np.array([0.999, 0.998, 0.995])
 PRIOR = np.array([0.3, 0.2, 0.15, 0.15, 0.1, 0.1])
 """Prior of the second mixture: the bank first."""
 
-DISCOUNT, SHARE, SETTLE, BLOCK, CEILING = 0.985, 0.01, 8, 8, 9.0
-"""As the defaults of `Settings`, but for the ceiling, which is 3 in the bank's own mixture. `Prophecy(settings=...)`
-does not reach these: an ablation of the bank leaves the second mixture as it is."""
-
-ROUNDING, SMALLEST = 1e-17, 1e-200
-"""As the defaults of `Settings`."""
+SMALLEST = 1e-200
+"""Squares below this count as zero, as the default of `Settings` has it."""
 
 START = 1e6
 """Prior variance of the weights times the mean square of the features: next to no opinion."""
@@ -254,7 +250,7 @@ def solve(record: Any, m: int, difference: float, part: float) -> None:
         stretch = 1.0 / math.sqrt(forgetting)
         for i in range(n * n):
             factor[i] *= stretch
-    record.season_errors[m] += (abs(error) - usual) * max(0.005, 1.0 / (record.season_seen + 1))
+    record.season_errors[m] += (min(abs(error), 1e79) - usual) * max(0.005, 1.0 / (record.season_seen + 1))
 
 
 @inner
@@ -270,11 +266,11 @@ def learn_readouts(record: Any, difference: float, part: float) -> None:
 
 
 @inner
-def learn_mixture(record: Any, difference: float, part: float, value: float) -> None:
+def learn_mixture(record: Any, t: Any, difference: float, part: float, value: float) -> None:
     """The bank's rule for weights and scales (docs/prophecy.md), over the members of this mixture."""
     weights, scales, ahead = record.season_mix, record.season_scales, record.season_ahead
-    least = (ROUNDING * value) ** 2 + SMALLEST
-    rate = max(1.0 - DISCOUNT, 1.0 / (record.season_mixed + 1 + SETTLE))
+    least = (t.rounding * value) ** 2 + t.smallest
+    rate = max(1.0 - t.discount, 1.0 / (record.season_mixed + 1 + t.settle))
     total = 0.0
     for i in range(MEMBERS):
         squared = ((difference - ahead[i]) * part) ** 2
@@ -285,11 +281,11 @@ def learn_mixture(record: Any, difference: float, part: float, value: float) -> 
         scales[i] = max(scales[i] + (squared - scales[i]) * rate, least)
         record.season_peak[i] = max(record.season_peak[i], squared)
     for i in range(MEMBERS):
-        weights[i] = (1.0 - SHARE) * weights[i] / total + SHARE * PRIOR[i]
+        weights[i] = (1.0 - t.share) * weights[i] / total + t.share * PRIOR[i]
     record.season_mixed += 1
-    if record.season_mixed % BLOCK == 0:
+    if record.season_mixed % t.block == 0:
         for i in range(MEMBERS):
-            highest = CEILING * max(record.season_peak[i], record.season_last_peak[i], least)
+            highest = t.season_ceiling * max(record.season_peak[i], record.season_last_peak[i], least)
             scales[i] = min(scales[i], highest)
             record.season_last_peak[i] = record.season_peak[i]
             record.season_peak[i] = 0.0
@@ -329,7 +325,7 @@ def mixed(record: Any) -> float:
 
 
 @inner
-def learn(record: Any, value: float, difference: float, part: float) -> None:
+def learn(record: Any, t: Any, value: float, difference: float, part: float) -> None:
     """Take in what the last `ahead` was about: `difference` from the newest value to this one, over 1/part steps."""
     alone = record.season_ahead[0]
     record.season_moves += (difference * part) ** 2
@@ -339,12 +335,12 @@ def learn(record: Any, value: float, difference: float, part: float) -> None:
         return
     record.season_sums[0] += abs(difference - alone) * part
     record.season_sums[1] += abs(difference - mixed(record)) * part
-    learn_mixture(record, difference, part, value)
+    learn_mixture(record, t, difference, part, value)
     learn_readouts(record, difference, part)
 
 
 @inner
-def replay(record: Any, ring: Any, count: int, available: int, alone: float) -> None:
+def replay(record: Any, ring: Any, t: Any, count: int, available: int, alone: float) -> None:
     """Learn new periods from the values in the ring; `alone` is the bank's own mean squared error."""
     begin(record)
     period = max(record.season_periods[0], record.season_periods[1])
@@ -356,7 +352,7 @@ def replay(record: Any, ring: Any, count: int, available: int, alone: float) -> 
         predict(record, 0.0)
         newest, value = ring[(then - 1) % RING], ring[then % RING]
         if ago <= 256:
-            learn_mixture(record, value - newest, 1.0, value)
+            learn_mixture(record, t, value - newest, 1.0, value)
         learn_readouts(record, value - newest, 1.0)
     alone = max(alone, SMALLEST)  # after a long rest it is below, and weights over it would overflow
     record.season_mix[:] = PRIOR
@@ -388,7 +384,7 @@ def _look_far(record: Any, ring: Any, count: int, values: Any, known: Any, perio
 
 
 @inner
-def check(record: Any, ring: Any, count: int) -> None:
+def check(record: Any, ring: Any, t: Any, count: int) -> None:
     """Look for periods again, and decide whether the seasonal members run."""
     available = min(count, RING)
     values, known = np.empty(available), np.empty(available)
@@ -423,7 +419,7 @@ def check(record: Any, ring: Any, count: int) -> None:
         on = False
     record.season_on = 1 if on else 0
     if on and (changed or not was_on):
-        replay(record, ring, count, available, record.season_alone / max(record.season_since, 1))
+        replay(record, ring, t, count, available, record.season_alone / max(record.season_since, 1))
     record.season_sums[:] = 0.0
     record.season_alone, record.season_moves, record.season_since = 0.0, 0.0, 0
 
@@ -440,8 +436,8 @@ def advance(record: Any, ring: Any, bank: float) -> float:
 
 
 @inner
-def look_if_due(record: Any, ring: Any) -> None:
+def look_if_due(record: Any, ring: Any, t: Any) -> None:
     """Check the seasons if it is time, and predict anew. Nothing is looked for within a gap."""
     if record.count >= record.season_check and record.gap == 0:
-        check(record, ring, record.count)
+        check(record, ring, t, record.count)
         record.change = advance(record, ring, record.season_ahead[0])

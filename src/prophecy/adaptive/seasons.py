@@ -10,10 +10,11 @@ the other gives both autocorrelations at the price of one. A lag is a season if 
 - has lasted: over the farther half of the whole multiples of the lag that can be seen (`MULTIPLES` at most), r is on
   average still half as large. A resonance excited by noise loses its phase and fails here.
 
-Of the lags nearly as strong as the strongest the shortest is taken, so that a day is not mistaken for two; then its
-mean profile is removed and what remains is searched for a longer season, such as the week over the day. The period is
-fitted to the places of r's peaks at all its multiples; where r is sharp and the period no whole number of samples, it
-is found as one of its multiples first and divided (`part_of`).
+Of the lags nearly as strong as the strongest the shortest is taken. Whether that is the season, or a few of it, or
+where two of no common multiple happen to meet, folding says (`folding.py`): the strongest tone, with all that repeats
+with it, or the two strongest, are the seasons if they explain nearly all that the lag does; else the lag is, its period
+fitted to the places of r's peaks at all its multiples; in any case the shortest part of it that explains nearly as
+much. Then a shorter season is looked for inside (the day in the week), and another one in what remains.
 
 Seasons of 512 samples and more have been seen only a few times in the recent values. They are looked for among means
 of 32 values, of which the last 512 are kept: eight times the longest season.
@@ -27,6 +28,8 @@ from typing import Any
 import numpy as np
 
 from prophecy._compiled import inner
+from prophecy.adaptive.folding import LONGEST, SHORTEST, explained, loudest, sharpened, shorter, spread, unfold
+from prophecy.adaptive.spectra import autocorrelations, of_known
 
 RING = 4352
 """Recent values kept per stream, in samples: two of the longest seasons and what lies around them (34 kB)."""
@@ -36,12 +39,6 @@ BLOCK, BLOCKS = 32, 512
 
 FIRST_LONG = 512
 """Samples from which on a season is looked for among the means: 16 of them to a season show its shape."""
-
-LONGEST = 2048
-"""Longest season in samples: half of what is kept, since a season must have been seen twice."""
-
-SHORTEST = 4
-"""Shortest season in samples. Shorter ones are alternations, which the solved members of the bank know."""
 
 SHORTEST_OF_VALUES = 8
 """Shortest season looked for among the values less their line; short ones show among the differences."""
@@ -70,14 +67,23 @@ relative to r of the lag itself or the strongest."""
 MOST_MULTIPLES = 64
 """Multiples of a period that its length is fitted to: the error of the peaks' places falls with the power 1.5."""
 
-MOST_PARTS = 10
-"""Parts of a lag that are tried as a period that is no whole number of samples: 17.3 has its first near one at 173."""
+MOST_DAYS = 10
+"""A second season within 1 % of up to so many of the first is taken for as many: a year is not 52 weeks."""
+
+MOST_TIMES = 4
+"""Two tones that meet again after so many of the shorter or fewer are parts of one season."""
+
+FULL = 0.9
+"""Share of values that must be known for folding to say which period it is: missing ones have patterns of their own."""
+
+PARTLY = 0.25
+"""Share of what a season explains that one inside of it must explain."""
+
+ENOUGH = 0.85
+"""Share of what repeats that one or two tones must explain to be the seasons."""
 
 UNSURE = 1.0
 """Error of one peak's place, in the lags looked at on each side."""
-
-ALIKE = 0.6
-"""How high all peaks at the multiples of a period must stand beside the one at a whole number of samples."""
 
 DECAYED = 1.5
 """A lag with a shorter one so many times as strong is an echo of it that has decayed: a resonance, no season."""
@@ -88,97 +94,8 @@ ALONE = 5.0
 REMAINS = 0.01
 """Share of the power that must remain without the first season for a second to be looked for."""
 
-LEAST_PAIRS = 24
-"""Pairs of known values that a lag needs for an autocorrelation: with fewer, 5 deviations of white noise exceed 1."""
-
-MULTIPLES = 16
+MULTIPLES = 64
 """Most multiples of a lag at which r must have lasted."""
-
-TRANSFORM = 8192
-"""Longest FFT: the recent values and as many lags as the longest season has, rounded up to a power of two."""
-
-_ANGLES = 2.0 * np.pi * np.arange(TRANSFORM // 2) / TRANSFORM
-_COS, _SIN = np.cos(_ANGLES), np.sin(_ANGLES)
-
-
-@inner
-def transform(re: Any, im: Any, size: int) -> None:
-    """FFT of re + i im in place, by radix 2; `size` is a power of two of at most `TRANSFORM`."""
-    j = 0
-    for i in range(1, size):
-        bit = size >> 1
-        while j & bit:
-            j ^= bit
-            bit >>= 1
-        j |= bit
-        if i < j:
-            re[i], re[j] = re[j], re[i]
-            im[i], im[j] = im[j], im[i]
-    width = 2
-    while width <= size:
-        half, stride = width >> 1, TRANSFORM // width
-        for start in range(0, size, width):
-            for k in range(half):
-                c, s = _COS[k * stride], _SIN[k * stride]
-                left, right = start + k, start + k + half
-                x = re[right] * c + im[right] * s
-                y = im[right] * c - re[right] * s
-                re[right], im[right] = re[left] - x, im[left] - y
-                re[left] += x
-                im[left] += y
-        width <<= 1
-
-
-@inner
-def autocorrelations(a: Any, b: Any, top: int, of_a: Any, of_b: Any) -> None:
-    """Autocorrelations of two series (n,) at lags 0 … top, corrected for the values that overlap."""
-    n = len(a)
-    size = 2
-    while size < n + top + 1:
-        size *= 2
-    re, im = np.zeros(size), np.zeros(size)
-    re[:n], im[:n] = a, b
-    transform(re, im, size)
-    for i in range(size // 2 + 1):
-        j = (size - i) % size
-        power_a = (re[i] + re[j]) ** 2 + (im[i] - im[j]) ** 2
-        power_b = (im[i] + im[j]) ** 2 + (re[j] - re[i]) ** 2
-        re[i], im[i] = power_a, power_b
-        re[j], im[j] = power_a, power_b
-    transform(re, im, size)
-    for lag in range(top + 1):
-        overlap = n / (n - lag)
-        of_a[lag] = re[lag] / re[0] * overlap if re[0] > 0.0 else 0.0
-        of_b[lag] = im[lag] / im[0] * overlap if im[0] > 0.0 else 0.0
-
-
-@inner
-def of_known(r: Any, known: Any, pairs: Any) -> None:
-    """Autocorrelations of a series with 0 in place of missing values, made those of its known pairs.
-
-    known (n,): 1 where a value is known, else 0; pairs gets how many pairs each lag has. Lags with fewer than
-    `LEAST_PAIRS` lie on a straight line between their neighbours.
-    """
-    n, top = len(known), len(r) - 1
-    if known.min() > 0.0:
-        for lag in range(top + 1):
-            pairs[lag] = n - lag
-        return
-    masks, again = np.zeros(top + 1), np.zeros(top + 1)
-    autocorrelations(known, known, top, masks, again)
-    before = -1
-    for lag in range(top + 1):
-        pairs[lag] = masks[lag] * known.sum() * (n - lag) / n
-        if pairs[lag] < LEAST_PAIRS:
-            r[lag] = 0.0
-            continue
-        r[lag] /= masks[lag]
-        for between in range(before + 1, lag):
-            r[between] = r[before] + (r[lag] - r[before]) * (between - before) / (lag - before) if before >= 0 else 0.0
-            pairs[between] = pairs[lag]
-        before = lag
-    for lag in range(before + 1, top + 1):
-        pairs[lag] = 1.0
 
 
 @inner
@@ -194,21 +111,6 @@ def centred(z: Any, known: Any) -> float:
         most = 5.0 * math.sqrt((z * z).sum() / many)
         for i in range(len(z)):
             z[i] = min(max(z[i], -most), most)
-    return (z * z).sum()  # type: ignore[no-any-return]
-
-
-@inner
-def unfold(z: Any, known: Any, period: float) -> float:
-    """Subtract the mean profile over `period` from what is known; returns the power left."""
-    bins = max(round(period), 1)
-    total, count = np.zeros(bins), np.zeros(bins)
-    for i in range(len(z)):
-        phase = min(int((i % period) / period * bins), bins - 1)
-        total[phase] += z[i]
-        count[phase] += known[i]
-    for i in range(len(z)):
-        phase = min(int((i % period) / period * bins), bins - 1)
-        z[i] -= known[i] * total[phase] / max(count[phase], 1.0)
     return (z * z).sum()  # type: ignore[no-any-return]
 
 
@@ -303,47 +205,6 @@ def refined(r: Any, lag: float, whole: bool) -> float:
 
 
 @inner
-def part_of(r: Any, lag: float) -> float:
-    """The period that is no whole number of samples and of which `lag` is a multiple near one, else `lag`.
-
-    At a lag between two samples a sharp peak of r falls half on each: at the multiples of a period both together must
-    stand as high above what lies halfway between as r does around `lag`.
-    """
-    for parts in range(MOST_PARTS, 1, -1):
-        period = lag / parts
-        if period < SHORTEST or abs(period - round(period)) * parts < 0.5:
-            continue
-        at, alike = round(lag), True
-        if at + int(period) + 2 > len(r) - 1:
-            continue
-        level = max(r[round(lag - 0.5 * period)] + r[round(lag + 0.5 * period)], 0.0)
-        for j in range(1, parts):
-            left = int(j * period)
-            part = j * period - left
-            base = max(r[round((j - 0.5) * period)] + r[round((j + 0.5) * period)], 0.0)
-            here = (1.0 - part) * r[at] + part * r[at - 1] + part * r[at] + (1.0 - part) * r[at + 1] - level
-            alike = alike and here > 0.0 and r[left] + r[left + 1] - base >= ALIKE * here
-        if alike:
-            return period
-    return lag
-
-
-@inner
-def named(r: Any, lag: int) -> float:
-    """The period that a lag is, or is a multiple of."""
-    period = part_of(r, refined(r, float(lag), False))
-    return refined(r, period, True)
-
-
-@inner
-def same_season(longer: float, period: float) -> bool:
-    """Whether the longer one is the shorter seen again: a multiple, near a whole number of samples, of a period that
-    is none. A mean profile by whole samples does not take such a season away entirely."""
-    times = round(longer / period)
-    return abs(period - round(period)) > 0.02 and abs(longer - times * period) < 0.01 * period * times + 1.0
-
-
-@inner
 def find(values: Any, known: Any, periods: Any, strengths: Any) -> None:
     """Fill up to two periods, in samples, the shorter first, and their autocorrelations; 0 where there is none.
 
@@ -372,40 +233,109 @@ def find(values: Any, known: Any, periods: Any, strengths: Any) -> None:
     autocorrelations(steps, levels, top, of_steps, of_levels)
     of_known(of_steps, both, pairs)
     of_known(of_levels, known, pairs_of_levels)
+    pairs *= spread(steps)
+    pairs_of_levels *= spread(levels)
     lag = shortest_strong(of_steps, n, pairs, SHORTEST, top, LEAST, squares)
     slow = shortest_strong(of_levels, n, pairs_of_levels, SHORTEST_OF_VALUES, top, LEAST_OF_VALUES, squares_of_levels)
-    r, z, power, sums, there = of_steps, steps, power_steps, squares, both
+    r, z, power, there = of_steps, steps, power_steps, both
     if slow > 0 and (lag == 0 or of_levels[slow] > of_steps[lag] + 0.2):
-        lag, r, z, power, sums, there = slow, of_levels, levels, power_levels, squares_of_levels, known
-        pairs = pairs_of_levels
+        lag, r, z, power, there = slow, of_levels, levels, power_levels, known
+        pairs, squares = pairs_of_levels, squares_of_levels
     if lag == 0:
         return
-    periods[0], strengths[0] = named(r, lag), r[lag]
-    inside = 0
-    for shorter in range(SHORTEST, int(0.6 * lag)):
-        if r[shorter] >= INSIDE * r[lag] and strength(r, shorter, n, pairs, LEAST, sums) > 0.0:
-            inside = shorter
-            break
-    if inside > 0 and same_season(periods[0], refined(r, float(inside), True)):
-        periods[0], strengths[0] = refined(r, float(inside), True), r[inside]
-        inside = 0
-    if inside > 0:
-        periods[1], strengths[1] = periods[0], strengths[0]
-        periods[0], strengths[0] = refined(r, float(inside), True), r[inside]
-        ratio = periods[1] / periods[0]
-        if min(abs(ratio - 2.0), abs(ratio - 3.0)) > 0.05:
+    full = there.sum() > FULL * n
+    if full:
+        tones(z, there, r[lag] * power, periods)
+    if periods[0] == 0.0:
+        periods[0] = refined(r, float(lag), True)
+        if full:
+            periods[0] = shorter(z, there, periods[0])
+    if periods[1] == 0.0:
+        inside(z, there, r, n, pairs, squares, periods)
+    if periods[1] == 0.0:
+        further(z, there, power, pairs, squares, LEAST, periods)
+    if periods[1] == 0.0 and slow > 0:
+        further(levels, known, power_levels, pairs_of_levels, squares_of_levels, LEAST_OF_VALUES, periods)
+    times = round(periods[1] / periods[0])
+    if 1 < times <= MOST_DAYS and abs(periods[1] - times * periods[0]) < 0.01 * periods[1]:
+        periods[1] = times * periods[0]  # a week is seven days
+    for s in range(2):
+        if periods[s] > 0.0:
+            periods[s] = min(periods[s], float(LONGEST))
+            strengths[s] = r[min(round(periods[s]), top)]
+
+
+@inner
+def tones(z: Any, known: Any, wanted: float, periods: Any) -> None:
+    """The periods of one or two tones that, with all that repeats with them, are nearly all the power `wanted`."""
+    first = sharpened(z, known, loudest(z))
+    power = explained(z, known, first)
+    if _half_of_one(z, known, first, power):
+        return
+    if power >= ENOUGH * wanted:
+        periods[0] = shorter(z, known, first)
+        return
+    rest = z.copy()
+    unfold(rest, known, first)
+    second = sharpened(rest, known, loudest(rest))
+    more = explained(rest, known, second)
+    if power + more >= ENOUGH * wanted and not _half_of_one(rest, known, second, more):
+        periods[0], periods[1] = min(first, second), max(first, second)
+        for times in range(2, MOST_TIMES + 1):
+            common = times * periods[0]
+            many = round(common / periods[1])
+            if abs(common - many * periods[1]) < 0.02 * periods[1]:
+                if many > 1:  # a year, of which 4 and 6 months are parts
+                    periods[0], periods[1] = sharpened(z, known, common), 0.0
+                return
+
+
+@inner
+def _half_of_one(z: Any, known: Any, period: float, power: float) -> bool:
+    """Whether twice a long period, too long to be a tone here, explains clearly more."""
+    return period > len(z) / 8.0 and explained(z, known, 2.0 * period) > 1.25 * power
+
+
+@inner
+def inside(z: Any, known: Any, r: Any, n: int, pairs: Any, squares: Any, periods: Any) -> None:
+    """A shorter season inside the one known, as the day in the week."""
+    period = periods[0]
+    for lag in range(SHORTEST, int(0.6 * period)):
+        if r[lag] >= INSIDE * r[round(period)] and strength(r, lag, n, pairs, LEAST, squares) > 0.0:
+            part = sharpened(z, known, refined(r, float(lag), True))
+            if explained(z, known, part) > PARTLY * explained(z, known, period):
+                periods[0], periods[1] = part, period
             return
-    # A lone season, or one with its own half or third: is there a longer one over it?
-    period = periods[1] if inside > 0 else periods[0]
-    level = strengths[1] if inside > 0 else strengths[0]
-    first = int(2.5 * period)
-    if first < top - 2 and unfold(z, there, period) > REMAINS * power:
-        autocorrelations(steps, levels, top, of_steps, of_levels)
-        of_known(r, there, pairs)
-        longer = shortest_strong(r, n, pairs, first, top, LEAST, sums)
-        if longer > 0 and not same_season(refined(r, float(longer), True), period):
-            periods[0], strengths[0] = period, level
-            periods[1], strengths[1] = refined(r, float(longer), True), r[longer]
+
+
+@inner
+def further(z: Any, known: Any, power: float, pairs: Any, squares: Any, least: float, periods: Any) -> None:
+    """With one season known: is there another in what remains without it?"""
+    period, n, top = periods[0], len(z), len(pairs) - 1
+    rest = z.copy()
+    if unfold(rest, known, period) < REMAINS * power:
+        return
+    again, of_rest = np.zeros(top + 1), np.zeros(top + 1)
+    autocorrelations(rest, rest, top, of_rest, again)
+    of_known(of_rest, known, pairs)
+    pairs *= spread(rest)
+    full = known.sum() > FULL * n
+    lag = shortest_strong(of_rest, n, pairs, SHORTEST if full else int(2.5 * period), top, least, squares)
+    if lag == 0:
+        return
+    left, other = (rest * rest).sum(), refined(of_rest, float(lag), True)
+    if full:
+        tone = loudest(rest)
+        if explained(rest, known, tone) >= ENOUGH * of_rest[lag] * left:
+            other = tone
+        other = shorter(rest, known, other)
+    times = round(other / period)
+    if abs(period - round(period)) > 0.02 and abs(other - times * period) < 0.01 * period * times + 1.0:
+        return  # the first one seen again: no mean profile takes such a season away entirely
+    # A season that is no whole number of samples leaves sharp edges behind, which repeat in their own ways.
+    enough = LEAST * (left if abs(period - round(period)) < 1e-3 else power)
+    if explained(rest, known, other) > enough and abs(other - period) > other * period / n:
+        periods[0], periods[1] = min(period, other), max(period, other)
 
 
 @inner

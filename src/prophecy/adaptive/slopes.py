@@ -4,6 +4,10 @@ With white noise of variance σ² a derivative readout of noise gain G has the m
 bias of the same member's *prediction*, ρ a known ratio (`slope_bias`). One-step errors show b only when it rivals σ,
 far too late for a derivative; but bias persists while noise does not, so b² is read from errors averaged over an eighth
 of the window, less the noise that averaging leaves. Readouts are combined with weights (estimated error)⁻².
+
+One more candidate is half the way from the value before the newest to the forecast of the next, for signals that turn
+within a few samples: constructed readouts need degrees there that magnify the noise, while solved members foretell the
+next value well.
 """
 
 from __future__ import annotations
@@ -12,7 +16,10 @@ import math
 from typing import Any
 
 from prophecy._compiled import inner
-from prophecy.adaptive.members import FIXED, LAGS, LONGS, ORDER, SHORTS, WINDOWS
+from prophecy.adaptive.members import FIXED, LAGS, LONGS, ORDER, SHORT, SHORTS, WINDOWS
+
+_PARABOLA = SHORT.index((3, 2))
+"""The member whose error is the third difference of the values."""
 
 
 @inner
@@ -31,6 +38,7 @@ def _slopes(r: Any, t: Any, error: Any) -> float:
     for i in range(FIXED):
         noise = min(noise, r.scale[i] / (1.0 + t.gain[i]))
     least = math.inf
+    moves = max(r.scale[0] - t.plain * noise * (1.0 + t.gain[0]), 0.0)
     for i in range(FIXED):
         whole, explained = r.scale[i], noise * (1.0 + t.gain[i])
         # A bias cannot exceed the one-step error, whose scale forgets a jump sooner than the averages do.
@@ -40,23 +48,37 @@ def _slopes(r: Any, t: Any, error: Any) -> float:
         # window: a slope is trusted no more than the prediction of the same member.
         distrust = max(whole / max(explained, 1e-300), 1.0)
         error[i] = (noise * t.slope_gain[i] + t.slope_bias[i] * t.slope_bias[i] * bias) * distrust
+        # A member that misses most of the signal's own changes (the copy's error less noise) knows no slope either.
+        if whole - t.plain * explained > 0.5 * r.scale[0]:
+            error[i] = max(error[i], moves)
         if t.sloped[i]:
             least = min(least, error[i])
     return least
 
 
 @inner
-def slope_shares(r: Any, t: Any, shares: Any) -> None:
-    """How much each derivative readout counts, by (estimated error)⁻²; they add up to 1."""
-    least = _slopes(r, t, shares)
+def _path_error(r: Any) -> float:
+    """Estimated mean squared error of the slope of the path: a quarter of both its ends' and a sixth of the third
+    difference, squared. The latter holds noise too, so it is careful."""
+    return 0.5 * r.error_scale + r.scale[_PARABOLA] / 36.0  # type: ignore[no-any-return]
+
+
+@inner
+def slope_shares(r: Any, t: Any, shares: Any) -> float:
+    """How much each derivative readout counts, by (estimated error)⁻², and the path as what is returned; together they
+    add up to 1."""
+    path = _path_error(r)
+    least = min(_slopes(r, t, shares), path)
     for i in range(FIXED):
         ratio = least / max(shares[i], 1e-300)
         shares[i] = (ratio * ratio if shares[i] > 0.0 else 1.0) * t.sloped[i]
-    total = 0.0
+    along = (least / path) ** 2 if path > 0.0 else 0.0
+    total = along
     for i in range(FIXED):
         total += shares[i]
     for i in range(FIXED):
         shares[i] /= total
+    return along / total
 
 
 @inner
@@ -65,8 +87,7 @@ def slope(r: Any, t: Any, shares: Any) -> float:
     if r.count == 0:
         shares[:] = 0.0
         return math.nan
-    slope_shares(r, t, shares)
-    total = 0.0
+    total = 0.5 * (r.change - r.feature[1]) * slope_shares(r, t, shares)
     for i in range(SHORTS):
         read_out = 0.0
         for j in range(1, LAGS):
@@ -78,4 +99,4 @@ def slope(r: Any, t: Any, shares: Any) -> float:
             for k in range(ORDER):
                 read_out += r.feature[LAGS + w * ORDER + k] * t.long_slope[w, k, i]
             total += shares[SHORTS + w * LONGS + i] * read_out
-    return total
+    return total  # type: ignore[no-any-return]

@@ -18,25 +18,17 @@ import numpy as np
 
 from prophecy._compiled import inner, kernel
 from prophecy.adaptive import alarms, readings, seasonal
+from prophecy.adaptive.calibration import calibrate, half_width, surprise
+from prophecy.adaptive.gaps import across, is_usual, note_gap, within_reach
 from prophecy.adaptive.lanes import EIGHT, ZERO, product, total
-from prophecy.adaptive.members import LAGS, LEVELS, LONGS, MEMBERS, MEMORY, ORDER, SHORTS, WINDOWS, padded
+from prophecy.adaptive.members import LAGS, LONGS, MEMBERS, MEMORY, ORDER, SHORTS, WINDOWS, padded
 from prophecy.adaptive.record import LARGEST
 from prophecy.adaptive.seasons import RING
 from prophecy.adaptive.slopes import note_bias, slope
 from prophecy.adaptive.solved import learn_solved, predict_solved
 
-_WINDOWS, _LEVELS = len(WINDOWS), len(LEVELS)
-_NINETY = int(np.searchsorted(LEVELS, 0.9))
+_WINDOWS = len(WINDOWS)
 _SHORT_STRIDE, _LONG_STRIDE, _ORDER = np.uint64(padded(SHORTS)), np.uint64(padded(ORDER + LONGS)), np.uint64(ORDER)
-SPARSE = 1.5
-"""Usual distance of known values, in steps, from which on most of what the members see stood in for values."""
-
-REACH = 2.0
-"""Changes a step by which a stand-in may pass all values known: a line needs 1, growth that doubles in the gap 1.5."""
-
-NEAR = 8.0
-"""Steps' worth of `REACH` that a stand-in may always go, however little was seen before the gap."""
-
 ROOM = (6, padded(MEMBERS))
 """Room to work in, allocated once per call: rows of numbers that are not kept."""
 
@@ -57,12 +49,12 @@ def step(r: Any, ring: Any, t: Any, value: float, room: Any) -> None:
         distance = r.gap + 1
         if r.gap == 0:
             readings.note_tick(r, value)
-        said = expected(r)
+        said, events = expected(r), r.alarm_seen < alarms.NEEDED or alarms.rests_half(r)
         _watch(r, value, said, 1.0 / distance)
-        if _gap_is_usual(r, t):
-            _learn(r, t, value, said, 1.0 / distance, room)
+        if is_usual(r, t, distance):
+            _learn(r, t, value, said, 1.0 / distance, events, room)
         else:
-            note_growth(r, t, value - said, across(r, t))
+            note_gap(r, t, distance, value - said)
         _note_spacing(r, t, distance)
         if r.gap > 0:
             _close_gap(r, ring, t, value, said)
@@ -83,41 +75,16 @@ def _watch(r: Any, value: float, said: float, part: float) -> None:
 
 
 @inner
-def _learn(r: Any, t: Any, value: float, said: float, part: float, room: Any) -> None:
+def _learn(r: Any, t: Any, value: float, said: float, part: float, events: bool, room: Any) -> None:
     """Learn from a value where `said` was expected. Errors across a gap count in parts, as many as steps."""
     difference = value - r.last
     if r.same < readings.STUCK:
-        calibrate(r, t, (value - said) * part)
-    seasonal.learn(r, value, difference, part)
+        calibrate(r, t, (value - said) * part, events)
+    seasonal.learn(r, t, value, difference, part)
     learn_solved(r, t, difference, part, room)
     note_bias(r, t, difference, part)
     weigh(r, t, difference, part, value, room[0])
     r.learned += 1
-
-
-# Calibration: how large the forecast's own errors are.
-
-
-@inner
-def calibrate(r: Any, t: Any, error: float) -> None:
-    """Scale and quantiles of the forecast's errors."""
-    squared = error * error
-    if r.learned == 0:
-        r.error_scale = max(squared, t.smallest)
-    # Errors of exactly 0, a sensor that sticks, teach nothing about how errors are distributed.
-    if squared > t.smallest or r.error_scale > t.smallest:
-        for l in range(_LEVELS):
-            q = r.quantile[l]
-            q *= t.raise_by[l] if squared > q * q * r.error_scale else t.lower_by[l]
-            r.quantile[l] = min(max(q, t.lowest), t.highest)
-    rate = max(1.0 - t.discount, 1.0 / (r.learned + 1 + t.settle))
-    r.error_scale = max(r.error_scale + (squared - r.error_scale) * rate, t.smallest)
-    r.error_peak = max(r.error_peak, squared)
-    if (r.learned + 1) % t.block == 0:
-        highest = t.ceiling * max(max(r.error_peak, r.last_error_peak), t.smallest)
-        r.error_scale = min(r.error_scale, highest)
-        r.last_error_peak = r.error_peak
-        r.error_peak = 0.0
 
 
 # The mixture: Bayes' rule with a fixed share.
@@ -237,29 +204,8 @@ def expected(r: Any) -> float:
         most = r.alarm_middle[alarms.DIFFERENCE, r.alarm_size[alarms.DIFFERENCE] - 1]
         change = min(max(change, -most), most)
     ahead: float = r.last if r.hold and r.gap > 0 else alarms.bounded(r, r.last + change)
-    if r.gap > 0 or r.spacing > SPARSE:
-        ahead = _within_reach(r, ahead)
+    ahead = within_reach(r, ahead)
     return min(max(ahead, -LARGEST), LARGEST)
-
-
-@inner
-def _within_reach(r: Any, ahead: float) -> float:
-    """`ahead`, but no farther beyond all values known than twice the largest recent change (where most
-    values are missing: the usual one) would go in as many steps.
-
-    What stands in for missing values is predicted from, step after step; high degrees would carry it anywhere.
-    """
-    known = r.alarm_size[alarms.VALUE]
-    if known == 0:
-        return ahead
-    seen = r.alarm_middle[alarms.VALUE]
-    change = r.scale[0]
-    if r.spacing <= SPARSE:
-        change = max(change, max(r.peak[0], r.last_peak[0]))
-    step_reach = REACH * math.sqrt(change)
-    # However long the gap: no farther than all that was seen is wide, or a few steps where little was seen yet.
-    reach = min(step_reach * (r.gap + 1), max(NEAR * step_reach, seen[known - 1] - seen[0]))
-    return min(max(ahead, seen[0] - reach), seen[known - 1] + reach)  # type: ignore[no-any-return]
 
 
 @inner
@@ -270,54 +216,10 @@ def _note_spacing(r: Any, t: Any, distance: int) -> None:
 
 
 @inner
-def _gap_is_usual(r: Any, t: Any) -> bool:
-    """Whether a value that came now would be no later than usual, so that it teaches."""
-    return r.gap + 1 <= t.patience * r.spacing or r.known == 1  # type: ignore[no-any-return]
-
-
-@inner
-def across(r: Any, t: Any) -> float:
-    """How many times wider than one step ahead an interval across the present gap is: in proportion to its steps, which
-    is how errors across usual gaps are calibrated; across others also by what was seen there and, where the forecast is
-    next to exact, by the square of the steps, since no noise hides how errors grow."""
-    steps = float(r.gap + 1)
-    if _gap_is_usual(r, t):
-        return steps
-    return saturated(r, t, steps, steps * exceptional(r, steps))
-
-
-@inner
-def saturated(r: Any, t: Any, steps: float, wider: float) -> float:
-    """`wider`, but no wider than all that was seen and, beyond it, than a walk gets in so many steps."""
-    known = r.alarm_size[alarms.VALUE]
-    if known == 0 or r.learned == 0:
-        return wider
-    unit = r.quantile[_NINETY] * _usual(r, t)
-    seen = r.alarm_middle[alarms.VALUE]
-    return min(wider, (seen[known - 1] - seen[0]) / max(unit, t.smallest) + math.sqrt(steps))  # type: ignore[no-any-return]
-
-
-@inner
-def exceptional(r: Any, steps: float) -> float:
-    """The part of the widening that only unusual gaps have."""
-    exact = r.error_scale < 1e-8 * r.scale[0]
-    return (steps * steps if exact else 1.0) * r.gap_growth  # type: ignore[no-any-return]
-
-
-@inner
 def walk(r: Any, ring: Any, t: Any, room: Any) -> None:
     """One step across a gap, for a copy that only predicts: nothing will be learned from where the gap ends."""
     _advance(r, ring, t, r.last if r.hold else expected(r), room)
     r.gap += 1
-
-
-@inner
-def note_growth(r: Any, t: Any, error: float, wider: float) -> None:
-    """Track the widening that makes nine intervals in ten hold the first value after a gap."""
-    if r.learned < 16:
-        return
-    half = r.quantile[_NINETY] * _usual(r, t) * wider
-    r.gap_growth = min(max(r.gap_growth * (t.gap_up if abs(error) > half else t.gap_down), 1.0), 1e9)
 
 
 @inner
@@ -368,55 +270,9 @@ def read(r: Any, t: Any, above: int, inside: bool, part: float) -> tuple[float, 
     if r.count == 0:
         return math.nan, math.nan
     mean = expected(r)
-    half = half_width(r, t, above, inside, part) * across(r, t)
+    half = half_width(r, t, above, inside, part) * across(r, t, 1.0)
     # No interval is narrower than the numbers themselves, nor than a tick.
     return mean, max(half, np.spacing(abs(mean)), 0.5 * readings.resolution(r))
-
-
-@inner
-def half_width(r: Any, t: Any, above: int, inside: bool, part: float) -> float:
-    """Half the width of an interval one step ahead: straight lines between the tracked quantiles."""
-    if r.learned == 0:
-        return math.inf
-    upper, lower = 0.0, 0.0
-    for l in range(above + 1):
-        lower = upper
-        upper = max(upper, r.quantile[l])
-    lower = lower if inside else 0.0
-    return (lower + (upper - lower) * part) * _usual(r, t)
-
-
-@inner
-def _usual(r: Any, t: Any) -> float:
-    """The usual size of an error, wider while few are known."""
-    return math.sqrt(r.error_scale) * float(1.0 + t.few / (r.learned * r.learned))
-
-
-@inner
-def surprise(r: Any, t: Any, error: float) -> float:
-    """-log10 of the probability of an error at least this large, 0 before any error is known, at most `surest`."""
-    if math.isnan(error):
-        return math.nan
-    if r.learned == 0:
-        return 0.0
-    size = abs(error) / _usual(r, t)
-    knot, before, last, above = 0.0, 0.0, 0.0, 0
-    for l in range(_LEVELS):
-        last = max(last, r.quantile[l])
-    for l in range(_LEVELS):
-        before, knot, above = knot, max(knot, r.quantile[l]), l
-        if size <= knot:
-            break
-    if above == 0 or size > last:
-        normal = t.normal[above] * (size / knot)
-    else:
-        start = t.normal[above - 1]
-        normal = start + (t.normal[above] - start) * ((size - before) / max(knot - before, t.smallest))
-    tail = math.erfc(normal / math.sqrt(2.0))
-    score: float = min(-math.log10(tail), t.surest) if tail > 0.0 else t.surest
-    if math.sqrt(r.error_scale) <= t.exact * abs(r.last) + math.sqrt(t.smallest):
-        score = min(score, math.log10(1.0 + r.learned))
-    return max(score, 0.0)
 
 
 # What Python calls.
@@ -425,7 +281,7 @@ def surprise(r: Any, t: Any, error: float) -> float:
 @inner
 def surprise_of(r: Any, t: Any, error: float) -> float:
     """The surprise of an error of the next value: relative to how far ahead it is, and to the sensor's resolution."""
-    score = surprise(r, t, error / across(r, t))
+    score = surprise(r, t, error / across(r, t, 1.0))
     if not score > 0.0:
         return score
     part = 1.0 / (r.gap + 1)

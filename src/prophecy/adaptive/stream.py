@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -16,6 +17,7 @@ from prophecy.adaptive.irregular import fresh_samples
 from prophecy.adaptive.members import FIXED, between, table
 from prophecy.adaptive.record import Records, fresh, rings
 from prophecy.adaptive.settings import Settings
+from prophecy.adaptive.times import LARGEST_TIME
 
 Array = NDArray[np.float64]
 
@@ -25,6 +27,9 @@ WORTH_THREADS = 20_000
 WORTH_A_CALL = 32
 """Moments from which on series are run one after the other, each in a call: a call costs some 3 µs, and a record stays
 in the processor's cache meanwhile."""
+
+MANY_LATE = 16
+"""Late moments, more than half of all, from which on a warning is due: no clock is set as often as that."""
 
 _NOWHERE, _NOTHING, _NONE = between(0.9), np.zeros((0, 4)), np.zeros(0)
 
@@ -43,6 +48,7 @@ class Stream:
         self.clocks = fresh_clocks(series, dt)
         self.samples = fresh_samples(series)
         self.count = 0
+        self._late, self._warned = 0, False
         self._one, self._first, self._passed = np.empty(1), np.zeros(1, dtype=np.int64), np.empty(1)
         self._two = np.empty((2, series))
 
@@ -98,19 +104,23 @@ class Stream:
             groups = [np.array([series]) for series in range(self.series)]
         _in_threads(several, groups, moments.size)
         # A late moment is late for every series.
-        self.count += int(np.count_nonzero(passed[:, 0] != 0.0))
+        late = int(np.count_nonzero(passed[:, 0] == 0.0))
+        self.count += len(moments) - late
+        self._late += late
+        if self._late > max(self.count, MANY_LATE) and not self._warned:
+            self._warned = True
+            _warn_late(self._late, self.count + self._late)
         return out
 
     def forecast(self, level: float, time: float | None = None, moment: Array | None = None) -> Array:
         """Mean, half width and the score that `moment` would have, (3, series), for this time: one step ahead by
-        default; NaN before the first value, whatever the time."""
+        default; NaN before the first value, whatever the time, and where a value would be late."""
         if not self.count:
             time = None
         if time is not None and not self.stamped:
             raise ValueError(f"time {time} means nothing to a model without timestamps; give them to observe first")
-        last = float(self.clocks["last"][0])
-        if time is not None and not (last < time < np.inf):
-            raise ValueError(f"time must be finite and lie after the last value's, {last}, got {time}")
+        if time is not None and not abs(time) <= LARGEST_TIME:
+            raise ValueError(f"time must be finite and at most {LARGEST_TIME:g} in size, got {time}; rescale it")
         when = np.full(self.series, np.nan if time is None else time)
         values = np.full(self.series, np.nan) if moment is None else np.ascontiguousarray(moment)
         out = np.empty((self.series, 3))
@@ -150,6 +160,15 @@ class Stream:
     def regular_context(self) -> Array:
         """The values kept, (series, time), one for each step of the grid: NaN in holes."""
         return joined(self.records, self.rings, self.context)
+
+
+def _warn_late(late: int, moments: int) -> None:
+    warnings.warn(
+        f"{late} of {moments} moments came with a time that is not after the newest one, and were not taken in; "
+        "sort them by time (newest last), or leave `time` out if values are evenly spaced and their times say nothing",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 def _in_threads(work: Callable[[NDArray[np.int64]], None], groups: list[NDArray[np.int64]], size: int) -> None:

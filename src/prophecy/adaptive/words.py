@@ -47,13 +47,7 @@ def explained(stream: Stream, series: int, gaps: str) -> str:
     as_much = f", {copy / error:.3g} times as much" if error > 0.0 and copy > 0.0 else ""
     lines.append(f"Copying the last value would have {_erred(copy)}{as_much}.")
     lines += _about_seasons(stream, record)
-    leaning = stream.slope()[1][series]
-    best = int(np.argmax(leaning))
-    seasonal = 1.0 - float(_season_shares(record)[0]) if record["season_on"] else 0.0
-    how = f"Its derivative leans most ({(1.0 - seasonal) * leaning[best]:.0%}) on the {members()[best].name}."
-    if seasonal > (1.0 - seasonal) * leaning[best]:
-        how = f"Its derivative leans most ({seasonal:.0%}) on what the season's slope at this phase was before."
-    lines.append(how)
+    lines.append(_about_slope(stream.slope()[1][series], record))
     lines += _about_time(stream, record)
     lines += _about_sensor(record)
     if record["gap"]:
@@ -89,6 +83,20 @@ def _about_seasons(stream: Stream, record: Any) -> list[str]:
     return lines
 
 
+def _about_slope(leaning: Any, record: Any) -> str:
+    """What the derivative comes from most: a readout, the path to the forecast, or the season."""
+    best = int(np.argmax(leaning))
+    seasonal = 1.0 - float(_season_shares(record)[0]) if record["season_on"] else 0.0
+    path = max(1.0 - float(np.sum(leaning)), 0.0) if np.any(leaning) else 0.0
+    sources = [
+        ((1.0 - seasonal) * leaning[best], f"on the {members()[best].name}"),
+        ((1.0 - seasonal) * path, "on the way from the value before the newest to the forecast of the next"),
+        (seasonal, "on what the season's slope at this phase was before"),
+    ]
+    share, source = max(sources)
+    return f"Its derivative leans most ({share:.0%}) {source}."
+
+
 def _season_shares(record: Any) -> Any:
     """What the bank and each seasonal member count for in the forecast."""
     weight = record["season_mix"] / np.where(record["season_scales"] > 0.0, record["season_scales"], 1.0)
@@ -115,6 +123,9 @@ def _about_time(stream: Stream, record: Any) -> list[str]:
     if how == RANDOM:
         return [f"Times are irregular; values are brought to steps of {step}, the typical interval."]
     line = f"Times lie on a grid of {step}."
+    unit = float(stream.clocks["unit"][0])
+    if unit > 0.0:
+        line += f" Stamps are rounded to whole multiples of {_counted(unit, 'seconds')}."
     if how == JITTER or record["stamps"] > STUCK:
         line += (
             " They jitter, and values are corrected for having been taken at these very times."

@@ -25,6 +25,7 @@ Array: TypeAlias = NDArray[np.float64]
 
 PARTS = ("prediction", "lower", "upper", "surprise", "alarm", "flagged", "event")
 DRAWN = 3  # series in the picture, two panels each
+SHADED = 200  # events shaded in a panel: more are a texture, and slow to draw
 POINTS = 4096  # of a long series, that many are drawn, and all flagged ones up to as many again
 
 EXAMPLES = """Examples:
@@ -94,14 +95,21 @@ class Watch:
                 self.title,
                 [Line("observed", x, values)],
                 marks=self._marks(rows, x, values, flags),
+                spans=self._spans(rows, x),
             ),
             Panel(
                 f"surprise, cut at {ceiling:.0f}" if np.nanmax(surprises, initial=0.0) > ceiling else "surprise",
-                [Line("surprise", x, np.minimum(surprises, ceiling))],
+                [Line("surprise", x, np.minimum(surprises, ceiling), listed=False)],
                 height=0.45,
                 level=self._threshold,
             ),
         ]
+
+    def _spans(self, rows: list[int], x: NDArray[Any]) -> list[tuple[Any, Any]]:
+        """Where events of more than one row begin and end, as near as rows are drawn."""
+        ends = [(event.first, event.last) for event in self.events.found if event.last > event.first]
+        places = [np.searchsorted(rows, pair).clip(0, len(rows) - 1) for pair in ends[:SHADED]]
+        return [(x[first], x[last]) for first, last in places]
 
     def _marks(self, rows: list[int], x: NDArray[Any], values: Array, flags: NDArray[np.bool_]) -> list[Line]:
         """Flagged rows, named by the kind of their event."""

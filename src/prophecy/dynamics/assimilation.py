@@ -43,6 +43,7 @@ _PRIOR = 1e-3  # 1 / standard deviations: how little is known about the first st
 _MOST_SUBSTEPS = 16  # of one step: a spike between two samples has no more
 _QUIET = 1e-3  # of the noisiest variable's noise: the least that a variable is taken to have
 _CONVERGED = 0.02  # of the noise: integration errors below this do not matter
+_BELOW = 0.1  # of the model error: errors of integration differ from sample to sample, and must not pass for it
 
 
 class Problem:
@@ -67,7 +68,8 @@ class Problem:
         """Set the model error, as a share of the noise."""
         self.looseness = looseness
         most = _MOST_SUBSTEPS if looseness <= _TIGHT else _MOST_SUBSTEPS // 2
-        self.substeps = self.field.substeps(FOURTH, self.states[:-1], _CONVERGED * self.noise, most)
+        tolerance = min(_CONVERGED, _BELOW * looseness) * self.noise
+        self.substeps = self.field.substeps(FOURTH, self.states[:-1], tolerance, most)
         self._cost = self._squares(self.states, self.field)
 
     def _squares(self, states: Array, field: SparseField) -> float:
@@ -241,6 +243,8 @@ class Assimilated:
     freedom: (parameters, parameters), a square root of the covariance of the parameters.
     last: (variables, variables + parameters), the triangular equations of the last state given the parameters.
     evidence: log marginal likelihood less the penalty of the information criterion.
+    stray: (variables,), root mean square of what single steps are missed by where samples are taken as they are, the
+    few included that are far off (across a kink, through a spike), which `noise` is without.
     """
 
     field: SparseField
@@ -250,6 +254,7 @@ class Assimilated:
     freedom: Array
     last: Array
     evidence: float
+    stray: Array | None = None
 
     @property
     def tight(self) -> bool:
@@ -258,11 +263,8 @@ class Assimilated:
 
     @property
     def missed(self) -> Array:
-        """By how much the field misses the next state, (variables,), in standard deviations of the series.
-
-        Samples taken as they are (looseness 0) are missed by what is left of each.
-        """
-        return self.noise * (self.looseness or 1.0)
+        """By how much the field misses the next state, (variables,), in standard deviations of the series."""
+        return self.noise * self.looseness if self.stray is None else self.stray
 
     def draws(self, count: int, seed: int, wider: float = 1.0) -> tuple[list[SparseField], Array]:
         """Fields and last states, (count, variables), from what the series leaves open, `wider` times as far away."""

@@ -77,7 +77,8 @@ def step_by_step(field: SparseField, values: Array, steps: Steps, budget: Budget
     freedom = _freedom(field, steps, substeps) * float(np.sqrt(np.mean(_typical(rest, share) ** 2)))
     evidence = -float(np.log(noise).sum()) * len(rest) - 0.5 * field.count * np.log(values.size)
     last = np.column_stack([np.diag(1 / noise), np.zeros((len(noise), field.count))])
-    return Assimilated(field, values, noise, 0.0, freedom, last, evidence)
+    stray = np.sqrt(np.mean(np.minimum(np.nan_to_num(np.abs(rest), nan=1.0), 1.0) ** 2, axis=0))
+    return Assimilated(field, values, noise, 0.0, freedom, last, evidence, np.maximum(stray, noise))
 
 
 def _thinned(

@@ -155,23 +155,47 @@ class Search:
         return None if found is None else self._finished(found)
 
     def _through_noise(self) -> Assimilated | None:
-        x, seen, laws = self._x, self._seen, self._laws
-        noisy = not self._finest and bool(self._rough.max() < laws.resolved)
+        best = self._powers()
+        if best is not None and self._law(best) and best.field.count <= self._laws.short * self._x.shape[1]:
+            return best
+        # The states of a field that is not the law follow that field: what it lacks shows along the plain smooth path,
+        # or else along states that the field has cleaned of most of the noise.
+        best = self._functions(smoothed(self._x, self._rough), best)
+        if self._noisy and best is not None and not self._law(best):
+            best = self._functions(best.states, best)
+        return best
+
+    def _powers(self) -> Assimilated | None:
+        """The field of powers with the highest evidence; the first that is a law."""
         best: Assimilated | None = None
-        for field in self._fields if noisy else ():
-            best = _better(best, assimilate(field, x, seen, None, Budget(laws.work), laws))
-            if best is not None and best.tight and _white(best, self._measured, laws):
-                return best
-        proposal: Proposal | None = None
-        path = best.states if best is not None else smoothed(x, self._rough)
+        for field in self._fields if self._noisy else ():
+            best = _better(best, assimilate(field, self._x, self._seen, None, Budget(self._laws.work), self._laws))
+            if best is not None and self._law(best):
+                break
+        return best
+
+    def _functions(self, path: Array, best: Assimilated | None) -> Assimilated | None:
+        """The field of powers and functions that a path proposes, where it is better than the best so far."""
+        laws, proposals = self._laws, list[Proposal]()
         for proposal in propose(path, self._units, noise=float(self._rough.max()), laws=laws):
             hopeful = self._complete and proposal.left < laws.hopeful and self._work.left > 0
-            found = exactly(self._with(proposal), x, self._known, self._work, laws)[0] if hopeful else None
+            found = exactly(self._with(proposal), self._x, self._known, self._work, laws)[0] if hopeful else None
             if found is not None:
                 return found
-        if proposal is not None and noisy:
-            best = _better(best, assimilate(self._with(proposal), x, seen, None, Budget(laws.work), laws))
+            proposals.append(proposal)
+        for proposal in proposals if self._noisy else ():
+            if len(proposal.functions) == len(proposals[-1].functions):
+                budget = Budget(laws.work)
+                best = _better(best, assimilate(self._with(proposal), self._x, self._seen, None, budget, laws))
         return best
+
+    @property
+    def _noisy(self) -> bool:
+        return not self._finest and bool(self._rough.max() < self._laws.resolved)
+
+    def _law(self, found: Assimilated) -> bool:
+        """Whether one trajectory passes through everything and leaves nothing but noise."""
+        return found.tight and _white(found, self._measured, self._laws)
 
     def _with(self, proposal: Proposal) -> SparseField:
         return _free(proposal.terms(self._x.shape[1]), self._circles)

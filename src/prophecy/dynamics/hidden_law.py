@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from prophecy.dynamics.assimilation import Problem
 from prophecy.dynamics.context import Context
+from prophecy.dynamics.guesses import roughness
 from prophecy.dynamics.hidden import Foretold, Search, found
 from prophecy.dynamics.settings import Settings
 from prophecy.dynamics.trajectory import Decided
@@ -14,10 +15,13 @@ from prophecy.dynamics.trajectory import Decided
 Array = NDArray[np.float64]
 
 
-def decide(context: Context, steps: int, settings: Settings) -> Decided | None:
-    """The forecast of a field with hidden variables that foretold the later part of the context; None elsewhere."""
+def decide(context: Context, steps: int, seasonal: bool, settings: Settings) -> Decided | None:
+    """The forecast of a field with hidden variables that foretold the later part of the context; None elsewhere.
+
+    seasonal: a season explains most of the series; then it has to be as smooth as chaos that nearly repeats is.
+    """
     visible = _complete(context, settings)
-    if visible is None:
+    if visible is None or (seasonal and roughness(visible).max() > settings.hidden_smooth):
         return None
     seen = visible.shape[1]
     law = found(visible, context.units.centre / context.units.scale, settings.hidden_variables - seen, settings)

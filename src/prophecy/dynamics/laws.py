@@ -16,8 +16,10 @@ from prophecy.dynamics.trajectory import Decided
 
 @dataclass(frozen=True, eq=False)
 class Sought:
-    """The forecast of a law, if there is one, and the field that came closest to one. searched: whether the context
-    was worth a search, so that fields of powers need not be tried again."""
+    """The forecast of a law, if there is one, and the field that came closest to one and may compete with others.
+
+    searched: whether the context was worth a search, so that fields of powers need not be tried again.
+    """
 
     decided: Decided | None = None
     closest: FittedFlow | None = None
@@ -44,7 +46,8 @@ def decide(context: Context, steps: int, settings: Settings) -> Sought:
     decided = trajectory.decide(context, model, steps, settings.laws)
     if decided is not None and model is not None and _behind(context, model, steps, settings):
         decided = None
-    return Sought(decided, model, True)
+    refuted = decided is None and model is not None and model.conclusive  # explains every step, and leads astray
+    return Sought(decided, None if refuted else model, True)
 
 
 def _behind(context: Context, law: FittedFlow, steps: int, settings: Settings) -> bool:

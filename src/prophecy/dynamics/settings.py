@@ -33,7 +33,7 @@ class LawSettings:
     work: float = 3e3  # for each family with noise, and for a part of the series
     work_more: float = 2e3  # added after every stage whose evidence rose by `rising`: a law shows itself on the way
     rising: float = 100.0  # nats
-    work_exact: float = 1.5e4  # for all families together while samples are taken to be exact
+    work_exact: float = 1e4  # for all families together while samples are taken to be exact
 
     # Assimilation
     latest: int = 1024  # samples that are assimilated
@@ -50,6 +50,7 @@ class LawSettings:
     useless: float = 1.0  # model error as a share of the noise: a field that needs more is no candidate either
 
     # Functions beside powers
+    short: float = 5.0  # terms for each variable: a law of powers with more may be an imitation of functions
     functions: int = 4  # in one field; 0 leaves them out
     nats: float = 15.0  # what a function must add to the log likelihood beyond its penalty
     share: float = 0.8  # of what the powers leave of an equation, a function must leave less than this
@@ -199,6 +200,7 @@ class Settings:
     hidden_least_gain: float = 0.02  # share of the misfit below which a step of these is the last
     hidden_exact: float = 1e-6  # standard deviations: the misfit of a law, as `exact`
     hidden_trusted: float = 0.01  # standard deviations: a field whose stretches foretold are all this good is followed
+    hidden_smooth: float = 1e-3  # standard deviations: rougher series with a strong season are ordinary ones
     hidden_variables: int = 3  # seen and hidden together; the fewest a chaotic flow has
     hidden_least: int = 128  # samples: four for every unknown that is not a state
     hidden_most: int = 1024  # latest samples looked at

@@ -57,10 +57,10 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
     law: tournament.Answer | None = None
     seasonal = all(seasons.strong(column.y, column.seasons, settings) for column in columns)
     if tournament.promising(context.values, seasonal, settings):
-        if "HIDDEN" not in settings.without and not seasonal:
+        if "HIDDEN" not in settings.without:
             from prophecy.dynamics import hidden_law  # loads Numba
 
-            decided = hidden_law.decide(context, steps, settings)
+            decided = hidden_law.decide(context, steps, seasonal, settings)
             if decided is not None:
                 return _decided(context, decided, average)
         rolling = Rolling.over(context.known, steps, 1, settings)

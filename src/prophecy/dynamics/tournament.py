@@ -60,10 +60,13 @@ def promising(values: Array, seasonal: bool, settings: Settings) -> bool:
         share = np.sqrt(np.sum(left**2, axis=0) / (len(rise) - features.shape[1])) / size
         if float(np.mean(share)) < most:
             return True
-    near = states[:, :2].reshape(len(rise), -1)
-    neighbour = cKDTree(near).query(near, k=2)[1][:, 1]
-    share = np.sqrt(np.mean((rise - rise[neighbour]) ** 2, axis=0)) / size
-    return float(np.mean(share)) < most
+    for delays in (2, lags):  # two tell the states of most systems apart, and leave more neighbours
+        near = states[:, :delays].reshape(len(rise), -1)
+        neighbour = cKDTree(near).query(near, k=2)[1][:, 1]
+        share = np.sqrt(np.mean((rise - rise[neighbour]) ** 2, axis=0)) / size
+        if float(np.mean(share)) < most:
+            return True
+    return False
 
 
 def answer(context: Context, whole: FittedFlow | None, rolling: Rolling, steps: int, settings: Settings) -> Answer:

@@ -146,7 +146,7 @@ def _late(wall: Moments, place: int, length: int) -> bool:
 
 
 def _downwards(wall: Moments) -> bool:
-    steps = np.diff(wall).astype(np.int64)
+    steps = np.diff(wall[~np.isnat(wall)]).astype(np.int64)
     return int((steps < 0).sum()) > int((steps > 0).sum())
 
 

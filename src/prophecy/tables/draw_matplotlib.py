@@ -51,6 +51,8 @@ def figure(picture: Picture, dark: bool = False, width: float = 9.0) -> Any:
             _line(axis, line, colours, names)
         if panel.now is not None:
             axis.axvline(panel.now, color=colours["muted"], linewidth=0.8, linestyle=":")
+        for first, last in panel.spans:
+            axis.axvspan(first, last, color=colours["flagged"], alpha=0.12, linewidth=0)
         if panel.level is not None:
             axis.axhline(panel.level, color=colours["flagged"], linewidth=0.9, linestyle="--")
         _scale(axis, panel)

@@ -62,6 +62,9 @@ def _axes(made: Any, panel: Panel, row: int, colours: dict[str, str]) -> None:
         made.add_vline(x=_plain(panel.now), line={"color": colours["muted"], "width": 1, "dash": "dot"}, **place)
     if panel.level is not None:
         made.add_hline(y=panel.level, line={"color": colours["flagged"], "width": 1, "dash": "dash"}, **place)
+    for first, last in panel.spans:
+        shade = {"fillcolor": _tint(colours["flagged"], 0.12), "line_width": 0, "layer": "below"}
+        made.add_vrect(x0=_plain(first), x1=_plain(last), **shade, **place)
     ends = limits(panel)
     if panel.log:
         made.update_yaxes(type="log", **place)
@@ -136,6 +139,7 @@ def _line(line: Line, colours: dict[str, str], rivals: list[str]) -> dict[str, A
         "name": name,
         "legendgroup": name,
         "hovertemplate": "%{y:.5g}",
+        "showlegend": line.listed,
     }
     if line.dots:
         shape = SHAPES.get(line.name, ("", "circle"))[1] if line.role == "flagged" else "circle"

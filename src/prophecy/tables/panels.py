@@ -35,13 +35,14 @@ MOST = 6  # panels drawn: a picture of more is a texture
 
 @dataclass(frozen=True)
 class Line:
-    """role: observed, forecast or rival; `dots` marks every value instead of joining them."""
+    """role: observed, forecast or rival; `dots` marks every value instead of joining them; `listed`: in the legend."""
 
     name: str
     x: NDArray[Any]
     y: Array
     role: str = "observed"
     dots: bool = False
+    listed: bool = True
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,8 @@ class Band:
 
 @dataclass(frozen=True)
 class Panel:
-    """One set of axes. now: where the past ends. bars: names and lengths, in place of lines."""
+    """One set of axes. now: where the past ends. bars: names and lengths, in place of lines. spans: stretches of the
+    axis, first and last, that are shaded."""
 
     title: str
     lines: Sequence[Line] = ()
@@ -68,6 +70,7 @@ class Panel:
     height: float = 1.0
     log: bool = False
     level: float | None = field(default=None)  # a horizontal line, such as a threshold
+    spans: Sequence[tuple[Any, Any]] = ()
 
 
 @dataclass(frozen=True)

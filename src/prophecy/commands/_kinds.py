@@ -1,0 +1,274 @@
+"""Of which kind an event is, from the rows before it, its own and those after it.
+
+flat line        a stretch of one value where there was none as long before; it begins and ends where the value does
+lost season      the season after it differs from the one before it by more than twice what is usual, smoothly; it
+                 ends where the season is back
+shift            the median after it lies away from the median before it by more than rows usually do; where values
+                 rise or fall throughout, from where they would have gone
+spike            a few rows outside their intervals, or more that lie apart together; then things are as before
+change of noise  errors of another size than usual; and whatever is none of the others
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[np.float64]
+
+APART = 20
+"""Rows between flagged ones that still belong to one event: the window the alarm averages level and noise over."""
+
+AROUND = 200
+"""Rows before an event that say what was usual."""
+
+LONGEST = 4096
+"""Rows of an event that are looked at; a season before it must lie within as many."""
+
+FLAT = 16
+"""Equal rows in a row that make a flat line, as for the model itself."""
+
+BRIEF = 3
+"""Rows of a spike at most."""
+
+LATELY, CHANGED = 60, 1.8
+"""Rows before the first flagged one that a change of noise is judged by, and the ratio that is one: by then most of the
+80 rows that the alarm averages errors over are new ones."""
+
+RISING = 0.95
+"""Share of all changes over 20 rows that have one sign where values rise or fall throughout, as counters do."""
+
+FAR = 4.0
+"""Standard deviations (from the median absolute one) between medians that make a shift."""
+
+
+class Row(NamedTuple):
+    """A row with what was said of it."""
+
+    row: int
+    value: float
+    residual: float
+    lower: float
+    upper: float
+    surprise: float
+    alarm: float
+
+
+@dataclass
+class Open:
+    """An event whose kind is not known yet. rows: its own and those after it; same: how many of the newest are equal,
+    those before the event among them; over: no more rows came."""
+
+    number: int
+    first: int
+    last: int
+    worst: Row
+    before: Array
+    same: int
+    rows: list[Row] = field(default_factory=list)
+    over: bool = False
+
+    @property
+    def newest(self) -> Row:
+        return self.rows[-1]
+
+    def flat(self) -> bool:
+        """Whether the newest rows stand still, as they never did for half as long before."""
+        moving = self.before[: max(len(self.before) + len(self.rows) - self.same, 0), 0]
+        return self.same >= FLAT and _longest_run(moving) < max(self.same / 2, FLAT)
+
+
+def append(event: Open, row: Row) -> None:
+    before = event.newest.value if event.rows else event.before[-1, 0] if len(event.before) else np.nan
+    event.same = event.same + 1 if row.value == before else 1
+    if len(event.rows) >= LONGEST:
+        event.rows.pop(len(event.rows) // 2)  # a long flat line: its beginning and its end are kept
+    event.rows.append(row)
+
+
+def judged(event: Open, seasons: tuple[float, ...]) -> tuple[str, str, int, int]:
+    """The kind of an event, a sentence about it, and its first and last row."""
+    own = np.array([(row.value, row.residual) for row in event.rows])
+    long = event.last - event.first + 1
+    before, here = event.before, (event.first, event.last)
+    flat = _flat_line(event, own[:, 0])
+    if flat is not None:
+        return flat
+    period = round(seasons[0]) if seasons and len(before) >= 2 * round(seasons[0]) else 0
+    usual, now = before[-AROUND:, 0], own[:, 0]
+    rise = 0.0 if period else _rise(usual)
+    if rise:
+        now = now - rise * (len(usual) + np.arange(len(now)))
+        usual = usual - rise * np.arange(len(usual))
+    if period:
+        usual = (before[period:, 0] - before[:-period, 0])[-AROUND:]
+        offset = np.arange(len(own))
+        now = own[:, 0] - before[len(before) + offset % period - period, 0]
+    deviation, after = _robust_deviation(usual), now[min(long, len(now) - 1) :]
+    ratio = _size(after) / max(_size(usual), 1e-300)
+    jump = _median(after) - _median(usual)
+    if (
+        period
+        and len(after) >= min(period, APART)
+        and ratio > 2.0
+        and _alike(after) > 0.5
+        and abs(jump) < 2.0 * deviation
+    ):
+        sentence = f"The rows after it differ from one season ({period} rows) before by {ratio:.3g} times as usual."
+        return "lost season", sentence, *here
+    if abs(jump) > FAR * deviation and rise:
+        return "shift", _about_jump(event, rise), *here
+    if abs(jump) > FAR * deviation:
+        level = _median(own[min(long, len(own) - 1) :, 0])
+        return "shift", f"The level moves by {jump:.4g}, to {level:.6g}, and stays there.", *here
+    apart = _median(now[:long]) - _median(usual)
+    if long > BRIEF and abs(apart) > FAR * deviation:
+        return "spike", f"{long} rows lie {apart:.4g} away from what is usual; then all is as before.", *here
+    inside = event.worst.lower <= event.worst.value <= event.worst.upper
+    if long <= BRIEF and not inside:
+        return "spike", _expected(event.worst), *here
+    return "change of noise", _about_noise(before[:, 1], own[:, 1], long), *_noisy_rows(event, own[:, 1])
+
+
+def _flat_line(event: Open, own: Array) -> tuple[str, str, int, int] | None:
+    """A flat line that goes on, or one that the event's first rows end; None where there is none."""
+    before = event.before[:, 0]
+    if event.flat():
+        end = event.newest.row
+        start = end - event.same + 1
+        until = "and still at the end" if event.over else f"to {end}"
+        sentence = f"{event.same} rows are exactly {event.newest.value:.6g}, from row {start} {until}."
+        return "flat line", sentence, min(start, event.first), end
+    still = run_at_end(before)
+    moved = np.flatnonzero(own != before[-1]) if still else np.zeros(1)
+    lead = int(moved[0]) if len(moved) else 0
+    start, end = event.first - still, event.rows[lead - 1].row if lead else event.first - 1
+    run = end - start + 1
+    if run < FLAT or _longest_run(before[: len(before) - still]) >= max(run / 2, FLAT):
+        return None
+    sentence = f"{run} rows were exactly {before[-1]:.6g}, from row {start} to {end}."
+    return "flat line", sentence, start, max(event.last, end)
+
+
+def _about_noise(before: Array, own: Array, long: int) -> str:
+    """How the errors changed: over the event, or where it is brief over the rows around its first."""
+    if long > BRIEF:
+        noise = _size(own[:long]) / max(_size(before[-AROUND:]), 1e-300)
+        size = f"{noise:.3g} times their usual size" if noise < 1e6 else "far above their usual size"
+        return f"Errors are {size} over {long} rows."
+    lately = np.concatenate([before[-LATELY:], own])
+    noise = _size(lately) / max(_size(before[:-LATELY][-2 * AROUND :]), 1e-300)
+    for word, changed in (("less", noise < 1.0 / CHANGED), ("more", CHANGED < noise < 1e6)):
+        if changed:
+            return f"Noise, {word}: the errors of these {len(lately)} rows are {noise:.2g} times their usual size."
+    return f"Inside its interval, but level and noise of the last {APART} rows are rare."
+
+
+def _noisy_rows(event: Open, own: Array) -> tuple[int, int]:
+    """Where errors began to be of another size, and where they ceased to be, or the last row looked at: the alarm comes
+    in the middle of it."""
+    before = event.before[-AROUND:, 1]
+    errors = np.concatenate([before, own])
+    start = _split(errors, min(len(before) + max(event.last - event.first + 1, APART), len(errors)))
+    if start is None:
+        return event.first, event.last
+    first, last = event.first - len(before) + start, event.newest.row
+    ends = _split(errors[start:], len(errors) - start)
+    if ends is not None:
+        earlier, within, later = (_size(part) for part in np.split(errors, [start, start + ends]))
+        if (within - earlier) * (later - within) < 0.0:
+            last = first + ends - 1
+    return first, max(last, event.last)
+
+
+def _split(errors: Array, among: int) -> int | None:
+    """The place that parts errors[:among] best into two normal samples of different size, 20 or more in each; None
+    where their sizes do not differ by `CHANGED`."""
+    squares = np.nan_to_num(errors[:among]) ** 2
+    places = np.arange(APART, among - APART)
+    if not len(places):
+        return None
+    sums = np.cumsum(squares)
+    left, right = sums[places - 1] / places, (sums[-1] - sums[places - 1]) / (among - places)
+    tiny = 1e-300 + 1e-12 * sums[-1] / among
+    cost = places * np.log(left + tiny) + (among - places) * np.log(right + tiny)
+    best = int(np.argmin(cost))
+    ratio = np.sqrt((right[best] + tiny) / (left[best] + tiny))
+    return int(places[best]) if ratio > CHANGED or ratio < 1.0 / CHANGED else None
+
+
+def _rise(values: Array) -> float:
+    """By how much values rise a row (fall where it is negative), where they do so throughout; 0 elsewhere."""
+    known = values[~np.isnan(values)]
+    if len(known) < 2 * APART:
+        return 0.0
+    changes = known[APART:] - known[:-APART]
+    one_way = np.mean(changes > 0) >= RISING or np.mean(changes < 0) >= RISING
+    return float(np.median(changes)) / APART if one_way else 0.0
+
+
+def _about_jump(event: Open, rise: float) -> str:
+    """A counter's reset, or its jump ahead."""
+    values = np.array([row.value for row in event.rows])
+    change = values[0] - event.before[-1, 0]
+    word = "rising" if rise > 0 else "falling"
+    moved = f"drops by {-change:.4g}" if change < 0 else f"jumps by {change:.4g}"
+    goes_on = f", and goes on {word}" if (values[-1] - values[0]) * rise > 0 else ""
+    return f"A {word} value {moved}, from {event.before[-1, 0]:.6g} to {values[0]:.6g}{goes_on}."
+
+
+def season_is_back(lost: Open, event: Open, seasons: tuple[float, ...]) -> bool:
+    """Whether the rows after `event` are those of the season that `lost` lost, but for their level."""
+    period = round(seasons[0]) if seasons else 0
+    if not period or len(lost.before) < 2 * period or len(event.rows) < min(period, APART):
+        return False
+    usual = lost.before[period:, 0] - lost.before[:-period, 0]
+    place = np.array([row.row for row in event.rows]) - lost.first
+    now = np.array([row.value for row in event.rows]) - lost.before[len(lost.before) + place % period - period, 0]
+    return bool(_size(now - _median(now)) < 2.0 * _size(usual[-AROUND:]))
+
+
+def _expected(row: Row) -> str:
+    return f"{row.value:.6g}, where {row.lower:.6g} to {row.upper:.6g} was expected."
+
+
+def _robust_deviation(values: Array) -> float:
+    """A standard deviation that outliers do not move."""
+    known = values[~np.isnan(values)]
+    if len(known) < 2:
+        return 0.0
+    return 1.4826 * float(np.median(np.abs(known - np.median(known)))) or float(np.std(known))
+
+
+def _size(residuals: Array) -> float:
+    known = np.abs(residuals[~np.isnan(residuals)])
+    return float(np.mean(known)) if len(known) else np.nan
+
+
+def _longest_run(values: Array) -> int:
+    if not len(values):
+        return 0
+    cuts = np.flatnonzero(np.diff(values) != 0.0)
+    edges = np.concatenate([[-1], cuts, [len(values) - 1]])
+    return int(np.diff(edges).max())
+
+
+def run_at_end(values: Array) -> int:
+    """How many of the last values are the same."""
+    other = np.flatnonzero(values[::-1] != values[-1]) if len(values) else np.zeros(0)
+    return int(other[0]) if len(other) else len(values)
+
+
+def _median(values: Array) -> float:
+    known = values[~np.isnan(values)]
+    return float(np.median(known)) if len(known) else 0.0
+
+
+def _alike(values: Array) -> float:
+    """How much neighbours resemble each other: their autocorrelation, 0 for noise."""
+    known = values[~np.isnan(values)]
+    power = float(np.sum(known * known))
+    return float(np.sum(known[1:] * known[:-1])) / power if power > 0.0 else 0.0
