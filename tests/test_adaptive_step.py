@@ -113,7 +113,7 @@ class Slow:
         if h == 1 and self.spacing <= 1.5:
             return 4 * np.sqrt(squared)
         one, most = 2 * np.sqrt(squared), max(1.0, 16 / self.known)
-        return min(one * h, max(3 * one, (highest - lowest) * min(2 * h / (self.known * self.spacing), most)))
+        return min(one * h, max(3 * one, (highest - lowest) * min(3 * h / (self.known * self.spacing), most)))
 
     def resting(self):
         return self.alarm_weight[1, 0] if self.alarm_size[1] and self.alarm_middle[1, 0] == 0 else 0.0

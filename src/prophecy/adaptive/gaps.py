@@ -35,6 +35,9 @@ REACH = 2.0
 AT_ONCE = 4.0
 """The same one step ahead of a known value, where nothing adds up: growth by more than five times a step is limited."""
 
+SPEED = 3.0
+"""The same in terms of the mean speed at which all that was seen was passed through: a parabola ends at twice that."""
+
 NEAR = 3.0
 """Steps' worth of `REACH` that a stand-in may always go, whatever came before the gap."""
 
@@ -53,7 +56,7 @@ def usual_error(r: Any, t: Any) -> float:
 @inner
 def reach(r: Any, steps: float) -> float:
     """How far beyond all values known a forecast may go so many steps after the last: by twice the largest recent
-    change a step (where most values are missing: the usual one), but after a few steps by no more than twice the speed
+    change a step (where most values are missing: the usual one), but after a few steps by no more than thrice the speed
     at which all that was seen was passed through, and than its width."""
     change = r.scale[0]
     if r.spacing <= SPARSE:
@@ -62,7 +65,7 @@ def reach(r: Any, steps: float) -> float:
         return AT_ONCE * math.sqrt(change)
     one, size = REACH * math.sqrt(change), r.alarm_size[alarms.VALUE]
     wide = r.alarm_middle[alarms.VALUE, size - 1] - r.alarm_middle[alarms.VALUE, 0]
-    speed = REACH / (r.known * r.spacing)
+    speed = SPEED / (r.known * r.spacing)
     return min(one * steps, max(NEAR * one, wide * min(speed * steps, max(1.0, FEW_KNOWN / r.known))))  # type: ignore[no-any-return]
 
 

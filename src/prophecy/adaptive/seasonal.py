@@ -250,7 +250,7 @@ def solve(record: Any, m: int, difference: float, part: float) -> None:
         stretch = 1.0 / math.sqrt(forgetting)
         for i in range(n * n):
             factor[i] *= stretch
-    record.season_errors[m] += (abs(error) - usual) * max(0.005, 1.0 / (record.season_seen + 1))
+    record.season_errors[m] += (min(abs(error), 1e79) - usual) * max(0.005, 1.0 / (record.season_seen + 1))
 
 
 @inner

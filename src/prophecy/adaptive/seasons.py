@@ -70,6 +70,12 @@ MOST_MULTIPLES = 64
 MOST_DAYS = 10
 """A second season within 1 % of up to so many of the first is taken for as many: a year is not 52 weeks."""
 
+MOST_TIMES = 4
+"""Two tones that meet again after so many of the shorter or fewer are parts of one season."""
+
+FULL = 0.9
+"""Share of values that must be known for folding to say which period it is: missing ones have patterns of their own."""
+
 PARTLY = 0.25
 """Share of what a season explains that one inside of it must explain."""
 
@@ -237,9 +243,13 @@ def find(values: Any, known: Any, periods: Any, strengths: Any) -> None:
         pairs, squares = pairs_of_levels, squares_of_levels
     if lag == 0:
         return
-    tones(z, there, r[lag] * power, periods)
+    full = there.sum() > FULL * n
+    if full:
+        tones(z, there, r[lag] * power, periods)
     if periods[0] == 0.0:
-        periods[0] = shorter(z, there, refined(r, float(lag), True))
+        periods[0] = refined(r, float(lag), True)
+        if full:
+            periods[0] = shorter(z, there, periods[0])
     if periods[1] == 0.0:
         inside(z, there, r, n, pairs, squares, periods)
     if periods[1] == 0.0:
@@ -271,6 +281,13 @@ def tones(z: Any, known: Any, wanted: float, periods: Any) -> None:
     more = explained(rest, known, second)
     if power + more >= ENOUGH * wanted and not _half_of_one(rest, known, second, more):
         periods[0], periods[1] = min(first, second), max(first, second)
+        for times in range(2, MOST_TIMES + 1):
+            common = times * periods[0]
+            many = round(common / periods[1])
+            if abs(common - many * periods[1]) < 0.02 * periods[1]:
+                if many > 1:  # a year, of which 4 and 6 months are parts
+                    periods[0], periods[1] = sharpened(z, known, common), 0.0
+                return
 
 
 @inner
@@ -302,14 +319,19 @@ def further(z: Any, known: Any, power: float, pairs: Any, squares: Any, least: f
     autocorrelations(rest, rest, top, of_rest, again)
     of_known(of_rest, known, pairs)
     pairs *= spread(rest)
-    lag = shortest_strong(of_rest, n, pairs, SHORTEST, top, least, squares)
+    full = known.sum() > FULL * n
+    lag = shortest_strong(of_rest, n, pairs, SHORTEST if full else int(2.5 * period), top, least, squares)
     if lag == 0:
         return
-    left = (rest * rest).sum()
-    other = loudest(rest)
-    if explained(rest, known, other) < ENOUGH * of_rest[lag] * left:
-        other = refined(of_rest, float(lag), True)
-    other = shorter(rest, known, other)
+    left, other = (rest * rest).sum(), refined(of_rest, float(lag), True)
+    if full:
+        tone = loudest(rest)
+        if explained(rest, known, tone) >= ENOUGH * of_rest[lag] * left:
+            other = tone
+        other = shorter(rest, known, other)
+    times = round(other / period)
+    if abs(period - round(period)) > 0.02 and abs(other - times * period) < 0.01 * period * times + 1.0:
+        return  # the first one seen again: no mean profile takes such a season away entirely
     # A season that is no whole number of samples leaves sharp edges behind, which repeat in their own ways.
     enough = LEAST * (left if abs(period - round(period)) < 1e-3 else power)
     if explained(rest, known, other) > enough and abs(other - period) > other * period / n:
