@@ -62,7 +62,7 @@ def _fill(
     r, c, s = stream[0][0], stream[2], stream[3]
     room, trusted = spares[3], irregular.by_forecast(s, s.carry.min()) and places < paths.ROOM[1] and c.grid <= s.newest
     scale, peak, last_peak = r.error_scale, r.error_peak, r.last_error_peak
-    quantiles, power = r.quantile.copy(), irregular.degree(s)
+    quantiles, tail, power = r.quantile.copy(), r.tail, irregular.degree(s)
     for place in range(1, places + 1):
         c.grid += c.dt
         if r.hold:
@@ -75,6 +75,7 @@ def _fill(
         look_if_due(r, stream[1], t)
     r.error_scale, r.error_peak, r.last_error_peak = scale, peak, last_peak
     r.quantile[:] = quantiles
+    r.tail = tail
 
 
 @part
