@@ -18,12 +18,12 @@ DOTS = "Valid prediction time of each system; bars reach from the best baseline 
 COVERAGE = "Share of true values inside the intervals of level 0.9 along the horizon, mean over systems."
 RADIUS = (
     "Growth of an error per step when a predictor is fed with its own output, minus 1; values below 1e-9 are drawn "
-    "there. LegT blows up; FouT, with the right frequencies, stays within 5e-8 of 1, and recurrences solved in context "
+    "there. LegT blows up; FouT, with the right frequencies, stays within 1e-7 of 1, and recurrences solved in context "
     "lie on it. The page on several steps has more."
 )
 COST = (
     "CPU time of one forecast on one core; 512 samples, 3 variables and 300 steps but for what is swept. Dotted: a "
-    "quarter of a second. With 64 variables the autoregression has too many unknowns and is left out."
+    "quarter of a second. With 32 samples or 64 variables the autoregression has too many unknowns and is left out."
 )
 
 SHOWN = (
