@@ -273,3 +273,13 @@ def test_what_a_profile_explains_is_the_variance_between_phases_less_that_of_noi
 @pytest.mark.parametrize("period", [4.3, 24.0, 50.27, 365.25])
 def test_the_loudest_tone_is_found_between_the_places_of_the_transform(period):
     assert folding.loudest(sine(period) + 0.2 * NOISE) == pytest.approx(period, rel=1e-3)
+
+
+@pytest.mark.parametrize(("period", "noise"), [(96, 0.1), (96, 0.5), (365, 0.1)])
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_sine_is_not_named_by_a_fifth_of_its_period(period, noise, seed):
+    """38 phases of 19.2 samples hold the 96 values of a day so well that the fifth was taken for the season."""
+    k = np.arange(3000)
+    model = Prophecy()
+    model.follow(np.sin(2 * np.pi * k / period + seed) + noise * np.random.default_rng(seed).normal(size=3000))
+    np.testing.assert_allclose(model.seasons(), [period], rtol=4e-3)

@@ -118,9 +118,19 @@ def shorter(z: Any, known: Any, period: float) -> float:
         part, fine = period / parts, min(max(parts / 2.5, 1.25), 2.5)
         if part >= SHORTEST and explained(z, known, part, fine) >= 0.5 * SAME * whole:
             part = sharpened(z, known, part)
-            if explained(z, known, part, fine) >= SAME * whole:
+            if explained(z, known, part, fine) >= SAME * whole and _beside(z, period, parts) <= (1.0 - SAME) * whole:
                 return part
     return period
+
+
+@inner
+def _beside(z: Any, period: float, parts: int) -> float:
+    """The power of the slow tones that a period has and its `parts` have not: a sine of 96 is none of 19.2, however
+    well 38 phases of that happen to hold its 96 values."""
+    total = 0.0
+    for turns in range(1, parts):
+        total += 2.0 * tone(z, turns / period) / len(z)
+    return total
 
 
 @inner
