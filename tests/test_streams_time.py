@@ -235,12 +235,13 @@ def test_smooth_signals_keep_their_digits_at_true_times(times, size, most):
     assert found < (most * grid if size else most)
 
 
+@pytest.mark.parametrize("digits", [16, 1])
 @pytest.mark.parametrize("kind", ["jitter", "exponential", "holes"])
-def test_what_is_said_live_is_what_follow_says(kind):
+def test_what_is_said_live_is_what_follow_says(kind, digits):
     rng = np.random.default_rng(13)
     steps = {"jitter": np.ones(400), "exponential": rng.exponential(1.0, 400), "holes": rng.integers(1, 4, 400) * 1.0}
     times = np.cumsum(steps[kind]) + (0.1 * rng.uniform(-1, 1, 400) if kind != "exponential" else 0.0)
-    u = np.where(rng.random(400) < 0.1, np.nan, np.sin(times / 7.0) + 0.1 * rng.standard_normal(400))
+    u = np.where(rng.random(400) < 0.1, np.nan, np.sin(times / 7.0) + 0.1 * rng.standard_normal(400)).round(digits)
     track, live = Prophecy().follow(u, time=times), Prophecy()
     for k in range(400):
         ahead, score = live.predict(time=times[k]), live.score(u[k], time=times[k])

@@ -21,7 +21,7 @@ from prophecy.adaptive.calibration import half_width
 from prophecy.adaptive.clock import LONGEST_HOLE, OFF, ON_GRID, beside, is_far, place
 from prophecy.adaptive.gaps import across, beyond
 from prophecy.adaptive.irregular import carried, degree, hole, neville
-from prophecy.adaptive.step import expected, surprise_of, walk
+from prophecy.adaptive.step import expected, read, surprise_of, walk
 
 LEAST_DEGREE = 3
 """Degree of the path between steps, where samples are joined by straight lines: forecasts are smoother than they."""
@@ -138,5 +138,17 @@ def forecast(stream: Any, t: Any, time: float, value: float, where: Any, spares:
     if c.irregular != ON_GRID:
         path, off = between(stream, t, time, spares)
         return said(r, t, path + carried(s) * off, widening(r, c, s, t, time), 0.0, value, where)
-    mean, wider, more = on_grid(stream, t, time, spares)
-    return said(r, t, mean, wider, more, value, where)
+    whole, offset = place(c, time)
+    offset = beside(c, offset)
+    if abs(offset) > OFF:
+        mean, wider, more = on_grid(stream, t, time, spares)
+        return said(r, t, mean, wider, more, value, where)
+    # As `feed` does when the value comes: read and judged from the place before.
+    q = r
+    if whole > 1.0:
+        q = copied(stream, spares)
+        for _ in range(int(whole) - 1):
+            walk(q, spares[1], t, spares[2])
+    mean, half = read(q, t, where[0], where[1], where[2])
+    mean += stamps.shift(q, mean, offset, stamps.stamp_kind(q))
+    return mean, half, math.nan if math.isnan(value) else surprise_of(q, t, value - mean)
