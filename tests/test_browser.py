@@ -262,6 +262,9 @@ def test_a_csv_that_cannot_be_read_says_where_and_what_to_do(service, visit, tmp
 
 
 def test_everything_can_be_reached_by_keyboard(service, visit):
+    spike = [*np.random.default_rng(4).normal(size=300).tolist(), 50.0]
+    body = {"key": ["typed"] * len(spike), "value": spike}
+    assert 1 in np.sign(httpx.post(service + "/v1/observe?answers=columns", json=body).json()["columns"]["event"])
     page = visit(service)
     expect(page.locator("#list a").first).to_be_visible(timeout=PATIENCE)
     page.keyboard.press("/")

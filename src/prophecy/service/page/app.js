@@ -94,6 +94,7 @@ function show(key) {
   get("name").textContent = key;
   detail.key = key;
   detail.waiting = [];
+  detail.stay(false); // at once: whoever presses Pause while the past is being fetched means this series
   const seed = seeds?.get(key) ?? null;
   opening = { key, seed, request: watch() };
 }

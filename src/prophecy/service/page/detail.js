@@ -31,7 +31,6 @@ export class Detail {
     this.waiting = [];
     this.received = 0;
     this.clear();
-    this.stay(false);
     let found;
     try {
       found = await request(`${address(key)}?count=5000`);
