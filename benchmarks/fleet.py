@@ -102,7 +102,8 @@ def bare(model: Prophecy, k: int, value: float) -> None:
 
 def river(model: Any, k: int, value: float) -> None:
     model.learn_one(value)
-    model.forecast(horizon=1)
+    if k > 1:  # Holt-Winters says nothing before it has seen a level and a slope
+        model.forecast(horizon=1)
 
 
 def rivals() -> dict[str, Callable[[], Any]]:

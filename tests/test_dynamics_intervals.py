@@ -107,15 +107,6 @@ KINDS = {
     "autoregressive": _autoregressive,
 }
 
-KINDS = {
-    "white noise": lambda g, n: g.normal(10, 2, n),
-    "random walk": lambda g, n: 100 + g.standard_normal(n).cumsum(),
-    "trend and season": lambda g, n: 50 + 0.5 * TIMES[:n] + 10 * np.sin(np.pi * TIMES[:n] / 6) + g.normal(0, 2, n),
-    "ramp": lambda g, n: 3 + 2 * TIMES[:n] + g.normal(0, 3, n),
-    "counts with a season": lambda g, n: g.poisson(20 + 15 * np.sin(np.pi * TIMES[:n] / 6)).astype(float),
-    "autoregressive": _autoregressive,
-}
-
 
 def _coverage(name, length, draws, season=None):
     """Which of 12 values (draws, 12) 0.9 intervals hold, and how wide they are."""

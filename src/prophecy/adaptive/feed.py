@@ -60,7 +60,7 @@ def take(
             _take_step(stream, table[0], values[k], where, noting, row, spares)
         if noting:
             out[k, :4] = row
-            if out.shape[1] > 4:
+            if out.shape[1] > 6:
                 out[k, 4], out[k, 5] = _next(stream, table[0], where, spares)
                 out[k, 6] = np.argmin(stream[0][0].alarm_tail)
 
@@ -167,7 +167,7 @@ def _take_on_grid(
         beside, offset = offset, clock.beside(c, offset)
         apart = noting and r.count > 0 and abs(offset) > clock.OFF
         if apart:
-            mean, wider, more = paths.on_grid(stream, t, time, spares)
+            mean, wider, more = paths.beside_grid(stream, t, time, spares)
             row[0], row[1], row[2] = paths.said(r, t, mean, wider, more, value, where)
         clock.follow_stamp(c, beside, whole)
     for _ in range(int(min(whole, clock.LONGEST_HOLE)) - 1):

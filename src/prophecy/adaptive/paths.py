@@ -45,19 +45,12 @@ def copied(stream: Any, spares: Any) -> Any:
 
 
 @inner
-def on_grid(stream: Any, t: Any, time: float, spares: Any) -> tuple[float, float, float]:
-    """The forecast for a time, how many times wider than one step ahead its interval is, and by how much more than
-    that: how far the path is from a straight line says what is not known about the signal between two steps."""
+def beside_grid(stream: Any, t: Any, time: float, spares: Any) -> tuple[float, float, float]:
+    """The forecast for a time between two places of the grid, how many times wider than one step ahead its interval
+    is, and by how much more than that: how far the path is from a straight line says what is not known about the
+    signal between two steps."""
     whole, offset = place(stream[2], time)
-    steps, offset = whole + offset, beside(stream[2], offset)
-    if abs(offset) <= OFF:
-        q = stream[0][0]
-        if whole > 1.0:
-            q = copied(stream, spares)
-            for _ in range(int(whole) - 1):
-                walk(q, spares[1], t, spares[2])
-        mean = expected(q)
-        return mean + stamps.shift(q, mean, offset, stamps.stamp_kind(q)), across(q, t, 1.0), 0.0
+    steps = whole + offset
     count = max(math.ceil(steps - 1e-9), 1)
     q = copied(stream, spares)
     for _ in range(count - 1):
@@ -141,7 +134,7 @@ def forecast(stream: Any, t: Any, time: float, value: float, where: Any, spares:
     whole, offset = place(c, time)
     offset = beside(c, offset)
     if abs(offset) > OFF:
-        mean, wider, more = on_grid(stream, t, time, spares)
+        mean, wider, more = beside_grid(stream, t, time, spares)
         return said(r, t, mean, wider, more, value, where)
     # As `feed` does when the value comes: read and judged from the place before.
     q = r
