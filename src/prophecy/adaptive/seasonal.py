@@ -101,7 +101,7 @@ LONGEST_REST = 16
 @inner
 def back(ring: Any, count: int, samples: float) -> float:
     """The value this many samples before the newest of `count`, by a straight line between two."""
-    return behind(ring, (count - 1) % RING, samples)  # type: ignore[no-any-return]
+    return behind(ring, (count - 1) % RING, samples)
 
 
 @inner
