@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_NAMES = ("sin", "tanh", "abs", "exp", "1/")
+_NAMES = ("sin", "tanh", "abs", "exp", "1/", "sign")
 _DIGITS = 5  # digits of a coefficient at most: an error of one in 100 000 is printed as exact
 _SIGNIFICANT = 3.0  # standard errors that a term from expanding a power must differ from zero by
 _NO_RATE = 1e-6  # of the largest rate in an argument: what is left of a centre by rounding is not printed
@@ -85,7 +85,7 @@ class Equations:
         x = np.asarray(state, dtype=np.float64)
         if x.shape[-1] != len(self.names):
             raise ValueError(f"state must have {len(self.names)} values, {', '.join(self.names)}, got shape {x.shape}")
-        known = {"sin": np.sin, "tanh": np.tanh, "abs": np.abs, "exp": np.exp, "1/": np.reciprocal}
+        known = {"sin": np.sin, "tanh": np.tanh, "abs": np.abs, "exp": np.exp, "1/": np.reciprocal, "sign": np.sign}
         factors = [x[..., j] for j in range(len(self.names))]
         for function in self.functions:
             at = x @ np.array(function.rates) + function.shift
@@ -107,7 +107,8 @@ class Equations:
         except ImportError:
             raise ImportError("expressions need SymPy: pip install sympy") from None
         symbols = [sympy.Symbol(name, real=True) for name in self.names]
-        known = {"sin": sympy.sin, "tanh": sympy.tanh, "abs": sympy.Abs, "exp": sympy.exp, "1/": lambda z: 1 / z}
+        known = {"sin": sympy.sin, "tanh": sympy.tanh, "abs": sympy.Abs, "exp": sympy.exp, "sign": sympy.sign}
+        known["1/"] = lambda z: 1 / z
         factors = list(symbols)
         for function in self.functions:
             at = sum((rate * s for rate, s in zip(function.rates, symbols, strict=True) if rate), function.shift)

@@ -52,6 +52,8 @@ class LawSettings:
     # Functions beside powers
     short: float = 5.0  # terms for each variable: a law of powers with more may be an imitation of functions
     functions: int = 4  # in one field; 0 leaves them out
+    quotients: tuple[int, ...] = (1, 2)  # degrees of denominators; () leaves quotients out
+    kinks: int = 10  # in one field that has no other functions: a piecewise linear one with eleven pieces
     nats: float = 15.0  # what a function must add to the log likelihood beyond its penalty
     share: float = 0.8  # of what the powers leave of an equation, a function must leave less than this
     further: float = 3.0  # products with monomials one degree higher must leave this much less of some equation
@@ -177,9 +179,6 @@ class Settings:
     glance_origins: int = 256  # moments of the rest that a candidate's one-step error is taken at
     first_stretch: int = 16  # steps after which a candidate twice as bad as the best is given up
     slight: float = 0.02  # standard deviations; scores closer than this count as equal
-    field_parameters: int = 260  # most a family of fields may have: bounds the cost of a step
-    field_attempts: int = 4  # families solved, of those whose first guess is closest: bounds the cost
-    field_glances: int = 128  # transitions a first guess is judged by
     map_features: int = 130  # most a polynomial map may have: a quarter of 512 samples
     exact: float = 1e-6  # standard deviations; a residual that only the true equations leave
     twins: int = 6  # paths from a nudged end, whose distance says how errors grow
@@ -226,8 +225,7 @@ class Settings:
     laws: LawSettings = LawSettings()  # fields through noise
 
     # Ablations: kinds of candidates that are not tried (names of `columns.Kind`, or REPETITION, LINEAR, WAVES,
-    # POLYNOMIAL_FIELDS, RATIONAL_FIELDS, ASSIMILATION, FORCING, DRIFT_FIELDS, HIDDEN,
-    # POLYNOMIAL_MAPS, KERNEL_MAPS, LABORATORY)
+    # ASSIMILATION, FORCING, DRIFT_FIELDS, HIDDEN, POLYNOMIAL_MAPS, KERNEL_MAPS, LABORATORY)
     without: frozenset[str] = frozenset()
     hidden_phases: bool = True  # give each sinusoid among the variables a partner a quarter period later
 
