@@ -64,7 +64,7 @@ def _denominator(
         left = rise - system @ solved
         nats = 0.5 * len(rise) * np.log((alone @ alone + 1e-300) / (left @ left + 1e-300))
         if not nats > laws.spare * columns.shape[1]:
-            return None
+            break
         shape = solved[phi.shape[1] :]
         under = 1 + below[:, 1:] @ shape
         if np.abs(under).min() > _APART * np.abs(under).max() and (under > 0).all() == (under > 0).any():

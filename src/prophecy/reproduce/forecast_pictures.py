@@ -12,8 +12,8 @@ from prophecy.tables import style
 
 GALLERY = (
     "First variable of eight systems: three Lyapunov times of context, then ten ahead. Black (white on a dark "
-    "page): what happened. Purple: the forecast with its interval of level 0.9. Last two panels: with observation noise "
-    "of 1 % and 5 %."
+    "page): what happened. Purple: the forecast with its interval of level 0.9. Last two panels: with observation "
+    "noise of 1 % and 5 %."
 )
 DOTS = "Valid prediction time of each system; bars reach from the best baseline to the forecast."
 COVERAGE = "Share of values, with the noise of the context, inside the intervals of level 0.9; mean over systems."
