@@ -152,7 +152,7 @@ def propose(
     found: list[Function] = []
     dictionary = list(_dictionary(path, units))
     table = rises.integrated(flow.features(flow.polynomial_terms(path.shape[1], 0, dictionary, 1), path)[:, 1:])
-    while len(found) < laws.functions or (len(found) < laws.kinks and _kinks(found)):
+    while len(found) < laws.functions:
         known = _known(rises, path.shape[1], degree, found)
         left = rises.rise - known @ (known.T @ rises.rise)
         fresh = table - known @ (known.T @ table)
@@ -166,26 +166,36 @@ def propose(
                 best.append((share, function))
         if not best:
             return
-        for _, function in sorted(best)[: max(1, laws.functions - len(found))]:
+        if not found and best[0][1].kind == MODULUS and laws.kinks > 1:
+            broken = tuple(_broken_line(rises, path.shape[1], degree, best[0][1], laws))
+            yield from _proposals(rises, degree, broken, laws.further if noise < _EXACT else laws.further_noisy)
+        for _, function in sorted(best)[: laws.functions - len(found)]:
             found = [*found, function]
-            if len(found) > 1 and _kinks(found):
-                found = _settled(rises, path.shape[1], degree, found)
             yield from _proposals(rises, degree, tuple(found), laws.further if noise < _EXACT else laws.further_noisy)
 
 
-def _kinks(found: Sequence[Function]) -> bool:
-    """Whether all are kinks: a piecewise linear field has as many as it has pieces."""
-    return bool(found) and all(each.kind == MODULUS for each in found)
-
-
-def _settled(rises: _Rises, variables: int, degree: int, found: list[Function]) -> list[Function]:
-    """Each kink moved to its best place between the others: the first of several stood for all of them."""
-    for _ in range(2):
-        for j, function in enumerate(found):
-            known = _known(rises, variables, degree, [*found[:j], *found[j + 1 :]], 1)
-            left = rises.rise - known @ (known.T @ rises.rise)
-            worst = left[:, int(np.argmax(np.linalg.norm(left, axis=0) / np.linalg.norm(rises.rise, axis=0)))]
-            found = [*found[:j], _moved(rises, function, known, worst, alone=True)[0], *found[j + 1 :]]
+def _broken_line(rises: _Rises, variables: int, degree: int, first: Function, laws: LawSettings) -> list[Function]:
+    """As many kinks along the direction of the first as explain more: a piecewise linear field has one between any two
+    pieces. After each that joins all are moved again, as the first of several stood for all of them."""
+    found, before = [first], np.inf
+    along = rises.path @ np.array(first.rates)
+    places = np.quantile(along, np.linspace(0.02, 0.98, 49))
+    while len(found) < laws.kinks:
+        known = _known(rises, variables, degree, found, 1)
+        left = rises.rise - known @ (known.T @ rises.rise)
+        worst = left[:, int(np.argmax(np.linalg.norm(left, axis=0) / np.linalg.norm(rises.rise, axis=0)))]
+        cost = float(worst @ worst)
+        if cost > laws.share * before:
+            return found[:-1] if len(found) > 1 else found
+        trials = [first._replace(shift=-float(place)) for place in places]
+        costs = [float(np.sum(rises.left(each, known, worst, alone=True) ** 2)) for each in trials]
+        found, before = [*found, trials[int(np.argmin(costs))]], cost
+        for _ in range(2):
+            for j in range(len(found)):
+                others = _known(rises, variables, degree, [*found[:j], *found[j + 1 :]], 1)
+                rest = rises.rise - others @ (others.T @ rises.rise)
+                worst = rest[:, int(np.argmax(np.linalg.norm(rest, axis=0) / np.linalg.norm(rises.rise, axis=0)))]
+                found[j] = _moved(rises, found[j], others, worst, alone=True)[0]
     return found
 
 
@@ -313,8 +323,9 @@ def _best(
     if not total > 0:
         return 1.0, None
     gain = (left @ fresh) ** 2
-    poles = [c for c, f in enumerate(dictionary) if f.kind == RECIPROCAL and np.count_nonzero(f.rates) == 1]
-    first = np.unique([*_leading(gain, dictionary), *poles])
+    # Poles and switches may explain nothing alone and all of it times a variable.
+    single = [c for c, f in enumerate(dictionary) if f.kind in (RECIPROCAL, SIGN) and np.count_nonzero(f.rates) == 1]
+    first = np.unique([*_leading(gain, dictionary), *single])
     scores = np.array([float(np.sum(rises.left(dictionary[c], known, left) ** 2)) for c in first])
     handicaps = np.array([_handicap(dictionary[c]) for c in first])
     order = np.argsort(scores * handicaps)[:_MOVED]
