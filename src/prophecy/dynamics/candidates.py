@@ -91,7 +91,7 @@ def _flow(context: Context, whole: FittedFlow, settings: Settings) -> Candidate:
     def fit(values: Array, rows: Rows, known: Sequence[Model]) -> Model | None:
         return whole if len(values) == len(context.values) else fit_part(values, context.known, whole, settings.laws)
 
-    return Candidate("quotients of polynomials" if whole.exact else "field by assimilation", fit)
+    return Candidate("field from single steps" if whole.exact else "field by assimilation", fit)
 
 
 def tiers(context: Context, closest: Sequence[FittedFlow], settings: Settings) -> Iterator[Tier]:

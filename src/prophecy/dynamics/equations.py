@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _NAMES = ("sin", "tanh", "abs", "exp", "1/", "sign")
+_HOMOGENEOUS = {"abs": 1, "sign": 0, "1/": -1}  # f(c z) = c^p f(z) for positive c
 _DIGITS = 5  # digits of a coefficient at most: an error of one in 100 000 is printed as exact
 _SIGNIFICANT = 3.0  # standard errors that a term from expanding a power must differ from zero by
 _NO_RATE = 1e-6  # of the largest rate in an argument: what is left of a centre by rounding is not printed
@@ -221,9 +222,9 @@ class FoundSystem:
         field, found = self.model.field, self.model.found
         powers = _powers(field.terms)
         scale = self.units.scale
-        ratio = np.ones(powers.shape[1])
-        ratio[:variables] = 1 / scale
         centres = _rounded(self.units.centre - self.model.offset * scale, scale)
+        functions, factors = self._functions(centres)
+        ratio = np.append(1 / scale, factors)
         whose, chosen = np.nonzero(field.mask.T)
         terms: list[tuple[Term, ...]] = []
         for i in range(variables):
@@ -236,23 +237,29 @@ class FoundSystem:
         whole = Equations(
             tuple(names),
             tuple(terms),
-            self._functions(centres),
+            functions,
             step / self.stride,
             tuple((found.noise * scale).tolist()),
         )
         return _without_idle(whole, len(self.columns))
 
-    def _functions(self, centres: Array) -> tuple[Argument, ...]:
+    def _functions(self, centres: Array) -> tuple[tuple[Argument, ...], list[float]]:
+        """What the functions are taken of, and what of them is a factor: 2 |x - 3| rather than |2 x - 6|."""
         terms = self.model.field.terms
-        out = []
+        out, factors = [], []
         for kind, rates, shift, bends in zip(terms.kinds, terms.rates, terms.shifts, terms.bends, strict=True):
             raw, bent = rates / self.units.scale, bends / np.outer(self.units.scale, self.units.scale)
             along = raw - (bent + bent.T) @ centres
             both = np.triu(bent) + np.tril(bent, -1).T
             pairs = tuple((int(a), int(b), float(both[a, b])) for a, b in zip(*np.nonzero(both), strict=True))
             shift = float(shift - raw @ centres + centres @ bent @ centres)
-            out.append(Argument(_NAMES[kind], tuple(along.tolist()), shift, pairs))
-        return tuple(out)
+            name = _NAMES[kind]
+            lead = max((*along.tolist(), *(c for _, _, c in pairs)), key=abs) if name in _HOMOGENEOUS else 1.0
+            lead = lead if name == "1/" else abs(lead)
+            pairs = tuple((a, b, c / lead) for a, b, c in pairs)
+            out.append(Argument(name, tuple((along / lead).tolist()), shift / lead, pairs))
+            factors.append(lead ** _HOMOGENEOUS.get(name, 0))
+        return tuple(out), factors
 
 
 def _without_idle(whole: Equations, seen: int) -> Equations:

@@ -166,8 +166,8 @@ def propose(
                 best.append((share, function))
         if not best:
             return
-        if not found and best[0][1].kind == MODULUS and laws.kinks > 1:
-            broken = tuple(_broken_line(rises, path.shape[1], degree, best[0][1], laws))
+        if not found and best[0][1].kind in (MODULUS, SIGN, TANH) and laws.kinks > 1:
+            broken = tuple(_broken_line(rises, path.shape[1], degree, best[0][1]._replace(kind=MODULUS), laws))
             yield from _proposals(rises, degree, broken, laws.further if noise < _EXACT else laws.further_noisy)
         for _, function in sorted(best)[: laws.functions - len(found)]:
             found = [*found, function]

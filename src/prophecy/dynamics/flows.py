@@ -182,9 +182,10 @@ class Search:
             if found is not None:
                 return found
             proposals.append(proposal)
+        chosen = min(proposals, key=lambda each: each.left).functions if proposals else ()
         for proposal in proposals if self._noisy else ():
             field = self._with(proposal)
-            if len(proposal.functions) < len(proposals[-1].functions) or field.count > laws.most_parameters:
+            if proposal.functions != chosen or field.count > laws.most_parameters:
                 continue
             best = _better(best, assimilate(field, self._x, self._seen, None, Budget(laws.work), laws))
             if best is not None and len(best.field.terms.kinds) and self._law(best):

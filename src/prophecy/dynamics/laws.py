@@ -44,9 +44,9 @@ def decide(context: Context, steps: int, settings: Settings) -> Sought:
         model = quotient
     decided = trajectory.decide(context, model, steps, settings.laws)
     if decided is not None and model is not None and _behind(context, model, steps, settings):
-        decided = None
-    if decided is None and model is not None and model.conclusive:
         return Sought()  # it explains every step, and leads astray
+    if decided is None and model is not None and model.conclusive and not model.exact:
+        return Sought()
     return Sought(decided, tuple(each for each in (model, quotient) if each is not None))
 
 
