@@ -20,6 +20,7 @@ Mask = NDArray[np.bool_]
 
 _ROUNDING = 1e-6  # standard deviations: only the true equations leave less
 _MOST_STEPS = 0.99  # share of the steps that must be as exact as that; spikes may be too fast to integrate blindly
+_REFINEMENTS, _SHARE = 3, 0.03  # rounds in which steps are integrated to this share of what they miss by
 _POLISHES = 3  # rounds of least squares, each over the steps that the one before came close to
 _FEW_OFF = 1e-4  # standard deviations: steps that far off no longer pull once the others are exact
 _NEGLIGIBLE = 6e-9  # standard deviations: the accuracy at which chaotic systems are usually integrated
@@ -52,9 +53,14 @@ def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: Law
     closest, left = None, np.inf
     for index in np.argsort([_median(steps.missed(each, EIGHTH, 1)) for each in starts]):
         rough, rest = one_step(starts[index], steps, EIGHTH, 1, 12, robust=True, budget=budget)
-        if laws.nearly < _median(rest) < laws.roughly:
-            substeps = rough.substeps(EIGHTH, steps.before, 0.03 * _median(rest), 4)
-            rough, rest = one_step(rough, steps, EIGHTH, substeps, 6, robust=True, budget=budget)
+        for _ in range(_REFINEMENTS):
+            before = _median(rest)
+            if not laws.nearly < before < laws.roughly:
+                break
+            substeps = rough.substeps(EIGHTH, steps.before, _SHARE * before)
+            rough, rest = one_step(rough, steps, EIGHTH, substeps, 12, robust=True, budget=budget)
+            if _median(rest) > 0.5 * before:
+                break
         if _median(rest) < left:
             closest, left = rough, _median(rest)
         found = step_by_step(rough, x, steps, budget) if _median(rest) < laws.nearly else None

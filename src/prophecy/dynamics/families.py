@@ -27,6 +27,7 @@ _MOVED = 8  # of these, how many are moved to where they explain most
 _MOVES = 6  # Gauss-Newton steps on the way
 _PAIR = 3.0  # a function of two variables must leave this much less (in squares) than one of a single variable
 _MOVABLE = 1.15  # for every parameter beyond the first that it can be moved by it must leave this much less
+_JUMP = 2.0  # one that jumps this much less than a smooth one: a steep rise looks like a jump through noise
 _BENT = 1.5  # and one of a square or product this much less than one of a variable
 _EXACT = 1e-3  # standard deviations of noise below which what is left is the functions' fault
 _WAVES = np.geomspace(1.5, 60.0, 48)  # radians over the range of the variable
@@ -346,7 +347,7 @@ def _best(
 
 
 def _handicap(function: Function) -> float:
-    movable = _MOVABLE ** (len(_free(function)) - 1)
+    movable = _MOVABLE ** (len(_free(function)) - 1) * (_JUMP if function.kind == SIGN else 1.0)
     if function.bends:
         return _BENT * movable
     return (_PAIR if np.count_nonzero(function.rates) > 1 else 1.0) * movable

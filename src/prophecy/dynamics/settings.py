@@ -23,8 +23,8 @@ class LawSettings:
     complete: float = 0.75  # share of the steps between samples that were both observed
     hopeful: float = 0.02  # share of the rises: functions that leave more of a smooth path are not tried as exact
     spare: float = 30.0  # nats that a term beside functions must be worth: these can imitate many others
-    roughly: float = 1e-4  # standard deviations: a field that misses half of the steps by more is not exact
-    nearly: float = 3e-6  # the same after two half steps
+    roughly: float = 2e-3  # standard deviations: a field that misses half of the single steps by more is not exact
+    nearly: float = 3e-6  # the same once each step has the substeps it needs
     # Of the noise seen in high differences: single steps that miss by this much are noisy ones. Those of noisy samples
     # of a law miss by 0.7 to 1.5; what is missed by more, the field misses.
     noise_like: tuple[float, float] = (0.4, 3.0)
