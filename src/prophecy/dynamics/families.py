@@ -242,6 +242,7 @@ def _dictionary(path: Array, units: Units) -> Iterator[Function]:
             yield Function(SINE, tuple(wave * unit), wave * origin + np.pi / 2)
         for place in _PLACES:
             yield Function(MODULUS, tuple(unit), origin - place)
+        for place in _PLACES[::4]:
             yield Function(SIGN, tuple(unit), origin - place)
         for slope in _SLOPES:
             for place in _PLACES[::2]:

@@ -130,7 +130,8 @@ class Search:
         self._rough = roughness(self._x)
         self._known = np.asarray(self._seen.all(axis=1))
         self._complete = bool(np.mean(self._known[1:] & self._known[:-1]) > laws.complete)
-        self._work = Budget(laws.work_exact)
+        self._work, self._noisy_work = Budget(laws.work_exact), Budget(laws.work_noisy)
+        self._stages: dict[float, float] = {}
         variables = self._x.shape[1]
         self._fields = [
             _free(flow.polynomial_terms(variables, degree), self._circles, clocked)
@@ -164,10 +165,20 @@ class Search:
         """The field of powers with the highest evidence; the first that is a law."""
         best: Assimilated | None = None
         for field in self._fields if self._noisy else ():
-            best = _better(best, assimilate(field, self._x, self._seen, None, Budget(self._laws.work), self._laws))
+            best = _better(best, self._assimilated(field))
             if best is not None and self._law(best):
                 break
         return best
+
+    def _assimilated(self, field: SparseField) -> Assimilated | None:
+        """The family through noise, within its own share of the work and what is left for all."""
+        given = min(self._laws.work, self._noisy_work.left)
+        if given <= 0:
+            return None
+        budget = Budget(given)
+        found = assimilate(field, self._x, self._seen, None, budget, self._laws, self._stages)
+        self._noisy_work.left += min(0.0, budget.left - given)
+        return found
 
     def _functions(self, best: Assimilated | None) -> Assimilated | None:
         """The field of powers and functions that the smooth path proposes, where it is better than the best so far.
@@ -187,7 +198,7 @@ class Search:
             field = self._with(proposal)
             if proposal.functions != chosen or field.count > laws.most_parameters:
                 continue
-            best = _better(best, assimilate(field, self._x, self._seen, None, Budget(laws.work), laws))
+            best = _better(best, self._assimilated(field))
             if best is not None and len(best.field.terms.kinds) and self._law(best):
                 break
         return best

@@ -31,6 +31,7 @@ class LawSettings:
 
     # Work, in derivatives per sample; 5e3 take about half a second with 512 samples. Laws that were found took less.
     work: float = 3e3  # for each family with noise, and for a part of the series
+    work_noisy: float = 6e3  # for all of them together
     work_more: float = 2e3  # added after every stage whose evidence rose by `rising`: a law shows itself on the way
     rising: float = 100.0  # nats
     work_exact: float = 1e4  # for all families together while samples are taken to be exact
