@@ -232,7 +232,7 @@ class Problem:
             mask, theta = np.zeros_like(self.field.mask), np.zeros_like(self.field.theta)
             mask.T[self.field.mask.T], theta.T[self.field.mask.T] = alive[:count], value[:count]
             self.field = self.field.with_mask(mask, theta)
-            self.at(self.looseness)
+            self._cost = self._squares(self.states, self.field)
         return gone
 
 

@@ -32,7 +32,6 @@ from prophecy.dynamics.terms import (
     features,
     polynomial_terms,
     powers,
-    switches,
 )
 
 __all__ = [
@@ -133,7 +132,7 @@ def step(
 def _passed(terms: Terms, x: Array, branches: Array, known: int) -> int:
     """A function other than `known` whose sum has passed zero at x, -1 if none has."""
     for j in range(len(terms.kinds)):
-        if j != known and switches(terms, j) and branches[j] * argument(terms, j, x) < 0.0:
+        if j != known and branches[j] != 0.0 and branches[j] * argument(terms, j, x) < 0.0:
             return j
     return -1
 
@@ -196,10 +195,11 @@ def steps(terms: Terms, theta: Array, tableau: Tableau, points: Array, substeps:
     out = points.copy()
     phi, there, start = np.empty(len(terms.parents)), np.empty(terms.variables), np.empty(terms.variables)
     slopes, branches = np.empty((len(tableau.weights), terms.variables)), np.empty(len(terms.kinds))
-    switching = any_switches(terms)
+    kinks = len(tableau.fifth) > 0
+    switching = any_switches(terms, kinks)
     for k in range(len(points)):
         x = out[k]
-        choose_branches(terms, x, branches)
+        choose_branches(terms, x, kinks, branches)
         for _ in range(substeps[k]):
             left = 1.0 / substeps[k]
             for switch in range(MOST_SWITCHES + 1):
@@ -245,7 +245,7 @@ def _sample(
 ) -> float:
     """One sample onwards in place, by steps as long as the tolerance allows; the length to go on with, 0 where even
     the shortest will not do."""
-    left, switched, most = 1.0, 0, MOST_SWITCHES if any_switches(terms) else 0
+    left, switched, most = 1.0, 0, MOST_SWITCHES if any_switches(terms, True) else 0
     while left > 0.0:
         whole = h >= left
         length = left if whole else h
@@ -294,7 +294,7 @@ def paths(
     for s in range(len(starts)):
         x, h = starts[s].copy(), 1.0
         for k in range(horizon):
-            choose_branches(terms, x, branches)
+            choose_branches(terms, x, True, branches)
             h = _sample(terms, thetas[s], tableau, x, h, tolerance, phi, branches, slopes, there, before)
             inside = h > 0.0
             for i in range(terms.variables):

@@ -216,12 +216,13 @@ def tangents(
         np.empty((stages, v, factors)), np.empty((stages, v, v)), np.empty((stages, v, v)), np.empty((v, v)),
         np.empty(v), np.empty(v), np.empty(v),
     )  # fmt: skip
-    switching = any_switches(terms)
+    kinks = len(tableau.fifth) > 0
+    switching = any_switches(terms, kinks)
     for k in range(count):
         x = ends[k]
         for i in range(v):
             out[k, i, i] = 1.0
-        choose_branches(terms, x, branches)
+        choose_branches(terms, x, kinks, branches)
         filled = v
         for _ in range(substeps[k]):
             left = 1.0 / substeps[k]

@@ -5,7 +5,8 @@ a function of a weighted sum of variables. Everything compiled here is plain loo
 few variables and few terms, so that a vectorised version spends its time on bookkeeping.
 
 Moduli and signs switch where their sum passes zero. Between two switches each is smooth, on the branch that `branches`
-names; `flow.py` finds the moments between.
+names; `flow.py` finds the moments between, those of moduli only for steps of order 8: across a kink a step of a low
+order errs by its square.
 """
 
 from __future__ import annotations
@@ -112,23 +113,26 @@ def slope_along(terms: Terms, j: int, x: Array, i: int) -> float:
 
 
 @inner
-def switches(terms: Terms, j: int) -> bool:
-    return terms.kinds[j] == 2 or terms.kinds[j] == 5
+def switches(terms: Terms, j: int, kinks: bool) -> bool:
+    """Whether steps stop where the sum of function j passes zero: at jumps, and at kinks where these count."""
+    return terms.kinds[j] == 5 or (kinks and terms.kinds[j] == 2)
 
 
 @inner
-def any_switches(terms: Terms) -> bool:
+def any_switches(terms: Terms, kinks: bool) -> bool:
     found = False
     for j in range(len(terms.kinds)):
-        found = found or switches(terms, j)
+        found = found or switches(terms, j, kinks)
     return found
 
 
 @inner
-def choose_branches(terms: Terms, x: Array, branches: Array) -> None:
-    """The sign of the sum of every function, (functions,)."""
+def choose_branches(terms: Terms, x: Array, kinks: bool, branches: Array) -> None:
+    """The side that each function is on, (functions,); 0 for those that change it within a step."""
     for j in range(len(terms.kinds)):
-        branches[j] = 1.0 if argument(terms, j, x) > 0.0 else -1.0
+        branches[j] = 0.0
+        if switches(terms, j, kinks):
+            branches[j] = 1.0 if argument(terms, j, x) > 0.0 else -1.0
 
 
 @inner
@@ -144,7 +148,10 @@ def _function(terms: Terms, j: int, x: Array, branches: Array) -> tuple[float, f
         value = np.tanh(at)
         return value, 1.0 - value * value
     if kind == 2:
-        return branches[j] * at, branches[j]
+        side = branches[j]
+        if side == 0.0:
+            side = 1.0 if at > 0.0 else -1.0
+        return side * at, side
     if kind == 3:
         value = np.exp(min(at, 300.0))
         return value, value
@@ -202,6 +209,6 @@ def features(terms: Terms, points: Array) -> Array:
     """phi at (points, variables): (points, size)."""
     out, branches = np.empty((len(points), len(terms.parents))), np.empty(len(terms.kinds))
     for k in range(len(points)):
-        choose_branches(terms, points[k], branches)
+        choose_branches(terms, points[k], False, branches)
         evaluate(terms, points[k], branches, out[k])
     return out
