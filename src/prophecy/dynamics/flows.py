@@ -136,7 +136,7 @@ class Search:
         self._fields = [
             _free(flow.polynomial_terms(variables, degree), self._circles, clocked)
             for degree in (2, 3)
-            if monomial_count(variables, degree) * variables <= min(laws.most_parameters, self._seen.sum() / 3)
+            if monomial_count(variables, degree) * variables <= min(laws.most_exact, self._seen.sum() / 3)
         ]
 
     @property
@@ -156,6 +156,8 @@ class Search:
 
     def others(self) -> FittedFlow | None:
         """The best of all that is not powers through exact samples."""
+        if self._x.shape[1] > self._laws.most_variables:
+            return None
         best = self._powers()
         if best is None or not self._law(best) or best.field.count > self._laws.short * self._x.shape[1]:
             best = self._functions(best)
@@ -165,6 +167,8 @@ class Search:
         """The field of powers with the highest evidence; the first that is a law."""
         best: Assimilated | None = None
         for field in self._fields if self._noisy else ():
+            if field.coefficients > self._laws.most_parameters:
+                break
             best = _better(best, self._assimilated(field))
             if best is not None and self._law(best):
                 break
@@ -205,7 +209,7 @@ class Search:
 
     def quotients(self) -> FittedFlow | None:
         """The quotient of polynomials that takes every sample to the next up to rounding, or else as close as any."""
-        if not self._complete or self._circles or self._clocked:
+        if not self._complete or self._circles or self._clocked or self._x.shape[1] > self._laws.most_variables:
             return None
         best: tuple[float, SparseField] | None = None
         budget = Budget(self._laws.work_exact)

@@ -15,7 +15,8 @@ class LawSettings:
 
     # A glance, before anything is solved
     shortest: int = 64  # samples below which a field is not told from chance
-    most_variables: int = 6  # a quadratic field of more has more coefficients than 512 samples determine
+    most_variables: int = 6  # a quadratic field of more has more coefficients than 512 noisy samples determine
+    widest: int = 12  # the same for exact samples, which determine a coefficient each
     explained: float = 0.1  # share of the rises that powers explain; random walks stay below 0.06
     resolved: float = 1.0  # standard deviations: rougher series are noise, or sampled too coarsely to be told from it
 
@@ -39,6 +40,7 @@ class LawSettings:
     # Assimilation
     latest: int = 1024  # samples that are assimilated
     most_parameters: int = 200  # before any is removed
+    most_exact: int = 1100  # the same for exact samples: a quadratic field of twelve variables
     stages: tuple[float, ...] = (10.0, 3.0, 0.6, 0.12, 0.03, 0.01)  # model error per step as a share of the noise
     returns: tuple[float, ...] = (3.0, 0.6, 0.12, 0.03, 0.01)  # stages at which terms may come back
     hopeless: float = 30.0  # nats: two stages in a row that far below the best end the tightening
