@@ -243,12 +243,9 @@ def test_a_diverged_number_is_none_in_the_file() -> None:
 
 
 def test_the_data_of_the_gate_and_of_its_rival_are_the_same() -> None:
-    data = switching.sequences(3, 0.05, selective.EVALUATION_SEED)
-    again = switching.sequences(3, 0.05, selective.EVALUATION_SEED)
+    data = switching.sequences(3, 0.05, switching.SEED)
+    again = switching.sequences(3, 0.05, switching.SEED)
     np.testing.assert_array_equal(data.seen, again.seen)
-    from prophecy.reproduce import gating
-
-    assert (gating.RATES, gating.SINCE, gating.SEED) == (selective.RATES, selective.SINCE, selective.EVALUATION_SEED)
 
 
 def test_a_packed_run_unpacks_to_itself() -> None:

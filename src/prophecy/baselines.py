@@ -21,15 +21,17 @@ from prophecy.signals import DT, alpha_filter
 Array = NDArray[np.float64]
 
 AUTOREGRESSION_ORDERS = 16
-DISCOUNT = (
-    0.99  # Forgets a window's start-up: 1.0 leaves Savitzky-Golay at 7e-10 on White Signals where this has 2e-24.
-)
+"""Largest order tried: as many weights as the largest readout that `Prophecy` solves for."""
+DISCOUNT = 0.99
+"""Per sample, of the errors by which a member is chosen in context. It forgets a window's start-up: 1.0 leaves
+Savitzky-Golay at 7e-10 on White Signals where this has 2e-24."""
 SAVITZKY_GOLAY = tuple(
     (window, degree)
     for window in (2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129, 257)
     for degree in (0, 1, 2, 3, 4, 5)
     if degree < window
 )
+# Windows and degrees (above) and gains (below) that may be chosen: from copying to averages over some hundred samples.
 LEVEL_GAINS = (1.0, 0.9, 0.75, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
 TREND_GAINS = tuple((level, trend) for level in LEVEL_GAINS for trend in (1.0, 0.5, 0.2, 0.1, 0.05, 0.01, 0.001))
 

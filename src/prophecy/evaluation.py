@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 _SMOOTHED = 2.0  # frequencies: standard deviation of the kernel over neighbouring ones
 _BINS = 10  # a side of the histogram's cells, between the quantiles below
-_INSIDE = (0.01, 0.99)
+_INSIDE = (0.01, 0.99)  # quantiles of the true values: outliers must not stretch the cells
 _JOINT = 3  # variables whose joint histogram is taken: with more, cells have no samples
 
 
