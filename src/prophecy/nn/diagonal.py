@@ -88,7 +88,7 @@ class DiagonalSSM(Layer):
             grown, gain = (part.unsqueeze(1) for part in self.memory())
         else:
             made = self.memory(scale.flatten(0, 1))
-            grown, gain = (part.unflatten(0, scale.shape[:2]).transpose(1, 2) for part in made)
+            grown, gain = (part.reshape(*scale.shape[:2], *part.shape[1:]).transpose(1, 2) for part in made)
         wide = torch.complex128 if now.dtype == torch.float64 else torch.complex64
         return _flat(scan(grown + 1, (now.mT.unsqueeze(-1) * gain).to(wide), _complex(x), diagonal=True))
 

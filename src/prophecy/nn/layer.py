@@ -180,7 +180,7 @@ class ProphecySSM(Layer):
             less, B = (part.unsqueeze(1) for part in self.memory())
         else:
             made = self.memory(scale.flatten(0, 1))
-            less, B = (part.unflatten(0, scale.shape[:2]).transpose(1, 2) for part in made)
+            less, B = (part.reshape(*scale.shape[:2], *part.shape[1:]).transpose(1, 2) for part in made)
         A = less + torch.eye(self.order, dtype=less.dtype, device=less.device)
         return scan(A, now.mT.unsqueeze(-1) * B.to(now.dtype), x)
 
