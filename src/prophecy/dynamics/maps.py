@@ -16,7 +16,6 @@ from scipy.spatial.distance import cdist
 
 from prophecy.bases import legt
 from prophecy.dynamics.context import Rows
-from prophecy.dynamics.damped import solve
 from prophecy.dynamics.features import Monomials
 
 Array = NDArray[np.float64]
@@ -119,7 +118,11 @@ def fit_polynomial_map(memory: Memory, degree: int, ridge: float, values: Array,
     if monomials.size > 0.8 * len(index):
         return None
     features, rise = monomials(kept.T).T, values[index + 1] - values[index]
-    coefficients = solve(features, rise, ridge)
+    norms = np.linalg.norm(features, axis=0)
+    norms = np.where(norms > 0, norms, 1.0)
+    u, s, vt = np.linalg.svd(features / norms, full_matrices=False)
+    gain = s / (s**2 + (ridge * s[0]) ** 2)
+    coefficients = vt.T @ (gain[:, None] * (u.T @ rise)) / norms[:, None]
     residual = float(np.sqrt(np.mean((features @ coefficients - rise) ** 2)))
     return FittedMap(memory, Monomial(monomials, coefficients), residual)
 
