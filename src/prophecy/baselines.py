@@ -52,8 +52,8 @@ def line(u: ArrayLike) -> Array:
 def savitzky_golay(u: ArrayLike, window: int | None = None, degree: int | None = None) -> Array:
     """The polynomial of `degree` fitted to the last `window` samples, one step beyond its end.
 
-    Like u, (time,) or (series, time). Until `window` samples have been seen, the next value is the last one. With neither setting, the pair is chosen in
-    context among `SAVITZKY_GOLAY`.
+    Like u, (time,) or (series, time). Until `window` samples have been seen, the next value is the last one. With
+    neither setting, the pair is chosen in context among `SAVITZKY_GOLAY`.
     """
     rows = _rows(u)
     if window is None and degree is None:
