@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from prophecy.adaptive import members as m
 from prophecy.adaptive.alarms import BLOCKS, LONG, QUANTITIES, RANKED
+from prophecy.adaptive.fields import record_type
 from prophecy.adaptive.folding import LONGEST, SHORTEST
 from prophecy.adaptive.gaps import OCTAVES
 from prophecy.adaptive.readings import TRIES
@@ -161,7 +162,7 @@ FIELDS = (
 )
 """All fields. A further one is one more line, if it starts at 0; the dtype, the check and the documentation follow."""
 
-RECORD = np.dtype([(field.name, field.kind, field.shape) for field in FIELDS])
+RECORD = record_type([(field.name, field.kind, field.shape) for field in FIELDS])
 
 ERRORS = ("count", "gap", "learned", "last", "error_scale", "error_peak", "last_error_peak", "quantile", "tail")
 """The fields that calibration, intervals and scores use."""
