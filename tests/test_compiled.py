@@ -231,7 +231,7 @@ def test_the_command_line_says_once_that_it_compiles(tmp_path):
 
 
 def test_the_step_as_plain_python_gives_the_numbers_of_the_compiled_one():
-    """Which debuggers and mutation runs rely on: with Numba's compiler switched off, fields of records are attributes."""
+    """With Numba's compiler switched off fields of records are attributes: what mutation runs rely on."""
     code = (
         "import json, sys, numpy as np; from prophecy import Prophecy\n"
         "u = np.sin(np.arange(70) / 3) + 0.1 * np.cos(np.arange(70.0) ** 2); u[40:43] = np.nan\n"

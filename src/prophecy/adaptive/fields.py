@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 
-class Fields(np.void):
+class Fields(np.void):  # type: ignore[misc]
     """A record whose fields are attributes, before methods of the same name (`mean`)."""
 
     def __getattribute__(self, name: str) -> Any:
