@@ -22,7 +22,7 @@ from prophecy.adaptive.seasonal import LONGEST_REST, STARTS
 from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
 from prophecy.adaptive.seasonal import PRIOR as SEASON_PRIOR
 from prophecy.adaptive.seasons import BLOCKS as BLOCKS_KEPT
-from prophecy.adaptive.seasons import FIRST_CHECK, RING
+from prophecy.adaptive.seasons import FIRST_CHECK, FLAGS, RING
 from prophecy.adaptive.sketch import CENTROIDS
 from prophecy.adaptive.stamps import KINDS
 
@@ -132,7 +132,8 @@ FIELDS = (
     Field("season_last_peak", _REAL, (SEASONAL,), 0, SQUARED, "signal²", "largest squared error in the block before"),
     Field("season_sums", _REAL, (2,), 0, 1e300, "signal", "absolute errors since the check: the bank's, the mixture's"),
     Field(
-        "season_filled", _WHOLE, (RING // 32,), 0, 2**32 - 1, "flags", "a bit for each place of the ring: 1 is missing"
+        *("season_filled", _WHOLE, (RING // FLAGS,), 0, 2**FLAGS - 1, "flags"),
+        "a bit for each place of the ring: 1 is missing",
     ),
     Field("season_blocks", _WHOLE, (), 0, MOST, "blocks", "means of 32 values taken so far"),
     Field("season_means", _REAL, (BLOCKS_KEPT,), -_MOVED, _MOVED, "signal", "the last of them, for long seasons"),

@@ -22,7 +22,7 @@ from prophecy._compiled import inner
 from prophecy.adaptive import mixture
 from prophecy.adaptive.belief import believed
 from prophecy.adaptive.seasons import BLOCK as MEAN_OF
-from prophecy.adaptive.seasons import BLOCKS, FIRST_LONG, RING, find, find_long, next_check
+from prophecy.adaptive.seasons import BLOCKS, FIRST_LONG, FLAGS, RING, find, find_long, next_check
 
 LAGS = 6
 """Newest differences among the features: more did not help on hourly readings (ETTh1, first 8 000 values)."""
@@ -54,8 +54,8 @@ PRIOR = np.array([0.3, 0.2, 0.15, 0.15, 0.1, 0.1])
 """Prior of the second mixture: the bank first."""
 
 FIRST = np.array([0.8, 0.06, 0.04, 0.04, 0.03, 0.03])
-"""Its weights when a season has just been found: the members were solved from the past, the bank has shown itself. They
-may overtake it within some ten values. From the prior instead, yearly sunspots lose 1.7 % and short series 0.2 %."""
+"""Its weights when members of a season join: they were solved from the past, the bank has shown itself. They may
+overtake it within some ten values. From the prior instead, yearly sunspots lose 1.7 % and short series 0.2 %."""
 
 SMALLEST = 1e-200
 """Squares below this count as zero, as the default of `Settings` has it."""
@@ -142,11 +142,11 @@ def slope(record: Any, ring: Any, alone: float) -> float:
 def mark(record: Any, missing: bool) -> None:
     """Note of the newest place of the ring whether its value is missing and something stands in for it."""
     place = (record.count - 1) % RING
-    bit = 1 << (place % 32)
+    bit = 1 << (place % FLAGS)
     if missing:
-        record.season_filled[place // 32] |= bit
+        record.season_filled[place // FLAGS] |= bit
     else:
-        record.season_filled[place // 32] &= ~bit
+        record.season_filled[place // FLAGS] &= ~bit
 
 
 @inner
@@ -324,8 +324,12 @@ def learn(record: Any, t: Any, value: float, difference: float, part: float) -> 
 
 
 @inner
-def replay(record: Any, ring: Any, t: Any, count: int, available: int, alone: float) -> None:
-    """Learn new periods from the values in the ring; `alone` is the bank's own mean squared error."""
+def replay(record: Any, ring: Any, t: Any, count: int, available: int, alone: float, was_on: bool) -> None:
+    """Learn new periods from the values in the ring; `alone` is the bank's own mean squared error. Where members were on,
+    of periods that are now known better, they count for as much as they did."""
+    weights = record.season_mix.copy()
+    if not was_on:
+        weights[:] = FIRST
     begin(record)
     period = max(record.season_periods[0], record.season_periods[1])
     longest = int(period * (2 if available > 2.5 * period else 1)) + LAGS + 2
@@ -339,7 +343,7 @@ def replay(record: Any, ring: Any, t: Any, count: int, available: int, alone: fl
             learn_mixture(record, t, value - newest, 1.0, value)
         learn_readouts(record, value - newest, 1.0)
     alone = max(alone, SMALLEST)  # after a long rest it is below, and weights over it would overflow
-    record.season_mix[:] = FIRST
+    record.season_mix[:] = weights
     record.season_scales[0] = alone
     record.season_peak[0] = alone
     record.season_last_peak[0] = alone
@@ -375,7 +379,7 @@ def check(record: Any, ring: Any, t: Any, count: int) -> None:
     for i in range(available):
         place = (count - available + i) % RING
         values[i] = ring[place]
-        known[i] = 0.0 if record.season_filled[place // 32] >> (place % 32) & 1 else 1.0
+        known[i] = 0.0 if record.season_filled[place // FLAGS] >> (place % FLAGS) & 1 else 1.0
     periods, strengths = np.zeros(2), np.zeros(2)
     find(values, known, periods, strengths)
     _look_far(record, ring, count, values, known, periods, strengths)
@@ -403,7 +407,7 @@ def check(record: Any, ring: Any, t: Any, count: int) -> None:
         on = False
     record.season_on = 1 if on else 0
     if on and (changed or not was_on):
-        replay(record, ring, t, count, available, record.season_alone / max(record.season_since, 1))
+        replay(record, ring, t, count, available, record.season_alone / max(record.season_since, 1), was_on)
     record.season_sums[:] = 0.0
     record.season_alone, record.season_moves, record.season_since = 0.0, 0.0, 0
 
