@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from prophecy.adaptive import members as m
 from prophecy.adaptive.alarms import BLOCKS, LONG, QUANTITIES, RANKED
 from prophecy.adaptive.belief import PRIOR as BELIEF_PRIOR
+from prophecy.adaptive.fields import record_type
 from prophecy.adaptive.folding import LONGEST, SHORTEST
 from prophecy.adaptive.gaps import OCTAVES
 from prophecy.adaptive.readings import TRIES
@@ -124,6 +125,8 @@ FIELDS = (
     Field("season_features", _REAL, (SEASON_FEATURES,), -_MOVED, _MOVED, "signal", "lags and seasons, less the newest"),
     Field("season_weights", _REAL, (3, SEASON_FEATURES), -1e120, 1e120, "1", "weights of the seasonal readouts"),
     Field("season_factor", _REAL, (SEASON_FACTORS,), -1e107, 1e107, "1/signal", "roots of their covariances"),
+    Field("season_stretch", _REAL, (3,), 1, 2, "1", "what the roots are yet to be multiplied by"),
+    Field("season_size", _REAL, (3,), 0, 1e240, "1/signal²", "sums of their squares when that was last done"),
     Field("season_errors", _REAL, (3,), 0, _MOVED, "signal", "their mean absolute errors"),
     Field("season_ahead", _REAL, (SEASONAL,), -_MOVED, _MOVED, "signal", "next change, by the bank and each member"),
     Field("season_mix", _REAL, (SEASONAL,), 0, 1, "probability", "belief in the bank and each seasonal member"),
@@ -169,7 +172,7 @@ FIELDS = (
 )
 """All fields. A further one is one more line, if it starts at 0; the dtype, the check and the documentation follow."""
 
-RECORD = np.dtype([(field.name, field.kind, field.shape) for field in FIELDS])
+RECORD = record_type([(field.name, field.kind, field.shape) for field in FIELDS])
 
 ERRORS = ("count", "gap", "learned", "last", "error_scale", "error_peak", "last_error_peak", "quantile", "tail")
 """The fields that calibration, intervals and scores use."""
@@ -201,6 +204,7 @@ def fresh(count: int, table: NDArray[np.void], hold: bool = False) -> Records:
     records["season_check"] = FIRST_CHECK
     records["season_mix"] = SEASON_PRIOR
     records["belief_weight"] = BELIEF_PRIOR
+    records["season_stretch"] = 1.0
     return records
 
 

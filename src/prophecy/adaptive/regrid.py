@@ -187,4 +187,5 @@ def renew(stream: Any, t: Any) -> None:
     r.readout[:, :] = t.start
     r.season_mix[:] = SEASON_PRIOR
     r.belief_weight[:] = BELIEF_PRIOR
+    r.season_stretch[:] = 1.0
     stream[1][:] = 0.0

@@ -126,7 +126,17 @@ class Settings:
                 raise TypeError(f"{field.name} must be a {'whole ' * whole}number, got {value!r}")
             if not (0 < value < math.inf):
                 raise ValueError(f"{field.name} must be positive and finite, got {value}")
-        for name in ("discount", "share", "season_share", "believed_over", "slowest_mean", "slowest_bias", "unsure", "rate", "first_rate"):
+        for name in (
+            "discount",
+            "share",
+            "season_share",
+            "believed_over",
+            "slowest_mean",
+            "slowest_bias",
+            "unsure",
+            "rate",
+            "first_rate",
+        ):
             if not getattr(self, name) < 1.0:
                 raise ValueError(f"{name} must be below 1, got {getattr(self, name)}")
         if not self.lowest < 1.0 < self.highest or self.patience < 1.0 or self.surest > 300.0:
