@@ -66,6 +66,7 @@ def test_any_values_leave_finite_sums_and_weights_that_add_up_to_one(u):
     model = Prophecy()
     model.observe(u)
     record = model._stream.records[0]
-    assert np.isfinite(record["belief_sums"]).all() and np.isfinite(record["belief_ahead"]).all()
+    assert np.isfinite(record["belief_sums"]).all()
+    assert np.isfinite(record["belief_ahead"]).all()
     assert record["belief_weight"].sum() == pytest.approx(1.0)
     assert abs(record["belief_sums"][1]) <= 1e40

@@ -1,8 +1,8 @@
 """How large the forecast's own errors are, and what follows from it: intervals, and how surprising an error is.
 
 Errors over their discounted root mean square have tracked quantiles; beyond the largest one a power law, whose exponent
-is learned from the stream's own outer errors. Of a young stream the outer quantiles are still where a normal law has them;
-if the inner ones are farther apart than a normal law's, so are those.
+is learned from the stream's own outer errors. The outer quantiles of a young stream are still where a normal law has
+them; if the inner ones are farther apart than a normal law's, so are those.
 """
 
 from __future__ import annotations

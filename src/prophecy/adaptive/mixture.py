@@ -44,4 +44,4 @@ def mixed(weights: Any, scales: Any, ahead: Any) -> float:
         part = weights[i] / (scales[i] if scales[i] > 0.0 else 1.0)
         top += part * ahead[i]
         total += part
-    return top / total  # type: ignore[no-any-return]
+    return top / total

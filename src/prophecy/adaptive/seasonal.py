@@ -294,7 +294,7 @@ def predict(record: Any, bank: float) -> None:
 @inner
 def mixed(record: Any) -> float:
     """The forecast of the bank and the seasonal members together."""
-    return mixture.mixed(record.season_mix, record.season_scales, record.season_ahead)  # type: ignore[no-any-return]
+    return mixture.mixed(record.season_mix, record.season_scales, record.season_ahead)
 
 
 @inner
@@ -314,8 +314,8 @@ def learn(record: Any, t: Any, value: float, difference: float, part: float, roo
 
 @inner
 def replay(record: Any, ring: Any, t: Any, count: int, available: int, alone: float, was_on: bool) -> None:
-    """Learn new periods from the values in the ring; `alone` is the bank's own mean squared error. Where members were on,
-    of periods that are now known better, they count for as much as they did."""
+    """Learn new periods from the values in the ring; `alone` is the bank's own mean squared error. Where members
+    were on, of periods that are now known better, they count for as much as they did."""
     weights = record.season_mix.copy()
     if not was_on:
         weights[:] = FIRST

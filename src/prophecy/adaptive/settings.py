@@ -37,8 +37,8 @@ class Settings:
     season_share: float = 0.01
     """The share there: with 0.02 exactly repeated steps leave four times the squared error."""
     believed_over: float = 0.99
-    """Factor per sample of the sums that say which part of the changes foretold has come: 100 samples of memory; with 50
-    or 200 short series gain 0.1 to 0.3 % less."""
+    """Factor per sample of the sums that say which part of the changes foretold has come: 100 samples of memory; with
+    50 or 200 short series gain 0.1 to 0.3 % less."""
     rounding: float = 1e-17
     """Smallest scale, relative to the newest value (its square is used): a tenth of a float64's last digit."""
     smallest: float = 1e-200
@@ -72,8 +72,8 @@ class Settings:
     0.999, with this 0.16 %; with 0.3 it is 0.12 %, but five gross errors hide the sixth."""
     seen_beyond: float = 5.0
     spread_allowed: float = 0.25
-    """Errors to be expected beyond a level for its quantile to be known: the ones farther out are then at least as far as
-    the spread of the known ones lets expect, less this many standard errors (of a logarithm over a count). In 5 000
+    """Errors to be expected beyond a level for its quantile to be known: the ones farther out are then at least as far
+    as the spread of the known ones lets expect, less this many standard errors (of a logarithm over a count). In 5 000
     values of Student's t(2) scores above 3 come with 1.6e-3 (2.4e-3 without), of Laplace's law with 0.6e-3 (1.3e-3), of
     a normal law with 0.8e-3 (0.9e-3); errors of 5 to 10 deviations in normal noise score what they did."""
     tail: float = 0.16
