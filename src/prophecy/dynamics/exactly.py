@@ -147,7 +147,7 @@ def _freedom(field: SparseField, steps: Steps, substeps: Counts) -> Array:
     """A square root of the covariance of the parameters when each step has an error of unit size."""
     tangent = field.tangents(FOURTH, steps.before, np.maximum(2, substeps))[1][:, :, field.terms.variables :]
     system = tangent.reshape(-1, tangent.shape[2])
-    system = np.where(np.isfinite(system).all(axis=1)[:, None], system, 0.0)  # steps that leave say nothing
+    system = np.where(np.asarray(np.isfinite(system).all(axis=1))[:, None], system, 0.0)  # steps that leave say nothing
     norms = np.linalg.norm(system, axis=0)
     norms = np.where(norms > 0, norms, 1.0)
     _, s, vt = np.linalg.svd(qr(system / norms, mode="r", check_finite=False)[0][: len(norms)])

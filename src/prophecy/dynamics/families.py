@@ -326,8 +326,8 @@ def _best(
         return 1.0, None
     gain = (left @ fresh) ** 2
     # Poles and switches may explain nothing alone and all of it times a variable.
-    single = [c for c, f in enumerate(dictionary) if f.kind in (RECIPROCAL, SIGN) and np.count_nonzero(f.rates) == 1]
-    first = np.unique([*_leading(gain, dictionary), *single])
+    factors = [c for c, f in enumerate(dictionary) if f.kind in (RECIPROCAL, SIGN) and np.count_nonzero(f.rates) == 1]
+    first = np.unique([*_leading(gain, dictionary), *factors])
     scores = np.array([float(np.sum(rises.left(dictionary[c], known, left) ** 2)) for c in first])
     handicaps = np.array([_handicap(dictionary[c]) for c in first])
     order = np.argsort(scores * handicaps)[:_MOVED]

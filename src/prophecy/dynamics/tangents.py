@@ -79,10 +79,12 @@ def _answers(tableau: Tableau, h: float, jacobian: Array, answer: Array, through
 @inner
 def _share(which: int, at: Array) -> float:
     """The derivative of a function's sum with its shift (-1), a rate or a bend, counted as in `terms.SHIFT`."""
-    v = len(at)
+    v, share = len(at), 1.0
     if which >= v:
-        return at[(which - v) // v] * at[(which - v) % v]
-    return at[which] if which >= 0 else 1.0
+        share = at[(which - v) // v] * at[(which - v) % v]
+    elif which >= 0:
+        share = at[which]
+    return share
 
 
 @inner

@@ -94,7 +94,7 @@ def powers(terms: Terms) -> Indices:
 @inner
 def argument(terms: Terms, j: int, x: Array) -> float:
     """The weighted sum that function j is taken of."""
-    at = terms.shifts[j]
+    at: float = terms.shifts[j]
     for i in range(terms.variables):
         along = terms.rates[j, i]
         for k in range(terms.variables):
@@ -106,7 +106,7 @@ def argument(terms: Terms, j: int, x: Array) -> float:
 @inner
 def slope_along(terms: Terms, j: int, x: Array, i: int) -> float:
     """The derivative of that sum with variable i."""
-    along = terms.rates[j, i]
+    along: float = terms.rates[j, i]
     for k in range(terms.variables):
         along += (terms.bends[j, i, k] + terms.bends[j, k, i]) * x[k]
     return along
