@@ -13,19 +13,19 @@ import typer
 
 from prophecy._forecast import Failure, Forecast
 from prophecy.commands import _options
-from prophecy.commands._collect import Collected, by_column, collect
+from prophecy.commands._collect import Collected, collect
 from prophecy.commands._common import INTERRUPTED, digits_between, guarded, say, series_title
 from prophecy.commands._dask import forecast_on
 from prophecy.commands._progress import Progress
 from prophecy.commands._results import Results
 from prophecy.commands._show import show
-from prophecy.commands._table import Asked, open_table
+from prophecy.commands._table import Hints, open_table
 from prophecy.dynamics.known import Known
 from prophecy.dynamics.settings import DEFAULT
 from prophecy.frames.source import Source
 from prophecy.tables.forecasting import forecast_sources
 from prophecy.tables.panels import MOST, Panel, Picture, of_forecast
-from prophecy.tables.partitions import asked_of
+from prophecy.tables.partitions import partition_task
 from prophecy.tables.pictures import save
 from prophecy.tables.regressors import beside, row_by_row
 
@@ -91,13 +91,13 @@ def forecast(
             if key is None or joint or plot is not None or known is not None or time_zone is not None:
                 raise typer.BadParameter("--dask needs --key, and does without --joint, --plot, --known, --time-zone")
             columns = asked.columns or None
-            each = asked_of(horizon, key, time, columns, seasons, extra, duplicates.value, options)
+            each = partition_task(horizon, key, time, columns, seasons, extra, duplicates.value, options)
             forecast_on(dask, file, out, each, jobs, resume)
             return
         found = collect(open_table(file, asked), context, duplicates is _options.Duplicates.mean)
         say("forecast", f"{Path(file).name}: {found.words()}")
         regressors = None if known is None else read_known(known, asked, found)
-        units = _units(found, joint)
+        units = found.units(joint)
         plan = _plan(file, horizon, seasons, extra, options, joint, context, duplicates.value, time_zone)
         results = None if out is None else Results(out, plan, resume)
         shown = _Shown(found, level)
@@ -111,13 +111,6 @@ def forecast(
         if plot is not None and shown.panels:
             save(Picture(f"Forecast of {Path(file).name}", shown.panels, shown.remarks), plot)
         shown.print(len(units), out)
-
-
-def _units(found: Collected, joint: bool) -> dict[str, Source]:
-    """What is forecast on its own: every key's columns one by one, or together."""
-    if joint and len(found.table.roles.values) > 1:
-        return {series_title(key, ", ".join(source.names)): source for key, source in found.sources.items()}
-    return {title: one for source in found.sources.values() for title, one in by_column(source).items()}
 
 
 def _plan(
@@ -232,10 +225,10 @@ def _stopped(results: Results | None, shown: _Shown, total: int) -> None:
     say("forecast", f"stopped; {done:,} of {total:,} series are in {results.path}: go on with --resume")
 
 
-def read_known(path: Path, asked: Asked, found: Collected) -> Callable[[Source, int], Any]:
+def read_known(path: Path, asked: Hints, found: Collected) -> Callable[[Source, int], Any]:
     """Regressors of another file, by time (and key, where it has that column) beside every series."""
     roles = found.table.roles
-    way = Asked(decimal=asked.decimal, time_format=asked.time_format, time_zone=asked.time_zone)
+    way = Hints(decimal=asked.decimal, time_format=asked.time_format, time_zone=asked.time_zone)
     probe = open_table(str(path), way)
     keyed = roles.key is not None and roles.key in probe.names
     if keyed:
