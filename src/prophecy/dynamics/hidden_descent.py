@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy._compiled import inner, kernel
-from prophecy.dynamics.flow import Tableau, Terms, steps, tangents
+from prophecy.dynamics.flow import Tableau, Terms, steps
 from prophecy.dynamics.hidden_steps import along, reduce, right_side, substituted
+from prophecy.dynamics.tangents import tangents
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
