@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
-from prophecy.dynamics.flow import EIGHTH, FOURTH, Tableau
+from prophecy.dynamics.flow import EIGHTH, FOURTH, Tableau, Terms
 from prophecy.dynamics.guesses import regression
 from prophecy.dynamics.hidden_descent import Tuning, descend
 from prophecy.dynamics.hidden_starts import alike, guesses
@@ -134,23 +134,37 @@ def _tuning(settings: Settings) -> Tuning:
 
 
 def searched(visible: Array, centre: Array, hidden: int, settings: Settings) -> list[Search]:
-    """The searches on an early stretch that came close to a law, closest first; often none."""
+    """The searches on an early stretch that came close to a law, closest first; often none.
+
+    The best guesses are solved first: where one of them leads to a law, the others are not tried.
+    """
     terms = flow.polynomial_terms(visible.shape[1] + hidden, 2)
-    pool: list[Search] = []
-    for guess in guesses(visible, centre, settings):
-        start = Search(visible, SparseField.of(terms), np.concatenate([visible, guess], axis=1))
-        start.standardise()
-        start.states = np.clip(start.states, -_FAR, _FAR)
-        start.states[:, : visible.shape[1]] = visible
-        start.field = regression(start.field, start.states, 1e-2)
-        pool.append(start)
+    found: list[Search] = []
+    left = guesses(visible, centre, settings)
+    while left:
+        some, left = left[: settings.hidden_batch], left[settings.hidden_batch :]
+        found += _best([_started(visible, terms, guess) for guess in some], settings)
+        if any(search.misfit < settings.hidden_exact for search in found):
+            break
+    return _different(sorted(found, key=_misfit))
+
+
+def _started(visible: Array, terms: Terms, guess: Array) -> Search:
+    start = Search(visible, SparseField.of(terms), np.concatenate([visible, guess], axis=1))
+    start.standardise()
+    start.states = np.clip(start.states, -_FAR, _FAR)
+    start.states[:, : visible.shape[1]] = visible
+    start.field = regression(start.field, start.states, 1e-2)
+    return start
+
+
+def _best(pool: list[Search], settings: Settings) -> list[Search]:
+    """What is left of some starts after all rounds: those that came close to a law."""
     for steps, kept, worst in settings.hidden_rounds:
         for start in pool:
             start.improve(steps, settings.hidden_exact / 10, settings)
-        pool = _different(sorted(pool, key=_misfit))[:kept]
-        if not pool or not pool[0].misfit < worst:
-            return []
-        if pool[0].misfit < settings.hidden_exact:
+        pool = [start for start in _different(sorted(pool, key=_misfit))[:kept] if start.misfit < worst]
+        if not pool or pool[0].misfit < settings.hidden_exact:
             break
         for start in pool:  # order 4 was enough to tell where to go
             start.tableau, start.tolerance = EIGHTH, settings.hidden_exact / 10

@@ -48,7 +48,7 @@ class Pair(NamedTuple):
 
 @inner
 def _left(matrix: Array, right: Array, total: float) -> float:
-    """What least squares leaves of `total`, by Cholesky's factor of the normal matrix; both replaced by their factors."""
+    """What least squares leaves of `total`, by Cholesky's factor of the normal matrix; both are replaced by factors."""
     n = len(right)
     for i in range(n):
         matrix[i, i] = matrix[i, i] * (1 + 1e-7) + 1e-12
@@ -71,7 +71,7 @@ def _numerator(x: Array, q: Array, r: Array, b: Array, near: float) -> Array:
     """r - A(x, q) with the quadratic A that makes its quotient by b smallest."""
     matrix, right, row = np.zeros((6, 6)), np.zeros(6), np.empty(6)
     for k in range(MARGIN, len(x) - MARGIN):
-        weight = (b[k] / (b[k] * b[k] + near)) ** 2
+        weight = 1.0 / (b[k] * b[k] + near) ** 2 if near > 0.0 else 1.0
         row[:] = 1.0, x[k], q[k], x[k] * x[k], x[k] * q[k], q[k] * q[k]
         for i in range(6):
             for j in range(i + 1):
@@ -88,7 +88,7 @@ def _numerator(x: Array, q: Array, r: Array, b: Array, near: float) -> Array:
 
 @kernel
 def closing(pair: Pair, along: float, across: float, offset: float) -> tuple[Array, float]:
-    """z for B = along x + across q - offset, in robust standard deviations, and the share of its rises left unexplained.
+    """z for B = along x + across q - offset, in robust standard deviations, and the share of its rises left open.
 
     Rises are compared with integrals of the ten quadratic terms, taken as cubic between samples; steps near B's zero
     count less.
@@ -157,9 +157,9 @@ def refine(pair: Pair, choice: Array, noise: Array) -> Array:
 
 
 def leaky(values: Array, time: float) -> Array:
-    """The leaky integral h' = (values - h) / time, time in samples: of the future where negative, undamped where infinite.
+    """The leaky integral h' = (values - h) / time, time in samples: of the future where negative.
 
-    Without the straight line that an undamped one leaves open.
+    Undamped where infinite, without the straight line that this leaves open.
     """
     if time < 0:
         return leaky(values[::-1], -time)[::-1]
@@ -175,7 +175,7 @@ def leaky(values: Array, time: float) -> Array:
 
 
 def pairs(visible: Array, centre: Array, settings: Settings) -> list[Pair]:
-    """All q worth trying. centre: the mean of the data in standard deviations, so that visible + centre has its zero."""
+    """All q worth trying. centre: the mean of the data in standard deviations; visible + centre has the data's zero."""
     times = np.arange(len(visible))
     spline = make_interp_spline(times, visible, k=_SPLINE)
     first, second = spline.derivative(1)(times), spline.derivative(2)(times)
@@ -210,7 +210,7 @@ def guesses(visible: Array, centre: Array, settings: Settings) -> list[Array]:
             found.append((float(share), guess))
         if len(found) == settings.hidden_starts:
             break
-    return [*plain, *(guess for _, guess in sorted(found, key=lambda each: each[0]))]
+    return [*(guess for _, guess in sorted(found, key=lambda each: each[0])), *plain]
 
 
 def _plain(visible: Array, centre: Array, count: int) -> list[Array]:
