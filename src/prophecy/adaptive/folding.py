@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from prophecy._compiled import inner
-from prophecy.adaptive.spectra import transform
 
 LONGEST = 2048
 """Longest season in samples: half of what is kept, since a season must have been seen twice."""
@@ -78,32 +77,6 @@ def tone(z: Any, frequency: float) -> float:
         y += z[i] * s
         c, s = c * turn - s * twist, s * turn + c * twist
     return x * x + y * y
-
-
-@inner
-def loudest(z: Any) -> float:
-    """The period between `SHORTEST` and a quarter of z (or `LONGEST`) of its strongest tone, in samples; a whole number
-    if that is within a twentieth of what z can tell apart."""
-    n, size = len(z), 2
-    while size < n:
-        size *= 2
-    re, im = np.zeros(size), np.zeros(size)
-    re[:n] = z
-    transform(re, im, size)
-    first, last, best = max(math.ceil(size / min(LONGEST, n / 4.0)), 1), size // SHORTEST, 0
-    for i in range(first, last + 1):
-        if best == 0 or re[i] ** 2 + im[i] ** 2 > re[best] ** 2 + im[best] ** 2:
-            best = i
-    low, high = (best - 1.0) / size, (best + 1.0) / size
-    for _ in range(16):  # golden section: the peak of a tone is smooth
-        left, right = high - 0.618 * (high - low), low + 0.618 * (high - low)
-        if tone(z, left) > tone(z, right):
-            high = right
-        else:
-            low = left
-    period = 2.0 / (low + high)
-    whole = float(round(period))
-    return whole if abs(period - whole) < min(0.05 * period * period / n, 0.1) else period
 
 
 @inner

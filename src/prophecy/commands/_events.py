@@ -144,17 +144,17 @@ class Events:
         assert self._lost is not None
         for k, found in enumerate(self.found):
             if found.number == self._lost.number:
-                sentence = f"{found.sentence[:-1]}; from row {event.first} on it is back."
+                sentence = f"{found.sentence[:-1]}; from row {event.first} on (event {event.number}) it is back."
                 self.found[k] = found._replace(last=event.first, sentence=sentence)
         self._lost = None
 
 
 def table_of(events: list[tuple[str, Event]], when: dict[tuple[str, int], Any], most: int = MOST) -> list[list[str]]:
-    """The most unusual events of all series in the order of their rows, header first. `noticed`: the time of the first
-    row that was flagged (a flat line may have begun before); rows count from 0, without the header."""
+    """The most unusual events of all series in the order they were noticed in, header first. `noticed`: the time of the
+    first row that was flagged (a flat line may have begun before); rows count from 0, without the header."""
     lines = [["event", "series", "rows", "noticed", "kind", "what happened"]]
     ranked = sorted(events, key=lambda pair: (-pair[1].surprise, -pair[1].alarm))[:most]
-    for title, event in sorted(ranked, key=lambda pair: (pair[1].first, pair[0])):
+    for title, event in sorted(ranked, key=lambda pair: (pair[0], pair[1].number)):
         rows = f"{event.first}" if event.first == event.last else f"{event.first} to {event.last}"
         noticed = f"{_noticed(title, event, when)}"
         lines.append([f"{event.number}", title, rows, noticed, event.kind, event.sentence])
