@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 import threading
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ import prophecy
 from prophecy import Prophecy
 from prophecy.fleet import Fleet, Refused
 from prophecy.fleet.bank import BYTES
+from prophecy.fleet.store import TOGETHER
 
 KEYS = ("pump", "fan", "ümlaut ☃", "a b\tc")
 
@@ -347,6 +349,28 @@ def test_events_of_a_stretch_have_the_kind_of_their_own_row_or_none():
     for (key, value, kind), event in zip(own, together.alarms(), strict=True):
         assert (event.key, event.value) == (key, value)
         assert event.kind == kind
+
+
+@pytest.mark.parametrize("size", [7, 900])
+def test_of_every_disturbance_one_event_is_the_first(path, size):
+    rng = np.random.default_rng(4)
+    values = rng.standard_normal((900, 2))
+    values[300:] += 12.0
+    values[[700, 735]] = 90.0  # two spikes of one disturbance
+    with Fleet(path, rate=1e-4) as fleet:
+        for start in range(0, 900, size):
+            some = values[start : start + size]
+            fleet.observe(["pump", "fan"] * len(some), None, some.ravel())
+        events, first = fleet.alarms(), fleet.alarms(first=True)
+    for key in ("pump", "fan"):
+        own = [event for event in events if event.key == key]
+        begun = [event for event in own if event.fault == event.number]
+        assert [event for event in first if event.key == key] == begun
+        assert [event.place for event in begun if event.place in (300, 700)] == [300, 700]
+        assert [event.fault for event in own if event.place == 735] == [e.number for e in own if e.place == 700]
+        for last, event in pairwise(own):
+            assert (event.fault == last.fault) == (event.place - last.place <= TOGETHER)
+    assert [event.number for event in first] == sorted({event.fault for event in events})
 
 
 @pytest.mark.parametrize("timed", [False, True])

@@ -297,7 +297,7 @@ def test_files_of_other_kinds_are_refused_and_left_alone(tmp_path):
         Fleet(tmp_path / "no" / "s")
     with pytest.raises(ValueError, match="folder"):
         Fleet(tmp_path)
-    assert FORMAT == 1
+    assert FORMAT == 2
 
 
 def test_a_file_keeps_what_it_was_made_with(tmp_path):

@@ -124,12 +124,12 @@ def test_a_seasonal_readout_is_regularised_least_squares_on_its_features():
     rng = np.random.default_rng(1)
     m, n = 2, int(seasonal.WIDTHS[2])
     columns = seasonal.INDEX[m, :n]
-    truth, rows, targets = rng.standard_normal(n), [], []
-    for _ in range(40):  # Huber's rule begins after 2 * FEATURES values: up to there it is plain least squares
+    truth, rows, targets, room = rng.standard_normal(n), [], [], np.zeros((3, seasonal.LONGEST_ROW))
+    for seen in range(40):  # Huber's rule begins after 2 * FEATURES values: up to there it is plain least squares
         phi = rng.standard_normal(seasonal.FEATURES)
-        record["season_features"][0] = phi
+        record["season_features"][0], record["season_seen"] = phi, seen
         target = float(phi[columns] @ truth + 0.1 * rng.standard_normal())
-        seasonal.solve(record[0], m, target, 1.0)
+        seasonal.solve(record[0], m, target, 1.0, room)
         rows.append(phi[columns])
         targets.append(target)
     age = seasonal.FORGETTING[m] ** np.arange(len(rows))[::-1]

@@ -117,6 +117,8 @@ FIELDS = (
     Field("season_features", _REAL, (SEASON_FEATURES,), -_MOVED, _MOVED, "signal", "lags and seasons, less the newest"),
     Field("season_weights", _REAL, (3, SEASON_FEATURES), -1e120, 1e120, "1", "weights of the seasonal readouts"),
     Field("season_factor", _REAL, (SEASON_FACTORS,), -1e107, 1e107, "1/signal", "roots of their covariances"),
+    Field("season_stretch", _REAL, (3,), 1, 2, "1", "what the roots are yet to be multiplied by"),
+    Field("season_size", _REAL, (3,), 0, 1e240, "1/signal²", "sums of their squares when that was last done"),
     Field("season_errors", _REAL, (3,), 0, _MOVED, "signal", "their mean absolute errors"),
     Field("season_ahead", _REAL, (SEASONAL,), -_MOVED, _MOVED, "signal", "next change, by the bank and each member"),
     Field("season_mix", _REAL, (SEASONAL,), 0, 1, "probability", "belief in the bank and each seasonal member"),
@@ -192,6 +194,7 @@ def fresh(count: int, table: NDArray[np.void], hold: bool = False) -> Records:
     records["readout"] = t["start"]
     records["season_check"] = FIRST_CHECK
     records["season_mix"] = SEASON_PRIOR
+    records["season_stretch"] = 1.0
     return records
 
 

@@ -186,4 +186,5 @@ def renew(stream: Any, t: Any) -> None:
     r.stretch[:] = 1.0
     r.readout[:, :] = t.start
     r.season_mix[:] = SEASON_PRIOR
+    r.season_stretch[:] = 1.0
     stream[1][:] = 0.0

@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 
 from prophecy._compiled import inner
+from prophecy.adaptive.members import padded
+from prophecy.adaptive.potter import grow, update
 from prophecy.adaptive.seasons import BLOCK as MEAN_OF
 from prophecy.adaptive.seasons import BLOCKS, FIRST_LONG, RING, find, find_long, next_check
 
@@ -39,12 +41,16 @@ def _subset(lags: int, seasons: int, kinds: tuple[int, ...]) -> tuple[int, ...]:
     return (*range(lags), *around)
 
 
-_SUBSETS = (_subset(6, 2, (0, 1, 2)), _subset(3, 2, (0, 2)), _subset(3, 1, (0, 2)))
-WIDTHS = np.array([len(subset) for subset in _SUBSETS])
+_SUBSETS = (_subset(6, 2, (0, 1, 2)), _subset(3, 2, (0, 2)), _subset(2, 1, (0, 2)))
+WIDTHS = np.array([len(subset) for subset in _SUBSETS], dtype=np.uint64)
+STRIDES = np.array([padded(len(subset)) for subset in _SUBSETS], dtype=np.uint64)
+STARTS = np.concatenate([[0], np.cumsum(WIDTHS * STRIDES)]).astype(np.uint64)
+LONGEST_ROW, ONE = int(STRIDES.max()), np.uint64(1)
+"""Numbers of each readout, of a row of its factor (eight at a time), and where its factor starts."""
+
 INDEX = np.zeros((SOLVED, FEATURES), dtype=np.int64)
 for _row, _some in zip(INDEX, _SUBSETS, strict=True):
     _row[: len(_some)] = _some
-STARTS = np.concatenate([[0], np.cumsum(WIDTHS**2)])
 FORGETTING = np.array([0.999, 0.998, 0.995])
 """Per value: memories of 1000, 500 and 200 values; small readouts can afford to forget sooner."""
 
@@ -63,6 +69,9 @@ never excited would grow without end."""
 
 FARTHEST = 4.0
 """Largest predicted step, in lengths of the features."""
+
+TIDY = 16
+"""Values between two applications of a factor's growth: by 1.04 at most, and a sixteenth of the work."""
 
 ROBUST = 1.0
 """Errors beyond this many mean absolute errors count in proportion to their size, not its square (Huber): 0.2 % of
@@ -92,12 +101,20 @@ LONGEST_REST = 16
 @inner
 def back(ring: Any, count: int, samples: float) -> float:
     """The value this many samples before the newest of `count`, by a straight line between two."""
+    return behind(ring, (count - 1) % RING, samples)
+
+
+@inner
+def behind(ring: Any, newest: int, samples: float) -> float:
+    """The value less than RING samples before the one at the place `newest`, by a straight line between two."""
     whole = int(samples)
     part = samples - whole
-    place = (count - 1 - whole) % RING
+    place = newest - whole
+    if place < 0:
+        place += RING
     value = ring[place]
     if part > 0.0:
-        value += part * (ring[(place - 1) % RING] - value)
+        value += part * (ring[place - 1 if place > 0 else RING - 1] - value)
     return value  # type: ignore[no-any-return]
 
 
@@ -150,9 +167,10 @@ def look(record: Any, ring: Any, count: int, available: int, features: Any) -> N
     For the newest value u and the next one's place: lags 1 … 6, then for each period the values one season before the
     next, two before, and on the mean, each with its two neighbours; all less u.
     """
-    newest = ring[(count - 1) % RING]
+    last = (count - 1) % RING
+    newest = ring[last]
     for lag in range(LAGS):
-        features[lag] = ring[(count - 2 - lag) % RING] - newest
+        features[lag] = behind(ring, last, lag + 1.0) - newest
     for s in range(2):
         first = LAGS + 9 * s
         period = record.season_periods[s]
@@ -164,7 +182,7 @@ def look(record: Any, ring: Any, count: int, available: int, features: Any) -> N
         for j in range(3):
             total = 0.0
             for b in range(1, seasons + 1):
-                value = back(ring, count, b * period - j)
+                value = behind(ring, last, b * period - j)
                 total += value
                 if b == 1:
                     features[first + j] = value - newest
@@ -181,6 +199,8 @@ def begin(record: Any) -> None:
     record.season_power = 0.0
     record.season_weights[:, :] = 0.0
     record.season_factor[:] = 0.0
+    record.season_stretch[:] = 1.0
+    record.season_size[:] = 0.0
     record.season_errors[:] = 0.0
     record.season_mix[:] = PRIOR
     record.season_scales[:] = 0.0
@@ -190,74 +210,43 @@ def begin(record: Any) -> None:
 
 
 @inner
-def dot(x: Any, y: Any) -> float:
-    """Σ x[i] y[i], in four interleaved parts."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    whole = len(x) - len(x) % 4
-    for i in range(0, whole, 4):
-        a += x[i] * y[i]
-        b += x[i + 1] * y[i + 1]
-        c += x[i + 2] * y[i + 2]
-        d += x[i + 3] * y[i + 3]
-    for i in range(whole, len(x)):
-        a += x[i] * y[i]
-    return (a + b) + (c + d)
-
-
-@inner
-def solve(record: Any, m: int, difference: float, part: float) -> None:
-    """One step of recursive least squares (Potter's square root) of readout m, from the features it predicted with."""
-    n, forgetting = WIDTHS[m], FORGETTING[m]
-    features, weights, index = record.season_features, record.season_weights, INDEX
-    factor = record.season_factor[STARTS[m] : STARTS[m + 1]]
-    phi, g, gain = np.empty(n), np.zeros(n), np.empty(n)
+def solve(record: Any, m: int, difference: float, part: float, room: Any) -> None:
+    """One step of recursive least squares of readout m, from the features it predicted with; `room` holds what is not
+    kept. The growth by 1/√λ is kept beside the factor (`season_stretch`), and applied every `TIDY` values."""
+    n, stride, place, forgetting = WIDTHS[m], STRIDES[m], STARTS[m], FORGETTING[m]
+    features, weights, index = record.season_features, record.season_weights[m], INDEX
+    phi, g = room[1], room[2]
     error, size = difference * part, 0.0
     for i in range(n):
         phi[i] = features[index[m, i]] * part
-        error -= weights[m, i] * phi[i]
+        error -= weights[i] * phi[i]
         size += phi[i] * phi[i]
     if not size > SMALLEST:
         return
     if record.season_power == 0.0:
         record.season_power = size
-    if factor[0] == 0.0:
+    if record.season_factor[place] == 0.0:
         for i in range(n):
-            factor[i * n + i] = math.sqrt(START / record.season_power)
+            record.season_factor[place + i * (stride + ONE)] = math.sqrt(START / record.season_power)
+        record.season_stretch[m], record.season_size[m] = 1.0, n * START / record.season_power
     usual = record.season_errors[m]
     noise = 1.0
     if record.season_seen > 2 * FEATURES and abs(error) > ROBUST * usual:
         noise = abs(error) / max(ROBUST * usual, SMALLEST)
-    for i in range(n):
-        row = factor[i * n : (i + 1) * n]
-        for j in range(n):
-            g[j] += row[j] * phi[i]
-    beta = forgetting * noise
-    for j in range(n):
-        beta += g[j] * g[j]
-    for i in range(n):
-        total = dot(factor[i * n : (i + 1) * n], g)
-        gain[i] = total
-        weights[m, i] += total * error / beta
-    shrink = 1.0 / (beta + math.sqrt(forgetting * noise * beta))
-    spread = 0.0
-    for i in range(n):
-        row = factor[i * n : (i + 1) * n]
-        move = gain[i] * shrink
-        for j in range(n):
-            row[j] -= move * g[j]
-            spread += row[j] * row[j]
-    if spread * record.season_power < BOUND:
-        stretch = 1.0 / math.sqrt(forgetting)
-        for i in range(n * n):
-            factor[i] *= stretch
+    update(record.season_factor, place, n, stride, record.season_stretch[m], forgetting * noise, error, phi, g, weights)
+    if record.season_size[m] * record.season_power < BOUND:
+        record.season_stretch[m] /= math.sqrt(forgetting)
+    if record.season_seen % TIDY == 0:
+        record.season_size[m] = grow(record.season_factor, place, n * stride, record.season_stretch[m])
+        record.season_stretch[m] = 1.0
     record.season_errors[m] += (min(abs(error), 1e79) - usual) * max(0.005, 1.0 / (record.season_seen + 1))
 
 
 @inner
-def learn_readouts(record: Any, difference: float, part: float) -> None:
+def learn_readouts(record: Any, difference: float, part: float, room: Any) -> None:
     """All three readouts; an error across a gap counts in parts, as in the bank."""
     for m in range(SOLVED):
-        solve(record, m, difference, part)
+        solve(record, m, difference, part, room)
     size = 0.0
     for i in range(FEATURES):
         size += record.season_features[i] ** 2
@@ -325,7 +314,7 @@ def mixed(record: Any) -> float:
 
 
 @inner
-def learn(record: Any, t: Any, value: float, difference: float, part: float) -> None:
+def learn(record: Any, t: Any, value: float, difference: float, part: float, room: Any) -> None:
     """Take in what the last `ahead` was about: `difference` from the newest value to this one, over 1/part steps."""
     alone = record.season_ahead[0]
     record.season_moves += (difference * part) ** 2
@@ -336,13 +325,14 @@ def learn(record: Any, t: Any, value: float, difference: float, part: float) -> 
     record.season_sums[0] += abs(difference - alone) * part
     record.season_sums[1] += abs(difference - mixed(record)) * part
     learn_mixture(record, t, difference, part, value)
-    learn_readouts(record, difference, part)
+    learn_readouts(record, difference, part, room)
 
 
 @inner
 def replay(record: Any, ring: Any, t: Any, count: int, available: int, alone: float) -> None:
     """Learn new periods from the values in the ring; `alone` is the bank's own mean squared error."""
     begin(record)
+    room = np.zeros((3, LONGEST_ROW))
     period = max(record.season_periods[0], record.season_periods[1])
     longest = int(period * (2 if available > 2.5 * period else 1)) + LAGS + 2
     replayed = min(available - longest, REPLAYED)
@@ -353,7 +343,7 @@ def replay(record: Any, ring: Any, t: Any, count: int, available: int, alone: fl
         newest, value = ring[(then - 1) % RING], ring[then % RING]
         if ago <= 256:
             learn_mixture(record, t, value - newest, 1.0, value)
-        learn_readouts(record, value - newest, 1.0)
+        learn_readouts(record, value - newest, 1.0, room)
     alone = max(alone, SMALLEST)  # after a long rest it is below, and weights over it would overflow
     record.season_mix[:] = PRIOR
     record.season_scales[0] = alone

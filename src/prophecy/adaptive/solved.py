@@ -1,12 +1,8 @@
 r"""Readouts solved in context: recursive least squares in square-root form (docs/prophecy.md).
 
 Each member predicts the next change as w · φ from its features φ, and w minimises Σ λ^age (du - w · φ)² plus a prior
-around a constructed readout. The covariance is kept as a factor, P = S Sᵀ (Potter's form):
-
-    g = Sᵀ φ,  β = λ + g · g,  w += S g (du - w · φ)/β,  S ← (S - S g gᵀ/(β + √(λ β)))/√λ
-
-S Sᵀ cannot lose its sign, and its condition number is the square root of P's. The growth by 1/√λ is kept in a number
-beside S (`stretch`), applied every `tidy` steps, when S is also bounded.
+around a constructed readout (`potter.py`). The growth of its factor by 1/√λ is kept in a number beside it (`stretch`),
+applied every `tidy` steps, when the factor is also bounded.
 """
 
 from __future__ import annotations
@@ -17,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from prophecy._compiled import inner
-from prophecy.adaptive.lanes import EIGHT, ZERO, dot, product, subtract
 from prophecy.adaptive.members import FIXED, SOLVED
+from prophecy.adaptive.potter import grow, update
 from prophecy.adaptive.record import SQUARED
 
 _SOLVED, _ONE = len(SOLVED), np.uint64(1)
@@ -38,7 +34,9 @@ def learn_solved(r: Any, t: Any, difference: float, part: float, room: Any) -> N
         if power > t.smallest:
             if r.begun[s] == 0:
                 _set_prior(r, t, s, power)
-            _update(r, t, s, error, phi, g)
+            update(
+                r.factor, t.place[s], t.used[s], t.stride[s], r.stretch[s], t.forgetting[s], error, phi, g, r.readout[s]
+            )
             # Nothing is forgotten while nothing is learned, as on a constant stretch.
             r.stretch[s] /= math.sqrt(t.forgetting[s])
         r.power[s] += (power - r.power[s]) / t.tidy
@@ -75,30 +73,9 @@ def _set_prior(r: Any, t: Any, s: int, power: float) -> None:
 
 
 @inner
-def _update(r: Any, t: Any, s: int, error: float, phi: Any, g: Any) -> None:
-    """g = Sᵀ φ,  β = λ + g · g,  w += S g error/β,  S ← S - S g gᵀ/(β + √(λ β)); S is `factor` times `stretch`."""
-    used, stride, place = t.used[s], t.stride[s], t.place[s]
-    stretch, forgetting = r.stretch[s], t.forgetting[s]
-    for j in range(ZERO, stride, EIGHT):
-        product(phi, used, r.factor, place + j, stride, g, j)
-    for j in range(stride):
-        g[j] *= stretch
-    beta = forgetting + dot(g, ZERO, g, stride)
-    missed = error / beta
-    shrink = 1.0 / ((beta + math.sqrt(forgetting * beta)) * stretch)
-    for i in range(used):
-        gain = dot(r.factor, place + i * stride, g, stride) * stretch
-        r.readout[s, i] += gain * missed
-        subtract(r.factor, place + i * stride, gain * shrink, g, stride)
-
-
-@inner
 def _tidy(r: Any, t: Any, s: int) -> None:
     """Apply the growth of a factor, and bound it: directions the signal never excites would grow without end."""
-    size, total = 0.0, 0.0
-    for k in range(t.place[s], t.place[s] + t.used[s] * t.stride[s]):
-        r.factor[k] *= r.stretch[s]
-        size += r.factor[k] * r.factor[k]
+    size, total = grow(r.factor, t.place[s], t.used[s] * t.stride[s], r.stretch[s]), 0.0
     for i in range(t.used[s]):
         total += r.readout[s, i]
     r.stretch[s] = 1.0

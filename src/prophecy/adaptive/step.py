@@ -80,7 +80,7 @@ def _learn(r: Any, t: Any, value: float, said: float, part: float, events: bool,
     difference = value - r.last
     if r.same < readings.STUCK:
         calibrate(r, t, (value - said) * part, events)
-    seasonal.learn(r, t, value, difference, part)
+    seasonal.learn(r, t, value, difference, part, room)
     learn_solved(r, t, difference, part, room)
     note_bias(r, t, difference, part)
     weigh(r, t, difference, part, value, room[0])

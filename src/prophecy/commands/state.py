@@ -27,7 +27,7 @@ Opening a state catches up with what was taken in before it was killed, and comp
 """
 
 RECENT = ("key", "time", "value", "mean", "lower", "upper", "score", "alarm")
-EVENTS = ("number", "key", "time", "value", "score", "alarm", "kind")
+EVENTS = ("number", "key", "time", "value", "score", "alarm", "kind", "fault")
 
 
 def register(app: typer.Typer) -> None:
@@ -109,7 +109,9 @@ def _events(fleet: Fleet, search: str | None, path: Path) -> int:
             for event in found:
                 if search is None or search.casefold() in event.key.casefold():
                     numbers = map(_cell, (event.value, event.score, event.alarm))
-                    out.writerow([event.number, event.key, _time(event.time, event.dated), *numbers, event.kind])
+                    out.writerow(
+                        [event.number, event.key, _time(event.time, event.dated), *numbers, event.kind, event.fault]
+                    )
                     count += 1
     return count
 

@@ -131,7 +131,8 @@ class Predictions:
 class Event:
     """A row that was unusual for its stream. number: 1, 2, … over all streams, in the order they came; alarm: 1 - the
     share of ordinary rows that are as unusual, be it by the value alone or by the recent stretch; kind: the quantity
-    that was rarest (error, change, value, level, noise); place: rows of its stream before it."""
+    that was rarest (error, change, value, level, noise); place: rows of its stream before it; fault: the number of the
+    event that began the disturbance it belongs to, its own if it did."""
 
     number: int
     key: str
@@ -142,6 +143,7 @@ class Event:
     kind: str
     dated: bool
     place: int
+    fault: int
 
 
 @dataclass(frozen=True)

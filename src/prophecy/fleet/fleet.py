@@ -136,10 +136,12 @@ class Fleet:
             mean, half = self._streams.predict(names, level)
         return Predictions(names, mean, mean - half, mean + half, level)
 
-    def alarms(self, since: int = 0, limit: int = 1000, key: str | None = None) -> list[Event]:
-        """Events after the one with number `since`, oldest first, at most `limit` of them."""
+    def alarms(self, since: int = 0, limit: int = 1000, key: str | None = None, *, first: bool = False) -> list[Event]:
+        """Events after the one with number `since`, oldest first, at most `limit` of them. first: of every disturbance
+        only the event that began it, which is the one to wake somebody up for."""
+        since, limit = _checks.whole("since", since, 0), _checks.whole("limit", limit)
         with self._lock:
-            return self._streams.events(_checks.whole("since", since, 0), _checks.whole("limit", limit), key)
+            return self._streams.events(since, limit, key, bool(first))
 
     @property
     def last_event(self) -> int:

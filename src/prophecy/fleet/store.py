@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from prophecy import _files
 from prophecy.fleet.answers import ROW, Event
 
-FORMAT = 1
+FORMAT = 2
 APPLICATION = 0x50524F50
 """SQLite's application_id of our files: "PROP"."""
 
@@ -39,9 +39,13 @@ SCHEMA = {
     "log": "CREATE TABLE log (batch INTEGER PRIMARY KEY, crc INTEGER NOT NULL, rows BLOB NOT NULL, note BLOB NOT NULL)",
     "events": "CREATE TABLE events (number INTEGER PRIMARY KEY AUTOINCREMENT, stream INTEGER NOT NULL, "
     "place INTEGER NOT NULL, time REAL, value REAL NOT NULL, score REAL NOT NULL, alarm REAL NOT NULL, "
-    "kind TEXT NOT NULL, dated INTEGER NOT NULL)",
+    "kind TEXT NOT NULL, dated INTEGER NOT NULL, fault INTEGER)",
     "events_stream": "CREATE INDEX events_stream ON events (stream, number)",
 }
+
+TOGETHER = 60
+"""Rows between events of one disturbance at most: it raises several, at its beginning, while it lasts and at its end,
+and the windows by which a stretch is judged hold it for as long."""
 
 _OWN = {"sqlite_sequence", "sqlite_autoindex_streams_1"}
 
@@ -278,14 +282,21 @@ class Store:
             value, score = float(row["value"]), float(row["score"])
             # An alarm is 1 - a probability; a score says the same of one value alone.
             alarm = max(float(row["alarm"]), 1.0 - 10.0**-score)
-            fields = (int(row["stream"]), place, time, value, score, alarm)
+            stream = int(row["stream"])
             made = self._db.execute(
-                "INSERT INTO events (stream, place, time, value, score, alarm, kind, dated) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (*fields, kind, int(row["dated"])),
+                "INSERT INTO events (stream, place, time, value, score, alarm, kind, dated, fault) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (stream, place, time, value, score, alarm, kind, int(row["dated"]), self._fault(stream, place)),
             )
             numbers.append(int(made.lastrowid or 0))
         return numbers
+
+    def _fault(self, stream: int, place: int) -> int | None:
+        """The number of the event with which the disturbance at this row began; None where it begins here."""
+        found = self._db.execute(
+            "SELECT coalesce(fault, number), place FROM events WHERE stream = ? ORDER BY number DESC LIMIT 1", (stream,)
+        ).fetchone()
+        return None if found is None or place - found[1] > TOGETHER else int(found[0])
 
     def last_event(self) -> int:
         return int(self._db.execute("SELECT coalesce(max(number), 0) FROM events").fetchone()[0])
@@ -305,13 +316,14 @@ class Store:
         )
         return [(int(place), int(number)) for place, number in found]
 
-    def events(self, since: int, limit: int, stream: int | None) -> list[Event]:
+    def events(self, since: int, limit: int, stream: int | None, first: bool) -> list[Event]:
         return [
-            Event(number, key, np.nan if time is None else time, value, score, alarm, kind, bool(dated), place)
-            for number, key, time, value, score, alarm, kind, dated, place in self._db.execute(
-                "SELECT number, key, time, value, score, alarm, kind, dated, place FROM events JOIN streams "
-                "ON id = stream WHERE number > ?1 AND (?2 IS NULL OR stream = ?2) ORDER BY number LIMIT ?3",
-                (since, stream, limit),
+            Event(number, key, np.nan if time is None else time, value, score, alarm, kind, bool(dated), place, fault)
+            for number, key, time, value, score, alarm, kind, dated, place, fault in self._db.execute(
+                "SELECT number, key, time, value, score, alarm, kind, dated, place, coalesce(fault, number) "
+                "FROM events JOIN streams ON id = stream WHERE number > ?1 AND (?2 IS NULL OR stream = ?2) "
+                "AND (NOT ?4 OR fault IS NULL) ORDER BY number LIMIT ?3",
+                (since, stream, limit, first),
             )
         ]
 

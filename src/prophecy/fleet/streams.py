@@ -313,8 +313,8 @@ class Streams:
             raise unknown(key)
         return saved.id
 
-    def events(self, since: int, limit: int, key: str | None) -> list[Event]:
-        return self._open.events(since, limit, None if key is None else self._id(key))
+    def events(self, since: int, limit: int, key: str | None, first: bool) -> list[Event]:
+        return self._open.events(since, limit, None if key is None else self._id(key), first)
 
     def last_event(self) -> int:
         return self._open.last_event()

@@ -262,8 +262,9 @@ def _series(app: FastAPI, core: Core) -> None:
         since: Annotated[int, Query(ge=0, le=2**62, description="The cursor of the last answer.")] = 0,
         limit: Annotated[int, Query(ge=1, le=limits.page)] = 100,
         key: Annotated[str | None, Query(max_length=limits.key_length)] = None,
+        first: Annotated[bool, Query(description="Of every disturbance only the alarm that began it.")] = False,
     ) -> Response:
-        return _json(await core.alarms(since, limit, key))
+        return _json(await core.alarms(since, limit, key, first))
 
 
 def _live(app: FastAPI, core: Core) -> None:

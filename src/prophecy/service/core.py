@@ -130,10 +130,10 @@ class Core:
         due = np.asarray(row.time + model.dt * np.arange(1, horizon + 1), dtype=np.float64)
         return forecast_of(made, key, due, bool(row.dated))
 
-    async def alarms(self, since: int, limit: int, key: str | None) -> dict[str, Any]:
+    async def alarms(self, since: int, limit: int, key: str | None, first: bool) -> dict[str, Any]:
         """Alarms after a number, oldest first; `cursor` is the number to ask with next time."""
         try:
-            events = await self.read(lambda: self.fleet.alarms(since=since, limit=limit, key=key))
+            events = await self.read(lambda: self.fleet.alarms(since, limit, key, first=first))
         except KeyError:
             raise _unknown(key or "") from None
         found = [event_of(event) for event in events]

@@ -113,6 +113,7 @@ class Alarm(BaseModel):
     alarm: Number
     kind: str | None
     place: int = Field(description="Values of its series before it.")
+    fault: int = Field(description="Number of the alarm that began the disturbance it belongs to.")
 
 
 class Alarms(BaseModel):

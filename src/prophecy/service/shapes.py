@@ -102,7 +102,7 @@ def event_of(event: Event) -> dict[str, Any]:
     found = {"number": int(event.number), "key": event.key, "time": stamps(np.array([event.time]), event.dated)[0]}
     for name in ("value", "score", "alarm"):
         found[name] = number(getattr(event, name))
-    return {**found, "kind": event.kind or None, "place": int(event.place)}
+    return {**found, "kind": event.kind or None, "place": int(event.place), "fault": int(event.fault)}
 
 
 def forecast_of(forecast: Forecast, key: str, times: NDArray[np.float64], dated: bool) -> dict[str, Any]:

@@ -14,7 +14,7 @@ tokenFromAddress();
 
 const list = new List(listed);
 const detail = new Detail(closed);
-const events = new Events(jump, (key) => list.rows.get(key)?.dt ?? null);
+const events = new Events(jump);
 let seeds = null, spot = null, opening = null, known = 0, flow = 0;
 
 const live = new Live({

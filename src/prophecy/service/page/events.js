@@ -1,17 +1,15 @@
 // Alarms of all series, newest first; a click shows one in its chart. One disturbance raises several alarms, at its
-// beginning, while it lasts and at its end: those of one series that follow each other closely are one line.
+// beginning, while it lasts and at its end: those of one disturbance (`fault`) are one line.
 
 import { request } from "./api.js";
 import { moment, number, odds } from "./format.js";
 
 const SHOWN = 60;
-const CLOSE = 60; // values between alarms of one disturbance at most
 const seconds = (time) => (typeof time === "number" ? time : Date.parse(time) / 1000);
 
 export class Events {
-  constructor(jump, step) {
+  constructor(jump) {
     this.jump = jump;
-    this.step = step; // seconds between values of a series, or null
     this.last = 0;
     this.groups = [];
     this.element = document.getElementById("events");
@@ -30,8 +28,8 @@ export class Events {
     for (const alarm of alarms) {
       if (alarm.number <= this.last) continue;
       this.last = alarm.number;
-      const group = this.groups.find((one) => one.key === alarm.key);
-      if (group && this.near(group.alarms.at(-1), alarm)) this.join(group, alarm);
+      const group = this.groups.find((one) => one.fault === alarm.fault);
+      if (group) this.join(group, alarm);
       else this.begin(alarm, fresh);
     }
     while (this.groups.length > SHOWN) this.groups.pop().item.remove();
@@ -42,16 +40,10 @@ export class Events {
     }
   }
 
-  near(one, other) {
-    if (one.time === null || other.time === null) return other.place - one.place <= CLOSE;
-    const dt = this.step(other.key);
-    return dt !== null && seconds(other.time) - seconds(one.time) <= CLOSE * dt;
-  }
-
   begin(alarm, fresh) {
     const item = document.createElement("li");
     item.className = fresh ? "new" : "";
-    const group = { key: alarm.key, alarms: [alarm], worst: alarm, item };
+    const group = { key: alarm.key, fault: alarm.fault, alarms: [alarm], worst: alarm, item };
     item.append(this.button(group));
     this.groups.unshift(group);
     this.element.prepend(item);

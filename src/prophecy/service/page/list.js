@@ -7,12 +7,6 @@ const SHOWN = 100; // at a time; the rest is found by searching or "show more"
 const KEPT = 80; // values of a small picture
 const RECENT = 60_000; // milliseconds for which an alarm is marked
 
-// Seconds between values, from the last of them; null where they have no times.
-function step(times) {
-  const known = times.filter((time) => time !== null).map((time) => (typeof time === "number" ? time : Date.parse(time) / 1000));
-  return known.length > 1 ? (known.at(-1) - known[0]) / (known.length - 1) : null;
-}
-
 export class List {
   constructor(changed) {
     this.changed = changed;
@@ -46,7 +40,6 @@ export class List {
       row.values = series.recent.value;
       row.marks = series.recent.event.map((event) => event > 0);
       row.value = series.value;
-      row.dt = step(series.recent.time);
       if (row.marks.slice(-30).some(Boolean)) row.alarmed ??= Date.now();
       this.rows.set(series.key, row);
       this.dirty.add(series.key);
