@@ -34,8 +34,8 @@ def test_values_truly_taken_at_jittering_stamps_are_corrected_for_it():
 @pytest.mark.parametrize(("size", "most"), [(0.0, 1e-7), (0.1, 0.085)])
 @pytest.mark.parametrize("power", [1, 2])
 def test_lines_and_parabolas_taken_at_jittering_stamps_are_predicted_as_at_any_other_times(size, most, power):
-    """A grid that followed each stamp a little cost 14 % on a parabola that moves by 600 times its noise a step, and all
-    but two to four digits without noise."""
+    """A grid that followed each stamp a little cost 14 % on a parabola that moves by 600 times its noise a step, and
+    all but two to four digits without noise."""
     rng, k = np.random.default_rng(5), np.arange(3000)
     times = k + rng.uniform(-0.1, 0.1, len(k))
     u = times**power / 10**power + size * rng.standard_normal(len(k))

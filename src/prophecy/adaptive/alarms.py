@@ -79,9 +79,9 @@ PILED = 0.02
 """Share of all values at the largest or smallest of them from which on it is a bound."""
 
 ALONE, ALONE_RISES = 4.6, 0.1
-"""-log10 of an error's own tail probability that makes an alarm of 0.999 whatever the other quantities say, and what one
-more adds to its confidence. Of ordinary and growing streams 1e-4 of the values and less have such errors; a jump in a sum of random
-steps has nothing else to show."""
+"""-log10 of an error's own tail probability that makes an alarm of 0.999 whatever the other quantities say, and what
+one more adds to its confidence. Of ordinary and growing streams 1e-4 of the values and less have such errors; a jump in
+a sum of random steps has nothing else to show."""
 
 TOLD = 16.0
 """The sum that a flat line or another noise counts as, once, when it is noticed."""

@@ -71,7 +71,8 @@ units of rounded stamps it may lie there in any case: steps of nearly 4/3 units 
 ROUNDED, MOST_ROUNDED = 0.65, 0.8
 """Units that a rounded stamp may be from its place: half a unit, and what the phase of the grid is not known by; more
 where a place more or less would differ by more (steps of 1.3 units): then a fit of 400 stamps of steps of nearly 4/3
-units has taken their errors, which drift with them, for part of the step, and is off by a third of a unit when they wrap."""
+units has taken their errors, which drift with them, for part of the step, and is off by a third of a unit when they
+wrap."""
 
 EACH = 8
 """Intervals of either length from which on stamps are rounded: eight random holes in a grid are as evenly spaced as

@@ -1,9 +1,9 @@
 """Lines of a spectrum, and the seasons that they are the harmonics of.
 
-A season is a line: it keeps its phase over the whole record, so that its tone is as narrow as the record is long, and so
-are those of its harmonics, at whole multiples of one frequency. A resonance that noise keeps going has a hump, however
-narrow. What repeats, and whether it does, is said by autocorrelations (`seasons.py`); where a few lines make up nearly
-all of it, they say here which period it has.
+A season is a line: it keeps its phase over the whole record, so that its tone is as narrow as the record is long, and
+so are those of its harmonics, at whole multiples of one frequency. A resonance that noise keeps going has a hump,
+however narrow. What repeats, and whether it does, is said by autocorrelations (`seasons.py`); where a few lines make up
+nearly all of it, they say here which period it has.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ FAINT, NOISY = 0.003, 40.0
 the largest of 2 000 lines of white noise has 24 times."""
 
 TOLERANCE, LOOSEST = 0.06, 0.3
-"""How far from a multiple a strong line may lie, and the faintest one, in reciprocals of the record's length: other lines
-move it by a few hundredths, noise by half the root of the ratio of their powers."""
+"""How far from a multiple a strong line may lie, and the faintest one, in reciprocals of the record's length: other
+lines move it by a few hundredths, noise by half the root of the ratio of their powers."""
 
 BASE = 0.04
 """Share of a comb's power in its first line, at least: without one, the lines of two seasons are those of a third."""
 
 AGREEING, MANY = 4, 6
-"""Lines that make a comb without its first one: that so many are multiples of one frequency is no chance; and lines of a
-comb that are not taken for two seasons which meet again after some of both."""
+"""Lines that make a comb without its first one: that so many are multiples of one frequency is no chance; and lines of
+a comb that are not taken for two seasons which meet again after some of both."""
 
 FOLDED = 64
 """Highest multiple looked for."""
@@ -50,8 +50,8 @@ MOST_TIMES = 4
 
 NEAR, RING, FAR, FARTHEST = 2.0, 2.5, 12.0, 24.0
 RING_ENDS = 8.0
-"""Distances from a line in reciprocals of the record's length: what is the line itself under Hann's window, where a hump
-shows, and where there is neither."""
+"""Distances from a line in reciprocals of the record's length: what is the line itself under Hann's window, where a
+hump shows, and where there is neither."""
 
 BESIDE, COMPARABLE = 6.0, 0.25
 """Another line, and no part of a hump, lies so far away at least and has this share of the power."""
@@ -68,7 +68,8 @@ CLEAN = 0.02
 
 @inner
 def spectrum(z: Any) -> Any:
-    """Power of z at frequencies 0 … 1/2, weighed by Hann's window, so that a tone in one place has its sum of squares."""
+    """Power of z at frequencies 0 … 1/2, weighed by Hann's window, so that a tone in one place has its sum of
+    squares."""
     n, size = len(z), 2
     while 2 * size < 3 * n:
         size *= 2
@@ -165,8 +166,8 @@ def folded(frequency: Any, strength: Any, near: Any, count: int, base: float, n:
 
 @inner
 def comb(frequency: Any, strength: Any, near: Any, count: int, n: int, agreeing: int) -> tuple[float, float]:
-    """The frequency whose multiples hold most of the lines' power, and that power; (0, 0) for none. Its own line must be
-    among them, or `agreeing` of them be there."""
+    """The frequency whose multiples hold most of the lines' power, and that power; (0, 0) for none. Its own line must
+    be among them, or `agreeing` of them be there."""
     best, most = 0.0, 0.0
     which = np.empty(LINES, dtype=np.int64)
     tried = 0
@@ -268,8 +269,8 @@ def named(z: Any, lag: int, wanted: float, enough: float, periods: Any) -> int:
 
 @inner
 def _doubt(near: Any, which: Any, count: int, parts: int) -> float:
-    """How far a comb's frequency, times `parts`, may be misplaced, in reciprocals of the record's length: its line known
-    best, as a part of the multiple it is, says so."""
+    """How far a comb's frequency, times `parts`, may be misplaced, in reciprocals of the record's length: its line
+    known best, as a part of the multiple it is, says so."""
     least = LOOSEST
     for j in range(count):
         if which[j] > 0:

@@ -47,8 +47,8 @@ SHORTEST_OF_VALUES = 8
 FIRST_CHECK = 32
 CHECK_GROWTH = 1.5
 CHECK_EVERY = 2048
-"""Periods are looked for after 32 values, then 48, 72, …, and from 4096 on every 2048 or, where the last look found those
-of the one before, every 4096: nearly all that is kept is new then."""
+"""Periods are looked for after 32 values, then 48, 72, …, and from 4096 on every 2048 or, where the last look found
+those of the one before, every 4096: nearly all that is kept is new then."""
 
 LEAST, LEAST_OF_VALUES = 0.1, 0.2
 """Smallest autocorrelation of a season, among differences and values: below 0.1 its members gain less than 1 %."""
@@ -260,8 +260,8 @@ def find(values: Any, known: Any, periods: Any, strengths: Any) -> None:
         if not by_levels and left > REMAINS * power_steps:
             further(steps, both, rest, left, power_steps, pairs, squares, LEAST, periods)
         if periods[1] == 0.0 and slow > 0 and left_of_levels > REMAINS * power_levels:
-            least = LEAST if by_levels else LEAST_OF_VALUES
-            further(levels, known, rest_of_levels, left_of_levels, power_levels, pairs_of_levels, squares, least, periods)
+            least, left = LEAST if by_levels else LEAST_OF_VALUES, left_of_levels
+            further(levels, known, rest_of_levels, left, power_levels, pairs_of_levels, squares, least, periods)
     times = round(periods[1] / periods[0])
     if 1 < times <= MOST_DAYS and abs(periods[1] - times * periods[0]) < 0.01 * periods[1]:
         periods[1] = times * periods[0]  # a week is seven days
@@ -287,7 +287,8 @@ def inside(z: Any, known: Any, r: Any, n: int, pairs: Any, squares: Any, periods
 def further(
     rest: Any, known: Any, r: Any, left: float, power: float, pairs: Any, squares: Any, least: float, periods: Any
 ) -> None:
-    """With one season known: is there another in the rest, of autocorrelations r and with the power `left` of `power`?"""
+    """With one season known: is there another in the rest, of autocorrelations r and with the power `left` of
+    `power`?"""
     period, n, top = periods[0], len(rest), len(pairs) - 1
     of_known(r, known, pairs)
     pairs *= spread(rest)

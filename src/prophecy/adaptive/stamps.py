@@ -29,8 +29,8 @@ SMOOTH = 3
 follows the stamps matters; where there is noise, moving values one by one to such a grid is better."""
 
 EXACTLY = 1e-6
-"""Share of the squared error of taking stamps for noise below which polynomials bring samples to the grid exactly: lines
-and parabolas without noise, of which a grid that follows the stamps keeps four digits."""
+"""Share of the squared error of taking stamps for noise below which polynomials bring samples to the grid exactly:
+lines and parabolas without noise, of which a grid that follows the stamps keeps four digits."""
 
 SURE = 32
 """Values off the grid before stamps are believed to be true times; until then values are moved one by one."""
