@@ -325,7 +325,7 @@ def watch(r: Any, value: float, difference: float, error: float, level: float) -
     if reported > 0.0:
         sure = confidence(reported)
         alone = -math.log10(part[ERROR]) - ALONE
-        if alone >= 0.0:
+        if alone >= 0.0 and r.alarm_drift != 0.0:
             sure = max(sure, 3.0 + ALONE_RISES * alone)
         r.alarm = 1.0 - 10.0 ** -min(sure, seen / SURE)
     note(r, total)

@@ -21,6 +21,9 @@ SHORTEST = 4
 MOST_PARTS = 16
 """Parts of a lag that are tried as the period: 17.3 repeats in whole samples at 173, 30.4375 at 487."""
 
+STRETCHES = 16
+"""Parts of a series whose powers are compared: half of them may have all of it before it counts as uneven."""
+
 SAME = 0.8
 """Share of what a period explains that a part of it must explain to be the season itself."""
 
@@ -125,7 +128,12 @@ def sharpened(z: Any, known: Any, period: float) -> float:
 @inner
 def spread(z: Any) -> float:
     """The share of the values of z that carry its power, 1 up to a kurtosis of 10: a few events among many rests repeat
-    at some distance by chance."""
+    at some distance by chance, and so does noise that grows with what it is the noise of."""
     square = z * z
-    fourth = (square * square).sum()
-    return min(10.0 * square.sum() ** 2 / (fourth * len(z)), 1.0) if fourth > 0.0 else 1.0
+    total, fourth, long = square.sum(), (square * square).sum(), len(z) // STRETCHES
+    if not fourth > 0.0:
+        return 1.0
+    uneven = 0.0
+    for i in range(STRETCHES):
+        uneven += square[i * long : (i + 1) * long].sum() ** 2
+    return min(10.0 * total**2 / (fourth * len(z)), 2.0 * total**2 / (uneven * STRETCHES), 1.0)  # type: ignore[no-any-return]

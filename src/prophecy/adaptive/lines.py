@@ -20,7 +20,7 @@ from prophecy.adaptive.spectra import transform
 LINES = 24
 """Strongest lines looked at: a pulse of a tenth of its period has ten that matter."""
 
-FAINT, NOISY = 0.003, 40.0
+FAINT, NOISY = 0.003, 50.0
 """A line has at least this share of the power, and so many times what a value has of the power that is no line:
 the largest of 2 000 lines of white noise has 24 times."""
 
@@ -56,6 +56,9 @@ hump shows, and where there is neither."""
 BESIDE, COMPARABLE = 6.0, 0.25
 """Another line, and no part of a hump, lies so far away at least and has this share of the power."""
 
+SLOW = 0.05
+"""Share of a line's power that a slow one has whose turns may modulate it: a day's line has neighbours a week away."""
+
 PEDESTAL, ABOVE = 0.02, 4.0
 BROAD, LESS_ABOVE = 0.25, 2.0
 """Share of a line's power around it, and that in units of what lies farther away, beyond which it is a hump: amplitudes
@@ -88,9 +91,9 @@ def find_lines(power: Any, n: int, total: float, frequency: Any, strength: Any) 
         a, b, c = power[i - 1], power[i], power[i + 1]
         if not (b > a and b >= c and b > FAINT * total):
             continue
-        bend = math.log(max(a, 1e-300)) - 2.0 * math.log(b) + math.log(max(c, 1e-300))
-        beside = 0.5 * math.log(max(a, 1e-300) / max(c, 1e-300)) / bend if bend < 0.0 else 0.0
-        top = b * math.exp(-0.25 * math.log(max(a, 1e-300) / max(c, 1e-300)) * beside)
+        left, right = math.log(max(a / b, 1e-300)), math.log(max(c / b, 1e-300))
+        beside = 0.5 * (left - right) / (left + right) if left + right < 0.0 else 0.0
+        top = b * math.exp(-0.25 * (left - right) * beside)
         at = count if count < LINES else LINES - 1
         if count == LINES and strength[at] >= top:
             continue
@@ -109,7 +112,8 @@ def find_lines(power: Any, n: int, total: float, frequency: Any, strength: Any) 
 
 @inner
 def narrow(power: Any, n: int, frequency: Any, strength: Any, count: int, which: int) -> bool:
-    """Whether a line is one, and no hump; other lines close by are left out."""
+    """Whether a line is one, and no hump; other lines close by, and places where a slow one may modulate it, are left
+    out."""
     scale = n / (2.0 * (len(power) - 1))
     line, ring, rings, far, fars = 0.0, 0.0, 0.0, 0.0, 0.0
     middle = frequency[which] * n
@@ -118,8 +122,10 @@ def narrow(power: Any, n: int, frequency: Any, strength: Any, count: int, which:
         if away > FARTHEST:
             continue
         for j in range(count):
-            other = abs(frequency[j] * n - middle) > BESIDE and strength[j] > COMPARABLE * strength[which]
-            if other and abs(i * scale - frequency[j] * n) < RING:
+            at = frequency[j] * n
+            other = abs(at - middle) > BESIDE and strength[j] > COMPARABLE * strength[which]
+            slow = at < RING_ENDS and strength[j] > SLOW * strength[which]
+            if (other and abs(i * scale - at) < RING) or (slow and abs(abs(i * scale - middle) - at) < 1.5):
                 away = FARTHEST + 1.0
         if away <= NEAR:
             line += power[i]
@@ -181,7 +187,7 @@ def comb(frequency: Any, strength: Any, near: Any, count: int, n: int, agreeing:
             base = frequency[i] / parts
             if base * min(2.0 * LONGEST, float(n)) < 2.0:
                 break
-            if base * (SHORTEST - 0.5) > 1.0:
+            if base * (SHORTEST - 0.05) > 1.0:
                 continue
             harmonics(frequency, near, count, base, n, which)
             own, power, up, down, many = 0.0, 0.0, 0.0, 0.0, 0
@@ -207,7 +213,7 @@ def inside(which: Any, strength: Any, count: int, base: float) -> int:
             highest, total = max(highest, which[j]), total + strength[j]
     found, most = 0, PARTLY * total
     highest = min(highest, int(0.5 / base))
-    for parts in range(3, min(highest, int(1.0 / (base * SHORTEST)) + 1) + 1):
+    for parts in range(3, min(highest, int(1.0 / (base * (SHORTEST - 0.05)))) + 1):
         power, first, others = 0.0, 0.0, 0.0
         for j in range(count):
             if which[j] > 0 and which[j] % parts == 0:
