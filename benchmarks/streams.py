@@ -258,11 +258,12 @@ def levels() -> dict[str, Any]:
 
 
 def skaters() -> dict[str, Any]:
-    """Mean squared error and time a value beside the package `skaters`, one step ahead, second half."""
+    """Mean squared error and time a value beside the package `skaters`, one step ahead: second half of each series, and
+    second half of its first 300 values."""
     from skaters import laplace
 
     out: dict[str, Any] = {}
-    for name, u in {**_signals(), **_measured_series(300)}.items():
+    for name, u in {**_signals(), **_measured_series()}.items():
         predict = laplace(1)
         state, means = None, []
         begin = time.perf_counter()
@@ -275,14 +276,19 @@ def skaters() -> dict[str, Any]:
             begin = time.perf_counter()
             ours = prophecy.Prophecy().follow(u).mean
             times.append((time.perf_counter() - begin) / len(u))
-        half = len(u) // 2
-        out[name] = {
-            "prophecy": float(np.mean((ours[half:] - u[half:]) ** 2)),
-            "skaters": float(np.mean((np.array(means)[half - 1 : -1] - u[half:]) ** 2)),
+        said = {"prophecy": ours, "skaters": np.concatenate([[np.nan], means[:-1]])}
+        out[name] = {who: _second_half(mean, u) for who, mean in said.items()}
+        if len(u) > 300:
+            out[name] |= {f"{who}, first 300": _second_half(mean[:300], u[:300]) for who, mean in said.items()}
+        out[name] |= {
             "microseconds, prophecy": 1e6 * min(times),
             "microseconds, skaters": 1e6 * theirs,
         }
     return out
+
+
+def _second_half(mean: Array, u: Array) -> float:
+    return float(np.mean((mean - u)[len(u) // 2 :] ** 2))
 
 
 def _signals(n: int = 800) -> dict[str, Array]:
@@ -297,7 +303,7 @@ def _signals(n: int = 800) -> dict[str, Array]:
     return made
 
 
-def _measured_series(most: int | None = None) -> dict[str, Array]:
+def _measured_series() -> dict[str, Array]:
     from importlib.util import find_spec
 
     from prophecy.reproduce.measured import SERIES
@@ -305,8 +311,7 @@ def _measured_series(most: int | None = None) -> dict[str, Array]:
     found = {}
     for name, source in SERIES.items():
         if find_spec(source.package):
-            u = np.asarray(source.read(), dtype=np.float64)
-            found[name] = u if most is None else u[:most]
+            found[name] = np.asarray(source.read(), dtype=np.float64)
     return found
 
 

@@ -215,6 +215,7 @@ class Slow:
         block = (n + 1) % S.block == 0
         if self.same < 16:
             self.calibrate(((u - said) * p) ** 2, rho, block)
+        self.believe(u, du, p, rho, block)
         for s in range(4):
             self.solve(s, du, p)
         errors = (du - self.prediction) * p
@@ -252,6 +253,24 @@ class Slow:
             highest = S.ceiling * max(self.error_peak, self.last_error_peak, S.smallest)
             self.error_scale = min(self.error_scale, highest)
             self.last_error_peak, self.error_peak = self.error_peak, 0.0
+
+    def believe(self, u, du, p, rho, block):
+        """The forecast as it was foretold and the part of it believed, mixed by the bank's rule."""
+        least = (S.rounding * u) ** 2 + S.smallest
+        squared = ((du - self.belief_ahead) * p) ** 2
+        scale = np.where(self.belief_scale == 0, np.maximum(squared, least), self.belief_scale)
+        w = self.belief_weight * np.sqrt(scale) / (scale + squared)
+        self.belief_weight = (1 - S.share) * w / w.sum() + S.share / 2
+        self.belief_scale = np.maximum(scale + (squared - scale) * rho, least)
+        self.belief_peak = np.maximum(self.belief_peak, squared)
+        if block:
+            highest = S.ceiling * np.maximum(np.maximum(self.belief_peak, self.belief_last_peak), least)
+            self.belief_scale = np.minimum(self.belief_scale, highest)
+            self.belief_last_peak, self.belief_peak = self.belief_peak, np.zeros(2)
+        came, told = du * p, self.belief_ahead[0] * p
+        usual = self.belief_scale[0] + S.rounding**2 * (came**2 + told**2)
+        if told**2 / usual > S.smallest:
+            self.belief_sums = S.believed_over * self.belief_sums + told * np.array([came, told]) / usual
 
     def solve(self, s, du, p):
         numbers, forgetting, start, traces = SOLVED[s]
@@ -326,11 +345,17 @@ class Slow:
             ahead.append([start * phi[0] if self.learned < needed else said])
         self.prediction = np.concatenate(ahead)
         shares = self.weight / np.where(self.scale > 0, self.scale, 1.0)
-        self.change = shares @ self.prediction / shares.sum()
+        told = shares @ self.prediction / shares.sum()
+        believe = 1.0
+        if self.learned >= S.settle and self.belief_sums[1] > 0:
+            believe = np.clip(self.belief_sums[0] / self.belief_sums[1], 0, 1)
+        self.belief_ahead = np.array([told, believe * told])
+        shares = self.belief_weight / np.where(self.belief_scale > 0, self.belief_scale, 1.0)
+        self.change = shares @ self.belief_ahead / shares.sum()
 
     def read(self, level):
         knots, normal = ndtri((1 + LEVELS) / 2), ndtri((1 + level) / 2)
-        held = np.maximum.accumulate(self.quantile)
+        held = self.held()
         below = normal <= knots[-1]
         law = 0.0005 / (2 * (1 - (1 + level) / 2))
         factor = np.interp(normal, [0, *knots], [0, *held]) if below else held[-1] * law ** self.heaviness()
@@ -347,10 +372,25 @@ class Slow:
         return min(known if exactly else max(known, self.learned / 15), 15.0)
 
     def heaviness(self):
-        return max(S.tail + self.tail, S.steepest)
+        return max(S.tail + self.tail, S.steepest, self.excess()[1])
+
+    def excess(self):
+        expected, knots = self.learned * (1 - LEVELS), ndtri((1 + LEVELS) / 2)
+        j = max(int(np.sum(expected >= S.seen_beyond)) - 1, 0)
+        if j in (0, 10):
+            return j, 0.0
+        wider = np.log(self.quantile[j] / self.quantile[0] * knots[0] / knots[j])
+        wider -= S.spread_allowed / np.sqrt(expected[j])
+        return j, np.clip(wider / np.log((1 - LEVELS[0]) / (1 - LEVELS[j])), 0, 1)
+
+    def held(self):
+        knots, (j, excess) = ndtri((1 + LEVELS) / 2), self.excess()
+        let = self.quantile[j] * knots / knots[j] * ((1 - LEVELS[j]) / (1 - LEVELS)) ** excess
+        young = (np.arange(11) > j) & (excess > 0)
+        return np.maximum.accumulate(np.maximum(self.quantile, np.where(young, np.minimum(let, S.highest), 0.0)))
 
     def score(self, u):
-        knots, held = ndtri((1 + LEVELS) / 2), np.maximum.accumulate(self.quantile)
+        knots, held = ndtri((1 + LEVELS) / 2), self.held()
         usual = np.sqrt(self.error_scale) * (1 + S.few / self.learned**2)
         size = abs(u - self.expected()) / self.across() / usual
         if size <= held[-1]:
@@ -390,7 +430,7 @@ SERIES = {
 BESIDE = ("season_", "alarm", "tick", "stamp")
 """Fields of what runs beside the bank (seasons, alarms, ticks, timestamps), which has tests of its own."""
 
-LINEAR = ("last", "change", "mean", "lag", "feature", "alternation", "prediction")
+LINEAR = ("last", "mean", "lag", "feature", "alternation", "prediction")
 
 
 @kernel
@@ -413,7 +453,7 @@ def differences(after, slow, size):
     """What the record and the slow step differ by, field by field; `size` is that of the signal in the memory."""
     found = {}
     for field in record.RECORD.names:
-        apart = ("factor", "stretch", "squared_bias", "readout", "prediction", "change")
+        apart = ("factor", "stretch", "squared_bias", "readout", "prediction", "change", "belief_ahead")
         if field not in apart and not field.startswith(BESIDE):
             found[field] = difference(getattr(after, field), getattr(slow, field), size if field in LINEAR else 0.0)
     found["squared_bias"] = difference(after.squared_bias, slow.squared_bias, np.abs(slow.bias).max() ** 2)
@@ -427,7 +467,9 @@ def differences(after, slow, size):
         sizes[COUNT + s] += weights * np.linalg.norm(slow.feature[numbers])
     found["prediction"] = difference(after.prediction, slow.prediction, sizes)
     shares = slow.weight / np.where(slow.scale > 0, slow.scale, 1.0)
-    found["change"] = difference(after.change, slow.change, shares @ sizes / shares.sum())
+    size = shares @ sizes / shares.sum()
+    found["change"] = difference(after.change, slow.change, size)
+    found["belief_ahead"] = difference(after.belief_ahead, slow.belief_ahead, size)
     return found
 
 

@@ -366,6 +366,30 @@ def test_a_state_is_gone_on_with_only_as_it_was_begun(stream, tmp_path):
     assert again == stream(text, *options[:6])[1]
 
 
+def test_a_state_does_not_care_how_its_lines_are_written(stream, tmp_path):
+    text, rows = keyed(60)
+    options = ("--key", "sensor", "--time", "at", "--column", "value")
+    numbers = ("--key", "2", "--time", "1", "--column", "4")
+    head, *body = text.splitlines(keepends=True)
+    json_lines = [json.dumps({"sensor": name, "at": at, "value": value}) + "\n" for name, at, value in rows]
+    whole = list(csv.reader(stream(text, *options)[1]))
+    state = ("--state", tmp_path / "s")
+    first = stream("".join([head, *body[:20]]), *options, *state)[1][1:]
+    as_json = map(json.loads, stream("".join(json_lines[20:30]), *options, *state, "--format", "jsonl")[1])
+    pieces = [
+        first,
+        [",".join(map(str, answer.values())) for answer in as_json],
+        stream("".join(body[30:40]), *numbers, *state)[1],
+        stream("".join([head, *body[40:50]]), *options, *state)[1],
+        stream("".join(body[50:]), *options, *state)[1],
+    ]
+    said = [row.rsplit(",", 6)[1:] for piece in pieces for row in piece]
+    assert said == [row[4:] for row in whole[1:]]
+    code, _, err = stream("1\n", *options[:4], "--column", "other", *state)
+    assert code == 1
+    assert "made with --column value" in err
+
+
 def test_fifty_kills_of_a_keyed_stream_lose_and_double_nothing(stream, tmp_path):
     text, _ = keyed(5000, seed=4)
     options = ("--key", "sensor", "--time", "at", "--column", "value")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import shutil
@@ -227,3 +228,21 @@ def test_the_command_line_says_once_that_it_compiles(tmp_path):
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert done.stderr.count("prophecy: compiling the predictor for this machine, once") == first
+
+
+def test_the_step_as_plain_python_gives_the_numbers_of_the_compiled_one():
+    """With Numba's compiler switched off fields of records are attributes: what mutation runs rely on."""
+    code = (
+        "import json, sys, numpy as np; from prophecy import Prophecy\n"
+        "u = np.sin(np.arange(70) / 3) + 0.1 * np.cos(np.arange(70.0) ** 2); u[40:43] = np.nan\n"
+        "track = Prophecy().follow(u)\n"
+        "json.dump([np.nan_to_num(part, posinf=1e9).tolist() for part in track[:5]], sys.stdout)"
+    )
+    said = []
+    for plain in ("0", "1"):
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": plain}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        said.append(np.array(json.loads(done.stdout)))
+    np.testing.assert_allclose(said[1], said[0], rtol=1e-9, atol=1e-12)
+    assert len(np.unique(said[0][0])) > 60

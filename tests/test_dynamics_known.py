@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import prophecy
 from prophecy.dynamics import forecast
 from prophecy.dynamics.known import Known, _solved
+from prophecy.dynamics.settings import DEFAULT
 
 DAYS = np.arange(130)
 
@@ -55,15 +58,15 @@ def test_a_trend_of_both_is_not_taken_for_an_effect():
 
 def test_effects_are_solved_alike_with_gaps_and_in_any_unit():
     sales, promotion = shop(3)
-    effect, doubt = _solved(sales[:, None], promotion[:, None] - promotion.mean(), 1)
+    effect, doubt = _solved(sales[:, None], promotion[:, None] - promotion.mean(), 1, DEFAULT.known)
     assert abs(effect[0, 0] - 30) < 1.5
     assert abs(effect[0, 0] - 30) < 4 * np.sqrt(doubt[0, 0, 0])
-    scaled, _ = _solved(1e6 * sales[:, None], 1e-3 * (promotion[:, None] - promotion.mean()), 1)
+    scaled, _ = _solved(1e6 * sales[:, None], 1e-3 * (promotion[:, None] - promotion.mean()), 1, DEFAULT.known)
     assert np.isclose(scaled[0, 0], 1e9 * effect[0, 0], rtol=1e-6)
     holes = sales.copy()
     holes[::9] = np.nan
-    assert abs(_solved(holes[:, None], promotion[:, None] - promotion.mean(), 1)[0][0, 0] - 30) < 2
-    constant, _ = _solved(sales[:, None], np.zeros((130, 1)), 1)
+    assert abs(_solved(holes[:, None], promotion[:, None] - promotion.mean(), 1, DEFAULT.known)[0][0, 0] - 30) < 2
+    constant, _ = _solved(sales[:, None], np.zeros((130, 1)), 1, DEFAULT.known)
     assert constant[0, 0] == 0
 
 
@@ -118,3 +121,11 @@ def test_long_frames_have_their_own_regressors():
     notes = {key: next(n for n in made.notes if n.startswith("Known")) for key, made in many.items()}
     assert "promotion +" in notes["a"]
     assert "promotion -" in notes["b"]
+
+
+def test_settings_reach_the_use_of_regressors():
+    """Where every gain counts as luck, none is taken."""
+    sales, promotion = shop(4)
+    strict = dataclasses.replace(DEFAULT, known=dataclasses.replace(DEFAULT.known, worth=1e-6))
+    assert "Known in advance" in forecast(sales[:120], 10, known=promotion).explain()
+    assert "was not used" in forecast(sales[:120], 10, known=promotion, settings=strict).explain()

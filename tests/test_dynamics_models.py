@@ -147,7 +147,7 @@ def test_half_widths_never_narrow_and_never_exceed_unrelated_moments():
     values = generator.standard_normal((300, 2))
     errors = generator.standard_normal((16, 40, 2)) * np.linspace(0.1, 3, 40)[:, None]
     paths = generator.standard_normal((7, 100, 2)).cumsum(axis=1) * 0.01
-    widths = half_widths(errors, paths, values)
+    widths = half_widths(errors, paths, values, DEFAULT)
     assert widths.shape == (len(PROBABILITIES) // 2, 100, 2)
     assert (np.diff(widths, axis=0) >= 0).all()
     inside = (paths[0] >= values.min(axis=0)) & (paths[0] <= values.max(axis=0))

@@ -143,6 +143,52 @@ def test_irregular_steps_follow_a_slow_signal_better_than_pretending_they_are_ev
     assert rows["told"] < rows["pretending"] / 3
 
 
+@pytest.mark.parametrize("memory", ["LegT", "windows of their own", "S4D-Lin"])
+@pytest.mark.parametrize("shape", ["time", "batch", "channels"])
+def test_a_sequence_at_uneven_times_is_its_steps_one_by_one(memory, shape):
+    layer, u = MEMORIES[memory](torch.float64), noise(2, 37, 3)
+    own = layer.dt if isinstance(layer.dt, float) else 1.0
+    size = {"time": (37,), "batch": (2, 37), "channels": (2, 37, 3)}[shape]
+    dt = own * torch.tensor(np.random.default_rng(3).uniform(0.2, 3.0, size))
+    whole = dt if shape == "channels" else dt.expand(2, 37)[..., None].expand(2, 37, 3)
+    state = start = noise(2, 3, layer.order, seed=1)
+    rows = []
+    for k in range(37):
+        y, state = layer.step(u[:, k], state, dt=whole[:, k])
+        rows.append(y)
+    y, final = layer.scan(u, start, dt=dt)
+    assert relative(y, torch.stack(rows, 1)) < 1e-11
+    assert relative(final, state) < 1e-11
+    assert relative(layer.states(u, start, dt=dt)[:, -1], state) < 1e-11
+    assert relative(layer(u, start, dt=dt), y) == 0.0
+    first, between = layer.scan(u[:, :20], start, dt=whole[:, :20])
+    rest, last = layer.scan(u[:, 20:], between, dt=whole[:, 20:])
+    assert relative(torch.cat([first, rest], 1), y) < 1e-11
+    assert relative(last, final) < 1e-11
+
+
+def test_even_times_are_no_times_and_padding_takes_none():
+    layer, u = make("all", order=6, window=50.0), noise(3, 40, 3)
+    steps = torch.full((3, 40), layer.dt, dtype=torch.float64)
+    assert relative(layer(u, dt=steps), layer(u)) < 1e-11
+    lengths, mask = torch.tensor([40, 0, 17]), torch.rand(3, 40, generator=torch.Generator().manual_seed(0)) < 0.6
+    for padding in ({"lengths": lengths}, {"mask": mask}):
+        wild = torch.where(mask if "mask" in padding else torch.arange(40) < lengths[:, None], steps, 1e3)
+        (y, final), (plain, end) = layer.scan(u, dt=wild, **padding), layer.scan(u, **padding)
+        assert relative(y, plain) < 1e-11
+        assert relative(final, end) < 1e-11
+
+
+def test_uneven_times_are_differentiable_and_their_mistakes_are_named():
+    layer, u = make(order=4, window=20.0), noise(2, 6, 3)
+    dt = torch.full((2, 6), 1.3, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda steps: layer(u, dt=steps), (dt,), atol=1e-7)
+    with pytest.raises(ValueError, match=r"\(time,\), \(batch, time\) or .* = \(2, 6, 3\), got \(6, 2\)"):
+        layer(u, dt=torch.ones(6, 2))
+    with pytest.raises(ValueError, match="positive and finite"):
+        layer(u, dt=torch.zeros(6))
+
+
 def test_a_diagonal_memory_takes_steps_of_another_length_exactly():
     """Under a held input, two steps of half the length are one step."""
     layer, u = DiagonalSSM(3, 8, 0.05, seed=0, dtype=torch.float64), noise(2, 3)

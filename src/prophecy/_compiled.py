@@ -45,8 +45,7 @@ def part(function: F) -> F:
 def kernel(function: F) -> F:
     """Compile a function that Python calls, when it first does, or load it from the cache.
 
-    With NUMBA_DISABLE_JIT=1 it stays Python, for debuggers and mutation runs (not for records, whose fields are
-    attributes to Numba alone).
+    With NUMBA_DISABLE_JIT=1 it stays Python, for debuggers and mutation runs (for records: `adaptive/fields.py`).
     """
     if config.DISABLE_JIT:
         return function

@@ -84,6 +84,7 @@ LARGEST_HEADER = 2**20
 """Bytes of a JSON header at most; a real one has some hundreds."""
 
 MOST_ARRAYS = 64
+"""Arrays in a file at most; a saved `Prophecy` has fewer than ten."""
 
 # What zipfile, NumPy's header reader and json.loads raise on damaged bytes, as fuzzing found it.
 _UNREADABLE = (

@@ -21,26 +21,28 @@ from prophecy.signals import DT, alpha_filter
 Array = NDArray[np.float64]
 
 AUTOREGRESSION_ORDERS = 16
-DISCOUNT = (
-    0.99  # Forgets a window's start-up: 1.0 leaves Savitzky-Golay at 7e-10 on White Signals where this has 2e-24.
-)
+"""Largest order tried: as many weights as the largest readout that `Prophecy` solves for."""
+DISCOUNT = 0.99
+"""Per sample, of the errors by which a member is chosen in context. It forgets a window's start-up: 1.0 leaves
+Savitzky-Golay at 7e-10 on White Signals where this has 2e-24."""
 SAVITZKY_GOLAY = tuple(
     (window, degree)
     for window in (2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129, 257)
     for degree in (0, 1, 2, 3, 4, 5)
     if degree < window
 )
+# Windows and degrees (above) and gains (below) that may be chosen: from copying to averages over some hundred samples.
 LEVEL_GAINS = (1.0, 0.9, 0.75, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
 TREND_GAINS = tuple((level, trend) for level in LEVEL_GAINS for trend in (1.0, 0.5, 0.2, 0.1, 0.05, 0.01, 0.001))
 
 
 def copy(u: ArrayLike) -> Array:
-    """The next value is the last one."""
+    """The next value is the last one: like u, (time,) or (series, time)."""
     return _rows(u).copy()
 
 
 def line(u: ArrayLike) -> Array:
-    """The straight line through the last two values; the first prediction is a copy."""
+    """The straight line through the last two values, like u; the first prediction is a copy."""
     rows = _rows(u)
     ahead = rows.copy()
     ahead[..., 1:] += np.diff(rows, axis=-1)
@@ -50,8 +52,8 @@ def line(u: ArrayLike) -> Array:
 def savitzky_golay(u: ArrayLike, window: int | None = None, degree: int | None = None) -> Array:
     """The polynomial of `degree` fitted to the last `window` samples, one step beyond its end.
 
-    Until `window` samples have been seen, the next value is the last one. With neither setting, the pair is chosen in
-    context among `SAVITZKY_GOLAY`.
+    Like u, (time,) or (series, time). Until `window` samples have been seen, the next value is the last one. With
+    neither setting, the pair is chosen in context among `SAVITZKY_GOLAY`.
     """
     rows = _rows(u)
     if window is None and degree is None:
@@ -83,7 +85,7 @@ def extrapolation_weights(window: int, degree: int) -> Array:
 
 
 def savitzky_golay_members(u: ArrayLike) -> dict[str, Array]:
-    """Predictions of every pair in `SAVITZKY_GOLAY`, by name."""
+    """Predictions like u of every pair in `SAVITZKY_GOLAY`, by name."""
     rows = _rows(u)
     return {f"window {w}, degree {d}": savitzky_golay(rows, w, d) for w, d in SAVITZKY_GOLAY}
 
@@ -102,7 +104,7 @@ def local_level(u: ArrayLike, gain: float | None = None) -> Array:
 
 
 def local_level_members(u: ArrayLike) -> dict[str, Array]:
-    """Predictions for every gain in `LEVEL_GAINS`, by name."""
+    """Predictions like u for every gain in `LEVEL_GAINS`, by name."""
     rows = _rows(u)
     return {f"gain {gain:g}": local_level(rows, gain) for gain in LEVEL_GAINS}
 
@@ -127,7 +129,7 @@ def local_trend(u: ArrayLike, level_gain: float | None = None, trend_gain: float
 
 
 def local_trend_members(u: ArrayLike) -> dict[str, Array]:
-    """Predictions for every pair in `TREND_GAINS`, by name."""
+    """Predictions like u for every pair in `TREND_GAINS`, by name."""
     rows = _rows(u)
     return {f"gains {level:g}, {trend:g}": local_trend(rows, level, trend) for level, trend in TREND_GAINS}
 
@@ -139,7 +141,7 @@ def autoregression(u: ArrayLike, orders: int = AUTOREGRESSION_ORDERS) -> Array:
 
 
 def autoregression_members(u: ArrayLike, orders: int = AUTOREGRESSION_ORDERS) -> dict[str, Array]:
-    """Predictions of the autoregressions of order 1 … `orders`, each refitted as the context grows.
+    """Predictions like u of the autoregressions of order 1 … `orders`, each refitted as the context grows.
 
     One QR factor of [u_k … u_{k-P+1} | u_{k+1}] holds the fits of every order: order p is solved by its leading p
     columns. The factor is updated block by block and never formed as a normal matrix, whose condition number would be
@@ -199,7 +201,10 @@ def innovation_floor(time_constant: float, dt: float = DT) -> float:
 
 
 def filtered_noise_oracle(u: ArrayLike, time_constant: float, dt: float = DT) -> Array:
-    """The best causal predictor of Filtered Noise from rest, which knows the process: it attains `innovation_floor`."""
+    """The best causal predictor of Filtered Noise from rest, which knows the process and attains the floor.
+
+    u: (time,) or (series, time). The floor: `innovation_floor`.
+    """
     rows = _rows(u)
     lead, lag, pole = alpha_filter(time_constant, dt)
     noise = lfilter([1.0, -2.0 * pole, pole * pole], [lead, lag], rows, axis=-1)
@@ -216,7 +221,7 @@ def in_context(u: ArrayLike, members: Iterable[Array], discount: float = DISCOUN
 
 
 def in_hindsight(u: ArrayLike, members: Mapping[str, Array], start: int) -> tuple[str, Array]:
-    """Name and prediction of the member with the least mean squared error from `start` on, over all series together."""
+    """Name and prediction (like u) of the member with the least mean squared error from `start` on, over all series."""
     rows = _rows(u)
     if not 0 <= start < rows.shape[-1] - 1:
         raise ValueError(f"start must lie between 0 and time - 2 = {rows.shape[-1] - 2}, got {start}")

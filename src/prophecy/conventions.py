@@ -102,7 +102,7 @@ def to_lmu(basis: Basis) -> Basis:
 
 
 def from_lmu(A: ArrayLike, B: ArrayLike, window: float) -> Basis:
-    """LegT over `window` seconds from the LMU's A and B, which span one unit of time."""
+    """LegT over `window` seconds from the LMU's A (N, N) and B (N,), which span one unit of time."""
     return _recognise("LMU", LMU, A, B, window)
 
 
@@ -118,7 +118,7 @@ def to_s4(basis: Basis | ScaledBasis, double: bool = False) -> Basis:
 
 
 def from_s4(A: ArrayLike, B: ArrayLike, window: float) -> Basis:
-    """The memory of S4's A and B, told apart by A itself, with `window` seconds for its window, or its timescale.
+    """The memory of S4's A (N, N) and B (N,), told apart by A, with `window` seconds for its window, or its timescale.
 
     S4's own units: 2 for LegT, FouT and fourier_decay; 1 for the others.
     """
@@ -131,7 +131,7 @@ def to_hippox(basis: Basis, double: bool = False) -> Basis:
 
 
 def from_hippox(A: ArrayLike, B: ArrayLike, window: float) -> Basis:
-    """The memory of hippox's A and B over `window` seconds (its LMU form: `from_lmu`)."""
+    """The memory of hippox's A (N, N) and B (N,) over `window` seconds (its LMU form: `from_lmu`)."""
     return _recognise("hippox", HIPPOX, A, B, window)
 
 
@@ -143,7 +143,7 @@ def to_hippo(basis: Basis | ScaledBasis) -> Basis | Pair:
 
 
 def from_hippo(A: ArrayLike, B: ArrayLike, window: float | None = None) -> Basis | ScaledBasis:
-    """LegT or LagT over `window` seconds, or, without a window, LegS over the time elapsed, from hippo-code."""
+    """LegT or LagT over `window` seconds, without a window LegS over the time elapsed, from hippo-code's A and B."""
     if window is None:
         return _scaled("hippo", A, B, own_window=1)
     return _recognise("hippo", HIPPO, A, B, window)

@@ -45,7 +45,7 @@ def bilinear(A: Array, B: Array, dt: float) -> Discrete:
 
 
 def zoh(A: Array, B: Array, dt: float) -> Discrete:
-    """Zero-order hold: exact when the input is constant within a step.
+    """Zero-order hold, A (N, N), B (N,): exact when the input is constant within a step.
 
     One exponential of the augmented matrix [[A, B], [0, 0]] gives both, so a singular A is no special case.
     """
@@ -68,7 +68,7 @@ def foh(A: Array, B: Array, dt: float) -> Discrete:
 
 
 def euler(A: Array, B: Array, dt: float) -> Discrete:
-    """Forward Euler: A = I + dt A, B = dt B. Stable only while dt is small against the fastest mode of A."""
+    """Forward Euler: A = I + dt A (N, N), B = dt B (N,). Stable only while dt is small against A's fastest mode."""
     A, B, dt = _pair(A, B, dt)
     return Discrete(np.eye(len(B)) + dt * A, dt * B, np.zeros_like(B))
 

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 _SMOOTHED = 2.0  # frequencies: standard deviation of the kernel over neighbouring ones
 _BINS = 10  # a side of the histogram's cells, between the quantiles below
-_INSIDE = (0.01, 0.99)
+_INSIDE = (0.01, 0.99)  # quantiles of the true values: outliers must not stretch the cells
 _JOINT = 3  # variables whose joint histogram is taken: with more, cells have no samples
 
 
@@ -48,12 +48,12 @@ def one_step_errors(u: ArrayLike, y: ArrayLike, start: int | None = None) -> Arr
 
 
 def mean_absolute_error(u: ArrayLike, y: ArrayLike, start: int | None = None) -> Array:
-    """The paper's loss, one number per series."""
+    """The paper's loss of predictions y of u, both (time,) or (series, time): () or (series,)."""
     return np.asarray(np.mean(np.abs(one_step_errors(u, y, start)), axis=-1), dtype=np.float64)
 
 
 def mean_squared_error(u: ArrayLike, y: ArrayLike, start: int | None = None) -> Array:
-    """The measure of the paper's tables, one number per series."""
+    """The measure of the paper's tables, of y and u as above: () or (series,)."""
     return np.asarray(np.mean(one_step_errors(u, y, start) ** 2, axis=-1), dtype=np.float64)
 
 
@@ -101,7 +101,7 @@ def valid_prediction_time(
 
 
 def coverage(truth: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> float:
-    """Fraction of values inside [lower, upper]."""
+    """Share of values inside [lower, upper], all three of one shape."""
     true, low, high = np.asarray(truth, float), np.asarray(lower, float), np.asarray(upper, float)
     if not true.shape == low.shape == high.shape or true.size == 0:
         raise ValueError(f"truth, lower and upper must have one shape, got {true.shape}, {low.shape}, {high.shape}")

@@ -17,7 +17,7 @@ from prophecy.system import LAGS, Readout, ScaledState, ScaledSystem, System
 Array: TypeAlias = NDArray[Any]
 
 GAPS = ("raise", "hold", "predict")
-FORMAT = 1
+FORMAT = 1  # of saved files; other numbers are refused
 
 # Single numbers of these types, and whole ones that are floats exactly, take the short way of floats, so that they give
 # the digits of the float they equal.

@@ -24,8 +24,7 @@ from prophecy import _checks
 
 Array = NDArray[np.float64]
 
-SAMPLES = 10_000
-DT = 1e-3
+SAMPLES, DT = 10_000, 1e-3  # the paper's length of a signal, and its step in seconds
 
 
 class Tolerance(NamedTuple):

@@ -29,18 +29,18 @@ class ProphecyModel(_TS):  # type: ignore[misc]
         self.prediction_intervals = prediction_intervals
 
     def fit(self, y: Array, X: Any = None) -> ProphecyModel:
-        """Keep the series, and how each value would have been predicted from those before it."""
+        """Keep the series y (time,), and how each value would have been predicted from those before it."""
         values = np.asarray(y, dtype=np.float64)
         self.model_ = {"y": values, **_in_sample(values, None)}
         self._store_cs(y=values, X=X)
         return self
 
     def predict(self, h: int, X: Any = None, level: list[float] | None = None) -> dict[str, Array]:
-        """The `h` values after the series given to `fit`."""
+        """The `h` values after the series given to `fit`: mean and bounds, (h,) each."""
         return self._ahead(self.model_["y"], h, level, stored=True)
 
     def predict_in_sample(self, level: list[float] | None = None) -> dict[str, Array]:
-        """One-step predictions of the series given to `fit`; the first value, which has none, stands for itself."""
+        """One-step predictions (time,) of the series given to `fit`; the first value stands for itself."""
         return _in_sample(self.model_["y"], level)
 
     def forecast(
@@ -52,7 +52,7 @@ class ProphecyModel(_TS):  # type: ignore[misc]
         level: list[float] | None = None,
         fitted: bool = False,
     ) -> dict[str, Array]:
-        """The `h` values after `y`, without keeping anything."""
+        """The `h` values after y (time,), (h,) each, without keeping anything."""
         values = np.asarray(y, dtype=np.float64)
         made = self._ahead(values, h, level, stored=False)
         return {**made, **_in_sample(values, level)} if fitted else made

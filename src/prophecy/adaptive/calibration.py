@@ -1,7 +1,8 @@
 """How large the forecast's own errors are, and what follows from it: intervals, and how surprising an error is.
 
 Errors over their discounted root mean square have tracked quantiles; beyond the largest one a power law, whose exponent
-is learned from the stream's own outer errors.
+is learned from the stream's own outer errors. The outer quantiles of a young stream are still where a normal law has
+them; if the inner ones are farther apart than a normal law's, so are those.
 """
 
 from __future__ import annotations
@@ -66,18 +67,43 @@ def heaviness(r: Any, t: Any) -> float:
 
 
 @inner
+def _excess(r: Any, t: Any) -> tuple[int, float]:
+    """The outermost level beyond which enough errors were to be expected so far, and by which power of their rarity the
+    quantiles up to it spread more than those of a normal law, less an allowance for chance; 0 if all are known."""
+    known = _LEVELS - 1
+    while known > 0 and r.learned * _RARE[known] < t.seen_beyond:
+        known -= 1
+    if known == 0 or known == _LEVELS - 1:
+        return known, 0.0
+    wider = math.log(r.quantile[known] / r.quantile[0] * (t.normal[0] / t.normal[known]))
+    wider -= t.spread_allowed / math.sqrt(r.learned * _RARE[known])
+    return known, min(max(wider / math.log(_RARE[0] / _RARE[known]), 0.0), 1.0)
+
+
+@inner
+def _knot(r: Any, t: Any, l: int, known: int, excess: float) -> float:
+    """The quantile of level l, of a young stream no less than the inner ones let expect."""
+    q: float = r.quantile[l]
+    if excess > 0.0 and l > known:
+        spread = t.normal[l] / t.normal[known] * (_RARE[known] / _RARE[l]) ** excess
+        q = max(q, min(r.quantile[known] * spread, t.highest))
+    return q
+
+
+@inner
 def half_width(r: Any, t: Any, above: int, inside: bool, part: float) -> float:
     """Half the width of an interval one step ahead: straight lines between the tracked quantiles, beyond the last one
     the power law of the tail."""
     if r.learned == 0:
         return math.inf
     upper, lower = 0.0, 0.0
+    known, excess = _excess(r, t)
     for l in range(above + 1):
         lower = upper
-        upper = max(upper, r.quantile[l])
+        upper = max(upper, _knot(r, t, l, known, excess))
     if not inside and part > 1.0:
         rare = math.erfc(part * t.normal[above] / math.sqrt(2.0))
-        return upper * (_RAREST / max(rare, 1e-300)) ** heaviness(r, t) * usual_error(r, t)  # type: ignore[no-any-return]
+        return upper * (_RAREST / max(rare, 1e-300)) ** max(heaviness(r, t), excess) * usual_error(r, t)  # type: ignore[no-any-return]
     lower = lower if inside else 0.0
     return (lower + (upper - lower) * part) * usual_error(r, t)
 
@@ -91,12 +117,13 @@ def surprise(r: Any, t: Any, error: float) -> float:
         return 0.0
     size = abs(error) / usual_error(r, t)
     knot, before, above = 0.0, 0.0, 0
+    known, excess = _excess(r, t)
     for l in range(_LEVELS):
-        before, knot, above = knot, max(knot, r.quantile[l]), l
+        before, knot, above = knot, max(knot, _knot(r, t, l, known, excess)), l
         if size <= knot:
             break
     if size > knot:
-        score = math.log10(size / knot) / heaviness(r, t) - math.log10(_RAREST)
+        score = math.log10(size / knot) / max(heaviness(r, t), excess) - math.log10(_RAREST)
     else:
         start = t.normal[above - 1] if above > 0 else 0.0
         normal = start + (t.normal[above] - start) * ((size - before) / max(knot - before, t.smallest))

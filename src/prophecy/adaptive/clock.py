@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy._compiled import inner
+from prophecy.adaptive.fields import record_type
 from prophecy.adaptive.times import LARGEST_TIME, seconds
 
 Array = NDArray[np.float64]
@@ -104,7 +105,7 @@ FORGET = 32.0
 PARTS = 6
 """Parts in which the typical interval is tried as a step: a sensor that reports every 2 to 6 steps of its clock."""
 
-CLOCK = np.dtype(
+CLOCK = record_type(
     [
         ("count", np.int64),
         ("given", np.int64),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.adaptive.seasons import RING
+from prophecy.adaptive.seasons import FLAGS, RING
 
 Array = NDArray[np.float64]
 
@@ -20,7 +20,7 @@ def from_ring(record: Any, ring: Array, length: int) -> Array:
     """
     count = min(int(record["count"]), RING, length)
     places = (int(record["count"]) - count + np.arange(count)) % RING
-    missing = record["season_filled"][places // 32] >> (places % 32) & 1
+    missing = record["season_filled"][places // FLAGS] >> (places % FLAGS) & 1
     return np.where(missing == 1, np.nan, ring[places])
 
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from prophecy._compiled import inner, kernel
 from prophecy.adaptive import calibration, step
+from prophecy.adaptive.fields import record_type
 from prophecy.adaptive.members import between, table
 from prophecy.adaptive.record import ERRORS, FIELDS, fresh, rings
 from prophecy.adaptive.settings import DEFAULT
@@ -45,7 +46,7 @@ SHARPNESS = 0.03  # a member whose errors are this share above the best has e^-1
 HANDICAP = 8.0  # usual steps a member must be ahead before it counts as much as the copy
 ROLLED = 48  # distance up to which the bank is rolled forward beside them: it costs h steps a value
 
-_CALIBRATION = np.dtype([(field.name, field.kind, field.shape) for field in FIELDS if field.name in ERRORS])
+_CALIBRATION = record_type([(field.name, field.kind, field.shape) for field in FIELDS if field.name in ERRORS])
 _MEMBERS = len(RIDGES) + 2  # the copy first, the bank last
 
 _RIDGES, _FORGETTING, _MEANS = np.array(RIDGES), np.array(FORGETTING), np.array(MEANS)

@@ -21,7 +21,7 @@ from prophecy.adaptive.members import LAGS
 from prophecy.adaptive.record import RECORD
 from prophecy.adaptive.regrid import sample, start_over
 from prophecy.adaptive.seasonal import look_if_due
-from prophecy.adaptive.seasons import RING
+from prophecy.adaptive.seasons import FLAGS, RING
 from prophecy.adaptive.step import ROOM, expected, read, step, surprise_of
 
 
@@ -143,11 +143,11 @@ def _take_late(stream: Any, time: float, value: float) -> None:
         return
     ago = int(back)
     place = (r.count - 1 - ago) % RING
-    bit = 1 << (place % 32)
-    if abs((c.grid - time) / c.dt - back) > clock.OFF or r.season_filled[place // 32] & bit == 0:
+    bit = 1 << (place % FLAGS)
+    if abs((c.grid - time) / c.dt - back) > clock.OFF or r.season_filled[place // FLAGS] & bit == 0:
         return
     stream[1][place] = value
-    r.season_filled[place // 32] &= ~bit
+    r.season_filled[place // FLAGS] &= ~bit
     if ago < LAGS:
         r.lag[ago] = value
         r.feature[ago] = value - r.last

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from prophecy._compiled import inner
 from prophecy.adaptive.clock import JITTER, RECENT
+from prophecy.adaptive.fields import record_type
 
 DEGREES = np.array([1, 3, 5, 7, 9, 11, 13])
 NODES = int(DEGREES[-1]) + 1
@@ -46,7 +47,7 @@ OVER = 64
 SETTLED = 16
 """Samples judged before a higher degree than 1 is believed."""
 
-SAMPLES = np.dtype(
+SAMPLES = record_type(
     [
         ("value", np.float64, (RECENT,)),
         ("newest", np.float64),

@@ -20,6 +20,7 @@ from numpy.polynomial import legendre
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from prophecy.adaptive.fields import record_type
 from prophecy.adaptive.settings import Settings
 from prophecy.bases import legt
 from prophecy.discretize import bilinear
@@ -137,7 +138,7 @@ _PLACE = (
     *(("reach", padded(SHORTS) // ROW), ("block_of", _W), ("index", (_S, WIDTH))),
     *(("used", _S), ("stride", _S), ("place", _S)),
 )
-TABLE = np.dtype(
+TABLE = record_type(
     [(name, np.float64, shape) for name, shape in _REAL]
     + [(name, np.int64, shape) for name, shape in _WHOLE]
     + [(name, np.uint64, shape) for name, shape in _PLACE]

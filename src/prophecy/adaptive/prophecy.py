@@ -35,7 +35,7 @@ MOST_CONTEXT = 4352
 GROUP = 256
 """Series run at a time by `predict_all`: 4 MB of records."""
 
-FORMAT = 4
+FORMAT = 4  # of saved files; others are refused
 METHOD = "memories mixed in context"
 
 

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from prophecy.adaptive import members as m
 from prophecy.adaptive.alarms import BLOCKS, LONG, QUANTITIES, RANKED
+from prophecy.adaptive.belief import PRIOR as BELIEF_PRIOR
+from prophecy.adaptive.fields import record_type
 from prophecy.adaptive.folding import LONGEST, SHORTEST
 from prophecy.adaptive.gaps import OCTAVES
 from prophecy.adaptive.readings import TRIES
@@ -21,7 +23,7 @@ from prophecy.adaptive.seasonal import LONGEST_REST, STARTS
 from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
 from prophecy.adaptive.seasonal import PRIOR as SEASON_PRIOR
 from prophecy.adaptive.seasons import BLOCKS as BLOCKS_KEPT
-from prophecy.adaptive.seasons import FIRST_CHECK, RING
+from prophecy.adaptive.seasons import FIRST_CHECK, FLAGS, RING
 from prophecy.adaptive.sketch import CENTROIDS
 from prophecy.adaptive.stamps import KINDS
 
@@ -102,6 +104,12 @@ FIELDS = (
     Field("stamp_error", _REAL, (KINDS,), 0, SQUARED, "signal²", "mean squared errors of the readings of timestamps"),
     Field("gap_seen", _WHOLE, (OCTAVES,), 0, MOST, "1", "unusual gaps of 1, 2–3, 4–7, … steps so far"),
     Field("gap_error", _REAL, (OCTAVES,), 0, _MOVED, "signal", "largest recent error right after each kind"),
+    Field("belief_ahead", _REAL, (2,), -_MOVED, _MOVED, "signal", "next change, as foretold and as far as believed"),
+    Field("belief_weight", _REAL, (2,), 0, 1, "probability", "belief in each of them; they add up to 1"),
+    Field("belief_scale", _REAL, (2,), 0, SQUARED, "signal²", "their discounted mean squared errors"),
+    Field("belief_peak", _REAL, (2,), 0, SQUARED, "signal²", "largest squared error in this block"),
+    Field("belief_last_peak", _REAL, (2,), 0, SQUARED, "signal²", "largest squared error in the block before"),
+    Field("belief_sums", _REAL, (2,), -1e40, 1e40, "1", "changes that came, and foretold, times the foretold"),
     Field("season_periods", _REAL, (2,), 0, LONGEST, "samples", "seasons found, the shorter first; 0 for none"),
     Field("season_strength", _REAL, (2,), -2, 2, "1", "autocorrelations at the seasons"),
     Field("season_check", _WHOLE, (), 0, 2 * MOST, "samples", "count at which seasons are looked for next"),
@@ -127,7 +135,8 @@ FIELDS = (
     Field("season_last_peak", _REAL, (SEASONAL,), 0, SQUARED, "signal²", "largest squared error in the block before"),
     Field("season_sums", _REAL, (2,), 0, 1e300, "signal", "absolute errors since the check: the bank's, the mixture's"),
     Field(
-        "season_filled", _WHOLE, (RING // 32,), 0, 2**32 - 1, "flags", "a bit for each place of the ring: 1 is missing"
+        *("season_filled", _WHOLE, (RING // FLAGS,), 0, 2**FLAGS - 1, "flags"),
+        "a bit for each place of the ring: 1 is missing",
     ),
     Field("season_blocks", _WHOLE, (), 0, MOST, "blocks", "means of 32 values taken so far"),
     Field("season_means", _REAL, (BLOCKS_KEPT,), -_MOVED, _MOVED, "signal", "the last of them, for long seasons"),
@@ -163,7 +172,7 @@ FIELDS = (
 )
 """All fields. A further one is one more line, if it starts at 0; the dtype, the check and the documentation follow."""
 
-RECORD = np.dtype([(field.name, field.kind, field.shape) for field in FIELDS])
+RECORD = record_type([(field.name, field.kind, field.shape) for field in FIELDS])
 
 ERRORS = ("count", "gap", "learned", "last", "error_scale", "error_peak", "last_error_peak", "quantile", "tail")
 """The fields that calibration, intervals and scores use."""
@@ -194,6 +203,7 @@ def fresh(count: int, table: NDArray[np.void], hold: bool = False) -> Records:
     records["readout"] = t["start"]
     records["season_check"] = FIRST_CHECK
     records["season_mix"] = SEASON_PRIOR
+    records["belief_weight"] = BELIEF_PRIOR
     records["season_stretch"] = 1.0
     return records
 
@@ -214,7 +224,8 @@ def check(records: Records, table: NDArray[np.void]) -> None:
     for name in ("learned", "known", "gap"):
         _all(records, name, records[name] <= records["count"], "must be at most count")
     _all(records, "learned", records["learned"] <= records["known"], "must be at most known")
-    _all(records, "season_mix", np.abs(records["season_mix"].sum(axis=1) - 1.0) < 1e-9, "must add up to 1")
+    for name in ("season_mix", "belief_weight"):
+        _all(records, name, np.abs(records[name].sum(axis=1) - 1.0) < 1e-9, "must add up to 1")
     periods = records["season_periods"]
     _all(records, "season_periods", (periods == 0) | (periods > SHORTEST - 1), f"must be 0 or above {SHORTEST - 1}")
     _all(records, "season_on", (records["season_on"] == 0) | (periods[:, 0] > 0), "must be 0 without a season")

@@ -9,6 +9,7 @@ import numpy as np
 
 from prophecy._compiled import inner, part
 from prophecy.adaptive import clock, irregular, paths
+from prophecy.adaptive.belief import PRIOR as BELIEF_PRIOR
 from prophecy.adaptive.calibration import calibrate
 from prophecy.adaptive.clock import RECENT
 from prophecy.adaptive.gaps import note_gap
@@ -186,5 +187,6 @@ def renew(stream: Any, t: Any) -> None:
     r.stretch[:] = 1.0
     r.readout[:, :] = t.start
     r.season_mix[:] = SEASON_PRIOR
+    r.belief_weight[:] = BELIEF_PRIOR
     r.season_stretch[:] = 1.0
     stream[1][:] = 0.0

@@ -35,6 +35,9 @@ from prophecy.adaptive.spectra import autocorrelations, of_known
 RING = 4352
 """Recent values kept per stream, in samples: two of the longest seasons and what lies around them (34 kB)."""
 
+FLAGS = 34
+"""Places of the ring whose flags (missing or not) share one whole number of the record: 128 of these hold them all."""
+
 BLOCK, BLOCKS = 32, 512
 """Values in a mean, and means kept, for long seasons: 16 384 values in 4 kB."""
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from prophecy._compiled import inner, kernel
-from prophecy.adaptive import alarms, readings, seasonal
+from prophecy.adaptive import alarms, belief, readings, seasonal
 from prophecy.adaptive.calibration import calibrate, half_width, surprise
 from prophecy.adaptive.gaps import across, is_usual, note_gap, within_reach
 from prophecy.adaptive.lanes import EIGHT, ZERO, product, total
@@ -81,6 +81,7 @@ def _learn(r: Any, t: Any, value: float, said: float, part: float, events: bool,
     if r.same < readings.STUCK:
         calibrate(r, t, (value - said) * part, events)
     seasonal.learn(r, t, value, difference, part, room)
+    belief.learn(r, t, value, difference, part)
     learn_solved(r, t, difference, part, room)
     note_bias(r, t, difference, part)
     weigh(r, t, difference, part, value, room[0])
@@ -163,7 +164,7 @@ def _advance(r: Any, ring: Any, t: Any, value: float, room: Any) -> None:
     r.last = value
     predict_solved(r, t)
     ring[(r.count - 1) % RING] = value
-    r.change = seasonal.advance(r, ring, combine(r, room[5], room[4]))
+    r.change = belief.believed(r, t, seasonal.advance(r, ring, combine(r, room[5], room[4])))
 
 
 @inner

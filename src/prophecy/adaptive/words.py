@@ -15,6 +15,9 @@ from prophecy.adaptive.stamps import NOISE, stamp_kind
 from prophecy.adaptive.stream import Stream
 
 MENTIONED = 5
+DOUBTED = 0.95
+"""Share of the change foretold below which the forecast is said to count on less than all of it."""
+
 EXACT = 1e-15
 """Share of the newest values below which an error is rounding, as in `Settings.exact`."""
 
@@ -46,6 +49,7 @@ def explained(stream: Stream, series: int, gaps: str) -> str:
     copy = _plain(float(np.sqrt(scales[0])), record)
     as_much = f", {copy / error:.3g} times as much" if error > 0.0 and copy > 0.0 else ""
     lines.append(f"Copying the last value would have {_erred(copy)}{as_much}.")
+    lines += _about_belief(record)
     lines += _about_seasons(stream, record)
     lines.append(_about_slope(stream.slope()[1][series], record))
     lines += _about_time(stream, record)
@@ -62,6 +66,15 @@ def _plain(error: float, record: Any) -> float:
 
 def _erred(error: float) -> str:
     return f"erred by {error:.3g}" if error > 1e-99 else "been exact, to rounding"
+
+
+def _about_belief(record: Any) -> list[str]:
+    told = float(record["belief_ahead"][0])
+    moved = float(record["change"]) / told if told else 1.0
+    if moved > DOUBTED:
+        return []
+    came = min(max(float(record["belief_sums"][0] / record["belief_sums"][1]), 0.0), 1.0)
+    return [f"Of the changes foretold {came:.0%} came lately; the forecast counts on {moved:.0%} of the next one."]
 
 
 def _about_seasons(stream: Stream, record: Any) -> list[str]:

@@ -130,6 +130,7 @@ class Size:
     tuned: bool = True
 
 
+# Order, series, samples, the relative error that ours must stay below, and the least ratio to peers (the targets).
 SIZES = {
     "gpu-16": Size(16, 8192, 16384, np.float32, 5e-7, {"copy": 0.65, "torch FFT": 8.0}),
     "gpu-64": Size(64, 8192, 16384, np.float32, 5e-7, {"copy": 0.35, "torch FFT": 8.0}),

@@ -15,7 +15,7 @@ PANELS: tuple[tuple[str, str, Held, Held, Held | None], ...] = (
     ("samples", "samples in each series", (64, None, 64), (8192, None, 64), (4, None, 64)),
     ("order", "order N", (256, 4096, None), (8192, 16384, None), None),
 )
-POWERS = (8, 16, 32, 64, 128, 256)
+POWERS = (8, 16, 32, 64, 128, 256)  # orders with a tick of their own
 LINES = (
     ("seconds", "prophecy", "ours", "-", 2.2),
     ("SciPy FFT", "SciPy FFT", "autoregression", "--", 1.4),

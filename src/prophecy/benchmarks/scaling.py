@@ -11,6 +11,7 @@ from prophecy.benchmarks import peers
 from prophecy.benchmarks.cpu import system_of
 from prophecy.benchmarks.measure import in_turns, relative_error
 
+# (series, samples, order): each in turn from small to large, the others as in the middle of the first two.
 POINTS = (
     [(2**k, 4096, 64) for k in range(12)]
     + [(64, 2**k, 64) for k in range(6, 18)]

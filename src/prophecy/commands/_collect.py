@@ -50,6 +50,12 @@ class Collected:
     sources: dict[str, Source]
     rows: int
 
+    def units(self, joint: bool) -> dict[str, Source]:
+        """What is forecast on its own, by title: every key's columns one by one, or together where they are `joint`."""
+        if joint and len(self.table.roles.values) > 1:
+            return {series_title(key, ", ".join(source.names)): source for key, source in self.sources.items()}
+        return {title: one for source in self.sources.values() for title, one in by_column(source).items()}
+
     def words(self) -> str:
         """One line about what was read and assumed: "3,000 rows, every 30 min, 20 missing times filled as gaps"."""
         facts = [f"{self.rows:,} row{'s' if self.rows != 1 else ''}"]

@@ -15,6 +15,7 @@ from prophecy.frames.align import WaysOut
 from prophecy.frames.names import printable
 
 DATA, USAGE, INTERRUPTED, PIPE = 1, 2, 130, 141
+"""Exit codes: the data, the call, and 128 + the signals SIGINT and SIGPIPE, as shells report them."""
 
 WAYS_OUT = WaysOut("with --key", "--duplicates mean", "name their zone with --time-zone, such as Europe/Berlin")
 """What a message about rows of one time proposes on the command line."""

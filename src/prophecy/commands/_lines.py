@@ -51,6 +51,11 @@ class Lines:
         more = ("status", "alarm") if start else ()
         return ("line", *start, "value", "surprise", *more, "next", "lower", "upper")
 
+    @property
+    def unplaced(self) -> bool:
+        """Whether a header must say where the named fields stand."""
+        return False
+
     def _line(self, key: Any, time: Any, value: float) -> Line:
         name = ONLY if self.key is None else _key(key)
         if self.time is None:
@@ -68,6 +73,10 @@ class Csv(Lines):
 
     They stand between commas, or semicolons or tabs where a line has any.
     """
+
+    @property
+    def unplaced(self) -> bool:
+        return any(not name.isdigit() and role not in self.places for role, name in self._asked())
 
     def is_header(self, text: str) -> bool:
         """Whether a first line is names rather than values; remembers where the wanted columns are."""

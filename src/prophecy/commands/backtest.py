@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from prophecy.commands import _options
-from prophecy.commands._collect import by_column, collect
-from prophecy.commands._common import guarded, say, series_title
+from prophecy.commands._collect import collect
+from prophecy.commands._common import guarded, say
 from prophecy.commands._progress import Progress
 from prophecy.commands._show import show
 from prophecy.commands._table import open_table
@@ -74,10 +74,7 @@ def backtest(
         found = collect(open_table(file, asked), context, duplicates is _options.Duplicates.mean)
         say("backtest", f"{Path(file).name}: {found.words()}")
         regressors = None if known is None else read_known(known, asked, found)
-        if joint and len(found.table.roles.values) > 1:
-            units = {series_title(name, ", ".join(one.names)): one for name, one in found.sources.items()}
-        else:
-            units = {title: one for source in found.sources.values() for title, one in by_column(source).items()}
+        units = found.units(joint)
         results: list[Backtest] = []
         with Progress("backtest", len(units), "series", len(units) > 1) as progress:
             items = iter(units.items())

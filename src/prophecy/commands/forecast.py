@@ -13,7 +13,7 @@ import typer
 
 from prophecy._forecast import Failure, Forecast
 from prophecy.commands import _options
-from prophecy.commands._collect import Collected, by_column, collect
+from prophecy.commands._collect import Collected, collect
 from prophecy.commands._common import INTERRUPTED, digits_between, guarded, say, series_title
 from prophecy.commands._dask import forecast_on
 from prophecy.commands._progress import Progress
@@ -97,7 +97,7 @@ def forecast(
         found = collect(open_table(file, asked), context, duplicates is _options.Duplicates.mean)
         say("forecast", f"{Path(file).name}: {found.words()}")
         regressors = None if known is None else read_known(known, asked, found)
-        units = _units(found, joint)
+        units = found.units(joint)
         plan = _plan(file, horizon, seasons, extra, options, joint, context, duplicates.value, time_zone)
         results = None if out is None else Results(out, plan, resume)
         shown = _Shown(found, level)
@@ -111,13 +111,6 @@ def forecast(
         if plot is not None and shown.panels:
             save(Picture(f"Forecast of {Path(file).name}", shown.panels, shown.remarks), plot)
         shown.print(len(units), out)
-
-
-def _units(found: Collected, joint: bool) -> dict[str, Source]:
-    """What is forecast on its own: every key's columns one by one, or together."""
-    if joint and len(found.table.roles.values) > 1:
-        return {series_title(key, ", ".join(source.names)): source for key, source in found.sources.items()}
-    return {title: one for source in found.sources.values() for title, one in by_column(source).items()}
 
 
 def _plan(

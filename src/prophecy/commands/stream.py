@@ -97,11 +97,14 @@ class Known:
                 raise ValueError("the state was not made by `prophecy stream`; name another")
             return
         newest = self._notes[-1]
-        differs = [name for name, value in newest["asked"].items() if asked.get(name) != value]
+        was = newest["asked"]
+        differs = [name for name in ("column", "key", "time") if _another(name, was.get(name), asked[name])]
         if differs:
-            was = ", ".join(f"--{name} {newest['asked'][name]}" for name in differs)
-            raise ValueError(f"the state was made with {was}; go on with the same")
-        self.last, self.oldest, self.places = newest["last"], self._notes[0]["first"], newest["places"]
+            made = ", ".join(f"--{name} {was[name]}" if was.get(name) else f"no --{name}" for name in differs)
+            raise ValueError(f"the state was made with {made}; go on with the same")
+        self.last, self.oldest = newest["last"], self._notes[0]["first"]
+        # Where the fields stand holds for lines of the same form; whether times are dates holds for all.
+        self.places = {name: n for name, n in newest["places"].items() if was == asked or name == "dated"}
 
     def first(self, from_line: int | None, state: Path | None) -> int:
         """The number of the first input line."""
@@ -133,6 +136,14 @@ class Known:
         return json.dumps(note).encode()
 
 
+def _another(role: str, was: str | None, now: str | None) -> bool:
+    """Whether a state holds something else than what is asked for: other names, or keys or times where there were
+    none. The form of the lines does not matter: a field by number in CSV may have a name in JSON."""
+    if was is None or now is None:
+        return role != "column" and was is not now
+    return was != now and not was.isdigit() and not now.isdigit()
+
+
 def _note(data: bytes) -> dict[str, Any]:
     """What `Known.note` wrote; ValueError for anything else."""
     try:
@@ -149,10 +160,10 @@ class Loop:
     """One line after another: parse, observe, print; a batch is in the state before any of its answers is printed."""
 
     def __init__(self, lines: Csv | Jsonl, fleet: Fleet, known: Known, fatal: bool) -> None:
-        self._lines, self._fleet, self._known, self._fatal = lines, fleet, known, fatal
+        self.lines, self._fleet, self._known, self._fatal = lines, fleet, known, fatal
 
     def heading(self) -> None:
-        heading = self._lines.heading()
+        heading = self.lines.heading()
         if heading is not None:
             _print([heading])
 
@@ -167,10 +178,10 @@ class Loop:
     def _take_new(self, first: int, texts: list[str], starts_file: bool) -> None:
         fresh: list[tuple[int, Line]] = []
         for number, text in enumerate(texts, start=first):
-            if starts_file and number == first and self._lines.is_header(text.removeprefix("\ufeff")):
+            if starts_file and number == first and self.lines.is_header(text.removeprefix("\ufeff")):
                 continue
             try:
-                fresh.append((number, self._lines.read(text)))
+                fresh.append((number, self.lines.read(text)))
             except ValueError as error:
                 say("stream", f"line {number}: {error}" + ("" if self._fatal else "; skipped"))
                 if self._fatal:
@@ -182,17 +193,17 @@ class Loop:
         if last < first:
             return
         found = [line for _, line in fresh]
-        note = self._known.note(first, last, [number for number, _ in fresh], self._lines.places)
+        note = self._known.note(first, last, [number for number, _ in fresh], self.lines.places)
         answers = self._fleet.observe(
             [line.key for line in found], self._times(found), [line.value for line in found], note=note
         )
         _print([self._answer(number, line, answers, k) for k, (number, line) in enumerate(fresh)])
 
     def _times(self, found: list[Line]) -> Any:
-        if self._lines.time is None:
+        if self.lines.time is None:
             return None
         times = np.array([line.time for line in found])
-        return (times * 1e6).round().astype("datetime64[us]") if self._lines.places.get("dated") else times
+        return (times * 1e6).round().astype("datetime64[us]") if self.lines.places.get("dated") else times
 
     def _answer(self, number: int, line: Line, answers: Answers, k: int) -> str:
         row = answers.rows[k]
@@ -209,7 +220,7 @@ class Loop:
             "lower": mean - half,
             "upper": mean + half,
         }
-        return self._lines.answer({name: fields[name] for name in self._lines.fields})
+        return self.lines.answer({name: fields[name] for name in self.lines.fields})
 
     def _tell_again(self, number: int, text: str) -> None:
         """A line the model has seen already: the answer of then, and no second look."""
@@ -217,7 +228,7 @@ class Loop:
         if told is None:
             return
         answers, k = told
-        line, value, key = self._lines.read(text), float(answers.value[k]), answers.key[k]
+        line, value, key = self.lines.read(text), float(answers.value[k]), answers.key[k]
         if repr(line.value) != repr(value) or line.key != key:
             raise ValueError(f"line {number} is {text!r} now and was {value} when first read; wrong --from-line?")
         _print([self._answer(number, line, answers, k)])
@@ -227,7 +238,7 @@ def _run(loop: Loop, first: int, files: list[Path]) -> None:
     if first == 1:
         loop.heading()
     for starts_file, texts in _blocks(files):
-        loop.take(first, texts, starts_file and (bool(files) or first == 1))
+        loop.take(first, texts, starts_file and (bool(files) or first == 1 or loop.lines.unplaced))
         first += len(texts)
 
 

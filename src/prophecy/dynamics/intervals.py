@@ -10,7 +10,7 @@ from prophecy._forecast import PROBABILITIES
 from prophecy.dynamics.choice import Rolling
 from prophecy.dynamics.columns import Column, Kind
 from prophecy.dynamics.mixing import Mixture
-from prophecy.dynamics.settings import Settings
+from prophecy.dynamics.settings import DEFAULT, Settings
 
 Array = NDArray[np.float64]
 
@@ -114,34 +114,34 @@ def _nearby(errors: Array) -> tuple[Array, Array]:
     return np.sqrt((total[high] - total[low]) / np.maximum(number, 1)), number.astype(np.float64)
 
 
-def rare_quantiles(column: Column, rate: Array) -> Array:
+def rare_quantiles(column: Column, rate: Array, settings: Settings = DEFAULT) -> Array:
     """(probabilities, horizon) of rare events: those of the values seen, their middle the expected rate."""
-    values = np.sort(column.y[column.seen][-400:])
+    values = np.sort(column.y[column.seen][-settings.rare_latest :])
     place = PROBABILITIES * (len(values) + 1) - 1
     found = np.interp(place, np.arange(len(values)), values)
-    found = np.where(place > len(values) - 1, values[-1] * 1.5, found)
+    found = np.where(place > len(values) - 1, values[-1] * settings.rare_beyond, found)
     grid = np.repeat(found[:, None], len(rate), axis=1)
     grid[len(PROBABILITIES) // 2] = rate
     return grid
 
 
-def dependence(errors: Array) -> Array:
+def dependence(errors: Array, settings: Settings = DEFAULT) -> Array:
     """(steps - 1,): the correlation of consecutive errors of rolling forecasts, each step with those around it."""
     scale = _nearby(errors)[0]
     scores = errors / np.where(scale > 0, scale, 1.0)
     products = scores[:, 1:] * scores[:, :-1]
     there = np.isfinite(products)
     if not there.any():
-        return np.full(errors.shape[1] - 1, 0.7)
+        return np.full(errors.shape[1] - 1, settings.dependence)
     total = np.cumsum(np.where(there, products, 0.0).sum(axis=0))
     squares = np.where(there, (scores[:, 1:] ** 2 + scores[:, :-1] ** 2) / 2, 0.0).sum(axis=0)
     pooled = float(total[-1]) / max(float(squares.sum()), 1e-300)
     local = np.where(there, products, 0.0).sum(axis=0) / np.maximum(squares, 1e-300)
-    share = there.sum(axis=0) / (there.sum(axis=0) + 16.0)
+    share = there.sum(axis=0) / (there.sum(axis=0) + settings.dependence_pairs)
     return np.asarray(np.clip(share * local + (1 - share) * pooled, -0.99, 0.999))
 
 
-def half_widths(errors: Array, paths: Array, values: Array) -> Array:
+def half_widths(errors: Array, paths: Array, values: Array, settings: Settings = DEFAULT) -> Array:
     """(upper probabilities, horizon, variables): half the width of intervals at levels 2 p - 1, never narrowing.
 
     errors: (origins, steps, variables) of rolling forecasts, NaN where the context had ended: the quantile of their
@@ -152,12 +152,12 @@ def half_widths(errors: Array, paths: Array, values: Array) -> Array:
     path has left its range.
     """
     horizon = paths.shape[1]
-    ceiling = _unrelated(values)
-    rolling = _rolling(errors, ceiling)[:, :horizon]
+    ceiling = _unrelated(values, settings)
+    rolling = _rolling(errors, ceiling, settings)[:, :horizon]
     steps = rolling.shape[1]
     twins = _twins(paths)
     late = slice(2 * steps // 3, steps)
-    scale = np.quantile(rolling[:, late] / np.maximum(twins[late], 1e-300), 0.8, axis=1)
+    scale = np.quantile(rolling[:, late] / np.maximum(twins[late], 1e-300), settings.twins_agree, axis=1)
     widths = np.where(scale < 1e100, scale, 0.0)[:, None] * twins
     widths[:, : late.start] = 0.0
     widths[:, :steps] = np.maximum(widths[:, :steps], rolling)
@@ -169,14 +169,14 @@ def half_widths(errors: Array, paths: Array, values: Array) -> Array:
     return np.asarray(widths * (1 + np.maximum(outside, 0.0)) + _ROUNDING * (1 + np.abs(paths[0])))
 
 
-def _rolling(errors: Array, ceiling: Array) -> Array:
+def _rolling(errors: Array, ceiling: Array, settings: Settings) -> Array:
     """Quantiles of the rolling errors. Forecasts that overlap say little more than one of them: at step k the last part
     of the context, as long as all forecasts together, counts for its length divided by k independent ones. A step at
     which nothing was observed is as uncertain as the next one.
     """
     size = np.abs(errors)
     widths = np.empty((len(_LEVELS), *size.shape[1:]))
-    span = int(np.isfinite(errors[:, :, 0]).any(axis=0).sum()) * 1.5
+    span = int(np.isfinite(errors[:, :, 0]).any(axis=0).sum()) * settings.rolling_span
     for k in reversed(range(widths.shape[1])):
         reach = (k + 1) // 4
         nearby = size[:, max(0, k - reach) : k + reach + 1].reshape(-1, size.shape[2])
@@ -216,9 +216,9 @@ def _grown(widths: Array, further: int) -> Array:
     return np.asarray(widths[:, -1:] * np.exp(np.minimum(growth[:, None] * steps, 700.0)))
 
 
-def _unrelated(values: Array) -> Array:
+def _unrelated(values: Array, settings: Settings) -> Array:
     """(levels, variables): quantiles of |difference| between samples far apart."""
-    recent = values[-4096:]
+    recent = values[-settings.unrelated_latest :]
     shifts = np.unique(np.linspace(len(recent) // 4, len(recent) // 2, 8).astype(np.intp))
     gaps = np.concatenate([np.abs(recent[shift:] - recent[:-shift]) for shift in shifts])
     return np.asarray(np.quantile(gaps, _LEVELS, axis=0))

@@ -21,13 +21,10 @@ from numpy.typing import ArrayLike, NDArray
 from prophecy._forecast import Forecast, Grid
 from prophecy.dynamics.bounds import bounded, checked_bounds
 from prophecy.dynamics.context import read
+from prophecy.dynamics.settings import DEFAULT, KnownSettings
 
 Array = NDArray[np.float64]
 
-RIDGES: Array = np.power(10.0, np.arange(-6.0, 3.0))  # of the regressors' mean power
-FOLDS = 3  # stretches rolled over: each costs as many forecasts as there are kinds of differences, and one
-LEAST = 16  # values before the first stretch
-WORTH = 0.99  # of the error without regressors: less gain than this is luck
 SHOWN = 4  # regressors whose size is told
 
 
@@ -65,16 +62,16 @@ def forecast_with(
     series = raw[:, None] if raw.ndim == 1 else raw
     beside = Known.of(known, len(series), horizon)
     filled = _filled(beside.values, len(series))
-    limits = checked_bounds(options.pop("bounds", None))
+    limits, how = checked_bounds(options.pop("bounds", None)), options.get("settings", DEFAULT).known
     season = options.get("season")
     lags = [1, *sorted({round(float(s)) for s in np.atleast_1d(season if season is not None else [])})]
     kinds: list[int] = [0, *(lag for lag in lags if 1 <= lag < len(series) // 3)]
-    chosen, errors = _rolled(forecast, series, horizon, filled, kinds, options)
+    chosen, errors = _rolled(forecast, series, horizon, filled, kinds, options, how)
     if chosen is None:
         made = forecast(values, horizon, level, bounds=limits, **options)
         why = "too few values to tell whether it helps" if errors is None else "it did not help in rolling forecasts"
         return _noted(made, f"What is known in advance was not used: {why}{_compared(errors)}.")
-    effect, doubt = _solved(series, filled[: len(series)], chosen)
+    effect, doubt = _solved(series, filled[: len(series)], chosen, how)
     rest = series - filled[: len(series)] @ effect
     made = forecast(rest if raw.ndim == 2 else rest[:, 0], horizon, level, **options)
     added = filled[len(series) :] @ effect
@@ -106,7 +103,7 @@ def _differences(rows: Array, lag: int) -> Array:
     return np.asarray(rows - sums / np.maximum(counts, 1))
 
 
-def _solved(series: Array, known: Array, lag: int) -> tuple[Array, Array]:
+def _solved(series: Array, known: Array, lag: int, how: KnownSettings) -> tuple[Array, Array]:
     """Effects (regressors, variables) with the ridge of least leave-one-out error, and their covariances."""
     target, source = _differences(series, lag), _differences(known, lag)
     effect = np.zeros((known.shape[1], series.shape[1]))
@@ -120,7 +117,7 @@ def _solved(series: Array, known: Array, lag: int) -> tuple[Array, Array]:
             continue
         left, power, right = np.linalg.svd(x / scale, full_matrices=False)
         best = np.inf
-        for ridge in RIDGES * len(y):
+        for ridge in np.array(how.ridges) * len(y):
             shrunk = power**2 / (power**2 + ridge)
             fitted = left @ (shrunk * (left.T @ y))
             leverage = np.sum(left**2 * shrunk, axis=1)
@@ -140,11 +137,12 @@ def _rolled(
     known: Array,
     kinds: list[int],
     options: dict[str, Any],
+    how: KnownSettings,
 ) -> tuple[int | None, dict[str, float] | None]:
     """The kind of differences whose rolling forecasts are best, None for none; mean errors with and without."""
-    span = min(horizon, max(1, (len(series) - LEAST) // (FOLDS + 1)))
-    cuts = [len(series) - span * k for k in range(FOLDS, 0, -1)]
-    if cuts[0] < LEAST or not np.ptp(known[: len(series)], axis=0).any():
+    span = min(horizon, max(1, (len(series) - how.least) // (how.folds + 1)))
+    cuts = [len(series) - span * k for k in range(how.folds, 0, -1)]
+    if cuts[0] < how.least or not np.ptp(known[: len(series)], axis=0).any():
         return None, None
     totals = dict.fromkeys([None, *kinds], 0.0)
     for cut in cuts:
@@ -153,15 +151,15 @@ def _rolled(
             effect = (
                 np.zeros((known.shape[1], series.shape[1]))
                 if kind is None
-                else _solved(series[:cut], known[:cut], kind)[0]
+                else _solved(series[:cut], known[:cut], kind, how)[0]
             )
             made = forecast(series[:cut] - known[:cut] @ effect, span, 0.9, **options)
             off = np.abs(truth - np.asarray(made.mean).reshape(truth.shape) - known[cut : cut + span] @ effect)
             scale = np.nanmean(np.abs(np.diff(series[:cut], axis=0)), axis=0)
             totals[kind] += float(np.nanmean(off / np.where(scale > 0, scale, 1.0)))
     best = min(kinds, key=lambda kind: totals[kind])
-    errors = {"with": totals[best] / FOLDS, "without": totals[None] / FOLDS}
-    return (best if totals[best] < WORTH * totals[None] else None), errors
+    errors = {"with": totals[best] / how.folds, "without": totals[None] / how.folds}
+    return (best if totals[best] < how.worth * totals[None] else None), errors
 
 
 def _together(

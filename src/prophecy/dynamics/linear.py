@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics.context import Rows
+from prophecy.dynamics.damped import Damped
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -82,8 +83,7 @@ def fit_linear(lags: int, spacing: int, ridge: float, values: Array, rows: Rows)
     past = values[index[:, None] - spacing * np.arange(lags)].reshape(len(index), -1)
     features = np.column_stack([past, np.ones(len(index))])
     rise = values[index + spacing] - values[index]
-    u, s, vt = np.linalg.svd(features, full_matrices=False)
-    coefficients = vt.T @ ((s / (s**2 + (ridge * s[0]) ** 2))[:, None] * (u.T @ rise))
+    coefficients = Damped(features, rise, scaled=False)(ridge)
     residual = float(np.sqrt(np.mean((features @ coefficients - rise) ** 2)))
     coefficients[:variables] += np.eye(variables)
     # A trend is a double root at 1, where modes are ill-defined; a little growth is better than that.

@@ -11,7 +11,6 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 _NEAR = np.array([-4, -3, -2, 2, 3, 4])  # neighbours that are no part of a run of two
-_LOOKED_AT = 16  # of the samples that stand out most: more than `outlier_most` are a habit anyway
 
 
 def outliers(raw: Array, settings: Settings) -> Mask:
@@ -36,7 +35,7 @@ def _events(x: Array, settings: Settings) -> list[int]:
     near = np.stack([x[middle + offset] for offset in _NEAR])
     low, high = near.min(axis=0), near.max(axis=0)
     excess = np.maximum(x[middle] - high, low - x[middle]) - settings.outlier_ranges * (high - low)
-    order = np.argsort(-excess)[:_LOOKED_AT]
+    order = np.argsort(-excess)[: settings.outliers_compared]
     standing = sorted(int(middle[k]) for k in order if excess[k] > 0)
     events: list[tuple[list[int], float]] = []
     while standing:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy.dynamics.settings import DEFAULT
+
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
-
-_SEARCHED = 8192  # samples back from each origin in which a match is looked for
 
 
 @dataclass(frozen=True)
@@ -25,15 +25,19 @@ class Copy:
 
 @dataclass(frozen=True)
 class Repetition:
-    """Find the stretch most like the last `window` samples and repeat what came after it, over and over."""
+    """Find the stretch most like the last `window` samples and repeat what came after it, over and over.
+
+    searched: how many samples back from each origin it may lie.
+    """
 
     window: int
+    searched: int = DEFAULT.repetition_searched
     residual: float = np.inf
     conclusive: bool = False
     whole_past: bool = True
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
-        return np.stack([self._from(values[max(0, origin - _SEARCHED) : origin], horizon) for origin in origins])
+        return np.stack([self._from(values[max(0, origin - self.searched) : origin], horizon) for origin in origins])
 
     def _from(self, past: Array, horizon: int) -> Array:
         window = min(self.window, len(past) // 3)

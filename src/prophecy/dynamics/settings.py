@@ -65,6 +65,16 @@ class LawSettings:
 
 
 @dataclass(frozen=True)
+class KnownSettings:
+    """What steers the use of regressors known in advance (`known.py`)."""
+
+    ridges: tuple[float, ...] = tuple(10.0**k for k in range(-6, 3))  # of their mean power; leave-one-out chooses
+    folds: int = 3  # stretches rolled over: each costs as many forecasts as there are kinds of differences, and one
+    least: int = 16  # values before the first stretch
+    worth: float = 0.99  # of the error without regressors: less gain than this is luck
+
+
+@dataclass(frozen=True)
 class Settings:
     """Passed down from `forecast(settings=...)`; `dataclasses.replace(DEFAULT, ...)` is how ablations are made.
 
@@ -101,6 +111,8 @@ class Settings:
     outlier_alike: float = (
         0.5  # of the larger's height, from which two runs on one side are taken for a spike that recurs
     )
+
+    outliers_compared: int = 16  # samples that stand out most, looked at more closely: bounds the cost
 
     longest: int = 6144  # latest samples that ordinary candidates look at: bounds their cost
 
@@ -160,6 +172,13 @@ class Settings:
     tail_least: float = 2.3  # degrees of freedom of Student's distribution for the shortest contexts
     tail_most: float = 5.0  # degrees of freedom for long contexts
     tail_samples: float = 40.0  # samples that add a degree of freedom, beyond the first twenty
+    rare_latest: int = 400  # latest values whose quantiles are those of rare events: a year of days and some
+    rare_beyond: float = 1.5  # times the largest value: what lies beyond it where quantiles ask for more values
+    dependence: float = 0.7  # correlation of one step's error with the next where nothing was rolled to tell it
+    dependence_pairs: float = 16.0  # pairs of errors at which a step's own correlation counts half, the mean the rest
+    unrelated_latest: int = 4096  # latest samples whose differences far apart bound the widths of a law's intervals
+    twins_agree: float = 0.8  # quantile of rolling errors over twins' distances by which these are scaled: most fit in
+    rolling_span: float = 1.5  # lengths of the stretch rolled over that errors are taken to come from: origins overlap
 
     # The laboratory: fields, maps, waves and repetition of all variables together
     laboratory_least: int = 24  # samples below which nothing of it can be solved and checked
@@ -182,6 +201,7 @@ class Settings:
     field_glances: int = 128  # transitions a first guess is judged by
     map_features: int = 130  # most a polynomial map may have: a quarter of 512 samples
     exact: float = 1e-6  # standard deviations; a residual that only the true equations leave
+    repetition_searched: int = 8192  # samples back from each origin in which a match is looked for: bounds the cost
     twins: int = 6  # paths from a nudged end, whose distance says how errors grow
 
     # Hidden variables (`hidden.py`); chosen on 29 chaotic systems seen one variable at a time
@@ -221,6 +241,8 @@ class Settings:
     forcing_left: float = 0.2  # share of the unexplained variance that one sinusoid must leave less of
 
     drift_left: float = 0.05  # as `forcing_left`, for products of the terms with time; a search costs 0.5 s
+
+    known: KnownSettings = KnownSettings()  # regressors known in advance
 
     law_behind: float = 1.1  # of the rolling error of repetition or autoregression: a law that has more is none
     laws: LawSettings = LawSettings()  # fields through noise

@@ -16,7 +16,7 @@ from prophecy.dynamics.features import Family
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_NODES, WEIGHTS = np.polynomial.legendre.leggauss(5)
+_NODES, WEIGHTS = np.polynomial.legendre.leggauss(5)  # exact for products of order 9
 _NODES, WEIGHTS = (_NODES + 1) / 2, WEIGHTS / 2
 _WIDTHS = (8, 4)  # samples a path is interpolated through: order 8, and 4 where derivatives of order 8 are wild
 _DEFECTIVE = 1e8  # condition of eigenvectors above which a logarithm has no correct digit

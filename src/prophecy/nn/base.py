@@ -44,8 +44,8 @@ class Layer(nn.Module):
         """The block matrices, A - I and B, real, in float64."""
         raise NotImplementedError
 
-    def _states(self, now: Tensor, x: Tensor) -> Tensor:
-        """(batch, channels, time, N) of now (batch, time, channels) from x (batch, channels, N)."""
+    def _states(self, now: Tensor, x: Tensor, scale: Tensor | None) -> Tensor:
+        """(batch, channels, time, N) of now (batch, time, channels) from x (batch, channels, N); scale as `_spans`."""
         raise NotImplementedError
 
     def _step(self, now: Tensor, x: Tensor, scale: Tensor | None, memory: Any) -> Tensor:
@@ -71,28 +71,43 @@ class Layer(nn.Module):
         return torch.zeros(shape, dtype=self._work(), device=self.C.device)
 
     def forward(
-        self, u: Tensor, state: Tensor | None = None, *, lengths: Tensor | None = None, mask: Tensor | None = None
+        self,
+        u: Tensor,
+        state: Tensor | None = None,
+        *,
+        lengths: Tensor | None = None,
+        mask: Tensor | None = None,
+        dt: Tensor | None = None,
     ) -> Tensor:
         """Outputs (batch, time, channels), or (..., readouts) where there are several, in the dtype of u.
 
         lengths: (batch,), how many samples of each row count. mask: (batch, time), True where a sample does; the others
-        are skipped, as if they had never been. Outputs are 0 where no sample counts.
+        are skipped, as if they had never been, and their dt with them. Outputs are 0 where no sample counts.
+        dt: the time since the value before, as in `step`, for values at uneven times: (time,), (batch, time) or (batch,
+        time, channels). Every step then has a memory of its own, N² numbers a value where it is dense.
         """
-        return self._run(u, state, lengths, mask, final=False)[0]
+        return self._run(u, state, lengths, mask, dt, final=False)[0]
 
     def scan(
-        self, u: Tensor, state: Tensor | None = None, *, lengths: Tensor | None = None, mask: Tensor | None = None
+        self,
+        u: Tensor,
+        state: Tensor | None = None,
+        *,
+        lengths: Tensor | None = None,
+        mask: Tensor | None = None,
+        dt: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """As `forward`, and the state after the last value that counts, (batch, channels, N), to go on from."""
-        y, final = self._run(u, state, lengths, mask, final=True)
+        y, final = self._run(u, state, lengths, mask, dt, final=True)
         assert final is not None, "asked for"
         return y, final
 
-    def states(self, u: Tensor, state: Tensor | None = None) -> Tensor:
+    def states(self, u: Tensor, state: Tensor | None = None, *, dt: Tensor | None = None) -> Tensor:
         """The state after every value, (batch, time, channels, N), differentiable; memory beyond it stays like it."""
         now = self._sequence(u)
         with torch.autocast(u.device.type, enabled=False):
-            made = self._states(now, self._state(state, u.shape[0]))
+            scale = None if dt is None else self._spans(dt, *u.shape[:2])
+            made = self._states(now, self._state(state, u.shape[0]), scale)
         return made.transpose(1, 2).to(self._out(u))
 
     def step(
@@ -124,9 +139,17 @@ class Layer(nn.Module):
         return y if self.several else y.squeeze(-1)
 
     def _run(
-        self, u: Tensor, state: Tensor | None, lengths: Tensor | None, mask: Tensor | None, final: bool
+        self,
+        u: Tensor,
+        state: Tensor | None,
+        lengths: Tensor | None,
+        mask: Tensor | None,
+        dt: Tensor | None,
+        final: bool,
     ) -> tuple[Tensor, Tensor | None]:
         now, lengths, where = packed(self._sequence(u), lengths, mask)
+        if dt is not None:
+            return self._uneven(u, now, self._state(state, u.shape[0]), lengths, where, self._spans(dt, *u.shape[:2]))
         with torch.autocast(u.device.type, enabled=False):
             blocks, less, B = self._lifted()
             rows = now.permute(2, 0, 1)
@@ -137,6 +160,19 @@ class Layer(nn.Module):
                 end = torch_lifted.finish(less, B, rows, before, self.block, lengths).transpose(0, 1)
             out = spread(y.permute(1, 2, 0, 3), lengths, where)
         return (out if self.several else out.squeeze(-1)).to(self._out(u)), end
+
+    def _uneven(
+        self, u: Tensor, now: Tensor, x: Tensor, lengths: Tensor | None, where: Tensor | None, scale: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """`_run` with steps of their own: all states by a scan over memories that change, then the readout."""
+        if where is not None:
+            scale = scale.gather(1, where[..., None].expand_as(scale))
+        with torch.autocast(u.device.type, enabled=False):
+            states = torch.cat([x.unsqueeze(2), self._states(now, x, scale)], dim=2)
+            out = spread(self._read(states[:, :, 1:].transpose(1, 2), now), lengths, where)
+            last = torch.full(u.shape[:1], u.shape[1], device=u.device) if lengths is None else lengths
+            end = states.gather(2, last[:, None, None, None].expand(-1, *states.shape[1:2], 1, states.shape[3]))
+        return (out if self.several else out.squeeze(-1)).to(self._out(u)), end.squeeze(2)
 
     # --- arguments ---
 
@@ -167,12 +203,29 @@ class Layer(nn.Module):
             raise ValueError(f"state must have shape (batch, channels, order) = {expected}, got {tuple(state.shape)}")
         return state.to(self._work())
 
-    def _scale(self, dt: Tensor | float, batch: int) -> Tensor:
-        """Steps in units of the layer's own: (batch, 1) or (batch, channels)."""
+    def _relative(self, dt: Tensor | float) -> Tensor:
+        """Steps in units of the layer's own, which must be positive."""
         own = self.dt if isinstance(self.dt, float) else 1.0
         given = torch.as_tensor(dt, dtype=torch.float64, device=self.C.device) / own
         if not torch.compiler.is_compiling() and not bool(((given > 0) & given.isfinite()).all()):
             raise ValueError(f"dt must be positive and finite, got {dt}: the time since the value before")
+        return given
+
+    def _spans(self, dt: Tensor, batch: int, time: int) -> Tensor:
+        """Steps of a whole sequence in units of the layer's own: (batch, time, 1) or (batch, time, channels)."""
+        given = self._relative(dt)
+        known = {(time,): (1, time, 1), (batch, time): (batch, time, 1)}
+        shape = known.get(tuple(given.shape), tuple(given.shape))
+        if len(shape) != 3 or shape[:2] not in {(1, time), (batch, time)} or shape[2] not in {1, self.channels}:
+            raise ValueError(
+                f"dt must be (time,), (batch, time) or (batch, time, channels) = {(batch, time, self.channels)}, got "
+                f"{tuple(given.shape)}"
+            )
+        return given.reshape(shape).expand(batch, time, shape[2])
+
+    def _scale(self, dt: Tensor | float, batch: int) -> Tensor:
+        """Steps in units of the layer's own: (batch, 1) or (batch, channels)."""
+        given = self._relative(dt)
         given = given[:, None] if given.ndim == 1 else given
         if given.ndim and tuple(given.shape) not in {(batch, 1), (batch, self.channels)}:
             raise ValueError(

@@ -41,11 +41,12 @@ class GatedBlock(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, state: Tensor | None = None, **padding: Tensor | None) -> Tensor:
+        """Like x, (batch, time, width). state, padding: as in the memory's `forward` (lengths, mask, dt)."""
         value, gate = self.enter(self.norm(x)).chunk(2, dim=-1)
         return self._out(x, self.memory(value, state, **padding), gate)
 
     def scan(self, x: Tensor, state: Tensor | None = None, **padding: Tensor | None) -> tuple[Tensor, Tensor]:
-        """As `forward`, and the memory's state after the last value."""
+        """As `forward`, and the memory's state after the last value, (batch, channels, N)."""
         value, gate = self.enter(self.norm(x)).chunk(2, dim=-1)
         y, state = self.memory.scan(value, state, **padding)
         return self._out(x, y, gate), state
@@ -57,6 +58,7 @@ class GatedBlock(nn.Module):
         return self._out(x, y, gate), state
 
     def initial_state(self, batch: int) -> Tensor:
+        """That of the memory, (batch, channels, N)."""
         state: Tensor = self.memory.initial_state(batch)
         return state
 
@@ -76,6 +78,7 @@ class Bidirectional(nn.Module):
         self.forwards, self.backwards = forwards, backwards
 
     def forward(self, u: Tensor, *, lengths: Tensor | None = None) -> Tensor:
+        """(batch, time, 2 · channels) of u (batch, time, channels); lengths (batch,): samples of a row that count."""
         if lengths is None:
             back = self.backwards(u.flip(1)).flip(1)
             return torch.cat([self.forwards(u), back], dim=-1)

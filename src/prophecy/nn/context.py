@@ -81,7 +81,7 @@ class Solver(nn.Module):
         return raw.exp()
 
     def initial_state(self, batch: int, features: int, outputs: int, like: Tensor | None = None) -> ContextState:
-        """Nothing learnt yet: W = 0."""
+        """Nothing learnt yet: W = 0, (batch, outputs, features)."""
         kind: dict[str, Any] = {
             "dtype": torch.float64,
             "device": like.device if like is not None else self.raw_forgetting.device,

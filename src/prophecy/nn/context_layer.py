@@ -53,7 +53,7 @@ class ContextSSM(nn.Module):
         return self.scan(u)[0]
 
     def scan(self, u: Tensor, state: ContextSSMState | None = None) -> tuple[Tensor, ContextSSMState]:
-        """Predictions and the state after the last value."""
+        """Predictions like u (batch, time, channels), and the state after the last value."""
         check_tensor(u)
         out, u = self.memory._out(u), self.memory._cast(u)  # states and features in the memory's own precision
         state = self.initial_state(len(u)) if state is None else state

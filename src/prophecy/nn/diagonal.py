@@ -83,11 +83,14 @@ class DiagonalSSM(Layer):
         grown = torch.expm1(rates * dt[..., None])
         return grown, grown / rates * torch.view_as_complex(self.input.double().contiguous())
 
-    def _states(self, now: Tensor, x: Tensor) -> Tensor:
-        grown, gain = self.memory()
+    def _states(self, now: Tensor, x: Tensor, scale: Tensor | None) -> Tensor:
+        if scale is None:
+            grown, gain = (part.unsqueeze(1) for part in self.memory())
+        else:
+            made = self.memory(scale.flatten(0, 1))
+            grown, gain = (part.reshape(*scale.shape[:2], *part.shape[1:]).transpose(1, 2) for part in made)
         wide = torch.complex128 if now.dtype == torch.float64 else torch.complex64
-        b = now.mT.unsqueeze(-1) * gain.unsqueeze(-2)
-        return _flat(scan((grown + 1).unsqueeze(1), b.to(wide), _complex(x), diagonal=True))
+        return _flat(scan(grown + 1, (now.mT.unsqueeze(-1) * gain).to(wide), _complex(x), diagonal=True))
 
     def _step(self, now: Tensor, x: Tensor, scale: Tensor | None, memory: Any) -> Tensor:
         grown, gain = memory if memory is not None else self.memory(scale)

@@ -175,11 +175,14 @@ class ProphecySSM(Layer):
         A = less + torch.eye(self.order, dtype=less.dtype, device=less.device)
         return torch_lifted.lift(A, B, self.C.double(), self.D.double(), self.block), less, B
 
-    def _states(self, now: Tensor, x: Tensor) -> Tensor:
-        less, B = self.memory()
+    def _states(self, now: Tensor, x: Tensor, scale: Tensor | None) -> Tensor:
+        if scale is None:
+            less, B = (part.unsqueeze(1) for part in self.memory())
+        else:
+            made = self.memory(scale.flatten(0, 1))
+            less, B = (part.reshape(*scale.shape[:2], *part.shape[1:]).transpose(1, 2) for part in made)
         A = less + torch.eye(self.order, dtype=less.dtype, device=less.device)
-        b = now.mT.unsqueeze(-1) * B.to(now.dtype).unsqueeze(-2)
-        return scan(A.unsqueeze(1), b, x)
+        return scan(A, now.mT.unsqueeze(-1) * B.to(now.dtype), x)
 
     def _step(self, now: Tensor, x: Tensor, scale: Tensor | None, memory: Any) -> Tensor:
         less, B = (part.to(now.dtype) for part in (self.memory(scale) if memory is None else memory))

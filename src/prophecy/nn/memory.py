@@ -37,7 +37,7 @@ def trained(train: str | Iterable[str]) -> frozenset[str]:
 
 
 def generator(system: System) -> tuple[Array, Array]:
-    """G and H per step, such that the bilinear rule with τ = 1 gives the system's A and B back."""
+    """G (N, N) and H (N,) per step, such that the bilinear rule with τ = 1 gives the system's A and B back."""
     plus = np.eye(system.order) + system.A
     if np.linalg.cond(plus) > 1e12:
         raise ValueError("the memory turns half a circle in a step (A has an eigenvalue -1) and is no bilinear step")
@@ -74,7 +74,7 @@ def bilinear(G: Tensor, H: Tensor, tick: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def unwind(less: Tensor, B: Tensor) -> tuple[Tensor, Tensor]:
-    """`generator` in torch, from A - I: for steps of another length than the one a fixed memory was made for."""
+    """`generator` in torch, from A - I (…, N, N) and B (…, N): for steps of other lengths than a fixed memory's."""
     eye = torch.eye(less.shape[-1], dtype=less.dtype, device=less.device)
     G = 2 * torch.linalg.solve((2 * eye + less).mT, less.mT).mT
     return G, B - (G @ B.unsqueeze(-1)).squeeze(-1) / 2

@@ -30,7 +30,7 @@ from prophecy.reproduce.framework import (
 WHITE = {f"White γ = {cutoff:g}": cutoff for cutoff in (0.3, 1.0, 2.0)}
 FILTERED = {f"Filtered α = {constant:g}": constant for constant in (0.05, 0.1, 0.3)}
 EQUATIONS = ("Van der Pol", "Bernoulli")
-NOISE = (1e-3, 1e-2, 1e-1)
+NOISE = (1e-3, 1e-2, 1e-1)  # standard deviations added to the signals of `NOISY`
 NOISY = ("White γ = 1", "White γ = 2", "Van der Pol")
 OURS, PAPER, FLOOR, CONTEXT, HINDSIGHT = "Prophecy", "paper", "floor", "best baseline in context", "best in hindsight"
 METHODS = (PAPER, "copy", "line", CONTEXT, HINDSIGHT, OURS)
@@ -40,8 +40,8 @@ FAMILIES = {
     "local level": baselines.local_level_members,
     "local trend": baselines.local_trend_members,
 }
-SIZE = 10
-ROUNDING = 1e-33
+SIZE = 10  # functions in a piece, which is what a kill can lose
+ROUNDING = 1e-33  # squared error that float64 leaves of values of size 0.5: stands for "rounding" among the floors
 
 
 class Beyond(Experiment):

@@ -25,10 +25,10 @@ from prophecy.reproduce.framework import (
     row,
 )
 
-ORDERS = (9, 17, 33, 65, 96)
-CUTOFFS = (0.3, 1.0, 2.0)
-POINTS, ZOOM = 120, 1000
-EARLY, LATE = slice(100, 1000), slice(5000, 9900)
+ORDERS = (9, 17, 33, 65, 96)  # Fig. 1e
+CUTOFFS = (0.3, 1.0, 2.0)  # the paper does not say which γ it used: those of Table 1
+POINTS, ZOOM = 120, 1000  # frequencies of the response drawn; samples of the enlarged panel
+EARLY, LATE = slice(100, 1000), slice(5000, 9900)  # samples seen: little context, and much
 METRICS = {
     "early": "mae, k from 100 to 1 000",
     "late": "mae, k from 5 000 to 9 900",

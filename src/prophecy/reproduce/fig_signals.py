@@ -12,7 +12,7 @@ from prophecy.reproduce import paper
 from prophecy.reproduce.framework import Ask, Experiment, Json, Outcome, Picture, Result, Unit, Verdict, number, row
 
 PANELS = {paper.FILTERED: (0.05, 0.1, 0.3), paper.WHITE: (0.3, 1.0, 2.0)}
-ORDER, SHIFT, SHOWN = 65, 0.1, 10
+ORDER, SHIFT, SHOWN = 65, 0.1, 10  # N; by how much the truth is drawn higher, as in the paper; every tenth sample
 
 
 class FigSignals(Experiment):

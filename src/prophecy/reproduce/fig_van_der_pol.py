@@ -25,7 +25,7 @@ from prophecy.reproduce.framework import (
     row,
 )
 
-ORDER, END, SHOWN = 65, 20.0, 10
+ORDER, END, SHOWN = 65, 20.0, 10  # N; seconds; every tenth sample is drawn
 SOLVERS = {"RK45 defaults": signals.SCIPY_DEFAULTS, "closed form": None}
 
 

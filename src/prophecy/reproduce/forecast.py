@@ -24,6 +24,7 @@ from prophecy.reproduce.framework import (
     row,
 )
 
+# Samples per Lyapunov time and noise in standard deviations; orders of the paper's closed loop; γ of White Signals.
 CASES = ((15, 0.0), (30, 0.0), (100, 0.0), (30, 0.01), (30, 0.05))
 ORDERS = (3, 5, 9, 17, 33, 65, 97, 129)
 CUTOFFS = (1.0, 2.0)

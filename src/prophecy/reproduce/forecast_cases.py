@@ -21,7 +21,7 @@ from prophecy.evaluation import smape, valid_prediction_time
 
 Array = NDArray[np.float64]
 
-CONTEXT, LYAPUNOV_TIMES, BINS = 512, 10, 20
+CONTEXT, LYAPUNOV_TIMES, BINS = 512, 10, 20  # samples seen; predicted; parts of the horizon with a coverage each
 SYSTEMS = {system.name: system for system in chaos.SYSTEMS}
 BASELINES = ("copy", "repetition", "linear autoregression")
 OURS = "forecast"

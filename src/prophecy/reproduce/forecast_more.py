@@ -13,6 +13,7 @@ from prophecy.reproduce.forecast_cases import CONTEXT, LYAPUNOV_TIMES, SYSTEMS, 
 
 Array = NDArray[np.float64]
 
+# Samples: per Lyapunov time, of a free run, and of the parts a spectrum is averaged over.
 RATE, FREE, STRETCH = 30, 10_000, 1000
 NAMES = "xyzwuv"
 

@@ -37,7 +37,7 @@ SIGNALS: dict[str, Callable[..., paper.Array]] = {
 }
 COPY, LINE = "copying", "line through two"
 METHODS = ("LegT", "FouT as printed", "FouT")
-ORDER = 65
+ORDER = 65  # the larger of the tables' two
 
 
 class FurtherSignals(Experiment):

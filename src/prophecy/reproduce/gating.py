@@ -24,6 +24,7 @@ from prophecy.reproduce.framework import (
     ratio,
     row,
 )
+from prophecy.reproduce.switching import RATES, SEED, SINCE
 from prophecy.reproduce.trained_runs import GPU, SHORT
 
 CONSTRUCTED = {
@@ -39,9 +40,6 @@ TRIVIAL: dict[str, Callable[[switching.Array], switching.Array]] = {
     "median of the last 5": switching.running_median,
 }
 """What anyone would try first: neither memory nor gate."""
-RATES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
-SINCE = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-SEED = 5_000
 SHOWN = 0.05
 """The outlier rate at which the time since the switch is drawn."""
 FRESH = 4

@@ -22,7 +22,7 @@ BASES: dict[str, Callable[[int, float], Basis]] = {
 }
 """FouT comes twice: with the paper's frequencies 2, 4, 6, … (its tables were made so) and with the right 1, 2, 3, …"""
 
-ORDERS = (33, 65)
+ORDERS = (33, 65)  # of the tables
 SAMPLES = signals.SAMPLES
 WHITE, FILTERED = "White Signal γ =", "Filtered Noise α ="
 

@@ -27,11 +27,11 @@ from prophecy.reproduce.framework import (
 
 Array = NDArray[np.float64]
 
-LENGTH = 400
+LENGTH = 400  # samples of a regime
 REGIMES = ("smooth", "noise of 0.1", "random walk", "smooth again")
 KINDS = ("last 1–9 samples", "last 4–32 samples", "memories of 48–192", "memories of 256–1024", "solved in context")
 CHANGES = ("smooth → noise of 0.1", "noise of 0.1 → smooth", "Filtered Noise → smooth", "smooth → step → smooth")
-STATED = 64
+STATED = 64  # samples within which docs/prophecy.md says that a change is over
 
 
 class Regimes(Experiment):

@@ -41,7 +41,7 @@ PARTS = (
     (QUESTIONS, "Open questions"),
     (FURTHER, "Beyond the paper"),
 )
-LEADS = 3
+LEADS = 3  # pictures at the top at most
 TOP = ("table-signals", "baselines", "fig-training", "trained", "solvers")
 
 

@@ -32,9 +32,11 @@ RATES = {"gradient step": tuple(10.0**p for p in range(-6, 1)), "delta rule": (0
 FORGETTING = (0.9, 0.99)
 """What is kept per sample by the exact ridge; again the best in hindsight. Keeping all is recursive least squares."""
 RIDGE = 1e-10
+"""Added to the diagonal of the normal equations, in squared units of the features: only to make them invertible."""
 COPY, FIXED = "copying", "Eq. (5), fixed"
 BEST = "exact ridge, forgetting"
 RULES = (COPY, FIXED, "gradient step", "delta rule", "recursive least squares", BEST)
+# Samples: bins of the curves, even in their logarithm; tables have the errors of the second half, as the paper.
 EDGES = tuple(int(x) for x in np.unique(np.geomspace(32, SAMPLES - 1, 22).round()))
 LATE = slice(SAMPLES // 2, SAMPLES - 1)
 

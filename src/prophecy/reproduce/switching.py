@@ -38,6 +38,12 @@ LIMIT, PATIENCE = 5.0, 3
 """A residual is a jump beyond this many median residuals; so many in a row, of one sign, are a switch."""
 START, ADAPT = 16, 0.05
 """Samples before the gate acts; step of the running median."""
+RATES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
+"""Shares of outliers at which models are scored."""
+SINCE = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""Samples since the last switch at which they are scored apart."""
+SEED = 5_000
+"""Of the sequences they are scored on; training and the constants above used others."""
 NOISE = 0.05
 """Standard deviation of the noise on every sample."""
 

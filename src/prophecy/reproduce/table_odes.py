@@ -29,7 +29,7 @@ from prophecy.reproduce.framework import (
 
 SOLVERS = {"RK45 defaults": signals.SCIPY_DEFAULTS, "closed form": None}
 EQUATIONS = {"Bernoulli": signals.bernoulli, "Van der Pol": signals.van_der_pol}
-SHIFT, SHOWN = 0.1, 10
+SHIFT, SHOWN = 0.1, 10  # by how much the truth is drawn higher, as in the paper; every tenth sample
 
 
 class TableOdes(Experiment):

@@ -42,6 +42,7 @@ OFF_PERIOD = (0.3, 1.7, 2.5)
 SINES = (0.3, 2.5)
 """Those drawn."""
 WINDOWS = 10
+"""Time t of Corollary 1, in windows."""
 
 
 class Theory(Experiment):

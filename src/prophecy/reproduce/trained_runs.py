@@ -35,10 +35,9 @@ def packed(run: Run) -> Run:
     for check in run["history"]:
         scored = [[score[name] for name in _SCORED] for score in check["scores"]]
         if not tables or tables[-1]["scored"] != scored:
-            tables.append({"scored": scored, "steps": [], **{metric: [] for metric in _METRICS}})
+            tables.append({"scored": scored, "steps": [], "mae": []})
         tables[-1]["steps"].append(check["step"])
-        for metric in _METRICS:
-            tables[-1][metric].append([score[metric] for score in check["scores"]])
+        tables[-1]["mae"].append([score["mae"] for score in check["scores"]])
     return {**{name: value for name, value in run.items() if name != "history"}, "tables": tables}
 
 
@@ -48,14 +47,14 @@ def unpacked(run: Run) -> Run:
         return run
     history = []
     for table in run["tables"]:
-        for step, *rows in zip(table["steps"], *(table[metric] for metric in _METRICS), strict=True):
-            numbers = zip(table["scored"], zip(*rows, strict=True), strict=True)
-            scores = [dict(zip((*_SCORED, *_METRICS), (*what, *values), strict=True)) for what, values in numbers]
+        for step, errors in zip(table["steps"], table["mae"], strict=True):
+            found = zip(table["scored"], errors, strict=True)
+            scores = [dict(zip((*_SCORED, "mae"), (*what, error), strict=True)) for what, error in found]
             history.append({"step": step, "scores": scores})
     return {**{name: value for name, value in run.items() if name != "tables"}, "history": history}
 
 
-_SCORED, _METRICS = ("dataset", "variant", "seed"), ("mae", "mse")
+_SCORED = ("dataset", "variant", "seed")
 
 
 def torch_for(page: str) -> Any:
@@ -108,10 +107,10 @@ def datasets(run: Run) -> list[str]:
     return list(dict.fromkeys(score["dataset"] for score in run["history"][-1]["scores"]))
 
 
-def stats(run: Run, dataset: str, variant: str, check: int = -1, metric: str = "mae") -> Any:
-    """(mean, least, most) over seeds; None if a seed has diverged or the variant was not scored then."""
+def stats(run: Run, dataset: str, variant: str, check: int = -1) -> Any:
+    """(mean, least, most) over seeds of the mean absolute error; None if a seed diverged or nothing was scored then."""
     scores = run["history"][check]["scores"]
-    values = [s[metric] for s in scores if (s["dataset"], s["variant"]) == (dataset, variant)]
+    values = [s["mae"] for s in scores if (s["dataset"], s["variant"]) == (dataset, variant)]
     if not values or any(v is None or not v < DIVERGED for v in values):
         return None
     return sum(values) / len(values), min(values), max(values)

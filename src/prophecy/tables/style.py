@@ -38,8 +38,8 @@ MARKERS = {"LegT": "o", "FouT": "s", "FouT as printed": "D", "LegS": "^", "ours"
 SEQUENCE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#6b7280")
 """For things without a meaning of their own, in this order."""
 
-WIDE, COLUMN, HEIGHT = 10.0, 5.0, 3.6
-"""Inches: the page's full width, half of it, and the usual height."""
+WIDE, HEIGHT = 10.0, 3.6
+"""Inches: the page's full width, and the usual height."""
 
 _RC: dict[str, Any] = {
     "font.family": "sans-serif",

@@ -54,6 +54,7 @@ FULL = Plan()
 SHORT = Plan(steps=120, batch=12, pool=24, functions=12, checks=6)
 """What `prophecy reproduce` trains now, on a CPU."""
 TINY = Plan(order=8, samples=400, steps=6, batch=4, pool=9, functions=3, checks=3)
+"""What tests train."""
 
 
 def training_pool(plan: Plan, reading: str, seed: int) -> Array:

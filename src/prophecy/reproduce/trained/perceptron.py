@@ -36,6 +36,7 @@ class PerceptronPlan:
     memories: tuple[tuple[int, float], ...] = products.MEMORIES[::2]
 
 
+# On a GPU; by `prophecy reproduce` on a CPU; in tests.
 FULL = PerceptronPlan()
 SHORT = PerceptronPlan(steps=300, trajectories=1, further=1, systems=2, memories=products.MEMORIES[:1])
 TINY = PerceptronPlan(hidden=4, steps=2, trajectories=1, further=1, systems=1, memories=products.MEMORIES[:1])

@@ -269,13 +269,7 @@ def _scores(
 
 
 def _score(dataset: str, variant: str, seed: int, errors: Tensor) -> dict[str, Any]:
-    return {
-        "dataset": dataset,
-        "variant": variant,
-        "seed": seed,
-        "mae": common.finite(float(errors.abs().mean())),
-        "mse": common.finite(float(errors.square().mean())),
-    }
+    return {"dataset": dataset, "variant": variant, "seed": seed, "mae": common.finite(float(errors.abs().mean()))}
 
 
 def _distances(readouts: Readouts) -> dict[str, Any]:

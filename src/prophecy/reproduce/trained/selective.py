@@ -24,10 +24,6 @@ from prophecy.nn import scan
 from prophecy.reproduce import switching
 from prophecy.reproduce.trained import common
 
-RATES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
-SINCE = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-EVALUATION_SEED = 5_000
-
 
 @dataclass(frozen=True)
 class SelectivePlan:
@@ -42,6 +38,7 @@ class SelectivePlan:
     checks: int = 10
 
 
+# On a GPU; by `prophecy reproduce` on a CPU; in tests.
 FULL = SelectivePlan()
 SHORT = SelectivePlan(sizes=((4, 4),), steps=100, batch=16, pool=256, sequences=100, checks=4)
 TINY = SelectivePlan(sizes=((2, 2),), steps=3, batch=2, pool=4, sequences=8, checks=2)
@@ -128,4 +125,4 @@ def scores(model: SelectiveSSM, plan: SelectivePlan, device: torch.device) -> di
             said = model(torch.tensor(u, dtype=torch.float32, device=device))
         return np.asarray(said.cpu().numpy(), dtype=np.float64)
 
-    return switching.scores(predict, plan.sequences, RATES, SINCE, EVALUATION_SEED)
+    return switching.scores(predict, plan.sequences, switching.RATES, switching.SINCE, switching.SEED)

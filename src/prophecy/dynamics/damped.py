@@ -1,0 +1,44 @@
+"""Least squares by singular values, damped relative to the largest: solved once, read for any damping."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
+
+Array = NDArray[np.float64]
+
+LEAST = 1e-13  # damping below which directions that nothing determines take their rounding errors for knowledge
+
+
+class Damped:
+    """system @ x = target, (rows, unknowns) and (rows,) or (rows, sides), in least squares.
+
+    `scaled` brings columns to one length first, so that the damping does not depend on the unknowns' units; `long`
+    systems, of many more rows than unknowns, are reduced to a triangle first.
+    """
+
+    def __init__(self, system: Array, target: Array, scaled: bool = True, long: bool = False) -> None:
+        norms = np.linalg.norm(system, axis=0) if scaled else np.ones(system.shape[1])
+        self._norms = _beside(np.where(norms > 0, norms, 1.0), target)
+        columns = system / np.where(norms > 0, norms, 1.0) if scaled else system
+        if long:
+            q, columns = qr(columns, mode="economic", check_finite=False)
+            target = q.T @ target
+        u, self._s, self._vt = np.linalg.svd(columns, full_matrices=False)
+        self._projected = u.T @ target
+
+    def __call__(self, damping: float) -> Array:
+        """x with each direction of singular value s weighed by s² / (s² + (damping · largest)²)."""
+        gain = self._s / (self._s**2 + (damping * self._s[0]) ** 2)
+        return np.asarray((self._vt.T @ (_beside(gain, self._projected) * self._projected)) / self._norms)
+
+
+def _beside(factors: Array, columns: Array) -> Array:
+    """Factors of rows, shaped to multiply (rows,) or (rows, sides)."""
+    return factors.reshape(-1, *[1] * (columns.ndim - 1))
+
+
+def solve(system: Array, target: Array, damping: float = LEAST) -> Array:
+    """The solution for one damping, columns brought to one length."""
+    return Damped(system, target)(damping)

@@ -1,0 +1,72 @@
+"""How far changes are believed: what it does to forecasts, and what it leaves alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from prophecy import Prophecy
+
+
+def believed(u):
+    """Of each value but the first: the change foretold before it, and the change forecast."""
+    model, told = Prophecy(), []
+    for value in u:
+        model.observe(float(value))
+        record = model._stream.records[0]
+        told.append((float(record["belief_ahead"][0]), float(record["change"])))
+    return np.array(told)[:-1].T
+
+
+@pytest.mark.parametrize("name", ["line", "sine", "steps"])
+def test_where_changes_come_as_foretold_nothing_is_taken_off(name):
+    k = np.arange(800)
+    u = {"line": 0.3 * k, "sine": np.sin(k / 7), "steps": np.resize([0.0, 0.0, 3.0, 1.0], 800)}[name]
+    told, said = believed(u)
+    np.testing.assert_allclose(said[400:], told[400:], rtol=1e-9, atol=1e-9)
+
+
+def test_the_part_that_is_believed_lies_between_none_and_all_of_it():
+    rng = np.random.default_rng(3)
+    told, said = believed(rng.standard_t(2, 600))
+    assert (np.abs(said) <= np.abs(told) * (1 + 1e-12)).all()
+    assert (said * told >= 0).all()
+
+
+def test_short_noisy_series_are_predicted_better_than_without():
+    """The first hundred values of walks with noise on top, where members are chosen by chance: 60 of them."""
+    with_it, without = [], []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        u = np.cumsum(rng.standard_normal(100)) + 0.3 * rng.standard_normal(100)
+        told, said = believed(u)
+        came = np.diff(u)
+        with_it.append(np.mean((came - said)[30:] ** 2))
+        without.append(np.mean((came - told)[30:] ** 2))
+    assert np.mean(with_it) < 0.985 * np.mean(without)
+
+
+def test_explain_says_when_changes_are_doubted():
+    rng = np.random.default_rng(12)
+    model = Prophecy()
+    for value in np.cumsum(rng.standard_normal(90)):
+        model.observe(float(value))
+        record = model._stream.records[0]
+        doubted = float(record["change"]) < 0.95 * float(record["belief_ahead"][0])
+        if record["belief_ahead"][0] > 0 and record["count"] > 1:
+            assert ("Of the changes foretold" in model.explain()) == doubted
+
+
+@settings(max_examples=30, deadline=None)
+@given(arrays(np.float64, 60, elements=st.floats(-1e75, 1e75)))
+def test_any_values_leave_finite_sums_and_weights_that_add_up_to_one(u):
+    model = Prophecy()
+    model.observe(u)
+    record = model._stream.records[0]
+    assert np.isfinite(record["belief_sums"]).all()
+    assert np.isfinite(record["belief_ahead"]).all()
+    assert record["belief_weight"].sum() == pytest.approx(1.0)
+    assert abs(record["belief_sums"][1]) <= 1e40

@@ -1,0 +1,38 @@
+"""The one damped least-squares solve against the normal equations it stands for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from prophecy.dynamics.damped import LEAST, Damped, solve
+
+
+@pytest.mark.parametrize("sides", [(), (1,), (3,)])
+@pytest.mark.parametrize(("scaled", "long"), [(True, False), (False, False), (True, True)])
+def test_a_damped_solution_solves_the_damped_normal_equations(sides, scaled, long):
+    rng = np.random.default_rng(0)
+    system, target = rng.standard_normal((40, 5)) * [1e-3, 1, 1e3, 2, 5], rng.standard_normal((40, *sides))
+    norms = np.linalg.norm(system, axis=0) if scaled else np.ones(5)
+    columns = system / norms
+    solved = Damped(system, target, scaled, long)
+    for damping in (LEAST, 1e-3, 0.3):
+        ridge = (damping * np.linalg.norm(columns, 2)) ** 2
+        normal = np.linalg.solve(columns.T @ columns + ridge * np.eye(5), columns.T @ target)
+        expected = normal / norms.reshape(-1, *[1] * len(sides))
+        np.testing.assert_allclose(solved(damping), expected, rtol=1e-6 if not scaled else 1e-10)
+
+
+def test_a_column_of_zeros_has_no_part_and_spoils_nothing():
+    rng = np.random.default_rng(1)
+    system, target = rng.standard_normal((20, 3)), rng.standard_normal(20)
+    system[:, 1] = 0.0
+    found = solve(system, target)
+    assert found[1] == 0.0
+    np.testing.assert_allclose(found[[0, 2]], np.linalg.lstsq(system[:, [0, 2]], target, rcond=None)[0], rtol=1e-12)
+
+
+def test_units_of_the_unknowns_do_not_change_what_is_damped():
+    rng = np.random.default_rng(2)
+    system, target, units = rng.standard_normal((30, 4)), rng.standard_normal(30), np.array([1e-8, 1.0, 1e3, 1e9])
+    np.testing.assert_allclose(solve(system * units, target, 0.1) * units, solve(system, target, 0.1), rtol=1e-12)
