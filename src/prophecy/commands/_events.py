@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.commands._kinds import APART, LONGEST, Open, Row, append, judged, run_at_end, season_is_back
+from prophecy.commands._kinds import APART, LONGEST, Open, Row, append, held, judged, run_at_end, season_is_back
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -98,7 +98,8 @@ class Events:
 
     def _begin(self, row: Row, before: Array) -> None:
         self._count += 1
-        self._open = Open(self._count, row.row, row.row, row, before, run_at_end(before[:, 0]))
+        standing = float(held(before[:, 0])[-1]) if len(before) else np.nan
+        self._open = Open(self._count, row.row, row.row, row, before, run_at_end(before[:, 0]), standing)
 
     def _reopen(self) -> None:
         """A flagged row that ends a flat line belongs to it."""
@@ -112,8 +113,8 @@ class Events:
         """Give `row` to the events that wait for rows after them, and close those that have seen enough."""
         wanted = max(APART, round(seasons[0]) if seasons else 0)
         for event in list(self._waiting):
-            still = event.flat() and row.value == event.newest.value
-            if still or row.row - event.last <= wanted:
+            still = event.flat() and (row.value == event.standing or np.isnan(row.value))
+            if still or row.row - event.last <= wanted or event.noisy():
                 append(event, row)
             else:
                 self._waiting.remove(event)

@@ -60,7 +60,8 @@ class Row(NamedTuple):
 @dataclass
 class Open:
     """An event whose kind is not known yet. rows: its own and those after it; same: how many of the newest are equal,
-    those before the event among them; over: no more rows came."""
+    those before the event among them and missing ones between them; standing: the last known value; over: no more rows
+    came."""
 
     number: int
     first: int
@@ -68,6 +69,7 @@ class Open:
     worst: Row
     before: Array
     same: int
+    standing: float
     rows: list[Row] = field(default_factory=list)
     over: bool = False
 
@@ -80,10 +82,21 @@ class Open:
         moving = self.before[: max(len(self.before) + len(self.rows) - self.same, 0), 0]
         return self.same >= FLAT and _longest_run(moving) < max(self.same / 2, FLAT)
 
+    def noisy(self) -> bool:
+        """Whether the newest rows still have errors of another size than those before the event, so far as it is
+        kept."""
+        if not APART <= len(self.rows) < LONGEST:
+            return False
+        ratio = _size(np.array([row.residual for row in self.rows[-APART:]])) / max(
+            _size(self.before[-AROUND:, 1]), 1e-300
+        )
+        return ratio > CHANGED or ratio < 1.0 / CHANGED
+
 
 def append(event: Open, row: Row) -> None:
-    before = event.newest.value if event.rows else event.before[-1, 0] if len(event.before) else np.nan
-    event.same = event.same + 1 if row.value == before else 1
+    missing = bool(np.isnan(row.value))
+    event.same = event.same + 1 if missing or row.value == event.standing else 1
+    event.standing = event.standing if missing else row.value
     if len(event.rows) >= LONGEST:
         event.rows.pop(len(event.rows) // 2)  # a long flat line: its beginning and its end are kept
     event.rows.append(row)
@@ -130,17 +143,18 @@ def judged(event: Open, seasons: tuple[float, ...]) -> tuple[str, str, int, int]
     inside = event.worst.lower <= event.worst.value <= event.worst.upper
     if long <= BRIEF and not inside:
         return "spike", _expected(event.worst), *here
-    return "change of noise", _about_noise(before[:, 1], own[:, 1], long), *_noisy_rows(event, own[:, 1])
+    first, last = _noisy_rows(event, own[:, 1])
+    return "change of noise", _about_noise(before[:, 1], own[:, 1], last - event.first + 1), first, last
 
 
 def _flat_line(event: Open, own: Array) -> tuple[str, str, int, int] | None:
     """A flat line that goes on, or one that the event's first rows end; None where there is none."""
-    before = event.before[:, 0]
+    before, own = held(event.before[:, 0]), held(np.append(event.before[-1:, 0], own))[len(event.before[-1:]) :]
     if event.flat():
         end = event.newest.row
         start = end - event.same + 1
         until = "and still at the end" if event.over else f"to {end}"
-        sentence = f"{event.same} rows are exactly {event.newest.value:.6g}, from row {start} {until}."
+        sentence = f"{event.same} rows are exactly {event.standing:.6g}, from row {start} {until}."
         return "flat line", sentence, min(start, event.first), end
     still = run_at_end(before)
     moved = np.flatnonzero(own != before[-1]) if still else np.zeros(1)
@@ -248,16 +262,23 @@ def _size(residuals: Array) -> float:
     return float(np.mean(known)) if len(known) else np.nan
 
 
+def held(values: Array) -> Array:
+    """Values with each missing one replaced by the last known before it."""
+    last = np.maximum.accumulate(np.where(np.isnan(values), 0, np.arange(len(values))))
+    return np.asarray(values[last])
+
+
 def _longest_run(values: Array) -> int:
     if not len(values):
         return 0
-    cuts = np.flatnonzero(np.diff(values) != 0.0)
+    cuts = np.flatnonzero(np.diff(held(values)) != 0.0)
     edges = np.concatenate([[-1], cuts, [len(values) - 1]])
     return int(np.diff(edges).max())
 
 
 def run_at_end(values: Array) -> int:
-    """How many of the last values are the same."""
+    """How many of the last values are the same, missing ones between them among them."""
+    values = held(values)
     other = np.flatnonzero(values[::-1] != values[-1]) if len(values) else np.zeros(0)
     return int(other[0]) if len(other) else len(values)
 
