@@ -19,7 +19,7 @@ pytest.importorskip("typer")
 
 from prophecy.commands import _collect, _csv, _dialect  # noqa: E402
 from prophecy.commands._collect import collect, keys_of  # noqa: E402
-from prophecy.commands._table import Asked, floats, open_table  # noqa: E402
+from prophecy.commands._table import Hints, floats, open_table  # noqa: E402
 
 HOURS = np.arange("2016-07-01T00", "2016-07-01T08", dtype="M8[h]")
 
@@ -32,7 +32,7 @@ def written(folder, data, name="data.csv"):
 
 def read(path, **asked):
     """Names and values of the predicted columns, times of the rows, and what was said."""
-    table = open_table(path, Asked(**asked))
+    table = open_table(path, Hints(**asked))
     batches = list(table.batches)
     values = {name: np.concatenate([floats(batch, name) for batch in batches]) for name in table.roles.values}
     times = None if table.roles.clock is None else np.concatenate([table.times(batch).values for batch in batches])
@@ -425,7 +425,7 @@ def test_doubled_times_are_refused_with_their_values_and_a_key_to_try(tmp_path):
         collect(open_table(written(tmp_path, text)), 10)
     made = collect(open_table(written(tmp_path, text)), 10, mean=True)
     assert same(made.sources[""].series.values[:, 0], [3, 4])
-    keyed = collect(open_table(written(tmp_path, text), Asked(key="shop")), 10)
+    keyed = collect(open_table(written(tmp_path, text), Hints(key="shop")), 10)
     assert same(keyed.sources["b"].series.values[:, 0], [5, 6])
 
 
@@ -435,7 +435,7 @@ def test_only_the_newest_rows_are_kept_of_files_larger_than_memory_allows(tmp_pa
     rows = [(k, "ab"[k % 2], k / 2) for k in range(3_000)]
     for order in (rows, rows[::-1]):
         path = written(tmp_path, "time,g,v\n" + "\n".join(",".join(map(str, row)) for row in order))
-        found = collect(open_table(path, Asked(key="g")), 70)
+        found = collect(open_table(path, Hints(key="g")), 70)
         for key, parity in (("a", 0), ("b", 1)):
             expected = [row for row in rows if row[0] % 2 == parity][-70:]
             assert same(found.sources[key].series.values[:, 0], [row[2] for row in expected])

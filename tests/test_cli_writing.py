@@ -17,12 +17,12 @@ pytest.importorskip("typer")
 
 from prophecy.commands import _common, _write  # noqa: E402
 from prophecy.commands._lines import Csv, Jsonl  # noqa: E402
-from prophecy.commands._table import Asked, floats, open_table  # noqa: E402
+from prophecy.commands._table import Hints, floats, open_table  # noqa: E402
 
 
 def test_columns_that_are_not_predicted_come_out_as_the_text_they_were(tmp_path):
     (tmp_path / "x.csv").write_text('id,v,note\n007,1.10,"a, b"\n008,2,plain\n')
-    table = open_table(str(tmp_path / "x.csv"), Asked(columns=["v"]))
+    table = open_table(str(tmp_path / "x.csv"), Hints(columns=["v"]))
     out = tmp_path / "o.csv"
     with _write.sink(out) as write:
         for batch in table.batches:

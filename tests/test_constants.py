@@ -94,3 +94,17 @@ def _unexplained(kind: ast.ClassDef, lines: list[str]) -> list[str]:
         if not (below or beside or lines[node.lineno - 2].strip().startswith("#")):
             found.append(lines[node.lineno - 1].strip())
     return found
+
+
+def test_numbers_that_stand_twice_are_the_same():
+    """The command line has its own copies of some, because the originals would load Numba before it is needed."""
+    pytest.importorskip("typer")
+    from prophecy.adaptive import alarms, prophecy, readings, record, words
+    from prophecy.commands import _kinds, _lines
+    from prophecy.fleet import bank, fleet
+
+    assert _kinds.APART == alarms.WINDOW
+    assert _kinds.FLAT == readings.STUCK
+    assert adaptive.DEFAULT.exact == words.EXACT
+    assert prophecy.LARGEST == record.LARGEST == bank.LARGEST == _lines.LARGEST
+    assert fleet.LONGEST_KEY == _lines.LONGEST_KEY

@@ -17,12 +17,12 @@ from starlette.testclient import TestClient
 
 from prophecy.fleet import Fleet
 from prophecy.service import DEFAULT, create_app
-from prophecy.service.bodies import Asked, from_json, from_lines
+from prophecy.service.bodies import BodyNames, from_json, from_lines
 from prophecy.service.csvs import from_csv
 from prophecy.service.errors import Problem
 
 KINDS = {"application/json": from_json, "application/x-ndjson": from_lines, "text/csv": from_csv}
-PLAIN = Asked()
+PLAIN = BodyNames()
 
 
 def parsed(read, text, asked=PLAIN):
@@ -108,7 +108,7 @@ def test_ambiguous_dates_of_a_csv_are_refused_and_a_format_decides():
     text = "key,time,value\na,01/02/2026,1\na,05/03/2026,2\n"
     with pytest.raises(Problem, match="does not tell"):
         parsed(from_csv, text)
-    batch = parsed(from_csv, text, Asked(time_format="%d/%m/%Y"))
+    batch = parsed(from_csv, text, BodyNames(time_format="%d/%m/%Y"))
     assert batch.times[1] - batch.times[0] == 32 * 86400
 
 
@@ -118,7 +118,7 @@ def test_ambiguous_dates_of_a_csv_are_refused_and_a_format_decides():
 def test_a_format_of_times_is_refused_or_read_at_once(text):
     cells = "key,time,value\n" + "".join(f"a,{'a' * n},1\n" for n in range(1, 60))
     with pytest.raises(Problem):
-        parsed(from_csv, cells, Asked(time_format=text))
+        parsed(from_csv, cells, BodyNames(time_format=text))
 
 
 @pytest.mark.parametrize("unit", ["[],", "{},", '[{"a":[]}],', "\n[]"])
@@ -138,7 +138,7 @@ def test_messages_about_a_table_of_a_million_columns_stay_short():
 
 
 def test_columns_of_a_wide_csv_are_series_and_text_columns_are_left_out():
-    batch = parsed(from_csv, "Date;place;warm;cold\n01.02.2026;x;1,5;\n02.02.2026;y;2,5;-1\n", Asked(name="hall"))
+    batch = parsed(from_csv, "Date;place;warm;cold\n01.02.2026;x;1,5;\n02.02.2026;y;2,5;-1\n", BodyNames(name="hall"))
     assert batch.keys == ["hall/warm", "hall/cold"] * 2
     assert np.array_equal(batch.values, [1.5, np.nan, 2.5, -1.0], equal_nan=True)
     assert np.diff(batch.times).tolist() == [0, 86400, 0]
@@ -146,12 +146,12 @@ def test_columns_of_a_wide_csv_are_series_and_text_columns_are_left_out():
 
 
 def test_columns_are_named_in_the_address():
-    batch = parsed(from_csv, "machine,at,kW,rpm\nm1,5,1,2\n", Asked(key="machine", time="at", value="rpm"))
+    batch = parsed(from_csv, "machine,at,kW,rpm\nm1,5,1,2\n", BodyNames(key="machine", time="at", value="rpm"))
     assert (batch.keys, batch.times.tolist(), batch.values.tolist()) == (["m1"], [5.0], [2.0])
     with pytest.raises(Problem, match="no column 'torque'"):
-        parsed(from_csv, "machine,at\nm1,5\n", Asked(key="machine", value="torque"))
+        parsed(from_csv, "machine,at\nm1,5\n", BodyNames(key="machine", value="torque"))
     row = '{"machine": "m1", "t": 3, "rpm": 2}'
-    assert parsed(from_json, row, Asked(key="machine", time="t", value="rpm")).times.tolist() == [3.0]
+    assert parsed(from_json, row, BodyNames(key="machine", time="t", value="rpm")).times.tolist() == [3.0]
 
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)

@@ -25,7 +25,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 LARGEST = 1_000_000
-"""Bytes of the wheel at most. It has about 0.95 MB, a third of it pages of the reproduction and their results; data
+"""Bytes of the wheel at most. It has about 0.9 MB, a quarter of it pages of the reproduction and their results; data
 that slips in shows."""
 
 KINDS = {".py", ".typed", ".html", ".css", ".js", ".json", ".j2", ".svg", ".txt", ""}

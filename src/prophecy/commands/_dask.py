@@ -13,7 +13,7 @@ import typer
 from prophecy import _machine
 from prophecy.commands._common import say
 from prophecy.commands._progress import Progress
-from prophecy.tables.partitions import Asked, forecast_partitions, partitions
+from prophecy.tables.partitions import PartitionTask, forecast_partitions, partitions
 
 SHOWN = 5
 """Series that failed named on stderr; all are in the column `error`."""
@@ -36,7 +36,9 @@ def cluster(address: str, jobs: int | None) -> Iterator[Any]:
         yield client
 
 
-def forecast_on(address: str, file: str, out: Path | None, asked: Asked, jobs: int | None, resume: bool) -> None:
+def forecast_on(
+    address: str, file: str, out: Path | None, asked: PartitionTask, jobs: int | None, resume: bool
+) -> None:
     """Forecast the partitions under `file` into the folder `out`, and say how it went."""
     if out is None:
         raise typer.BadParameter("--dask writes partitions; name their folder with --out")

@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from prophecy.commands._table import Asked, Table
+from prophecy.commands._table import Hints, Table
 from prophecy.commands._write import output_kind
 from prophecy.tables.pictures import ENDINGS
 
@@ -74,11 +74,11 @@ def asked(
     decimal: str | None,
     header: bool | None,
     time_zone: str | None = None,
-) -> Asked:
+) -> Hints:
     """What was said about the file."""
     if decimal not in (None, ".", ","):
         raise typer.BadParameter(f"--decimal must be . or , and not {decimal!r}")
-    return Asked(tuple(column or ()), time, key, time_format, decimal, header, time_zone)
+    return Hints(tuple(column or ()), time, key, time_format, decimal, header, time_zone)
 
 
 def numbers(option: str, text: str | None, least: float, most: float) -> tuple[float, ...]:

@@ -52,7 +52,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Hints:
     """What a user said about a file's columns and its way of writing."""
 
     columns: Sequence[str] = ()
@@ -64,10 +64,10 @@ class Asked:
     time_zone: str | None = None
 
 
-NOTHING = Asked()
+NOTHING = Hints()
 
 
-READERS: dict[str, Callable[[Opened, Asked], Content]] = {
+READERS: dict[str, Callable[[Opened, Hints], Content]] = {
     "csv": lambda opened, asked: read_csv(opened, asked.header, asked.decimal),
     "jsonl": lambda opened, asked: read_json_lines(opened),
     "json": lambda opened, asked: read_json(opened),
@@ -78,7 +78,7 @@ READERS: dict[str, Callable[[Opened, Asked], Content]] = {
 """By the kind that `_open` tells from a file's first bytes."""
 
 
-def open_table(path: str, asked: Asked = NOTHING) -> Table:
+def open_table(path: str, asked: Hints = NOTHING) -> Table:
     """Open a table of any kind; what was not said is told by its content, and noted."""
     opened = open_bytes(path)
     with explained(path):

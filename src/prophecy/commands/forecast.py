@@ -19,13 +19,13 @@ from prophecy.commands._dask import forecast_on
 from prophecy.commands._progress import Progress
 from prophecy.commands._results import Results
 from prophecy.commands._show import show
-from prophecy.commands._table import Asked, open_table
+from prophecy.commands._table import Hints, open_table
 from prophecy.dynamics.known import Known
 from prophecy.dynamics.settings import DEFAULT
 from prophecy.frames.source import Source
 from prophecy.tables.forecasting import forecast_sources
 from prophecy.tables.panels import MOST, Panel, Picture, of_forecast
-from prophecy.tables.partitions import asked_of
+from prophecy.tables.partitions import partition_task
 from prophecy.tables.pictures import save
 from prophecy.tables.regressors import beside, row_by_row
 
@@ -91,7 +91,7 @@ def forecast(
             if key is None or joint or plot is not None or known is not None or time_zone is not None:
                 raise typer.BadParameter("--dask needs --key, and does without --joint, --plot, --known, --time-zone")
             columns = asked.columns or None
-            each = asked_of(horizon, key, time, columns, seasons, extra, duplicates.value, options)
+            each = partition_task(horizon, key, time, columns, seasons, extra, duplicates.value, options)
             forecast_on(dask, file, out, each, jobs, resume)
             return
         found = collect(open_table(file, asked), context, duplicates is _options.Duplicates.mean)
@@ -225,10 +225,10 @@ def _stopped(results: Results | None, shown: _Shown, total: int) -> None:
     say("forecast", f"stopped; {done:,} of {total:,} series are in {results.path}: go on with --resume")
 
 
-def read_known(path: Path, asked: Asked, found: Collected) -> Callable[[Source, int], Any]:
+def read_known(path: Path, asked: Hints, found: Collected) -> Callable[[Source, int], Any]:
     """Regressors of another file, by time (and key, where it has that column) beside every series."""
     roles = found.table.roles
-    way = Asked(decimal=asked.decimal, time_format=asked.time_format, time_zone=asked.time_zone)
+    way = Hints(decimal=asked.decimal, time_format=asked.time_format, time_zone=asked.time_zone)
     probe = open_table(str(path), way)
     keyed = roles.key is not None and roles.key in probe.names
     if keyed:

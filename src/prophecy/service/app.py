@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 import prophecy
 from prophecy.service import files, models
-from prophecy.service.bodies import Asked, Batch, check_key, from_json, from_lines
+from prophecy.service.bodies import Batch, BodyNames, check_key, from_json, from_lines
 from prophecy.service.core import Core
 from prophecy.service.csvs import from_csv
 from prophecy.service.errors import Problem, bad
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("prophecy.service")
 JSON_LINES = ("application/x-ndjson", "application/jsonl", "application/x-jsonlines", "application/json-lines")
-READERS: dict[str, Callable[[bytes, Asked, Settings], Batch]] = {
+READERS: dict[str, Callable[[bytes, BodyNames, Settings], Batch]] = {
     "application/json": from_json,
     "text/csv": from_csv,
     **dict.fromkeys(JSON_LINES, from_lines),
@@ -157,7 +157,7 @@ def _values(app: FastAPI, core: Core) -> None:
         body = await _body(request, core)
         if name is not None:
             check_key(name, core.settings, field="name")
-        asked = Asked(name, key, time, value, time_format, decimal)
+        asked = BodyNames(name, key, time, value, time_format, decimal)
         small = len(body) <= core.settings.inline
         batch = reader(body, asked, core.settings) if small else await core.read(reader, body, asked, core.settings)
         core.guard.rates.take(address(request.scope), "values", len(batch))
@@ -180,7 +180,7 @@ def _values(app: FastAPI, core: Core) -> None:
         return _json({"columns": read.columns, "cursor": read.after, "boot": core.backlog.boot, "missed": missed})
 
 
-def _reader(request: Request) -> Callable[[bytes, Asked, Settings], Batch]:
+def _reader(request: Request) -> Callable[[bytes, BodyNames, Settings], Batch]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if request.headers.get("content-encoding", "identity") != "identity":
         raise Problem(415, "compressed bodies are not read", "send the body as it is")

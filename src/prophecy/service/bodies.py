@@ -41,7 +41,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Asked:
+class BodyNames:
     """What a request's address says about its body. name: the series of rows without a key."""
 
     name: str | None = None
@@ -60,7 +60,7 @@ def text_of(body: bytes) -> str:
         raise bad(f"byte {error.start} of the body is no UTF-8", "send text in UTF-8") from None
 
 
-def from_json(body: bytes, asked: Asked, settings: Settings) -> Batch:
+def from_json(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
     """One object, a list of objects, or one object whose fields are lists (columns)."""
     _check_structure(body, settings)
     found = _parsed(text_of(body), None)
@@ -73,7 +73,7 @@ def from_json(body: bytes, asked: Asked, settings: Settings) -> Batch:
     return _batch(found, range(1, len(found) + 1), asked, settings)
 
 
-def from_lines(body: bytes, asked: Asked, settings: Settings) -> Batch:
+def from_lines(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
     """JSON lines: an object on every line; empty lines are passed over."""
     _check_structure(body, settings)
     rows: list[Any] = []
@@ -105,7 +105,7 @@ def _no_number(name: str) -> Any:
     raise _Constant(f"{name} is no number there")
 
 
-def _from_columns(found: dict[str, Any], asked: Asked, settings: Settings) -> list[dict[str, Any]]:
+def _from_columns(found: dict[str, Any], asked: BodyNames, settings: Settings) -> list[dict[str, Any]]:
     """{"key": …, "time": [...], "value": [...]} as rows; a single key or time stands for all of them."""
     values = found[asked.value]
     _check_size(len(values), settings)
@@ -123,7 +123,7 @@ def _from_columns(found: dict[str, Any], asked: Asked, settings: Settings) -> li
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _batch(rows: Sequence[Any], lines: Sequence[int], asked: Asked, settings: Settings) -> Batch:
+def _batch(rows: Sequence[Any], lines: Sequence[int], asked: BodyNames, settings: Settings) -> Batch:
     if not rows:
         raise bad("the body has no rows", ROW)
     keys, moments, values = [], [], []
@@ -158,7 +158,7 @@ def _number(value: Any, row: int, field: str) -> float:
     return number
 
 
-def _keys(found: Sequence[Any], lines: Sequence[int], asked: Asked, settings: Settings) -> list[str]:
+def _keys(found: Sequence[Any], lines: Sequence[int], asked: BodyNames, settings: Settings) -> list[str]:
     good: set[str] = set()
     for row, key in zip(lines, found, strict=True):
         if key.__class__ is str and key in good:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prophecy.frames import dates
-from prophecy.service.bodies import MISSING, Array, Asked, Batch, check_date, check_key, text_of, times_of
+from prophecy.service.bodies import MISSING, Array, Batch, BodyNames, check_date, check_key, text_of, times_of
 from prophecy.service.errors import Problem, bad, shown
 from prophecy.service.settings import Settings
 
@@ -26,7 +26,7 @@ HEADER = "begin with a line of names such as key,time,value, and name others wit
 
 
 @dataclass(frozen=True)
-class Roles:
+class Places:
     """Places of the columns: of the key and time (None without), and of the values."""
 
     key: int | None
@@ -35,7 +35,7 @@ class Roles:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class Cells:
     """Cells as they were written, and the lines they stood on."""
 
     names: list[str]
@@ -44,7 +44,7 @@ class Table:
     separator: str
 
 
-def from_csv(body: bytes, asked: Asked, settings: Settings) -> Batch:
+def from_csv(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
     """Rows of a table with names in its first line. The separator is the one of , ; and tab that line has most of."""
     table = _table(text_of(body), settings)
     names, rows, lines = table.names, table.rows, table.lines
@@ -63,7 +63,7 @@ def from_csv(body: bytes, asked: Asked, settings: Settings) -> Batch:
     return Batch(keys, times, values.ravel(), dated, [line for line in lines for _ in roles.values])
 
 
-def _table(text: str, settings: Settings) -> Table:
+def _table(text: str, settings: Settings) -> Cells:
     separator = max(",;\t", key=text.split("\n", 1)[0].count)
     rows: list[list[str]] = []
     lines: list[int] = []
@@ -85,10 +85,10 @@ def _table(text: str, settings: Settings) -> Table:
             raise bad(f"line {line} has {len(row)} cells and the first {len(names)}", HEADER, line)
     if any(_is_number(name) for name in names):
         raise bad(f"the first line holds {shown(next(filter(_is_number, names)))}, a number", HEADER, lines[0])
-    return Table(names, rows[1:], lines[1:], separator)
+    return Cells(names, rows[1:], lines[1:], separator)
 
 
-def _roles(names: Sequence[str], rows: Sequence[Sequence[str]], asked: Asked) -> Roles:
+def _roles(names: Sequence[str], rows: Sequence[Sequence[str]], asked: BodyNames) -> Places:
     """Named columns first, then those of a usual name; without a key every other column of numbers is a series."""
     key = _place(names, asked.key, "key", KEY_NAMES)
     time = _place(names, asked.time, "time", TIME_NAMES)
@@ -99,13 +99,13 @@ def _roles(names: Sequence[str], rows: Sequence[Sequence[str]], asked: Asked) ->
             raise bad(f"none of the columns {', '.join(map(shown, names[:20]))} is called value", HEADER, 1, "value")
         value = left[0]
     if value is not None and (key is not None or asked.name is not None):
-        return Roles(key, time, (value,))
+        return Places(key, time, (value,))
     wide = tuple(
         place for place in range(len(names)) if place not in (key, time) and any(_is_number(row[place]) for row in rows)
     )
     if not wide:
         raise bad(f"none of the columns {', '.join(map(shown, names[:20]))} holds numbers", HEADER, 1, "value")
-    return Roles(None, time, wide)
+    return Places(None, time, wide)
 
 
 def _place(names: Sequence[str], asked: str, usual: str, others: Sequence[str]) -> int | None:
@@ -117,7 +117,7 @@ def _place(names: Sequence[str], asked: str, usual: str, others: Sequence[str]) 
     return next((lower.index(name) for name in others if name in lower), None)
 
 
-def _keys(table: Table, roles: Roles, asked: Asked, settings: Settings) -> list[str]:
+def _keys(table: Cells, roles: Places, asked: BodyNames, settings: Settings) -> list[str]:
     names = table.names
     if roles.key is not None:
         keys = [row[roles.key].strip() for row in table.rows]
@@ -138,7 +138,7 @@ def _keys(table: Table, roles: Roles, asked: Asked, settings: Settings) -> list[
     return columns * len(table.rows)
 
 
-def _times(table: Table, column: int | None, asked: Asked) -> tuple[Array | None, bool]:
+def _times(table: Cells, column: int | None, asked: BodyNames) -> tuple[Array | None, bool]:
     """A column of seconds, of ISO dates, or of dates as `prophecy.frames.dates` reads them."""
     if column is None:
         return None, False
@@ -171,7 +171,7 @@ def _check_format(text: str) -> None:
         raise ValueError(f"time_format {shown(text)} is too long or has a part twice")
 
 
-def _other_dates(moments: Sequence[str], lines: Sequence[int], asked: Asked) -> Array:
+def _other_dates(moments: Sequence[str], lines: Sequence[int], asked: BodyNames) -> Array:
     try:
         if asked.time_format is not None:
             _check_format(asked.time_format)
@@ -189,7 +189,7 @@ def _other_dates(moments: Sequence[str], lines: Sequence[int], asked: Asked) -> 
     return seconds
 
 
-def _decimal(rows: Sequence[Sequence[str]], roles: Roles, separator: str) -> str:
+def _decimal(rows: Sequence[Sequence[str]], roles: Places, separator: str) -> str:
     """A comma where cells are not separated by commas, some hold one, and none holds a point."""
     if separator == ",":
         return "."

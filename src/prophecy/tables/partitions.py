@@ -25,7 +25,7 @@ RETRIES = 5
 """How often a task is tried again after an error that is not a series' own: a file system that was away, for one."""
 
 
-class Asked(NamedTuple):
+class PartitionTask(NamedTuple):
     """What is asked of every partition. options: level, bounds, average and settings of `forecast`."""
 
     horizon: int
@@ -65,7 +65,7 @@ def forecast_partitions(
     sources: Sequence[str | os.PathLike[str]],
     out: str | os.PathLike[str],
     client: Any,
-    asked: Asked,
+    asked: PartitionTask,
     progress: Callable[[int, int], None] | None = None,
     resume: bool = False,
 ) -> list[Done]:
@@ -126,7 +126,7 @@ def _keys_of(source: str, key: tuple[str, ...]) -> tuple[str, list[tuple[Any, ..
     return source, list(zip(*(table[name].to_pylist() for name in key), strict=True))
 
 
-def _forecast_partition(paths: tuple[str, str], asked: Asked) -> Done:
+def _forecast_partition(paths: tuple[str, str], asked: PartitionTask) -> Done:
     """One file into another, on a worker."""
     import pyarrow.parquet as parquet
 
@@ -145,7 +145,7 @@ def _forecast_partition(paths: tuple[str, str], asked: Asked) -> Done:
     return Done(target, list(made), errors)
 
 
-def _sources(table: Any, asked: Asked) -> Iterator[tuple[Key, Source | Failure]]:
+def _sources(table: Any, asked: PartitionTask) -> Iterator[tuple[Key, Source | Failure]]:
     """The series of a partition; where one of them cannot be read, the others still are."""
     columns = None if asked.columns is None else list(asked.columns)
     key = asked.key if len(asked.key) > 1 else asked.key[0]
@@ -169,7 +169,7 @@ def _sources(table: Any, asked: Asked) -> Iterator[tuple[Key, Source | Failure]]
             yield one, Failure(0, error)
 
 
-def _table(made: dict[Key, Forecast | Failure], errors: dict[Key, str], asked: Asked, schema: Any) -> Any:
+def _table(made: dict[Key, Forecast | Failure], errors: dict[Key, str], asked: PartitionTask, schema: Any) -> Any:
     """Forecasts below each other with a column `error`; a series that failed has one row, which says why."""
     import pyarrow
 
@@ -231,7 +231,7 @@ def _solve_piece(
     return first, answers
 
 
-def asked_of(
+def partition_task(
     horizon: int,
     key: str | Sequence[str],
     time: str | None,
@@ -240,11 +240,13 @@ def asked_of(
     quantiles: Sequence[float],
     duplicates: str,
     options: dict[str, Any],
-) -> Asked:
+) -> PartitionTask:
     """The same for every partition, checked once."""
     keys = (key,) if isinstance(key, str) else tuple(key)
     names = None if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
-    return Asked(_checks.whole("horizon", horizon), keys, time, names, season, tuple(quantiles), duplicates, options)
+    return PartitionTask(
+        _checks.whole("horizon", horizon), keys, time, names, season, tuple(quantiles), duplicates, options
+    )
 
 
-__all__ = ["Asked", "Done", "asked_of", "forecast_partitions", "partitions", "solve_on"]
+__all__ = ["Done", "PartitionTask", "forecast_partitions", "partition_task", "partitions", "solve_on"]
