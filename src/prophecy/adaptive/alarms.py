@@ -78,10 +78,10 @@ changes where the forecast's squared error is a quarter of copying's or more."""
 PILED = 0.02
 """Share of all values at the largest or smallest of them from which on it is a bound."""
 
-ALONE, ALONE_RISES = 4.6, 0.1
-"""-log10 of an error's own tail probability that makes an alarm of 0.999 whatever the other quantities say, and what
-one more adds to its confidence. Of ordinary and growing streams 1e-4 of the values and less have such errors; a jump in
-a sum of random steps has nothing else to show."""
+ALONE, ALONE_RISES, SUMMED = 4.6, 0.1, 0.2
+"""-log10 of an error's own tail probability that makes an alarm of 0.999 whatever the other quantities say, what one more
+adds to its confidence, and the drift a value, in mean absolute errors, from which on that counts: in a sum of random
+steps a jump has nothing else to show. Of ordinary and growing streams 1e-4 of the values or less have such errors."""
 
 TOLD = 16.0
 """The sum that a flat line or another noise counts as, once, when it is noticed."""
@@ -325,7 +325,7 @@ def watch(r: Any, value: float, difference: float, error: float, level: float) -
     if reported > 0.0:
         sure = confidence(reported)
         alone = -math.log10(part[ERROR]) - ALONE
-        if alone >= 0.0 and r.alarm_drift != 0.0:
+        if alone >= 0.0 and abs(r.alarm_drift) > SUMMED * r.alarm_error:
             sure = max(sure, 3.0 + ALONE_RISES * alone)
         r.alarm = 1.0 - 10.0 ** -min(sure, seen / SURE)
     note(r, total)

@@ -255,7 +255,7 @@ def place(c: Any, time: float) -> tuple[float, float]:
 @inner
 def slack(c: Any) -> float:
     """Seconds that a rounded stamp may be from its place."""
-    return max(min(MOST_ROUNDED * c.unit, c.dt - 0.5 * c.unit), ROUNDED * c.unit)
+    return max(min(MOST_ROUNDED * c.unit, c.dt - 0.5 * c.unit), ROUNDED * c.unit)  # type: ignore[no-any-return]
 
 
 @inner
@@ -515,9 +515,9 @@ def check_clocks(clocks: NDArray[np.void], count: int) -> None:
             f"times of a clock must be at most {1e7 * LARGEST_TIME:g} in size, and off between 0 and 1, got "
             f"times up to {np.abs(numbers).max()} and off = {clocks['off']}"
         )
-    for name, least, most in (("memory", 0.0, STEADIEST), ("lean", -1e6, 1e6), ("spread", 0.0, 1e12)):
-        if not ((clocks[name] >= least) & (clocks[name] <= most)).all():
-            raise ValueError(f"{name} of a clock must lie between {least:g} and {most:g}, got {clocks[name]}")
+    for name, lowest, highest in (("memory", 0.0, STEADIEST), ("lean", -1e6, 1e6), ("spread", 0.0, 1e12)):
+        if not ((clocks[name] >= lowest) & (clocks[name] <= highest)).all():
+            raise ValueError(f"{name} of a clock must lie between {lowest:g} and {highest:g}, got {clocks[name]}")
     dt = clocks["dt"]
     for name in ("jump", "found", "unit"):
         if not ((clocks[name] >= 0) & (clocks[name] <= 2 * LARGEST_TIME)).all():

@@ -75,7 +75,7 @@ def taken_then(r: Any, s: Any) -> bool:
     if r.stamps < SURE or stamp_kind(r) == NOISE:
         return False
     exact = s.seen >= SURE and s.fit[best_fit(s)] < EXACTLY * r.stamp_error[NOISE]
-    return exact or degree(s) > SMOOTH  # type: ignore[no-any-return]
+    return exact or degree(s) > SMOOTH
 
 
 @inner

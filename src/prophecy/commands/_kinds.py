@@ -83,14 +83,10 @@ class Open:
         return self.same >= FLAT and _longest_run(moving) < max(self.same / 2, FLAT)
 
     def noisy(self) -> bool:
-        """Whether the newest rows still have errors of another size than those before the event, so far as it is
-        kept."""
+        """Whether the newest rows still have errors of another size than those before it, as far as rows are kept."""
         if not APART <= len(self.rows) < LONGEST:
             return False
-        ratio = _size(np.array([row.residual for row in self.rows[-APART:]])) / max(
-            _size(self.before[-AROUND:, 1]), 1e-300
-        )
-        return ratio > CHANGED or ratio < 1.0 / CHANGED
+        return other_noise(np.array([row.residual for row in self.rows[-APART:]]), self.before[-AROUND:, 1])
 
 
 def append(event: Open, row: Row) -> None:
@@ -137,14 +133,29 @@ def judged(event: Open, seasons: tuple[float, ...]) -> tuple[str, str, int, int]
     if abs(jump) > FAR * deviation:
         level = _median(own[min(long, len(own) - 1) :, 0])
         return "shift", f"The level moves by {jump:.4g}, to {level:.6g}, and stays there.", *here
+    if other_noise(own[long:, 1], before[-AROUND:, 1]):
+        return _change_of_noise(event, own[:, 1])
     apart = _median(now[:long]) - _median(usual)
     if long > BRIEF and abs(apart) > FAR * deviation:
         return "spike", f"{long} rows lie {apart:.4g} away from what is usual; then all is as before.", *here
     inside = event.worst.lower <= event.worst.value <= event.worst.upper
     if long <= BRIEF and not inside:
         return "spike", _expected(event.worst), *here
-    first, last = _noisy_rows(event, own[:, 1])
-    return "change of noise", _about_noise(before[:, 1], own[:, 1], last - event.first + 1), first, last
+    return _change_of_noise(event, own[:, 1])
+
+
+def _change_of_noise(event: Open, own: Array) -> tuple[str, str, int, int]:
+    first, last = _noisy_rows(event, own)
+    return "change of noise", _about_noise(event.before[:, 1], own, last - event.first + 1), first, last
+
+
+def other_noise(errors: Array, usual: Array) -> bool:
+    """Whether at least 20 errors are of another size than usual: by their medians, which the traces of a spike do not
+    move."""
+    if len(errors) < APART:
+        return False
+    ratio = _median(np.abs(errors)) / max(_median(np.abs(usual)), 1e-300)
+    return ratio > CHANGED or ratio < 1.0 / CHANGED
 
 
 def _flat_line(event: Open, own: Array) -> tuple[str, str, int, int] | None:
