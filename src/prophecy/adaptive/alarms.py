@@ -79,9 +79,10 @@ PILED = 0.02
 """Share of all values at the largest or smallest of them from which on it is a bound."""
 
 ALONE, ALONE_RISES, SUMMED = 4.6, 0.1, 0.2
-"""-log10 of an error's own tail probability that makes an alarm of 0.999 whatever the other quantities say, what one more
-adds to its confidence, and the drift a value, in mean absolute errors, from which on that counts: in a sum of random
-steps a jump has nothing else to show. Of ordinary and growing streams 1e-4 of the values or less have such errors."""
+"""-log10 of an error's own tail probability that makes an alarm of 0.999 whatever the other quantities say, what one
+more adds to its confidence, and the drift a value, in mean absolute errors, from which on that counts: in a sum of
+random steps a jump has nothing else to show. Of ordinary and growing streams 1e-4 of the values or less have such
+errors."""
 
 TOLD = 16.0
 """The sum that a flat line or another noise counts as, once, when it is noticed."""
