@@ -182,6 +182,8 @@ def _about_noise(before: Array, own: Array, long: int) -> str:
     """How the errors changed: over the event, or where it is brief over the rows around its first."""
     if long > BRIEF:
         noise = _size(own[:long]) / max(_size(before[-AROUND:]), 1e-300)
+        if noise < 1.0 / CHANGED:
+            return f"Noise, less: the errors of {long} rows are {noise:.2g} times their usual size."
         size = f"{noise:.3g} times their usual size" if noise < 1e6 else "far above their usual size"
         return f"Errors are {size} over {long} rows."
     lately = np.concatenate([before[-LATELY:], own])
