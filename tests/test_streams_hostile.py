@@ -438,6 +438,6 @@ def test_a_change_of_noise_lasts_as_long_as_the_noise(prophecy, tmp_path):
     (tmp_path / "n.csv").write_text("value\n" + "\n".join(f"{value:.3f}" for value in u) + "\n")
     _, text, _ = prophecy("anomalies", tmp_path / "n.csv")
     line = next(line for line in text.splitlines() if "change of noise" in line)
-    first, last = (int(word) for word in line.split() if word.isdigit() and int(word) > 100)
+    first, last = (int(word) for word in line[: line.index("change")].replace("to", "").split()[-3:-1])
     assert abs(first - 2000) <= 20
     assert abs(last - 2199) <= 25

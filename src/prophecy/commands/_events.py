@@ -12,7 +12,18 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.commands._kinds import APART, LONGEST, Open, Row, append, held, judged, run_at_end, season_is_back
+from prophecy.commands._kinds import (
+    APART,
+    LONGEST,
+    Open,
+    Row,
+    append,
+    change_of_noise,
+    held,
+    judged,
+    run_at_end,
+    season_is_back,
+)
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -114,7 +125,10 @@ class Events:
         wanted = max(APART, round(seasons[0]) if seasons else 0)
         for event in list(self._waiting):
             still = event.flat() and (row.value == event.standing or np.isnan(row.value))
-            if still or row.row - event.last <= wanted or event.noisy():
+            waits = still or row.row - event.last <= wanted
+            if not waits and event.noise is None:
+                event.noise = judged(event, seasons)[0] == "change of noise"
+            if waits or (event.noise and event.noisy()):
                 append(event, row)
             else:
                 self._waiting.remove(event)
@@ -133,7 +147,7 @@ class Events:
         if self._lost is not None and season_is_back(self._lost, event, seasons):
             self._end_of_lost_season(event)
             return
-        kind, sentence, first, last = judged(event, seasons)
+        kind, sentence, first, last = change_of_noise(event) if event.noise else judged(event, seasons)
         if kind == "lost season":
             self._lost = event
         worst = event.worst

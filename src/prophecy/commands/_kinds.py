@@ -61,7 +61,7 @@ class Row(NamedTuple):
 class Open:
     """An event whose kind is not known yet. rows: its own and those after it; same: how many of the newest are equal,
     those before the event among them and missing ones between them; standing: the last known value; over: no more rows
-    came."""
+    came; noise: whether it is a change of noise, once that is known."""
 
     number: int
     first: int
@@ -72,6 +72,7 @@ class Open:
     standing: float
     rows: list[Row] = field(default_factory=list)
     over: bool = False
+    noise: bool | None = None
 
     @property
     def newest(self) -> Row:
@@ -134,17 +135,19 @@ def judged(event: Open, seasons: tuple[float, ...]) -> tuple[str, str, int, int]
         level = _median(own[min(long, len(own) - 1) :, 0])
         return "shift", f"The level moves by {jump:.4g}, to {level:.6g}, and stays there.", *here
     if other_noise(own[long:, 1], before[-AROUND:, 1]):
-        return _change_of_noise(event, own[:, 1])
+        return change_of_noise(event)
     apart = _median(now[:long]) - _median(usual)
     if long > BRIEF and abs(apart) > FAR * deviation:
         return "spike", f"{long} rows lie {apart:.4g} away from what is usual; then all is as before.", *here
     inside = event.worst.lower <= event.worst.value <= event.worst.upper
     if long <= BRIEF and not inside:
         return "spike", _expected(event.worst), *here
-    return _change_of_noise(event, own[:, 1])
+    return change_of_noise(event)
 
 
-def _change_of_noise(event: Open, own: Array) -> tuple[str, str, int, int]:
+def change_of_noise(event: Open) -> tuple[str, str, int, int]:
+    """The kind, the sentence, the first and the last row of what is a change of noise."""
+    own = np.array([row.residual for row in event.rows])
     first, last = _noisy_rows(event, own)
     return "change of noise", _about_noise(event.before[:, 1], own, last - event.first + 1), first, last
 
