@@ -100,6 +100,9 @@ CHANGED = 0.001
 """Share by which a period must have changed for the members to learn anew: over the 16 seasons averaged, a sixtieth of
 one."""
 
+OTHER = 0.05
+"""Share by which it must have changed to be another one, whose members have not shown themselves yet."""
+
 LONGEST_REST = 16
 """Most checks in a row that members found useless are passed over for."""
 
@@ -265,7 +268,7 @@ def learn_mixture(record: Any, t: Any, difference: float, part: float, value: fl
     """The bank's rule for weights and scales, over the members of this mixture."""
     mixture.learn(
         record.season_mix, record.season_scales, record.season_peak, record.season_last_peak, record.season_ahead,
-        PRIOR, t.season_share, t.season_ceiling, record.season_mixed, t, difference, part, value,
+        PRIOR, t.share, t.season_ceiling, record.season_mixed, t, difference, part, value,
     )  # fmt: skip
     record.season_mixed += 1
 
@@ -313,11 +316,11 @@ def learn(record: Any, t: Any, value: float, difference: float, part: float, roo
 
 
 @inner
-def replay(record: Any, ring: Any, t: Any, count: int, available: int, alone: float, was_on: bool) -> None:
-    """Learn new periods from the values in the ring; `alone` is the bank's own mean squared error. Where members
-    were on, of periods that are now known better, they count for as much as they did."""
+def replay(record: Any, ring: Any, t: Any, count: int, available: int, alone: float, keep: bool) -> None:
+    """Learn new periods from the values in the ring; `alone` is the bank's own mean squared error. keep: members
+    of periods that are merely known better now count for as much as they did."""
     weights = record.season_mix.copy()
-    if not was_on:
+    if not keep:
         weights[:] = FIRST
     begin(record)
     room = np.zeros((3, LONGEST_ROW))
@@ -374,16 +377,16 @@ def check(record: Any, ring: Any, t: Any, count: int) -> None:
     find(values, known, periods, strengths)
     _look_far(record, ring, count, values, known, periods, strengths)
     was_on = record.season_on == 1
-    changed = False
+    changed, others = False, not was_on
     for s in range(2):
-        known = record.season_periods[s]
-        if abs(periods[s] - known) > CHANGED * known:
-            changed = True
+        before = record.season_periods[s]
+        changed = changed or abs(periods[s] - before) > CHANGED * before
+        others = others or abs(periods[s] - before) > OTHER * before
     # Members of other periods than those that were no use are given a try.
     useless = was_on and not changed and record.season_sums[1] > USELESS * record.season_sums[0]
     record.season_periods[:] = periods
     record.season_strength[:] = strengths
-    record.season_check = next_check(count)
+    record.season_check = next_check(count, periods[0] > 0.0 and not changed)
     if useless:
         record.season_rests = min(2 * record.season_rests + 1, LONGEST_REST)
         record.season_rest = record.season_rests
@@ -397,7 +400,7 @@ def check(record: Any, ring: Any, t: Any, count: int) -> None:
         on = False
     record.season_on = 1 if on else 0
     if on and (changed or not was_on):
-        replay(record, ring, t, count, available, record.season_alone / max(record.season_since, 1), was_on)
+        replay(record, ring, t, count, available, record.season_alone / max(record.season_since, 1), not others)
     record.season_sums[:] = 0.0
     record.season_alone, record.season_moves, record.season_since = 0.0, 0.0, 0
 

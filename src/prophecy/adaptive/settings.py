@@ -18,10 +18,10 @@ class Settings:
     discount: float = 0.985
     """Factor per sample of past squared errors in a member's scale: 67 samples of memory, between the 30 that noise
     needs (scale known to 25 %) and the 100 after which a change of regime is noticed late (page regimes)."""
-    share: float = 0.02
-    """Probability per sample with which another member takes over, in the fixed-share update; costs 0.02 nats a
-    sample at most, and lets a member that was wrong for ever come back within about 10 samples. With 0.01 the squared
-    error of 200 series of the M1 competition is 0.6 % larger, with 0.03 that of stock returns 0.6 %."""
+    share: float = 0.01
+    """Probability per sample with which another member takes over, in the fixed-share update; costs 0.01 nats a
+    sample at most, and lets a member that was wrong for ever come back within about 10 samples. With 0.02 the squared
+    error of short series is 0.5 % less, that of exactly repeated steps four times as large."""
     settle: int = 8
     """Samples the first error counts for as a scale: one error alone says little."""
     block: int = 8
@@ -34,8 +34,6 @@ class Settings:
     season_ceiling: float = 9.0
     """The same for the second mixture, of the bank with the seasonal members: ETTh1's mean error is 0.7973 of copying's
     with nine and 0.7976 with three, so little depends on it."""
-    season_share: float = 0.01
-    """The share there: with 0.02 exactly repeated steps leave four times the squared error."""
     believed_over: float = 0.99
     """Factor per sample of the sums that say which part of the changes foretold has come: 100 samples of memory; with
     50 or 200 short series gain 0.1 to 0.3 % less."""
@@ -129,7 +127,6 @@ class Settings:
         for name in (
             "discount",
             "share",
-            "season_share",
             "believed_over",
             "slowest_mean",
             "slowest_bias",
