@@ -10,7 +10,7 @@ squares), and z follows. Whether z is a variable of the system shows in its own 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +67,7 @@ def _left(matrix: Array, right: Array, total: float) -> float:
 
 
 @inner
-def _numerator(x: Array, q: Array, r: Array, b: Array, near: float) -> Array:
+def _numerator(x: Array, q: Array, r: Array, b: Array, near: float | np.floating[Any]) -> Array:
     """r - A(x, q) with the quadratic A that makes its quotient by b smallest."""
     matrix, right, row = np.zeros((6, 6)), np.zeros(6), np.empty(6)
     for k in range(MARGIN, len(x) - MARGIN):
