@@ -4,8 +4,9 @@
         --out benchmarks/results/forecast_ideas.json
 
 Ordinary series: every n-th of each set of benchmarks/ordinary.py (`--thin`), sMAPE, MASE, MSIS and coverage at 95 %.
-Chaos: trajectory 0 of every n-th system of the file (see forecast_dev.py), valid prediction time and sMAPE, all
-variables together and every variable alone.
+Chaos: trajectory 0 of every n-th system of the file (see forecast_dev.py), without noise, with 1 % and with 5 %, valid
+prediction time and sMAPE, all variables together; without noise every variable alone. Made: one system for each idea
+about systems of a kind that the file has none of.
 """
 
 from __future__ import annotations
@@ -23,11 +24,15 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
 
 import ordinary
+from forecast_dev import CONTEXT, scores, warm
 from prophecy.dynamics import forecast
 from prophecy.dynamics.settings import DEFAULT, Settings
-from prophecy.evaluation import smape, valid_prediction_time
+
+Array = NDArray[np.float64]
 
 
 def without(*kinds: str) -> Settings:
@@ -55,19 +60,35 @@ ORDINARY: dict[str, Settings] = {
     "intervals of smoothers alone": replace(DEFAULT, scale_skill_folds=1e9, scale_folds=1e9),
 }
 
+
+def laws(**changes: Any) -> Settings:
+    return replace(DEFAULT, laws=replace(DEFAULT.laws, **changes))
+
+
 CHAOS: dict[str, Settings] = {
     "all ideas": DEFAULT,
     "without the laboratory": without("LABORATORY"),
     "without assimilation": without("ASSIMILATION"),
+    "samples never taken as exact": laws(complete=2.0),
+    "without functions beside powers": laws(functions=0),
+    "without quotients of polynomials": laws(quotients=()),
+    "no more than four kinks": laws(kinks=0),
+    "long laws of powers not compared with functions": laws(short=np.inf),
+    "terms that went do not come back": laws(returns=()),
+    "without the loose stages": laws(stages=(0.6, 0.12, 0.03, 0.01)),
+    "first guesses not thinned": laws(many=1000),
+    "laws not checked on held-back samples": replace(DEFAULT, law_behind=np.inf),
     "without kernel maps": without("KERNEL_MAPS"),
     "without polynomial maps": without("POLYNOMIAL_MAPS"),
     "without undamped waves": without("WAVES"),
-    "without rational fields": without("RATIONAL_FIELDS"),
     "without repetition": without("REPETITION"),
+    "the second candidate never leads": replace(DEFAULT, close_rival=0.0),
+    "the laboratory does not join the mixture": replace(DEFAULT, laboratory_joins=0),
     "without hidden phases": replace(DEFAULT, hidden_phases=False),
     "without hidden forcing": without("FORCING"),
     "without drifting parameters": without("DRIFT_FIELDS"),
 }
+NOISE = {"chaos": 0.0, "chaos 1 %": 0.01, "chaos 5 %": 0.05}  # of each variable's standard deviation
 
 ALONE: dict[str, Settings] = {
     "all ideas": DEFAULT,
@@ -77,9 +98,39 @@ ALONE: dict[str, Settings] = {
     "without polynomial maps": without("POLYNOMIAL_MAPS"),
     "without undamped waves": without("WAVES"),
     "without repetition": without("REPETITION"),
-    "without fields": without("POLYNOMIAL_FIELDS", "RATIONAL_FIELDS"),
     "without linear autoregression": without("LINEAR"),
 }
+
+
+def _forced(_: float, x: Array) -> list[float]:
+    """Duffing's oscillator; the phase of the forcing is the third variable."""
+    return [x[1], x[0] - x[0] ** 3 - 0.3 * x[1] + 0.5 * np.cos(x[2]), 1.2]
+
+
+def _drifting(t: float, x: Array) -> list[float]:
+    return [10 * (x[1] - x[0]), x[0] * (28 + 0.3 * t - x[2]) - x[1], x[0] * x[1] - 8 / 3 * x[2]]
+
+
+def _sampled(field: Any, start: list[float], step: float) -> Array:
+    times = step * np.arange(812)
+    return np.asarray(solve_ivp(field, (0, times[-1]), start, "DOP853", times, rtol=1e-10, atol=1e-10).y.T)
+
+
+def _waves() -> Array:
+    generator = np.random.default_rng(5)
+    times, rates = np.arange(812), generator.uniform(0.05, 0.6, 12)
+    return np.asarray(np.sin(times[:, None] * rates + generator.uniform(0, 6, 12)).sum(axis=1)[:, None])
+
+
+def made() -> Iterator[tuple[str, str, Settings, Array]]:
+    """Idea, what the series is, the settings without the idea, (812, variables)."""
+    forced = _sampled(_forced, [0.5, 0.0, 0.0], 0.15)
+    yield "hidden forcing", "a forced oscillator seen without its forcing", without("FORCING"), forced[:, :2]
+    seen = np.column_stack([forced[:, :2], np.cos(forced[:, 2])])
+    yield "hidden phases", "the same seen with it", replace(DEFAULT, hidden_phases=False), seen
+    drifting = _sampled(_drifting, [1.0, 1.0, 20.0], 0.04)
+    yield "drifting parameters", "Lorenz' system, a parameter rising", without("DRIFT_FIELDS"), drifting
+    yield "undamped waves", "a sum of twelve waves", without("WAVES"), _waves()
 
 
 def one_ordinary(job: tuple[str, ordinary.Case]) -> dict[str, float]:
@@ -89,24 +140,27 @@ def one_ordinary(job: tuple[str, ordinary.Case]) -> dict[str, float]:
     return ordinary.scores(case, made.quantile(ordinary.PROBABILITIES), time.process_time() - began)
 
 
-def one_chaos(job: tuple[Settings, Any, Any]) -> dict[str, float]:
-    settings, seen, truth = job
+def one_chaos(job: tuple[Settings, Array, Array, float]) -> dict[str, float]:
+    """The noise is that of forecast_dev.py for trajectory 0."""
+    settings, series, noise = job
+    seen, truth = series[:CONTEXT], series[CONTEXT:]
     began = time.process_time()
-    made = forecast(seen, len(truth), settings=settings)
-    return {
-        "vpt": float(valid_prediction_time(truth, made.mean.reshape(truth.shape), samples_per_time=30)),
-        "smape": float(np.mean(smape(truth, made.mean.reshape(truth.shape)))),
-        "coverage": float(
-            np.mean((made.lower.reshape(truth.shape) <= truth) & (truth <= made.upper.reshape(truth.shape)))
-        ),
-        "seconds": time.process_time() - began,
-    }
+    answer = forecast(seen + noise, len(truth), settings=settings)
+    seconds = time.process_time() - began
+    inside = (np.asarray(answer.lower) <= truth) & (truth <= np.asarray(answer.upper))
+    return {**scores(np.asarray(answer.mean), truth), "coverage": float(inside.mean()), "seconds": seconds}
 
 
-def systems(data: Path, thin: int) -> Iterator[tuple[Any, Any]]:
+def systems(data: Path, thin: int) -> Iterator[tuple[str, Array]]:
     with np.load(data) as found:
         for name in found.files[::thin]:
-            yield found[name][0, :512], found[name][0, 512:]
+            yield name, found[name][0]
+
+
+def noise_of(name: str, series: Array, share: float) -> Array:
+    context = series[:CONTEXT]
+    generator = np.random.default_rng([0, len(name)])
+    return np.asarray(share * context.std(axis=0) * generator.standard_normal(context.shape))
 
 
 def mean_row(variant: str, dataset: str, done: list[dict[str, float]]) -> dict[str, Any]:
@@ -114,24 +168,53 @@ def mean_row(variant: str, dataset: str, done: list[dict[str, float]]) -> dict[s
     return {"variant": variant, "set": dataset, "series": len(done), **means}
 
 
+def chaos_rows(pool: ProcessPoolExecutor, cases: list[tuple[str, Array]], alone: bool) -> Iterator[dict[str, Any]]:
+    """All jobs at once, so that no process waits for the slowest of a variant."""
+    wanted = [
+        (variant, dataset, (settings, series, noise_of(name, series, share)))
+        for dataset, share in NOISE.items()
+        for variant, settings in CHAOS.items()
+        for name, series in cases
+    ]
+    wanted += [
+        (variant, "alone", (settings, series[:, [v]], 0.0))
+        for variant, settings in (ALONE.items() if alone else ())
+        for _, series in cases
+        for v in range(series.shape[1])
+    ]
+    for idea, what, settings, series in made() if cases else ():
+        wanted += [(f"{what}, with {idea}", "made", (DEFAULT, series, 0.0))]
+        wanted += [(f"{what}, without", "made", (settings, series, 0.0))]
+    done: dict[tuple[str, str], list[dict[str, float]]] = {}
+    for (variant, dataset, _), row in zip(wanted, pool.map(one_chaos, [job for _, _, job in wanted]), strict=True):
+        done.setdefault((variant, dataset), []).append(row)
+    for (variant, dataset), found in done.items():
+        yield mean_row(variant, dataset, found)
+
+
 def tables(rows: list[dict[str, Any]]) -> dict[str, str]:
-    """The docs' two tables: MASE (MSIS) per set for ordinary series, valid prediction time for chaos."""
-    sets = list(dict.fromkeys(row["set"] for row in rows if row["set"] not in ("chaos", "alone")))
+    """The docs' tables: MASE (MSIS) per set for ordinary series, valid prediction times for chaos."""
     found = {(row["variant"], row["set"]): row for row in rows}
-    ideas = [f"| | {' | '.join(sets)} |", "|---" * (len(sets) + 1) + "|"]
-    for variant in dict.fromkeys(row["variant"] for row in rows if row["set"] in sets):
-        cells = [f"{found[variant, one]['mase']:.3f} ({found[variant, one]['msis']:.1f})" for one in sets]
-        ideas.append(f"| {variant} | {' | '.join(cells)} |")
-    return {"ideas": "\n".join(ideas), "chaos-ideas": _chaos(rows, "chaos"), "alone-ideas": _chaos(rows, "alone")}
+    sets = [s for s in dict.fromkeys(row["set"] for row in rows) if s not in (*NOISE, "alone", "made")]
+    variants = dict.fromkeys(row["variant"] for row in rows if row["set"] in sets)
+    cells = {v: [f"{found[v, s]['mase']:.3f} ({found[v, s]['msis']:.1f})" for s in sets] for v in variants}
+    out = {"ideas": _table(sets, cells)} if sets else {}
+    if any(s in NOISE for _, s in found):
+        variants = dict.fromkeys(row["variant"] for row in rows if row["set"] in NOISE)
+        cells = {v: [f"{found[v, s]['vpt']:.2f} ({found[v, s]['smape']:.1f})" for s in NOISE] for v in variants}
+        for v in variants:
+            cells[v].append(" / ".join(f"{found[v, s]['seconds']:.2f}" for s in NOISE))
+        out["chaos-ideas"] = _table(["no noise", "1 %", "5 %", "s"], cells)
+    for dataset in ("alone", "made"):
+        part = {row["variant"]: row for row in rows if row["set"] == dataset}
+        cells = {v: [f"{r['vpt']:.2f}", f"{r['smape']:.1f}", f"{r['seconds']:.2f}"] for v, r in part.items()}
+        out |= {f"{dataset}-ideas": _table(["valid prediction time", "sMAPE", "s"], cells)} if part else {}
+    return out
 
 
-def _chaos(rows: list[dict[str, Any]], dataset: str) -> str:
-    lines = ["| | valid prediction time | sMAPE | coverage at 90 % | s |", "|---|---|---|---|---|"]
-    for row in rows:
-        if row["set"] == dataset:
-            figures = f"{row['vpt']:.2f} | {row['smape']:.1f} | {row['coverage']:.2f} | {row['seconds']:.2f}"
-            lines.append(f"| {row['variant'].replace('|', '&#124;')} | {figures} |")
-    return "\n".join(lines)
+def _table(head: list[str], cells: dict[str, list[str]]) -> str:
+    lines = [f"| | {' | '.join(head)} |", "|---" * (len(head) + 1) + "|"]
+    return "\n".join([*lines, *(f"| {name} | {' | '.join(each)} |" for name, each in cells.items())])
 
 
 def into_docs(page: Path, rows: list[dict[str, Any]]) -> None:
@@ -150,12 +233,13 @@ def main() -> None:
     parser.add_argument("--chaos", type=Path)
     parser.add_argument("--thin", type=int, default=10)
     parser.add_argument("--chaos-thin", type=int, default=4)
+    parser.add_argument("--together", action="store_true", help="leave out single variables")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--docs", type=Path, help="page with the marks to write the tables into")
     options = parser.parse_args()
     rows = []
-    with ProcessPoolExecutor(options.jobs) as pool:
+    with ProcessPoolExecutor(options.jobs, initializer=warm) as pool:
         sets: dict[str, list[ordinary.Case]] = {}
         for case in ordinary.cases(options.ordinary) if options.ordinary else ():
             sets.setdefault(case.dataset, []).append(case)
@@ -165,12 +249,9 @@ def main() -> None:
                 rows.append(mean_row(variant, dataset, done))
             print(rows[-1], flush=True)
         cases = list(systems(options.chaos, options.chaos_thin)) if options.chaos else []
-        single = [(seen[:, [v]], truth[:, [v]]) for seen, truth in cases for v in range(seen.shape[1])]
-        for dataset, variants, members in (("chaos", CHAOS, cases), ("alone", ALONE, single)):
-            for variant, settings in variants.items() if cases else ():
-                done = list(pool.map(one_chaos, [(settings, *case) for case in members]))
-                rows.append(mean_row(variant, dataset, done))
-                print(rows[-1], flush=True)
+        for row in chaos_rows(pool, cases, not options.together) if cases else ():
+            rows.append(row)
+            print({k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
     if options.out:
         thin = {"thin": options.thin, "chaos_thin": options.chaos_thin}
         options.out.write_text(json.dumps({**thin, "rows": rows}, indent=1) + "\n")

@@ -135,11 +135,12 @@ class Slow:
         elif beyond >= 0.5:
             p = min((beyond + 1) / (n + 2), 0.5)
         else:
-            p, outer, centre = 1 / (n + 1), min(10, size // 4), x[size // 2]
-            if outer >= 3 and x[-outer] > centre:
-                far, total = (x[-outer:] - centre) / (x[-outer] - centre), w[-outer:].sum()
-                slope = max(w[-outer:] @ np.log(far) / total, 0.1)
-                p = max(min(total / n * ((error - centre) / (x[-outer] - centre)) ** (-1 / slope), p), 1e-15)
+            p = 1 / (n + 1)
+        outer, centre = min(10, size // 4), x[size // 2]
+        if outer >= 3 and error > x[-outer] > centre:
+            far, total = (x[-outer:] - centre) / (x[-outer] - centre), w[-outer:].sum()
+            slope = max(w[-outer:] @ np.log(far) / total, 0.1)
+            p = max(min(total / n * ((error - centre) / (x[-outer] - centre)) ** (-1 / slope), p), 1e-15)
         if 2 * self.resting() >= n and self.error_scale > 0.25 * self.scale[0]:
             size = self.alarm_size[1]
             large = self.alarm_middle[1, :size] >= difference - self.tick / 4

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from prophecy import chaos
-from prophecy.dynamics import flow, forecast, laws
+from prophecy.dynamics import flow, forecast, laws, tangents
 from prophecy.dynamics.assimilation import assimilate
 from prophecy.dynamics.context import read
 from prophecy.dynamics.exactly import step_by_step
@@ -225,7 +225,7 @@ def test_terms_that_no_equation_has_change_nothing_but_the_cost(seed, share):
     assert np.allclose(sparse.steps(FOURTH, points, 2), whole, rtol=0, atol=1e-14)
     ends, tangent = sparse.tangents(FOURTH, points, 2)
     chosen, whose = sparse.parameters
-    expected = flow.tangents(sparse.terms, sparse.theta, FOURTH, chosen, whose, points, np.full(5, 2))
+    expected = tangents.tangents(sparse.terms, sparse.theta, FOURTH, chosen, whose, points, np.full(5, 2))
     assert np.allclose(ends, expected[0], rtol=0, atol=1e-14)
     assert np.allclose(tangent, expected[1], rtol=0, atol=1e-13)
     full = SparseField.of(sparse.terms, sparse.theta)

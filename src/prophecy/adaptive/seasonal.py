@@ -386,7 +386,7 @@ def check(record: Any, ring: Any, t: Any, count: int) -> None:
     useless = was_on and not changed and record.season_sums[1] > USELESS * record.season_sums[0]
     record.season_periods[:] = periods
     record.season_strength[:] = strengths
-    record.season_check = next_check(count)
+    record.season_check = next_check(count, periods[0] > 0.0 and not changed)
     if useless:
         record.season_rests = min(2 * record.season_rests + 1, LONGEST_REST)
         record.season_rest = record.season_rests

@@ -43,6 +43,7 @@ _PRIOR = 1e-3  # 1 / standard deviations: how little is known about the first st
 _MOST_SUBSTEPS = 16  # of one step: a spike between two samples has no more
 _QUIET = 1e-3  # of the noisiest variable's noise: the least that a variable is taken to have
 _CONVERGED = 0.02  # of the noise: integration errors below this do not matter
+_FIRST = 5  # steps of least squares on single steps: what comes next starts anywhere near
 _BELOW = 0.1  # of the model error: errors of integration differ from sample to sample, and must not pass for it
 
 
@@ -231,7 +232,7 @@ class Problem:
             mask, theta = np.zeros_like(self.field.mask), np.zeros_like(self.field.theta)
             mask.T[self.field.mask.T], theta.T[self.field.mask.T] = alive[:count], value[:count]
             self.field = self.field.with_mask(mask, theta)
-            self.at(self.looseness)
+            self._cost = self._squares(self.states, self.field)
         return gone
 
 
@@ -283,11 +284,14 @@ def assimilate(
     hint: Assimilated | None = None,
     budget: Budget | None = None,
     laws: LawSettings = LAWS,
+    rival: dict[float, float] | None = None,
 ) -> Assimilated | None:
     """States, parameters and noise of (time, variables) under the family of `field`.
 
-    hint: what a part of the series had led to, to start from. budget: the work it may do.
+    hint: what a part of the series had led to, to start from. budget: the work it may do. rival: the highest evidence
+    of families before at each stage; one that is far behind at the same stage is given up. It is brought up to date.
     """
+    rival = {} if rival is None else rival
     allowed = field.mask
     noise = roughness(values)
     states = smoothed(values, noise)
@@ -311,7 +315,9 @@ def assimilate(
         evidence = problem.evidence()
         fall = best.evidence - evidence if best is not None else 0.0
         falling = falling + 1 if not fall < laws.hopeless else 0
-        if falling == 2 or not fall < laws.lost or problem.budget.left < 0:
+        behind = rival.get(looseness, -np.inf) - evidence
+        rival[looseness] = max(rival.get(looseness, -np.inf), evidence)
+        if falling == 2 or not max(fall, behind) < laws.lost or problem.budget.left < 0:
             break
         if -fall > laws.rising:
             problem.budget.left += laws.work_more
@@ -340,6 +346,6 @@ def _start(
     if np.median(np.abs(rest)) < 3 * np.median(noise) and noise.max() < 0.1:
         return start, noise
     starts = [start, linear_field(field, values)]
-    found = [one_step(each, Steps.of(values), FOURTH, 2) for each in starts if each is not None]
+    found = [one_step(each, Steps.of(values), FOURTH, 2, _FIRST) for each in starts if each is not None]
     start, rest = min(found, key=lambda item: float(np.mean(np.minimum(np.nan_to_num(np.abs(item[1]), nan=9.0), 9.0))))
     return start, np.maximum(np.minimum(noise, np.median(np.abs(rest), axis=0) / 0.6745), LEAST_NOISE)

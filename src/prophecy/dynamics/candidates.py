@@ -10,13 +10,11 @@ from numpy.typing import NDArray
 
 from prophecy.dynamics.choice import Candidate, Model, Tier
 from prophecy.dynamics.context import Context, Rows
-from prophecy.dynamics.features import Family, Monomials, Units, monomial_count
-from prophecy.dynamics.fields import FittedField, fit_field, ranked_starts
+from prophecy.dynamics.features import monomial_count
 from prophecy.dynamics.linear import fit_linear
 from prophecy.dynamics.maps import Memory, delays, fit_kernel_map, fit_polynomial_map, legendre
 from prophecy.dynamics.repeats import Copy, Repetition
 from prophecy.dynamics.settings import Settings
-from prophecy.dynamics.starts import Paths, starts
 from prophecy.dynamics.undamped import fit_waves
 
 if TYPE_CHECKING:
@@ -26,8 +24,6 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _ALL = 1000  # finalists: none of a tier is left out
-_FEWEST_ROWS = 3  # transitions from which anything at all can be solved
-_ALIKE = np.log(4.0)  # first guesses within a factor of four count as equally close
 
 
 def _fixed(name: str, model: Model) -> Candidate:
@@ -88,38 +84,6 @@ def _delayed(count: int, spacing: int) -> str:
     return "1 delay" if count == 1 else f"{count} delays" + (f" {spacing} apart" if spacing > 1 else "")
 
 
-def _field(family: Family, guesses: Sequence[Array]) -> Candidate:
-    def fit(values: Array, rows: Rows, known: Sequence[Model]) -> Model | None:
-        fields = [m for m in known if isinstance(m, FittedField)]
-        before = next((m for m in fields if m.family is family), None)
-        if before is not None:
-            return fit_field(family, values, rows.index, [before.theta])
-        smaller = [m for m in fields if _nested(m.family, family)]
-        padded = [np.concatenate([m.theta, np.zeros((family.size - len(m.theta), values.shape[1]))]) for m in smaller]
-        return fit_field(family, values, rows.index, [*guesses, *padded])
-
-    return Candidate(family.name, fit)
-
-
-def _fields(units: Units, values: Array, rows: Rows, settings: Settings) -> list[Candidate]:
-    """Families in the order of how close their starts come, the smaller first among those much alike."""
-    if len(rows) < _FEWEST_ROWS:
-        return []
-    paths = Paths.through(values, rows.index)
-    some = rows.index[:: max(1, len(rows) // settings.field_glances)]
-    x0, x1 = values[some].T, values[some + 1].T
-    ranked = []
-    for family in _families(units, settings):
-        if len(rows) >= 1.5 * family.size:
-            guesses = starts(family, paths)
-            order = ranked_starts(family, x0, x1, guesses)
-            if order and np.isfinite(order[0][0]):
-                ranked.append((order[0][0], family, guesses))
-    least = max(min((closeness for closeness, _, _ in ranked), default=1.0), 1e-12)
-    ranked.sort(key=lambda item: (int(np.log(max(item[0], least) / least) / _ALIKE), item[1].size))
-    return [_field(family, guesses) for _, family, guesses in ranked[: settings.field_attempts]]
-
-
 def _flow(context: Context, whole: FittedFlow, settings: Settings) -> Candidate:
     """The family that the whole context led to, solved again from a part of it."""
     from prophecy.dynamics.flows import fit_part  # loads Numba
@@ -127,18 +91,11 @@ def _flow(context: Context, whole: FittedFlow, settings: Settings) -> Candidate:
     def fit(values: Array, rows: Rows, known: Sequence[Model]) -> Model | None:
         return whole if len(values) == len(context.values) else fit_part(values, context.known, whole, settings.laws)
 
-    return Candidate("field by assimilation", fit)
+    return Candidate("field from single steps" if whole.exact else "field by assimilation", fit)
 
 
-def _nested(small: Family, large: Family) -> bool:
-    return small.denominator is None and small.numerator.size <= large.numerator.size
-
-
-def tiers(context: Context, early: int, whole: FittedFlow | None, settings: Settings) -> Iterator[Tier]:
-    """Lists of candidates to try one after the other.
-
-    early: the samples that may be looked at beforehand. whole: the field that assimilation found, if it did.
-    """
+def tiers(context: Context, closest: Sequence[FittedFlow], settings: Settings) -> Iterator[Tier]:
+    """Lists of candidates to try one after the other. closest: fields that came close to a law."""
     values = context.values
     off = settings.without
     yield Tier([_fixed("copy of the last value", Copy())])
@@ -147,24 +104,9 @@ def tiers(context: Context, early: int, whole: FittedFlow | None, settings: Sett
     linears = _linears(context.pace, values.shape[1], "LINEAR" not in off, "WAVES" not in off)
     if linears:
         yield Tier(linears, finalists=_ALL)
-    for field in _fields(context.units, values[:early], context.rows.before(early), settings):
-        yield Tier([field])
-    if whole is not None:
-        yield Tier([_flow(context, whole, settings)])
+    for field in closest:
+        yield Tier([_flow(context, field, settings)])
     if "POLYNOMIAL_MAPS" not in off:
         yield Tier(_polynomial_maps(values.shape[1], settings.map_features))
     if "KERNEL_MAPS" not in off:
         yield Tier(_kernels(values.shape[1]))
-
-
-def _families(units: Units, settings: Settings) -> Iterator[Family]:
-    variables, off = len(units.scale), settings.without
-    for degree in (1, 2, 3, 4) if "POLYNOMIAL_FIELDS" not in off else ():
-        if degree <= 2 or monomial_count(variables, degree) * variables <= settings.field_parameters:
-            yield Family(f"polynomial field of degree {degree}", units, Monomials(variables, degree))
-    for above, below in ((3, 1), (3, 2)) if "RATIONAL_FIELDS" not in off else ():
-        if (
-            monomial_count(variables, above) + monomial_count(variables, below)
-        ) * variables <= settings.field_parameters:
-            name = f"rational field of degrees {above} and {below}"
-            yield Family(name, units, Monomials(variables, above), Monomials(variables, below))

@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 from prophecy.dynamics import trajectory
 from prophecy.dynamics.context import Context
 from prophecy.dynamics.features import Units
-from prophecy.dynamics.flows import fit_flow
-from prophecy.dynamics.forcing import power_integrals
+from prophecy.dynamics.flow import features, polynomial_terms, powers
+from prophecy.dynamics.flows import FittedFlow, fit_flow
+from prophecy.dynamics.guesses import integrated, roughness, smoothed
 from prophecy.dynamics.settings import Settings
 from prophecy.dynamics.trajectory import Decided
 
 Array = NDArray[np.float64]
+
+_APART = 4  # steps
 
 
 def decide(context: Context, steps: int, settings: Settings) -> Decided | None:
@@ -33,16 +36,29 @@ def decide(context: Context, steps: int, settings: Settings) -> Decided | None:
     clock = np.linspace(-1.0, 1.0, len(values)) * np.sqrt(3)
     units = Units(np.append(context.units.centre, 0.0), np.append(context.units.scale, 1.0))
     timed = replace(context, values=np.column_stack([values, clock]), units=units)
-    decided = trajectory.decide(timed, fit_flow(timed.values, timed.known, timed.units, laws=settings.laws), steps)
-    if decided is None:
+    model = fit_flow(timed.values, timed.known, timed.units, laws=settings.laws, clocked=True)
+    decided = trajectory.decide(timed, model, steps, settings.laws)
+    if decided is None or model is None or not _drifts(model):
         return None
     note = "Parameters of the field drift with time; the forecast lets them go on."
     return replace(decided, method="field with a drift", notes=(*decided.notes, note))
 
 
+def _drifts(model: FittedFlow) -> bool:
+    """Whether some term of the field has the clock in it."""
+    timed = powers(model.field.terms)[:, model.field.terms.variables - 1] > 0
+    return bool((timed & model.field.mask.any(axis=1)).any())
+
+
 def unexplained(values: Array) -> float:
-    """The share of what a field of degree 2 leaves that is still left when its terms may change with time."""
-    columns, rise = power_integrals(values, 2)
+    """The share of what a field of degree 2 leaves that is still left when its terms may change with time.
+
+    Along the smooth path and over four steps at a time, so that noise averages out.
+    """
+    path = smoothed(values, roughness(values))
+    columns = integrated(features(polynomial_terms(values.shape[1], 2), path))
+    sums = [np.cumsum(each, axis=0) for each in (columns, path[2:-1] - path[1:-2])]
+    columns, rise = (each[_APART:] - each[:-_APART] for each in sums)
     clock = np.linspace(-1.0, 1.0, len(rise))[:, None]
     base = np.linalg.qr(columns)[0]
     rest = rise - base @ (base.T @ rise)

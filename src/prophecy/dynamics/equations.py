@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_NAMES = ("sin", "tanh", "abs", "exp", "1/")
+_NAMES = ("sin", "tanh", "abs", "exp", "1/", "sign")
+_HOMOGENEOUS = {"abs": 1, "sign": 0, "1/": -1}  # f(c z) = c^p f(z) for positive c
 _DIGITS = 5  # digits of a coefficient at most: an error of one in 100 000 is printed as exact
 _SIGNIFICANT = 3.0  # standard errors that a term from expanding a power must differ from zero by
 _NO_RATE = 1e-6  # of the largest rate in an argument: what is left of a centre by rounding is not printed
@@ -85,7 +86,7 @@ class Equations:
         x = np.asarray(state, dtype=np.float64)
         if x.shape[-1] != len(self.names):
             raise ValueError(f"state must have {len(self.names)} values, {', '.join(self.names)}, got shape {x.shape}")
-        known = {"sin": np.sin, "tanh": np.tanh, "abs": np.abs, "exp": np.exp, "1/": np.reciprocal}
+        known = {"sin": np.sin, "tanh": np.tanh, "abs": np.abs, "exp": np.exp, "1/": np.reciprocal, "sign": np.sign}
         factors = [x[..., j] for j in range(len(self.names))]
         for function in self.functions:
             at = x @ np.array(function.rates) + function.shift
@@ -107,7 +108,8 @@ class Equations:
         except ImportError:
             raise ImportError("expressions need SymPy: pip install sympy") from None
         symbols = [sympy.Symbol(name, real=True) for name in self.names]
-        known = {"sin": sympy.sin, "tanh": sympy.tanh, "abs": sympy.Abs, "exp": sympy.exp, "1/": lambda z: 1 / z}
+        known = {"sin": sympy.sin, "tanh": sympy.tanh, "abs": sympy.Abs, "exp": sympy.exp, "sign": sympy.sign}
+        known["1/"] = lambda z: 1 / z
         factors = list(symbols)
         for function in self.functions:
             at = sum((rate * s for rate, s in zip(function.rates, symbols, strict=True) if rate), function.shift)
@@ -220,9 +222,9 @@ class FoundSystem:
         field, found = self.model.field, self.model.found
         powers = _powers(field.terms)
         scale = self.units.scale
-        ratio = np.ones(powers.shape[1])
-        ratio[:variables] = 1 / scale
         centres = _rounded(self.units.centre - self.model.offset * scale, scale)
+        functions, factors = self._functions(centres)
+        ratio = np.append(1 / scale, factors)
         whose, chosen = np.nonzero(field.mask.T)
         terms: list[tuple[Term, ...]] = []
         for i in range(variables):
@@ -235,23 +237,29 @@ class FoundSystem:
         whole = Equations(
             tuple(names),
             tuple(terms),
-            self._functions(centres),
+            functions,
             step / self.stride,
             tuple((found.noise * scale).tolist()),
         )
         return _without_idle(whole, len(self.columns))
 
-    def _functions(self, centres: Array) -> tuple[Argument, ...]:
+    def _functions(self, centres: Array) -> tuple[tuple[Argument, ...], list[float]]:
+        """What the functions are taken of, and what of them is a factor: 2 |x - 3| rather than |2 x - 6|."""
         terms = self.model.field.terms
-        out = []
+        out, factors = [], []
         for kind, rates, shift, bends in zip(terms.kinds, terms.rates, terms.shifts, terms.bends, strict=True):
             raw, bent = rates / self.units.scale, bends / np.outer(self.units.scale, self.units.scale)
             along = raw - (bent + bent.T) @ centres
             both = np.triu(bent) + np.tril(bent, -1).T
             pairs = tuple((int(a), int(b), float(both[a, b])) for a, b in zip(*np.nonzero(both), strict=True))
             shift = float(shift - raw @ centres + centres @ bent @ centres)
-            out.append(Argument(_NAMES[kind], tuple(along.tolist()), shift, pairs))
-        return tuple(out)
+            name = _NAMES[kind]
+            lead = max((*along.tolist(), *(c for _, _, c in pairs)), key=abs) if name in _HOMOGENEOUS else 1.0
+            lead = lead if name == "1/" else abs(lead)
+            pairs = tuple((a, b, c / lead) for a, b, c in pairs)
+            out.append(Argument(name, tuple((along / lead).tolist()), shift / lead, pairs))
+            factors.append(lead ** _HOMOGENEOUS.get(name, 0))
+        return tuple(out), factors
 
 
 def _without_idle(whole: Equations, seen: int) -> Equations:

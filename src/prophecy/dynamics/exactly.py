@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from prophecy.dynamics.assimilation import Assimilated
-from prophecy.dynamics.flow import EIGHTH, FOURTH, MODULUS
+from prophecy.dynamics.flow import EIGHTH, FOURTH
 from prophecy.dynamics.guesses import LEAST_NOISE, Budget, Steps, interpolated, linear_field, one_step
 from prophecy.dynamics.settings import LAWS, LawSettings
 from prophecy.dynamics.sparse import SparseField, eliminated
@@ -18,7 +20,7 @@ Mask = NDArray[np.bool_]
 
 _ROUNDING = 1e-6  # standard deviations: only the true equations leave less
 _MOST_STEPS = 0.99  # share of the steps that must be as exact as that; spikes may be too fast to integrate blindly
-_SMOOTH_STEPS = 0.85  # the same for fields with kinks, which steps across them follow to second order only
+_REFINEMENTS, _SHARE = 3, 0.03  # rounds in which steps are integrated to this share of what they miss by
 _POLISHES = 3  # rounds of least squares, each over the steps that the one before came close to
 _FEW_OFF = 1e-4  # standard deviations: steps that far off no longer pull once the others are exact
 _NEGLIGIBLE = 6e-9  # standard deviations: the accuracy at which chaotic systems are usually integrated
@@ -27,11 +29,20 @@ _MOST_SUBSTEPS = 64  # of one step
 _INTEGRATED = 1e-10  # standard deviations: what a step may miss by at the end
 
 
-def exactly(
-    field: SparseField, x: Array, known: Mask, budget: Budget, laws: LawSettings = LAWS
-) -> tuple[Assimilated | None, float]:
-    """The member of the family that takes every sample to the next up to rounding, None if none does; and the median
-    error of the best attempt, in standard deviations.
+class Attempt(NamedTuple):
+    """found: the member of the family that takes every sample to the next up to rounding, None if none does.
+
+    closest: the field that came closest on the way, None where there was no start; left: half of the steps miss by
+    less than this, in standard deviations.
+    """
+
+    found: Assimilated | None
+    closest: SparseField | None
+    left: float
+
+
+def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: LawSettings = LAWS) -> Attempt:
+    """The member of a family that takes every sample to the next up to rounding, if one does.
 
     Least absolute errors on the way: where a few steps are too fast for the first guess, the others lead. known: the
     samples that were observed; steps to and from the others do not count.
@@ -39,17 +50,30 @@ def exactly(
     shaped, steps = len(field.terms.kinds) > 0, Steps.of(x, known)
     starts = [interpolated(field, x, 8, even=False, nats=laws.spare * shaped)] if len(x) > 8 else []
     starts += [start for start in (linear_field(field, x),) if start is not None and not shaped]
-    left = np.inf
+    closest, left = None, np.inf
     for index in np.argsort([_median(steps.missed(each, EIGHTH, 1)) for each in starts]):
         rough, rest = one_step(starts[index], steps, EIGHTH, 1, 12, robust=True, budget=budget)
-        if laws.nearly < _median(rest) < laws.roughly:
-            substeps = rough.substeps(EIGHTH, steps.before, 0.03 * _median(rest), 4)
-            rough, rest = one_step(rough, steps, EIGHTH, substeps, 6, robust=True, budget=budget)
-        left = min(left, _median(rest))
+        for _ in range(_REFINEMENTS):
+            before = _median(rest)
+            if not laws.nearly < before < laws.roughly:
+                break
+            substeps = rough.substeps(EIGHTH, steps.before, _SHARE * before)
+            rough, rest = one_step(rough, steps, EIGHTH, substeps, 12, robust=True, budget=budget)
+            if _median(rest) > 0.5 * before:
+                break
+        if _median(rest) < left:
+            closest, left = rough, _median(rest)
         found = step_by_step(rough, x, steps, budget) if _median(rest) < laws.nearly else None
         if found is not None:
-            return found, left
-    return None, left
+            return Attempt(found, rough, left)
+    return Attempt(None, closest, left)
+
+
+def as_it_is(field: SparseField, values: Array, steps: Steps, budget: Budget) -> Assimilated:
+    """The field solved from single steps, every sample taken as a state, however much it leaves."""
+    substeps = field.substeps(EIGHTH, steps.before, _ROUNDING)
+    field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget)
+    return _taken(field, values, steps, substeps, rest)
 
 
 def step_by_step(field: SparseField, values: Array, steps: Steps, budget: Budget | None = None) -> Assimilated | None:
@@ -57,36 +81,39 @@ def step_by_step(field: SparseField, values: Array, steps: Steps, budget: Budget
 
     Without noise every sample is a state, and the equations of single steps are all there is.
     """
-    share = _SMOOTH_STEPS if MODULUS in field.terms.kinds else _MOST_STEPS
     for tolerance in (_ROUNDING, _INTEGRATED):
         substeps = field.substeps(EIGHTH, steps.before, tolerance, _MOST_SUBSTEPS)
         rest = steps.missed(field, EIGHTH, substeps)
-        if tolerance == _ROUNDING and _quantile(rest, share) < _ROUNDING:
+        if tolerance == _ROUNDING and _most(rest) < _ROUNDING:
             continue
         if tolerance == _ROUNDING:
             field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget)
         for _ in range(_POLISHES):
-            most = _quantile(rest, share)
-            field, rest = one_step(field, steps, EIGHTH, substeps, 12, far=max(_FEW_OFF, 3 * most), budget=budget)
-            if _quantile(rest, share) < _ROUNDING or _quantile(rest, share) > 0.5 * most:
+            before = _most(rest)
+            field, rest = one_step(field, steps, EIGHTH, substeps, 12, far=max(_FEW_OFF, 3 * before), budget=budget)
+            if _most(rest) < _ROUNDING or _most(rest) > 0.5 * before:
                 break
-        if not _quantile(rest, share) < _ROUNDING:
+        if not _most(rest) < _ROUNDING:
             return None
-    field, rest = _thinned(field, steps, substeps, rest, share)
-    noise = np.maximum(np.sqrt(np.mean(_typical(rest, share) ** 2, axis=0)), LEAST_NOISE)
-    freedom = _freedom(field, steps, substeps) * float(np.sqrt(np.mean(_typical(rest, share) ** 2)))
+    field, rest = _thinned(field, steps, substeps, rest)
+    return _taken(field, values, steps, substeps, rest)
+
+
+def _taken(field: SparseField, values: Array, steps: Steps, substeps: Counts, rest: Array) -> Assimilated:
+    """A field whose states are the samples; what it leaves says how well its parameters are known."""
+    typical = _typical(rest)
+    noise = np.maximum(np.sqrt(np.mean(typical**2, axis=0)), LEAST_NOISE)
+    freedom = _freedom(field, steps, substeps) * float(np.sqrt(np.mean(typical**2)))
     evidence = -float(np.log(noise).sum()) * len(rest) - 0.5 * field.count * np.log(values.size)
     last = np.column_stack([np.diag(1 / noise), np.zeros((len(noise), field.count))])
     stray = np.sqrt(np.mean(np.minimum(np.nan_to_num(np.abs(rest), nan=1.0), 1.0) ** 2, axis=0))
     return Assimilated(field, values, noise, 0.0, freedom, last, evidence, np.maximum(stray, noise))
 
 
-def _thinned(
-    field: SparseField, steps: Steps, substeps: Counts, rest: Array, share: float
-) -> tuple[SparseField, Array]:
+def _thinned(field: SparseField, steps: Steps, substeps: Counts, rest: Array) -> tuple[SparseField, Array]:
     """The field without the terms that do nothing, the doubtful ones last, and what it leaves."""
     for sure in (25 * _SURE, 25 * _SURE, _SURE, _SURE):
-        level = float(np.sqrt(np.mean(_typical(rest, share) ** 2)))
+        level = float(np.sqrt(np.mean(_typical(rest) ** 2)))
         freedom = _freedom(field, steps, substeps) * level
         count = field.coefficients
         value = np.append(field.theta.T[field.mask.T], np.zeros(field.count - count))
@@ -97,7 +124,7 @@ def _thinned(
         mask, theta = np.zeros_like(field.mask), np.zeros_like(field.theta)
         mask.T[field.mask.T], theta.T[field.mask.T] = alive[:count], value[:count]
         trial, there = one_step(field.with_mask(mask, theta), steps, EIGHTH, substeps, 3, far=_FEW_OFF)
-        if np.sqrt(np.mean(_typical(there, share) ** 2)) < max(1.5 * level, _NEGLIGIBLE):
+        if np.sqrt(np.mean(_typical(there) ** 2)) < max(1.5 * level, _NEGLIGIBLE):
             field, rest = trial, there
     return field, rest
 
@@ -106,19 +133,21 @@ def _median(rest: Array) -> float:
     return float(np.median(np.nan_to_num(np.abs(rest), nan=np.inf)))
 
 
-def _quantile(rest: Array, share: float) -> float:
-    return float(np.quantile(np.nan_to_num(np.abs(rest), nan=1.0), share))
+def _most(rest: Array) -> float:
+    """What all but a few of the steps miss by less than."""
+    return float(np.quantile(np.nan_to_num(np.abs(rest), nan=1.0), _MOST_STEPS))
 
 
-def _typical(rest: Array, share: float) -> Array:
+def _typical(rest: Array) -> Array:
     """Errors without the few of steps that no fixed number of substeps follows."""
-    return np.asarray(np.where(np.abs(rest) < 10 * _quantile(rest, share), rest, 0.0))
+    return np.asarray(np.where(np.abs(rest) < 10 * _most(rest), rest, 0.0))
 
 
 def _freedom(field: SparseField, steps: Steps, substeps: Counts) -> Array:
     """A square root of the covariance of the parameters when each step has an error of unit size."""
     tangent = field.tangents(FOURTH, steps.before, np.maximum(2, substeps))[1][:, :, field.terms.variables :]
     system = tangent.reshape(-1, tangent.shape[2])
+    system = np.where(np.asarray(np.isfinite(system).all(axis=1))[:, None], system, 0.0)  # steps that leave say nothing
     norms = np.linalg.norm(system, axis=0)
     norms = np.where(norms > 0, norms, 1.0)
     _, s, vt = np.linalg.svd(qr(system / norms, mode="r", check_finite=False)[0][: len(norms)])

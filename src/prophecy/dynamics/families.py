@@ -2,8 +2,8 @@
 
 Along a (smoothed) path the integral form of the equations is linear in the coefficients. What the powers leave of each
 equation is compared with a dictionary of functions of single variables, of sums and differences of two, and of squares
-and products: waves, steps, kinks, exponentials, poles. The ones that explain most are moved (frequency, slope, place)
-to where they explain still more; the best of them joins, and the rest is looked at again.
+and products: waves, steps, kinks, switches, exponentials, poles. The ones that explain most are moved (frequency,
+slope, place) to where they explain still more; the best of them joins, and the rest is looked at again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
 from prophecy.dynamics.features import Units
-from prophecy.dynamics.flow import EXPONENTIAL, MODULUS, RECIPROCAL, SINE, TANH, Function, Terms
+from prophecy.dynamics.flow import EXPONENTIAL, MODULUS, RECIPROCAL, SIGN, SINE, TANH, Function, Terms
 from prophecy.dynamics.settings import LAWS, LawSettings
 
 Array = NDArray[np.float64]
@@ -27,6 +27,7 @@ _MOVED = 8  # of these, how many are moved to where they explain most
 _MOVES = 6  # Gauss-Newton steps on the way
 _PAIR = 3.0  # a function of two variables must leave this much less (in squares) than one of a single variable
 _MOVABLE = 1.15  # for every parameter beyond the first that it can be moved by it must leave this much less
+_JUMP = 2.0  # one that jumps this much less than a smooth one: a steep rise looks like a jump through noise
 _BENT = 1.5  # and one of a square or product this much less than one of a variable
 _EXACT = 1e-3  # standard deviations of noise below which what is left is the functions' fault
 _WAVES = np.geomspace(1.5, 60.0, 48)  # radians over the range of the variable
@@ -55,33 +56,74 @@ class _Rises:
         inside = 11 * (columns[:-5] + columns[5:]) - 93 * (columns[1:-4] + columns[4:-1])
         return np.asarray(self._weight * (inside + 802 * (columns[2:-3] + columns[3:-2])) / 1440)
 
-    def along(self, function: Function) -> Array:
-        """The values of a function on the path, and times every variable: (time, 1 + variables)."""
+    def left(self, function: Function, known: Array, left: Array, alone: bool = False) -> Array:
+        """What is left of an equation when the function and, unless alone, its products with the variables join."""
+        value, _ = _value(function.kind, self._sum(function))
+        basis = self._basis(value[:, None] * self.columns[:, : 1 if alone else None], known)[0]
+        return np.asarray(left - basis @ (basis.T @ left))
+
+    def left_and_slopes(
+        self, function: Function, free: list[int], known: Array, left: Array, alone: bool
+    ) -> tuple[Array, Array]:
+        """The same, and its derivatives with what can be moved, (steps, free).
+
+        Coefficients are solved for, not moved along, so that the derivatives are those of the function's values times
+        the coefficients, less what known and added terms explain of them (Kaufman's approximation).
+        """
+        value, slope = _value(function.kind, self._sum(function))
+        columns = self.columns[:, : 1 if alone else None]
+        basis, triangle = self._basis(value[:, None] * columns, known)
+        onto = basis.T @ left
+        factor = columns @ np.linalg.lstsq(triangle, onto, rcond=1e-12)[0]
+        changes = np.column_stack([self._by(place) for place in free])
+        moved = self.integrated((slope * factor)[:, None] * changes)
+        moved = np.where(np.isfinite(moved), moved, 0.0)
+        moved -= known @ (known.T @ moved)
+        return left - basis @ onto, -(moved - basis @ (basis.T @ moved))
+
+    def _sum(self, function: Function) -> Array:
         at = self.path @ np.array(function.rates) + function.shift
         if function.bends:
             v = self.path.shape[1]
             at = at + np.einsum("ka,ab,kb->k", self.path, np.array(function.bends).reshape(v, v), self.path)
-        return np.asarray(_value(function.kind, at)[:, None] * self.columns)
+        return np.asarray(at)
 
-    def left(self, function: Function, known: Array, left: Array, alone: bool = False) -> Array:
-        """What is left of an equation when the function and, unless alone, its products with the variables join."""
-        added = self.integrated(self.along(function)[:, : 1 if alone else None])
+    def _by(self, place: int) -> Array:
+        """The derivative of a function's sum with what `_free` counts as `place`."""
+        v = self.path.shape[1]
+        if place >= v:
+            return np.asarray(self.path[:, (place - v) // v] * self.path[:, (place - v) % v])
+        return np.ones(len(self.path)) if place < 0 else self.path[:, place]
+
+    def _basis(self, columns: Array, known: Array) -> tuple[Array, Array]:
+        """An orthonormal basis of what columns add to the known terms, and the triangle that turns it into them."""
+        added = self.integrated(columns)
         size = np.linalg.norm(added, axis=0)
-        added = (added - known @ (known.T @ added)) / np.where(size > 0, size, 1.0)
-        basis = np.linalg.qr(np.where(np.isfinite(added), added, 0.0) + 1e-14)[0]
-        return np.asarray(left - basis @ (basis.T @ left))
+        size = np.where(size > 0, size, 1.0)
+        added = (added - known @ (known.T @ added)) / size
+        basis, triangle = np.linalg.qr(np.where(np.isfinite(added), added, 0.0) + 1e-14)
+        return basis, triangle * size
 
 
-def _value(kind: int, at: Array) -> Array:
+def _value(kind: int, at: Array) -> tuple[Array, Array]:
+    """Value and slope of a function."""
     if kind == SINE:
-        return np.sin(at)
+        return np.sin(at), np.cos(at)
     if kind == TANH:
-        return np.tanh(at)
+        value = np.tanh(at)
+        return value, 1 - value**2
     if kind == MODULUS:
-        return np.abs(at)
+        return np.abs(at), np.sign(at)
+    if kind == SIGN:
+        # The mean over a sample, which moves with the place of the switch.
+        passing = np.maximum(np.abs(np.gradient(at)), 1e-300)  # how far the sum goes from sample to sample
+        inside = np.abs(2 * at) < passing
+        return np.clip(2 * at / passing, -1.0, 1.0), np.where(inside, 2 / passing, 0.0)
     if kind == EXPONENTIAL:
-        return np.exp(np.minimum(at, 300.0))
-    return np.asarray(1 / np.where(np.abs(at) > 1e-12, at, 1e-12))
+        value = np.exp(np.minimum(at, 300.0))
+        return value, value
+    value = 1 / np.where(np.abs(at) > 1e-12, at, 1e-12)
+    return value, -(value**2)
 
 
 class Proposal(NamedTuple):
@@ -125,9 +167,37 @@ def propose(
                 best.append((share, function))
         if not best:
             return
+        if not found and best[0][1].kind in (MODULUS, SIGN, TANH) and laws.kinks > 1:
+            broken = tuple(_broken_line(rises, path.shape[1], degree, best[0][1]._replace(kind=MODULUS), laws))
+            yield from _proposals(rises, degree, broken, laws.further if noise < _EXACT else laws.further_noisy)
         for _, function in sorted(best)[: laws.functions - len(found)]:
             found = [*found, function]
             yield from _proposals(rises, degree, tuple(found), laws.further if noise < _EXACT else laws.further_noisy)
+
+
+def _broken_line(rises: _Rises, variables: int, degree: int, first: Function, laws: LawSettings) -> list[Function]:
+    """As many kinks along the direction of the first as explain more: a piecewise linear field has one between any two
+    pieces. After each that joins all are moved again, as the first of several stood for all of them."""
+    found, before = [first], np.inf
+    along = rises.path @ np.array(first.rates)
+    places = np.quantile(along, np.linspace(0.02, 0.98, 49))
+    while len(found) < laws.kinks:
+        known = _known(rises, variables, degree, found, 1)
+        left = rises.rise - known @ (known.T @ rises.rise)
+        worst = left[:, int(np.argmax(np.linalg.norm(left, axis=0) / np.linalg.norm(rises.rise, axis=0)))]
+        cost = float(worst @ worst)
+        if cost > laws.share * before:
+            return found[:-1] if len(found) > 1 else found
+        trials = [first._replace(shift=-float(place)) for place in places]
+        costs = [float(np.sum(rises.left(each, known, worst, alone=True) ** 2)) for each in trials]
+        found, before = [*found, trials[int(np.argmin(costs))]], cost
+        for _ in range(2):
+            for j in range(len(found)):
+                others = _known(rises, variables, degree, [*found[:j], *found[j + 1 :]], 1)
+                rest = rises.rise - others @ (others.T @ rises.rise)
+                worst = rest[:, int(np.argmax(np.linalg.norm(rest, axis=0) / np.linalg.norm(rises.rise, axis=0)))]
+                found[j] = _moved(rises, found[j], others, worst, alone=True)[0]
+    return found
 
 
 def _known(rises: _Rises, variables: int, degree: int, functions: Sequence[Function], reach: int = 2) -> Array:
@@ -161,6 +231,7 @@ def _dictionary(path: Array, units: Units) -> Iterator[Function]:
         if np.count_nonzero(rates) == 1:
             yield Function(TANH, tuple(rates), shift)
             yield Function(MODULUS, tuple(rates), shift)
+            yield Function(SIGN, tuple(rates), shift)
             if np.abs(along).max() < 50:
                 yield Function(EXPONENTIAL, tuple(rates), shift)
                 yield Function(EXPONENTIAL, tuple(-rates), -shift)
@@ -171,6 +242,8 @@ def _dictionary(path: Array, units: Units) -> Iterator[Function]:
             yield Function(SINE, tuple(wave * unit), wave * origin + np.pi / 2)
         for place in _PLACES:
             yield Function(MODULUS, tuple(unit), origin - place)
+        for place in _PLACES[::4]:
+            yield Function(SIGN, tuple(unit), origin - place)
         for slope in _SLOPES:
             for place in _PLACES[::2]:
                 yield Function(TANH, tuple(slope * unit), slope * (origin - place))
@@ -252,8 +325,9 @@ def _best(
     if not total > 0:
         return 1.0, None
     gain = (left @ fresh) ** 2
-    poles = [c for c, f in enumerate(dictionary) if f.kind == RECIPROCAL and np.count_nonzero(f.rates) == 1]
-    first = np.unique([*_leading(gain, dictionary), *poles])
+    # Poles and switches may explain nothing alone and all of it times a variable.
+    factors = [c for c, f in enumerate(dictionary) if f.kind in (RECIPROCAL, SIGN) and np.count_nonzero(f.rates) == 1]
+    first = np.unique([*_leading(gain, dictionary), *factors])
     scores = np.array([float(np.sum(rises.left(dictionary[c], known, left) ** 2)) for c in first])
     handicaps = np.array([_handicap(dictionary[c]) for c in first])
     order = np.argsort(scores * handicaps)[:_MOVED]
@@ -274,7 +348,7 @@ def _best(
 
 
 def _handicap(function: Function) -> float:
-    movable = _MOVABLE ** (len(_free(function)) - 1)
+    movable = _MOVABLE ** (len(_free(function)) - 1) * (_JUMP if function.kind == SIGN else 1.0)
     if function.bends:
         return _BENT * movable
     return (_PAIR if np.count_nonzero(function.rates) > 1 else 1.0) * movable
@@ -298,17 +372,10 @@ def _leading(gain: Array, dictionary: list[Function]) -> list[int]:
 def _moved(rises: _Rises, function: Function, known: Array, left: Array, alone: bool = False) -> tuple[Function, float]:
     """The function moved to where it explains most, by damped Gauss-Newton steps, and the square sum it leaves."""
     free = _free(function)
-    rest = rises.left(function, known, left, alone)
+    rest, slopes = rises.left_and_slopes(function, free, known, left, alone)
     cost, damping = float(rest @ rest), 1e-3
     for _ in range(2 * _MOVES if alone else _MOVES):
         before = cost
-        nudges = [1e-4 * max(abs(_get(function, place)), 0.01) for place in free]
-        slopes = np.column_stack(
-            [
-                (rises.left(_put(function, place, _get(function, place) + nudge), known, left, alone) - rest) / nudge
-                for place, nudge in zip(free, nudges, strict=True)
-            ]
-        )
         if not np.isfinite(slopes).all():
             break
         normal, right = slopes.T @ slopes, slopes.T @ rest
@@ -317,9 +384,9 @@ def _moved(rises: _Rises, function: Function, known: Array, left: Array, alone: 
             trial = function
             for place, by in zip(free, change, strict=True):
                 trial = _put(trial, place, _get(trial, place) + by)
-            there = rises.left(trial, known, left, alone)
+            there, turned = rises.left_and_slopes(trial, free, known, left, alone)
             if there @ there < cost:
-                function, rest, cost = trial, there, float(there @ there)
+                function, rest, slopes, cost = trial, there, turned, float(there @ there)
                 damping /= 10
                 break
             damping = max(30 * damping, 1e-2)
@@ -332,7 +399,7 @@ def _free(function: Function) -> list[int]:
     """Places of what can be moved: of rates, then bends, -1 for the shift. The rest is a factor of the function."""
     shape = np.array([*function.rates, *function.bends])
     there = np.nonzero(shape)[0].tolist()
-    if function.kind in (MODULUS, RECIPROCAL):
+    if function.kind in (MODULUS, RECIPROCAL, SIGN):
         there.remove(int(np.argmax(np.abs(shape))))
     return there if function.kind == EXPONENTIAL else [*there, -1]
 
@@ -356,5 +423,5 @@ def _alike(a: Function, b: Function) -> bool:
         return False
     x, y = np.array([*a.rates, *a.bends]), np.array([*b.rates, *b.bends])
     near = np.linalg.norm(x - y) < 0.15 * np.linalg.norm(x)
-    apart = 0.02 if a.kind in (MODULUS, RECIPROCAL) else 0.3  # of the range; radians, or of the width of a step
+    apart = 0.02 if a.kind in (MODULUS, RECIPROCAL, SIGN) else 0.3  # of the range; radians, or of the width of a step
     return bool(near and (a.kind == SINE or abs(a.shift - b.shift) < apart))

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
 from prophecy.dynamics.assimilation import Assimilated, Problem, assimilate
-from prophecy.dynamics.exactly import exactly
+from prophecy.dynamics.exactly import as_it_is, exactly
 from prophecy.dynamics.families import Proposal, propose
 from prophecy.dynamics.features import Units, monomial_count
 from prophecy.dynamics.flow import FOURTH, Terms
-from prophecy.dynamics.guesses import Budget, roughness, smoothed
+from prophecy.dynamics.guesses import Budget, Steps, roughness, smoothed
+from prophecy.dynamics.quotients import quotients
 from prophecy.dynamics.settings import LAWS, LawSettings
 from prophecy.dynamics.smoother import filtered
 from prophecy.dynamics.sparse import SparseField
@@ -114,24 +115,28 @@ class Search:
 
     Powers up to degree 2, then 3, then powers and functions, until one trajectory explains everything up to the noise;
     the evidence decides between them. phases: how many of the last variables are quarter-period partners of others.
+    clocked: whether the last variable is time, which goes on evenly and multiplies other terms at most once.
     """
 
-    def __init__(self, values: Array, known: Mask, units: Units, phases: int = 0, laws: LawSettings = LAWS) -> None:
+    def __init__(
+        self, values: Array, known: Mask, units: Units, phases: int = 0, laws: LawSettings = LAWS, clocked: bool = False
+    ) -> None:
         centre = units.centre / units.scale
         self._offset = np.where(np.abs(centre) < _OFFSET, centre, 0.0)
         self._values, self._laws = values, laws
         self._x, self._seen = _read(values, known, self._offset, laws)
-        self._circles = _circles(values, phases)
+        self._circles, self._clocked = _circles(values, phases), clocked
         self._units = Units(units.centre - self._offset * units.scale, units.scale)
         self._rough = roughness(self._x)
         self._known = np.asarray(self._seen.all(axis=1))
         self._complete = bool(np.mean(self._known[1:] & self._known[:-1]) > laws.complete)
-        self._work = Budget(laws.work_exact)
+        self._work, self._noisy_work = Budget(laws.work_exact), Budget(laws.work_noisy)
+        self._stages: dict[float, float] = {}
         variables = self._x.shape[1]
         self._fields = [
-            _free(flow.polynomial_terms(variables, degree), self._circles)
+            _free(flow.polynomial_terms(variables, degree), self._circles, clocked)
             for degree in (2, 3)
-            if monomial_count(variables, degree) * variables <= min(laws.most_parameters, self._seen.sum() / 3)
+            if monomial_count(variables, degree) * variables <= min(laws.most_exact, self._seen.sum() / 3)
         ]
 
     @property
@@ -141,53 +146,82 @@ class Search:
     def exact_powers(self) -> FittedFlow | None:
         """The field of powers that takes every sample to the next up to rounding."""
         for field in self._fields if self._complete else ():
-            found, left = exactly(field, self._x, self._known, self._work, self._laws)
-            if found is not None:
-                return self._finished(found)
+            attempt = exactly(field, self._x, self._known, self._work, self._laws)
+            if attempt.found is not None:
+                return self._finished(attempt.found)
             least, most = (share * float(np.median(self._rough)) for share in self._laws.noise_like)
-            if not self._finest and least < left < most:
+            if not self._finest and least < attempt.left < most:
                 break  # what is left of single steps is as large as the noise seems to be: higher powers leave it too
         return None
 
     def others(self) -> FittedFlow | None:
         """The best of all that is not powers through exact samples."""
-        found = self._through_noise()
-        return None if found is None else self._finished(found)
-
-    def _through_noise(self) -> Assimilated | None:
+        if self._x.shape[1] > self._laws.most_variables:
+            return None
         best = self._powers()
-        if best is not None and self._law(best) and best.field.count <= self._laws.short * self._x.shape[1]:
-            return best
-        # The states of a field that is not the law follow that field: what it lacks shows along the plain smooth path,
-        # or else along states that the field has cleaned of most of the noise.
-        best = self._functions(smoothed(self._x, self._rough), best)
-        if self._noisy and best is not None and not self._law(best):
-            best = self._functions(best.states, best)
-        return best
+        if best is None or not self._law(best) or best.field.count > self._laws.short * self._x.shape[1]:
+            best = self._functions(best)
+        return None if best is None else self._finished(best)
 
     def _powers(self) -> Assimilated | None:
         """The field of powers with the highest evidence; the first that is a law."""
         best: Assimilated | None = None
         for field in self._fields if self._noisy else ():
-            best = _better(best, assimilate(field, self._x, self._seen, None, Budget(self._laws.work), self._laws))
+            if field.coefficients > self._laws.most_parameters:
+                break
+            best = _better(best, self._assimilated(field))
             if best is not None and self._law(best):
                 break
         return best
 
-    def _functions(self, path: Array, best: Assimilated | None) -> Assimilated | None:
-        """The field of powers and functions that a path proposes, where it is better than the best so far."""
+    def _assimilated(self, field: SparseField) -> Assimilated | None:
+        """The family through noise, within its own share of the work and what is left for all."""
+        given = min(self._laws.work, self._noisy_work.left)
+        if given <= 0:
+            return None
+        budget = Budget(given)
+        found = assimilate(field, self._x, self._seen, None, budget, self._laws, self._stages)
+        self._noisy_work.left += min(0.0, budget.left - given)
+        return found
+
+    def _functions(self, best: Assimilated | None) -> Assimilated | None:
+        """The field of powers and functions that the smooth path proposes, where it is better than the best so far.
+
+        The states of a field that is not the law follow that field: what it lacks shows along the plain smooth path.
+        """
         laws, proposals = self._laws, list[Proposal]()
+        path = smoothed(self._x, self._rough)
         for proposal in propose(path, self._units, noise=float(self._rough.max()), laws=laws):
             hopeful = self._complete and proposal.left < laws.hopeful and self._work.left > 0
-            found = exactly(self._with(proposal), self._x, self._known, self._work, laws)[0] if hopeful else None
+            found = exactly(self._with(proposal), self._x, self._known, self._work, laws).found if hopeful else None
             if found is not None:
                 return found
             proposals.append(proposal)
+        chosen = min(proposals, key=lambda each: each.left).functions if proposals else ()
         for proposal in proposals if self._noisy else ():
-            if len(proposal.functions) == len(proposals[-1].functions):
-                budget = Budget(laws.work)
-                best = _better(best, assimilate(self._with(proposal), self._x, self._seen, None, budget, laws))
+            field = self._with(proposal)
+            if proposal.functions != chosen or field.count > laws.most_parameters:
+                continue
+            best = _better(best, self._assimilated(field))
+            if best is not None and len(best.field.terms.kinds) and self._law(best):
+                break
         return best
+
+    def quotients(self) -> FittedFlow | None:
+        """The quotient of polynomials that takes every sample to the next up to rounding, or else as close as any."""
+        if not self._complete or self._circles or self._clocked or self._x.shape[1] > self._laws.most_variables:
+            return None
+        best: tuple[float, SparseField] | None = None
+        budget = Budget(self._laws.work_exact)
+        for field in quotients(self._x, self._laws):
+            attempt = exactly(field, self._x, self._known, budget, self._laws)
+            if attempt.found is not None:
+                return self._finished(attempt.found)
+            if attempt.closest is not None and (best is None or attempt.left < best[0]):
+                best = attempt.left, attempt.closest
+        if best is None:
+            return None
+        return _as_it_is(best[1], self._x, self._known, self._offset, self._values, self._laws)
 
     @property
     def _noisy(self) -> bool:
@@ -198,7 +232,7 @@ class Search:
         return found.tight and _white(found, self._measured, self._laws)
 
     def _with(self, proposal: Proposal) -> SparseField:
-        return _free(proposal.terms(self._x.shape[1]), self._circles)
+        return _free(proposal.terms(self._x.shape[1]), self._circles, self._clocked)
 
     @property
     def _measured(self) -> Array:
@@ -208,19 +242,32 @@ class Search:
         return _finished(found, self._x, self._measured, self._offset, self._values, self._laws)
 
 
-def fit_flow(values: Array, known: Mask, units: Units, phases: int = 0, laws: LawSettings = LAWS) -> FittedFlow | None:
+def fit_flow(
+    values: Array, known: Mask, units: Units, phases: int = 0, laws: LawSettings = LAWS, clocked: bool = False
+) -> FittedFlow | None:
     """The whole search at once."""
-    search = Search(values, known, units, phases, laws)
+    search = Search(values, known, units, phases, laws, clocked)
     return search.exact_powers() or search.others()
 
 
 def fit_part(values: Array, known: Mask, whole: FittedFlow, laws: LawSettings = LAWS) -> FittedFlow | None:
     """The same terms with parameters and states from a part of the series alone."""
     x, seen = _read(values, known, whole.offset, laws)
+    if whole.exact:
+        return _as_it_is(whole.field, x, np.asarray(seen.all(axis=1)), whole.offset, values, laws)
     if whole.found.looseness > laws.useless or whole.field.count > seen.sum() / 3:
         return None
     found = assimilate(whole.field, x, seen, whole.found, Budget(laws.work), laws)
     return None if found is None else _finished(found, x, x, whole.offset, values, laws)
+
+
+def _as_it_is(
+    field: SparseField, x: Array, known: Mask, offset: Array, values: Array, laws: LawSettings
+) -> FittedFlow | None:
+    """A field that leaves more of single steps than rounding, for the tournament."""
+    found = as_it_is(field, x, Steps.of(x, known), Budget(laws.work))
+    residual = float(np.sqrt(np.mean(found.noise**2)))
+    return FittedFlow(found, found.field, offset, residual, True, False, values + offset)
 
 
 def _read(values: Array, known: Mask, offset: Array, laws: LawSettings) -> tuple[Array, Array]:
@@ -247,8 +294,9 @@ def _circles(values: Array, phases: int) -> list[tuple[int, int]]:
     return found
 
 
-def _free(terms: Terms, circles: list[tuple[int, int]]) -> SparseField:
-    """All terms, except those that a circle makes equal to others: a phase turns on its own and acts linearly."""
+def _free(terms: Terms, circles: list[tuple[int, int]], clocked: bool) -> SparseField:
+    """All terms, except those that a circle makes equal to others (a phase turns on its own and acts linearly), and
+    except powers of a clock and what would change its pace."""
     field = SparseField.of(terms)
     mask, powers = field.mask.copy(), flow.powers(terms)
     for pair in circles:
@@ -257,6 +305,10 @@ def _free(terms: Terms, circles: list[tuple[int, int]]) -> SparseField:
         alone = (within == 1) & (powers.sum(axis=1) == 1) | (powers.sum(axis=1) == 0)
         for i in pair:
             mask[~alone, i] = False
+    if clocked:
+        clock = terms.variables - 1
+        mask[powers[:, clock] > 1] = False
+        mask[1:, clock] = False
     return field.with_mask(mask)
 
 

@@ -16,14 +16,10 @@ from prophecy.dynamics.trajectory import Decided
 
 @dataclass(frozen=True, eq=False)
 class Sought:
-    """The forecast of a law, if there is one, and the field that came closest to one and may compete with others.
-
-    searched: whether the context was worth a search, so that fields of powers need not be tried again.
-    """
+    """The forecast of a law, if there is one, and the fields that came closest to one and may compete with others."""
 
     decided: Decided | None = None
-    closest: FittedFlow | None = None
-    searched: bool = False
+    closest: tuple[FittedFlow, ...] = ()
 
 
 def decide(context: Context, steps: int, settings: Settings) -> Sought:
@@ -43,11 +39,15 @@ def decide(context: Context, steps: int, settings: Settings) -> Sought:
         if decided is not None:
             return Sought(decided)
         model = search.others()
+    quotient = search.quotients() if model is None or not model.conclusive else None
+    if quotient is not None and quotient.conclusive:
+        model = quotient
     decided = trajectory.decide(context, model, steps, settings.laws)
     if decided is not None and model is not None and _behind(context, model, steps, settings):
-        decided = None
-    refuted = decided is None and model is not None and model.conclusive  # explains every step, and leads astray
-    return Sought(decided, None if refuted else model, True)
+        return Sought()  # it explains every step, and leads astray
+    if decided is None and model is not None and model.conclusive and not model.exact:
+        return Sought()
+    return Sought(decided, tuple(each for each in (model, quotient) if each is not None))
 
 
 def _behind(context: Context, law: FittedFlow, steps: int, settings: Settings) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,7 @@ from prophecy.dynamics.words import mixture_notes
 
 if TYPE_CHECKING:
     from prophecy.dynamics.equations import FoundSystem
+    from prophecy.dynamics.flows import FittedFlow
     from prophecy.dynamics.trajectory import Decided
 
 Array = NDArray[np.float64]
@@ -42,16 +43,14 @@ class Solution:
 
 def solve(context: Context, steps: int, season: object, average: bool, settings: Settings) -> Solution:
     """The laboratory alone where its law is exact or well ahead, otherwise the mixture it may have joined."""
-    whole = None
+    closest: tuple[FittedFlow, ...] = ()
     if "ASSIMILATION" not in settings.without and "LABORATORY" not in settings.without:
         from prophecy.dynamics import laws  # loads Numba
 
         sought = laws.decide(context, steps, settings)
         if sought.decided is not None:
             return _decided(context, sought.decided, average)
-        whole = sought.closest
-        if sought.searched:
-            settings = replace(settings, without=settings.without | {"POLYNOMIAL_FIELDS"})
+        closest = sought.closest
     columns = _columns(context, steps, season, settings)
     shortest = min((min(column.seasons, default=1) for column in columns), default=1)
     law: tournament.Answer | None = None
@@ -64,7 +63,7 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
             if decided is not None:
                 return _decided(context, decided, average)
         rolling = Rolling.over(context.known, steps, 1, settings)
-        law = tournament.answer(context, whole, rolling, steps, settings)
+        law = tournament.answer(context, closest, rolling, steps, settings)
         if law.exact and np.isfinite(law.paths[0]).all():
             return _lawful(context, law, None, average)
     known = context.known[-settings.longest :]

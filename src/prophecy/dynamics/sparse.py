@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.dynamics import flow
+from prophecy.dynamics import flow, tangents
 from prophecy.dynamics.flow import EIGHTH, EXPONENTIAL, RATE, SHIFT, SINE, TANH, Tableau, Terms
 
 Array = NDArray[np.float64]
@@ -37,7 +37,7 @@ class SparseField:
 
     @cached_property
     def parameters(self) -> tuple[Indices, Indices]:
-        """chosen and whose, as `flow.tangents` wants them: coefficients first, then shifts and rates of functions."""
+        """chosen and whose, as `tangents` wants them: coefficients first, then shifts and rates of functions."""
         whose, chosen = np.nonzero(self.mask.T)
         extra: list[tuple[int, int]] = []
         terms = self.terms
@@ -127,13 +127,13 @@ class SparseField:
     def tangents(
         self, tableau: Tableau, points: Array, substeps: int | Indices, free: bool = True
     ) -> tuple[Array, Array]:
-        """One sample later, and the derivatives with the start and, if free, the parameters: see `flow.tangents`."""
+        """One sample later, and the derivatives with the start and, if free, the parameters: see `tangents.py`."""
         chosen, whose = self._small_parameters
         if not free:
             chosen, whose = chosen[:0], whose[:0]
         theta, counts = self.theta[self._kept[0]], _each(substeps, len(points))
         there = np.ascontiguousarray(points)
-        ends, tangent = flow.tangents(self._small, theta, tableau, chosen, whose, there, counts)
+        ends, tangent = tangents.tangents(self._small, theta, tableau, chosen, whose, there, counts)
         return ends, tangent
 
     def paths(

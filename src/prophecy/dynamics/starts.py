@@ -1,72 +1,19 @@
-"""Where Gauss-Newton starts: parameters from linear equations.
+"""Paths between samples, and least squares: what the integral form of an equation is solved with.
 
-In its integral form, x(k + 1) - x(k) = sum_p theta_p int phi_p(x(s)) ds, the equation is linear in theta once the path
-between samples is known; a polynomial through the samples around them is a good first guess.
+x(k + 1) - x(k) = sum_p theta_p int phi_p(x(s)) ds is linear in theta once the path between samples is known; a
+polynomial through the samples around them is a good first guess.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
-
-from prophecy.dynamics.features import Family
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _NODES, WEIGHTS = np.polynomial.legendre.leggauss(5)  # exact for products of order 9
 _NODES, WEIGHTS = (_NODES + 1) / 2, WEIGHTS / 2
-_WIDTHS = (8, 4)  # samples a path is interpolated through: order 8, and 4 where derivatives of order 8 are wild
-_DEFECTIVE = 1e8  # condition of eigenvectors above which a logarithm has no correct digit
-
-
-@dataclass(frozen=True, eq=False)
-class Paths:
-    """The increments of the transitions in `rows`, and guesses of the path and slope in between for each width."""
-
-    rise: Array
-    guesses: list[tuple[Array, Array]]
-    linear: Array | None
-
-    @classmethod
-    def through(cls, values: Array, rows: Indices) -> Paths:
-        guesses = [interpolate(values, rows, width) for width in _WIDTHS if width < len(values)]
-        return cls(values[rows + 1] - values[rows], guesses, _logarithm(values, rows))
-
-
-def starts(family: Family, paths: Paths) -> list[Array]:
-    """Parameters worth starting from, (size, variables) each."""
-    found = []
-    for path, slope in paths.guesses:
-        phi = integrals(family, path)
-        if family.denominator is None:
-            found.append(solve(phi, paths.rise))
-            continue
-        psi = family.divisors(path.reshape(len(path), -1)).reshape(-1, len(paths.rise), len(WEIGHTS))
-        systems = [np.column_stack([phi, -((psi * each) @ WEIGHTS).T]) for each in slope]
-        for damping in (1e-12, 1e-6, 1e-3):
-            columns = [solve(system, paths.rise[:, [i]], damping) for i, system in enumerate(systems)]
-            found.append(np.concatenate(columns, axis=1))
-    if paths.linear is not None:
-        theta = np.zeros((family.size, len(paths.linear)))
-        theta[: len(paths.linear) + 1] = paths.linear.T
-        found.append(theta)
-    return found
-
-
-def _logarithm(values: Array, rows: Indices) -> Array | None:
-    """Where samples are so far apart that no interpolation helps, the linear map still has a logarithm: (v, 1 + v)."""
-    variables = values.shape[1]
-    matrix = np.eye(variables + 1)
-    matrix[1:] = solve(np.column_stack([np.ones(len(rows)), values[rows]]), values[rows + 1]).T
-    if not np.all(np.isfinite(matrix)):
-        return None
-    eigenvalues, vectors = np.linalg.eig(matrix)
-    if np.min(np.abs(eigenvalues)) < 1e-12 or np.linalg.cond(vectors) > _DEFECTIVE:
-        return None
-    return np.asarray(np.real(vectors @ np.diag(np.log(eigenvalues + 0j)) @ np.linalg.inv(vectors))[1:])
 
 
 def solve(system: Array, target: Array, damping: float = 1e-13) -> Array:
@@ -76,12 +23,6 @@ def solve(system: Array, target: Array, damping: float = 1e-13) -> Array:
     u, s, vt = np.linalg.svd(system / norms, full_matrices=False)
     gain = s / (s**2 + (damping * s[0]) ** 2)
     return np.asarray((vt.T @ (gain[:, None] * (u.T @ target))) / norms[:, None])
-
-
-def integrals(family: Family, path: Array) -> Array:
-    """The features integrated along each step of path (variables, rows, nodes): (rows, upper)."""
-    points = path.reshape(len(path), -1)
-    return np.asarray((family.features(points).reshape(family.upper, -1, len(WEIGHTS)) @ WEIGHTS).T)
 
 
 def interpolate(values: Array, rows: Indices, width: int) -> tuple[Array, Array]:

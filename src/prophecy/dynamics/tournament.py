@@ -69,10 +69,12 @@ def promising(values: Array, seasonal: bool, settings: Settings) -> bool:
     return False
 
 
-def answer(context: Context, whole: FittedFlow | None, rolling: Rolling, steps: int, settings: Settings) -> Answer:
+def answer(
+    context: Context, closest: tuple[FittedFlow, ...], rolling: Rolling, steps: int, settings: Settings
+) -> Answer:
     """Rank the candidates by rolling forecasts, solve the best again from everything, follow them."""
     values = context.values
-    ranking = trials(tiers(context, rolling.early, whole, settings), values, context.rows, rolling, settings)
+    ranking = trials(tiers(context, closest, settings), values, context.rows, rolling, settings)
     known = [trial.model for trial in ranking]
     ranking, model = _led(ranking, context, known, settings)
     best = ranking[0]

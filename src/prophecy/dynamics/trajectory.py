@@ -41,7 +41,7 @@ class Decided:
 def promising(context: Context, laws: LawSettings = LAWS) -> bool:
     """A glance: few variables, enough samples, and rises that quadratic fields explain at least in part."""
     values = context.values
-    if not 2 <= values.shape[1] <= laws.most_variables or len(values) < laws.shortest:
+    if not 2 <= values.shape[1] <= laws.widest or len(values) < laws.shortest:
         return False
     recent = values[-1024:]
     noise = roughness(recent)

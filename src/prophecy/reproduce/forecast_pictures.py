@@ -11,11 +11,12 @@ from prophecy.reproduce.forecast_cases import BASELINES, OURS, SYSTEMS
 from prophecy.tables import style
 
 GALLERY = (
-    "First variable of eight systems: three Lyapunov times of context, then ten ahead. Black: what happened. Purple: "
-    "the forecast with its interval of level 0.9. Last two panels: with observation noise of 1 % and 5 %."
+    "First variable of eight systems: three Lyapunov times of context, then ten ahead. Black (white on a dark "
+    "page): what happened. Purple: the forecast with its interval of level 0.9. Last two panels: with observation "
+    "noise of 1 % and 5 %."
 )
 DOTS = "Valid prediction time of each system; bars reach from the best baseline to the forecast."
-COVERAGE = "Share of true values inside the intervals of level 0.9 along the horizon, mean over systems."
+COVERAGE = "Share of values, with the noise of the context, inside the intervals of level 0.9; mean over systems."
 RADIUS = (
     "Growth of an error per step when a predictor is fed with its own output, minus 1; values below 1e-9 are drawn "
     "there. LegT blows up; FouT, with the right frequencies, stays within 1e-7 of 1, and recurrences solved in context "

@@ -11,7 +11,8 @@ from prophecy.tables import style
 
 ALONE = (
     "The first variable of each system forecast from its own past alone: three Lyapunov times of context, ten ahead. "
-    "Black: what happened. Purple: the forecast with its interval of level 0.9; the valid time is in the corner."
+    "Black (white on a dark page): what happened. Purple: the forecast with its interval of level 0.9; the valid time "
+    "is in the corner."
 )
 CLIMATE = (
     "Spectra of 10 000 free steps (purple, dashed) and of 10 000 true ones from another start, first variable; the "
