@@ -49,6 +49,20 @@ def test_short_noisy_series_are_predicted_better_than_without():
     assert np.mean(with_it) < 0.985 * np.mean(without)
 
 
+def test_across_a_gap_changes_are_those_foretold():
+    """Step after step a part of a part would be left of them, and nothing of a season."""
+    rng = np.random.default_rng(5)
+    model = Prophecy()
+    model.observe(np.sin(np.arange(400) / 5) + 0.5 * rng.standard_normal(400))
+    for _ in range(40):
+        model.observe(float("nan"))
+        record = model._stream.records[0]
+        assert record["change"] == record["belief_ahead"][0]
+    model.observe(0.3)
+    record = model._stream.records[0]
+    assert abs(record["change"]) < abs(record["belief_ahead"][0])
+
+
 def test_explain_says_when_changes_are_doubted():
     rng = np.random.default_rng(12)
     model = Prophecy()

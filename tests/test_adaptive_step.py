@@ -135,11 +135,12 @@ class Slow:
         elif beyond >= 0.5:
             p = min((beyond + 1) / (n + 2), 0.5)
         else:
-            p, outer, centre = 1 / (n + 1), min(10, size // 4), x[size // 2]
-            if outer >= 3 and x[-outer] > centre:
-                far, total = (x[-outer:] - centre) / (x[-outer] - centre), w[-outer:].sum()
-                slope = max(w[-outer:] @ np.log(far) / total, 0.1)
-                p = max(min(total / n * ((error - centre) / (x[-outer] - centre)) ** (-1 / slope), p), 1e-15)
+            p = 1 / (n + 1)
+        outer, centre = min(10, size // 4), x[size // 2]
+        if outer >= 3 and error > x[-outer] > centre:
+            far, total = (x[-outer:] - centre) / (x[-outer] - centre), w[-outer:].sum()
+            slope = max(w[-outer:] @ np.log(far) / total, 0.1)
+            p = max(min(total / n * ((error - centre) / (x[-outer] - centre)) ** (-1 / slope), p), 1e-15)
         if 2 * self.resting() >= n and self.error_scale > 0.25 * self.scale[0]:
             size = self.alarm_size[1]
             large = self.alarm_middle[1, :size] >= difference - self.tick / 4
@@ -149,7 +150,7 @@ class Slow:
     def step(self, u):
         if np.isnan(u):
             if self.count:
-                self.advance(self.last if self.hold else self.expected())
+                self.advance(self.last if self.hold else self.expected(), filled=True)
                 for w in range(10):
                     self.drift[w] = FIXED.A[w] @ (self.drift[w] - FIXED.steady[w])
                 self.alternation_drift = 1.0 - POLES * self.alternation_drift
@@ -322,7 +323,7 @@ class Slow:
                 highest = np.sqrt(S.bound / (2 * self.power[s] * width))
                 self.S[s][:] = left * np.minimum(values, highest) @ right
 
-    def advance(self, u):
+    def advance(self, u, filled=False):
         du = u - self.last
         self.lag = np.concatenate([[u], self.lag[:-1]])
         self.feature[:32] = self.lag - u
@@ -351,7 +352,7 @@ class Slow:
             believe = np.clip(self.belief_sums[0] / self.belief_sums[1], 0, 1)
         self.belief_ahead = np.array([told, believe * told])
         shares = self.belief_weight / np.where(self.belief_scale > 0, self.belief_scale, 1.0)
-        self.change = shares @ self.belief_ahead / shares.sum()
+        self.change = told if filled else shares @ self.belief_ahead / shares.sum()
 
     def read(self, level):
         knots, normal = ndtri((1 + LEVELS) / 2), ndtri((1 + level) / 2)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from prophecy.dynamics.choice import Rolling
-from prophecy.dynamics.columns import Column, Kind
+from prophecy.dynamics.columns import Column, Kind, candidates
 from prophecy.dynamics.mixing import Mixture, Rolled, mixed, roll, score
 from prophecy.dynamics.settings import DEFAULT
 
@@ -164,3 +164,31 @@ def test_smoothers_say_what_errors_they_expect_and_plain_candidates_do_not():
     assert (then > 0).all()
     assert (np.diff(now) > 0).all()
     assert parts[Kind.DRIFT].deviations is None
+
+
+def test_errors_of_smoothers_are_weighed_like_what_they_expected():
+    both = [PARTS[0], replace(PARTS[3], errors=RNG.normal(0, 2.0, (6, 3)))]
+    made = Mixture([both[0], PARTS[1], both[1]], np.array([0.3, 0.5, 0.2]), np.zeros(4), np.zeros((6, 3)))
+    errors, then, now = made.smoothers()
+    for found, values in (
+        (errors, [part.errors for part in both]),
+        (then, [part.deviations[0] for part in both]),
+        (now, [part.deviations[1] for part in both]),
+    ):
+        np.testing.assert_allclose(found, 0.6 * values[0] + 0.4 * values[1], rtol=1e-7)
+
+
+def test_nothing_is_compared_beyond_the_end_and_candidates_after_one_that_fails_are_tried():
+    short = Column(COLUMN.y[:20], COLUMN.seen[:20], (7,), 6)
+    rolling = Rolling.over(short.seen, 6, 7, DEFAULT)
+    beyond = rolling.origins[:, None] + np.arange(rolling.horizon) >= 20
+    assert beyond.sum() > len(rolling.origins)
+    parts = roll(short, rolling, DEFAULT)
+    kinds = [candidate.kind for candidate in candidates(short, DEFAULT)]
+    failed = [k for k, candidate in enumerate(candidates(short, DEFAULT)) if candidate.fit(short) is None]
+    assert failed
+    assert failed[0] < len(kinds) - 1
+    assert [part.kind for part in parts] == [kind for k, kind in enumerate(kinds) if k not in failed]
+    for part in parts:
+        if np.isfinite(part.errors).any():
+            np.testing.assert_array_equal(np.isnan(part.errors), beyond)

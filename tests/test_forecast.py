@@ -9,21 +9,21 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm
 
-from prophecy._forecast import PROBABILITIES, Failure, Forecast, Grid
+from prophecy._forecast import PROBABILITIES, Failure, Forecast, QuantileGrid
 
 heights = st.floats(-1e6, 1e6)
 
 
-def normal_walk(steps: int) -> Grid:
+def normal_walk(steps: int) -> QuantileGrid:
     """The distribution of a random walk with unit steps: exactly Markov, with standard deviation sqrt(h)."""
     h = np.arange(1, steps + 1)
-    return Grid.of(norm.ppf(PROBABILITIES)[:, None] * np.sqrt(h), np.sqrt(h[:-1] / h[1:]))
+    return QuantileGrid.of(norm.ppf(PROBABILITIES)[:, None] * np.sqrt(h), np.sqrt(h[:-1] / h[1:]))
 
 
 @given(arrays(np.float64, (len(PROBABILITIES), 3), elements=heights), st.lists(st.floats(1e-6, 1 - 1e-6), min_size=2))
 @settings(max_examples=80, deadline=None)
 def test_quantiles_never_cross_whatever_they_were_made_from(values, asked):
-    made = Forecast.from_grid(Grid.of(values), 0.9, "any")
+    made = Forecast.from_grid(QuantileGrid.of(values), 0.9, "any")
     assert (np.diff(made.quantile(np.sort(asked)), axis=0) >= -1e-9 * np.abs(values).max()).all()
     np.testing.assert_array_equal(made.mean, values[len(values) // 2])
 
@@ -54,7 +54,7 @@ def test_paths_have_the_marginals_and_the_dependence_they_were_given():
 
 def test_variables_vary_together_as_they_were_said_to():
     values = np.repeat(norm.ppf(PROBABILITIES)[:, None, None], 3, axis=1).repeat(2, axis=2)
-    grid = Grid.of(values, between=np.array([[1.0, 0.8], [0.8, 1.0]]))
+    grid = QuantileGrid.of(values, between=np.array([[1.0, 0.8], [0.8, 1.0]]))
     paths = grid.samples(20_000, seed=0)
     assert np.corrcoef(paths[:, 1, 0], paths[:, 1, 1])[0, 1] == pytest.approx(0.8, abs=0.02)
 

@@ -410,3 +410,34 @@ def test_the_hour_that_comes_twice_when_summer_time_ends_is_named(prophecy, tmp_
         code, _, err = prophecy("anomalies", file, *ways)
         assert code == 0, err
         assert "missing" not in err
+
+
+def test_a_sensor_that_sticks_while_every_seventh_value_is_missing_is_a_flat_line_and_a_jump_after_a_spike_a_shift(
+    prophecy, tmp_path
+):
+    """The run of equal values ended at every missing one; a jump by 17 standard deviations was hidden by a spike of 27
+    a thousand rows before."""
+    rng, k = np.random.default_rng(8), np.arange(4000)
+    u = 20 + 4 * np.sin(2 * np.pi * k / 96) + 0.3 * rng.standard_normal(4000)
+    u[1500] += 8
+    u[2000:2100] = u[1999]
+    u[2500:] += 5
+    rows = [f"{10 * i + rng.uniform(-2, 2):.3f},{'' if i % 7 == 3 else round(u[i], 1)}" for i in range(4000)]
+    (tmp_path / "j.csv").write_text("seconds,value\n" + "\n".join(rows) + "\n")
+    _, text, _ = prophecy("anomalies", tmp_path / "j.csv", "--time", "seconds")
+    assert "flat line" in text
+    assert "1999 to 2099" in text
+    assert "2500" in text
+    assert "shift" in text
+
+
+def test_a_change_of_noise_lasts_as_long_as_the_noise(prophecy, tmp_path):
+    rng = np.random.default_rng(9)
+    u = 5 + 0.2 * rng.standard_normal(3000)
+    u[2000:2200] += 1.2 * rng.standard_normal(200)
+    (tmp_path / "n.csv").write_text("value\n" + "\n".join(f"{value:.3f}" for value in u) + "\n")
+    _, text, _ = prophecy("anomalies", tmp_path / "n.csv")
+    line = next(line for line in text.splitlines() if "change of noise" in line)
+    first, last = (int(word) for word in line[: line.index("change")].replace("to", "").split()[-3:-1])
+    assert abs(first - 2000) <= 20
+    assert abs(last - 2199) <= 25

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from prophecy import Prophecy
-from prophecy.adaptive import folding, seasonal, spectra
+from prophecy.adaptive import folding, lines, seasonal, spectra
 from prophecy.adaptive.record import RECORD, check, rings
 
 RNG = np.random.default_rng(3)
@@ -273,9 +273,86 @@ def test_what_a_profile_explains_is_the_variance_between_phases_less_that_of_noi
     assert folding.unfold(rest, known, 20.0) == pytest.approx(0.0, abs=1e-20)
 
 
+def lines_of(z):
+    frequency, strength, power = np.empty(lines.LINES), np.empty(lines.LINES), lines.spectrum(z)
+    count = lines.find_lines(power, len(z), float((z * z).sum()), frequency, strength)
+    return power, frequency, strength, count
+
+
 @pytest.mark.parametrize("period", [4.3, 24.0, 50.27, 365.25])
-def test_the_loudest_tone_is_found_between_the_places_of_the_transform(period):
-    assert folding.loudest(sine(period) + 0.2 * NOISE) == pytest.approx(period, rel=1e-3)
+def test_a_line_is_found_between_the_places_of_the_transform_with_its_sum_of_squares(period):
+    _, frequency, strength, count = lines_of(sine(period) + 0.2 * NOISE)
+    assert count == 1
+    assert 1 / frequency[0] == pytest.approx(period, rel=1e-3)
+    assert strength[0] == pytest.approx(N / 2, rel=0.05)
+
+
+def test_noise_has_no_lines_and_a_season_keeps_its_phase_where_a_resonance_does_not():
+    assert all(lines_of(np.random.default_rng(seed).standard_normal(N))[3] == 0 for seed in range(20))
+    humps = 0
+    for seed in range(12):
+        power, frequency, strength, count = lines_of(resonance(0.9995, 0.3, seed))
+        humps += not lines.narrow(power, N, frequency, strength, count, 0)
+        power, frequency, strength, count = lines_of(sine(21) + 0.5 * np.random.default_rng(seed).standard_normal(N))
+        assert lines.narrow(power, N, frequency, strength, count, 0)
+    assert humps >= 11
+
+
+def resonance(radius, turn, seed, n=N):
+    x = np.random.default_rng(seed).standard_normal(n)
+    for k in range(2, n):
+        x[k] += 2 * radius * np.cos(turn) * x[k - 1] - radius**2 * x[k - 2]
+    return x
+
+
+@pytest.mark.parametrize("radius", [0.999, 0.9995])
+@pytest.mark.parametrize("turn", [0.3, 0.1])
+def test_resonances_that_keep_their_phase_for_a_thousand_samples_are_no_seasons(radius, turn):
+    """7 or 8 of 12 passed for seasons."""
+    assert sum(found(resonance(radius, turn, seed)) != () for seed in range(12)) <= 2
+
+
+def shapes(name, seed):
+    k, noise = np.arange(N), np.random.default_rng(seed).standard_normal(N)
+    return {
+        "harmonics 1, 2, 5 of 24": sine(24) + 0.5 * sine(12) + 0.4 * sine(4.8) + 0.2 * noise,
+        "harmonics 1, 2, 5 of 12": sine(12) + 0.5 * sine(6) + 0.4 * sine(2.4) + 0.2 * noise,
+        "pulses of 33.3": 1.0 * ((k + seed) % 33.3 < 3.33) + 0.05 * noise,
+        "pulses of 24": 1.0 * ((k + seed) % 24 < 2.4) + 0.05 * noise,
+        "sines of 48 and 336": sine(48) + sine(336) + 0.2 * noise,
+        "sines of 96 and 672": sine(96) + sine(672) + 0.2 * noise,
+        "sines of 24 and 365.25": sine(24) + sine(365.25) + 0.2 * noise,
+    }[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "periods"),
+    [
+        ("harmonics 1, 2, 5 of 24", (24,)),
+        ("harmonics 1, 2, 5 of 12", (12,)),
+        ("pulses of 33.3", (33.3,)),
+        ("pulses of 24", (24,)),
+        ("sines of 48 and 336", (48, 336)),
+        ("sines of 96 and 672", (96, 672)),
+        ("sines of 24 and 365.25", (24, 365.25)),
+    ],
+)
+def test_harmonics_are_named_by_what_they_are_harmonics_of(name, periods):
+    """24 was named (9.6, 24), 12 (6, 12), pulses of 33.3 (11.1, 16.65), 48 and 336 (336,)."""
+    for seed in range(3):
+        assert found(shapes(name, seed)) == tuple(pytest.approx(period, rel=3e-3) for period in periods)
+
+
+@pytest.mark.parametrize("kind", ["exponential", "exponential and noise", "counter"])
+def test_growth_has_no_seasons(kind):
+    for seed in range(6):
+        rng, k = np.random.default_rng(seed), np.arange(N)
+        grown = {
+            "exponential": np.exp(k / 300) * (1 + 0.05 * rng.standard_normal(N)),
+            "exponential and noise": np.exp(k / 1000) + rng.standard_normal(N),
+            "counter": np.cumsum(rng.poisson(7, N)).astype(float),
+        }
+        assert found(grown[kind]) == ()
 
 
 @pytest.mark.parametrize(("period", "noise"), [(96, 0.1), (96, 0.5), (365, 0.1)])

@@ -29,7 +29,7 @@ class Distribution(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class QuantileGrid:
     """Quantiles at `PROBABILITIES`, (probabilities, *shape); the first axis of shape is time.
 
     Between them values are straight lines over the normal score of q, which is exact for a normal distribution; beyond
@@ -37,7 +37,7 @@ class Grid:
     next_step: (steps - 1, ...), the correlation of the normal scores of consecutive steps; given one step, the next
     does not depend on those before. between: correlation of the variables, or None where they are independent.
 
-    >>> grid = Grid.of(np.stack([np.linspace(-1, 1, 29), np.linspace(-2, 2, 29)], axis=1))
+    >>> grid = QuantileGrid.of(np.stack([np.linspace(-1, 1, 29), np.linspace(-2, 2, 29)], axis=1))
     >>> [round(float(v), 6) for v in grid.quantile(np.array([0.25, 0.5]))[:, 1]]
     [-0.714286, 0.0]
     """
@@ -47,7 +47,7 @@ class Grid:
     between: Array | None = None
 
     @classmethod
-    def of(cls, values: Array, next_step: Array | None = None, between: Array | None = None) -> Grid:
+    def of(cls, values: Array, next_step: Array | None = None, between: Array | None = None) -> QuantileGrid:
         """Sorted outwards from the median, so that no two quantiles cross and the median stays as it is."""
         above = np.maximum.accumulate(values[_MIDDLE:], axis=0)
         below = np.minimum.accumulate(values[_MIDDLE::-1], axis=0)[::-1]
@@ -133,7 +133,7 @@ class Forecast:
     system: Any = field(default=None, repr=False)  # the field behind the mean, where one was found
 
     @classmethod
-    def from_grid(cls, grid: Grid, level: float, method: str, notes: tuple[str, ...] = ()) -> Forecast:
+    def from_grid(cls, grid: QuantileGrid, level: float, method: str, notes: tuple[str, ...] = ()) -> Forecast:
         """Mean and interval read off the quantiles."""
         lower, mean, upper = grid.quantile(np.array([0.5 - level / 2, 0.5, 0.5 + level / 2]))
         return cls(mean, lower, upper, level, method, notes, distribution=grid)

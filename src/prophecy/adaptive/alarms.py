@@ -23,7 +23,7 @@ from typing import Any
 
 from prophecy._compiled import inner
 from prophecy.adaptive.readings import STUCK
-from prophecy.adaptive.sketch import insert, place, tail
+from prophecy.adaptive.sketch import LEAST, insert, law, place, tail
 
 QUANTITIES, RANKED = 8, 5
 ERROR, DIFFERENCE, VALUE, LEVEL, NOISE, LASTING, SUM, PLACE = range(QUANTITIES)
@@ -78,6 +78,12 @@ changes where the forecast's squared error is a quarter of copying's or more."""
 PILED = 0.02
 """Share of all values at the largest or smallest of them from which on it is a bound."""
 
+ALONE, ALONE_RISES, SUMMED = 4.6, 0.1, 0.2
+"""-log10 of an error's own tail probability that makes an alarm of 0.999 whatever the other quantities say, what one
+more adds to its confidence, and the drift a value, in mean absolute errors, from which on that counts: in a sum of
+random steps a jump has nothing else to show. Of ordinary and growing streams 1e-4 of the values or less have such
+errors."""
+
 TOLD = 16.0
 """The sum that a flat line or another noise counts as, once, when it is noticed."""
 
@@ -105,7 +111,9 @@ def bounded(r: Any, ahead: float) -> float:
 @inner
 def ceiling(r: Any, error: float, difference: float) -> float:
     """The largest score an error may have where values repeat exactly, as rounded, counted and clipped ones do: -log10
-    of the share of earlier errors at least as large. Tracked quantiles know nothing of such errors between their steps.
+    of the share of earlier errors at least as large, or of the power law through the outermost of them if that is less
+    (one spike and the return from it would hide all smaller jumps of the next ten thousand values). Tracked quantiles
+    know nothing of such errors between their steps.
 
     Where the stream rests half of the time, and forecasts err by half as much as copying does or more, nothing
     announces a change: then it is also as rare as changes of its size were. Infinite where values seldom repeat.
@@ -115,6 +123,7 @@ def ceiling(r: Any, error: float, difference: float) -> float:
         return math.inf
     middle, weight, size = r.alarm_middle[ERROR], r.alarm_weight[ERROR], r.alarm_size[ERROR]
     probability = tail(middle, weight, size, seen, error, place(middle, size, error), False)
+    probability = max(min(probability, law(middle, weight, size, seen, error, True)), LEAST)
     if rests_half(r) and r.error_scale > UNANNOUNCED * r.scale[0]:
         middle, weight, size = r.alarm_middle[DIFFERENCE], r.alarm_weight[DIFFERENCE], r.alarm_size[DIFFERENCE]
         low = place(middle, size, difference - 0.25 * r.tick)
@@ -315,7 +324,11 @@ def watch(r: Any, value: float, difference: float, error: float, level: float) -
         reported = max(reported, TOLD)
         part[NOISE] = 10.0**-TOLD
     if reported > 0.0:
-        r.alarm = 1.0 - 10.0 ** -min(confidence(reported), seen / SURE)
+        sure = confidence(reported)
+        alone = -math.log10(part[ERROR]) - ALONE
+        if alone >= 0.0 and abs(r.alarm_drift) > SUMMED * r.alarm_error:
+            sure = max(sure, 3.0 + ALONE_RISES * alone)
+        r.alarm = 1.0 - 10.0 ** -min(sure, seen / SURE)
     note(r, total)
 
 

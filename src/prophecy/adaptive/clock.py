@@ -60,12 +60,20 @@ FIRST_LOOKS = 256
 LOOKED_AT = 64
 """Stamps a grid is looked for in: more would hide a rate that has just changed."""
 
-STEADY = 400
-"""Stamps over which phase and step of the grid are fitted: with fewer, by least squares over all of them; then with the
-weights that has after this many, so that a drifting clock is followed. Jitter of 10 % moves the phase by 0.6 %."""
+STEADY, STEADIEST = 400.0, 16384.0
+"""Stamps over which phase and step of the grid are fitted, at least and at most: by least squares over all since the
+last time the clock drifted. Jitter of 10 % moves a phase fitted over 400 stamps by 0.6 % and from one stamp to the next
+by 0.06 %, which where a signal moves by a thousand times its noise a step is noise as large as that."""
 
-ROUNDED = 0.65
-"""Units that a rounded stamp may be from its place: half a unit, and what the phase of the grid is not known by."""
+DRIFTED, SLIPPED = 16.0, 0.3
+"""Square of the standard errors that the mean offset of the last 400 stamps lies from 0 where the clock has drifted;
+units of rounded stamps it may lie there in any case: steps of nearly 4/3 units are off by 1/6 for hundreds of them."""
+
+ROUNDED, MOST_ROUNDED = 0.65, 0.8
+"""Units that a rounded stamp may be from its place: half a unit, and what the phase of the grid is not known by; more
+where a place more or less would differ by more (steps of 1.3 units): then a fit of 400 stamps of steps of nearly 4/3
+units has taken their errors, which drift with them, for part of the step, and is off by a third of a unit when they
+wrap."""
 
 EACH = 8
 """Intervals of either length from which on stamps are rounded: eight random holes in a grid are as evenly spaced as
@@ -115,6 +123,9 @@ CLOCK = record_type(
         ("start", np.float64),
         ("before", np.float64),
         ("unit", np.float64),
+        ("memory", np.float64),
+        ("lean", np.float64),
+        ("spread", np.float64),
         ("recent", np.float64, (RECENT,)),
     ]
 )
@@ -123,7 +134,8 @@ in a row before the newest; coarse: intervals in a row of two steps or more; odd
 since the last look; jumps: holes in a row beyond `LONGEST_HOLE`; dt: the step, 0 before it is known; last: the newest
 stamp; grid: the newest place on the grid; off: share of stamps that were off it lately; jump: the shortest of the last
 jumps, before: the stamp before the first of them; found, start: step and newest place the last look found; unit: what
-stamps are rounded to, 0 where that is no matter; recent: the last stamps, at count modulo their number. Seconds
+stamps are rounded to, 0 where that is no matter; memory: stamps that phase and step are fitted over; lean, spread: mean
+and mean square of their offsets lately, in steps; recent: the last stamps, at count modulo their number. Seconds
 throughout."""
 
 
@@ -145,7 +157,7 @@ def understood(c: Any, time: float) -> tuple[float, float]:
     passed, dt = time - c.last, c.dt if c.dt > 0.0 else 1.0
     if passed > 0.0:
         return (0.0, 1.0) if is_far(c, time) else (passed, 0.0)
-    if passed == 0.0 and c.unit > 0.0 and abs(time - c.grid - dt) <= ROUNDED * c.unit:
+    if passed == 0.0 and c.unit > 0.0 and abs(time - c.grid - dt) <= slack(c):
         return dt, 0.0
     if c.jumps > 0 and 0.5 * dt < time - c.before <= LONGEST_HOLE * dt:
         return 0.0, max((time - c.before) / dt - c.jumps, 0.5)  # wild stamps, and the clock as it was
@@ -235,15 +247,21 @@ def place(c: Any, time: float) -> tuple[float, float]:
     Stamps rounded to more than a step may belong to several places: then it is the next one if that is among them."""
     steps = (time - c.grid) / c.dt if c.count > 0 and c.dt > 0.0 else 1.0
     whole = max(math.floor(steps + 0.5), 1.0)
-    if abs(steps - 1.0) * c.dt <= ROUNDED * c.unit:
+    if abs(steps - 1.0) * c.dt <= slack(c):
         whole = 1.0
     return whole, steps - whole
 
 
 @inner
+def slack(c: Any) -> float:
+    """Seconds that a rounded stamp may be from its place."""
+    return max(min(MOST_ROUNDED * c.unit, c.dt - 0.5 * c.unit), ROUNDED * c.unit)  # type: ignore[no-any-return]
+
+
+@inner
 def beside(c: Any, offset: float) -> float:
     """Steps by which a stamp is off its place, 0 for what is rounding."""
-    return 0.0 if abs(offset) <= EXACT or abs(offset) * c.dt <= ROUNDED * c.unit else offset
+    return 0.0 if abs(offset) <= EXACT or abs(offset) * c.dt <= slack(c) else offset
 
 
 @inner
@@ -254,10 +272,29 @@ def follow_stamp(c: Any, offset: float, whole: float) -> None:
     c.off += ((1.0 if abs(off) > OFF else 0.0) - c.off) / min(FORGET, float(c.count))
     if whole > 1.0 or off != 0.0:
         c.odd = 1
-    seen = float(min(c.count, STEADY))
+    seen = _remembered(c, offset)
     c.grid += c.dt * (whole + min(2.0 * (2.0 * seen - 1.0) / (seen * (seen + 1.0)), 1.0) * offset)
     if c.given == 0:
         c.dt *= 1.0 + 6.0 / ((seen + 1.0) * (seen + 2.0)) * offset / whole
+
+
+@inner
+def _remembered(c: Any, offset: float) -> float:
+    """Over how many stamps the grid is fitted, with this one: fewer once the clock has drifted."""
+    c.memory = min(c.memory + 1.0, STEADIEST)
+    rate = 1.0 / min(c.memory, STEADY)
+    c.lean += (offset - c.lean) * rate
+    c.spread += (offset * offset - c.spread) * rate
+    doubt = max(math.sqrt(0.5 * DRIFTED * c.spread / STEADY), SLIPPED * c.unit / c.dt)
+    if c.memory > STEADY and abs(c.lean) > doubt:
+        c.memory, c.lean = STEADY, 0.0
+    return c.memory  # type: ignore[no-any-return]
+
+
+@inner
+def begin_anew(c: Any) -> None:
+    """The step was found anew, from the last stamps."""
+    c.memory, c.lean, c.spread = float(min(c.count, LOOKED_AT)), 0.0, 0.0
 
 
 @inner
@@ -478,6 +515,9 @@ def check_clocks(clocks: NDArray[np.void], count: int) -> None:
             f"times of a clock must be at most {1e7 * LARGEST_TIME:g} in size, and off between 0 and 1, got "
             f"times up to {np.abs(numbers).max()} and off = {clocks['off']}"
         )
+    for name, lowest, highest in (("memory", 0.0, STEADIEST), ("lean", -1e6, 1e6), ("spread", 0.0, 1e12)):
+        if not ((clocks[name] >= lowest) & (clocks[name] <= highest)).all():
+            raise ValueError(f"{name} of a clock must lie between {lowest:g} and {highest:g}, got {clocks[name]}")
     dt = clocks["dt"]
     for name in ("jump", "found", "unit"):
         if not ((clocks[name] >= 0) & (clocks[name] <= 2 * LARGEST_TIME)).all():

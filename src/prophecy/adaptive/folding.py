@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from prophecy._compiled import inner
-from prophecy.adaptive.spectra import transform
 
 LONGEST = 2048
 """Longest season in samples: half of what is kept, since a season must have been seen twice."""
@@ -21,6 +20,9 @@ SHORTEST = 4
 
 MOST_PARTS = 16
 """Parts of a lag that are tried as the period: 17.3 repeats in whole samples at 173, 30.4375 at 487."""
+
+STRETCHES = 16
+"""Parts of a series whose powers are compared: half of them may have all of it before it counts as uneven."""
 
 SAME = 0.8
 """Share of what a period explains that a part of it must explain to be the season itself."""
@@ -81,32 +83,6 @@ def tone(z: Any, frequency: float) -> float:
 
 
 @inner
-def loudest(z: Any) -> float:
-    """The period between `SHORTEST` and a quarter of z (or `LONGEST`) of its strongest tone, in samples; a whole number
-    if that is within a twentieth of what z can tell apart."""
-    n, size = len(z), 2
-    while size < n:
-        size *= 2
-    re, im = np.zeros(size), np.zeros(size)
-    re[:n] = z
-    transform(re, im, size)
-    first, last, best = max(math.ceil(size / min(LONGEST, n / 4.0)), 1), size // SHORTEST, 0
-    for i in range(first, last + 1):
-        if best == 0 or re[i] ** 2 + im[i] ** 2 > re[best] ** 2 + im[best] ** 2:
-            best = i
-    low, high = (best - 1.0) / size, (best + 1.0) / size
-    for _ in range(16):  # golden section: the peak of a tone is smooth
-        left, right = high - 0.618 * (high - low), low + 0.618 * (high - low)
-        if tone(z, left) > tone(z, right):
-            high = right
-        else:
-            low = left
-    period = 2.0 / (low + high)
-    whole = float(round(period))
-    return whole if abs(period - whole) < min(0.05 * period * period / n, 0.1) else period
-
-
-@inner
 def shorter(z: Any, known: Any, period: float) -> float:
     """The shortest part of a period that explains nearly all that it does: a day, not two of them; 12.5, not 25.
 
@@ -152,7 +128,12 @@ def sharpened(z: Any, known: Any, period: float) -> float:
 @inner
 def spread(z: Any) -> float:
     """The share of the values of z that carry its power, 1 up to a kurtosis of 10: a few events among many rests repeat
-    at some distance by chance."""
+    at some distance by chance, and so does noise that grows with what it is the noise of."""
     square = z * z
-    fourth = (square * square).sum()
-    return min(10.0 * square.sum() ** 2 / (fourth * len(z)), 1.0) if fourth > 0.0 else 1.0
+    total, fourth, long = square.sum(), (square * square).sum(), len(z) // STRETCHES
+    if not fourth > 0.0:
+        return 1.0
+    uneven = 0.0
+    for i in range(STRETCHES):
+        uneven += square[i * long : (i + 1) * long].sum() ** 2
+    return min(10.0 * total**2 / (fourth * len(z)), 2.0 * total**2 / (uneven * STRETCHES), 1.0)  # type: ignore[no-any-return]

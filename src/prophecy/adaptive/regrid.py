@@ -108,6 +108,7 @@ def start_over(stream: Any, t: Any, verdict: int, spares: Any) -> None:
     if verdict == clock.TRUE:
         c.irregular = clock.JITTER
         return
+    clock.begin_anew(c)
     if verdict == clock.AGAIN:
         if (c.last - c.grid) / c.dt > 0.5:
             step(r, stream[1], t, s.value[(c.count - 1) % RECENT], spares[2])
@@ -142,7 +143,7 @@ def _replay_grid(stream: Any, t: Any, first: int, spares: Any) -> None:
     for k in range(c.count - 1, first - 1, -1):
         steps = (c.recent[k % RECENT] - c.grid) / c.dt
         # Of rounded stamps the place before the next one's is taken if it is among theirs.
-        even = abs(steps - before + 1.0) * c.dt <= clock.ROUNDED * c.unit
+        even = abs(steps - before + 1.0) * c.dt <= clock.slack(c)
         before = before - 1.0 if even else math.floor(steps + 0.5)
         places[k - first] = before
     before = math.nan

@@ -386,7 +386,7 @@ def check(record: Any, ring: Any, t: Any, count: int) -> None:
     useless = was_on and not changed and record.season_sums[1] > USELESS * record.season_sums[0]
     record.season_periods[:] = periods
     record.season_strength[:] = strengths
-    record.season_check = next_check(count)
+    record.season_check = next_check(count, periods[0] > 0.0 and not changed)
     if useless:
         record.season_rests = min(2 * record.season_rests + 1, LONGEST_REST)
         record.season_rest = record.season_rests
@@ -422,4 +422,4 @@ def look_if_due(record: Any, ring: Any, t: Any) -> None:
     if record.count >= record.season_check and record.gap == 0:
         bank = record.season_ahead[0]  # replaying the past overwrites it
         check(record, ring, t, record.count)
-        record.change = believed(record, t, advance(record, ring, bank))
+        record.change = believed(record, t, advance(record, ring, bank), False)

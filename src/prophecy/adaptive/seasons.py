@@ -28,7 +28,8 @@ from typing import Any
 import numpy as np
 
 from prophecy._compiled import inner
-from prophecy.adaptive.folding import LONGEST, SHORTEST, explained, loudest, sharpened, shorter, spread, unfold
+from prophecy.adaptive.folding import LONGEST, SHORTEST, explained, sharpened, shorter, spread, unfold
+from prophecy.adaptive.lines import named
 from prophecy.adaptive.spectra import autocorrelations, of_known
 
 RING = 4352
@@ -49,7 +50,8 @@ SHORTEST_OF_VALUES = 8
 FIRST_CHECK = 32
 CHECK_GROWTH = 1.5
 CHECK_EVERY = 2048
-"""Periods are looked for after 32 values, then 48, 72, …, and from 4096 on every 2048: about 0.3 µs a value."""
+"""Periods are looked for after 32 values, then 48, 72, …, and from 4096 on every 2048 or, where the last look found
+those of the one before, every 4096: nearly all that is kept is new then."""
 
 LEAST, LEAST_OF_VALUES = 0.1, 0.2
 """Smallest autocorrelation of a season, among differences and values: below 0.1 its members gain less than 1 %."""
@@ -72,9 +74,6 @@ MOST_MULTIPLES = 64
 
 MOST_DAYS = 10
 """A second season within 1 % of up to so many of the first is taken for as many: a year is not 52 weeks."""
-
-MOST_TIMES = 4
-"""Two tones that meet again after so many of the shorter or fewer are parts of one season."""
 
 FULL = 0.9
 """Share of values that must be known for folding to say which period it is: missing ones have patterns of their own."""
@@ -240,25 +239,32 @@ def find(values: Any, known: Any, periods: Any, strengths: Any) -> None:
     pairs_of_levels *= spread(levels)
     lag = shortest_strong(of_steps, n, pairs, SHORTEST, top, LEAST, squares)
     slow = shortest_strong(of_levels, n, pairs_of_levels, SHORTEST_OF_VALUES, top, LEAST_OF_VALUES, squares_of_levels)
-    r, z, power, there = of_steps, steps, power_steps, both
-    if slow > 0 and (lag == 0 or of_levels[slow] > of_steps[lag] + 0.2):
+    r, z, power, there, across = of_steps, steps, power_steps, both, pairs
+    by_levels = slow > 0 and (lag == 0 or of_levels[slow] > of_steps[lag] + 0.2)
+    if by_levels:
         lag, r, z, power, there = slow, of_levels, levels, power_levels, known
-        pairs, squares = pairs_of_levels, squares_of_levels
+        across, squares = pairs_of_levels, squares_of_levels
     if lag == 0:
         return
-    full = there.sum() > FULL * n
+    full, lines = there.sum() > FULL * n, 0
     if full:
-        tones(z, there, r[lag] * power, periods)
-    if periods[0] == 0.0:
+        lines = named(z, lag, r[lag] * power, ENOUGH, periods)
+    if lines < 0:
+        return
+    if lines == 0:
         periods[0] = refined(r, float(lag), True)
         if full:
             periods[0] = shorter(z, there, periods[0])
+        inside(z, there, r, n, across, squares, periods)
     if periods[1] == 0.0:
-        inside(z, there, r, n, pairs, squares, periods)
-    if periods[1] == 0.0:
-        further(z, there, power, pairs, squares, LEAST, periods)
-    if periods[1] == 0.0 and slow > 0:
-        further(levels, known, power_levels, pairs_of_levels, squares_of_levels, LEAST_OF_VALUES, periods)
+        left, left_of_levels = unfold(steps, both, periods[0]), unfold(levels, known, periods[0])
+        rest, rest_of_levels = np.zeros(top + 1), np.zeros(top + 1)
+        autocorrelations(steps, levels, top, rest, rest_of_levels)
+        if not by_levels and left > REMAINS * power_steps:
+            further(steps, both, rest, left, power_steps, pairs, squares, LEAST, periods)
+        if periods[1] == 0.0 and slow > 0 and left_of_levels > REMAINS * power_levels:
+            least, left = LEAST if by_levels else LEAST_OF_VALUES, left_of_levels
+            further(levels, known, rest_of_levels, left, power_levels, pairs_of_levels, squares, least, periods)
     times = round(periods[1] / periods[0])
     if 1 < times <= MOST_DAYS and abs(periods[1] - times * periods[0]) < 0.01 * periods[1]:
         periods[1] = times * periods[0]  # a week is seven days
@@ -266,37 +272,6 @@ def find(values: Any, known: Any, periods: Any, strengths: Any) -> None:
         if periods[s] > 0.0:
             periods[s] = min(periods[s], float(LONGEST))
             strengths[s] = r[min(round(periods[s]), top)]
-
-
-@inner
-def tones(z: Any, known: Any, wanted: float, periods: Any) -> None:
-    """The periods of one or two tones that, with all that repeats with them, are nearly all the power `wanted`."""
-    first = sharpened(z, known, loudest(z))
-    power = explained(z, known, first)
-    if _half_of_one(z, known, first, power):
-        return
-    if power >= ENOUGH * wanted:
-        periods[0] = shorter(z, known, first)
-        return
-    rest = z.copy()
-    unfold(rest, known, first)
-    second = sharpened(rest, known, loudest(rest))
-    more = explained(rest, known, second)
-    if power + more >= ENOUGH * wanted and not _half_of_one(rest, known, second, more):
-        periods[0], periods[1] = min(first, second), max(first, second)
-        for times in range(2, MOST_TIMES + 1):
-            common = times * periods[0]
-            many = round(common / periods[1])
-            if abs(common - many * periods[1]) < 0.02 * periods[1]:
-                if many > 1:  # a year, of which 4 and 6 months are parts
-                    periods[0], periods[1] = sharpened(z, known, common), 0.0
-                return
-
-
-@inner
-def _half_of_one(z: Any, known: Any, period: float, power: float) -> bool:
-    """Whether twice a long period, too long to be a tone here, explains clearly more."""
-    return period > len(z) / 8.0 and explained(z, known, 2.0 * period) > 1.25 * power
 
 
 @inner
@@ -312,26 +287,28 @@ def inside(z: Any, known: Any, r: Any, n: int, pairs: Any, squares: Any, periods
 
 
 @inner
-def further(z: Any, known: Any, power: float, pairs: Any, squares: Any, least: float, periods: Any) -> None:
-    """With one season known: is there another in what remains without it?"""
-    period, n, top = periods[0], len(z), len(pairs) - 1
-    rest = z.copy()
-    if unfold(rest, known, period) < REMAINS * power:
-        return
-    again, of_rest = np.zeros(top + 1), np.zeros(top + 1)
-    autocorrelations(rest, rest, top, of_rest, again)
-    of_known(of_rest, known, pairs)
+def further(
+    rest: Any, known: Any, r: Any, left: float, power: float, pairs: Any, squares: Any, least: float, periods: Any
+) -> None:
+    """With one season known: is there another in the rest, of autocorrelations r and with the power `left` of
+    `power`?"""
+    period, n, top = periods[0], len(rest), len(pairs) - 1
+    of_known(r, known, pairs)
     pairs *= spread(rest)
     full = known.sum() > FULL * n
-    lag = shortest_strong(of_rest, n, pairs, SHORTEST if full else int(2.5 * period), top, least, squares)
+    lag = shortest_strong(r, n, pairs, SHORTEST if full else int(2.5 * period), top, least, squares)
     if lag == 0:
         return
-    left, other = (rest * rest).sum(), refined(of_rest, float(lag), True)
-    if full:
-        tone = loudest(rest)
-        if explained(rest, known, tone) >= ENOUGH * of_rest[lag] * left:
-            other = tone
-        other = shorter(rest, known, other)
+    found, other = np.zeros(2), 0.0
+    lines = named(rest, lag, r[lag] * left, ENOUGH, found) if full else 0
+    if lines < 0:
+        return
+    if lines > 0:
+        other = found[lines - 1]
+    else:
+        other = refined(r, float(lag), True)
+        if full:
+            other = shorter(rest, known, other)
     times = round(other / period)
     if abs(period - round(period)) > 0.02 and abs(other - times * period) < 0.01 * period * times + 1.0:
         return  # the first one seen again: no mean profile takes such a season away entirely
@@ -397,11 +374,13 @@ def _left_without(values: Any, known: Any, period: float, lag: int) -> float:
 
 
 @inner
-def next_check(count: int) -> int:
-    """The number of values after which periods are looked for next, from the number seen now."""
+def next_check(count: int, settled: bool) -> int:
+    """The number of values after which periods are looked for next, from the number seen now; settled: the last look
+    found the periods of the one before."""
     check = FIRST_CHECK
     while check <= count and check < 2 * LONGEST:
         check = int(check * CHECK_GROWTH)
     if check > 2 * LONGEST or check <= count:
-        check = (count // CHECK_EVERY + 1) * CHECK_EVERY
+        every = 2 * CHECK_EVERY if settled else CHECK_EVERY
+        check = (count // every + 1) * every
     return check

@@ -103,20 +103,25 @@ def tail(middle: Any, weight: Any, size: int, total: float, x: float, low: int, 
 @inner
 def beyond(middle: Any, weight: Any, size: int, total: float, x: float, upper: bool) -> float:
     """The tail probability of x, farther out than all before: a power law of the distance from the centre."""
-    farthest = 1.0 / (total + 1.0)
+    return max(min(law(middle, weight, size, total, x, upper), 1.0 / (total + 1.0)), LEAST)
+
+
+@inner
+def law(middle: Any, weight: Any, size: int, total: float, x: float, upper: bool) -> float:
+    """The power law of the outermost values at x; 1 where x lies inside of them, or they are too few for one."""
     centre = middle[size // 2]
     outer = min(TAIL, size // 4)
     if outer < 3:
-        return farthest
+        return 1.0
     sign = 1.0 if upper else -1.0
     first = middle[size - outer] if upper else middle[outer - 1]
-    inner = sign * (first - centre)
-    if not inner > 0.0:
-        return farthest
+    inner, out = sign * (first - centre), sign * (x - centre)
+    if not 0.0 < inner < out:
+        return 1.0
     slope, count = 0.0, 0.0
     for i in range(outer):
         at = size - outer + i if upper else i
         slope += weight[at] * math.log(sign * (middle[at] - centre) / inner)
         count += weight[at]
     slope = max(slope / count, STEEPEST)
-    return max(min(count / total * (sign * (x - centre) / inner) ** (-1.0 / slope), farthest), LEAST)  # type: ignore[no-any-return]
+    return count / total * (out / inner) ** (-1.0 / slope)  # type: ignore[no-any-return]

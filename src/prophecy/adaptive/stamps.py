@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from prophecy._compiled import inner
-from prophecy.adaptive.irregular import degree, judge, nodes
+from prophecy.adaptive.irregular import best_fit, degree, judge, nodes
 
 NOISE, LINE, CUBIC = 0, 1, 2
 KINDS = 3
@@ -27,6 +27,10 @@ STAMPS_OVER = 256
 SMOOTH = 3
 """Degree of the polynomial that predicts samples best from their neighbours beyond which the wobble of a grid that
 follows the stamps matters; where there is noise, moving values one by one to such a grid is better."""
+
+EXACTLY = 1e-6
+"""Share of the squared error of taking stamps for noise below which polynomials bring samples to the grid exactly:
+lines and parabolas without noise, of which a grid that follows the stamps keeps four digits."""
 
 SURE = 32
 """Values off the grid before stamps are believed to be true times; until then values are moved one by one."""
@@ -68,7 +72,10 @@ def compare(r: Any, kind: int, error: float) -> None:
 @inner
 def taken_then(r: Any, s: Any) -> bool:
     """Whether values have for certain been taken at their stamps, and are smooth."""
-    return r.stamps >= SURE and stamp_kind(r) != NOISE and degree(s) > SMOOTH
+    if r.stamps < SURE or stamp_kind(r) == NOISE:
+        return False
+    exact = s.seen >= SURE and s.fit[best_fit(s)] < EXACTLY * r.stamp_error[NOISE]
+    return exact or degree(s) > SMOOTH
 
 
 @inner

@@ -12,7 +12,18 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.commands._kinds import APART, LONGEST, Open, Row, append, judged, run_at_end, season_is_back
+from prophecy.commands._kinds import (
+    APART,
+    LONGEST,
+    Open,
+    Row,
+    append,
+    change_of_noise,
+    held,
+    judged,
+    run_at_end,
+    season_is_back,
+)
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -98,7 +109,8 @@ class Events:
 
     def _begin(self, row: Row, before: Array) -> None:
         self._count += 1
-        self._open = Open(self._count, row.row, row.row, row, before, run_at_end(before[:, 0]))
+        standing = float(held(before[:, 0])[-1]) if len(before) else np.nan
+        self._open = Open(self._count, row.row, row.row, row, before, run_at_end(before[:, 0]), standing)
 
     def _reopen(self) -> None:
         """A flagged row that ends a flat line belongs to it."""
@@ -112,8 +124,11 @@ class Events:
         """Give `row` to the events that wait for rows after them, and close those that have seen enough."""
         wanted = max(APART, round(seasons[0]) if seasons else 0)
         for event in list(self._waiting):
-            still = event.flat() and row.value == event.newest.value
-            if still or row.row - event.last <= wanted:
+            still = event.flat() and (row.value == event.standing or np.isnan(row.value))
+            waits = still or row.row - event.last <= wanted
+            if not waits and event.noise is None:
+                event.noise = judged(event, seasons)[0] == "change of noise"
+            if waits or (event.noise and event.noisy()):
                 append(event, row)
             else:
                 self._waiting.remove(event)
@@ -132,7 +147,7 @@ class Events:
         if self._lost is not None and season_is_back(self._lost, event, seasons):
             self._end_of_lost_season(event)
             return
-        kind, sentence, first, last = judged(event, seasons)
+        kind, sentence, first, last = change_of_noise(event) if event.noise else judged(event, seasons)
         if kind == "lost season":
             self._lost = event
         worst = event.worst
@@ -144,17 +159,17 @@ class Events:
         assert self._lost is not None
         for k, found in enumerate(self.found):
             if found.number == self._lost.number:
-                sentence = f"{found.sentence[:-1]}; from row {event.first} on it is back."
+                sentence = f"{found.sentence[:-1]}; from row {event.first} on (event {event.number}) it is back."
                 self.found[k] = found._replace(last=event.first, sentence=sentence)
         self._lost = None
 
 
 def table_of(events: list[tuple[str, Event]], when: dict[tuple[str, int], Any], most: int = MOST) -> list[list[str]]:
-    """The most unusual events of all series in the order of their rows, header first. `noticed`: the time of the first
-    row that was flagged (a flat line may have begun before); rows count from 0, without the header."""
+    """The most unusual events of all series in the order they were noticed in, header first. `noticed`: the time of the
+    first row that was flagged (a flat line may have begun before); rows count from 0, without the header."""
     lines = [["event", "series", "rows", "noticed", "kind", "what happened"]]
     ranked = sorted(events, key=lambda pair: (-pair[1].surprise, -pair[1].alarm))[:most]
-    for title, event in sorted(ranked, key=lambda pair: (pair[1].first, pair[0])):
+    for title, event in sorted(ranked, key=lambda pair: (pair[0], pair[1].number)):
         rows = f"{event.first}" if event.first == event.last else f"{event.first} to {event.last}"
         noticed = f"{_noticed(title, event, when)}"
         lines.append([f"{event.number}", title, rows, noticed, event.kind, event.sentence])

@@ -60,7 +60,8 @@ class Row(NamedTuple):
 @dataclass
 class Open:
     """An event whose kind is not known yet. rows: its own and those after it; same: how many of the newest are equal,
-    those before the event among them; over: no more rows came."""
+    those before the event among them and missing ones between them; standing: the last known value; over: no more rows
+    came; noise: whether it is a change of noise, once that is known."""
 
     number: int
     first: int
@@ -68,8 +69,10 @@ class Open:
     worst: Row
     before: Array
     same: int
+    standing: float
     rows: list[Row] = field(default_factory=list)
     over: bool = False
+    noise: bool | None = None
 
     @property
     def newest(self) -> Row:
@@ -80,10 +83,17 @@ class Open:
         moving = self.before[: max(len(self.before) + len(self.rows) - self.same, 0), 0]
         return self.same >= FLAT and _longest_run(moving) < max(self.same / 2, FLAT)
 
+    def noisy(self) -> bool:
+        """Whether the newest rows still have errors of another size than those before it, as far as rows are kept."""
+        if not APART <= len(self.rows) < LONGEST:
+            return False
+        return other_noise(np.array([row.residual for row in self.rows[-APART:]]), self.before[-AROUND:, 1])
+
 
 def append(event: Open, row: Row) -> None:
-    before = event.newest.value if event.rows else event.before[-1, 0] if len(event.before) else np.nan
-    event.same = event.same + 1 if row.value == before else 1
+    missing = bool(np.isnan(row.value))
+    event.same = event.same + 1 if missing or row.value == event.standing else 1
+    event.standing = event.standing if missing else row.value
     if len(event.rows) >= LONGEST:
         event.rows.pop(len(event.rows) // 2)  # a long flat line: its beginning and its end are kept
     event.rows.append(row)
@@ -124,23 +134,41 @@ def judged(event: Open, seasons: tuple[float, ...]) -> tuple[str, str, int, int]
     if abs(jump) > FAR * deviation:
         level = _median(own[min(long, len(own) - 1) :, 0])
         return "shift", f"The level moves by {jump:.4g}, to {level:.6g}, and stays there.", *here
+    if other_noise(own[long:, 1], before[-AROUND:, 1]):
+        return change_of_noise(event)
     apart = _median(now[:long]) - _median(usual)
     if long > BRIEF and abs(apart) > FAR * deviation:
         return "spike", f"{long} rows lie {apart:.4g} away from what is usual; then all is as before.", *here
     inside = event.worst.lower <= event.worst.value <= event.worst.upper
     if long <= BRIEF and not inside:
         return "spike", _expected(event.worst), *here
-    return "change of noise", _about_noise(before[:, 1], own[:, 1], long), *_noisy_rows(event, own[:, 1])
+    return change_of_noise(event)
+
+
+def change_of_noise(event: Open) -> tuple[str, str, int, int]:
+    """The kind, the sentence, the first and the last row of what is a change of noise."""
+    own = np.array([row.residual for row in event.rows])
+    first, last = _noisy_rows(event, own)
+    return "change of noise", _about_noise(event.before[:, 1], own, last - event.first + 1), first, last
+
+
+def other_noise(errors: Array, usual: Array) -> bool:
+    """Whether at least 20 errors are of another size than usual: by their medians, which the traces of a spike do not
+    move."""
+    if len(errors) < APART:
+        return False
+    ratio = _median(np.abs(errors)) / max(_median(np.abs(usual)), 1e-300)
+    return ratio > CHANGED or ratio < 1.0 / CHANGED
 
 
 def _flat_line(event: Open, own: Array) -> tuple[str, str, int, int] | None:
     """A flat line that goes on, or one that the event's first rows end; None where there is none."""
-    before = event.before[:, 0]
+    before, own = held(event.before[:, 0]), held(np.append(event.before[-1:, 0], own))[len(event.before[-1:]) :]
     if event.flat():
         end = event.newest.row
         start = end - event.same + 1
         until = "and still at the end" if event.over else f"to {end}"
-        sentence = f"{event.same} rows are exactly {event.newest.value:.6g}, from row {start} {until}."
+        sentence = f"{event.same} rows are exactly {event.standing:.6g}, from row {start} {until}."
         return "flat line", sentence, min(start, event.first), end
     still = run_at_end(before)
     moved = np.flatnonzero(own != before[-1]) if still else np.zeros(1)
@@ -157,6 +185,8 @@ def _about_noise(before: Array, own: Array, long: int) -> str:
     """How the errors changed: over the event, or where it is brief over the rows around its first."""
     if long > BRIEF:
         noise = _size(own[:long]) / max(_size(before[-AROUND:]), 1e-300)
+        if noise < 1.0 / CHANGED:
+            return f"Noise, less: the errors of {long} rows are {noise:.2g} times their usual size."
         size = f"{noise:.3g} times their usual size" if noise < 1e6 else "far above their usual size"
         return f"Errors are {size} over {long} rows."
     lately = np.concatenate([before[-LATELY:], own])
@@ -248,16 +278,23 @@ def _size(residuals: Array) -> float:
     return float(np.mean(known)) if len(known) else np.nan
 
 
+def held(values: Array) -> Array:
+    """Values with each missing one replaced by the last known before it."""
+    last = np.maximum.accumulate(np.where(np.isnan(values), 0, np.arange(len(values))))
+    return np.asarray(values[last])
+
+
 def _longest_run(values: Array) -> int:
     if not len(values):
         return 0
-    cuts = np.flatnonzero(np.diff(values) != 0.0)
+    cuts = np.flatnonzero(np.diff(held(values)) != 0.0)
     edges = np.concatenate([[-1], cuts, [len(values) - 1]])
     return int(np.diff(edges).max())
 
 
 def run_at_end(values: Array) -> int:
-    """How many of the last values are the same."""
+    """How many of the last values are the same, missing ones between them among them."""
+    values = held(values)
     other = np.flatnonzero(values[::-1] != values[-1]) if len(values) else np.zeros(0)
     return int(other[0]) if len(other) else len(values)
 

@@ -78,13 +78,13 @@ def stream(
     lines = (Csv if layout is Format.csv else Jsonl)(column, key, time, time_format)
     asked = {"format": layout.value, "column": column, "key": key, "time": time, "time-format": time_format}
     with guarded("stream"), Fleet(state, level=level) as fleet:
-        known = Known(fleet, asked)
-        first = known.first(from_line, state)
-        lines.places = dict(known.places)
-        _run(Loop(lines, fleet, known, malformed is Malformed.fail), first, files or [])
+        seen = SeenLines(fleet, asked)
+        first = seen.first(from_line, state)
+        lines.places = dict(seen.places)
+        _run(Loop(lines, fleet, seen, malformed is Malformed.fail), first, files or [])
 
 
-class Known:
+class SeenLines:
     """What the state has of the input: lines up to `last`, answers to those from `oldest` on."""
 
     def __init__(self, fleet: Fleet, asked: dict[str, Any]) -> None:
@@ -145,7 +145,7 @@ def _another(role: str, was: str | None, now: str | None) -> bool:
 
 
 def _note(data: bytes) -> dict[str, Any]:
-    """What `Known.note` wrote; ValueError for anything else."""
+    """What `SeenLines.note` wrote; ValueError for anything else."""
     try:
         note = json.loads(data)
         whole = [note["first"], note["last"], *note["lines"], *note["places"].values()]
@@ -159,8 +159,8 @@ def _note(data: bytes) -> dict[str, Any]:
 class Loop:
     """One line after another: parse, observe, print; a batch is in the state before any of its answers is printed."""
 
-    def __init__(self, lines: Csv | Jsonl, fleet: Fleet, known: Known, fatal: bool) -> None:
-        self.lines, self._fleet, self._known, self._fatal = lines, fleet, known, fatal
+    def __init__(self, lines: Csv | Jsonl, fleet: Fleet, seen: SeenLines, fatal: bool) -> None:
+        self.lines, self._fleet, self._seen, self._fatal = lines, fleet, seen, fatal
 
     def heading(self) -> None:
         heading = self.lines.heading()
@@ -169,7 +169,7 @@ class Loop:
 
     def take(self, first: int, texts: list[str], starts_file: bool) -> None:
         """The lines from number `first` on."""
-        seen = min(max(self._known.last - first + 1, 0), len(texts))
+        seen = min(max(self._seen.last - first + 1, 0), len(texts))
         for number, text in enumerate(texts[:seen], start=first):
             self._tell_again(number, text)
         if seen < len(texts):
@@ -193,7 +193,7 @@ class Loop:
         if last < first:
             return
         found = [line for _, line in fresh]
-        note = self._known.note(first, last, [number for number, _ in fresh], self.lines.places)
+        note = self._seen.note(first, last, [number for number, _ in fresh], self.lines.places)
         answers = self._fleet.observe(
             [line.key for line in found], self._times(found), [line.value for line in found], note=note
         )
@@ -224,7 +224,7 @@ class Loop:
 
     def _tell_again(self, number: int, text: str) -> None:
         """A line the model has seen already: the answer of then, and no second look."""
-        told = self._known.told(number)
+        told = self._seen.told(number)
         if told is None:
             return
         answers, k = told

@@ -115,7 +115,7 @@ def _all(column: Column, settings: Settings) -> Iterator[ColumnCandidate]:
             label = f"mean of {cycles} seasons of {week}" if cycles > 1 else f"last season of {week}"
             yield ColumnCandidate(Kind.LONG_PROFILE, label, _profile(MeanProfile(week, cycles), cycles * week))
     if positive is False and _rare(column, settings):
-        yield ColumnCandidate(Kind.RARE, "rate of rare events", lambda c: RareEvents())
+        yield ColumnCandidate(Kind.RARE, "rate of rare events", lambda c: RareEvents(settings.rare_rates))
 
 
 def _rare(column: Column, settings: Settings) -> bool:

@@ -15,8 +15,6 @@ from prophecy.dynamics.settings import Settings
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_RIDGES = 10.0 ** np.arange(-5, 1.1, 0.5)  # of the mean eigenvalue; from nothing to nearly all
-
 
 @dataclass(frozen=True, eq=False)
 class FittedReadout:
@@ -59,7 +57,7 @@ def fit_readout(
     if seasons and not found:
         return None
     x = x[-(settings.readout_windows + window + horizon) :]
-    coefficients = _solved(x - x.mean(), memory, horizon)
+    coefficients = _solved(x - x.mean(), memory, horizon, np.array(settings.readout_ridges))
     return FittedReadout(log, found, memory, coefficients)
 
 
@@ -75,7 +73,7 @@ def hippo(count: int, window: int, order: int) -> Array:
     return np.column_stack([np.eye(window)[:, window - count : window - 1], whole])
 
 
-def _solved(x: Array, memory: Array, horizon: int) -> Array:
+def _solved(x: Array, memory: Array, horizon: int, ridges: Array) -> Array:
     """(kept, horizon) readout weights. All products of windows come from one pass (`window_products`).
 
     Every entry less that of the newest value is a linear map of the window, so its products follow from those.
@@ -97,7 +95,7 @@ def _solved(x: Array, memory: Array, horizon: int) -> Array:
     values = np.maximum(values, 0.0)
     projected = vectors.T @ target
     power = np.sum(projected**2, axis=1)
-    ridges = _RIDGES[:, None] * max(float(values.mean()), 1e-300)
+    ridges = ridges[:, None] * max(float(values.mean()), 1e-300)
     gain = 1 / (values + ridges)
     left = energy - (2 * gain - values * gain**2) @ power
     freedom = np.minimum((values * gain).sum(axis=1) / count, 0.99)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks, _machine
-from prophecy._forecast import PROBABILITIES, Failure, Forecast, Grid
+from prophecy._forecast import PROBABILITIES, Failure, Forecast, QuantileGrid
 from prophecy.dynamics.batch import in_order
 from prophecy.dynamics.bounds import Bounds, bounded, checked_bounds
 from prophecy.dynamics.context import LARGEST, Context, read
@@ -67,7 +67,7 @@ def forecast(
     grid, next_step = grid[:, ready.overdue :], next_step[ready.overdue :]
     if np.ndim(values) == 1:
         grid, next_step = grid[..., 0], next_step[..., 0]
-    made = Grid.of(grid, next_step, between if np.ndim(values) == 2 and len(between) > 1 else None)
+    made = QuantileGrid.of(grid, next_step, between if np.ndim(values) == 2 and len(between) > 1 else None)
     method, notes = (found.method, found.notes) if found else ("constant", ())
     answer = Forecast.from_grid(made, level, method, (*notes, *remarks, *ready.notes))
     return answer if found is None else replace(answer, system=found.system)
@@ -124,7 +124,7 @@ def _magnified(
     bounds = None if limits is None else (low, high)
     large = forecast(np.ldexp(np.ldexp(np.asarray(values), first), second), horizon, level, bounds=bounds, **rest)
     grid = large.distribution
-    assert isinstance(grid, Grid)
+    assert isinstance(grid, QuantileGrid)
     small = replace(grid, values=np.ldexp(np.ldexp(grid.values, -first), -second))
     note = f"The values are far from 1: they were multiplied by 2 ** {exponent}, and so are figures in these notes."
     return Forecast.from_grid(small, level, large.method, (*large.notes, note))

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prophecy._forecast import Forecast, Grid
+from prophecy._forecast import Forecast, QuantileGrid
 from prophecy.dynamics.bounds import bounded, checked_bounds
 from prophecy.dynamics.context import read
 from prophecy.dynamics.settings import DEFAULT, KnownSettings
@@ -175,7 +175,7 @@ def _together(
 ) -> Forecast:
     """The forecast of the rest, moved by the effect and as much wider as the effect is unsure."""
     grid = made.distribution
-    assert isinstance(grid, Grid)
+    assert isinstance(grid, QuantileGrid)
     values = grid.values.reshape(len(grid.values), len(added), -1)
     middle = values[len(values) // 2]
     spread = (values[-7] - values[6]) / 2.5631  # of a normal distribution, from its tenths on either side
@@ -185,7 +185,7 @@ def _together(
     moved, remarks = bounded(moved, read(series, **settings), limits)
     if ndim == 1:
         moved = moved[..., 0]
-    distribution = Grid.of(moved, grid.next_step, grid.between)
+    distribution = QuantileGrid.of(moved, grid.next_step, grid.between)
     return Forecast.from_grid(distribution, level, made.method, (*made.notes, *remarks, note))
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy.dynamics.settings import DEFAULT
+
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
-
-_RATES = np.array([0.02, 0.05, 0.1, 0.2, 0.3])  # shares by which an estimate follows each value; Croston's range
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,10 @@ class RareEvents:
     A bank of rates for each, weighed by exp(-n / 2 log(mean squared error)) of the product's one-step errors.
     """
 
+    rates: tuple[float, ...] = DEFAULT.rare_rates
+
     def rollout(self, y: Array, origins: Indices, horizon: int) -> Array:
-        size_rate, chance_rate = (grid.ravel() for grid in np.meshgrid(_RATES, _RATES))
+        size_rate, chance_rate = (grid.ravel() for grid in np.meshgrid(self.rates, self.rates))
         first = y[: max(int(origins.min()), 1)]
         some = first[first != 0]
         size = np.full(len(size_rate), some.mean() if len(some) else 0.0)

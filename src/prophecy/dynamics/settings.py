@@ -135,6 +135,7 @@ class Settings:
     readout_seen: float = 0.9  # share of values that must be there: bridges teach a readout to draw bridges
     readout_seasons: tuple[int, ...] = (1, 2, 7, 14)  # lags in seasons: a day, two, a week, two weeks
     readout_lags: tuple[int, ...] = (8, 24)  # lags where there is no season
+    readout_ridges: tuple[float, ...] = tuple(10.0 ** (k / 2) for k in range(-10, 3))  # of the mean eigenvalue
     hippo_order: int = 64  # LegT coefficients of a window of seven seasons: nine for each
 
     # Mean profiles
@@ -179,6 +180,7 @@ class Settings:
     tail_least: float = 2.3  # degrees of freedom of Student's distribution for the shortest contexts
     tail_most: float = 5.0  # degrees of freedom for long contexts
     tail_samples: float = 40.0  # samples that add a degree of freedom, beyond the first twenty
+    rare_rates: tuple[float, ...] = (0.02, 0.05, 0.1, 0.2, 0.3)  # at which estimates follow; Croston's range
     rare_latest: int = 400  # latest values whose quantiles are those of rare events: a year of days and some
     rare_beyond: float = 1.5  # times the largest value: what lies beyond it where quantiles ask for more values
     dependence: float = 0.7  # correlation of one step's error with the next where nothing was rolled to tell it

@@ -64,7 +64,7 @@ PLANS = {
 }
 
 
-class Matrices(NamedTuple):
+class PackedMatrices(NamedTuple):
     """What the kernel multiplies by, packed; `lows` the low halves; the factors that undo the matrices' scaling."""
 
     packed: Tensor
@@ -171,7 +171,7 @@ def _whole(system: System, u: Tensor, x: Tensor, y: Tensor, plan: Plan, pieces: 
 
 
 def _launch(
-    system: System, matrices: Matrices, u: Tensor, x: Tensor, y: Tensor, plan: Plan, pieces: int, transposed: bool
+    system: System, matrices: PackedMatrices, u: Tensor, x: Tensor, y: Tensor, plan: Plan, pieces: int, transposed: bool
 ) -> Tensor:
     if pieces == 1:
         return _kernel(matrices, u, x, y, plan, 1, transposed, states_only=False)
@@ -184,7 +184,14 @@ def _launch(
 
 
 def _kernel(
-    matrices: Matrices, u: Tensor, x: Tensor, y: Tensor, plan: Plan, pieces: int, transposed: bool, states_only: bool
+    matrices: PackedMatrices,
+    u: Tensor,
+    x: Tensor,
+    y: Tensor,
+    plan: Plan,
+    pieces: int,
+    transposed: bool,
+    states_only: bool,
 ) -> Tensor:
     rows, order = x.shape
     end = torch.empty_like(x)
@@ -234,7 +241,7 @@ def _block(system: System, length: int, order: int) -> Array:
 
 
 @lru_cache(maxsize=32)
-def _matrices(system: System, plan: Plan, transposed: bool, device: torch.device) -> Matrices:
+def _matrices(system: System, plan: Plan, transposed: bool, device: torch.device) -> PackedMatrices:
     L = plan.length
     M = _block(system, L, padded_order(system.order))
     right = M if transposed else M.T  # rows of samples and states are multiplied from the right
@@ -248,7 +255,7 @@ def _matrices(system: System, plan: Plan, transposed: bool, device: torch.device
     else:
         high = low = flat.astype(system.dtype)
     packed, lows = torch.from_numpy(high).to(device), torch.from_numpy(low).to(device)
-    return Matrices(packed, lows, 1 / y_scale, 1 / x_scale)
+    return PackedMatrices(packed, lows, 1 / y_scale, 1 / x_scale)
 
 
 def _scale(matrix: Array) -> float:

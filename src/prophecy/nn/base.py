@@ -115,9 +115,9 @@ class Layer(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """One moment: u (batch, channels) and a state give the output (batch, channels[, readouts]) and the next state.
 
-        dt: the time since the value before, where it is not the layer's: in units of the layer's own step for a
-        `DiagonalSSM`, in those of its dt for a `ProphecySSM`; a number, (batch,) or (batch, channels). The readout
-        stays the one made for the layer's own step.
+        dt: the time since the value before, where it is not the layer's: in the unit of its dt, or, where a
+        `DiagonalSSM` has a range of them, in steps of each channel; a number, (batch,) or (batch, channels). The
+        readout stays the one made for the layer's own step.
         memory: what `memory()` or `memory(scale)` gave, so that a trained one is not formed again at every step.
         """
         check_tensor(u)

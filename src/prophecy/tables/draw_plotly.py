@@ -184,8 +184,10 @@ def page(picture: Picture) -> str:
 
 
 def _look_of(column: Sequence[str]) -> str:
-    """Sentences wrap and begin at the left, numbers and short words end at the right."""
-    return "text" if max(len(cell) for cell in column) > 30 else ""
+    """Sentences wrap and begin at the left, as words do; numbers and times end at the right."""
+    if max(len(cell) for cell in column) > 30:
+        return "text"
+    return "" if any(character.isdigit() for cell in column[1:] for character in cell) else "word"
 
 
 def _cells(values: Any) -> list[Any]:
