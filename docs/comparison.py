@@ -44,12 +44,15 @@ def skaters() -> str:
     found = results("streams.json")["skaters"]
     ratios = {name: entry["prophecy"] / entry["skaters"] for name, entry in found.items()}
     order = sorted(ratios, key=ratios.__getitem__)
-    ahead = sum(ratio < 1 for ratio in ratios.values())
+    young = {name: entry for name, entry in found.items() if "prophecy, first 300" in entry}
+    early = [entry["prophecy, first 300"] / entry["skaters, first 300"] for entry in young.values()]
+    ahead, soon = sum(ratio < 1 for ratio in ratios.values()), sum(ratio < 1 for ratio in early)
     times = [entry[f"microseconds, {who}"] for who in ("prophecy", "skaters") for entry in found.values()]
     ours, theirs = np.median(times[: len(found)]), np.median(times[len(found) :])
     rows = [
         ["series on which the error is smaller", str(ahead), str(len(found) - ahead)],
         ["median ratio of mean squared errors", f"{np.median(list(ratios.values())):.2f}", "1"],
+        [f"smaller over the first 300 values, of {len(early)} longer series", str(soon), str(len(early) - soon)],
         [f"best for us: {order[0]}", f"{ratios[order[0]]:.2g}", "1"],
         [f"worst for us: {order[-1]}", f"{ratios[order[-1]]:.3g}", "1"],
         ["median time a value", f"{ours:.2g} µs", f"{theirs / 1e3:.2g} ms"],

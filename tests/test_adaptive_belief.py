@@ -49,6 +49,20 @@ def test_short_noisy_series_are_predicted_better_than_without():
     assert np.mean(with_it) < 0.985 * np.mean(without)
 
 
+def test_across_a_gap_changes_are_those_foretold():
+    """Step after step a part of a part would be left of them, and nothing of a season."""
+    rng = np.random.default_rng(5)
+    model = Prophecy()
+    model.observe(np.sin(np.arange(400) / 5) + 0.5 * rng.standard_normal(400))
+    for _ in range(40):
+        model.observe(float("nan"))
+        record = model._stream.records[0]
+        assert record["change"] == record["belief_ahead"][0]
+    model.observe(0.3)
+    record = model._stream.records[0]
+    assert abs(record["change"]) < abs(record["belief_ahead"][0])
+
+
 def test_explain_says_when_changes_are_doubted():
     rng = np.random.default_rng(12)
     model = Prophecy()
@@ -70,3 +84,17 @@ def test_any_values_leave_finite_sums_and_weights_that_add_up_to_one(u):
     assert np.isfinite(record["belief_ahead"]).all()
     assert record["belief_weight"].sum() == pytest.approx(1.0)
     assert abs(record["belief_sums"][1]) <= 1e40
+
+
+def test_the_bank_says_what_its_members_say_also_when_a_season_has_just_been_found():
+    """Replaying the past for the seasonal members once left a copy of the newest value in its place."""
+    rng = np.random.default_rng(8)
+    model, found = Prophecy(), 0
+    for value in 3 * np.sin(2 * np.pi * np.arange(260) / 12) + rng.standard_normal(260):
+        on = int(model._stream.records[0]["season_on"])
+        model.observe(float(value))
+        record = model._stream.records[0]
+        found += int(record["season_on"]) > on
+        told = model.shares() @ model.member_predictions() - record["last"]
+        assert record["season_ahead"][0] == pytest.approx(told, abs=1e-9)
+    assert found

@@ -150,7 +150,7 @@ class Slow:
     def step(self, u):
         if np.isnan(u):
             if self.count:
-                self.advance(self.last if self.hold else self.expected())
+                self.advance(self.last if self.hold else self.expected(), filled=True)
                 for w in range(10):
                     self.drift[w] = FIXED.A[w] @ (self.drift[w] - FIXED.steady[w])
                 self.alternation_drift = 1.0 - POLES * self.alternation_drift
@@ -323,7 +323,7 @@ class Slow:
                 highest = np.sqrt(S.bound / (2 * self.power[s] * width))
                 self.S[s][:] = left * np.minimum(values, highest) @ right
 
-    def advance(self, u):
+    def advance(self, u, filled=False):
         du = u - self.last
         self.lag = np.concatenate([[u], self.lag[:-1]])
         self.feature[:32] = self.lag - u
@@ -352,7 +352,7 @@ class Slow:
             believe = np.clip(self.belief_sums[0] / self.belief_sums[1], 0, 1)
         self.belief_ahead = np.array([told, believe * told])
         shares = self.belief_weight / np.where(self.belief_scale > 0, self.belief_scale, 1.0)
-        self.change = shares @ self.belief_ahead / shares.sum()
+        self.change = told if filled else shares @ self.belief_ahead / shares.sum()
 
     def read(self, level):
         knots, normal = ndtri((1 + LEVELS) / 2), ndtri((1 + level) / 2)

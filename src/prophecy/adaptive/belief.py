@@ -36,11 +36,14 @@ def learn(r: Any, t: Any, value: float, difference: float, part: float) -> None:
 
 
 @inner
-def believed(r: Any, t: Any, change: float) -> float:
-    """The change that is forecast where the members together say `change`."""
+def believed(r: Any, t: Any, change: float, filled: bool) -> float:
+    """The change that is forecast where the members together say `change`. Across a gap (filled) it is that change: a
+    part of a part of it, step after step, would soon be nothing."""
     believe = 1.0
     if r.learned >= t.settle and r.belief_sums[1] > 0.0:
         believe = min(max(r.belief_sums[0] / r.belief_sums[1], 0.0), 1.0)
     r.belief_ahead[0] = change
     r.belief_ahead[1] = believe * change
+    if filled:
+        return change
     return mixture.mixed(r.belief_weight, r.belief_scale, r.belief_ahead)

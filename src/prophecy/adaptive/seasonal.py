@@ -422,4 +422,4 @@ def look_if_due(record: Any, ring: Any, t: Any) -> None:
     if record.count >= record.season_check and record.gap == 0:
         bank = record.season_ahead[0]  # replaying the past overwrites it
         check(record, ring, t, record.count)
-        record.change = believed(record, t, advance(record, ring, bank))
+        record.change = believed(record, t, advance(record, ring, bank), False)

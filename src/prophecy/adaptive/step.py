@@ -38,7 +38,7 @@ def step(r: Any, ring: Any, t: Any, value: float, room: Any) -> None:
     """Take in the next value; NaN is a gap."""
     if math.isnan(value):
         if r.count > 0:
-            _advance(r, ring, t, r.last if r.hold else expected(r), room)
+            _advance(r, ring, t, r.last if r.hold else expected(r), True, room)
             seasonal.mark(r, True)
             _drift(r, t, room)
             r.gap += 1
@@ -58,7 +58,7 @@ def step(r: Any, ring: Any, t: Any, value: float, room: Any) -> None:
         _note_spacing(r, t, distance)
         if r.gap > 0:
             _close_gap(r, ring, t, value, said)
-    _advance(r, ring, t, value, room)
+    _advance(r, ring, t, value, False, room)
     seasonal.mark(r, False)
     r.known += 1
     r.gap = 0
@@ -145,8 +145,9 @@ def _begin(r: Any, value: float) -> None:
 
 
 @inner
-def _advance(r: Any, ring: Any, t: Any, value: float, room: Any) -> None:
-    """Memories, then every member's prediction of the next change, then the forecast."""
+def _advance(r: Any, ring: Any, t: Any, value: float, filled: bool, room: Any) -> None:
+    """Memories, then every member's prediction of the next change, then the forecast. filled: the value stands in for
+    a missing one."""
     difference = value - r.last
     for j in range(LAGS - 1, 0, -1):
         r.lag[j] = r.lag[j - 1]
@@ -164,7 +165,7 @@ def _advance(r: Any, ring: Any, t: Any, value: float, room: Any) -> None:
     r.last = value
     predict_solved(r, t)
     ring[(r.count - 1) % RING] = value
-    r.change = belief.believed(r, t, seasonal.advance(r, ring, combine(r, room[5], room[4])))
+    r.change = belief.believed(r, t, seasonal.advance(r, ring, combine(r, room[5], room[4])), filled)
 
 
 @inner
@@ -219,7 +220,7 @@ def _note_spacing(r: Any, t: Any, distance: int) -> None:
 @inner
 def walk(r: Any, ring: Any, t: Any, room: Any) -> None:
     """One step across a gap, for a copy that only predicts: nothing will be learned from where the gap ends."""
-    _advance(r, ring, t, r.last if r.hold else expected(r), room)
+    _advance(r, ring, t, r.last if r.hold else expected(r), True, room)
     r.gap += 1
 
 
