@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from forecast_dev import CONTEXT, baselines, step_errors, summary, warm
+from forecast_dev import CONTEXT, baselines, scores, summary, warm
 from prophecy.dynamics import forecast
 
 Array = NDArray[np.float64]
@@ -118,13 +118,7 @@ def one(job: tuple[str, int, float]) -> dict[str, Any]:
     row |= {"coverage_tenths": [float(p.mean()) for p in np.array_split(inside, 10)]}
     row |= {"coverage_measured_tenths": [float(p.mean()) for p in np.array_split(held, 10)]}
     paths = {"ours": np.asarray(answer.mean), **baselines(context, len(truth))}
-    for kind, path in paths.items():
-        errors = step_errors(path, truth)
-        lost = np.nonzero(errors > 30)[0]
-        row[kind] = {
-            "vpt": float(lost[0] if len(lost) else len(errors)) / per_lyapunov,
-            "smape": float(errors.mean()),
-        }
+    row |= {kind: scores(path, truth, per_lyapunov) for kind, path in paths.items()}
     return row
 
 
@@ -143,9 +137,9 @@ def main() -> None:
     with ProcessPoolExecutor(options.jobs) as pool:
         for row in pool.map(one, jobs):
             rows.append(row)
-            scores = row.get("ours", {})
+            ours = row.get("ours", {})
             print(
-                f"{row['system']:22} {row['per_lyapunov']} {row['noise']} {scores} {row.get('method', 'failed')}",
+                f"{row['system']:22} {row['per_lyapunov']} {row['noise']} {ours} {row.get('method', 'failed')}",
                 flush=True,
             )
     good = [row for row in rows if not row.get("failed")]

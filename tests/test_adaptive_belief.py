@@ -84,3 +84,17 @@ def test_any_values_leave_finite_sums_and_weights_that_add_up_to_one(u):
     assert np.isfinite(record["belief_ahead"]).all()
     assert record["belief_weight"].sum() == pytest.approx(1.0)
     assert abs(record["belief_sums"][1]) <= 1e40
+
+
+def test_the_bank_says_what_its_members_say_also_when_a_season_has_just_been_found():
+    """Replaying the past for the seasonal members once left a copy of the newest value in its place."""
+    rng = np.random.default_rng(8)
+    model, found = Prophecy(), 0
+    for value in 3 * np.sin(2 * np.pi * np.arange(260) / 12) + rng.standard_normal(260):
+        on = int(model._stream.records[0]["season_on"])
+        model.observe(float(value))
+        record = model._stream.records[0]
+        found += int(record["season_on"]) > on
+        told = model.shares() @ model.member_predictions() - record["last"]
+        assert record["season_ahead"][0] == pytest.approx(told, abs=1e-9)
+    assert found

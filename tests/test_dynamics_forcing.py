@@ -83,3 +83,13 @@ def test_a_parameter_that_drifts_goes_on_drifting_in_the_forecast() -> None:
     assert np.abs(made.mean - series[512:]).max() < 0.05
     without = forecast(series[:512], 300, settings=replace(DEFAULT, without=frozenset({"DRIFT_FIELDS"})))
     assert np.abs(without.mean - series[512:])[:200].max() > 1.0
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.03])
+def test_a_drift_is_found_through_noise(noise: float) -> None:
+    series = _drifting()
+    scale = series[:512].std(axis=0)
+    noisy = series[:512] + noise * scale * np.random.default_rng(0).standard_normal((512, 3))
+    made = forecast(noisy, 60)
+    assert made.method == "field with a drift"
+    assert (np.abs(made.mean - series[512:572]) / scale)[:60].max() < 4 * noise

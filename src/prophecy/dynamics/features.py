@@ -44,6 +44,3 @@ class Units:
 
     centre: Array
     scale: Array
-
-    def raw(self, x: Array) -> Array:
-        return x * self.scale[:, None] + self.centre[:, None]

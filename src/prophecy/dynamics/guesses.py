@@ -12,9 +12,10 @@ from scipy.fft import dct, idct
 from scipy.linalg import qr
 
 from prophecy.dynamics import flow
+from prophecy.dynamics.damped import solve
 from prophecy.dynamics.flow import Tableau
 from prophecy.dynamics.sparse import SparseField, eliminated
-from prophecy.dynamics.starts import WEIGHTS, interpolate, solve
+from prophecy.dynamics.starts import WEIGHTS, interpolate
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
+from prophecy.dynamics.damped import solve
 from prophecy.dynamics.features import monomial_count
 from prophecy.dynamics.flow import RECIPROCAL, Function
 from prophecy.dynamics.settings import LawSettings
 from prophecy.dynamics.sparse import SparseField
-from prophecy.dynamics.starts import WEIGHTS, interpolate, solve
+from prophecy.dynamics.starts import WEIGHTS, interpolate
 
 Array = NDArray[np.float64]
 

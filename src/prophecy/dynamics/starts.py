@@ -1,4 +1,4 @@
-"""Paths between samples, and least squares: what the integral form of an equation is solved with.
+"""Paths between samples, along which the integral form of an equation is solved.
 
 x(k + 1) - x(k) = sum_p theta_p int phi_p(x(s)) ds is linear in theta once the path between samples is known; a
 polynomial through the samples around them is a good first guess.
@@ -14,15 +14,6 @@ Indices = NDArray[np.intp]
 
 _NODES, WEIGHTS = np.polynomial.legendre.leggauss(5)  # exact for products of order 9
 _NODES, WEIGHTS = (_NODES + 1) / 2, WEIGHTS / 2
-
-
-def solve(system: Array, target: Array, damping: float = 1e-13) -> Array:
-    """Least squares by SVD, columns brought to one length, damped relative to the largest singular value."""
-    norms = np.linalg.norm(system, axis=0)
-    norms = np.where(norms > 0, norms, 1.0)
-    u, s, vt = np.linalg.svd(system / norms, full_matrices=False)
-    gain = s / (s**2 + (damping * s[0]) ** 2)
-    return np.asarray((vt.T @ (gain[:, None] * (u.T @ target))) / norms[:, None])
 
 
 def interpolate(values: Array, rows: Indices, width: int) -> tuple[Array, Array]:

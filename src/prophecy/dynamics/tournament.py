@@ -76,8 +76,8 @@ def answer(
     values = context.values
     ranking = trials(tiers(context, closest, settings), values, context.rows, rolling, settings)
     known = [trial.model for trial in ranking]
-    ranking, model = _led(ranking, context, known, settings)
     best = ranking[0]
+    model = _final(best, context, known)
     exact = best.model.conclusive or best.score < settings.good_enough
     twins = _followed(model, values, _nudges(best.errors, values.shape[1], settings), steps)
     paths = [_within_reach(twins[:1], model, values, settings)[0]]
@@ -87,21 +87,6 @@ def answer(
         path = other.rollout(values, np.array([len(values)]), steps)
         paths.append(_within_reach(path, other, values, settings)[0])
     return Answer(ranking, paths, twins, exact)
-
-
-def _led(ranking: list[Trial], context: Context, known: list[Model], settings: Settings) -> tuple[list[Trial], Model]:
-    """The best candidate solved again from everything, first in the ranking.
-
-    The second goes before it where their rolling errors are close and it alone turns out exact on the whole context:
-    an early part that nearly told the law says little about which of two candidates has it.
-    """
-    best = _final(ranking[0], context, known)
-    close = len(ranking) > 1 and ranking[1].score < settings.close_rival * ranking[0].score
-    if close and not best.conclusive:
-        second = _final(ranking[1], context, known)
-        if second.conclusive:
-            return [ranking[1], ranking[0], *ranking[2:]], second
-    return ranking, best
 
 
 def _final(trial: Trial, context: Context, known: list[Model]) -> Model:
