@@ -50,8 +50,8 @@ SHORTEST_OF_VALUES = 8
 FIRST_CHECK = 32
 CHECK_GROWTH = 1.5
 CHECK_EVERY = 2048
-"""Periods are looked for after 32 values, then 48, 72, …, and from 4096 on every 2048 or, where the last look found
-those of the one before, every 4096: nearly all that is kept is new then."""
+"""Periods are looked for after 32 values, then 48, 72, …, and from 4096 on every 2048; from 16 384 on, where the last
+look found the periods of the one before, every 4096: nearly all that is kept is new then."""
 
 LEAST, LEAST_OF_VALUES = 0.1, 0.2
 """Smallest autocorrelation of a season, among differences and values: below 0.1 its members gain less than 1 %."""
@@ -381,6 +381,6 @@ def next_check(count: int, settled: bool) -> int:
     while check <= count and check < 2 * LONGEST:
         check = int(check * CHECK_GROWTH)
     if check > 2 * LONGEST or check <= count:
-        every = 2 * CHECK_EVERY if settled else CHECK_EVERY
+        every = 2 * CHECK_EVERY if settled and count >= 8 * CHECK_EVERY else CHECK_EVERY
         check = (count // every + 1) * every
     return check
