@@ -14,16 +14,16 @@ The law found from an early stretch must then foretell the rest before it is bel
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import make_interp_spline
-from scipy.linalg import cho_factor, cho_solve
 
-from prophecy.dynamics import flow, hidden_steps
-from prophecy.dynamics.flow import EIGHTH, FOURTH, Tableau
+from prophecy.dynamics import flow
+from prophecy.dynamics.flow import EIGHTH, FOURTH, Tableau, Terms
 from prophecy.dynamics.guesses import regression
+from prophecy.dynamics.hidden_descent import Tuning, descend
+from prophecy.dynamics.hidden_starts import alike, guesses
 from prophecy.dynamics.settings import Settings
 from prophecy.dynamics.sparse import SparseField
 
@@ -31,6 +31,7 @@ Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 _FAR = 8.0  # standard deviations: derivatives at the ends of a spline are cut there
+_SAME = 1e-3  # share of the variance that may differ between two searches that have come to the same place
 _ACCELERATED = 1.5  # largest second-order correction, as a share of the step, that is trusted
 _AHEAD = 0.1  # share of the step at which its curvature is measured
 _REJECTIONS = 8  # steps in a row that may fail to improve before a search ends
@@ -47,7 +48,7 @@ class Search:
     field: SparseField
     states: Array
     tableau: Tableau = FOURTH
-    substeps: int | Counts = 2
+    tolerance: float = 0.0  # standard deviations that a step may miss by; 0: one step a sample
     damping: float = 0.3  # of hidden variables against the equations; as large as the equations' own errors at first
 
     @property
@@ -55,74 +56,39 @@ class Search:
         return int(self.visible.shape[1])
 
     @property
+    def hidden(self) -> Array:
+        return self.states[:, self.seen :]
+
+    @property
     def misfit(self) -> float:
         """Root mean square distance between the flow's ends and the next states, in standard deviations."""
         size = float(np.sqrt(np.mean(self._defects(self.field, self.states) ** 2)))
         return size if np.isfinite(size) else np.inf
 
-    def improve(self, steps: int, enough: float, settings: Settings, least_gain: float = 0.0) -> None:
-        """At most that many steps, until the misfit is below `enough` or falls by no more than a share."""
-        for k in range(steps):
-            if k % settings.hidden_restandardised == 0:
-                self.standardise()
-            before, after = self._step(settings)
-            if after < enough or not after < (1 - least_gain) * before:
+    def improve(self, steps: int, enough: float, settings: Settings, least_gain: float = 0.0) -> float:
+        """At most that many steps, until the misfit is below `enough` or falls by no more than a share; the misfit."""
+        misfit, onward = np.inf, True
+        for done in range(0, steps, settings.hidden_restandardised):
+            self.standardise()
+            most = min(settings.hidden_restandardised, steps - done)
+            theta, self.states, self.damping, misfit, onward = descend(
+                self.field.terms, self.field.theta, self.tableau, *self.field.parameters, self.states, self._counts(),
+                self.seen, self.damping, most, enough, least_gain, _tuning(settings),
+            )  # fmt: skip
+            self.field = replace(self.field, theta=theta)
+            if not onward:
                 break
         self.standardise()
+        return misfit
+
+    def _counts(self) -> Counts:
+        """Substeps of every sample."""
+        if not self.tolerance:
+            return np.ones(len(self.states) - 1, dtype=np.int64)
+        return self.field.substeps(self.tableau, self.states[:-1], self.tolerance)
 
     def _defects(self, field: SparseField, states: Array) -> Array:
-        return np.asarray(field.steps(self.tableau, states[:-1], self.substeps) - states[1:])
-
-    def _moved(self, change: Array, shift: Array) -> tuple[SparseField, Array]:
-        states = self.states.copy()
-        states[:, self.seen :] += shift
-        return self.field.moved(change), states
-
-    def _step(self, settings: Settings) -> tuple[float, float]:
-        """One damped Gauss-Newton step: the misfit before and after it, the same where nothing improved."""
-        ends, tangent = self.field.tangents(self.tableau, self.states[:-1], self.substeps)
-        defects = ends - self.states[1:]
-        cost = float(np.sum(defects**2))
-        if not (cost < _LOST * len(defects) and np.isfinite(tangent).all()):
-            return np.inf, np.inf
-        before = float(np.sqrt(cost / defects.size))
-        for _ in range(_REJECTIONS):
-            for change, shift in self._proposals(tangent, defects, settings):
-                field, states = self._moved(change, shift)
-                there = float(np.sum(self._defects(field, states) ** 2))
-                if there < cost:
-                    self.field, self.states = field, states
-                    self.damping = max(self.damping / settings.hidden_relaxed, settings.hidden_least_damping)
-                    return before, float(np.sqrt(there / defects.size))
-            self.damping *= settings.hidden_tightened
-        return before, before
-
-    def _proposals(self, tangent: Array, defects: Array, settings: Settings) -> list[tuple[Array, Array]]:
-        """Changes of parameters and hidden states worth trying, the best guess first."""
-        seen = self.seen
-        reduced = hidden_steps.reduce(tangent, seen, self.damping)
-        norms = np.sqrt(np.maximum(np.diag(reduced.matrix), 1e-300))
-        matrix = reduced.matrix / np.outer(norms, norms)
-        matrix[np.diag_indices_from(matrix)] += (settings.hidden_stiffness * self.damping) ** 2 + 1e-14
-        try:
-            factor = cho_factor(matrix)
-        except (np.linalg.LinAlgError, ValueError):  # not positive, or not finite: damp more
-            return []
-
-        def solved(right: Array) -> tuple[Array, Array]:
-            states, parameters = hidden_steps.right_side(tangent, right, seen, reduced)
-            change = cho_solve(factor, parameters / norms, check_finite=False) / norms
-            return change, hidden_steps.substituted(reduced, states, change)
-
-        change, shift = solved(defects)
-        there = self._defects(*self._moved(_AHEAD * change, _AHEAD * shift))
-        bend = 2 / _AHEAD * ((there - defects) / _AHEAD - hidden_steps.along(tangent, shift, change, seen))
-        proposals = [(change, shift)]
-        if np.isfinite(bend).all():
-            further, more = solved(bend)
-            if np.linalg.norm(more) < _ACCELERATED * np.linalg.norm(shift):
-                proposals.insert(0, (change + 0.5 * further, shift + 0.5 * more))
-        return proposals
+        return np.asarray(field.steps(self.tableau, states[:-1], self._counts()) - states[1:])
 
     def standardise(self) -> None:
         """Hidden variables uncorrelated with all others, mean 0, variance 1; the field expressed in them."""
@@ -160,70 +126,58 @@ class Search:
         return self.field.paths(starts, steps, _INTEGRATED, _BOUND, thetas=thetas)
 
 
-def guesses(visible: Array, centre: Array, hidden: int, count: int) -> list[Array]:
-    """Hidden variables to start from, (time, hidden) each, not standardised.
+def _tuning(settings: Settings) -> Tuning:
+    return Tuning(
+        settings.hidden_relaxed, settings.hidden_tightened, settings.hidden_least_damping, settings.hidden_stiffness,
+        _ACCELERATED, _AHEAD, _REJECTIONS, _LOST,
+    )  # fmt: skip
 
-    centre: the mean of the data in standard deviations, so that visible + centre is in proportion to the data itself.
-    Where x' = h(x) y, y is a quotient by a function of x: that is what the quotients are for.
+
+def searched(visible: Array, centre: Array, hidden: int, settings: Settings) -> list[Search]:
+    """The searches on an early stretch that came close to a law, closest first; often none.
+
+    The best guesses are solved first: where one of them leads to a law, the others are not tried.
     """
-    times = np.arange(len(visible))
-    spline = make_interp_spline(times, visible, k=7)
-    first, second = (_cut(spline.derivative(order)(times)) for order in (1, 2))
-    bent = _without(second, [visible, first])
-    raw = visible + np.where(np.abs(centre) < 3, centre, 0.0)
-    rest = _without(first, [visible])
-    plain = [[first, second], [first, bent * _over(raw)]]
-    if visible.shape[1] > 1:
-        quotients = rest * _over(raw[:, ::-1])
-        plain = [[column] for each in (rest, quotients) for column in np.split(each, each.shape[1], axis=1)]
-    found = [np.concatenate(each, axis=1)[:, :hidden] for each in plain]
-    base = np.ascontiguousarray(np.concatenate([visible, first, second], axis=1))
-    powers = flow.features(flow.polynomial_terms(base.shape[1], 2), base)[:, 1:]
-    powers = (powers - powers.mean(axis=0)) / (powers.std(axis=0) + 1e-300)
-    generator = np.random.default_rng(0)
-    found += [powers @ generator.standard_normal((powers.shape[1], hidden)) for _ in range(count - len(plain))]
-    return found
-
-
-def _cut(values: Array) -> Array:
-    return np.asarray(np.clip(values / np.median(np.abs(values), axis=0), -_FAR, _FAR))
-
-
-def _over(values: Array) -> Array:
-    """1 / values, without the pole."""
-    return np.asarray(values / (values**2 + 0.1))
-
-
-def _without(values: Array, others: list[Array]) -> Array:
-    columns = np.column_stack([np.ones(len(values)), *others])
-    return np.asarray(values - columns @ np.linalg.lstsq(columns, values, rcond=None)[0])
-
-
-def searched(visible: Array, centre: Array, hidden: int, settings: Settings) -> Search | None:
-    """The best of several starts on an early stretch; None where none of them comes close to a law."""
     terms = flow.polynomial_terms(visible.shape[1] + hidden, 2)
-    pool: list[Search] = []
-    for guess in guesses(visible, centre, hidden, settings.hidden_starts):
-        start = Search(visible, SparseField.of(terms), np.concatenate([visible, guess], axis=1))
-        start.standardise()
-        start.states = np.clip(start.states, -_FAR, _FAR)
-        start.states[:, : visible.shape[1]] = visible
-        start.field = regression(start.field, start.states, 1e-2)
-        pool.append(start)
+    found: list[Search] = []
+    left = guesses(visible, centre, settings)
+    while left:
+        some, left = left[: settings.hidden_batch], left[settings.hidden_batch :]
+        found += _best([_started(visible, terms, guess) for guess in some], settings)
+        if any(search.misfit < settings.hidden_exact for search in found):
+            break
+    return _different(sorted(found, key=_misfit))
+
+
+def _started(visible: Array, terms: Terms, guess: Array) -> Search:
+    start = Search(visible, SparseField.of(terms), np.concatenate([visible, guess], axis=1))
+    start.standardise()
+    start.states = np.clip(start.states, -_FAR, _FAR)
+    start.states[:, : visible.shape[1]] = visible
+    start.field = regression(start.field, start.states, 1e-2)
+    return start
+
+
+def _best(pool: list[Search], settings: Settings) -> list[Search]:
+    """What is left of some starts after all rounds: those that came close to a law."""
     for steps, kept, worst in settings.hidden_rounds:
         for start in pool:
-            start.improve(steps, settings.hidden_close, settings)
-        pool = sorted(pool, key=_misfit)[:kept]
-        if not pool[0].misfit < worst:
-            return None
-        if pool[0].misfit < settings.hidden_close:
+            start.improve(steps, settings.hidden_exact / 10, settings)
+        pool = [start for start in _different(sorted(pool, key=_misfit))[:kept] if start.misfit < worst]
+        if not pool or pool[0].misfit < settings.hidden_exact:
             break
+        for start in pool:  # order 4 was enough to tell where to go
+            start.tableau, start.tolerance = EIGHTH, settings.hidden_exact / 10
+    return pool
+
+
+def _different(pool: list[Search]) -> list[Search]:
+    """Without those that have come to the same place as a better one, up to an affine change."""
+    found: list[Search] = []
     for search in pool:
-        search.tableau, search.substeps = EIGHTH, 1
-        search.improve(settings.hidden_polished, settings.hidden_exact / 10, settings, settings.hidden_least_gain)
-        if search.misfit < settings.hidden_exact:
-            break
-    return min(pool, key=_misfit)
+        if not any(alike(search.visible, search.hidden, other.hidden, _SAME) for other in found):
+            found.append(search)
+    return found
 
 
 def _misfit(search: Search) -> float:
@@ -249,16 +203,21 @@ def found(visible: Array, centre: Array, hidden: int, settings: Settings) -> For
 
 
 def _found(visible: Array, early: int, centre: Array, hidden: int, settings: Settings) -> Foretold | None:
-    search = searched(visible[:early], centre, hidden, settings)
+    for search in searched(visible[:early], centre, hidden, settings):
+        law = _foretelling(search, visible, settings)
+        if law is not None:
+            return law
+    return None
+
+
+def _foretelling(search: Search, visible: Array, settings: Settings) -> Foretold | None:
+    """The search gone on to the end of the series; None where it fails to foretell a stretch."""
     errors: list[float] = []
-    while search is not None and early < len(visible):
-        early = min(early + settings.hidden_stretch, len(visible))
-        errors.append(search.extended(visible[:early]))
+    while (known := len(search.visible)) < len(visible):
+        errors.append(search.extended(visible[: known + settings.hidden_stretch]))
         if not errors[-1] < settings.hidden_foretold:
             return None
         search.improve(settings.hidden_extended, settings.hidden_exact / 10, settings, settings.hidden_least_gain)
-    if search is None:
-        return None
-    search.tableau, search.substeps = EIGHTH, search.field.substeps(EIGHTH, search.states[:-1], 1e-8)
+    search.tableau, search.tolerance = EIGHTH, settings.hidden_exact / 100
     search.improve(2 * settings.hidden_polished, 1e-9, settings, settings.hidden_least_gain)
     return Foretold(search, tuple(errors))

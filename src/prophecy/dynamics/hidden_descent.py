@@ -1,0 +1,163 @@
+"""Levenberg-Marquardt steps over hidden states and coefficients together, compiled from end to end.
+
+A search tries dozens of starts with some steps each; called from Python, a step spends more time between its parts than
+in them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy._compiled import inner, kernel
+from prophecy.dynamics.flow import Tableau, Terms, steps
+from prophecy.dynamics.hidden_steps import along, reduce, right_side, substituted
+from prophecy.dynamics.tangents import tangents
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+class Tuning(NamedTuple):
+    """How steps are damped; see `Settings.hidden_*`.
+
+    relaxed, tightened: factors of the damping after a success and a failure; least: below it, squared equations lose
+    their digits; stiffness: damping of scaled parameters relative to that of hidden states; accelerated: largest
+    second-order correction that is trusted, as a share of the step; ahead: share of the step at which its curvature is
+    measured; rejections: failures in a row that end a descent; lost: mean square defect of a field that leads nowhere.
+    """
+
+    relaxed: float
+    tightened: float
+    least: float
+    stiffness: float
+    accelerated: float
+    ahead: float
+    rejections: int
+    lost: float
+
+
+@inner
+def _factored(matrix: Array) -> bool:
+    """Cholesky's factor into the lower triangle, in place; whether the matrix is positive definite."""
+    for i in range(len(matrix)):
+        for j in range(i + 1):
+            total = matrix[i, j]
+            for m in range(j):
+                total -= matrix[i, m] * matrix[j, m]
+            if i == j:
+                if not total > 0.0:
+                    return False
+                matrix[i, i] = np.sqrt(total)
+            else:
+                matrix[i, j] = total / matrix[j, j]
+    return True
+
+
+@inner
+def _solved(factor: Array, right: Array) -> Array:
+    """matrix \\ right from the factor of `_factored`."""
+    out = right.copy()
+    n = len(out)
+    for i in range(n):
+        for m in range(i):
+            out[i] -= factor[i, m] * out[m]
+        out[i] /= factor[i, i]
+    for i in range(n - 1, -1, -1):
+        for m in range(i + 1, n):
+            out[i] -= factor[m, i] * out[m]
+        out[i] /= factor[i, i]
+    return out
+
+
+@inner
+def _moved(
+    theta: Array, states: Array, chosen: Indices, whose: Indices, seen: int, change: Array, shift: Array, size: float
+) -> tuple[Array, Array]:
+    there, onward = theta.copy(), states.copy()
+    for c in range(len(change)):
+        there[chosen[c], whose[c]] += size * change[c]
+    for k in range(len(states)):
+        for i in range(shift.shape[1]):
+            onward[k, seen + i] += size * shift[k, i]
+    return there, onward
+
+
+@inner
+def _defects(terms: Terms, theta: Array, tableau: Tableau, states: Array, substeps: Indices) -> Array:
+    return np.asarray(steps(terms, theta, tableau, states[:-1], substeps) - states[1:])
+
+
+@kernel
+def descend(
+    terms: Terms,
+    theta: Array,
+    tableau: Tableau,
+    chosen: Indices,
+    whose: Indices,
+    states: Array,
+    substeps: Indices,
+    seen: int,
+    damping: float,
+    most: int,
+    enough: float,
+    least_gain: float,
+    tuning: Tuning,
+) -> tuple[Array, Array, float, float, bool]:
+    """At most `most` steps from (theta, states), until the misfit is below `enough` or falls by less than a share.
+
+    Parameter c is theta[chosen[c], whose[c]]. Returns coefficients, states, damping, the misfit (root mean square
+    distance between the flow's ends and the next states) and whether going on may help.
+    """
+    misfit, onward = np.inf, True
+    for _ in range(most):
+        ends, tangent = tangents(terms, theta, tableau, chosen, whose, states[:-1], substeps)
+        defects = ends - states[1:]
+        cost = np.sum(defects * defects)
+        misfit = np.sqrt(cost / defects.size)
+        if not (cost < tuning.lost * len(defects) and np.isfinite(np.sum(tangent))):
+            return theta, states, damping, np.inf, False
+        better = cost
+        for _ in range(tuning.rejections):
+            reduced = reduce(tangent, seen, damping)
+            count = len(chosen)
+            norms, matrix = np.empty(count), np.empty((count, count))
+            for a in range(count):
+                norms[a] = np.sqrt(max(reduced.matrix[a, a], 1e-300))
+            for a in range(count):
+                for b in range(count):
+                    matrix[a, b] = reduced.matrix[a, b] / (norms[a] * norms[b])
+                matrix[a, a] += (tuning.stiffness * damping) ** 2 + 1e-14
+            if not _factored(matrix):
+                damping *= tuning.tightened
+                continue
+            states_right, right = right_side(tangent, defects, seen, reduced)
+            change = _solved(matrix, right / norms) / norms
+            shift = substituted(reduced, states_right, change)
+            near, close = _moved(theta, states, chosen, whose, seen, change, shift, tuning.ahead)
+            bent = _defects(terms, near, tableau, close, substeps) - defects
+            bend = 2 / tuning.ahead * (bent / tuning.ahead - along(tangent, shift, change, seen))
+            if np.isfinite(np.sum(bend)):
+                states_right, right = right_side(tangent, bend, seen, reduced)
+                further = _solved(matrix, right / norms) / norms
+                more = substituted(reduced, states_right, further)
+                if np.sum(more * more) < tuning.accelerated**2 * np.sum(shift * shift):
+                    step, walk = change + 0.5 * further, shift + 0.5 * more
+                    near, close = _moved(theta, states, chosen, whose, seen, step, walk, 1.0)
+                    better = np.sum(_defects(terms, near, tableau, close, substeps) ** 2)
+            if not better < cost:
+                near, close = _moved(theta, states, chosen, whose, seen, change, shift, 1.0)
+                better = np.sum(_defects(terms, near, tableau, close, substeps) ** 2)
+            if better < cost:
+                theta, states = near, close
+                damping = max(damping / tuning.relaxed, tuning.least)
+                break
+            damping *= tuning.tightened
+        after = np.sqrt(better / defects.size) if better < cost else misfit
+        onward = after >= enough and after < (1 - least_gain) * misfit
+        misfit = after
+        if not onward:
+            break
+    return theta, states, damping, misfit, onward
