@@ -31,6 +31,11 @@ def test_one_variable_of_lorenz_is_followed_alone_and_its_equations_are_printed(
     assert lines[0].startswith("x' = ")
 
 
+def test_equations_of_eight_variables_have_eight_lines():
+    lines = more.equations_case("Lorenz 96, 8 variables", 0.0)["lines"]
+    assert [line.partition("'")[0] for line in lines] == [f"x{i}" for i in range(8)]
+
+
 def test_the_free_run_of_lorenz_is_as_close_to_the_truth_as_two_true_runs():
     found = more.climate_case("Lorenz")
     assert found["spectrum"] < 2 * found["spectrum_floor"] < 0.2
