@@ -27,7 +27,7 @@ _BOUND = 30.0  # standard deviations: a path that far out does not come back
 _WINDOW = 128  # samples before an origin that its state is estimated from
 _OFFSET = 5.0  # standard deviations: means up to this stay in, so that sparse equations stay sparse
 _EXACT = 1e-6  # a residual, in standard deviations, that only the true equations leave
-_CLEAN = 1e-3  # noise, in standard deviations, below which single steps may be solved for exactly
+CLEAN = 1e-3  # noise, in standard deviations, below which single steps may be solved for exactly
 _INTEGRATED = 1e-10  # standard deviations: tightest tolerance; ten Lyapunov times make 2e-6 of it
 _FOLLOWED = 1e-3  # of the noise: what a step may miss by
 _SETTLED = (3.0, 0.3)  # model errors, as shares of the noise, on the way to a state
@@ -61,6 +61,8 @@ class FittedFlow:
 
     @property
     def _bound(self) -> float:
+        if self.exact and self.conclusive and self.field.terms.variables == 1:
+            return np.inf  # growth goes on without end
         return _BOUND + float(np.abs(self.offset).max())
 
     def ensemble(self, steps: int, count: int, seed: int, wider: float = 1.0) -> Array:
@@ -141,7 +143,7 @@ class Search:
 
     @property
     def _finest(self) -> bool:
-        return bool(self._rough.max() < _CLEAN)
+        return bool(self._rough.max() < CLEAN)
 
     def exact_powers(self) -> FittedFlow | None:
         """The field of powers that takes every sample to the next up to rounding."""
@@ -318,7 +320,7 @@ def _white(found: Assimilated, seen: Array, laws: LawSettings) -> bool:
     Variables without noise, such as a phase that is a function of time, leave rounding and do not count.
     """
     rest = seen - found.states[:, : seen.shape[1]]
-    rest = rest[:, rest.std(axis=0) > _CLEAN * 1e-4]
+    rest = rest[:, rest.std(axis=0) > CLEAN * 1e-4]
     rest = rest / rest.std(axis=0)
     return all(
         bool((np.abs(np.mean(rest[lag:] * rest[:-lag], axis=0)) < laws.alike / np.sqrt(len(seen))).all())

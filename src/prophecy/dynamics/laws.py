@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from prophecy.dynamics import drift, forcing, trajectory
 from prophecy.dynamics.choice import Model, Rolling, score
 from prophecy.dynamics.context import Context
-from prophecy.dynamics.flows import FittedFlow, Search
+from prophecy.dynamics.flows import CLEAN, FittedFlow, Search
+from prophecy.dynamics.guesses import roughness
 from prophecy.dynamics.linear import fit_linear
 from prophecy.dynamics.repeats import Repetition
 from prophecy.dynamics.settings import DEFAULT, Settings
@@ -29,7 +32,7 @@ def decide(context: Context, steps: int, settings: Settings) -> Sought:
     a drift where what powers leave looks like one; then noise and functions.
     """
     if not trajectory.promising(context, settings.laws):
-        return Sought()
+        return _short(context, steps, settings)
     search = _search(context, settings)
     model = search.exact_powers()
     if model is None:
@@ -48,6 +51,15 @@ def decide(context: Context, steps: int, settings: Settings) -> Sought:
     if decided is None and model is not None and model.conclusive and not model.exact:
         return Sought()
     return Sought(decided, tuple(each for each in (model, quotient) if each is not None))
+
+
+def _short(context: Context, steps: int, settings: Settings) -> Sought:
+    """Powers through exact samples of one variable, or of few samples: growth and decay. Ordinary series are too rough
+    for it."""
+    rough = float(roughness(context.values).max()) if len(context.values) >= settings.laboratory_least else np.inf
+    if rough > CLEAN or context.values.shape[1] > settings.laws.widest:
+        return Sought()
+    return Sought(trajectory.decide(context, _search(context, settings).exact_powers(), steps, settings.laws))
 
 
 def _behind(context: Context, law: FittedFlow, steps: int, settings: Settings) -> bool:
