@@ -363,3 +363,17 @@ def test_a_sine_is_not_named_by_a_fifth_of_its_period(period, noise, seed):
     model = Prophecy()
     model.follow(np.sin(2 * np.pi * k / period + seed) + noise * np.random.default_rng(seed).normal(size=3000))
     np.testing.assert_allclose(model.seasons(), [period], rtol=4e-3)
+
+
+@pytest.mark.parametrize(("part", "kept"), [(0.9, True), (0.99, False)])
+def test_a_season_no_longer_found_stays_while_it_foretells(part, kept):
+    model = Prophecy()
+    model.observe(np.sin(2 * np.pi * K[:1000] / 24) + 0.5 * NOISE[:1000])
+    stream = model._stream
+    record = stream.records
+    assert record["season_on"][0] == 1
+    record["season_sums"][0] = 1000.0, 1000.0 * part  # absolute errors of the bank alone, and with the season
+    ring = np.random.default_rng(5).standard_normal(len(stream.rings[0]))  # where nothing repeats
+    seasonal.check(record[0], ring, stream.table[0], 1000)
+    assert record["season_periods"][0].tolist() == ([24.0, 0.0] if kept else [0.0, 0.0])
+    assert record["season_on"][0] == kept

@@ -96,6 +96,10 @@ NEEDLESS = 0.1
 USELESS = 0.998
 """Seasonal members go to rest unless the mean absolute error with them is below this share of the bank's own."""
 
+USEFUL = 0.98
+"""Seasons that are no longer found stay while the mean absolute error with them is below this share of the bank's own:
+what foretells is not given up because its amplitude varies too much to be a line of the spectrum."""
+
 CHANGED = 0.001
 """Share by which a period must have changed for the members to learn anew: over the 16 seasons averaged, a sixtieth of
 one."""
@@ -377,6 +381,8 @@ def check(record: Any, ring: Any, t: Any, count: int) -> None:
     find(values, known, periods, strengths)
     _look_far(record, ring, count, values, known, periods, strengths)
     was_on = record.season_on == 1
+    if was_on and periods[0] == 0.0 and record.season_sums[1] < USEFUL * record.season_sums[0]:
+        periods[:], strengths[:] = record.season_periods, record.season_strength
     changed, others = False, not was_on
     for s in range(2):
         before = record.season_periods[s]
