@@ -146,3 +146,21 @@ def test_noise_is_no_law_of_hidden_variables(kind: str) -> None:
     lorenz = chaos.lorenz.sample(400)[:, :1]
     values = {"noise": noise, "walk": noise.cumsum(axis=0), "noisy chaos": lorenz + 0.5 * noise}[kind]
     assert found((values - values.mean()) / values.std(), np.zeros(1), 2, DEFAULT) is None
+
+
+@pytest.mark.parametrize(
+    "signal",
+    [
+        lambda k: np.sin(k / 7),
+        lambda k: 0.01 * k + np.sin(k / 12),
+        lambda k: np.exp(-k / 300) * np.sin(k / 9),
+        lambda k: np.sin(k / 7) + 0.5 * np.cos(k / 3.1),
+    ],
+)
+def test_waves_stay_linear_and_exact_to_rounding(signal):
+    """A field with hidden variables passes through them too, at a millionth of their size."""
+    k = np.arange(812.0)
+    u = signal(k)
+    made = forecast(u[:512, None], 300)
+    assert "hidden" not in made.method
+    np.testing.assert_allclose(made.mean[:, 0], u[512:], rtol=0, atol=1e-11)

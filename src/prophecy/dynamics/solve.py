@@ -56,15 +56,17 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
     law: tournament.Answer | None = None
     seasonal = all(seasons.strong(column.y, column.seasons, settings) for column in columns)
     if tournament.promising(context.values, seasonal, settings):
-        if "HIDDEN" not in settings.without:
+        rolling = Rolling.over(context.known, steps, 1, settings)
+        law = tournament.answer(context, closest, rolling, steps, settings)
+        lawful = law.exact and bool(np.isfinite(law.paths[0]).all())
+        # Rolling forecasts without any error (waves, lines, repetition) are the whole law: nothing is hidden.
+        if "HIDDEN" not in settings.without and not (lawful and law.best.score < settings.exact):
             from prophecy.dynamics import hidden_law  # loads Numba
 
             decided = hidden_law.decide(context, steps, seasonal, settings)
             if decided is not None:
                 return _decided(context, decided, average)
-        rolling = Rolling.over(context.known, steps, 1, settings)
-        law = tournament.answer(context, closest, rolling, steps, settings)
-        if law.exact and np.isfinite(law.paths[0]).all():
+        if lawful:
             return _lawful(context, law, None, average)
     known = context.known[-settings.longest :]
     rolling = Rolling.over(known, steps, shortest, settings)
