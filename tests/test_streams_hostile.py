@@ -375,6 +375,20 @@ def test_a_bump_that_goes_away_is_a_spike_and_one_that_stays_a_shift():
     assert around(events(shift), 2000)[0].kind == "shift"
 
 
+@pytest.mark.parametrize("size", [4.0, -4.0])
+def test_a_step_of_ten_deviations_is_a_shift_where_days_differ_over_the_week(size):
+    k = np.arange(5000)
+    u = 20 + 4 * np.sin(2 * np.pi * k / 96) + 1.5 * np.sin(2 * np.pi * k / 672)
+    u = np.round(u + 0.4 * np.random.default_rng(11).standard_normal(len(k)), 1)
+    spike, shift = u.copy(), u.copy()
+    spike[4400] += size
+    shift[4400:] += size
+    assert [event.kind for event in around(events(spike), 4400)] == ["spike"]
+    (found,) = around(events(shift), 4400)
+    assert found.kind == "shift"
+    assert f"moves by {'-' if size < 0 else ''}" in found.sentence
+
+
 def test_no_row_inside_its_interval_is_called_a_spike():
     for u in (0.37 * K[:3000], np.random.default_rng(3).normal(size=4000)):
         for event in events(u, 1e-2):

@@ -41,6 +41,9 @@ LATELY, CHANGED = 60, 1.8
 RISING = 0.95
 """Share of all changes over 20 rows that have one sign where values rise or fall throughout, as counters do."""
 
+NEAR = 5
+"""Rows before and after an event whose medians say whether the level stepped."""
+
 FAR = 4.0
 """Standard deviations (from the median absolute one) between medians that make a shift."""
 
@@ -131,9 +134,10 @@ def judged(event: Open, seasons: tuple[float, ...]) -> tuple[str, str, int, int]
         return "lost season", sentence, *here
     if abs(jump) > FAR * deviation and rise:
         return "shift", _about_jump(event, rise), *here
-    if abs(jump) > FAR * deviation:
+    step = _step(before[:, 0], own[:, 0], long, period) if period and abs(jump) > 2.0 * deviation else 0.0
+    if abs(jump) > FAR * deviation or 0.5 * abs(step) < jump * np.sign(step) < 2.0 * abs(step):
         level = _median(own[min(long, len(own) - 1) :, 0])
-        return "shift", f"The level moves by {jump:.4g}, to {level:.6g}, and stays there.", *here
+        return "shift", f"The level moves by {step or jump:.4g}, to {level:.6g}, and stays there.", *here
     if other_noise(own[long:, 1], before[-AROUND:, 1]):
         return change_of_noise(event)
     apart = _median(now[:long]) - _median(usual)
@@ -143,6 +147,20 @@ def judged(event: Open, seasons: tuple[float, ...]) -> tuple[str, str, int, int]
     if long <= BRIEF and not inside:
         return "spike", _expected(event.worst), *here
     return change_of_noise(event)
+
+
+def _step(before: Array, own: Array, long: int, period: int) -> float:
+    """By how much more the medians of `NEAR` rows right before and after an event differ than they did a season
+    earlier; 0 where such differences are usual. Seasons that differ, as days in a week do, hide a shift less here."""
+    values = np.concatenate([before, own[: long + NEAR]])
+    if len(own) < long + NEAR or len(values) < period + AROUND + long + 2 * NEAR:
+        return 0.0
+    medians = np.nanmedian(np.lib.stride_tricks.sliding_window_view(values[-period - AROUND :], NEAR), axis=1)
+    rises = medians[NEAR + long :] - medians[: -NEAR - long]
+    changes = rises[period:] - rises[:-period]
+    known = changes[:-1][np.isfinite(changes[:-1])]
+    step = float(changes[-1])
+    return step if len(known) > NEAR and abs(step) > FAR * _robust_deviation(known) else 0.0
 
 
 def change_of_noise(event: Open) -> tuple[str, str, int, int]:
