@@ -356,7 +356,7 @@ def test_of_every_disturbance_one_event_is_the_first(path, size):
     rng = np.random.default_rng(4)
     values = rng.standard_normal((900, 2))
     values[300:] += 12.0
-    values[[700, 735]] = 90.0  # two spikes of one disturbance
+    values[700], values[735] = 90.0, -900.0  # two spikes of one disturbance
     with Fleet(path, rate=1e-4) as fleet:
         for start in range(0, 900, size):
             some = values[start : start + size]

@@ -16,6 +16,8 @@ from prophecy.dynamics.repeats import Repetition
 from prophecy.dynamics.settings import DEFAULT, Settings
 from prophecy.dynamics.trajectory import Decided
 
+STRAIGHT = 1e-9  # standard deviations; a series whose second differences are below this is a straight line
+
 
 @dataclass(frozen=True, eq=False)
 class Sought:
@@ -56,9 +58,12 @@ def decide(context: Context, steps: int, settings: Settings) -> Sought:
 def _short(context: Context, steps: int, settings: Settings) -> Sought:
     """Powers through exact samples of one variable, or of few samples: growth and decay. Ordinary series are too rough
     for it."""
-    rough = float(roughness(context.values).max()) if len(context.values) >= settings.laboratory_least else np.inf
-    if rough > CLEAN or context.values.shape[1] > settings.laws.widest:
+    values = context.values
+    rough = float(roughness(values).max()) if len(values) >= settings.laboratory_least else np.inf
+    if rough > CLEAN or values.shape[1] > settings.laws.widest:
         return Sought()
+    if np.abs(np.diff(values, 2, axis=0)).max() < STRAIGHT:
+        return Sought()  # a line obeys any law; readouts follow it to rounding
     return Sought(trajectory.decide(context, _search(context, settings).exact_powers(), steps, settings.laws))
 
 
