@@ -224,6 +224,10 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor | None]:
         # Whoever stops the run should not have to wait for the pieces under way; they are computed again.
         for process in set(multiprocessing.active_children()) - others:
             process.terminate()
+        # One that ends in the middle of a result leaves its reader waiting for the rest, and `shutdown` with it; with
+        # no writer left the reader sees the end.
+        if pool._result_queue is not None:
+            pool._result_queue._writer.close()  # type: ignore[attr-defined]
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
