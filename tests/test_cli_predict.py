@@ -240,6 +240,14 @@ def test_doubled_times_are_refused_with_their_values_until_a_key_tells_them_apar
     assert (code, err) == (0, f"prophecy {command}: long.csv: 80 rows, every hour\n")
 
 
+@pytest.mark.parametrize("command", ["predict", "anomalies"])
+def test_missing_times_of_several_columns_are_counted_once(prophecy, tmp_path, command):
+    frame = pd.DataFrame({"time": pd.date_range("2024-01-01", periods=400, freq="h"), "v": WAVE, "w": -WAVE})
+    frame.drop(index=range(90, 100)).to_csv(tmp_path / "x.csv", index=False)
+    _, _, err = prophecy(command, tmp_path / "x.csv")
+    assert "390 rows, every hour, 10 missing times taken as gaps" in err
+
+
 def test_long_files_in_pieces_are_gaps_and_all_the_same_and_must_be_in_order(prophecy, tmp_path, monkeypatch):
     frame = pd.DataFrame({"time": pd.date_range("2024-01-01", periods=400, freq="h"), "v": WAVE}).drop(
         index=range(90, 100)

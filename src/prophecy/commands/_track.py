@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from prophecy.adaptive import Prophecy
 from prophecy.commands._common import WAYS_OUT
+from prophecy.commands._table import Table
 from prophecy.frames.align import doubled_times
 from prophecy.frames.grid import Grid, infer
 from prophecy.frames.times import Times
@@ -240,17 +241,17 @@ def summary(trackers: Sequence[Tracker], most: int = 12) -> list[list[str]]:
     return table
 
 
-def words(clocks: Sequence[RowGrid], rows: int, notes: Sequence[str]) -> str:
-    """One line about what was read and assumed."""
+def words(clocks: Sequence[RowGrid], rows: int, table: Table) -> str:
+    """One line about what was read and assumed. Columns of one key share its times, which count once."""
     facts = [f"{rows:,} rows"]
     grids = list(dict.fromkeys(clock.grid.words() for clock in clocks if clock.grid is not None))
     facts += grids[:2] if len(grids) < 3 else [*grids[:2], "and other steps"]
-    filled = sum(clock.filled for clock in clocks)
+    filled = sum(clock.filled for clock in clocks) // len(table.roles.values)
     if filled:
         facts.append(f"{filled:,} missing time{'s' if filled > 1 else ''} taken as {'gaps' if filled > 1 else 'a gap'}")
     if any(clock.irregular for clock in clocks):
         facts.append("times are uneven: each row is predicted for the time it came at")
-    return ", ".join([*facts, *notes])
+    return ", ".join([*facts, *table.notes])
 
 
 def _ratio(ours: float, best: float) -> str:

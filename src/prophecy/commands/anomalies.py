@@ -151,7 +151,7 @@ def anomalies(
         _options.check_irregular(irregular, 1, table)
         watches = _watch(table, rate, irregular, out, duplicates is _options.Duplicates.mean)
         counted = sum(watch.rows for watch in watches) // len(table.roles.values)
-        say("anomalies", f"{Path(file).name}: {words([watch.bank.clock for watch in watches], counted, table.notes)}")
+        say("anomalies", f"{Path(file).name}: {words([watch.bank.clock for watch in watches], counted, table)}")
         for watch in watches:
             watch.events.finish(watch.bank.seasons())
         if plot is not None:

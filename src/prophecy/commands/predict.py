@@ -66,7 +66,7 @@ def predict(
         _options.check_irregular(irregular, horizon, table)
         trackers = run(table, level, horizon, irregular, out, duplicates is _options.Duplicates.mean)
         counted = sum(one.rows for one in trackers) // len(table.roles.values)
-        say("predict", f"{Path(file).name}: {words([one.bank.clock for one in trackers], counted, table.notes)}")
+        say("predict", f"{Path(file).name}: {words([one.bank.clock for one in trackers], counted, table)}")
         rows = summary(trackers)
         if plot is not None:
             panels = [panel for one in trackers[:DRAWN] for panel in one.panels()]
