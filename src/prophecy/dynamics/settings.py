@@ -226,13 +226,13 @@ class Settings:
         (4, 3, 12, 0.3, 30.0),
         (4, 4, 7, 0.1, 10.0),
         (4, 4, 5, 0.03, 4.0),
-        (8, 6, 2, 3e-3, 3.0),
-        (8, 36, 1, 2e-4, 1.0001),
+        (8, 6, 3, 3e-3, 3.0),
+        (8, 14, 3, 3e-4, 3.0),
     )
     hidden_early: int = 256  # samples searched first: half the time, and the rest is there to be foretold
     hidden_stretch: int = 64  # samples foretold at a time: two Lyapunov times of the systems above
     hidden_foretold: float = 0.3  # standard deviations: the error of a stretch foretold that ends it
-    hidden_extended: int = 6  # steps after each stretch
+    hidden_extended: int = 10  # steps after each stretch
     hidden_polished: int = 12  # steps after the search; twice as many, of order 8, at the end
     hidden_least_gain: float = 0.02  # share of the misfit below which a step of these is the last
     hidden_near: float = 1e-6  # standard deviations: the misfit of a search that has arrived
@@ -246,7 +246,7 @@ class Settings:
     hidden_restandardised: int = 4  # steps after which hidden variables get unit variance again
     hidden_stiffness: float = 0.4  # damping of scaled parameters relative to that of hidden variables
     hidden_relaxed: float = 3.0  # factor by which the damping falls after a success
-    hidden_tightened: float = 3.0  # and rises after a failure
+    hidden_tightened: float = 2.0  # and rises after a failure
     hidden_least_damping: float = 1e-6  # below it squared equations lose their digits
 
     # Hidden periodic forcing (`forcing.py`)
