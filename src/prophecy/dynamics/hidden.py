@@ -196,6 +196,10 @@ class Foretold:
     def worst(self) -> float:
         return max(self.errors, default=np.inf)
 
+    def exact(self, settings: Settings) -> bool:
+        """Whether it is the law: it passes through all samples, and had learned enough to foretell the last ones."""
+        return self.search.reached < settings.hidden_exact and self.errors[-1] < settings.hidden_certain
+
 
 def found(visible: Array, centre: Array, settings: Settings) -> Foretold | None:
     """A field that passes through all of (time, seen), in standard deviations; None if none comes close.
@@ -209,7 +213,7 @@ def found(visible: Array, centre: Array, settings: Settings) -> Foretold | None:
         for family in (Family(*each) for each in settings.hidden_families if each[0] > visible.shape[1]):
             for search in searched(visible[:early], centre, family, settings):
                 law = _foretelling(search, visible, settings)
-                if law is not None and law.search.reached < settings.hidden_exact:
+                if law is not None and law.exact(settings):
                     return law
                 if law is not None and law.worst < min(settings.hidden_trusted, best.worst if best else np.inf):
                     best = law

@@ -73,9 +73,7 @@ def _solved(factor: Array, right: Array) -> Array:
 
 
 @inner
-def _moved(
-    theta: Array, states: Array, seen: int, change: Array, shift: Array, size: float
-) -> tuple[Array, Array]:
+def _moved(theta: Array, states: Array, seen: int, change: Array, shift: Array, size: float) -> tuple[Array, Array]:
     there, onward = theta.copy(), states.copy()
     terms = len(theta)
     for c in range(len(change)):
@@ -107,8 +105,8 @@ def descend(
 ) -> tuple[Array, Array, float, float, bool]:
     """At most `most` steps from (theta, states), until the misfit is below `enough` or falls by less than a share.
 
-    All coefficients are free, those of the first variable first. Returns coefficients, states, damping, the misfit (root mean square
-    distance between the flow's ends and the next states) and whether going on may help.
+    All coefficients are free. Returns coefficients, states, damping, the misfit (root mean square distance between the
+    flow's ends and the next states) and whether going on may help.
     """
     misfit, onward = np.inf, True
     for _ in range(most):

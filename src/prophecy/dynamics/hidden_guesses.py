@@ -69,7 +69,17 @@ def pairs(visible: Array, centre: Array, family: Family, settings: Settings) -> 
         sources = np.column_stack([each[0] if isinstance(each, tuple) else each for each in at_hand])
         u = [unit(leaky(*each)) if isinstance(each, tuple) else each for each in at_hand]
         u[len(seen) :] = [unit(each) for each in u[len(seen) :]]
-        found.append(Pair(np.column_stack(u), rate / (rate[MARGIN:-MARGIN].std() + 1e-300), family.degree, sources, leaks))
+        found.append(
+            Pair(np.column_stack(u), rate / (rate[MARGIN:-MARGIN].std() + 1e-300), family.degree, sources, leaks)
+        )
+
+    def integrals(which: int) -> list[tuple[Array, float]]:
+        """Leaky integrals of a variable and of its square; an undamped one from zero where the data tell zero."""
+        x, zero = seen[which], float(centre[which])
+        leaks = [(x, time) for time in settings.hidden_leaks if np.isfinite(time) or time > 0]
+        if abs(zero) < _CENTRED:
+            leaks.append((x + zero, -np.inf))
+        return [*leaks, *((x * x, time) for time in settings.hidden_square_leaks)]
 
     lacking = family.variables - len(seen) - 1  # variables to put at hand
     if lacking == 0:
@@ -79,10 +89,10 @@ def pairs(visible: Array, centre: Array, family: Family, settings: Settings) -> 
     if lacking == 1:
         for rate, bend in zip(rates, bends, strict=True):
             add([*seen, rate], bend)
-        integrals = [(power, time) for x in seen for power, leaks in ((x, settings.hidden_leaks), (x * x, settings.hidden_square_leaks)) for time in leaks]
-        for integral in integrals:
-            for rate in rates:
-                add([*seen, integral], rate)
+        for which in range(len(seen)):
+            for integral in integrals(which):
+                for rate in rates:
+                    add([*seen, integral], rate)
         if len(seen) == 1 and abs(centre[0]) < _CENTRED:
             raw = seen[0] + centre[0]
             over = raw / (raw**2 + _SOFT**2)
@@ -92,11 +102,13 @@ def pairs(visible: Array, centre: Array, family: Family, settings: Settings) -> 
         return found
     x, rate, bend = seen[0], rates[0], bends[0]
     add([x, rate, bend], np.ascontiguousarray(spline.derivative(3)(times)[:, 0]))
-    for power, leaks in ((x, settings.hidden_leaks), (x * x, settings.hidden_square_leaks)):
-        for time in leaks:
-            add([x, rate, (power, time)], bend)
+    for integral in integrals(0):
+        add([x, rate, integral], bend)
     for first, second in combinations(settings.hidden_double_leaks, 2):
         add([x, (x, first), (x, second)], rate)
+    if abs(centre[0]) < _CENTRED:
+        for time in settings.hidden_double_leaks:
+            add([x, (x, time), (x + centre[0], -np.inf)], rate)
     return found
 
 

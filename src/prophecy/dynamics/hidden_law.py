@@ -16,13 +16,13 @@ from prophecy.dynamics.trajectory import Decided
 Array = NDArray[np.float64]
 
 
-def decide(context: Context, steps: int, seasonal: bool, settings: Settings) -> Decided | None:
+def decide(context: Context, steps: int, settings: Settings) -> Decided | None:
     """The forecast of a field with hidden variables that foretold the later part of the context; None elsewhere.
 
-    seasonal: a season explains most of the series; then it has to be as smooth as chaos that nearly repeats is.
+    Only smooth series are searched: no law was ever found behind a rougher one, be it of noise or of samples far apart.
     """
     visible = _complete(context, settings)
-    if visible is None or (seasonal and roughness(visible).max() > settings.hidden_smooth):
+    if visible is None or roughness(visible).max() > settings.hidden_smooth:
         return None
     seen = visible.shape[1]
     law = found(visible, context.units.centre / context.units.scale, settings)
@@ -46,7 +46,9 @@ def decide(context: Context, steps: int, seasonal: bool, settings: Settings) -> 
 def _complete(context: Context, settings: Settings) -> Array | None:
     """The latest samples without a gap, where there are few enough variables and enough samples."""
     values = context.values
-    if values.shape[1] >= max(each[0] for each in settings.hidden_families) or values.shape[1] > int(context.varying.sum()):
+    if values.shape[1] >= max(each[0] for each in settings.hidden_families) or values.shape[1] > int(
+        context.varying.sum()
+    ):
         return None
     gaps = np.nonzero(~context.known)[0]
     tail = values[gaps[-1] + 1 if len(gaps) else 0 :][-settings.hidden_most :]

@@ -225,10 +225,11 @@ def refine(pair: Pair, choice: Array, noise: Array) -> tuple[Pair, Array]:
 def leaky(values: Array, time: float) -> Array:
     """The leaky integral h' = (values - h) / time, time in samples: of the future where negative.
 
-    Undamped where infinite, without the straight line that this leaves open.
+    Undamped where infinite: from 0 where negative, and without the straight line that an unknown mean leaves open where
+    positive.
     """
     n = len(values)
-    backwards = time < 0.0
+    backwards = time < 0.0 and np.isfinite(time)
     given = values[::-1].copy() if backwards else values.copy()
     means = np.empty(n - 1)
     for k in range(n - 1):
@@ -237,9 +238,10 @@ def leaky(values: Array, time: float) -> Array:
         means[k] = (13 * (given[k] + given[k + 1]) - before - after) / 24
     out = np.zeros(n)
     if not np.isfinite(time):
-        mean = means.mean()
         for k in range(n - 1):
-            out[k + 1] = out[k] + means[k] - mean
+            out[k + 1] = out[k] + means[k]
+        if time < 0.0:
+            return out
         line = np.linspace(-1.0, 1.0, n)
         out -= out.mean()
         slope = np.sum(line * out) / np.sum(line * line)
