@@ -16,6 +16,8 @@ from scipy.integrate import DOP853
 from prophecy._compiled import inner, kernel
 from prophecy.dynamics.terms import (
     EXPONENTIAL,
+    FEW,
+    LANES,
     MODULUS,
     RATE,
     RECIPROCAL,
@@ -24,14 +26,18 @@ from prophecy.dynamics.terms import (
     SINE,
     TANH,
     Function,
+    Lanes,
     Terms,
     any_switches,
     argument,
     choose_branches,
+    copy_field,
     evaluate,
     features,
+    lanes_of,
     polynomial_terms,
     powers,
+    put_field,
 )
 
 __all__ = [
@@ -47,6 +53,7 @@ __all__ = [
     "SINE",
     "TANH",
     "Function",
+    "Shapes",
     "Tableau",
     "Terms",
     "features",
@@ -58,6 +65,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 #: For `paths` that follow the flow exactly.
 NO_KICKS = np.zeros((0, 0, 0))
@@ -71,6 +79,14 @@ class Tableau(NamedTuple):
     weights: Array
     fifth: Array
     third: Array
+
+
+class Shapes(NamedTuple):
+    """What functions are taken of, for each of several paths: the arrays of `Terms` with one axis more, the first."""
+
+    rates: Array
+    shifts: Array
+    bends: Array
 
 
 #: Order 4 for noisy samples, order 8 (Dormand and Prince) for exact ones.
@@ -94,187 +110,252 @@ _ROOT = 1e-14  # of a step's length: the moment of a switch is found to rounding
 _MOST_HALVINGS = 60  # of a step: enough for that accuracy were each of them only a halving
 
 
+class Work(NamedTuple):
+    """Arrays to work in, the last axis of each being the lane.
+
+    x, start, there: (variables, lanes), a state, the one before and one between; h: (lanes,), lengths of steps; phi:
+    (size, lanes); slopes: (stages, variables, lanes); branches: (functions, lanes); known: (2 + variables, lanes). which: (lanes,),
+    the function that switches within a step, -1 for none; search: (6, lanes), for the moment.
+    """
+
+    x: Array
+    start: Array
+    there: Array
+    h: Array
+    phi: Array
+    slopes: Array
+    branches: Array
+    known: Array
+    which: Indices
+    search: Array
+
+
 @inner
-def step(
-    terms: Terms,
-    theta: Array,
-    tableau: Tableau,
-    x: Array,
-    h: float,
-    branches: Array,
-    phi: Array,
-    slopes: Array,
-    there: Array,
-) -> None:
-    """One Runge-Kutta step on the given branches, in place. slopes: (stages, variables), there: (variables,) to work
-    in."""
-    v, stages = terms.variables, len(tableau.weights)
+def work_for(terms: Terms, tableau: Tableau, lanes: int) -> Work:
+    v = terms.variables
+    return Work(
+        np.zeros((v, lanes)), np.zeros((v, lanes)), np.empty((v, lanes)), np.zeros(lanes),
+        np.empty((len(terms.parents), lanes)), np.empty((len(tableau.weights), v, lanes)),
+        np.zeros((len(terms.kinds), lanes)), np.empty((2 + v, lanes)), np.full(lanes, -1), np.empty((6, lanes)),
+    )  # fmt: skip
+
+
+@inner
+def step(terms: Terms, field: Lanes, tableau: Tableau, x: Array, h: Array, work: Work) -> None:
+    """One Runge-Kutta step of (variables, lanes) in place, each lane by its own length and on its own branches."""
+    v, stages, phi, there, lanes = terms.variables, len(tableau.weights), work.phi, work.there, len(h)
     for stage in range(stages):
-        for i in range(v):
-            there[i] = x[i]
+        there[:] = x
         for before in range(stage):
-            weight = h * tableau.stages[stage, before]
+            weight = tableau.stages[stage, before]
             if weight != 0.0:
                 for i in range(v):
-                    there[i] += weight * slopes[before, i]
-        evaluate(terms, there, branches, phi)
-        for i in range(v):
-            slopes[stage, i] = 0.0
+                    out, slope = there[i], work.slopes[before, i]
+                    for lane in range(lanes):
+                        out[lane] += h[lane] * weight * slope[lane]
+        evaluate(terms, field, there, work.branches, phi, work.known)
+        work.slopes[stage] = 0.0
         for p in range(len(phi)):
+            value = phi[p]
             for i in range(v):
-                slopes[stage, i] += theta[p, i] * phi[p]
+                if field.used[p, i]:
+                    slope, theta = work.slopes[stage, i], field.theta[p, i]
+                    for lane in range(lanes):
+                        slope[lane] += theta[lane] * value[lane]
     for stage in range(stages):
+        weight = tableau.weights[stage]
         for i in range(v):
-            x[i] += h * tableau.weights[stage] * slopes[stage, i]
+            out, slope = x[i], work.slopes[stage, i]
+            for lane in range(lanes):
+                out[lane] += h[lane] * weight * slope[lane]
 
 
 @inner
-def _passed(terms: Terms, x: Array, branches: Array, known: int) -> int:
+def passed(field: Lanes, x: Array, lane: int, branches: Array, known: int = -1) -> int:
     """A function other than `known` whose sum has passed zero at x, -1 if none has."""
-    for j in range(len(terms.kinds)):
-        if j != known and branches[j] != 0.0 and branches[j] * argument(terms, j, x) < 0.0:
+    for j in range(len(branches)):
+        if j != known and branches[j, lane] != 0.0 and branches[j, lane] * argument(field, j, x, lane) < 0.0:
             return j
     return -1
 
 
 @inner
-def until_switch(
-    terms: Terms,
-    theta: Array,
-    tableau: Tableau,
-    start: Array,
-    x: Array,
-    h: float,
-    branches: Array,
-    phi: Array,
-    slopes: Array,
-    there: Array,
-) -> tuple[float, int]:
-    """How far a step from `start` may go, at most h, and the function that switches there, -1 if none does; x: where
-    the step of length h ends, on entry, and the one of the length returned, on exit.
+def until_switch(terms: Terms, field: Lanes, tableau: Tableau, work: Work, few: Lanes, room: Work) -> None:
+    """Lanes whose `which` has `passed`: how far their steps from `start` may go, into h, where these end, into x, and
+    the function that switches there, into which. few, room: a field and arrays of a few lanes."""
+    lane, chosen = 0, np.empty(len(room.h), np.int64)
+    while lane < len(work.h):
+        count = 0
+        while lane < len(work.h) and count < len(room.h):
+            if work.which[lane] >= 0:
+                copy_field(field, lane, few, count)
+                room.x[:, count], room.start[:, count] = work.x[:, lane], work.start[:, lane]
+                room.branches[:, count], room.which[count] = work.branches[:, lane], work.which[lane]
+                room.h[count], chosen[count] = work.h[lane], lane
+                count += 1
+            lane += 1
+        if count == 0:
+            return
+        room.h[count:], room.which[count:] = 0.0, -1
+        _moments(terms, few, tableau, room)
+        for c in range(count):
+            work.x[:, chosen[c]] = room.x[:, c]
+            work.h[chosen[c]], work.which[chosen[c]] = room.h[c], room.which[c]
+
+
+@inner
+def _moments(terms: Terms, field: Lanes, tableau: Tableau, work: Work) -> None:
+    """The moments of the switches of all lanes at once: see `until_switch`.
 
     The sum is a smooth function of the length as long as the branch stays: false position with halved ends (Illinois).
     """
-    which, found = _passed(terms, x, branches, -1), -1
+    x, start, h, branches, which, lanes = work.x, work.start, work.h, work.branches, work.which, len(work.h)
+    low, high, at_low = work.search[0], work.search[1], work.search[2]
+    at_high, side, length = work.search[3], work.search[4], work.search[5]
+    following = which.copy()
     for _ in range(len(branches)):  # functions that switch together could take turns for ever
-        if which < 0:
-            break
-        found = which
-        low, high, side = 0.0, h, 0
-        at_low, at_high = branches[found] * argument(terms, found, start), branches[found] * argument(terms, found, x)
-        if at_low <= 0.0:  # it switched a moment ago and turns back at once
-            x[:] = start
-            return 0.0, found
+        found = False
+        for lane in range(lanes):
+            low[lane], high[lane], side[lane], j = h[lane], h[lane], 0.0, following[lane]
+            if j < 0:
+                continue
+            found, which[lane], low[lane] = True, j, 0.0
+            at_low[lane] = branches[j, lane] * argument(field, j, start, lane)
+            at_high[lane] = branches[j, lane] * argument(field, j, x, lane)
+            if at_low[lane] <= 0.0:  # it switched a moment ago and turns back at once
+                high[lane], following[lane] = 0.0, -1
+        if not found:
+            return
         for _ in range(_MOST_HALVINGS):
-            if high - low <= _ROOT * h:
+            found = False
+            for lane in range(lanes):
+                length[lane] = high[lane]
+                if high[lane] - low[lane] > _ROOT * h[lane]:
+                    found, rise = True, at_high[lane] - at_low[lane]
+                    length[lane] = high[lane] - at_high[lane] * (high[lane] - low[lane]) / rise
+            if not found:
                 break
-            length = high - at_high * (high - low) / (at_high - at_low)
             x[:] = start
-            step(terms, theta, tableau, x, length, branches, phi, slopes, there)
-            value = branches[found] * argument(terms, found, x)
-            if value > 0.0:
-                low, at_low = length, value
-                at_high = 0.5 * at_high if side == 1 else at_high
-                side = 1
-            else:
-                high, at_high = length, value
-                at_low = 0.5 * at_low if side == -1 else at_low
-                side = -1
-            if value == 0.0:
-                break
-        h = high
+            step(terms, field, tableau, x, length, work)
+            for lane in range(lanes):
+                if not high[lane] - low[lane] > _ROOT * h[lane]:
+                    continue
+                value = branches[which[lane], lane] * argument(field, which[lane], x, lane)
+                if value > 0.0:
+                    low[lane], at_low[lane] = length[lane], value
+                    at_high[lane] *= 0.5 if side[lane] == 1.0 else 1.0
+                    side[lane] = 1.0
+                else:
+                    high[lane], at_high[lane] = length[lane], value
+                    at_low[lane] *= 0.5 if side[lane] == -1.0 else 1.0
+                    side[lane] = -1.0
+                if value == 0.0:
+                    low[lane] = high[lane]
         x[:] = start
-        step(terms, theta, tableau, x, h, branches, phi, slopes, there)
-        which = _passed(terms, x, branches, found)
-    return h, found
+        h[:] = high
+        step(terms, field, tableau, x, h, work)
+        for lane in range(lanes):
+            if following[lane] >= 0:
+                following[lane] = passed(field, x, lane, branches, which[lane])
+
+
+@inner
+def alike(substeps: Indices, most: int) -> Indices:
+    """The points with more than most / 2 and at most so many substeps: lanes that end together."""
+    chosen, count = np.empty(len(substeps), np.int64), 0
+    for k in range(len(substeps)):
+        if substeps[k] <= most < 2 * substeps[k]:
+            chosen[count], count = k, count + 1
+    return chosen[:count]
 
 
 @kernel
 def steps(terms: Terms, theta: Array, tableau: Tableau, points: Array, substeps: Indices) -> Array:
     """Every one of (points, variables) one sample later, each by as many substeps as (points,) says."""
-    out = points.copy()
-    phi, there, start = np.empty(len(terms.parents)), np.empty(terms.variables), np.empty(terms.variables)
-    slopes, branches = np.empty((len(tableau.weights), terms.variables)), np.empty(len(terms.kinds))
-    kinks = len(tableau.fifth) > 0
-    switching = any_switches(terms, kinks)
-    for k in range(len(points)):
-        x = out[k]
-        choose_branches(terms, x, kinks, branches)
-        for _ in range(substeps[k]):
-            left = 1.0 / substeps[k]
-            for switch in range(MOST_SWITCHES + 1):
-                start[:] = x
-                step(terms, theta, tableau, x, left, branches, phi, slopes, there)
-                if not switching or switch == MOST_SWITCHES:
-                    break
-                length, which = until_switch(terms, theta, tableau, start, x, left, branches, phi, slopes, there)
-                if which < 0:
-                    break
-                branches[which] = -branches[which]
-                left -= length
+    out, done, most = np.empty(points.shape), 0, 1
+    while done < len(points):
+        chosen = alike(substeps, most)
+        if len(chosen) > 0:
+            _step_all(terms, theta, tableau, points, substeps, chosen, out)
+        done, most = done + len(chosen), 2 * most
     return out
 
 
 @inner
-def _miss(tableau: Tableau, slopes: Array, h: float) -> float:
+def _step_all(
+    terms: Terms, theta: Array, tableau: Tableau, points: Array, substeps: Indices, chosen: Indices, out: Array
+) -> None:
+    """The same for some of the points."""
+    v, lanes, kinks = terms.variables, min(LANES, len(chosen)), len(tableau.fifth) > 0
+    switching, field, work = any_switches(terms, kinks), lanes_of(terms, theta, lanes), work_for(terms, tableau, lanes)
+    few, room = lanes_of(terms, theta, FEW), work_for(terms, tableau, FEW)
+    left, todo, crossed = np.empty(lanes), np.empty(lanes, np.int64), np.empty(lanes, np.int64)
+    for first in range(0, len(chosen), lanes):
+        for lane in range(lanes):
+            k = chosen[min(first + lane, len(chosen) - 1)]
+            for i in range(v):
+                work.x[i, lane] = points[k, i]
+            choose_branches(terms, field, work.x, lane, kinks, work.branches)
+            todo[lane], left[lane], crossed[lane] = substeps[k], 1.0 / substeps[k], 0
+        going = lanes
+        while going > 0:
+            for lane in range(lanes):
+                work.h[lane] = left[lane] if todo[lane] > 0 else 0.0
+            work.start[:] = work.x
+            step(terms, field, tableau, work.x, work.h, work)
+            if switching:
+                look_for_switches(field, todo, crossed, work)
+                until_switch(terms, field, tableau, work, few, room)
+            for lane in range(lanes):
+                k = chosen[min(first + lane, len(chosen) - 1)]
+                if not one_less(work, lane, todo, left, crossed, 1.0 / substeps[k]):
+                    continue
+                going -= 1
+                for i in range(v):
+                    out[k, i] = work.x[i, lane]
+
+
+@inner
+def look_for_switches(field: Lanes, todo: Indices, crossed: Indices, work: Work) -> None:
+    """Into which: the function that has passed its switch in each lane that still goes, -1 for none."""
+    for lane in range(len(todo)):
+        watched = todo[lane] > 0 and crossed[lane] < MOST_SWITCHES
+        work.which[lane] = passed(field, work.x, lane, work.branches) if watched else -1
+
+
+@inner
+def one_less(work: Work, lane: int, todo: Indices, left: Array, crossed: Indices, whole: float) -> bool:
+    """Whether the lane has just arrived: a step ended, at its end or at a switch. whole: the length of a substep."""
+    which = work.which[lane]
+    if todo[lane] == 0:
+        return False
+    if which >= 0:
+        left[lane], crossed[lane] = left[lane] - work.h[lane], crossed[lane] + 1
+        work.branches[which, lane] *= -1.0
+        return False
+    todo[lane], left[lane], crossed[lane] = todo[lane] - 1, whole, 0
+    return todo[lane] == 0
+
+
+@inner
+def _miss(tableau: Tableau, slopes: Array, lane: int, h: float) -> float:
     """What a step of order 8 misses by, as its lower orders tell (Hairer, Norsett and Wanner's estimate)."""
     fifth, third = 0.0, 0.0
     for i in range(slopes.shape[1]):
         five, three = 0.0, 0.0
         for stage in range(len(tableau.weights)):
-            five += tableau.fifth[stage] * slopes[stage, i]
-            three += tableau.third[stage] * slopes[stage, i]
+            five += tableau.fifth[stage] * slopes[stage, i, lane]
+            three += tableau.third[stage] * slopes[stage, i, lane]
         fifth, third = fifth + five * five, third + three * three
     whole = fifth + 0.01 * third
     return h * fifth / np.sqrt(whole) if whole > 0.0 else h * whole
-
-
-@inner
-def _sample(
-    terms: Terms,
-    theta: Array,
-    tableau: Tableau,
-    x: Array,
-    h: float,
-    tolerance: float,
-    phi: Array,
-    branches: Array,
-    slopes: Array,
-    there: Array,
-    before: Array,
-) -> float:
-    """One sample onwards in place, by steps as long as the tolerance allows; the length to go on with, 0 where even
-    the shortest will not do."""
-    left, switched, most = 1.0, 0, MOST_SWITCHES if any_switches(terms, True) else 0
-    while left > 0.0:
-        whole = h >= left
-        length = left if whole else h
-        before[:] = x
-        step(terms, theta, tableau, x, length, branches, phi, slopes, there)
-        miss = _miss(tableau, slopes, length)
-        factor = 0.9 * (tolerance / miss) ** 0.125 if miss > 0.0 else 4.0
-        if miss <= tolerance:
-            if switched < most:
-                shorter, which = until_switch(terms, theta, tableau, before, x, length, branches, phi, slopes, there)
-                if which >= 0:
-                    branches[which], switched = -branches[which], switched + 1
-                    left -= shorter
-                    continue
-            left = 0.0 if whole else left - length
-            if not whole or factor < 1.0:
-                h = length * min(factor, 4.0)
-            continue
-        x[:] = before
-        h = length * max(factor, 0.2) if miss < np.inf else 0.2 * length
-        if not h > SHORTEST:
-            return 0.0
-    return h
 
 
 @kernel
 def paths(
     terms: Terms,
     thetas: Array,
+    shapes: Shapes,
     tableau: Tableau,
     starts: Array,
     horizon: int,
@@ -286,22 +367,63 @@ def paths(
 
     NaN from where a path is farther from zero than `bound`: it has left for good. tolerance: what a step of order 8 may
     miss by; the steps are as long as it allows. kicks: (starts, horizon, variables), by how much the flow is missed at
-    every sample, or empty.
+    every sample, or empty. A lane whose path has ended takes the next one: half as many lanes seldom stand idle.
     """
-    out = np.full((len(starts), horizon, terms.variables), np.nan)
-    phi, there, before = np.empty(len(terms.parents)), np.empty(terms.variables), np.empty(terms.variables)
-    slopes, branches = np.empty((len(tableau.weights), terms.variables)), np.empty(len(terms.kinds))
-    for s in range(len(starts)):
-        x, h = starts[s].copy(), 1.0
-        for k in range(horizon):
-            choose_branches(terms, x, True, branches)
-            h = _sample(terms, thetas[s], tableau, x, h, tolerance, phi, branches, slopes, there, before)
-            inside = h > 0.0
-            for i in range(terms.variables):
+    v, lanes = terms.variables, max(1, min(LANES // 2, len(starts)))
+    out, work = np.full((len(starts), horizon, v), np.nan), work_for(terms, tableau, lanes)
+    nothing = np.zeros((len(terms.parents), v))
+    field, few, room = lanes_of(terms, nothing, lanes), lanes_of(terms, nothing, FEW), work_for(terms, tableau, FEW)
+    left, h, length, miss = np.zeros(lanes), np.zeros(lanes), np.zeros(lanes), np.zeros(lanes)
+    path, sample, crossed = np.full(lanes, -1), np.zeros(lanes, np.int64), np.zeros(lanes, np.int64)
+    most, taken = MOST_SWITCHES if any_switches(terms, True) else 0, 0
+    going = lanes if horizon > 0 else 0
+    while going > 0:
+        going = 0
+        for lane in range(lanes):
+            if path[lane] < 0 and taken < len(starts):
+                s = taken
+                taken += 1
+                path[lane], sample[lane], left[lane], h[lane] = s, 0, 0.0, 1.0
+                put_field(terms, thetas[s], shapes.rates[s], shapes.shifts[s], shapes.bends[s], field, lane)
+                work.x[:, lane] = starts[s]
+            if path[lane] >= 0 and not left[lane] > 0.0:
+                left[lane], crossed[lane] = 1.0, 0
+                choose_branches(terms, field, work.x, lane, True, work.branches)
+            going += path[lane] >= 0
+            work.h[lane] = min(h[lane], left[lane]) if path[lane] >= 0 else 0.0
+        work.start[:] = work.x
+        length[:] = work.h
+        step(terms, field, tableau, work.x, work.h, work)
+        for lane in range(lanes):
+            miss[lane] = _miss(tableau, work.slopes, lane, length[lane])
+            watched = path[lane] >= 0 and miss[lane] <= tolerance and crossed[lane] < most
+            work.which[lane] = passed(field, work.x, lane, work.branches) if watched else -1
+        until_switch(terms, field, tableau, work, few, room)
+        for lane in range(lanes):
+            s, which, inside = path[lane], work.which[lane], True
+            if s < 0:
+                continue
+            factor = 0.9 * (tolerance / miss[lane]) ** 0.125 if miss[lane] > 0.0 else 4.0
+            if which >= 0:
+                work.branches[which, lane] *= -1.0
+                left[lane], crossed[lane] = left[lane] - work.h[lane], crossed[lane] + 1
+            elif miss[lane] <= tolerance:
+                if length[lane] < left[lane] or factor < 1.0:
+                    h[lane] = length[lane] * min(factor, 4.0)
+                left[lane] = left[lane] - length[lane] if length[lane] < left[lane] else 0.0
+            else:
+                work.x[:, lane] = work.start[:, lane]
+                h[lane] = length[lane] * (max(factor, 0.2) if miss[lane] < np.inf else 0.2)
+                inside = h[lane] > SHORTEST
+            if inside and left[lane] > 0.0:
+                continue
+            for i in range(v):
                 if len(kicks) > 0:
-                    x[i] += kicks[s, k, i]
-                inside = inside and abs(x[i]) <= bound
-            if not inside:
-                break
-            out[s, k] = x
+                    work.x[i, lane] += kicks[s, sample[lane], i]
+                inside = inside and abs(work.x[i, lane]) <= bound
+            if inside:
+                out[s, sample[lane]] = work.x[:, lane]
+                sample[lane] += 1
+            if not inside or sample[lane] == horizon:
+                path[lane], left[lane] = -1, 0.0
     return out
