@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy._compiled import inner, kernel
-from prophecy.dynamics.flow import Tableau, Work, alike, look_for_switches, one_less, step, until_switch, work_for
+from prophecy.dynamics.stepping import Tableau, Work, alike, look_for_switches, one_less, step, until_switch, work_for
 from prophecy.dynamics.terms import (
     FEW,
     LANES,
