@@ -226,4 +226,5 @@ def one_less(work: Work, lane: int, todo: Indices, left: Array, crossed: Indices
         work.branches[which, lane] *= -1.0
         return False
     todo[lane], left[lane], crossed[lane] = todo[lane] - 1, whole, 0
-    return todo[lane] == 0
+    arrived: bool = todo[lane] == 0
+    return arrived
