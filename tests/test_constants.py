@@ -87,7 +87,7 @@ def _unexplained(kind: ast.ClassDef, lines: list[str]) -> list[str]:
     """Fields of a class without a comment beside or above them and without a sentence below."""
     found = []
     for place, node in enumerate(kind.body):
-        if not isinstance(node, ast.AnnAssign):
+        if not isinstance(node, ast.AnnAssign) or ast.unparse(node.annotation).startswith("ClassVar"):
             continue
         last = place
         while last + 1 < len(kind.body) and _follows(kind.body[last], kind.body[last + 1]):
