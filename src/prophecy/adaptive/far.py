@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy._compiled import inner, kernel
+from prophecy._periods import autocorrelation, less_line
 from prophecy.adaptive import calibration, step
 from prophecy.adaptive.fields import record_type
 from prophecy.adaptive.members import between, table
@@ -102,13 +103,10 @@ def seasons(values: Array, settings: FarSettings = DEFAULT.far) -> tuple[int, ..
     >>> seasons(np.sin(2 * np.pi * np.arange(400) / 24))
     (24,)
     """
-    rows = np.arange(len(values))
-    flat = values - np.polyval(np.polyfit(rows, values, 1), rows)
-    power = np.abs(np.fft.rfft(flat, 2 * len(values))) ** 2
-    alike = np.fft.irfft(power)[: len(values) // 3 + 2] / (len(values) - np.arange(len(values) // 3 + 2))
-    if not alike[0] > 1e-20 * float(np.max(np.abs(values), initial=0.0)) ** 2:
+    flat = less_line(values)
+    if not float(flat @ flat) > 1e-20 * len(values) * float(np.max(np.abs(values), initial=0.0)) ** 2:
         return ()
-    alike = alike / alike[0]
+    alike = autocorrelation(flat, len(values) // 3 + 2)
     dip = np.minimum.accumulate(alike)
     peak = np.flatnonzero((alike[1:-1] > alike[:-2]) & (alike[1:-1] >= alike[2:])) + 1
     peak = peak[(peak >= 4) & (alike[peak] > settings.alike) & (alike[peak] - dip[peak] > settings.stands_out)]

@@ -16,12 +16,12 @@ from prophecy.adaptive.alarms import BLOCKS, LONG, QUANTITIES, RANKED
 from prophecy.adaptive.fields import record_type
 from prophecy.adaptive.folding import LONGEST, SHORTEST
 from prophecy.adaptive.gaps import OCTAVES
+from prophecy.adaptive.long_seasons import BLOCKS as BLOCKS_KEPT
 from prophecy.adaptive.readings import TRIES
 from prophecy.adaptive.season_check import LONGEST_REST
 from prophecy.adaptive.seasonal import FEATURES as SEASON_FEATURES
 from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
 from prophecy.adaptive.seasonal import STARTS
-from prophecy.adaptive.seasons import BLOCKS as BLOCKS_KEPT
 from prophecy.adaptive.seasons import FLAGS, RING
 from prophecy.adaptive.sketch import CENTROIDS
 from prophecy.adaptive.stamps import KINDS

@@ -12,6 +12,8 @@ import numpy as np
 
 from prophecy._compiled import inner
 from prophecy.adaptive.belief import believed
+from prophecy.adaptive.folding import LONGEST
+from prophecy.adaptive.long_seasons import BLOCK, BLOCKS, find_long
 from prophecy.adaptive.seasonal import (
     LAGS,
     LONGEST_ROW,
@@ -22,8 +24,7 @@ from prophecy.adaptive.seasonal import (
     learn_readouts,
     predict,
 )
-from prophecy.adaptive.seasons import BLOCK as MEAN_OF
-from prophecy.adaptive.seasons import BLOCKS, FLAGS, RING, find, find_long, next_check
+from prophecy.adaptive.seasons import FLAGS, RING, find
 
 LONGEST_REST = 16
 """Most checks in a row that members found useless are passed over for; the largest value of a field of the record."""
@@ -61,12 +62,12 @@ def _check_long(
     record: Any, ring: Any, t: Any, count: int, values: Any, known: Any, periods: Any, strengths: Any
 ) -> None:
     """Add the means of what has come since the last check, and look for a long season among them."""
-    record.season_blocks = max(record.season_blocks, count // MEAN_OF - BLOCKS)  # older ones would not be kept
-    while (record.season_blocks + 1) * MEAN_OF <= count:
+    record.season_blocks = max(record.season_blocks, count // BLOCK - BLOCKS)  # older ones would not be kept
+    while (record.season_blocks + 1) * BLOCK <= count:
         total = 0.0
-        for i in range(MEAN_OF):
-            total += ring[(record.season_blocks * MEAN_OF + i) % RING]
-        record.season_means[record.season_blocks % BLOCKS] = total / MEAN_OF
+        for i in range(BLOCK):
+            total += ring[(record.season_blocks * BLOCK + i) % RING]
+        record.season_means[record.season_blocks % BLOCKS] = total / BLOCK
         record.season_blocks += 1
     if periods[0] >= t.seasons.first_long or periods[1] > 0.0:
         return
@@ -78,6 +79,19 @@ def _check_long(
     if longer > 0.0:
         place = 0 if periods[0] == 0.0 else 1
         periods[place], strengths[place] = longer, strength[0]
+
+
+@inner
+def next_check(t: Any, count: int, settled: bool) -> int:
+    """The number of values after which periods are looked for next, from the number seen now; settled: the last look
+    found the periods of the one before."""
+    check = t.seasons.first_check
+    while check <= count and check < 2 * LONGEST:
+        check = int(check * t.seasons.check_growth)
+    if check > 2 * LONGEST or check <= count:
+        every = 2 * t.seasons.check_every if settled and count >= 8 * t.seasons.check_every else t.seasons.check_every
+        check = (count // every + 1) * every
+    return check
 
 
 @inner
