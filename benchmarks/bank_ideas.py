@@ -4,7 +4,7 @@
 follows the streams below and writes benchmarks/results/bank_ideas.json: for each number and each of the two values the
 mean squared error over that with the usual number (geometric mean over streams, and the stream that moves most), how
 much wider intervals of level 0.9 are (median), the share of values outside of them, the share of rows with an alarm of
-0.99 and the share of rows of which anything at all changed. `--text` prints the table of docs/prophecy.md from the
+0.99 and the share of rows of which anything at all changed. `--text` writes the tables of docs/prophecy.md from the
 file. A number of which both values change nothing on any stream is a candidate for deletion, with its code.
 """
 
@@ -28,6 +28,8 @@ from prophecy.adaptive.settings import DEFAULT, Group, Settings
 
 Array = NDArray[np.float64]
 RESULTS = Path(__file__).parent / "results" / "bank_ideas.json"
+DOCUMENT = Path(__file__).parent.parent / "docs" / "prophecy.md"
+SHOWN = 20  # numbers in the table of the page
 LENGTH = 4000
 AFTER = 300
 """Values of each stream, and those it begins with that errors are not counted of."""
@@ -212,24 +214,49 @@ def measured(every: int, only: list[str]) -> dict[str, Any]:
     return {"version": __version__, "streams": names, "values": LENGTH, "usual": summary(same), "ideas": ideas}
 
 
-def text(result: dict[str, Any]) -> str:
-    """The table of docs/prophecy.md: how much half and twice each number move, by group, the most first."""
-    lines = [
-        "| number | half: error | twice: error | the stream it moves most | rows changed |",
-        "|---|---|---|---|---|",
-    ]
+def moved(both: dict[str, Any]) -> float:
+    """By how many per cent half or twice a number moves the error, on the mean over streams."""
+    return max(100.0 * abs(float(np.log(cell["error"]))) for cell in both.values())
 
-    def moved(both: dict[str, Any]) -> float:
-        return max(abs(float(np.log(cell["error"]))) for cell in both.values())
 
-    for name, both in sorted(result["ideas"].items(), key=lambda item: -moved(item[1])):
+def groups(result: dict[str, Any]) -> list[str]:
+    """A row for each group: how many of its numbers matter how much."""
+    lines = ["| group | numbers | move the error by 1 % | by 0.1 % | by less | move nothing |", "|---" * 6 + "|"]
+    names: dict[str, list[str]] = {}
+    for name in result["ideas"]:
+        names.setdefault(name.split(".")[0] if "." in name else "the step", []).append(name)
+    for group, members in names.items():
+        by = [moved(result["ideas"][name]) for name in members]
+        still = [all(cell["changed"] == 0.0 for cell in result["ideas"][name].values()) for name in members]
+        counts = [
+            sum(x >= 1.0 for x in by),
+            sum(0.1 <= x < 1.0 for x in by),
+            sum(x < 0.1 and not s for x, s in zip(by, still, strict=True)),
+            sum(still),
+        ]
+        lines.append(f"| {group} | {len(members)} | {' | '.join(map(str, counts))} |")
+    return lines
+
+
+def text(result: dict[str, Any], most: int | None = None) -> str:
+    """The tables of docs/prophecy.md: groups, then the numbers that half and twice of move the error most."""
+    head = ["| number | half: error | twice: error | the stream it moves most | rows changed |", "|---" * 5 + "|"]
+    lines = []
+    for name, both in sorted(result["ideas"].items(), key=lambda item: -moved(item[1]))[:most]:
         half, twice = both.get("0.5"), both.get("2")
-        most = max((cell for cell in both.values()), key=lambda cell: abs(np.log(cell["most_error"])))
+        cells = [cell for cell in (half, twice) if cell]
+        extreme = max(cells, key=lambda cell: abs(float(np.log(cell["most_error"]))))
         shown = [f"{100 * (cell['error'] - 1):+.2f} %" if cell else "—" for cell in (half, twice)]
-        rows = max(cell["changed"] for cell in both.values())
-        extreme = f"{most['most']} ({most['most_error']:.3g})" if most["most_error"] != 1.0 else "none"
-        lines.append(f"| `{name}` | {' | '.join(shown)} | {extreme} | {rows:.1%} |")
-    return "\n".join(lines)
+        stream = f"{extreme['most']} ({extreme['most_error']:.3g})" if extreme["most_error"] != 1.0 else "none"
+        lines.append(f"| `{name}` | {' | '.join(shown)} | {stream} | {max(c['changed'] for c in cells):.1%} |")
+    return "\n".join([*groups(result), "", *head, *lines])
+
+
+def insert(result: dict[str, Any]) -> None:
+    page = DOCUMENT.read_text()
+    begin, end = "<!-- ideas -->", "<!-- end of ideas -->"
+    before, after = page[: page.index(begin) + len(begin)], page[page.index(end) :]
+    _files.write_atomic(DOCUMENT, f"{before}\n{text(result, SHOWN)}\n{after}".encode())
 
 
 def main() -> None:
@@ -239,8 +266,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--text", action="store_true")
     asked = parser.parse_args()
-    if not asked.text:
-        _files.write_json(asked.out, measured(asked.every, asked.only))
+    if asked.text:
+        insert(json.loads(asked.out.read_text()))
+        return
+    _files.write_json(asked.out, measured(asked.every, asked.only))
     print(text(json.loads(asked.out.read_text())))
 
 
