@@ -224,7 +224,7 @@ def rank(r: Any, t: Any, i: int) -> float:
 def mending(r: Any, t: Any, exact: int) -> bool:
     """Whether a stream that was always predicted exactly has not been so for the last 20 values."""
     always = r.alarm_middle[ERROR, 0] == 0.0 and r.alarm_weight[ERROR, 0] >= t.alarms.always * r.alarm_seen
-    return always and exact < t.alarms.window
+    return always and exact < t.alarms.window  # type: ignore[no-any-return]
 
 
 @inner

@@ -40,7 +40,7 @@ def reach(r: Any, t: Any, steps: float) -> float:
     if r.spacing <= t.gap_sparse:
         change = max(change, max(r.peak[0], r.last_peak[0]))
     if steps <= 1.0 and r.spacing <= t.gap_sparse:
-        return t.gap_at_once * math.sqrt(change)
+        return t.gap_at_once * math.sqrt(change)  # type: ignore[no-any-return]
     one, size = t.gap_reach * math.sqrt(change), r.alarm_size[alarms.VALUE]
     wide = r.alarm_middle[alarms.VALUE, size - 1] - r.alarm_middle[alarms.VALUE, 0]
     speed = t.gap_speed / (r.known * r.spacing)

@@ -54,7 +54,7 @@ def fresh_samples(count: int) -> NDArray[np.void]:
 @inner
 def hole(c: Any, t: Any) -> float:
     """Steps beyond which nothing is interpolated."""
-    return t.irregular.hole_in_grid if c.irregular == JITTER else t.irregular.hole
+    return t.irregular.hole_in_grid if c.irregular == JITTER else t.irregular.hole  # type: ignore[no-any-return]
 
 
 @inner

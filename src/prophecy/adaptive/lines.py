@@ -235,7 +235,7 @@ def _doubt(t: Any, near: Any, which: Any, count: int, parts: int) -> float:
     for j in range(count):
         if which[j] > 0:
             least = min(least, (near[j] - t.lines.tolerance + t.lines.clean) * parts / which[j])
-    return least
+    return least  # type: ignore[no-any-return]
 
 
 @inner

@@ -91,7 +91,7 @@ def next_check(t: Any, count: int, settled: bool) -> int:
     if check > 2 * LONGEST or check <= count:
         every = 2 * t.seasons.check_every if settled and count >= 8 * t.seasons.check_every else t.seasons.check_every
         check = (count // every + 1) * every
-    return check
+    return check  # type: ignore[no-any-return]
 
 
 @inner

@@ -58,7 +58,7 @@ def taken_then(r: Any, t: Any, s: Any) -> bool:
     if r.stamps < t.stamps.sure or stamp_kind(r, t) == NOISE:
         return False
     exact = s.seen >= t.stamps.sure and s.fit[best_fit(s, t)] < t.stamps.exactly * r.stamp_error[NOISE]
-    return exact or degree(s, t) > t.stamps.smooth
+    return exact or degree(s, t) > t.stamps.smooth  # type: ignore[no-any-return]
 
 
 @inner

@@ -71,8 +71,10 @@ class Group:
         if not isinstance(found, dict):
             raise TypeError(f"{name} must be a mapping, got {type(found).__name__}")
         groups = {field.name: type(field.default) for field in fields(cls) if isinstance(field.default, Group)}
-        given = {
-            cls.RENAMED.get(key, key): groups[key].from_file(value, f"{name}.{key}") if key in groups else value
+        given: dict[str, Any] = {
+            cls.RENAMED.get(str(key), str(key)): groups[key].from_file(value, f"{name}.{key}")
+            if key in groups
+            else value
             for key, value in found.items()
         }
         made = cls(**given)
