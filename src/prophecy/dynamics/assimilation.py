@@ -304,11 +304,11 @@ def assimilate(
     problem.budget = budget or Budget()
     problem.coarser = laws.coarser
     best, falling = None, 0
-    for looseness in laws.stages if hint is None else laws.stages[2:]:
+    for looseness in [each for each in laws.stages if hint is None or each < laws.useless]:
         problem.at(looseness)
         problem.improve(6, 1e-2)
         problem.rescale()
-        if looseness < laws.stages[0]:
+        if looseness < laws.stages[0] or looseness in laws.returns:
             problem.select(allowed, looseness in laws.returns)
         problem.improve(4)
         problem.rescale()
