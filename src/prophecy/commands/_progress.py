@@ -10,7 +10,7 @@ from typing import Any
 
 from prophecy.commands._common import say
 
-FIRST, EVERY = 5.0, 20.0  # seconds until the first line, and between two, where nobody watches a bar
+FIRST, EVERY = 5.0, 20.0  # seconds until the first line, and between two, in logs, where there is no bar
 
 
 class Progress:
