@@ -262,4 +262,4 @@ def leaky(values: Array, time: float) -> Array:
 def unit(values: Array) -> Array:
     """Mean 0 and standard deviation 1, both without the ends, and cut."""
     inside = values[MARGIN:-MARGIN]
-    return np.minimum(np.maximum((values - inside.mean()) / (inside.std() + 1e-300), -FAR), FAR)
+    return np.asarray(np.minimum(np.maximum((values - inside.mean()) / (inside.std() + 1e-300), -FAR), FAR))
