@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
 from prophecy.dynamics.assimilation import Assimilated, Problem, assimilate
-from prophecy.dynamics.exactly import as_it_is, exactly
+from prophecy.dynamics.exactly import as_it_is, exactly, grown
 from prophecy.dynamics.families import Proposal, propose
 from prophecy.dynamics.features import Units, monomial_count
 from prophecy.dynamics.flow import FOURTH, Terms
@@ -137,7 +137,7 @@ class Search:
         variables = self._x.shape[1]
         self._fields = [
             _free(flow.polynomial_terms(variables, degree), self._circles, clocked)
-            for degree in (2, 3)
+            for degree in (2, 3, 4)
             if monomial_count(variables, degree) * variables <= min(laws.most_exact, self._seen.sum() / 3)
         ]
 
@@ -156,6 +156,13 @@ class Search:
                 break  # what is left of single steps is as large as the noise seems to be: higher powers leave it too
         return None
 
+    def from_slow_moments(self) -> FittedFlow | None:
+        """The quadratic field of exact samples too far apart for paths between them to be known, but at slow moments:
+        a few milliseconds where there is none."""
+        small = self._x.shape[1] <= self._laws.most_variables and self._complete
+        found = grown(self._fields[0], self._x, self._known, 0.0, self._work, self._laws) if small else None
+        return None if found is None else self._finished(found)
+
     def others(self) -> FittedFlow | None:
         """The best of all that is not powers through exact samples."""
         if self._x.shape[1] > self._laws.most_variables:
@@ -168,7 +175,7 @@ class Search:
     def _powers(self) -> Assimilated | None:
         """The field of powers with the highest evidence; the first that is a law."""
         best: Assimilated | None = None
-        for field in self._fields if self._noisy else ():
+        for field in self._fields[:2] if self._noisy else ():
             if field.coefficients > self._laws.most_parameters:
                 break
             best = _better(best, self._assimilated(field))

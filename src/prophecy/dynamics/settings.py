@@ -26,6 +26,11 @@ class LawSettings:
     spare: float = 30.0  # nats that a term beside functions must be worth: these can imitate many others
     roughly: float = 2e-3  # standard deviations: a field that misses half of the single steps by more is not exact
     nearly: float = 3e-6  # the same once each step has the substeps it needs
+    costly: int = 90  # coefficients: families with more (degree 4 of three variables) must begin close
+    costly_left: float = 5e-4  # standard deviations that the first guess misses half of the steps by
+    growing: float = 0.01  # standard deviations: the same while a field learned from the slowest steps meets others
+    grown: float = 1.3  # how many times as many steps such a field is solved from next
+    fastest: float = 0.9  # quantile of how well paths between samples are known: the other steps are too fast
     # Of the noise seen in high differences: single steps that miss by this much are noisy ones. Those of noisy samples
     # of a law miss by 0.7 to 1.5; what is missed by more, the field misses.
     noise_like: tuple[float, float] = (0.4, 3.0)
