@@ -72,20 +72,18 @@ def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: Law
         found = step_by_step(rough, x, steps, budget) if _median(rest) < laws.nearly else None
         if found is not None:
             return Attempt(found, rough, left)
-    found = None if shaped else grown(field, x, known, left, budget, laws)
+    found = None if shaped else grown(field, x, known, left, laws)
     return Attempt(found, closest, left) if found is None else Attempt(found, found.field, 0.0)
 
 
-def grown(
-    field: SparseField, x: Array, known: Mask, left: float, budget: Budget, laws: LawSettings
-) -> Assimilated | None:
+def grown(field: SparseField, x: Array, known: Mask, left: float, laws: LawSettings) -> Assimilated | None:
     """The same from the slowest moments on: samples too far apart for the fast ones are still close enough there.
 
     The steps whose path two polynomials agree on best are solved for first; then, time and again, more of them, those
     that the field so far misses least. Noise shows at once: no field explains even the first. left: what the field of
     all steps misses by; where paths are better known than that, they are not what it lacks.
     """
-    steps, count = Steps.of(x, known), 2 * field.terms.size
+    steps, count, budget = Steps.of(x, known), 2 * field.terms.size, Budget(laws.work_grown)
     if len(x) <= 8 or len(steps.before) < 2 * count:
         return None
     both = known[:-1] & known[1:]
@@ -108,7 +106,7 @@ def grown(
         if share == 1:
             return step_by_step(rough, x, steps, budget)
         missed = _furthest(steps.missed(rough, EIGHTH, 2))
-        if _median(rest) < laws.nearly:
+        if _median(rest) < laws.nearly and rough.count:
             sparse = _thinned(rough, few, substeps, rest)[0]
             there = _furthest(steps.missed(sparse, EIGHTH, 2))
             if np.median(there) < 0.3 * np.median(missed):  # what is sparse holds farther off
@@ -164,6 +162,8 @@ def _taken(field: SparseField, values: Array, steps: Steps, substeps: Counts, re
 def _thinned(field: SparseField, steps: Steps, substeps: Counts, rest: Array) -> tuple[SparseField, Array]:
     """The field without the terms that do nothing, the doubtful ones last, and what it leaves."""
     for sure in (25 * _SURE, 25 * _SURE, _SURE, _SURE):
+        if not field.count:
+            break
         level = float(np.sqrt(np.mean(_typical(rest) ** 2)))
         freedom = _freedom(field, steps, substeps) * level
         count = field.coefficients

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
 from prophecy.dynamics.assimilation import Assimilated, Problem, assimilate
+from prophecy.dynamics.curves import drawn
 from prophecy.dynamics.exactly import as_it_is, exactly, grown
 from prophecy.dynamics.families import Proposal, propose
 from prophecy.dynamics.features import Units, monomial_count
@@ -147,7 +148,7 @@ class Search:
 
     def exact_powers(self) -> FittedFlow | None:
         """The field of powers that takes every sample to the next up to rounding."""
-        for field in self._fields if self._complete else ():
+        for field in self._fields[:2] if self._complete else ():
             attempt = exactly(field, self._x, self._known, self._work, self._laws)
             if attempt.found is not None:
                 return self._finished(attempt.found)
@@ -160,7 +161,7 @@ class Search:
         """The quadratic field of exact samples too far apart for paths between them to be known, but at slow moments:
         a few milliseconds where there is none."""
         small = self._x.shape[1] <= self._laws.most_variables and self._complete
-        found = grown(self._fields[0], self._x, self._known, 0.0, self._work, self._laws) if small else None
+        found = grown(self._fields[0], self._x, self._known, 0.0, self._laws) if small else None
         return None if found is None else self._finished(found)
 
     def others(self) -> FittedFlow | None:
@@ -198,18 +199,32 @@ class Search:
 
         The states of a field that is not the law follow that field: what it lacks shows along the plain smooth path.
         """
-        laws, proposals = self._laws, list[Proposal]()
-        path = smoothed(self._x, self._rough)
-        for proposal in propose(path, self._units, noise=float(self._rough.max()), laws=laws):
-            hopeful = self._complete and proposal.left < laws.hopeful and self._work.left > 0
-            found = exactly(self._with(proposal), self._x, self._known, self._work, laws).found if hopeful else None
-            if found is not None:
-                return found
-            proposals.append(proposal)
+        laws, path, noise = self._laws, smoothed(self._x, self._rough), float(self._rough.max())
+        quartic = False
+        for proposals in (drawn(path, self._units, noise, laws), propose(path, self._units, 2, noise, laws)):
+            tried = list[Proposal]()
+            for proposal in proposals:
+                hopeful = self._complete and proposal.left < laws.hopeful and self._work.left > 0
+                found = exactly(self._with(proposal), self._x, self._known, self._work, laws).found if hopeful else None
+                if found is not None:
+                    return found
+                tried.append(proposal)
+            best = self._through_noise(tried, best)
+            if best is not None and len(best.field.terms.kinds) and self._law(best):
+                break
+            for field in self._fields[2:] if self._complete and self._finest and not quartic else ():
+                quartic = True
+                found = exactly(field, self._x, self._known, self._work, laws).found
+                if found is not None:
+                    return found
+        return best
+
+    def _through_noise(self, proposals: list[Proposal], best: Assimilated | None) -> Assimilated | None:
+        """The best of the fields with those functions that explain most, and of the one before."""
         chosen = min(proposals, key=lambda each: each.left).functions if proposals else ()
         for proposal in proposals if self._noisy else ():
             field = self._with(proposal)
-            if proposal.functions != chosen or field.count > laws.most_parameters:
+            if proposal.functions != chosen or field.count > self._laws.most_parameters:
                 continue
             best = _better(best, self._assimilated(field))
             if best is not None and len(best.field.terms.kinds) and self._law(best):
@@ -241,7 +256,8 @@ class Search:
         return found.tight and _white(found, self._measured, self._laws)
 
     def _with(self, proposal: Proposal) -> SparseField:
-        return _free(proposal.terms(self._x.shape[1]), self._circles, self._clocked)
+        field = _free(proposal.terms(self._x.shape[1]), self._circles, self._clocked)
+        return field if proposal.mask is None else field.with_mask(field.mask & proposal.mask)
 
     @property
     def _measured(self) -> Array:

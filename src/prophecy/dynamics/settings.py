@@ -40,6 +40,7 @@ class LawSettings:
     work_noisy: float = 6e3  # for all of them together
     work_more: float = 2e3  # added after every stage whose evidence rose by `rising`: a law shows itself on the way
     rising: float = 100.0  # nats
+    work_grown: float = 8e3  # for each family that grows from the slowest steps: coarse samples need many substeps
     work_exact: float = 1e4  # for all families together while samples are taken to be exact
 
     # Assimilation
@@ -61,6 +62,7 @@ class LawSettings:
     short: float = 5.0  # terms for each variable: a law of powers with more may be an imitation of functions
     functions: int = 4  # in one field; 0 leaves them out
     quotients: tuple[int, ...] = (1, 2)  # degrees of denominators; () leaves quotients out
+    curves: int = 5  # in one equation while they are looked for; those that were stand-ins go again
     kinks: int = 10  # in one field that has no other functions: a piecewise linear one with eleven pieces
     nats: float = 15.0  # what a function must add to the log likelihood beyond its penalty
     share: float = 0.8  # of what the powers leave of an equation, a function must leave less than this
