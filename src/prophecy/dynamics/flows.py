@@ -166,18 +166,17 @@ class Search:
 
     def others(self) -> FittedFlow | None:
         """The best of all that is not powers through exact samples."""
-        if self._x.shape[1] > self._laws.most_variables:
-            return None
         best = self._powers()
-        if best is None or not self._law(best) or best.field.count > self._laws.short * self._x.shape[1]:
+        few = self._x.shape[1] <= self._laws.most_variables
+        if few and (best is None or not self._law(best) or best.field.count > self._laws.short * self._x.shape[1]):
             best = self._functions(best)
         return None if best is None else self._finished(best)
 
     def _powers(self) -> Assimilated | None:
         """The field of powers with the highest evidence; the first that is a law."""
         best: Assimilated | None = None
-        for field in self._fields[:2] if self._noisy else ():
-            if field.coefficients > self._laws.most_parameters:
+        for field, most in zip(self._fields, (self._laws.most_quadratic, self._laws.most_parameters), strict=False):
+            if field.coefficients > most or not self._noisy:
                 break
             best = _better(best, self._assimilated(field))
             if best is not None and self._law(best):
@@ -205,10 +204,12 @@ class Search:
             tried = list[Proposal]()
             for proposal in proposals:
                 hopeful = self._complete and proposal.left < laws.hopeful and self._work.left > 0
-                found = exactly(self._with(proposal), self._x, self._known, self._work, laws).found if hopeful else None
-                if found is not None:
-                    return found
+                attempt = exactly(self._with(proposal), self._x, self._known, self._work, laws) if hopeful else None
+                if attempt is not None and attempt.found is not None:
+                    return attempt.found
                 tried.append(proposal)
+                if proposal.mask is not None and (attempt is None or attempt.left > laws.almost):
+                    break  # the curves were read wrongly by more than by a kind of function
             best = self._through_noise(tried, best)
             if best is not None and len(best.field.terms.kinds) and self._law(best):
                 break

@@ -28,6 +28,7 @@ class LawSettings:
     nearly: float = 3e-6  # the same once each step has the substeps it needs
     costly: int = 90  # coefficients: families with more (degree 4 of three variables) must begin close
     costly_left: float = 5e-4  # standard deviations that the first guess misses half of the steps by
+    almost: float = 1e-5  # the same with functions of which one may be an imitation of another
     growing: float = 0.01  # standard deviations: the same while a field learned from the slowest steps meets others
     grown: float = 1.3  # how many times as many steps such a field is solved from next
     fastest: float = 0.9  # quantile of how well paths between samples are known: the other steps are too fast
@@ -46,9 +47,11 @@ class LawSettings:
     # Assimilation
     latest: int = 1024  # samples that are assimilated
     most_parameters: int = 200  # before any is removed
+    most_quadratic: int = 400  # the same for quadratic fields: 360 of eight variables
     most_exact: int = 1100  # the same for exact samples: a quadratic field of twelve variables
     stages: tuple[float, ...] = (10.0, 3.0, 0.6, 0.12, 0.03, 0.01)  # model error per step as a share of the noise
     returns: tuple[float, ...] = (3.0, 0.6, 0.12, 0.03, 0.01)  # stages at which terms may come back
+    returns_of_many: tuple[float, ...] = (0.6,)  # the same for more than `most_parameters`: all are solved for there
     hopeless: float = 30.0  # nats: two stages in a row that far below the best end the tightening
     lost: float = 200.0  # nats: one stage that far below the best does
     many: int = 24  # coefficients above which the first guess is thinned out
