@@ -6,25 +6,12 @@ Reads, in benchmarks/results: cpu.json (prophecy bench), ordinary.json (benchmar
 
 from __future__ import annotations
 
-import json
-import re
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "comparison.md"
-
-
-def results(name: str) -> Any:
-    return json.loads((ROOT / "benchmarks" / "results" / name).read_text())
-
-
-def lines(head: list[str], rows: list[list[str]]) -> str:
-    return "\n".join(["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]])
+from blocks import ROOT, lines, results, write
 
 
 def river() -> str:
@@ -117,26 +104,5 @@ TABLES: dict[str, Callable[[], str]] = {
 }
 
 
-def fill(text: str) -> str:
-    """The page with every block between its marks made anew."""
-    for name, make in TABLES.items():
-        marks = f"<!-- {name}: python docs/comparison.py -->", f"<!-- /{name} -->"
-        pattern = re.compile(re.escape(marks[0]) + ".*?" + re.escape(marks[1]), re.S)
-        block = f"{marks[0]}\n{make()}\n{marks[1]}"
-        text, count = pattern.subn(lambda _, block=block: block, text)
-        if count != 1:
-            raise SystemExit(f"docs/comparison.md must have the marks of {name} once, found {count}")
-    return text
-
-
-def main(arguments: list[str]) -> Any:
-    old = PAGE.read_text()
-    new = fill(old)
-    if "--check" in arguments:
-        return 0 if new == old else "docs/comparison.md is not what the result files say; run python docs/comparison.py"
-    PAGE.write_text(new)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(write(ROOT / "docs" / "comparison.md", "comparison.py", TABLES, sys.argv[1:]))

@@ -2,21 +2,17 @@
 
 Reads, in benchmarks/results: accuracy.json (made by benchmarks/accuracy.py), forecast_dev.json
 (benchmarks/forecast_dev.py), ordinary.json (benchmarks/ordinary.py), cpu.json (prophecy bench) and gpu.json
-(python -m prophecy.benchmarks.gpu).
+(python -m prophecy.benchmarks --device cuda).
 """
 
 from __future__ import annotations
 
-import json
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
-from prophecy.benchmarks import table
-
-ROOT = Path(__file__).parent.parent
-RESULTS = ROOT / "benchmarks" / "results"
+from blocks import ROOT, results, write
+from speed import markdown
 
 HEADLINE = ("batch-double", "stream-legt", "prophecy", "gpu-16", "gpu-64", "gpu-long", "gpu-double")
 
@@ -45,7 +41,7 @@ RIVALS = ("seasonal naive", "Theta", "AutoETS", "AutoTheta", "FLAIR")
 
 def ordinary() -> str:
     """MASE (and the interval score MSIS) per set; a rival on every n-th series shows ours on the same ones."""
-    rows = json.loads((RESULTS / "ordinary.json").read_text())["rows"]
+    rows = results("ordinary.json")["rows"]
     found = {(row["set"], row["method"]): row for row in rows}
     lines = [
         f"| MASE (MSIS of the 95 % interval) | **`prophecy.forecast`** | {' | '.join(RIVALS)} |",
@@ -70,7 +66,7 @@ def _same(row: dict[str, Any]) -> str:
 
 def accuracy() -> str:
     """One-step MSE per signal: the paper's best, a line, the best baseline tuned in hindsight, ours, the floor."""
-    rows = json.loads((RESULTS / "accuracy.json").read_text())["rows"]["beyond"]
+    rows = results("accuracy.json")["rows"]["beyond"]
     found: dict[tuple[str, float], dict[str, float]] = {}
     for row in rows:
         if row["metric"] == "mse":
@@ -92,7 +88,7 @@ def accuracy() -> str:
 
 def forecast() -> str:
     """Many steps ahead on chaotic systems: ours beside what a context offers without solving for anything."""
-    summary = json.loads((RESULTS / "forecast_dev.json").read_text())["summary"]["all"]
+    summary = results("forecast_dev.json")["summary"]["all"]
     lines = [
         "| 300 steps from 512, 30 samples per Lyapunov time | valid prediction time in Lyapunov times: median (mean) "
         "| sMAPE: median |",
@@ -109,21 +105,9 @@ def forecast() -> str:
 
 def speed() -> str:
     """The cases most people ask about; docs/speed.md has all."""
-    results = [json.loads((RESULTS / name).read_text()) for name in ("cpu.json", "gpu.json")]
-    chosen = [result | {"cases": [case for case in result["cases"] if case["case"] in HEADLINE]} for result in results]
-    return table.markdown(chosen)
-
-
-def fill(text: str) -> str:
-    """README with every block between its marks made anew."""
-    for name, make in {"accuracy": accuracy, "ordinary": ordinary, "forecast": forecast, "speed": speed}.items():
-        marks = f"<!-- {name}: python docs/readme.py -->", f"<!-- /{name} -->"
-        pattern = re.compile(re.escape(marks[0]) + ".*?" + re.escape(marks[1]), re.S)
-        block = f"{marks[0]}\n{make()}\n{marks[1]}"
-        text, count = pattern.subn(lambda _, block=block: block, text)
-        if count != 1:
-            raise SystemExit(f"README.md must have the marks of {name} once, found {count}")
-    return text
+    found = [results("cpu.json"), results("gpu.json")]
+    chosen = [result | {"cases": [case for case in result["cases"] if case["case"] in HEADLINE]} for result in found]
+    return markdown(chosen)
 
 
 def _power(value: float) -> str:
@@ -133,15 +117,8 @@ def _power(value: float) -> str:
     )
 
 
-def main(arguments: list[str]) -> Any:
-    page = ROOT / "README.md"
-    old = page.read_text()
-    new = fill(old)
-    if "--check" in arguments:
-        return 0 if new == old else "README.md is not what the result files say; run python docs/readme.py"
-    page.write_text(new)
-    return 0
+TABLES = {"accuracy": accuracy, "ordinary": ordinary, "forecast": forecast, "speed": speed}
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(write(ROOT / "README.md", "readme.py", TABLES, sys.argv[1:]))

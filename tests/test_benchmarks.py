@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 import prophecy
-from prophecy.benchmarks import cpu, measure, peers, table
+from prophecy.benchmarks import cpu, measure, peers, runner
 from prophecy.benchmarks.measure import Case, Entry
 
-RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"
+DOCS = Path(__file__).parent.parent / "docs"
+RESULTS = DOCS.parent / "benchmarks" / "results"
+
+
+@pytest.fixture
+def pages(monkeypatch: pytest.MonkeyPatch) -> tuple[ModuleType, ModuleType]:
+    """The scripts that make tables of pages, and that of the page about speed."""
+    monkeypatch.syspath_prepend(str(DOCS))
+    return importlib.import_module("blocks"), importlib.import_module("speed")
 
 
 def _case(error: float) -> Case:
@@ -102,11 +113,11 @@ def test_the_command_lists_refuses_and_writes(tmp_path: Path) -> None:
     assert "observe + predict" in ran.stdout
 
 
-def test_the_table_tells_only_of_cases_that_passed() -> None:
+def test_the_table_tells_only_of_cases_that_passed(pages: tuple[ModuleType, ModuleType]) -> None:
     good, bad = _case(0.0).as_dict(), _case(1.0).as_dict()
     for case in (good, bad):
         case["settings"] = {"series": 10, "samples": 10, "order": 2, "dtype": "float64"}
-    lines = table.markdown([{"cases": [good, bad]}]).splitlines()
+    lines = pages[1].markdown([{"cases": [good, bad]}]).splitlines()
     assert len(lines) == 3
     assert "4 × loop" in lines[2]
 
@@ -118,21 +129,25 @@ def test_the_committed_results_are_checked_runs_with_their_settings(name: str) -
     assert result["version"]
     assert result["cases"]
     assert all(case["passed"] for case in result["cases"])
-    assert table.rows(result)
 
 
-@pytest.mark.skipif(not RESULTS.exists(), reason="only in a checkout")
-def test_the_page_about_speed_shows_the_committed_results() -> None:
-    page = (RESULTS.parent.parent / "docs" / "speed.md").read_text()
-    assert table.markdown(table.load(RESULTS)) in page
+def test_a_result_keeps_the_cases_that_were_not_run_again() -> None:
+    old = {"cases": [{"case": "a", "seconds": 1}, {"case": "b", "seconds": 2}], "scaling": [1], "machine": "old"}
+    new = {"cases": [{"case": "b", "seconds": 3}, {"case": "c", "seconds": 4}], "scaling": [], "machine": "new"}
+    made = runner.merged(old, new)
+    assert made["cases"] == [{"case": "a", "seconds": 1}, {"case": "b", "seconds": 3}, {"case": "c", "seconds": 4}]
+    assert (made["scaling"], made["machine"]) == ([1], "old")
 
 
-def test_a_table_goes_between_the_marks_and_nowhere_else(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(f"before\n{table.MARKS[0]}\nold\n{table.MARKS[1]}\nafter\n")
-    table.insert(page, "| new |")
-    assert page.read_text() == f"before\n{table.MARKS[0]}\n| new |\n{table.MARKS[1]}\nafter\n"
+def test_a_table_goes_between_the_marks_and_nowhere_else(tmp_path: Path, pages: tuple[ModuleType, ModuleType]) -> None:
+    page, marks = tmp_path / "page.md", ("<!-- toy: python docs/toy.py -->", "<!-- /toy -->")
+    page.write_text(f"before\n{marks[0]}\nold\n{marks[1]}\nafter\n")
+    write = partial(pages[0].write, page, "toy.py", {"toy": lambda: "| new |"})
+    assert write(["--check"]) == "page.md is not what the result files say; run python docs/toy.py"
+    assert write([]) == 0
+    assert page.read_text() == f"before\n{marks[0]}\n| new |\n{marks[1]}\nafter\n"
+    assert write(["--check"]) == 0
     page.write_text("no marks")
-    with pytest.raises(ValueError, match="once each"):
-        table.insert(page, "| new |")
+    with pytest.raises(SystemExit, match="once, found 0"):
+        write([])
     assert page.read_text() == "no marks"

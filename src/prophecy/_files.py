@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,12 +72,19 @@ def write_json(path: str | os.PathLike[str], value: Any) -> None:
     write_atomic(path, (json.dumps(value, indent=1, allow_nan=False) + "\n").encode())
 
 
-def write_state(path: str | os.PathLike[str], kind: str, version: int, meta: dict[str, Any], **arrays: Any) -> None:
-    """Named arrays and a JSON header in one `.npz`, atomically and without pickles."""
+Place: TypeAlias = str | os.PathLike[str] | BinaryIO
+"""Where a state is: a path, or a file open for bytes."""
+
+
+def write_state(path: Place, kind: str, version: int, meta: dict[str, Any], **arrays: Any) -> None:
+    """Named arrays and a JSON header in one `.npz`, without pickles; a path is written to atomically."""
     header = json.dumps({"kind": kind, "version": version, **meta})
     buffer = io.BytesIO()
     np.savez(buffer, header=np.array(header), **arrays)
-    write_atomic(path, buffer.getvalue())
+    if isinstance(path, str | os.PathLike):
+        write_atomic(path, buffer.getvalue())
+    else:
+        path.write(buffer.getvalue())
 
 
 LARGEST_HEADER = 2**20
@@ -104,12 +111,17 @@ _UNREADABLE = (
 )
 
 
-def read_state(path: str | os.PathLike[str], kind: str, version: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def named(path: Place) -> str:
+    """What messages call the place a state is read from."""
+    return f"{os.fspath(path)!r}" if isinstance(path, str | os.PathLike) else "the open file"
+
+
+def read_state(path: Place, kind: str, version: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """What `write_state` wrote, refusing any other file with a message that says what it is.
 
     Nothing is allocated on a file's word: arrays must be stored uncompressed, and take what the file itself holds.
     """
-    what = f"{os.fspath(path)!r}"
+    what = named(path)
     try:
         arrays = _arrays(path)
         text = str(arrays.pop("header"))
@@ -131,16 +143,20 @@ def read_state(path: str | os.PathLike[str], kind: str, version: int) -> tuple[d
     return header, arrays
 
 
-def _arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
+def _arrays(path: Place) -> dict[str, NDArray[Any]]:
     with zipfile.ZipFile(path) as file:
         entries = file.infolist()
         if len(entries) > MOST_ARRAYS:
             raise ValueError(f"it holds {len(entries)} arrays, more than {MOST_ARRAYS}")
         if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
             raise ValueError("its arrays are compressed, which saved files never are")
-        if sum(entry.file_size for entry in entries) > os.path.getsize(path):
+        if sum(entry.file_size for entry in entries) > _size(path):
             raise ValueError("its arrays claim more bytes than the file has")
         return {entry.filename.removesuffix(".npy"): _array(entry.filename, file.read(entry)) for entry in entries}
+
+
+def _size(path: Place) -> int:
+    return os.path.getsize(path) if isinstance(path, str | os.PathLike) else path.seek(0, os.SEEK_END)
 
 
 def _array(name: str, data: bytes) -> NDArray[Any]:

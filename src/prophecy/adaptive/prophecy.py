@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -299,8 +299,10 @@ class Prophecy:
             raise ValueError(f"channel must lie between 0 and {series - 1}, got {channel}")
         return int(channel)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one file, atomically: the four arrays of the stream and a JSON header, no pickles."""
+    def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
+        """Write everything to one file, atomically: the four arrays of the stream and a JSON header, no pickles.
+
+        path: a name, or a file open for bytes."""
         stream = self._stream
         meta = {
             "channels": self._channels,
@@ -320,7 +322,7 @@ class Prophecy:
         _files.write_state(path, "Prophecy", FORMAT, meta, **arrays)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Prophecy:
+    def load(cls, path: str | os.PathLike[str] | BinaryIO) -> Prophecy:
         """A model that goes on where the saved one stood. Every number of the file is checked before it is used."""
         from prophecy.adaptive.restore import restored
 
@@ -334,7 +336,7 @@ class Prophecy:
             model = cls(meta["channels"], dt=meta["dt"], gaps=meta["gaps"], context=meta["context"], settings=settings)
             restored(model._stream, meta, arrays)
         except (KeyError, AttributeError, ValueError, TypeError, IndexError, OverflowError) as error:
-            raise ValueError(f"{os.fspath(path)!r} is a damaged Prophecy file: {error}") from error
+            raise ValueError(f"{_files.named(path)} is a damaged Prophecy file: {error}") from error
         return model
 
     def _times(self, time: ArrayLike | None, moments: int) -> Array | None:

@@ -1,19 +1,16 @@
-"""The GPU cases: `python -m prophecy.benchmarks.gpu --out gpu.json [--tune] [--only NAME …]`.
+"""The GPU cases: fused kernels over many series, beside a copy of the array, torch's FFT and a loop over time.
 
 Outputs are poisoned with NaN before each check, compared with the float64 lifted engine on the whole array (itself
 compared with the float64 step on a few series), and timed by `triton.testing.do_bench` (median, cache cleared in
-between). Results are written after every case, so a run that is cut short leaves what it has.
+between).
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
-import json
-import platform
 import time
 from collections.abc import Callable, Iterable
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +20,7 @@ import triton.testing
 from torch import Tensor
 
 import prophecy
-from prophecy.benchmarks.measure import Case, Entry, describe, relative_error
+from prophecy.benchmarks.measure import Case, Entry, relative_error
 from prophecy.benchmarks.peers import torch_fft, torch_loop
 from prophecy.engines import torch_engine, triton_engine
 from prophecy.engines.triton_engine import Plan
@@ -141,12 +138,12 @@ SIZES = {
 }
 
 
-def run(name: str, tuning: bool, log: list[Any]) -> Case:
-    """One case: ceiling, our kernel, peers."""
+def run(name: str, tuning: bool) -> Case:
+    """One case: ceiling, our kernel, peers. tuning: plans are searched, and what each took is told."""
     size = SIZES[name]
     system = system_of(size.order, size.dtype)
     u = data(size.series, size.samples, torch.float32 if size.dtype == np.float32 else torch.float64)
-    plan = triton_engine.plan_for(system, DEVICE)
+    plan, log = triton_engine.plan_for(system, DEVICE), list[dict[str, Any]]()
     if tuning and size.tuned:
         plan = tune(system, u, candidates(triton_engine.padded_order(size.order), size.dtype), size.tolerance, log)
     out = torch.full_like(u, float("nan"))
@@ -160,7 +157,7 @@ def run(name: str, tuning: bool, log: list[Any]) -> Case:
         "dtype": kind,
         "bytes": 2 * u.nbytes,
     }
-    settings |= {"plan": dataclasses.asdict(plan), "worst_series_error": worst}
+    settings |= {"plan": dataclasses.asdict(plan), "worst_series_error": worst, "tuning": log}
     title = f"{name}: {size.series} × {size.samples}, N = {size.order}, {kind}"
     case = Case(name, title, settings, u.numel(), size.tolerance, goals=size.goals)
     case.entries.append(Entry("copy", "ceiling", clock(lambda: out.copy_(u))))
@@ -213,49 +210,16 @@ def scaling() -> list[dict[str, Any]]:
     return rows
 
 
-CASES: dict[str, Callable[[bool, list[Any]], Case]] = {
-    name: lambda tuning, log, name=name: run(name, tuning, log)  # type: ignore[misc]
-    for name in SIZES
-}
+CASES: dict[str, Callable[[bool], Case]] = {name: partial(run, name) for name in SIZES}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", required=True, type=Path)
-    parser.add_argument("--tune", action="store_true", help="search the plans instead of taking the stored ones")
-    parser.add_argument("--only", nargs="*", default=list(CASES))
-    parser.add_argument("--scaling", action="store_true")
-    arguments = parser.parse_args()
+def facts() -> dict[str, Any]:
+    """The device and what runs on it; how far the reference of the checks is from the plain step."""
     properties = torch.cuda.get_device_properties(DEVICE)
-    result: dict[str, Any] = {
-        "experiment": "speed-gpu",
+    return {
         "device": properties.name,
         "multiprocessors": properties.multi_processor_count,
-        "torch": torch.__version__, "triton": triton.__version__,
-        "python": platform.python_version(), "numpy": np.__version__,
-        "version": prophecy.__version__,
+        "torch": torch.__version__,
+        "triton": triton.__version__,
         "reference_against_step": {str(n): reference_is_right(n) for n in (16, 64)},
-        "cases": [], "tuning": {}, "scaling": [],
-    }  # fmt: skip
-    for name in arguments.only:
-        log: list[Any] = []
-        started = time.perf_counter()
-        try:
-            case = CASES[name](arguments.tune, log)
-            result["cases"].append(case.as_dict())
-            print(describe(case), flush=True)
-        except Exception as error:  # one broken case must not cost the others their device time
-            result["cases"].append({"case": name, "failed": f"{type(error).__name__}: {error}"[:500]})
-            print(name, "failed:", error, flush=True)
-        result["tuning"][name] = log
-        for row in sorted((r for r in log if r["seconds"]), key=lambda r: r["seconds"])[:6]:
-            print("     ", row["plan"], f"{row['seconds'] * 1e3:.3f} ms, error {row['error']:.1e}", flush=True)
-        print(f"   ({time.perf_counter() - started:.0f} s)", flush=True)
-        arguments.out.write_text(json.dumps(result, indent=1))
-    if arguments.scaling:
-        result["scaling"] = scaling()
-        arguments.out.write_text(json.dumps(result, indent=1))
-
-
-if __name__ == "__main__":
-    main()
+    }

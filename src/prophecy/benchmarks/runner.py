@@ -1,12 +1,7 @@
-"""Runs cases by name and gathers them into one result, the same for the command line and the committed files.
-
-`python -m prophecy.benchmarks.runner --out FILE [NAME …]` does what `prophecy bench --json` does, without the command
-line's extras. A file that exists keeps its other cases, each with the machine it ran on.
-"""
+"""Runs cases by name and gathers them into one result, the same for the command line and the committed files."""
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,17 +16,18 @@ CASES: dict[str, Callable[[int, bool], Case]] = {**cpu.CASES, "prophecy": adapti
 
 
 def names(device: str) -> tuple[str, ...]:
-    """The cases of a device: "cpu" or "cuda"."""
+    """The cases of a device, "cpu" or "cuda", and `scaling`: how time grows with series, samples and order."""
     if device == "cpu":
         return (*CASES, "scaling")
     if device != "cuda":
         raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}")
     from prophecy.benchmarks import gpu
 
-    return tuple(gpu.CASES)
+    return (*gpu.CASES, "scaling")
 
 
 def chosen(wanted: Sequence[str], device: str) -> tuple[str, ...]:
+    """The cases named; all but `scaling` where none is."""
     known = names(device)
     unknown = [name for name in wanted if name not in known]
     if unknown:
@@ -39,33 +35,53 @@ def chosen(wanted: Sequence[str], device: str) -> tuple[str, ...]:
     return tuple(wanted) or tuple(name for name in known if name != "scaling")
 
 
-def run(wanted: Sequence[str], device: str, rounds: int, quick: bool, told: Callable[[str], None]) -> dict[str, Any]:
-    """Run these cases; `told` gets each one's text as soon as it is there."""
+def run(
+    wanted: Sequence[str],
+    device: str,
+    rounds: int,
+    quick: bool,
+    told: Callable[[str], None],
+    out: Path | None = None,
+    tune: bool = False,
+) -> dict[str, Any]:
+    """Run these cases; `told` gets each one's text as soon as it is there, and `out` what there is so far.
+
+    A file that exists keeps its other cases, each with the machine it ran on. tune: the GPU's plans are searched.
+    """
     cases = chosen(wanted, device)
+    old = json.loads(out.read_text()) if out is not None and out.exists() else None
     result: dict[str, Any] = {
-        "experiment": f"speed-{device}",
+        "experiment": f"speed-{'gpu' if device == 'cuda' else device}",
         "version": prophecy.__version__,
         "cases": [],
         "scaling": [],
     }
+    if device == "cuda":
+        from prophecy.benchmarks import gpu
+
+        result |= gpu.facts()
     result["machine"] = measure.machine()  # of the scaling points
     for name in cases:
         if name == "scaling":
-            from prophecy.benchmarks.scaling import scaling
-
-            result["scaling"] = scaling(rounds, quick)
+            result["scaling"] = _scaling(device, rounds, quick)
             told(f"scaling: {len(result['scaling'])} points measured")
-            continue
-        case = CASES[name](rounds, quick) if device == "cpu" else _on_gpu(name)
-        result["cases"].append(case.as_dict() | {"machine": measure.machine()})
-        told(measure.describe(case))
+        else:
+            case = CASES[name](rounds, quick) if device == "cpu" else gpu.CASES[name](tune)
+            result["cases"].append(case.as_dict() | {"machine": measure.machine()})
+            told(measure.describe(case))
+        if out is not None:
+            _files.write_json(out, result if old is None else merged(old, result))
     return result
 
 
-def _on_gpu(name: str) -> Case:
+def _scaling(device: str, rounds: int, quick: bool) -> list[dict[str, Any]]:
+    if device == "cpu":
+        from prophecy.benchmarks.scaling import scaling
+
+        return scaling(rounds, quick)
     from prophecy.benchmarks import gpu
 
-    return gpu.CASES[name](False, [])
+    return gpu.scaling()
 
 
 def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
@@ -73,20 +89,4 @@ def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     fresh = {case["case"]: case for case in new["cases"]}
     kept = [fresh.pop(case["case"], case) for case in old["cases"]]
     points = new if new["scaling"] else old
-    return {**new, "cases": [*kept, *fresh.values()], "scaling": points["scaling"], "machine": points["machine"]}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*")
-    parser.add_argument("--out", required=True, type=Path)
-    parser.add_argument("--rounds", type=int, default=5)
-    arguments = parser.parse_args()
-    result = run(arguments.names, "cpu", arguments.rounds, quick=False, told=lambda text: print(text, flush=True))
-    if arguments.out.exists():
-        result = merged(json.loads(arguments.out.read_text()), result)
-    _files.write_json(arguments.out, result)
-
-
-if __name__ == "__main__":
-    main()
+    return {**new, "cases": [*kept, *fresh.values()], "scaling": points["scaling"], "machine": points.get("machine")}

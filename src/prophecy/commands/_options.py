@@ -53,6 +53,7 @@ Jobs: TypeAlias = Annotated[
     int | None, typer.Option(min=1, help="Processes that share the work; all cores if not given.")
 ]
 Out: TypeAlias = Annotated[Path | None, typer.Option(help="Table to write: .csv, .csv.gz or .parquet.")]
+Resume: TypeAlias = Annotated[bool, typer.Option("--resume", help="Go on with what an interrupted run left of --out.")]
 Plot: TypeAlias = Annotated[Path | None, typer.Option(help="Picture: .png, .svg, or .html to zoom and hover.")]
 
 
@@ -101,9 +102,13 @@ def bounds(least: float | None, most: float | None) -> tuple[float | None, float
     return None if least is None and most is None else (least, most)
 
 
-def check(level: float, out: Path | None, plot: Path | None, file: str) -> None:
+def check(level: float, out: Path | None, plot: Path | None, file: str, resume: bool = False) -> None:
     """Refuse what cannot work before any work is done; a usage error, exit code 2."""
     try:
+        if resume and out is None:
+            raise ValueError("--resume goes on with an --out; name it")
+        if resume and file == "-":
+            raise ValueError("--resume reads the input again, and stdin cannot be; name a file")
         if not 0 < level < 1:
             raise ValueError(f"--level must lie between 0 and 1, got {level:g}")
         if out is not None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from prophecy import _files
 from prophecy._forecast import Forecast
+from prophecy.commands._parts import check_plan, part_of
 from prophecy.commands._roles import Roles
 from prophecy.commands._write import Writer, as_batch, free_names, output_kind
 from prophecy.frames.source import Source
@@ -25,7 +26,7 @@ class Results:
 
     def __init__(self, out: Path, plan: dict[str, Any], resume: bool) -> None:
         self.out = out
-        self.path = out.with_name(out.name + ".part")
+        self.path = part_of(out)
         self.done: set[str] = set()
         if resume and self.path.exists():
             self._go_on(plan)
@@ -39,11 +40,7 @@ class Results:
             kept = json.loads(lines[0])
         except (IndexError, ValueError):
             raise ValueError(f"{self.path} is no part of a forecast; delete it, or leave out --resume") from None
-        if kept != plan:
-            differs = sorted(name for name in {*kept, *plan} if kept.get(name) != plan.get(name))
-            raise ValueError(
-                f"{self.path} was made with another {', '.join(differs)}; leave out --resume to start afresh"
-            )
+        check_plan(self.path, kept, plan)
         good = [lines[0]]
         for line in lines[1:]:
             try:

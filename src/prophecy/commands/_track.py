@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from prophecy.adaptive import Prophecy
 from prophecy.commands._common import WAYS_OUT
+from prophecy.commands._journal import Journal
 from prophecy.commands._table import Table
 from prophecy.frames.align import doubled_times
 from prophecy.frames.grid import Grid, infer
@@ -86,34 +87,51 @@ class RowGrid:
 
 
 class RowModel:
-    """`Prophecy` over the rows of one series, each predicted from those at least `horizon` rows above it."""
+    """`Prophecy` over the rows of one series, each predicted from those at least `horizon` rows above it.
 
-    def __init__(self, level: float, horizon: int = 1, irregular: bool = False) -> None:
+    With a journal, answers made by an earlier run are taken from it, and new ones noted there (one row ahead alone).
+    """
+
+    def __init__(
+        self, level: float, horizon: int = 1, irregular: bool = False, journal: Journal | None = None, title: str = ""
+    ) -> None:
         from prophecy.adaptive.far import Far  # here and not above: it loads Numba
 
-        self._level, self._forced = level, irregular
+        self._title, self._level, self._forced, self._journal = title, level, irregular, journal
         self._far = Far(horizon, level) if horizon > 1 else None
         self._model = Prophecy(context=1)
+        self._seasons: tuple[float, ...] | None = None  # those of the last answers taken from the journal
         self.clock = RowGrid()
 
     def advance(self, values: Array, times: Times | None) -> RowPredictions:
         """Take in rows; what was said of each before it was seen."""
-        if times is None:
-            return self._predicted(values, None)
-        slots = self.clock.place(values, times)
-        if slots is None or self._forced:
-            if self._far is not None:
-                raise ValueError(
-                    "the times are uneven; rows further ahead than the next need an even grid: leave out --horizon"
-                )
-            return self._predicted(values, self.clock.seconds(times))
-        if int(slots[-1]) + 1 == len(values):
-            return self._predicted(values, None)
+        slots = None if times is None else self.clock.place(values, times)
+        seconds = self.clock.seconds(times) if times is not None and (slots is None or self._forced) else None
+        if seconds is not None and self._far is not None:
+            raise ValueError(
+                "the times are uneven; rows further ahead than the next need an even grid: leave out --horizon"
+            )
+        if self._journal is None:
+            return RowPredictions(*self._answers(values, slots, seconds))
+        kept = self._journal.answer(self._title, len(values), len(RowPredictions._fields))
+        if kept is not None:
+            self._seasons = kept.seasons
+            return RowPredictions(*kept.rows)
+        if self._seasons is not None:
+            self._model, self._seasons = self._journal.model(self._title), None
+        rows = self._answers(values, slots, seconds)
+        self._journal.add(self._title, rows, self._model)
+        return RowPredictions(*rows)
+
+    def _answers(self, values: Array, slots: NDArray[np.int64] | None, seconds: Array | None) -> Array:
+        """(parts, rows): what is said of each row; rows missing between them, by their slots on the grid, are gaps."""
+        if seconds is not None or slots is None or int(slots[-1]) + 1 == len(values):
+            return self._predicted(values, seconds)
         filled = np.full(int(slots[-1]) + 1, np.nan)
         filled[slots] = values
-        return RowPredictions(*(part[slots] for part in self._predicted(filled, None)))
+        return self._predicted(filled, None)[:, slots]
 
-    def _predicted(self, values: Array, seconds: Array | None) -> RowPredictions:
+    def _predicted(self, values: Array, seconds: Array | None) -> Array:
         if self._far is not None:
             mean, half, score = self._far.advance(np.ascontiguousarray(values))
             rows = np.stack([mean, mean - half, mean + half, score, np.full_like(mean, np.nan)])
@@ -121,11 +139,11 @@ class RowModel:
             track = self._model.follow(values, self._level, time=seconds)
             rows = np.stack([track.mean, track.lower, track.upper, track.score, track.alarm])
         mean, lower, upper, score, alarm = np.where(np.isfinite(rows) & np.isfinite(rows[0]), rows, np.nan)
-        return RowPredictions(mean, lower, upper, values - mean, score, alarm)
+        return np.stack([mean, lower, upper, values - mean, score, alarm])
 
     def seasons(self) -> tuple[float, ...]:
         """The seasons found so far, in rows of the grid."""
-        return self._model.seasons()
+        return self._model.seasons() if self._seasons is None else self._seasons
 
 
 class Baselines:

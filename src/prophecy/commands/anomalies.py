@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from prophecy.commands import _options
 from prophecy.commands._common import guarded, say, series_title
 from prophecy.commands._events import MOST, Events, table_of
+from prophecy.commands._journal import Journal, keeping
 from prophecy.commands._rows import answer
 from prophecy.commands._show import console, show
 from prophecy.commands._table import Table, open_table
@@ -38,7 +39,7 @@ A row's surprise is -log10 of the probability of an error at least as large as i
 it; its alarm says how unusual it makes the recent stretch, by value, change, level and noise. A row is flagged where
 either is rarer than half of --rate: where nothing strange happens, at most that share of rows is flagged. Flagged
 rows near each other are one event, with its beginning, end and kind: spike, shift, change of noise, flat line, lost
-season.
+season. Of files beyond 4 MB the answers so far are kept in OUT.part; after Ctrl-C, --resume goes on with the rest.
 """
 
 
@@ -140,16 +141,20 @@ def anomalies(
     decimal: _options.Decimal = None,
     header: _options.Header = None,
     out: _options.Out = None,
+    resume: _options.Resume = False,
     plot: _options.Plot = None,
 ) -> None:
     """Find what is unusual in a file: spikes, shifts, changes of noise, flat lines, lost seasons."""
     if not 0 < rate < 1:
         raise typer.BadParameter(f"--rate must lie between 0 and 1, got {rate:g}")
     with guarded("anomalies"):
-        _options.check(level=0.9, out=out, plot=plot, file=file)
-        table = open_table(file, _options.asked(column, time, key, time_format, decimal, header, time_zone))
+        _options.check(0.9, out, plot, file, resume)
+        asked = _options.asked(column, time, key, time_format, decimal, header, time_zone)
+        table = open_table(file, asked)
         _options.check_irregular(irregular, 1, table)
-        watches = _watch(table, rate, irregular, out, duplicates is _options.Duplicates.mean)
+        made = {"rate": rate, "irregular": irregular, "duplicates": duplicates.value}
+        with keeping("anomalies", file, table.size, asked, out, resume, **made) as journal:
+            watches = _watch(table, rate, irregular, out, duplicates is _options.Duplicates.mean, journal)
         counted = sum(watch.rows for watch in watches) // len(table.roles.values)
         say("anomalies", f"{Path(file).name}: {words([watch.bank.clock for watch in watches], counted, table)}")
         for watch in watches:
@@ -161,13 +166,16 @@ def anomalies(
         _show(watches)
 
 
-def _watch(table: Table, rate: float, irregular: bool, out: Path | None, mean: bool) -> list[Watch]:
+def _watch(
+    table: Table, rate: float, irregular: bool, out: Path | None, mean: bool, journal: Journal | None
+) -> list[Watch]:
     watches: dict[tuple[str, str], Watch] = {}
 
     def advance(key: str, name: str, values: Array, times: Times | None) -> dict[str, Array]:
         if (key, name) not in watches:
-            bank = RowModel(1 - rate, irregular=irregular)
-            watches[key, name] = Watch(series_title(key, name), bank, rate)
+            title = series_title(key, name)
+            bank = RowModel(1 - rate, 1, irregular, journal, title)
+            watches[key, name] = Watch(title, bank, rate)
         return watches[key, name].advance(values, times)
 
     answer("anomalies", table, advance, PARTS, out, mean)

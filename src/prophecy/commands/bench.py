@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from json import loads
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from prophecy import _files
 from prophecy.commands._common import guarded, say
 
 EXAMPLES = """Examples:
@@ -17,7 +15,6 @@ EXAMPLES = """Examples:
   prophecy bench                           all CPU cases, a few minutes
   prophecy bench stream-legt batch-double
   prophecy bench --device cuda --json gpu.json
-  prophecy bench --plots docs/images       draw the figures of benchmarks/results
 """
 
 
@@ -36,12 +33,6 @@ def bench(
     quick: Annotated[
         bool, typer.Option("--quick", help="Small sizes: a check that it runs, not a measurement.")
     ] = False,
-    plots: Annotated[
-        Path | None, typer.Option(help="Only draw time against size, from --results, into this folder.")
-    ] = None,
-    results: Annotated[Path, typer.Option(help="Folder with cpu.json and gpu.json for --plots.")] = Path(
-        "benchmarks/results"
-    ),
     show: Annotated[bool, typer.Option("--list", help="List the cases and stop.")] = False,
 ) -> None:
     """Measure throughput and latency beside peers and ceilings. No speed is printed for a case whose check fails."""
@@ -52,20 +43,11 @@ def bench(
             if show:
                 typer.echo("\n".join(runner.names(device)))
                 return
-            if plots is not None:
-                from prophecy.benchmarks.plots import draw
-                from prophecy.benchmarks.table import load
-
-                typer.echo("\n".join(str(path) for path in draw(load(results), plots)))
-                return
             if json is not None and not json.parent.is_dir():
                 raise FileNotFoundError(f"folder {str(json.parent)!r} does not exist; create it first")
-            result = runner.run(names or [], device, rounds, quick, lambda text: typer.echo(text + "\n"))
+            result = runner.run(names or [], device, rounds, quick, lambda text: typer.echo(text + "\n"), json)
         except ModuleNotFoundError as error:
             say("bench", f"needs {error.name!r}; install it with: pip install 'hippo-prophecy[bench]'")
             raise typer.Exit(1) from None
-    if json is not None:
-        old = loads(json.read_text()) if json.exists() else None
-        _files.write_json(json, result if old is None else runner.merged(old, result))
     if not all(case["passed"] for case in result["cases"]):
         raise typer.Exit(1)

@@ -16,6 +16,7 @@ from prophecy.commands import _options
 from prophecy.commands._collect import Collected, collect
 from prophecy.commands._common import INTERRUPTED, digits_between, guarded, say, series_title
 from prophecy.commands._dask import forecast_on
+from prophecy.commands._parts import input_of
 from prophecy.commands._progress import Progress
 from prophecy.commands._results import Results
 from prophecy.commands._show import show
@@ -71,7 +72,7 @@ def forecast(
     decimal: _options.Decimal = None,
     header: _options.Header = None,
     out: _options.Out = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with what an interrupted run left of --out.")] = False,
+    resume: _options.Resume = False,
     plot: _options.Plot = None,
     dask: Annotated[
         str | None,
@@ -80,13 +81,11 @@ def forecast(
 ) -> None:
     """Forecast the rows after the last one, with intervals, from the file alone."""
     with guarded("forecast"):
-        _options.check(level=level, out=out if dask is None else None, plot=plot, file=file)
+        _options.check(level, out if dask is None else None, plot, file, resume and dask is None)
         asked = _options.asked(column, time, key, time_format, decimal, header, time_zone)
         seasons = _options.numbers("--season", season, 1, 1e7) or None
         extra = _options.numbers("--quantiles", quantiles, 0, 1)
         options = {"level": level, "bounds": _options.bounds(least, most), "average": False, "settings": DEFAULT}
-        if resume and out is None:
-            raise typer.BadParameter("--resume goes on with an --out; name it")
         if dask is not None:
             if key is None or joint or plot is not None or known is not None or time_zone is not None:
                 raise typer.BadParameter("--dask needs --key, and does without --joint, --plot, --known, --time-zone")
@@ -125,11 +124,8 @@ def _plan(
     time_zone: str | None,
 ) -> dict[str, Any]:
     """What makes two runs the same, so that one can go on where the other stopped."""
-    path = Path(file)
-    there = path.stat() if file != "-" else None
     return {
-        "file": str(path.resolve()) if there else "-",
-        "size": there.st_size if there else 0,
+        **input_of(file),
         "horizon": horizon,
         "level": options["level"],
         "bounds": list(options["bounds"] or ()),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from prophecy.commands import _options
 from prophecy.commands._common import guarded, say, series_title
+from prophecy.commands._journal import Journal, keeping
 from prophecy.commands._rows import answer
 from prophecy.commands._show import show
 from prophecy.commands._table import Table, open_table
@@ -34,7 +35,8 @@ EXAMPLES = """Examples:
 
 A row's prediction uses the rows above it alone (with --horizon H, those at least H above it). Columns written:
 prediction, lower, upper, residual, surprise (-log10 of the probability of a residual this large); with several columns
-each has its name before these. Rows are taken in the order of their times; missing times are gaps.
+each has its name before these. Rows are taken in the order of their times; missing times are gaps. Of files beyond 4 MB
+the answers so far are kept in OUT.part; after Ctrl-C, --resume goes on with the rest.
 """
 
 
@@ -57,14 +59,21 @@ def predict(
     decimal: _options.Decimal = None,
     header: _options.Header = None,
     out: _options.Out = None,
+    resume: _options.Resume = False,
     plot: _options.Plot = None,
 ) -> None:
     """Predict each row from those before it; print the error beside those of a copy and of a straight line."""
     with guarded("predict"):
-        _options.check(level=level, out=out, plot=plot, file=file)
-        table = open_table(file, _options.asked(column, time, key, time_format, decimal, header, time_zone))
+        _options.check(level, out, plot, file, resume)
+        if resume and horizon > 1:
+            raise typer.BadParameter("--resume goes on with predictions of the next row; leave out --horizon")
+        asked = _options.asked(column, time, key, time_format, decimal, header, time_zone)
+        table = open_table(file, asked)
         _options.check_irregular(irregular, horizon, table)
-        trackers = run(table, level, horizon, irregular, out, duplicates is _options.Duplicates.mean)
+        made = {"level": level, "irregular": irregular, "duplicates": duplicates.value}
+        size = table.size if horizon == 1 else 0
+        with keeping("predict", file, size, asked, out, resume, **made) as journal:
+            trackers = run(table, level, horizon, irregular, out, duplicates is _options.Duplicates.mean, journal)
         counted = sum(one.rows for one in trackers) // len(table.roles.values)
         say("predict", f"{Path(file).name}: {words([one.bank.clock for one in trackers], counted, table)}")
         rows = summary(trackers)
@@ -77,7 +86,13 @@ def predict(
 
 
 def run(
-    table: Table, level: float, horizon: int, irregular: bool, out: Path | None, mean: bool = False
+    table: Table,
+    level: float,
+    horizon: int,
+    irregular: bool,
+    out: Path | None,
+    mean: bool = False,
+    journal: Journal | None = None,
 ) -> list[Tracker]:
     """All of a table through the models, one per series, writing as it goes."""
     trackers: dict[tuple[str, str], Tracker] = {}
@@ -85,8 +100,9 @@ def run(
     def advance(key: str, name: str, values: Array, times: Times | None) -> dict[str, Array]:
         tracker = trackers.get((key, name))
         if tracker is None:
-            bank = RowModel(level, horizon, irregular)
-            tracker = trackers[key, name] = Tracker(series_title(key, name), bank, horizon, level)
+            title = series_title(key, name)
+            bank = RowModel(level, horizon, irregular, journal, title)
+            tracker = trackers[key, name] = Tracker(title, bank, horizon, level)
         return dict(zip(PARTS, tracker.advance(values, times)[: len(PARTS)], strict=True))
 
     answer("predict", table, advance, PARTS, out, mean)

@@ -1,11 +1,20 @@
-"""Time against series, samples and order: the figures of `docs/speed.md`, drawn from result files."""
+"""Put the table of docs/speed.md together from result files, and draw its figures: python docs/speed.py [--check].
+
+Reads, in benchmarks/results: cpu.json (prophecy bench) and gpu.json (python -m prophecy.benchmarks --device cuda).
+"""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
+import blocks
+
+from prophecy.benchmarks.measure import seconds as pretty
 from prophecy.tables import style
+
+CEILINGS = ("copy", "matrix product")
 
 Held = tuple[int | None, int | None, int | None]
 
@@ -23,11 +32,85 @@ LINES = (
 )
 
 
-def draw(results: list[dict[str, Any]], out: Path) -> list[Path]:
+def rows(result: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    """(case, our speed, against peers, against ceilings) of every case that passed its check."""
+    made = []
+    for case in result["cases"]:
+        if not case.get("passed"):
+            continue
+        ours = min((e for e in case["entries"] if e["kind"] == "ours"), key=lambda e: e["seconds"])
+        each = ours["seconds"] / case["samples"]
+        speed = f"{pretty(each)} a value" if each > 2e-7 else f"{_rate(1 / each)} samples/s"
+        peers = [(ratio, name) for name, ratio in case["ratios"].items() if name not in (*CEILINGS, "torch engine")]
+        against = ", ".join(f"{_times(ratio)} {name}" for ratio, name in sorted(peers))
+        shares = [f"{ratio:.2f} of {_THE[name]}" for name, ratio in case["ratios"].items() if _told(case, name)]
+        made.append((_title(case), speed, against, ", ".join(shares)))
+    return made
+
+
+_THE = {"copy": "copying the array", "matrix product": "the matrix product"}
+
+
+def _told(case: dict[str, Any], ceiling: str) -> bool:
+    """A copy is no ceiling worth naming where arithmetic rules: on the CPU the matrix product is."""
+    return ceiling == "matrix product" or (ceiling == "copy" and "matrix product" not in case["ratios"])
+
+
+def _title(case: dict[str, Any]) -> str:
+    s = case["settings"]
+    if "series" in s:
+        where = "H200" if case["case"].startswith("gpu") else _cpu(case)
+        what = "LegS, " if case["case"].startswith("legs") else ""
+        size = f"{s['series']:,} × {s['samples']:,}".replace(",", " ")
+        return f"{where}: {what}{size}, N = {s['order']}, {s['dtype']}"
+    if case["case"] == "csv":
+        return f"{_cpu(case)}: `prophecy predict`, a CSV of {case['samples']:,} rows".replace(",", " ").replace(
+            "  ", ", "
+        )
+    if case["case"] == "prophecy":
+        return f"{_cpu(case)}: `Prophecy`, one stream"
+    return f"{_cpu(case)}: `Predictor`, one stream, {_family(case['case'])}, N = {s['order']}"
+
+
+def _cpu(case: dict[str, Any]) -> str:
+    """ "2 cores, AMD EPYC": cases of one file may come from different machines."""
+    machine = case.get("machine")
+    if not machine:
+        return "CPU"
+    name = machine["processor"].replace("(R)", "").replace(" Processor", "").strip()
+    return f"{machine['cores']} cores, {name}"
+
+
+def _family(name: str) -> str:
+    return {"legt": "LegT", "fout": "FouT", "legs": "LegS"}[name.rsplit("-", 1)[-1]]
+
+
+def _rate(value: float) -> str:
+    return f"{value / 1e9:.3g} billion" if value >= 1e9 else f"{value / 1e6:.3g} million"
+
+
+def _times(ratio: float) -> str:
+    return (
+        f"{round(ratio, -2):,.0f} ×".replace(",", " ")
+        if ratio >= 1000
+        else f"{ratio:.0f} ×"
+        if ratio >= 20
+        else f"{ratio:.2g} ×"
+    )
+
+
+def markdown(results: list[dict[str, Any]]) -> str:
+    lines = ["| case | speed | times as fast as | reaches |", "|---|---|---|---|"]
+    for result in results:
+        lines += [f"| {' | '.join(row)} |" for row in rows(result)]
+    return "\n".join(lines)
+
+
+def draw(out: Path) -> list[Path]:
     """One figure for each result that has scaling points: `speed-cpu.png`, `speed-gpu.png`."""
     out.mkdir(parents=True, exist_ok=True)
     made = []
-    for result in results:
+    for result in (blocks.results("cpu.json"), blocks.results("gpu.json")):
         if result.get("scaling"):
             kind = "gpu" if "gpu" in result["experiment"] else "cpu"
             made.append(_figure(result, kind, out / f"speed-{kind}.png"))
@@ -91,3 +174,18 @@ def _held(held: Held) -> str:
         f"{value:,} {name}".replace(",", " ") for value, name in zip(held, ("series", "samples"), strict=False) if value
     ]
     return ", ".join([*words, f"N = {held[2]}"] if held[2] else words)
+
+
+def table() -> str:
+    return markdown([blocks.results("cpu.json"), blocks.results("gpu.json")])
+
+
+def main(arguments: list[str]) -> str | int:
+    said = blocks.write(blocks.ROOT / "docs" / "speed.md", "speed.py", {"speed table": table}, arguments)
+    if "--check" not in arguments:
+        draw(blocks.ROOT / "docs" / "images")
+    return said
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

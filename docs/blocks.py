@@ -1,0 +1,49 @@
+"""Tables of pages, each between two marks that name the script they are made by:
+
+<!-- speed: python docs/readme.py -->
+…
+<!-- /speed -->
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+
+
+def results(name: str) -> Any:
+    """A file of benchmarks/results."""
+    return json.loads((RESULTS / name).read_text())
+
+
+def lines(head: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table."""
+    return "\n".join(["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]])
+
+
+def filled(text: str, script: str, tables: Mapping[str, Callable[[], str]]) -> str:
+    """The text with every block between its marks made anew; each must be there once."""
+    for name, make in tables.items():
+        marks = f"<!-- {name}: python docs/{script} -->", f"<!-- /{name} -->"
+        pattern = re.compile(re.escape(marks[0]) + ".*?" + re.escape(marks[1]), re.S)
+        block = f"{marks[0]}\n{make()}\n{marks[1]}"
+        text, count = pattern.subn(lambda _, block=block: block, text)
+        if count != 1:
+            raise SystemExit(f"the page must have the marks of {name} once, found {count}")
+    return text
+
+
+def write(page: Path, script: str, tables: Mapping[str, Callable[[], str]], arguments: list[str]) -> str | int:
+    """Write the tables into the page; with --check, say whether they are there as they would be written."""
+    old = page.read_text()
+    new = filled(old, script, tables)
+    if "--check" in arguments:
+        return 0 if new == old else f"{page.name} is not what the result files say; run python docs/{script}"
+    page.write_text(new)
+    return 0

@@ -1,0 +1,170 @@
+"""What a run over the rows of a file has answered so far: `--resume` goes on after Ctrl-C, a kill or a power cut.
+
+`OUT.part` is an SQLite file: the answers in the order they were made, and of every series the model as it stood after
+the last of them, both written in one transaction now and then. A run that goes on reads the input from its beginning,
+takes these answers as long as there are some, and then continues with the models.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import signal
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from prophecy.adaptive import Prophecy
+from prophecy.commands._common import INTERRUPTED, say
+from prophecy.commands._parts import check_plan, input_of, part_of
+from prophecy.commands._table import Hints
+
+Array: TypeAlias = NDArray[np.float64]
+
+EVERY = 20.0  # seconds of work a power cut may cost
+LARGE = 1 << 22  # bytes of input from which a journal is kept: less is done in a second or two
+SCHEMA = """
+CREATE TABLE plan (text TEXT);
+CREATE TABLE answers (number INTEGER PRIMARY KEY, series TEXT, seasons TEXT, rows BLOB);
+CREATE TABLE models (series TEXT PRIMARY KEY, state BLOB);
+"""
+
+
+class Kept(NamedTuple):
+    """Answers about some rows of a series (parts, rows), and the seasons it had after them."""
+
+    rows: Array
+    seasons: tuple[float, ...]
+
+
+class Journal:
+    """A context: leaving it well, or by an error of the data, removes the file; Ctrl-C keeps it.
+
+    While it is open Ctrl-C waits for the series at hand, so that models and answers agree; a second one does not.
+    """
+
+    def __init__(self, out: Path, plan: dict[str, Any], resume: bool, every: float = EVERY) -> None:
+        self.path, self._every = part_of(out), every
+        if not resume:
+            self._remove()
+        self._file = sqlite3.connect(self.path)
+        try:
+            self._begin(plan)
+        except sqlite3.DatabaseError:
+            raise ValueError(f"{self.path} is no part of such a run; delete it, or leave out --resume") from None
+        self._stored = self._read()
+        self._next = next(self._stored, None)
+        self.kept = self._file.execute("SELECT count(*) FROM answers").fetchone()[0]
+        self._models: dict[str, Prophecy] = {}
+        self._stopped = False
+        self._before: Any = None
+        self._last = time.monotonic()
+
+    def _begin(self, plan: dict[str, Any]) -> None:
+        if not self._file.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            self._file.executescript(SCHEMA)
+            self._file.execute("INSERT INTO plan VALUES (?)", (json.dumps(plan),))
+            self._file.commit()
+            return
+        (text,) = self._file.execute("SELECT text FROM plan").fetchone()
+        check_plan(self.path, json.loads(text), plan)
+
+    def _read(self) -> Iterator[tuple[str, Kept]]:
+        for series, seasons, rows in self._file.execute("SELECT series, seasons, rows FROM answers ORDER BY number"):
+            yield series, Kept(np.frombuffer(rows, dtype=np.float64), tuple(json.loads(seasons)))
+
+    def answer(self, series: str, count: int, parts: int) -> Kept | None:
+        """What was said of the next `count` rows of a series, if it is here."""
+        if self._stopped:
+            raise KeyboardInterrupt
+        if self._next is None:
+            return None
+        whose, kept = self._next
+        if whose != series or kept.rows.size != parts * count:
+            raise ValueError(f"{self.path} does not fit the input; leave out --resume to start afresh")
+        self._next = next(self._stored, None)
+        return Kept(kept.rows.reshape(parts, count), kept.seasons)
+
+    def model(self, series: str) -> Prophecy:
+        """The model of a series as it stood after the last answer that was kept."""
+        found = self._file.execute("SELECT state FROM models WHERE series = ?", (series,)).fetchone()
+        if found is None:
+            raise ValueError(f"{self.path} has no model of series {series!r}; leave out --resume to start afresh")
+        return Prophecy.load(io.BytesIO(found[0]))
+
+    def add(self, series: str, rows: Array, model: Prophecy) -> None:
+        """Note answers (parts, rows) just made, and that the model has gone on."""
+        text = json.dumps(model.seasons())
+        self._file.execute(
+            "INSERT INTO answers (series, seasons, rows) VALUES (?, ?, ?)", (series, text, rows.tobytes())
+        )
+        self._models[series] = model
+        if self._stopped or time.monotonic() - self._last > self._every:
+            self._save()
+        if self._stopped:
+            raise KeyboardInterrupt
+
+    def _save(self) -> None:
+        for series, model in self._models.items():
+            state = io.BytesIO()
+            model.save(state)
+            self._file.execute("INSERT OR REPLACE INTO models VALUES (?, ?)", (series, state.getvalue()))
+        self._file.commit()
+        self._models.clear()
+        self._last = time.monotonic()
+
+    def __enter__(self) -> Journal:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._interrupted)
+        return self
+
+    def _interrupted(self, number: int, frame: FrameType | None) -> None:
+        if self._stopped:
+            raise KeyboardInterrupt
+        self._stopped = True
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+        self._file.rollback()
+        self._file.close()
+        if kind is None or issubclass(kind, Exception):
+            self._remove()
+
+    def _remove(self) -> None:
+        for ending in ("", "-journal"):
+            self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def keeping(
+    command: str, file: str, size: int, asked: Hints, out: Path | None, resume: bool, **more: Any
+) -> Iterator[Journal | None]:
+    """A journal for work on a file of so many bytes, where it is worth one; Ctrl-C says how to go on.
+
+    asked and more: what the answers depend on, besides the file."""
+    if out is None or file == "-" or (size < LARGE and not resume):
+        yield None
+        return
+    plan = json.loads(json.dumps({**input_of(file), **asdict(asked), **more}))
+    journal = Journal(out, plan, resume)
+    if journal.kept:
+        say(command, f"goes on with what is in {journal.path}")
+    try:
+        with journal:
+            yield journal
+    except KeyboardInterrupt:
+        say(command, f"stopped; what is done is in {journal.path}: go on with --resume")
+        raise typer.Exit(INTERRUPTED) from None
