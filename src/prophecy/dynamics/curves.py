@@ -69,11 +69,12 @@ class Read(NamedTuple):
     times: tuple[int, ...]
 
 
-def drawn(path: Array, units: Units, noise: float, laws: LawSettings) -> Iterator[Proposal]:
-    """The field of powers and functions of single variables that curves along path (time, variables) are read as."""
+def drawn(rises: Rises, units: Units, laws: LawSettings) -> Iterator[Proposal]:
+    """The field of powers and functions of single variables that curves are read as; then, for each variable in turn,
+    with the function of another kind that does nearly as well."""
     if laws.functions == 0:
         return
-    rises = Rises(path, noise)
+    path = rises.path
     powers = rises.known(flow.polynomial_terms(path.shape[1], 2))
     curves = list(_curves(rises, path))
     equations = [_Equation(rises, powers, curves, rise, units, laws) for rise in rises.rise.T]
@@ -278,9 +279,11 @@ def _other(variable: int, equations: list[_Equation]) -> tuple[float, int, Funct
 def _variable(function: Function) -> int:
     """The one variable that a function is of."""
     v = len(function.rates)
-    return int(np.argmax(np.abs(np.array(function.rates)))) if any(function.rates) else int(
-        np.argmax(np.abs(np.array(function.bends)))
-    ) // v
+    return (
+        int(np.argmax(np.abs(np.array(function.rates))))
+        if any(function.rates)
+        else int(np.argmax(np.abs(np.array(function.bends)))) // v
+    )
 
 
 class _Reader:

@@ -81,13 +81,14 @@ def grown(field: SparseField, x: Array, known: Mask, left: float, laws: LawSetti
 
     The steps whose path two polynomials agree on best are solved for first; then, time and again, more of them, those
     that the field so far misses least. Noise shows at once: no field explains even the first. left: what the field of
-    all steps misses by; where paths are better known than that, they are not what it lacks.
+    all steps misses by; where paths are better known than that, they are not what it lacks, and one that grows has to
+    miss by far less.
     """
     steps, count, budget = Steps.of(x, known), 2 * field.terms.size, Budget(laws.work_grown)
     if len(x) <= 8 or len(steps.before) < 2 * count:
         return None
     both = known[:-1] & known[1:]
-    if float(np.quantile(unsure(x)[both], laws.fastest)) < left:
+    if left < laws.roughly or float(np.quantile(unsure(x)[both], laws.fastest)) < left < np.inf:
         return None
     starts = []
     for width in _WIDTHS:
@@ -101,7 +102,7 @@ def grown(field: SparseField, x: Array, known: Mask, left: float, laws: LawSetti
         own = Budget(budget.left / share)
         rough, rest = one_step(rough, few, EIGHTH, substeps, _GROWING, robust=True, budget=own)
         budget.left = own.left * share
-        if not _median(rest) < laws.growing:
+        if not _median(rest) < min(laws.growing, laws.grown_left * left):
             return None
         if share == 1:
             return step_by_step(rough, x, steps, budget)

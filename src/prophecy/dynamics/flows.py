@@ -14,8 +14,9 @@ from prophecy.dynamics.exactly import as_it_is, exactly, grown
 from prophecy.dynamics.families import Proposal, propose
 from prophecy.dynamics.features import Units, monomial_count
 from prophecy.dynamics.flow import FOURTH, Terms
-from prophecy.dynamics.guesses import Budget, Steps, roughness, smoothed
+from prophecy.dynamics.guesses import Budget, Steps, roughness, smoothed, unsure
 from prophecy.dynamics.quotients import quotients
+from prophecy.dynamics.rises import Rises
 from prophecy.dynamics.settings import LAWS, LawSettings
 from prophecy.dynamics.smoother import filtered
 from prophecy.dynamics.sparse import SparseField
@@ -153,15 +154,20 @@ class Search:
             if attempt.found is not None:
                 return self._finished(attempt.found)
             least, most = (share * float(np.median(self._rough)) for share in self._laws.noise_like)
-            if not self._finest and least < attempt.left < most:
+            if not self._finest and least < attempt.left < most and self._even():
                 break  # what is left of single steps is as large as the noise seems to be: higher powers leave it too
         return None
+
+    def _even(self) -> bool:
+        """Whether what samples around a step disagree on is of one size, as noise is."""
+        low, middle = np.quantile(unsure(self._x), [0.1, 0.5]) if len(self._x) > 8 else (1.0, 1.0)
+        return bool(low > self._laws.noise_even * middle)
 
     def from_slow_moments(self) -> FittedFlow | None:
         """The quadratic field of exact samples too far apart for paths between them to be known, but at slow moments:
         a few milliseconds where there is none."""
         small = self._x.shape[1] <= self._laws.most_variables and self._complete
-        found = grown(self._fields[0], self._x, self._known, 0.0, self._laws) if small else None
+        found = grown(self._fields[0], self._x, self._known, np.inf, self._laws) if small else None
         return None if found is None else self._finished(found)
 
     def others(self) -> FittedFlow | None:
@@ -200,7 +206,7 @@ class Search:
         """
         laws, path, noise = self._laws, smoothed(self._x, self._rough), float(self._rough.max())
         quartic = False
-        for proposals in (drawn(path, self._units, noise, laws), propose(path, self._units, 2, noise, laws)):
+        for proposals in (drawn(Rises(path, noise), self._units, laws), propose(path, self._units, 2, noise, laws)):
             tried = list[Proposal]()
             for proposal in proposals:
                 hopeful = self._complete and proposal.left < laws.hopeful and self._work.left > 0

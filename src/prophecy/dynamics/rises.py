@@ -21,18 +21,18 @@ _OFF = 1.0 / 60  # of a sixth difference: the error of integrals over one step b
 class Rises:
     """The rises along a path (time, variables), each step counted by how well it is known.
 
-    columns: one and the variables, (time, 1 + variables). noise: of the path, in standard deviations.
+    noise: of the path, in standard deviations. columns: one and the variables, (time, 1 + variables). floor: what is
+    left of a step of an equation that is known exactly, at most.
     """
 
     def __init__(self, path: Array, noise: float) -> None:
         self.path = path
         sixth = np.abs(np.diff(path, 6, axis=0)).max(axis=1) * _OFF
         error = np.append(sixth, sixth[-1])
-        least = max(float(np.quantile(error, 0.1)), noise, 1e-12)
-        self._weight = least / np.maximum(error, least)[:, None]
+        self.floor = max(float(np.quantile(error, 0.1)), noise, 1e-12)
+        self._weight = self.floor / np.maximum(error, self.floor)[:, None]
         self.rise = self._weight * (path[3:-2] - path[2:-3])
         self.columns = np.column_stack([np.ones(len(path)), path])
-        self.floor = least  # what is left of a step of an equation that is known exactly, roughly
 
     def integrated(self, columns: Array) -> Array:
         """(time, terms) -> (steps, terms): integrals over the middle one of every five steps, weighted."""
