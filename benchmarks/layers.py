@@ -166,14 +166,13 @@ def layer_case(batch: int, length: int, channels: int, order: int, train: str, w
     }  # fmt: skip
     if DEVICE.type == "cuda" and not windows:
         case["plans"] = tune(layer, u)
-    few = triton_blocks.FEWEST
     contestants: list[tuple[str, Any, list[Tensor]]] = [("fused", layer, list(layer.parameters()))]
     contestants += [("torch products", layer, list(layer.parameters()))]
     if not windows:
         fft = FFT(layer, length)
         contestants += [("torch FFT", fft, [fft.C, fft.D])]
     for name, run, parameters in contestants:
-        triton_blocks.FEWEST = few if name == "fused" else 1 << 62
+        triton_blocks.use_from(*(() if name == "fused" else (1 << 62,)))
         ordered = sorted(parameters, key=lambda p: p is not getattr(run, "C", None))  # C first
         both = training(run, u, g, ordered)
         with torch.no_grad():
@@ -188,7 +187,7 @@ def layer_case(batch: int, length: int, channels: int, order: int, train: str, w
             row["peak_bytes"] = peak(both)
         case["rows"].append(row)
         print(case["case"], row, flush=True)
-    triton_blocks.FEWEST = few
+    triton_blocks.use_from()
     steps = min(STEPS, length)
     part, back = u.detach()[:, :steps].clone().requires_grad_(), g[:, :steps]
     walk = training(looped(layer), part, back, list(layer.parameters()))

@@ -103,16 +103,16 @@ MODELS: dict[str, Callable[[str, float, int], nn.Module]] = {
 }
 
 
-def train(model: nn.Module, task: Task) -> list[float]:
+def train(model: nn.Module, task: Task, steps: int) -> list[float]:
     """The score before training and after each step."""
     model.to(DEVICE)
     optimiser = torch.optim.Adam(model.parameters(), lr=RATE)
     scores = []
-    for step in range(STEPS + 1):
-        with torch.set_grad_enabled(step < STEPS):
+    for step in range(steps + 1):
+        with torch.set_grad_enabled(step < steps):
             y = model(task.u)
         scores.append(task.score(y.detach().cpu().numpy()[..., 0]))
-        if step < STEPS:
+        if step < steps:
             optimiser.zero_grad()
             known = slice(task.warm, task.cut)
             (y[:, known][:, :-1] - task.u[:, known][:, 1:]).square().mean().backward()
@@ -125,33 +125,38 @@ def untrained(task: Task) -> dict[str, float]:
     return {"straight line": task.score(line), "Prophecy": task.score(prophecy.Prophecy().predict_all(task.values))}
 
 
-def unit(job: tuple[int, int, str, str, Any]) -> list[float]:
-    """Scores before and after training: (seed, number of the task, model, start, the CO2 record)."""
-    seed, number, kind, start, co2 = job
+def unit(job: tuple[int, Task, str, str, int]) -> list[float]:
+    """Scores before and after training: (seed, task, model, start, steps)."""
+    seed, task, kind, start, steps = job
     torch.set_num_threads(1)
-    task = tasks(seed, co2)[number]
     torch.manual_seed(seed)
-    scores = train(MODELS[kind](start, task.window, seed), task)
+    scores = train(MODELS[kind](start, task.window, seed), task, steps)
     return [scores[0], scores[-1]]
 
 
-def run(co2: Any, jobs: int = 1) -> dict[str, Any]:
-    """Scores by task, model and start, [before, after] of each seed, and the untrained lines by task."""
+def run(made: list[list[Task]], jobs: int = 1, steps: int = STEPS) -> dict[str, Any]:
+    """Scores by task, model and start, [before, after] of each seed, and the untrained lines by task.
+
+    made: the tasks of every seed; steps: of training."""
     scores: dict[str, Any] = {}
     lines: dict[str, Any] = {}
-    names = [task.name for task in tasks(0, co2)]
-    for seed in range(SEEDS):
-        for task in tasks(seed, co2):
-            for name, value in untrained(task).items():
-                lines.setdefault(task.name, {}).setdefault(name, []).append(value)
-    units = [(s, n, kind, start, co2) for s in range(SEEDS) for n in range(3) for kind in MODELS for start in STARTS]
+    for task in (task for some in made for task in some):
+        for name, value in untrained(task).items():
+            lines.setdefault(task.name, {}).setdefault(name, []).append(value)
+    units = [
+        (seed, task, kind, start, steps)
+        for seed, some in enumerate(made)
+        for task in some
+        for kind in MODELS
+        for start in STARTS
+    ]
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(ProcessPoolExecutor(jobs, get_context("spawn"))) if jobs > 1 else None
         made_all = (pool.map if pool else map)(unit, units)
-        for (seed, number, kind, start, _), made in zip(units, made_all, strict=True):
-            scores.setdefault(names[number], {}).setdefault(kind, {}).setdefault(start, []).append(made)
-            print(f"seed {seed}, {names[number]}, {kind}, {start}: {made[0]:.3g} -> {made[-1]:.3g}", flush=True)
-    settings = {"steps": STEPS, "seeds": SEEDS, "rate": RATE, "order": ORDER, "width": WIDTH, "device": str(DEVICE)}
+        for (seed, task, kind, start, _), pair in zip(units, made_all, strict=True):
+            scores.setdefault(task.name, {}).setdefault(kind, {}).setdefault(start, []).append(pair)
+            print(f"seed {seed}, {task.name}, {kind}, {start}: {pair[0]:.3g} -> {pair[-1]:.3g}", flush=True)
+    settings = {"steps": steps, "seeds": len(made), "rate": RATE, "order": ORDER, "width": WIDTH, "device": str(DEVICE)}
     settings |= {"torch": torch.__version__, "python": platform.python_version()}
     return {"experiment": "training", "settings": settings, "untrained": lines, "scores": scores}
 
@@ -191,7 +196,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes to train in")
     given = parser.parse_args()
     made = json.loads(given.made.read_text()) if given.made else None
-    result = made or run(np.load(given.co2) if given.co2 else mauna_loa(), given.jobs)
+    co2 = np.load(given.co2) if given.co2 else mauna_loa()
+    result = made or run([tasks(seed, co2) for seed in range(SEEDS)], given.jobs)
     if given.json:
         given.json.write_text(json.dumps(result))
     if given.plot:

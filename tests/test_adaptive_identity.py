@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prophecy import Prophecy, _machine, signals
+from prophecy import Prophecy, signals
 from prophecy.adaptive import record, stream
 from prophecy.adaptive.settings import DEFAULT
 
@@ -63,10 +63,8 @@ def test_pieces_of_any_length_make_the_whole(cuts, series):
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 7])
-def test_any_number_of_threads_gives_the_same_records(workers, monkeypatch):
-    monkeypatch.setattr(stream, "WORTH_THREADS", 1)
-    monkeypatch.setattr(_machine, "cores", lambda: workers)
-    together = stream.Stream(len(ALL), None, False, 1, DEFAULT)
+def test_any_number_of_threads_gives_the_same_records(workers):
+    together = stream.Stream(len(ALL), None, False, 1, DEFAULT, workers)
     together.run(ALL.T, None)
     for s in reversed(range(len(ALL))):  # in another order, too, and on its own
         alone = stream.Stream(1, None, False, 1, DEFAULT)

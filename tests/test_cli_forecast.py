@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import signal
+import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
+from prophecy.commands.forecast import AT_ONCE  # noqa: E402
 from prophecy.dynamics import forecast  # noqa: E402
 
 TIME = np.arange(160)
@@ -191,39 +195,33 @@ def test_quantiles_bounds_seasons_and_jobs_are_passed_on(prophecy, wide, tmp_pat
     assert np.allclose(made["upper"], expected.upper)
 
 
-def test_an_interrupted_run_keeps_what_is_done_and_goes_on(prophecy, tmp_path, monkeypatch):
-    from prophecy.commands import forecast as command
-
-    rows = pd.DataFrame({"g": np.repeat([f"s{k}" for k in range(10)], 20), "v": np.tile(np.arange(20.0), 10)})
+def test_an_interrupted_run_keeps_what_is_done_and_goes_on(prophecy, tmp_path):
+    keys = [f"s{k:03}" for k in range(3 * AT_ONCE - 10)]
+    rows = pd.DataFrame({"g": np.repeat(keys, 12), "v": np.tile(np.arange(12.0), len(keys))})
     rows.to_csv(tmp_path / "m.csv", index=False)
     out, part = tmp_path / "n.csv", tmp_path / "n.csv.part"
     call = ("forecast", tmp_path / "m.csv", "--key", "g", "-H", 2, "--out", out, "--jobs", 1)
     prophecy(*call)
     whole = out.read_bytes()
     out.unlink()
-    monkeypatch.setattr(command, "AT_ONCE", 3)
-    solve, calls = command.forecast_sources, []
-
-    def interrupted(some, *rest):
-        calls.append(list(some))
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return solve(some, *rest)
-
-    monkeypatch.setattr(command, "forecast_sources", interrupted)
-    code, _, err = prophecy(*call)
-    assert code == 130
-    assert "6 of 10 series are in" in err
+    command = [sys.executable, "-m", "prophecy.cli", *map(str, call)]
+    child = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    until = time.monotonic() + 120
+    while not (part.exists() and part.read_bytes().count(b"\n") > AT_ONCE) and time.monotonic() < until:
+        time.sleep(0.005)
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=120)
+    assert child.returncode == 130
+    done = int(re.search(rf"(\d+) of {len(keys)} series are in", err)[1])
+    assert AT_ONCE <= done < len(keys)
     assert "--resume" in err
     assert not out.exists()
     with part.open("a") as file:
         file.write('{"title": "s9 \u00b7 v", "key": "s9", "colu')  # a power cut in the middle of a line
-    calls[:] = [[]] * 5
     assert prophecy(*call, "--level", 0.5, "--resume")[0] == 1  # another question has another part
     code, _, err = prophecy(*call, "--resume")
     assert code == 0
-    assert "6 of 10 series were done already" in err
-    assert [title for some in calls[5:] for title in some] == ["s6 · v", "s7 · v", "s8 · v", "s9 · v"]
+    assert f"{done} of {len(keys)} series were done already" in err
     assert out.read_bytes() == whole
     assert not part.exists()
 

@@ -10,7 +10,8 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
 from prophecy import Prophecy, baselines  # noqa: E402
-from prophecy.commands import _csv, _rows, _table, _track  # noqa: E402
+from prophecy.commands import _table, _track  # noqa: E402
+from prophecy.commands.predict import run  # noqa: E402
 
 RNG = np.random.default_rng(0)
 WAVE = np.sin(np.arange(400) / 9) + 0.02 * RNG.standard_normal(400)
@@ -75,12 +76,12 @@ def test_long_wide_and_npy_tables_say_the_same_about_the_same_series(prophecy, w
 
 
 @pytest.mark.parametrize("horizon", [1, 3])
-def test_where_a_file_is_cut_into_pieces_changes_nothing(prophecy, wide, tmp_path, monkeypatch, horizon):
+def test_where_a_file_is_cut_into_pieces_changes_nothing(prophecy, wide, tmp_path, horizon):
     prophecy("predict", wide, "-H", horizon, "--out", tmp_path / "whole.parquet")
-    monkeypatch.setattr(_csv, "PIECE", 1000)
-    prophecy("predict", wide, "-H", horizon, "--out", tmp_path / "cut.parquet")
+    sizes = _table.Sizes(piece=1000)
+    run(_table.open_table(str(wide), sizes=sizes), 0.9, horizon, False, tmp_path / "cut.parquet")
     whole, cut = pd.read_parquet(tmp_path / "whole.parquet"), pd.read_parquet(tmp_path / "cut.parquet")
-    assert len(list(_table.open_table(str(wide)).batches)) > 5
+    assert len(list(_table.open_table(str(wide), sizes=sizes).batches)) > 5
     pd.testing.assert_frame_equal(whole, cut, rtol=1e-9, atol=1e-9)
 
 
@@ -248,24 +249,23 @@ def test_missing_times_of_several_columns_are_counted_once(prophecy, tmp_path, c
     assert "390 rows, every hour, 10 missing times taken as gaps" in err
 
 
-def test_long_files_in_pieces_are_gaps_and_all_the_same_and_must_be_in_order(prophecy, tmp_path, monkeypatch):
+def test_long_files_in_pieces_are_gaps_and_all_the_same_and_must_be_in_order(prophecy, tmp_path):
     frame = pd.DataFrame({"time": pd.date_range("2024-01-01", periods=400, freq="h"), "v": WAVE}).drop(
         index=range(90, 100)
     )
     frame.to_csv(tmp_path / "x.csv", index=False)
-    prophecy("predict", tmp_path / "x.csv", "--out", tmp_path / "whole.parquet")
-    monkeypatch.setattr(_csv, "PIECE", 1500)
-    monkeypatch.setattr(_rows, "SORTED", 50)
-    code, _, err = prophecy("predict", tmp_path / "x.csv", "--out", tmp_path / "cut.parquet")
-    assert code == 0
+    _, _, err = prophecy("predict", tmp_path / "x.csv", "--out", tmp_path / "whole.parquet")
     assert "390 rows, every hour, 10 missing times taken as gaps" in err
+    sizes = _table.Sizes(piece=1500, sorted_rows=50)
+    table = _table.open_table(str(tmp_path / "x.csv"), sizes=sizes)
+    (tracker,) = run(table, 0.9, 1, False, tmp_path / "cut.parquet")
+    assert _track.words([tracker.bank.clock], 390, table) in err
     pd.testing.assert_frame_equal(
         pd.read_parquet(tmp_path / "whole.parquet"), pd.read_parquet(tmp_path / "cut.parquet")
     )
     frame[::-1].to_csv(tmp_path / "back.csv", index=False)
-    code, _, err = prophecy("predict", tmp_path / "back.csv")
-    assert code == 1
-    assert "sort the file by time first" in err
+    with pytest.raises(ValueError, match="sort the file by time first"):
+        run(_table.open_table(str(tmp_path / "back.csv"), sizes=sizes), 0.9, 1, False, None)
 
 
 def test_a_column_called_prediction_is_not_doubled(prophecy, tmp_path):

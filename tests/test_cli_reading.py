@@ -17,9 +17,9 @@ pd = pytest.importorskip("pandas")
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
-from prophecy.commands import _collect, _csv, _dialect  # noqa: E402
+from prophecy.commands import _dialect  # noqa: E402
 from prophecy.commands._collect import collect, keys_of  # noqa: E402
-from prophecy.commands._table import Hints, floats, open_table  # noqa: E402
+from prophecy.commands._table import Hints, Sizes, floats, open_table  # noqa: E402
 
 HOURS = np.arange("2016-07-01T00", "2016-07-01T08", dtype="M8[h]")
 
@@ -429,13 +429,12 @@ def test_doubled_times_are_refused_with_their_values_and_a_key_to_try(tmp_path):
     assert same(keyed.sources["b"].series.values[:, 0], [5, 6])
 
 
-def test_only_the_newest_rows_are_kept_of_files_larger_than_memory_allows(tmp_path, monkeypatch):
-    monkeypatch.setattr(_csv, "PIECE", 2_000)
-    monkeypatch.setattr(_collect, "MOST", 500)
+def test_only_the_newest_rows_are_kept_of_files_larger_than_memory_allows(tmp_path):
+    sizes = Sizes(piece=2_000, cells=500)
     rows = [(k, "ab"[k % 2], k / 2) for k in range(3_000)]
     for order in (rows, rows[::-1]):
         path = written(tmp_path, "time,g,v\n" + "\n".join(",".join(map(str, row)) for row in order))
-        found = collect(open_table(path, Hints(key="g")), 70)
+        found = collect(open_table(path, Hints(key="g"), sizes), 70)
         for key, parity in (("a", 0), ("b", 1)):
             expected = [row for row in rows if row[0] % 2 == parity][-70:]
             assert same(found.sources[key].series.values[:, 0], [row[2] for row in expected])
@@ -449,10 +448,9 @@ def test_keys_keep_the_order_of_their_rows():
     assert found == {"b": [0, 3], "a": [1, 4], "(no key)": [2]}
 
 
-def test_long_files_come_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr(_csv, "PIECE", 10_000)
+def test_long_files_come_in_pieces(tmp_path):
     values = np.arange(20_000) / 8
-    table = open_table(written(tmp_path, "v\n" + "\n".join(map(str, values))))
+    table = open_table(written(tmp_path, "v\n" + "\n".join(map(str, values))), sizes=Sizes(piece=10_000))
     pieces = [floats(batch, "v") for batch in table.batches]
     assert len(pieces) > 5
     assert np.array_equal(np.concatenate(pieces), values)

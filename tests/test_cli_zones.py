@@ -9,7 +9,8 @@ pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
-from prophecy.commands import _csv, _rows  # noqa: E402
+from prophecy.commands._table import Sizes, open_table  # noqa: E402
+from prophecy.commands.predict import run  # noqa: E402
 from prophecy.frames.times import Times  # noqa: E402
 from prophecy.frames.zones import Local, zone_of  # noqa: E402
 
@@ -148,7 +149,7 @@ def test_a_zone_that_is_none_or_a_file_without_times_is_refused(prophecy, tmp_pa
 
 
 @pytest.mark.parametrize("cut", [False, True])
-def test_rows_of_one_time_are_averaged_and_each_gets_its_own_residual(prophecy, tmp_path, monkeypatch, cut):
+def test_rows_of_one_time_are_averaged_and_each_gets_its_own_residual(prophecy, tmp_path, cut):
     frame = pd.DataFrame({"time": pd.date_range("2024-01-01", periods=400, freq="h"), "v": WAVE})
     frame.to_csv(tmp_path / "single.csv", index=False)
     prophecy("predict", tmp_path / "single.csv", "--out", tmp_path / "single.parquet")
@@ -157,12 +158,14 @@ def test_rows_of_one_time_are_averaged_and_each_gets_its_own_residual(prophecy, 
     twice = pd.concat([frame.assign(v=frame["v"] - off), frame.assign(v=frame["v"] + off)[::3]]).sort_values("time")
     twice.to_csv(tmp_path / "twice.csv", index=False)
     if cut:
-        monkeypatch.setattr(_csv, "PIECE", 1500)
-        monkeypatch.setattr(_rows, "SORTED", 50)
-    arguments = ("--duplicates", "mean", "--out", tmp_path / "twice.parquet")
-    code, _, err = prophecy("predict", tmp_path / "twice.csv", *arguments)
-    assert code == 0
-    assert "134 times with several rows averaged" in err
+        table = open_table(str(tmp_path / "twice.csv"), sizes=Sizes(piece=1500, sorted_rows=50))
+        run(table, 0.9, 1, False, tmp_path / "twice.parquet", mean=True)
+        assert table.notes == ["134 times with several rows averaged"]
+    else:
+        arguments = ("--duplicates", "mean", "--out", tmp_path / "twice.parquet")
+        code, _, err = prophecy("predict", tmp_path / "twice.csv", *arguments)
+        assert code == 0
+        assert "134 times with several rows averaged" in err
     made = pd.read_parquet(tmp_path / "twice.parquet").merge(expected, on="time", suffixes=("", "_single"))
     assert len(made) == len(twice)
     assert np.allclose(made["prediction"], made["prediction_single"], rtol=1e-9, atol=1e-12, equal_nan=True)

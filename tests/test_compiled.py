@@ -36,7 +36,7 @@ def asking(code: Path):
     said: list[str] = []
 
     def ask(cache: Path, code: str = ASK) -> tuple[bool, float]:
-        environment = {**os.environ, "PROPHECY_CACHE": str(cache), "PYTHONPATH": path}
+        environment = {**os.environ, "PROPHECY_QUIET": "", "PROPHECY_CACHE": str(cache), "PYTHONPATH": path}
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert done.stderr.count("compiling") <= 1
@@ -224,6 +224,7 @@ def test_the_command_line_says_once_that_it_compiles(tmp_path):
     code = f"import sys; sys.argv = ['prophecy', 'predict', {str(tmp_path / 'u.npy')!r}, '-H', '2']; "
     code += "from prophecy import cli; cli.main()"
     environment = {**os.environ, "PROPHECY_CACHE": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment["PROPHECY_QUIET"] = ""
     for first in (True, False):
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

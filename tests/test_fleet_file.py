@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from prophecy.fleet import Fleet
-from prophecy.fleet import streams as parts
 from prophecy.fleet.answers import ROW
 from prophecy.fleet.bank import BYTES
-from prophecy.fleet.store import FORMAT, Store
+from prophecy.fleet.store import FORMAT
+from prophecy.fleet.streams import Log
 
 KEYS = ["a", "b", "c"]
 ROUNDS = 40
@@ -54,9 +54,8 @@ def copied(path, target):
 
 @pytest.mark.parametrize("per_save", [3, 512])
 @pytest.mark.parametrize("memory", [2 * BYTES, 2**30])
-def test_reopened_after_any_batch_it_goes_on_to_the_last_bit(tmp_path, told, monkeypatch, memory, per_save):
-    monkeypatch.setattr(parts, "PER_SAVE", per_save)
-    with Fleet(tmp_path / "s", memory=memory) as fleet:
+def test_reopened_after_any_batch_it_goes_on_to_the_last_bit(tmp_path, told, memory, per_save):
+    with Fleet(tmp_path / "s", memory=memory, log=Log(per_save)) as fleet:
         for k in range(ROUNDS):
             same(fleet.observe(*batch(k)).rows, told[k])
             if k % 7 == 0 or k > ROUNDS - 4:
@@ -119,17 +118,16 @@ def test_power_failing_while_pages_are_copied_back_loses_nothing(tmp_path, told)
                 same(twin.observe(*batch(j)).rows, told[j])
 
 
-def test_a_batch_that_cannot_be_written_is_not_taken(tmp_path, told, monkeypatch):
+def test_a_batch_that_cannot_be_written_is_not_taken(tmp_path, told):
     with Fleet(tmp_path / "s") as fleet:
         fleet.observe(*batch(0))
-
-        def full(*_):
-            raise sqlite3.OperationalError("database or disk is full")
-
-        monkeypatch.setattr(Store, "append", full)
+        run = fleet._streams._open._db.execute
+        (pages,), (most,) = (run(f"PRAGMA {name}").fetchone() for name in ("page_count", "max_page_count"))
+        run(f"PRAGMA max_page_count = {pages}")
+        note = bytes(10**6)  # more than the pages that are there can hold
         with pytest.raises(sqlite3.OperationalError, match="full"):
-            fleet.observe(*batch(1))
-        monkeypatch.undo()
+            fleet.observe(*batch(1), note=note)
+        run(f"PRAGMA max_page_count = {most}")
         for k in range(1, ROUNDS):
             same(fleet.observe(*batch(k)).rows, told[k])
 
@@ -309,10 +307,8 @@ def test_a_file_keeps_what_it_was_made_with(tmp_path):
         Fleet(tmp_path / "s", level=0.9)
 
 
-def test_the_log_keeps_the_last_rows_and_their_notes_and_forgets_older_ones(tmp_path, monkeypatch):
-    monkeypatch.setattr(parts, "PER_SAVE", 10)
-    monkeypatch.setattr(parts, "KEPT_ROWS", 25)
-    with Fleet(tmp_path / "s") as fleet:
+def test_the_log_keeps_the_last_rows_and_their_notes_and_forgets_older_ones(tmp_path):
+    with Fleet(tmp_path / "s", log=Log(10, 25)) as fleet:
         made = [fleet.observe(["a", "b"], None, [k, -k], note=str(k).encode()).rows for k in range(100)]
         kept = list(fleet.batches())
         assert 13 <= len(kept) < 40

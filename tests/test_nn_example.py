@@ -25,13 +25,10 @@ def example():
     return module
 
 
-def test_shortened_it_trains_every_start_in_both_models_and_draws_them(example, monkeypatch, tmp_path):
-    monkeypatch.setattr(example, "STEPS", 2)
-    monkeypatch.setattr(example, "SEEDS", 1)
+def test_shortened_it_trains_every_start_in_both_models_and_draws_them(example, tmp_path):
     co2 = example.mauna_loa()
     short = [example.Task(task.name, task.values[:, :500], 100.0, 100, 300) for task in example.tasks(0, co2)]
-    monkeypatch.setattr(example, "tasks", lambda seed, co2: short)
-    result = example.run(co2)
+    result = example.run([short], steps=2)
     for task, kinds in result["scores"].items():
         assert set(kinds) == {"one layer", "two gated blocks"}, task
         for starts in kinds.values():

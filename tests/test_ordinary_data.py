@@ -200,7 +200,6 @@ def test_the_benchmark_runs_on_what_was_built_and_writes_its_table(tmp_path, mon
     monkeypatch.setattr(sys, "argv", ["x", str(out), *arguments])
     data.main()
     bench = load("ordinary")
-    monkeypatch.setattr(bench, "methods", lambda: {bench.OURS: bench.ours, "seasonal naive": bench.seasonal_naive})
     (case,) = bench.cases(out)
     row = bench.scores(case, np.asarray(bench.ours(case)), 0.1)
     assert row["mase"] < 1e-2 or row["smape"] < 1e-2

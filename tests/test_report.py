@@ -297,12 +297,11 @@ def test_a_formula_that_cannot_be_set_is_an_error(tex: str) -> None:
         mathml(tex)
 
 
-def test_time_left_counts_down_and_follows_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_left_counts_down_and_follows_the_machine() -> None:
     clock = iter([0.0, *[50.0] * 20])
-    monkeypatch.setattr(estimate, "expected", lambda: {"theory": 20.0, "legs": 20.0})
-    monkeypatch.setattr(estimate.time, "monotonic", lambda: next(clock))
     known = registry.experiments()
-    told = estimate.Estimate([known["theory"], known["legs"]], Ask(), jobs=2)
+    seconds = {"theory": 20.0, "legs": 20.0}
+    told = estimate.Estimate([known["theory"], known["legs"]], Ask(), 2, seconds, lambda: next(clock))
     assert told.words() == "about 20 s left", "forty seconds of work on two processes"
     told.begin("theory", 4, 0)
     for _ in range(4):

@@ -67,10 +67,8 @@ class Toy(Experiment):
 
 
 @pytest.fixture
-def toy(monkeypatch: pytest.MonkeyPatch) -> Toy:
-    made = Toy()
-    monkeypatch.setattr(registry, "experiments", lambda: {"toy": made})
-    return made
+def toy() -> Toy:
+    return Toy()
 
 
 def mean(path: Path) -> float:
@@ -102,42 +100,42 @@ def test_the_list_of_experiments_loads_with_numpy_and_scipy_alone() -> None:
 
 
 def test_a_second_run_computes_nothing(toy: Toy, tmp_path: Path) -> None:
-    (first,) = runner.reproduce([], Ask(), tmp_path)
+    (first,) = runner.compute([toy], Ask(), tmp_path)
     stamp = first.read_bytes()
     toy.calls.clear()
-    (second,) = runner.reproduce([], Ask(), tmp_path)
+    (second,) = runner.compute([toy], Ask(), tmp_path)
     assert toy.calls == []
     assert second.read_bytes() == stamp
 
 
 def test_only_what_changed_is_computed_again(toy: Toy, tmp_path: Path) -> None:
-    runner.reproduce([], Ask(functions=20), tmp_path)
+    runner.compute([toy], Ask(functions=20), tmp_path)
     toy.calls.clear()
-    runner.reproduce([], Ask(functions=35), tmp_path)
+    runner.compute([toy], Ask(functions=35), tmp_path)
     assert toy.calls == ["20+10", "30+5"]
     toy.calls.clear()
-    runner.reproduce([], Ask(functions=35, seed=1), tmp_path)
+    runner.compute([toy], Ask(functions=35, seed=1), tmp_path)
     assert len(toy.calls) == 4
 
 
 def test_a_new_version_or_new_settings_compute_everything_again(
     toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runner.reproduce([], Ask(), tmp_path)
+    runner.compute([toy], Ask(), tmp_path)
     for change in ("version", "settings"):
         toy.calls.clear()
         if change == "version":
-            monkeypatch.setattr("prophecy.__version__", "99.0")
+            runner.compute([toy], Ask(), tmp_path, version="99.0")
         else:
             monkeypatch.setattr(Toy, "settings", lambda self, ask: {"new": 1})
-        runner.reproduce([], Ask(), tmp_path)
+            runner.compute([toy], Ask(), tmp_path)
         assert len(toy.calls) == 3, change
 
 
 def test_a_run_that_failed_half_way_is_taken_up_where_it_stopped(
     toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = mean(runner.reproduce([], Ask(), tmp_path / "whole")[0])
+    whole = mean(runner.compute([toy], Ask(), tmp_path / "whole")[0])
     plain = Toy.compute
 
     def failing(self: Toy, ask: Ask, unit: Unit) -> object:
@@ -147,43 +145,40 @@ def test_a_run_that_failed_half_way_is_taken_up_where_it_stopped(
 
     monkeypatch.setattr(Toy, "compute", failing)
     with pytest.raises(KeyboardInterrupt):
-        runner.reproduce([], Ask(), tmp_path / "broken")
+        runner.compute([toy], Ask(), tmp_path / "broken")
     assert not (tmp_path / "broken" / "toy.json").exists()
     monkeypatch.setattr(Toy, "compute", plain)
     toy.calls.clear()
-    assert mean(runner.reproduce([], Ask(), tmp_path / "broken")[0]) == whole
+    assert mean(runner.compute([toy], Ask(), tmp_path / "broken")[0]) == whole
     assert toy.calls == ["20+10"]
 
 
-def test_the_tables_come_first_and_each_page_is_announced_when_its_file_is_there(
-    toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_tables_come_first_and_each_page_is_announced_when_its_file_is_there(toy: Toy, tmp_path: Path) -> None:
     class Early(Toy):
         name = "early"
         place = 9
         early = True
 
     second = Early()
-    monkeypatch.setattr(registry, "experiments", lambda: {"toy": toy, "early": second})
     told: list[str] = []
 
     def finished(experiment: Experiment) -> None:
         assert (tmp_path / f"{experiment.name}.json").exists()
         told.append(experiment.name)
 
-    paths = runner.reproduce([], Ask(), tmp_path, finished=finished)
+    paths = runner.compute([toy, second], Ask(), tmp_path, finished=finished)
     assert told == ["early", "toy"]
     assert [path.stem for path in paths] == ["toy", "early"], "files are returned in the report's order"
 
 
 def test_damaged_files_are_computed_again(toy: Toy, tmp_path: Path) -> None:
-    (result,) = runner.reproduce([], Ask(), tmp_path)
+    (result,) = runner.compute([toy], Ask(), tmp_path)
     before = mean(result)
     piece = sorted((tmp_path / "cache" / "toy").iterdir())[0]
     piece.write_text(piece.read_text()[:20])
     result.write_text("{")
     toy.calls.clear()
-    runner.reproduce([], Ask(), tmp_path)
+    runner.compute([toy], Ask(), tmp_path)
     assert len(toy.calls) == 1
     assert mean(result) == before
 
@@ -208,7 +203,7 @@ def test_bad_wishes_are_named(tmp_path: Path, names: list[str], ask: Ask, jobs: 
 def test_an_unwritable_folder_is_named_before_any_work(toy: Toy, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match=r"cannot write to .*file.*--out"):
-        runner.reproduce([], Ask(), tmp_path / "file" / "sub")
+        runner.compute([toy], Ask(), tmp_path / "file" / "sub")
     assert toy.calls == []
 
 

@@ -123,7 +123,7 @@ def test_a_format_of_times_is_refused_or_read_at_once(text):
 
 @pytest.mark.parametrize("unit", ["[],", "{},", '[{"a":[]}],', "\n[]"])
 def test_bodies_that_would_unfold_are_refused_before_they_are_parsed(unit, monkeypatch):
-    monkeypatch.setattr("prophecy.service.bodies.json.loads", lambda *_, **__: pytest.fail("parsed"))
+    monkeypatch.setattr(json, "loads", lambda *_, **__: pytest.fail("parsed"))
     body = "[" + unit * 200_000 + "]"
     for read in (from_json, from_lines):
         with pytest.raises(Problem) as refused:

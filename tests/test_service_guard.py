@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import re
 from dataclasses import replace
 
@@ -299,7 +300,7 @@ def test_rates_are_kept_for_a_bounded_number_of_addresses():
 
 def test_the_token_is_compared_by_a_function_made_for_that(monkeypatch):
     seen = []
-    monkeypatch.setattr("prophecy.service.guard.hmac.compare_digest", lambda a, b: seen.append((a, b)) or False)
+    monkeypatch.setattr(hmac, "compare_digest", lambda a, b: seen.append((a, b)) or False)
     guard = Guard(TOKEN, (), Rates(DEFAULT))
     with pytest.raises(Exception, match="wrong"):
         guard.check_token({"client": ("10.0.0.1", 1)}, TOKEN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 
@@ -14,7 +15,7 @@ def _log(text: str) -> None:
 
 _tell: Callable[[str], None] | None = _log
 """Until something was said: in a Python session the logger "prophecy", whose warnings appear on stderr unless it is
-told otherwise; the command line prints."""
+told otherwise; the command line prints. With PROPHECY_QUIET set nothing is said."""
 
 
 def to_stderr() -> None:
@@ -29,7 +30,7 @@ def compiling(kept: bool) -> None:
     tell, _tell = _tell, None
     processes = sys.modules.get("multiprocessing.process")
     worker = processes is not None and processes.parent_process() is not None
-    if tell is None or worker:  # of several processes the first one speaks
+    if tell is None or worker or os.environ.get("PROPHECY_QUIET"):  # of several processes the first one speaks
         return
     if kept:
         tell("compiling the predictor for this machine, once; this takes some seconds, a minute if it is busy")

@@ -42,7 +42,7 @@ def copy(u: ArrayLike) -> Array:
 
 
 def line(u: ArrayLike) -> Array:
-    """The straight line through the last two values, like u; the first prediction is a copy."""
+    """The straight line through the last two values of u, (time,) or (series, time); the first prediction is a copy."""
     rows = _rows(u)
     ahead = rows.copy()
     ahead[..., 1:] += np.diff(rows, axis=-1)
@@ -85,7 +85,7 @@ def extrapolation_weights(window: int, degree: int) -> Array:
 
 
 def savitzky_golay_members(u: ArrayLike) -> dict[str, Array]:
-    """Predictions like u of every pair in `SAVITZKY_GOLAY`, by name."""
+    """Predictions of every pair in `SAVITZKY_GOLAY`, by name, each of u's shape: (time,) or (series, time)."""
     rows = _rows(u)
     return {f"window {w}, degree {d}": savitzky_golay(rows, w, d) for w, d in SAVITZKY_GOLAY}
 
@@ -93,7 +93,7 @@ def savitzky_golay_members(u: ArrayLike) -> dict[str, Array]:
 def local_level(u: ArrayLike, gain: float | None = None) -> Array:
     """Steady-state Kalman filter of a level that wanders (exponential smoothing), started at the first value.
 
-    Without `gain`, it is chosen in context among `LEVEL_GAINS`. A gain of 1 copies.
+    u: (time,) or (series, time). Without `gain`, it is chosen in context among `LEVEL_GAINS`. A gain of 1 copies.
     """
     rows = _rows(u)
     if gain is None:
@@ -104,7 +104,7 @@ def local_level(u: ArrayLike, gain: float | None = None) -> Array:
 
 
 def local_level_members(u: ArrayLike) -> dict[str, Array]:
-    """Predictions like u for every gain in `LEVEL_GAINS`, by name."""
+    """Predictions for every gain in `LEVEL_GAINS`, by name, each of u's shape: (time,) or (series, time)."""
     rows = _rows(u)
     return {f"gain {gain:g}": local_level(rows, gain) for gain in LEVEL_GAINS}
 
@@ -112,6 +112,7 @@ def local_level_members(u: ArrayLike) -> dict[str, Array]:
 def local_trend(u: ArrayLike, level_gain: float | None = None, trend_gain: float | None = None) -> Array:
     """Steady-state Kalman filter of a level with a wandering slope (Holt's method), from the first value and slope 0.
 
+    u: (time,) or (series, time).
     level += slope + level_gain e,  slope += level_gain trend_gain e,  e the one-step error. Both gains 1 give `line`.
     With neither gain, the pair is chosen in context among `TREND_GAINS`.
     """
@@ -129,19 +130,24 @@ def local_trend(u: ArrayLike, level_gain: float | None = None, trend_gain: float
 
 
 def local_trend_members(u: ArrayLike) -> dict[str, Array]:
-    """Predictions like u for every pair in `TREND_GAINS`, by name."""
+    """Predictions for every pair in `TREND_GAINS`, by name, each of u's shape: (time,) or (series, time)."""
     rows = _rows(u)
     return {f"gains {level:g}, {trend:g}": local_trend(rows, level, trend) for level, trend in TREND_GAINS}
 
 
 def autoregression(u: ArrayLike, orders: int = AUTOREGRESSION_ORDERS) -> Array:
-    """Least-squares autoregression refitted to the growing context, its order (up to `orders`) chosen in context."""
+    """Least-squares autoregression refitted to the growing context, its order (up to `orders`) chosen in context.
+
+    u: (time,) or (series, time).
+    """
     rows = _rows(u)
     return _select(rows, autoregression_members(rows, orders).values())
 
 
 def autoregression_members(u: ArrayLike, orders: int = AUTOREGRESSION_ORDERS) -> dict[str, Array]:
-    """Predictions like u of the autoregressions of order 1 … `orders`, each refitted as the context grows.
+    """Predictions of the autoregressions of order 1 … `orders`, each refitted as the context grows.
+
+    u and each of them: (time,) or (series, time).
 
     One QR factor of [u_k … u_{k-P+1} | u_{k+1}] holds the fits of every order: order p is solved by its leading p
     columns. The factor is updated block by block and never formed as a normal matrix, whose condition number would be
@@ -214,14 +220,20 @@ def filtered_noise_oracle(u: ArrayLike, time_constant: float, dt: float = DT) ->
 
 
 def in_context(u: ArrayLike, members: Iterable[Array], discount: float = DISCOUNT) -> Array:
-    """At every step the prediction of the member with the least (discounted) squared error so far."""
+    """At every step the prediction of the member with the least (discounted) squared error so far.
+
+    u and the predictions of every member: (time,) or (series, time).
+    """
     if not 0.0 < discount <= 1.0:
         raise ValueError(f"discount must lie in (0, 1], got {discount}")
     return _select(_rows(u), members, discount)
 
 
 def in_hindsight(u: ArrayLike, members: Mapping[str, Array], start: int) -> tuple[str, Array]:
-    """Name and prediction (like u) of the member with the least mean squared error from `start` on, over all series."""
+    """Name and prediction of the member with the least mean squared error from `start` on, over all series.
+
+    u and every prediction: (time,) or (series, time).
+    """
     rows = _rows(u)
     if not 0 <= start < rows.shape[-1] - 1:
         raise ValueError(f"start must lie between 0 and time - 2 = {rows.shape[-1] - 2}, got {start}")

@@ -79,6 +79,7 @@ class ScaledBasis:
     """A memory of everything since time 0, stretched as time goes on (LegS): x'(t) = (-A x(t) + B u(t)) / t.
 
     It has no window: ages run from 0 to the time elapsed. `functions` takes ages as fractions of it.
+    A: (N, N); B and the functions' values at the newest and the oldest age: (N,).
     """
 
     A: Array = field(repr=False)
@@ -228,7 +229,8 @@ def _legendre_ages(order: int, window: float, ages: Array) -> Array:
 
 
 def legendre(x: Array, order: int) -> Array:
-    """Orthonormal Legendre polynomials √(2n+1) P_n(x) for n < order: (len(x), order), by the three-term recurrence."""
+    """Orthonormal Legendre polynomials √(2n+1) P_n(x) for n < order by the three-term recurrence:
+    x (points,) gives (points, order)."""
     table: Array = np.empty((len(x), order))
     table[:, 0] = 1.0
     if order > 1:

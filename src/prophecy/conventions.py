@@ -143,7 +143,8 @@ def to_hippo(basis: Basis | ScaledBasis) -> Basis | Pair:
 
 
 def from_hippo(A: ArrayLike, B: ArrayLike, window: float | None = None) -> Basis | ScaledBasis:
-    """LegT or LagT over `window` seconds, without a window LegS over the time elapsed, from hippo-code's A and B."""
+    """LegT or LagT over `window` seconds, without a window LegS over the time elapsed, from hippo-code's A
+    (N, N) and B (N,)."""
     if window is None:
         return _scaled("hippo", A, B, own_window=1)
     return _recognise("hippo", HIPPO, A, B, window)

@@ -35,6 +35,8 @@ Rule: TypeAlias = Callable[[Array, Array, float], Discrete]
 def bilinear(A: Array, B: Array, dt: float) -> Discrete:
     """Tustin's rule, the paper's: A = (I - dt/2 A)⁻¹ (I + dt/2 A), B = dt (I - dt/2 A)⁻¹ B (Sec. 3).
 
+    A: (N, N), B: (N,).
+
     >>> bilinear(np.array([[-2.0]]), np.array([2.0]), 0.5).A
     array([[0.33333333]])
     """
@@ -60,6 +62,7 @@ def zoh(A: Array, B: Array, dt: float) -> Discrete:
 def foh(A: Array, B: Array, dt: float) -> Discrete:
     """First-order hold: exact when the input is a straight line between samples.
 
+    A: (N, N), B: (N,).
     x(t + dt) = Φ x(t) + Γ₀ u(t) + Γ₁ u(t + dt) looks one sample ahead; the recurrence carries x - Γ₁ u instead, whose
     input matrix is Γ₀ + Φ Γ₁, and `shift` = Γ₁ brings the readout back (as `scipy.signal.cont2discrete` does).
     """
@@ -74,7 +77,10 @@ def euler(A: Array, B: Array, dt: float) -> Discrete:
 
 
 def backward(A: Array, B: Array, dt: float) -> Discrete:
-    """Backward Euler: A = (I - dt A)⁻¹, B = dt (I - dt A)⁻¹ B. Stable for every dt when A is."""
+    """Backward Euler: A = (I - dt A)⁻¹, B = dt (I - dt A)⁻¹ B. Stable for every dt when A is.
+
+    A: (N, N), B: (N,).
+    """
     A, B, dt = _pair(A, B, dt)
     eye = np.eye(len(B))
     solved = _solve(eye - dt * A, np.column_stack([eye, dt * B]), dt)
@@ -84,6 +90,7 @@ def backward(A: Array, B: Array, dt: float) -> Discrete:
 def scaled(rule: Rule, A: Array, B: Array, count: int) -> Discrete:
     """LegS's pair for the sample that makes `count` seen, under any rule: x' = (-A x + B u)/t, t = count · dt.
 
+    A: (N, N), B: (N,).
     The holds are exact in the logarithm of time, where LegS is a constant system: from t to t + dt they advance by
     log(count / (count - 1)). The other rules take the step dt/t = 1/count. The first sample has no past: it *is* the
     memory, a constant, so x = e₀ u whatever the rule (App. A.2; B₀ = 1 and A e₀ = B make e₀ u the rest point).

@@ -32,7 +32,7 @@ class Streaming(Protocol):
 
 
 def one_step_errors(u: ArrayLike, y: ArrayLike, start: int | None = None) -> Array:
-    """u[k + 1] - y[k] for k = start … T - 2; `start` is half the length by default.
+    """u[k + 1] - y[k] for k = start … T - 2; `start` is half the length by default. u, y: (time,) or (series, time).
 
     >>> one_step_errors([1.0, 2.0, 4.0, 7.0], [2.0, 3.0, 6.0, 0.0], start=1)
     array([1., 1.])
@@ -87,6 +87,7 @@ def valid_prediction_time(
 ) -> float:
     """Time until `smape` first exceeds `threshold` percent, in units of `samples_per_time` samples.
 
+    truth, forecast: (time,) or (time, variables).
     With 30 samples per Lyapunov time the result is in Lyapunov times. A forecast that never fails scores its length.
 
     >>> valid_prediction_time([1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 3.0, 1.0], samples_per_time=2)
@@ -111,6 +112,7 @@ def coverage(truth: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> float:
 def naive_scale(context: ArrayLike, season: int = 1) -> float:
     """Mean |x[k] - x[k - season]| over a context, the unit of `mase`; gaps (NaN) are left out.
 
+    context: (time,) or (time, variables).
     A season of which the context holds no two is taken as 1. NaN where no two values can be compared.
 
     >>> naive_scale([1.0, 2.0, 4.0, 7.0])
@@ -125,6 +127,8 @@ def naive_scale(context: ArrayLike, season: int = 1) -> float:
 
 def mase(truth: ArrayLike, forecast: ArrayLike, context: ArrayLike, season: int = 1) -> float:
     """Mean absolute error in units of what copying the value a season ago was off by inside the context.
+
+    All of them (time,) or (time, variables).
 
     >>> mase([8.0, 9.0], [7.0, 7.0], context=[1.0, 2.0, 4.0, 7.0])
     0.75

@@ -128,6 +128,7 @@ def van_der_pol(
 ) -> Array:
     r"""The paper's one-variable Van der Pol equation u' = mu (1 - u^2) sin t on `samples` points over [0, end].
 
+    Returns (samples,).
     Without a tolerance, from its closed form u(t) = tanh(mu (1 - cos t) + artanh u(0)), which never leaves [u(0), 1).
     A solver does: at the top of a cycle 1 - u is 4.6e-13, below its error, and what comes back may pass -1. The square
     wave between -1 and 1 that the paper shows from u(0) = 0.5 is such an artefact of SciPy's default tolerance.
@@ -145,6 +146,7 @@ def bernoulli(
 ) -> Array:
     r"""The paper's Bernoulli equation u' = sin(t) sqrt(u) - cos(5t) u on `samples` points over [0, end].
 
+    Returns (samples,).
     Without a tolerance, from v = sqrt(u), which is linear: (e^{sin(5t)/10} v)' = e^{sin(5t)/10} sin(t) / 2, integrated
     by Gauss-Legendre quadrature between neighbouring samples.
     """

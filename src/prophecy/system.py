@@ -129,7 +129,8 @@ class System:
 class ScaledSystem:
     """LegS in discrete time (App. B.2): one set of matrices per step, which `at(count)` gives.
 
-    A, B, C, D are those of `ScaledContinuous`; `memory` is one of LAGS, the rules that discretise the memory stably
+    A (N, N), B (N,), C (N,), D are those of `ScaledContinuous`;
+    `memory` is one of LAGS, the rules that discretise the memory stably
     from the first sample on. Its state trails the newest sample by `lag` steps, so the bare slope C x + D u answers a
     ramp with the gain 1 - lag D/count. `corrected` divides by it (the trapezoid rule of Eq. 5), which has a pole at
     count = lag D = N²/2: where the gain is nearer to 0 than NEAR, the last value is repeated instead. Uncorrected

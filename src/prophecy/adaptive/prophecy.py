@@ -184,9 +184,11 @@ class Prophecy:
     def score(self, value: ArrayLike, time: ArrayLike | None = None) -> Any:
         """How surprising `value` would be as the next one: -log10 of the probability of an error at least as large.
 
+        value: a number, or (channels,); the score likewise. A NaN scores NaN. Changes nothing.
+
         On stochastic signals a score above s comes with probability 10^-s, for s up to 2 (docs/prophecy.md). It lies
         between 0 and 15; after n values it is at most log10(1 + n) or, unless they were predicted exactly, n/15 if
-        that is more. A NaN scores NaN. Changes nothing.
+        that is more.
         """
         moments = self._moments(value, refuse_gaps=False)
         if len(moments) != 1:

@@ -40,14 +40,17 @@ class Stream:
     records, rings, clocks, samples: a row for each series. Clocks of one stream see the same stamps and stay alike.
     """
 
-    def __init__(self, series: int, dt: float | None, hold: bool, context: int, settings: Settings) -> None:
+    def __init__(
+        self, series: int, dt: float | None, hold: bool, context: int, settings: Settings, workers: int | None = None
+    ) -> None:
+        """workers: threads that share the series; None for one a core where there is enough to do."""
         self.series, self.hold, self.context, self.settings = series, hold, context, settings
         self.table = table(settings)
         self.records: Records = fresh(series, self.table, hold)
         self.rings = rings(series)
         self.clocks = fresh_clocks(series, dt)
         self.samples = fresh_samples(series)
-        self.count = 0
+        self.count, self._workers = 0, workers
         self._late, self._warned = 0, False
         self._one, self._first, self._passed = np.empty(1), np.zeros(1, dtype=np.int64), np.empty(1)
         self._two = np.empty((2, series))
@@ -102,7 +105,8 @@ class Stream:
         groups = [np.arange(self.series)]
         if len(moments) >= WORTH_A_CALL:
             groups = [np.array([series]) for series in range(self.series)]
-        _in_threads(several, groups, moments.size)
+        workers = self._workers or (_machine.cores() if moments.size >= WORTH_THREADS else 1)
+        _in_threads(several, groups, min(workers, len(groups)))
         # A late moment is late for every series.
         late = int(np.count_nonzero(passed[:, 0] == 0.0))
         self.count += len(moments) - late
@@ -171,10 +175,9 @@ def _warn_late(late: int, moments: int) -> None:
     )
 
 
-def _in_threads(work: Callable[[NDArray[np.int64]], None], groups: list[NDArray[np.int64]], size: int) -> None:
-    """`work` on every group, in threads where there is enough to do; the numbers do not depend on that."""
-    workers = min(_machine.cores(), len(groups)) if size >= WORTH_THREADS else 1
-    if workers == 1:
+def _in_threads(work: Callable[[NDArray[np.int64]], None], groups: list[NDArray[np.int64]], workers: int) -> None:
+    """`work` on every group, in so many threads; the numbers do not depend on that."""
+    if workers <= 1:
         for group in groups:
             work(group)
         return

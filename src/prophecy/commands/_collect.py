@@ -19,8 +19,6 @@ from prophecy.tables.forecasting import by_column as columns_of
 
 Array: TypeAlias = NDArray[np.float64]
 
-MOST = 20_000_000  # cells held at once (160 MB); beyond, only the newest rows of each series are kept
-
 
 @dataclass
 class _Rows:
@@ -91,7 +89,7 @@ def collect(table: Table, context: int, mean: bool = False) -> Collected:
                 mine.times.append(times[rows])
         count += len(block)
         cells += block.size
-        if cells > MOST:
+        if cells > table.sizes.cells:
             for mine in held.values():
                 mine.newest(context)
             cells = sum(mine.values[0].size for mine in held.values())

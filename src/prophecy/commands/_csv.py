@@ -11,17 +11,15 @@ from prophecy.commands._dialect import MISSING, Dialect, number, sniff
 from prophecy.commands._open import Opened, explained
 from prophecy.commands._roles import Content, Layout, Roles
 
-PIECE = 8 << 20  # bytes of text per piece: some 300 000 short rows, large enough for Arrow's parser to work in parallel
 
-
-def read_csv(opened: Opened, header: bool | None, decimal: str | None) -> Content:
-    """A text table in any dialect, parsed by Arrow."""
+def read_csv(opened: Opened, header: bool | None, decimal: str | None, piece: int) -> Content:
+    """A text table in any dialect, parsed by Arrow. piece: bytes of text parsed at once."""
     dialect = sniff(opened.path, opened.stream, header, decimal)
     layout = Layout(opened.path, dialect.names, dialect.kinds, dialect.cells)
-    return Content(layout, lambda roles: _batches(opened, dialect, roles), list(dialect.notes))
+    return Content(layout, lambda roles: _batches(opened, dialect, roles, piece), list(dialect.notes))
 
 
-def _batches(opened: Opened, dialect: Dialect, roles: Roles) -> Iterator[Any]:
+def _batches(opened: Opened, dialect: Dialect, roles: Roles, piece: int) -> Iterator[Any]:
     import pyarrow as pa
     import pyarrow.csv as arrow
 
@@ -35,7 +33,7 @@ def _batches(opened: Opened, dialect: Dialect, roles: Roles) -> Iterator[Any]:
         opened.raw.close()
         stream = opened.raw = pa.OSFile(path)
     read = arrow.ReadOptions(
-        block_size=max(PIECE, 4 * dialect.longest),
+        block_size=max(piece, 4 * dialect.longest),
         column_names=names,
         skip_rows=dialect.skipped + (1 if dialect.header else 0),
         encoding={"utf-8": "utf8"}.get(dialect.encoding, dialect.encoding),

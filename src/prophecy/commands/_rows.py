@@ -23,8 +23,6 @@ Array: TypeAlias = NDArray[np.float64]
 Piece: TypeAlias = tuple[Any, Times | None]
 Advance: TypeAlias = Callable[[str, str, Array, Times | None], dict[str, Array]]
 
-SORTED = 1_000_000  # rows up to which a table is held and sorted; longer ones are read in pieces and must be in order
-
 
 def answer(
     command: str, table: Table, advance: Advance, parts: tuple[str, ...], out: Path | None, mean: bool = False
@@ -60,7 +58,7 @@ def _ordered(table: Table, mean: bool) -> Iterator[Piece]:
     for piece in pieces:
         held.append(piece)
         count += piece[0].num_rows
-        if count > SORTED:
+        if count > table.sizes.sorted_rows:
             break
     else:
         yield from _sorted(table, held)

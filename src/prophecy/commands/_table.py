@@ -23,6 +23,24 @@ from prophecy.frames.zones import Local, zone_of
 Array: TypeAlias = NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class Sizes:
+    """How much of a table is in memory at once."""
+
+    piece: int = 8 << 20
+    """Bytes of CSV per piece: some 300 000 short rows, large enough for Arrow's parser to work in parallel."""
+
+    sorted_rows: int = 1_000_000
+    """Rows up to which `predict` and `anomalies` hold a table and sort it; longer ones are read in pieces and must be
+    in order."""
+
+    cells: int = 20_000_000
+    """Cells `forecast` holds (160 MB); beyond, only the newest rows of each series are kept."""
+
+
+SIZES = Sizes()
+
+
 @dataclass
 class Table:
     """A file opened for reading in pieces; `batches` can be gone through once."""
@@ -35,6 +53,7 @@ class Table:
     notes: list[str] = field(default_factory=list)
     texts: tuple[str, ...] = ()  # columns of text, any of which may tell series apart
     local: Local | None = None  # the zone whose clocks the times are of, where one was named
+    sizes: Sizes = SIZES
 
     @property
     def size(self) -> int:
@@ -67,26 +86,27 @@ class Hints:
 NOTHING = Hints()
 
 
-READERS: dict[str, Callable[[Opened, Hints], Content]] = {
-    "csv": lambda opened, asked: read_csv(opened, asked.header, asked.decimal),
-    "jsonl": lambda opened, asked: read_json_lines(opened),
-    "json": lambda opened, asked: read_json(opened),
-    "excel": lambda opened, asked: read_excel(opened, asked.header),
-    "parquet": lambda opened, asked: read_parquet(opened),
-    "npy": lambda opened, asked: read_npy(opened),
+READERS: dict[str, Callable[[Opened, Hints, Sizes], Content]] = {
+    "csv": lambda opened, asked, sizes: read_csv(opened, asked.header, asked.decimal, sizes.piece),
+    "jsonl": lambda opened, asked, sizes: read_json_lines(opened),
+    "json": lambda opened, asked, sizes: read_json(opened),
+    "excel": lambda opened, asked, sizes: read_excel(opened, asked.header),
+    "parquet": lambda opened, asked, sizes: read_parquet(opened),
+    "npy": lambda opened, asked, sizes: read_npy(opened),
 }
 """By the kind that `_open` tells from a file's first bytes."""
 
 
-def open_table(path: str, asked: Hints = NOTHING) -> Table:
+def open_table(path: str, asked: Hints = NOTHING, sizes: Sizes = SIZES) -> Table:
     """Open a table of any kind; what was not said is told by its content, and noted."""
     opened = open_bytes(path)
     with explained(path):
-        layout, batches, notes = READERS[opened.kind](opened, asked)
+        layout, batches, notes = READERS[opened.kind](opened, asked, sizes)
         roles = resolve(layout, asked.columns, asked.time, asked.key, asked.time_format)
         local = _local(asked.time_zone, roles, layout)
         texts = tuple(name for name, kind in zip(layout.names, layout.kinds, strict=True) if kind == "text")
-        return Table(opened.path, roles, layout.names, opened, batches(roles), [*notes, *roles.notes], texts, local)
+        notes = [*notes, *roles.notes]
+        return Table(opened.path, roles, layout.names, opened, batches(roles), notes, texts, local, sizes)
 
 
 def _local(zone: str | None, roles: Roles, layout: Layout) -> Local | None:

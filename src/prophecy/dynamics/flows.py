@@ -75,15 +75,7 @@ class FittedFlow:
             wider * self.found.missed
         )
         loose = 10 * self._tolerance  # draws are kicked by more at every step
-        if not len(self.field.terms.kinds):
-            thetas = np.stack([each.theta for each in fields])
-            together = self.field.paths(states, steps, loose, self._bound, kicks, thetas)
-            return together - self.offset
-        ahead = [
-            each.paths(state[None], steps, loose, self._bound, kick[None])
-            for each, state, kick in zip(fields, states, kicks, strict=True)
-        ]
-        return np.concatenate(ahead) - self.offset
+        return self.field.paths(states, steps, loose, self._bound, kicks, fields) - self.offset
 
     def _located(self, x: Array, origins: Indices) -> Array:
         """The state before each origin, from the samples before it alone. Origins close to each other share a pass."""

@@ -123,7 +123,9 @@ class Search:
         return error
 
     def ahead(self, starts: Array, thetas: Array, steps: int) -> Array:
-        return self.field.paths(starts, steps, _INTEGRATED, _BOUND, thetas=thetas)
+        return self.field.paths(
+            starts, steps, _INTEGRATED, _BOUND, fields=[replace(self.field, theta=each) for each in thetas]
+        )
 
 
 def _tuning(settings: Settings) -> Tuning:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -143,29 +144,23 @@ class SparseField:
         tolerance: float,
         bound: float,
         kicks: Array = flow.NO_KICKS,
-        thetas: Array | None = None,
+        fields: Sequence[SparseField] = (),
     ) -> Array:
         """The next samples from each of (starts, variables), NaN from where they leave: (starts, horizon, v).
 
         tolerance: of a step, in standard deviations. kicks: (starts, horizon, variables), added at every sample.
-        thetas: (starts, size, variables), each path's own.
+        fields: each path's own, of the same terms with other parameters.
         """
-        kept = self._kept[0]
-        if thetas is None:
-            thetas = np.broadcast_to(self.theta, (len(starts), *self.theta.shape))
-        small = np.ascontiguousarray(thetas[:, kept])
-        return np.asarray(
-            flow.paths(
-                self._small,
-                small,
-                EIGHTH,
-                np.ascontiguousarray(starts),
-                horizon,
-                tolerance,
-                bound,
-                np.ascontiguousarray(kicks),
-            )
+        kept, functions = self._kept
+        every = fields or [self] * len(starts)
+        thetas = np.stack([field.theta[kept] for field in every])
+        shapes = flow.Shapes(
+            np.stack([field.terms.rates[functions] for field in every]),
+            np.stack([field.terms.shifts[functions] for field in every]),
+            np.stack([field.terms.bends[functions] for field in every]),
         )
+        there, moved = np.ascontiguousarray(starts), np.ascontiguousarray(kicks)
+        return np.asarray(flow.paths(self._small, thetas, shapes, EIGHTH, there, horizon, tolerance, bound, moved))
 
     def substeps(self, tableau: Tableau, states: Array, tolerance: float | Array, most: int = 8) -> Indices:
         """The fewest substeps (1, 2, 4 ... most) with which the step from each of (states, variables) has converged.

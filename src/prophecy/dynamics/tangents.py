@@ -8,196 +8,215 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy._compiled import inner, kernel
-from prophecy.dynamics.flow import MOST_SWITCHES, Tableau, step, until_switch
-from prophecy.dynamics.terms import Terms, any_switches, choose_branches, evaluate, evaluate_slopes, slope_along
+from prophecy.dynamics.stepping import Tableau, Work, alike, look_for_switches, one_less, step, until_switch, work_for
+from prophecy.dynamics.terms import (
+    FEW,
+    LANES,
+    Lanes,
+    Terms,
+    any_switches,
+    choose_branches,
+    evaluate,
+    evaluate_slopes,
+    lanes_of,
+    leading,
+    slope_along,
+)
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 
-class _Work(NamedTuple):
-    """Arrays to work in: at every stage of a step the features, the state, the slope and the derivatives of both."""
+class _Derived(NamedTuple):
+    """Arrays to work in, the last axis of each being the lane: at every stage of a step the features, the state and the
+    derivatives of its slope; how the end depends on the slopes; and what is made, (variables, columns, lanes)."""
 
+    leads: Mask
     phi: Array
     dphi: Array
     at: Array
-    slopes: Array
     jacobian: Array
     answer: Array
     through: Array
     whole: Array
     column: Array
-    start: Array
-    end: Array
+    out: Array
 
 
 @inner
-def _linear(
-    terms: Terms, theta: Array, x: Array, branches: Array, phi: Array, dphi: Array, jacobian: Array, slope: Array
-) -> None:
-    """The time derivative of a state, and its derivatives with the variables and with the functions' sums."""
-    v, columns = terms.variables, terms.variables + len(terms.kinds)
-    evaluate_slopes(terms, x, branches, phi, dphi)
-    for i in range(v):
-        slope[i] = 0.0
-        for j in range(columns):
-            jacobian[i, j] = 0.0
+def _linear(terms: Terms, field: Lanes, work: Work, derived: _Derived, stage: int) -> None:
+    """The time derivative of a stage's state, and its derivatives with the variables and with the functions' sums."""
+    phi, slopes, jacobian = derived.phi[stage], work.slopes[stage], derived.jacobian[stage]
+    evaluate_slopes(terms, field, derived.leads, derived.at[stage], work.branches, phi, derived.dphi, work.known)
+    slopes[:] = 0.0
+    jacobian[:] = 0.0
     for p in range(len(phi)):
-        for i in range(v):
-            weight = theta[p, i]
-            if weight != 0.0:
-                slope[i] += weight * phi[p]
-                for j in range(columns):
-                    jacobian[i, j] += weight * dphi[p, j]
+        for i in range(len(slopes)):
+            if not field.used[p, i]:
+                continue
+            theta, value, slope = field.theta[p, i], phi[p], slopes[i]
+            for lane in range(len(theta)):
+                slope[lane] += theta[lane] * value[lane]
+            for j in range(jacobian.shape[1]):
+                if derived.leads[p, j]:
+                    out, change = jacobian[i, j], derived.dphi[p, j]
+                    for lane in range(len(theta)):
+                        out[lane] += theta[lane] * change[lane]
 
 
 @inner
-def _answers(tableau: Tableau, h: float, jacobian: Array, answer: Array, through: Array) -> None:
+def _answers(tableau: Tableau, h: Array, derived: _Derived) -> None:
     """answer[s]: how the end of a step depends on the slope of stage s; through[s]: answer[s] @ jacobian[s].
 
     From the last stage back: a slope enters the end itself and every later stage.
     """
-    stages, v = len(tableau.weights), answer.shape[1]
+    answer, through, jacobian = derived.answer, derived.through, derived.jacobian
+    stages, v, lanes = len(tableau.weights), answer.shape[1], len(h)
     for s in range(stages - 1, -1, -1):
+        answer[s] = 0.0
         for i in range(v):
-            for j in range(v):
-                answer[s, i, j] = h * tableau.weights[s] if i == j else 0.0
+            for lane in range(lanes):
+                answer[s, i, i, lane] = h[lane] * tableau.weights[s]
         for r in range(s + 1, stages):
-            weight = h * tableau.stages[r, s]
+            weight = tableau.stages[r, s]
             if weight != 0.0:
                 for i in range(v):
                     for j in range(v):
-                        answer[s, i, j] += weight * through[r, i, j]
+                        out, later = answer[s, i, j], through[r, i, j]
+                        for lane in range(lanes):
+                            out[lane] += h[lane] * weight * later[lane]
         for i in range(v):
             for j in range(v):
-                total = 0.0
+                total = through[s, i, j]
+                total[:] = 0.0
                 for m in range(v):
-                    total += answer[s, i, m] * jacobian[s, m, j]
-                through[s, i, j] = total
+                    left, right = answer[s, i, m], jacobian[s, m, j]
+                    for lane in range(lanes):
+                        total[lane] += left[lane] * right[lane]
 
 
 @inner
-def _share(which: int, at: Array) -> float:
+def _share(which: int, at: Array, lane: int) -> float:
     """The derivative of a function's sum with its shift (-1), a rate or a bend, counted as in `terms.SHIFT`."""
     v, share = len(at), 1.0
     if which >= v:
-        share = at[(which - v) // v] * at[(which - v) % v]
+        share = at[(which - v) // v, lane] * at[(which - v) % v, lane]
     elif which >= 0:
-        share = at[which]
+        share = at[which, lane]
     return share
 
 
 @inner
-def _by_parameters(
-    chosen: Indices, whose: Indices, answer: Array, jacobian: Array, at: Array, phi: Array, out: Array
-) -> None:
-    """Add what the slope of one stage has to do with the parameters to the derivatives of the end, (v, v + count)."""
-    v = len(at)
+def _by_parameters(chosen: Indices, whose: Indices, derived: _Derived, share: Array) -> None:
+    """Add what the slopes of all stages have to do with the parameters to the derivatives of the end."""
+    stages, v, lanes = derived.at.shape
     for c in range(len(chosen)):
         owner = whose[c]
-        if owner >= 0:
+        for stage in range(stages):
+            answer = derived.answer[stage]
+            if owner >= 0:
+                value = derived.phi[stage, chosen[c]]
+                for i in range(v):
+                    out, weight = derived.out[i, v + c], answer[i, owner]
+                    for lane in range(lanes):
+                        out[lane] += weight[lane] * value[lane]
+                continue
+            for lane in range(lanes):
+                share[lane] = _share(-2 - owner, derived.at[stage], lane)
             for i in range(v):
-                out[i, v + c] += answer[i, owner] * phi[chosen[c]]
-            continue
-        share = _share(-2 - owner, at)
-        for i in range(v):
-            for j in range(v):
-                out[i, v + c] += answer[i, j] * share * jacobian[j, v + chosen[c]]
+                out = derived.out[i, v + c]
+                for j in range(v):
+                    weight, value = answer[i, j], derived.jacobian[stage, j, v + chosen[c]]
+                    for lane in range(lanes):
+                        out[lane] += weight[lane] * share[lane] * value[lane]
 
 
 @inner
 def _onwards(
     terms: Terms,
-    theta: Array,
+    field: Lanes,
     tableau: Tableau,
     chosen: Indices,
     whose: Indices,
-    x: Array,
-    h: float,
-    branches: Array,
-    out: Array,
     filled: int,
-    work: _Work,
+    work: Work,
+    derived: _Derived,
 ) -> None:
-    """One step in place, and the derivatives of where it ends, (v, v + parameters), in place.
+    """One step of `work.x` in place, and the derivatives of where it ends, (v, v + parameters), in place.
 
     A step's end depends on a parameter through the slopes of its stages alone, and how it depends on those is found
     once. filled: the columns of `out` that are not zero yet.
     """
-    v, stages = terms.variables, len(tableau.weights)
+    v, stages, lanes, whole, column = terms.variables, len(tableau.weights), len(work.h), derived.whole, derived.column
     for stage in range(stages):
-        for i in range(v):
-            work.at[stage, i] = x[i]
+        at = derived.at[stage]
+        at[:] = work.x
         for before in range(stage):
-            weight = h * tableau.stages[stage, before]
+            weight = tableau.stages[stage, before]
             if weight != 0.0:
                 for i in range(v):
-                    work.at[stage, i] += weight * work.slopes[before, i]
-        _linear(
-            terms, theta, work.at[stage], branches, work.phi[stage], work.dphi, work.jacobian[stage], work.slopes[stage]
-        )
-    _answers(tableau, h, work.jacobian, work.answer, work.through)
+                    there, slope = at[i], work.slopes[before, i]
+                    for lane in range(lanes):
+                        there[lane] += work.h[lane] * weight * slope[lane]
+        _linear(terms, field, work, derived, stage)
+    _answers(tableau, work.h, derived)
     for i in range(v):
         for j in range(v):
-            work.whole[i, j] = 1.0 if i == j else 0.0
+            whole[i, j] = 1.0 if i == j else 0.0
             for stage in range(stages):
-                work.whole[i, j] += work.through[stage, i, j]
+                for lane in range(lanes):
+                    whole[i, j, lane] += derived.through[stage, i, j, lane]
     for c in range(filled):
         for i in range(v):
-            work.column[i] = out[i, c]
-            out[i, c] = 0.0
+            column[i] = derived.out[i, c]
         for i in range(v):
+            there = derived.out[i, c]
+            there[:] = 0.0
             for j in range(v):
-                out[i, c] += work.whole[i, j] * work.column[j]
+                for lane in range(lanes):
+                    there[lane] += whole[i, j, lane] * column[j, lane]
+    _by_parameters(chosen, whose, derived, column[0])
     for stage in range(stages):
-        _by_parameters(chosen, whose, work.answer[stage], work.jacobian[stage], work.at[stage], work.phi[stage], out)
+        weight = tableau.weights[stage]
         for i in range(v):
-            x[i] += h * tableau.weights[stage] * work.slopes[stage, i]
+            there, slope = work.x[i], work.slopes[stage, i]
+            for lane in range(lanes):
+                there[lane] += work.h[lane] * weight * slope[lane]
 
 
 @inner
 def _switched(
-    terms: Terms,
-    theta: Array,
-    chosen: Indices,
-    whose: Indices,
-    x: Array,
-    branches: Array,
-    which: int,
-    out: Array,
-    work: _Work,
+    terms: Terms, field: Lanes, chosen: Indices, whose: Indices, lane: int, work: Work, derived: _Derived
 ) -> None:
-    """Function `which` switches at x, and the derivatives (v, v + parameters) with it.
+    """A lane's function switches at x, and the derivatives (v, v + parameters) with it.
 
     Whoever arrives later by dt follows the old field for dt longer and the new one for dt less; dt is what keeps the
     sum of the function at zero.
     """
-    v, phi, old, new = terms.variables, work.phi[0], work.slopes[0], work.column
+    v, x, which, speed = terms.variables, work.x, work.which[lane], 0.0
     for turn in range(2):
         if turn == 1:
-            branches[which] = -branches[which]
-        evaluate(terms, x, branches, phi)
+            work.branches[which, lane] *= -1.0
+        evaluate(terms, field, x, work.branches, work.phi, work.known)
+        work.branches[which, lane] *= -1.0 if turn == 1 else 1.0
         for i in range(v):
-            slope = 0.0
-            for p in range(len(phi)):
-                slope += theta[p, i] * phi[p]
-            if turn == 0:
-                old[i] = slope
-            else:
-                new[i] = slope
-    speed = 0.0
+            work.slopes[turn, i, lane] = 0.0
+            for p in range(len(work.phi)):
+                work.slopes[turn, i, lane] += field.theta[p, i, lane] * work.phi[p, lane]
     for i in range(v):
-        speed += slope_along(terms, which, x, i) * old[i]
+        speed += slope_along(field, which, x, lane, i) * work.slopes[0, i, lane]
     if speed == 0.0:
         return
-    for c in range(out.shape[1]):
+    for c in range(derived.out.shape[1]):
         rise = 0.0
         if c >= v and whose[c - v] < 0 and chosen[c - v] == which:
-            rise = _share(-2 - whose[c - v], x)
+            rise = _share(-2 - whose[c - v], x, lane)
         for i in range(v):
-            rise += slope_along(terms, which, x, i) * out[i, c]
+            rise += slope_along(field, which, x, lane, i) * derived.out[i, c, lane]
         for i in range(v):
-            out[i, c] -= (old[i] - new[i]) * rise / speed
+            jump = work.slopes[0, i, lane] - work.slopes[1, i, lane]
+            derived.out[i, c, lane] -= jump * rise / speed
 
 
 @kernel
@@ -210,38 +229,69 @@ def tangents(
     Returns ends (points, variables) and derivatives (points, variables, variables + parameters): with the start, and
     with the parameters; both by the same steps, so that the derivatives are those of the numbers computed.
     """
-    v, count, columns = terms.variables, len(points), terms.variables + len(chosen)
-    factors, stages, size = terms.variables + len(terms.kinds), len(tableau.weights), len(terms.parents)
-    ends, out, branches = points.copy(), np.zeros((count, v, columns)), np.empty(len(terms.kinds))
-    work = _Work(
-        np.empty((stages, size)), np.empty((size, factors)), np.empty((stages, v)), np.empty((stages, v)),
-        np.empty((stages, v, factors)), np.empty((stages, v, v)), np.empty((stages, v, v)), np.empty((v, v)),
-        np.empty(v), np.empty(v), np.empty(v),
-    )  # fmt: skip
-    kinks = len(tableau.fifth) > 0
-    switching = any_switches(terms, kinks)
-    for k in range(count):
-        x = ends[k]
-        for i in range(v):
-            out[k, i, i] = 1.0
-        choose_branches(terms, x, kinks, branches)
-        filled = v
-        for _ in range(substeps[k]):
-            left = 1.0 / substeps[k]
-            for switch in range(MOST_SWITCHES + 1):
-                length, which = left, -1
-                if switching and switch < MOST_SWITCHES:
-                    work.start[:] = x
-                    work.end[:] = x
-                    step(terms, theta, tableau, work.end, left, branches, work.phi[0], work.slopes, work.column)
-                    length, which = until_switch(
-                        terms, theta, tableau, work.start, work.end, left, branches, work.phi[0], work.slopes,
-                        work.column,
-                    )  # fmt: skip
-                _onwards(terms, theta, tableau, chosen, whose, x, length, branches, out[k], filled, work)
-                filled = columns
-                if which < 0:
-                    break
-                _switched(terms, theta, chosen, whose, x, branches, which, out[k], work)
-                left -= length
+    ends, out = np.empty(points.shape), np.empty((len(points), terms.variables, terms.variables + len(chosen)))
+    done, most = 0, 1
+    while done < len(points):
+        some = alike(substeps, most)
+        if len(some) > 0:
+            _all_tangents(terms, theta, tableau, chosen, whose, points, substeps, some, ends, out)
+        done, most = done + len(some), 2 * most
     return ends, out
+
+
+@inner
+def _all_tangents(
+    terms: Terms,
+    theta: Array,
+    tableau: Tableau,
+    chosen: Indices,
+    whose: Indices,
+    points: Array,
+    substeps: Indices,
+    some: Indices,
+    ends: Array,
+    out: Array,
+) -> None:
+    """The same for some of the points."""
+    v, columns, lanes, kinks = terms.variables, out.shape[2], min(LANES, len(some)), len(tableau.fifth) > 0
+    factors, stages, size = terms.variables + len(terms.kinds), len(tableau.weights), len(terms.parents)
+    switching, field, work = any_switches(terms, kinks), lanes_of(terms, theta, lanes), work_for(terms, tableau, lanes)
+    few, room = lanes_of(terms, theta, FEW), work_for(terms, tableau, FEW)
+    derived = _Derived(
+        leading(terms), np.empty((stages, size, lanes)), np.empty((size, factors, lanes)), np.empty((stages, v, lanes)),
+        np.empty((stages, v, factors, lanes)), np.empty((stages, v, v, lanes)), np.empty((stages, v, v, lanes)),
+        np.empty((v, v, lanes)), np.empty((v, lanes)), np.empty((v, columns, lanes)),
+    )  # fmt: skip
+    left, todo, crossed = np.empty(lanes), np.empty(lanes, np.int64), np.empty(lanes, np.int64)
+    for first in range(0, len(some), lanes):
+        derived.out[:] = 0.0
+        for lane in range(lanes):
+            k = some[min(first + lane, len(some) - 1)]
+            for i in range(v):
+                work.x[i, lane] = points[k, i]
+                derived.out[i, i, lane] = 1.0
+            choose_branches(terms, field, work.x, lane, kinks, work.branches)
+            todo[lane], left[lane], crossed[lane] = substeps[k], 1.0 / substeps[k], 0
+        going, filled = lanes, v
+        while going > 0:
+            for lane in range(lanes):
+                work.h[lane] = left[lane] if todo[lane] > 0 else 0.0
+            if switching:
+                work.start[:] = work.x
+                step(terms, field, tableau, work.x, work.h, work)
+                look_for_switches(field, todo, crossed, work)
+                until_switch(terms, field, tableau, work, few, room)
+                work.x[:] = work.start
+            _onwards(terms, field, tableau, chosen, whose, filled, work, derived)
+            filled = columns
+            for lane in range(lanes):
+                k = some[min(first + lane, len(some) - 1)]
+                if work.which[lane] >= 0:
+                    _switched(terms, field, chosen, whose, lane, work, derived)
+                if not one_less(work, lane, todo, left, crossed, 1.0 / substeps[k]):
+                    continue
+                going -= 1
+                ends[k] = work.x[:, lane]
+                for i in range(v):
+                    for c in range(columns):
+                        out[k, i, c] = derived.out[i, c, lane]

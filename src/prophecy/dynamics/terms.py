@@ -1,8 +1,9 @@
 """What fields are sums of: products of variables and of functions of weighted sums of variables, as a table.
 
 f_i(x) = sum_p theta[p, i] phi_p(x). phi_0 = 1 and every other phi_p is an earlier one times a *factor*: a variable, or
-a function of a weighted sum of variables. Everything compiled here is plain loops over single points: the fields have
-few variables and few terms, so that a vectorised version spends its time on bookkeeping.
+a function of a weighted sum of variables. Everything compiled here works on some points side by side, the last axis of
+all arrays being the point (*lane*): fields have few variables and few terms, and a processor does the same to several
+numbers at once. Each lane's numbers are those it would have alone, to the last bit.
 
 Moduli and signs switch where their sum passes zero. Between two switches each is smooth, on the branch that `branches`
 names; `flow.py` finds the moments between, those of moduli only for steps of order 8: across a kink a step of a low
@@ -22,12 +23,17 @@ from prophecy._compiled import inner, kernel
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 #: What a function of a weighted sum may be.
 SINE, TANH, MODULUS, EXPONENTIAL, RECIPROCAL, SIGN = range(6)
 #: In the place of a variable's number: the parameter is a function's shift, or (-2 - j) its rate along variable j, or
 #: (-2 - variables - a * variables - b) the coefficient of x_a x_b in what it is taken of.
 SHIFT, RATE = -1, -2
+#: Points side by side: enough to keep a processor's widest registers busy, few enough for its nearest memory.
+LANES = 64
+#: Lanes that look for the moment of a switch together: few points switch at a time.
+FEW = 16
 
 
 class Terms(NamedTuple):
@@ -91,24 +97,79 @@ def powers(terms: Terms) -> Indices:
     return out
 
 
+class Lanes(NamedTuple):
+    """The numbers of a field for points side by side: theta (size, variables, lanes), rates (functions, variables,
+    lanes), shifts (functions, lanes), bends (functions, variables, variables, lanes).
+
+    used: (size, variables), whether any lane has the term in the equation; bent: (functions,), whether any has bends.
+    What is not there costs nothing.
+    """
+
+    theta: Array
+    rates: Array
+    shifts: Array
+    bends: Array
+    used: Mask
+    bent: Mask
+
+
 @inner
-def argument(terms: Terms, j: int, x: Array) -> float:
+def lanes_of(terms: Terms, theta: Array, lanes: int) -> Lanes:
+    """The same field in every lane."""
+    v, size, functions = terms.variables, len(terms.parents), len(terms.kinds)
+    field = Lanes(
+        np.empty((size, v, lanes)), np.empty((functions, v, lanes)), np.empty((functions, lanes)),
+        np.empty((functions, v, v, lanes)), np.zeros((size, v), np.bool_), np.zeros(functions, np.bool_),
+    )  # fmt: skip
+    for lane in range(lanes):
+        put_field(terms, theta, terms.rates, terms.shifts, terms.bends, field, lane)
+    return field
+
+
+@inner
+def put_field(terms: Terms, theta: Array, rates: Array, shifts: Array, bends: Array, field: Lanes, lane: int) -> None:
+    """Give one lane its numbers."""
+    for p in range(len(terms.parents)):
+        for i in range(terms.variables):
+            field.theta[p, i, lane] = theta[p, i]
+            field.used[p, i] |= theta[p, i] != 0.0
+    for j in range(len(terms.kinds)):
+        field.shifts[j, lane] = shifts[j]
+        for i in range(terms.variables):
+            field.rates[j, i, lane] = rates[j, i]
+            for k in range(terms.variables):
+                field.bends[j, i, k, lane] = bends[j, i, k]
+                field.bent[j] |= bends[j, i, k] != 0.0
+
+
+@inner
+def copy_field(field: Lanes, lane: int, few: Lanes, there: int) -> None:
+    """Give a lane of `few` the numbers of one of `field`."""
+    few.theta[:, :, there], few.rates[:, :, there] = field.theta[:, :, lane], field.rates[:, :, lane]
+    few.shifts[:, there], few.bends[:, :, :, there] = field.shifts[:, lane], field.bends[:, :, :, lane]
+    few.used[:] = field.used
+    few.bent[:] = field.bent
+
+
+@inner
+def argument(field: Lanes, j: int, x: Array, lane: int) -> float:
     """The weighted sum that function j is taken of."""
-    at: float = terms.shifts[j]
-    for i in range(terms.variables):
-        along = terms.rates[j, i]
-        for k in range(terms.variables):
-            along += terms.bends[j, i, k] * x[k]
-        at += along * x[i]
+    at: float = field.shifts[j, lane]
+    for i in range(len(x)):
+        along = field.rates[j, i, lane]
+        if field.bent[j]:
+            for k in range(len(x)):
+                along += field.bends[j, i, k, lane] * x[k, lane]
+        at += along * x[i, lane]
     return at
 
 
 @inner
-def slope_along(terms: Terms, j: int, x: Array, i: int) -> float:
+def slope_along(field: Lanes, j: int, x: Array, lane: int, i: int) -> float:
     """The derivative of that sum with variable i."""
-    along: float = terms.rates[j, i]
-    for k in range(terms.variables):
-        along += (terms.bends[j, i, k] + terms.bends[j, k, i]) * x[k]
+    along: float = field.rates[j, i, lane]
+    for k in range(len(x)) if field.bent[j] else range(0):
+        along += (field.bends[j, i, k, lane] + field.bends[j, k, i, lane]) * x[k, lane]
     return along
 
 
@@ -127,88 +188,161 @@ def any_switches(terms: Terms, kinks: bool) -> bool:
 
 
 @inner
-def choose_branches(terms: Terms, x: Array, kinks: bool, branches: Array) -> None:
-    """The side that each function is on, (functions,); 0 for those that change it within a step."""
+def choose_branches(terms: Terms, field: Lanes, x: Array, lane: int, kinks: bool, branches: Array) -> None:
+    """The side that each function is on in a lane of (functions, lanes); 0 for those that change it within a step."""
     for j in range(len(terms.kinds)):
-        branches[j] = 0.0
+        branches[j, lane] = 0.0
         if switches(terms, j, kinks):
-            branches[j] = 1.0 if argument(terms, j, x) > 0.0 else -1.0
+            branches[j, lane] = 1.0 if argument(field, j, x, lane) > 0.0 else -1.0
 
 
 @inner
-def _function(terms: Terms, j: int, x: Array, branches: Array) -> tuple[float, float]:
-    """Value and slope of function j at its weighted sum."""
-    kind = terms.kinds[j]
-    if kind == 5:
-        return branches[j], 0.0
-    at = argument(terms, j, x)
+def _sums(field: Lanes, j: int, x: Array, out: Array) -> None:
+    """The weighted sums that function j is taken of, (lanes,)."""
+    if field.bent[j]:
+        for lane in range(len(out)):
+            out[lane] = argument(field, j, x, lane)
+        return
+    shift = field.shifts[j]
+    for lane in range(len(out)):
+        out[lane] = shift[lane]
+    for i in range(len(x)):
+        rate, along = field.rates[j, i], x[i]
+        for lane in range(len(out)):
+            out[lane] += rate[lane] * along[lane]
+
+
+@inner
+def _functions(terms: Terms, field: Lanes, j: int, x: Array, sides: Array, value: Array, slope: Array) -> None:
+    """Values and slopes of function j at its weighted sums, (lanes,) each; slope may be empty: then it is not made."""
+    kind, sloped = terms.kinds[j], len(slope) > 0
+    _sums(field, j, x, value)
+    for lane in range(len(slope)):
+        at = value[lane]
+        if kind == 0:
+            slope[lane] = np.cos(at)
+        elif kind == 1:
+            tanh = np.tanh(at)
+            slope[lane] = 1.0 - tanh * tanh
+        elif kind == 4:
+            slope[lane] = -1.0 / (at * at)
     if kind == 0:
-        return np.sin(at), np.cos(at)
-    if kind == 1:
-        value = np.tanh(at)
-        return value, 1.0 - value * value
-    if kind == 2:
-        side = branches[j]
-        if side == 0.0:
-            side = 1.0 if at > 0.0 else -1.0
-        return side * at, side
-    if kind == 3:
-        value = np.exp(min(at, 300.0))
-        return value, value
-    return 1.0 / at, -1.0 / (at * at)
+        for lane in range(len(value)):
+            value[lane] = np.sin(value[lane])
+    elif kind == 1:
+        for lane in range(len(value)):
+            value[lane] = np.tanh(value[lane])
+    elif kind == 2:
+        for lane in range(len(value)):
+            side = 1.0 if value[lane] > 0.0 else -1.0
+            side = side if sides[lane] == 0.0 else sides[lane]
+            value[lane] *= side
+            if sloped:
+                slope[lane] = side
+    elif kind == 3:
+        for lane in range(len(value)):
+            value[lane] = np.exp(min(value[lane], 300.0))
+        if sloped:
+            slope[:] = value
+    elif kind == 4:
+        for lane in range(len(value)):
+            value[lane] = 1.0 / value[lane]
+    else:
+        value[:] = sides
+        if sloped:
+            slope[:] = 0.0
 
 
 @inner
-def evaluate(terms: Terms, x: Array, branches: Array, phi: Array) -> None:
-    """phi(x) into phi."""
-    v = terms.variables
+def evaluate(terms: Terms, field: Lanes, x: Array, branches: Array, phi: Array, known: Array) -> None:
+    """phi (size, lanes) at x (variables, lanes). known: (2 + variables, lanes) to work in."""
+    v, last = terms.variables, -1
     phi[0] = 1.0
-    last, known = -1, 0.0
     for p in range(1, len(terms.parents)):
-        factor = terms.factors[p]
-        if factor < v:
-            phi[p] = phi[terms.parents[p]] * x[factor]
-            continue
-        if factor != last:
-            last, known = factor, _function(terms, factor - v, x, branches)[0]
-        phi[p] = phi[terms.parents[p]] * known
+        parent, factor, out = phi[terms.parents[p]], terms.factors[p], phi[p]
+        if factor >= v and factor != last:
+            last = factor
+            _functions(terms, field, factor - v, x, branches[factor - v], known[0], known[1, :0])
+        value = x[factor] if factor < v else known[0]
+        for lane in range(len(out)):
+            out[lane] = parent[lane] * value[lane]
 
 
 @inner
-def evaluate_slopes(terms: Terms, x: Array, branches: Array, phi: Array, dphi: Array) -> None:
-    """phi(x) and its derivatives, (size, variables + functions): with the variables, and with the functions' sums."""
-    v, functions = terms.variables, len(terms.kinds)
-    phi[0] = 1.0
-    for i in range(v + functions):
-        dphi[0, i] = 0.0
-    last, known, slope = -1, 0.0, 0.0
-    for p in range(1, len(terms.parents)):
-        parent, factor = terms.parents[p], terms.factors[p]
-        value = 0.0
-        if factor < v:
-            value = x[factor]
-        else:
-            if factor != last:
-                last = factor
-                known, slope = _function(terms, factor - v, x, branches)
-            value = known
-        phi[p] = phi[parent] * value
+def leading(terms: Terms) -> Mask:
+    """(size, variables + functions): whether a term changes with a variable or with a function's sum."""
+    v, size, functions = terms.variables, len(terms.parents), len(terms.kinds)
+    leads = np.zeros((size, v + functions), np.bool_)
+    for p in range(1, size):
         for i in range(v + functions):
-            dphi[p, i] = dphi[parent, i] * value
-        if factor < v:
-            dphi[p, factor] += phi[parent]
-        else:
-            own = phi[parent] * slope
-            dphi[p, factor] += own
+            leads[p, i] = leads[terms.parents[p], i] or i == terms.factors[p]
+        j = terms.factors[p] - v
+        for i in range(v if j >= 0 else 0):
+            along = terms.rates[j, i] != 0.0
+            for k in range(v):
+                along = along or terms.bends[j, i, k] != 0.0 or terms.bends[j, k, i] != 0.0
+            leads[p, i] = leads[p, i] or along
+    return leads
+
+
+@inner
+def evaluate_slopes(
+    terms: Terms, field: Lanes, leads: Mask, x: Array, branches: Array, phi: Array, dphi: Array, known: Array
+) -> None:
+    """phi (size, lanes) and its derivatives, (size, variables + functions, lanes), where these are not 0: with the
+    variables, and with the functions' sums."""
+    v, columns, last = terms.variables, terms.variables + len(terms.kinds), -1
+    phi[0], dphi[0] = 1.0, 0.0
+    for p in range(1, len(terms.parents)):
+        parent, factor, out = phi[terms.parents[p]], terms.factors[p], phi[p]
+        if factor >= v and factor != last:
+            last = factor
+            _functions(terms, field, factor - v, x, branches[factor - v], known[0], known[1])
             for i in range(v):
-                dphi[p, i] += own * slope_along(terms, factor - v, x, i)
+                known[2 + i] = field.rates[factor - v, i]
+                for lane in range(len(out) if field.bent[factor - v] else 0):
+                    known[2 + i, lane] = slope_along(field, factor - v, x, lane, i)
+        value = x[factor] if factor < v else known[0]
+        for lane in range(len(out)):
+            out[lane] = parent[lane] * value[lane]
+        for i in range(columns):
+            if leads[p, i]:
+                there = dphi[p, i]
+                if leads[terms.parents[p], i]:
+                    before = dphi[terms.parents[p], i]
+                    for lane in range(len(out)):
+                        there[lane] = before[lane] * value[lane]
+                else:
+                    there[:] = 0.0
+        own = dphi[p, factor]
+        if factor < v:
+            for lane in range(len(out)):
+                own[lane] += parent[lane]
+            continue
+        slope = known[1]
+        for lane in range(len(out)):
+            own[lane] += parent[lane] * slope[lane]
+        for i in range(v):
+            if leads[p, i]:
+                there, along = dphi[p, i], known[2 + i]
+                for lane in range(len(out)):
+                    there[lane] += parent[lane] * slope[lane] * along[lane]
 
 
 @kernel
 def features(terms: Terms, points: Array) -> Array:
     """phi at (points, variables): (points, size)."""
-    out, branches = np.empty((len(points), len(terms.parents))), np.empty(len(terms.kinds))
-    for k in range(len(points)):
-        choose_branches(terms, points[k], False, branches)
-        evaluate(terms, points[k], branches, out[k])
+    v, size, lanes = terms.variables, len(terms.parents), max(1, min(LANES, len(points)))
+    out, field = np.empty((len(points), size)), lanes_of(terms, np.zeros((size, v)), lanes)
+    x, phi, known = np.empty((v, lanes)), np.empty((size, lanes)), np.empty((2 + v, lanes))
+    branches = np.empty((len(terms.kinds), lanes))
+    for first in range(0, len(points), lanes):
+        for lane in range(lanes):
+            for i in range(v):
+                x[i, lane] = points[min(first + lane, len(points) - 1), i]
+            choose_branches(terms, field, x, lane, False, branches)
+        evaluate(terms, field, x, branches, phi, known)
+        for lane in range(min(lanes, len(points) - first)):
+            for p in range(size):
+                out[first + lane, p] = phi[p, lane]
     return out

@@ -37,10 +37,11 @@ SEARCH = 1 << 21  # samples a run must have before a search for its setting is w
 
 
 class Setting(NamedTuple):
-    """Samples per block, series per group."""
+    """Samples per block, series per group, and samples a thread must get to be worth starting."""
 
     length: int
     group: int
+    threads: int = THREADS
 
 
 def run(system: System, u: Array, x: Array, y: Array, setting: Setting | None = None) -> None:
@@ -52,11 +53,11 @@ def run(system: System, u: Array, x: Array, y: Array, setting: Setting | None = 
         with _machine.ONE_BLAS_THREAD:
             for start in range(0, time, WORK // series):
                 some = slice(start, min(time, start + WORK // series))
-                _few(system, u[:, some], x, y[:, some], setting.length)
+                _few(system, u[:, some], x, y[:, some], setting)
         return
     if time >= setting.length:
         _halves(system, setting.length)  # made here once, not by every thread
-    if series * time < THREADS:
+    if series * time < setting.threads:
         with _machine.ONE_BLAS_THREAD:
             _many(system, u, x, y, setting.length)
         return
@@ -143,8 +144,8 @@ def _halves(system: System, length: int) -> tuple[Array, Array]:
     return known[length]
 
 
-def _few(system: System, u: Array, x: Array, y: Array, length: int) -> None:
-    series, time = u.shape
+def _few(system: System, u: Array, x: Array, y: Array, setting: Setting) -> None:
+    (series, time), length = u.shape, setting.length
     blocks, N = time // length, system.order
     whole = blocks * length
     if blocks:
@@ -154,7 +155,7 @@ def _few(system: System, u: Array, x: Array, y: Array, length: int) -> None:
         flat = joint.reshape(series * blocks, length + N)
         reach, both = np.ascontiguousarray(matrix[:length, length:]), np.ascontiguousarray(matrix[:, :length])
         added, made = np.empty((len(flat), N), system.dtype), np.empty((len(flat), length), system.dtype)
-        cut = _threads.shares(len(flat), least=max(1, THREADS // length))
+        cut = _threads.shares(len(flat), least=max(1, setting.threads // length))
         _threads.over(lambda some: np.matmul(flat[some, :length], reach, out=added[some]), cut)
         joint[:, :, length:], x[:] = _starts(added.reshape(series, blocks, N), x, power)
         _threads.over(lambda some: np.matmul(flat[some], both, out=made[some]), cut)
@@ -203,6 +204,10 @@ def _powers(power: bytes, order: int, dtype: str) -> Array:
 def _tail(system: System, u: Array, x: Array, y: Array, length: int) -> None:
     """The last samples, fewer than a block: shorter blocks first, the last few by the plain step."""
     if u.shape[1] >= 16 and length > 16:
-        (_few if len(u) < FEW else _many)(system, u, x, y, max(16, length // 4))
+        shorter = max(16, length // 4)
+        if len(u) < FEW:
+            _few(system, u, x, y, Setting(shorter, len(u)))
+        else:
+            _many(system, u, x, y, shorter)
     elif u.shape[1]:
         step.run(system, u, x, y)

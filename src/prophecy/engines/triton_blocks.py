@@ -46,9 +46,18 @@ PLANS: dict[tuple[bool, int], Plan] = {
 }
 
 
+_fewest = FEWEST
+
+
+def use_from(series: int = FEWEST) -> None:
+    """From now on in this process the kernels run from so many series on: comparisons need them switched off."""
+    global _fewest
+    _fewest = series
+
+
 def takes(u: Tensor, readouts: int, length: int, order: int) -> bool:
     """Whether the kernels are for this: many series, one readout, an order and a block that fit."""
-    enough = u.shape[0] * u.shape[1] >= FEWEST and u.shape[2] >= 2 * length
+    enough = u.shape[0] * u.shape[1] >= _fewest and u.shape[2] >= 2 * length
     fits = order <= LARGEST and (length & (length - 1)) == 0 and 16 <= length <= 64
     fits = fits and not (u.dtype == torch.float64 and order > 64)
     return enough and readouts == 1 and fits and (order <= 32 or _shared(u.device) >= SHARED)

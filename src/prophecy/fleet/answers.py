@@ -53,7 +53,7 @@ def unknown(key: str) -> KeyError:
 
 @dataclass(frozen=True)
 class Answers:
-    """Answers to a batch, aligned with its rows.
+    """Answers to a batch, arrays (rows,) aligned with its rows.
 
     mean, lower, upper: what was predicted of each value before it came; score and alarm: with it (NaN for rows that
     were late); next, next_lower, next_upper: what is predicted to follow it; event: the number of the event the row
@@ -118,7 +118,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Predictions:
-    """The next value of each key: arrays aligned with `key`. NaN before a stream's first value."""
+    """The next value of each key: arrays (keys,) aligned with `key`. NaN before a stream's first value."""
 
     key: list[str]
     mean: Array
@@ -148,7 +148,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Recent:
-    """The last rows of one stream, oldest first; arrays of one length. Rows that came late are not among them. event:
+    """The last rows of one stream, oldest first; arrays (rows,). Rows that came late are not among them. event:
     the number of the event a row raised, 0 for none."""
 
     key: str

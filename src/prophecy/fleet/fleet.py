@@ -16,7 +16,7 @@ from prophecy._forecast import Forecast
 from prophecy.adaptive.prophecy import LARGEST, Prophecy
 from prophecy.adaptive.times import LARGEST_TIME, seconds
 from prophecy.fleet.answers import ROW, Answers, Event, Predictions, Recent, Refused, Row, Summary
-from prophecy.fleet.streams import Streams
+from prophecy.fleet.streams import LOG, Log, Streams
 
 Array = NDArray[np.float64]
 
@@ -44,6 +44,7 @@ class Fleet:
     asked for.
     rate: the share of ordinary rows that raise an event.
     create: whether a file that is not there is made.
+    log: how many rows the file's log keeps, and how often streams are saved (`prophecy.fleet.streams.Log`).
 
     Times of one key should rise. A value that is not after the newest of its key is late: it is not taken in, and its
     answer says so; four late ones in a row mean that the clock was set back, and the stream goes on from there
@@ -66,6 +67,7 @@ class Fleet:
         memory: int = MEMORY,
         rate: float = RATE,
         create: bool = True,
+        log: Log = LOG,
     ) -> None:
         if level is not None and not 0.0 < level < 1.0:
             raise ValueError(f"level must lie strictly between 0 and 1, got {level}")
@@ -73,7 +75,7 @@ class Fleet:
             raise ValueError(f"rate must lie strictly between 0 and 1, got {rate}")
         dt = None if dt is None else _checks.positive("dt", dt)
         self._lock = threading.RLock()
-        self._streams = Streams(path, dt, level, float(rate), _checks.whole("memory", memory), create)
+        self._streams = Streams(path, dt, level, float(rate), _checks.whole("memory", memory), create, log)
         self._level = float(self._streams.level)
 
     # Values in.

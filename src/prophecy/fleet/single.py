@@ -43,7 +43,7 @@ class Single:
             self._bank.open([0])
 
     def observe(self, value: float, time: ArrayLike | None = None) -> Answer:
-        """Take in the next value, NaN where it is missing; time: in seconds or a date, always or never."""
+        """Take in the next value, NaN where it is missing; time: one moment, in seconds or a date, always or never."""
         row = np.zeros(1, ROW)
         number = float(value)
         if not (abs(number) <= LARGEST or math.isnan(number)):
@@ -71,7 +71,9 @@ def step_bytes(
     state: bytes | None, value: float, time: ArrayLike | None = None, *, dt: float | None = None, level: float = 0.9
 ) -> tuple[bytes, Answer]:
     """One value of one stream: the state before it (None or b"" for a new stream) gives the state after it, and the
-    answer. A pure function of bytes, for any engine that keeps state by key; the numbers are those of `Prophecy`.
+    answer. time: one moment, in seconds or a date.
+
+    A pure function of bytes, for any engine that keeps state by key; the numbers are those of `Prophecy`.
 
     >>> state = None
     >>> for k in range(50):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,20 @@ from prophecy.fleet.store import Store, layout
 
 Array = NDArray[np.float64]
 
-PER_SAVE = 512
-"""Rows of the log for each stream saved: a state is as many bytes as some thousand rows, and a row replayed costs some
-4 µs against some 250 µs for a state written."""
 
-KEPT_ROWS = 4096
-"""Rows kept in the log at least, to be told again."""
+@dataclass(frozen=True)
+class Log:
+    """How often the log of a file is shortened, and how far."""
+
+    per_save: int = 512
+    """Rows of the log for each stream saved: a state is as many bytes as some thousand rows, and a row replayed costs
+    some 4 µs against some 250 µs for a state written."""
+
+    kept_rows: int = 4096
+    """Rows kept at least, to be told again (`Fleet.batches`)."""
+
+
+LOG = Log()
 
 KINDS = ("error", "change", "value", "level", "noise")
 """What was rarest about a row that raised an event, in the order of a record's `alarm_tail`."""
@@ -50,7 +59,9 @@ class Streams:
         rate: float,
         memory: int,
         create: bool,
+        log: Log = LOG,
     ) -> None:
+        self._log = log
         self._durable, self._rate, self._memory, self._process = path is not None, rate, memory, os.getpid()
         self._store: Store | None = Store(path, create)
         try:
@@ -203,7 +214,7 @@ class Streams:
 
     def _save_some(self, rows: int) -> None:
         """Save the streams whose states are oldest, a few after each batch, and forget the log before them."""
-        self._owed += rows / PER_SAVE
+        self._owed += rows / self._log.per_save
         count = min(int(self._owed), len(self._held.dirty))
         self._owed -= int(self._owed)
         if count:
@@ -213,7 +224,7 @@ class Streams:
     def _trim(self) -> None:
         batch = self._held.batch
         oldest = min(next(iter(self._held.dirty.values()), batch + 1), batch + 1)
-        self._open.trim(min(oldest, self._open.first_kept(KEPT_ROWS)))
+        self._open.trim(min(oldest, self._open.first_kept(self._log.kept_rows)))
 
     # Care.
 

@@ -74,7 +74,7 @@ class Solver(nn.Module):
                 self.register_buffer(f"raw_{name}", raw)
 
     def part(self, name: str) -> Tensor:
-        """`forgetting` in (0, 1], `rate` and `ridge` > 0, in float64."""
+        """`forgetting` in (0, 1], `rate` and `ridge` > 0: a number, in float64."""
         raw: Tensor = getattr(self, f"raw_{name}").double()
         if name == "forgetting":
             return torch.exp(-raw.exp())  # a rate of forgetting -log λ > 0; 0 is λ = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 
 from prophecy.reproduce.framework import Ask, Experiment
@@ -20,15 +20,26 @@ def expected() -> dict[str, float]:
 
 
 class Estimate:
-    """Seconds left. `begin`, `step` and `end` are told what happens; a page's pieces count alike."""
+    """Seconds left. `begin`, `step` and `end` are told what happens; a page's pieces count alike.
 
-    def __init__(self, chosen: Sequence[Experiment], ask: Ask, jobs: int) -> None:
-        known = expected()
+    known: seconds of work of pages at full scale, those measured if not given; clock: seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        chosen: Sequence[Experiment],
+        ask: Ask,
+        jobs: int,
+        known: Mapping[str, float] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        known = expected() if known is None else known
         self._left = {
             e.name: known.get(e.name, UNKNOWN) * (e.size(ask) / e.functions if e.functions else 1.0) for e in chosen
         }
         self._jobs, self._units, self._now = max(jobs, 1), 1, ""
-        self._began, self._expected_done = time.monotonic(), 0.0
+        self._clock = clock
+        self._began, self._expected_done = clock(), 0.0
 
     def begin(self, name: str, total: int, cached: int) -> None:
         self._now, self._units = name, max(total, 1)
@@ -51,7 +62,7 @@ class Estimate:
         plain = left / self._jobs
         if self._expected_done < 5.0:
             return plain
-        return left * (time.monotonic() - self._began) / self._expected_done
+        return left * (self._clock() - self._began) / self._expected_done
 
     def words(self) -> str:
         """ "about 3 min left", in steps a reader can use."""

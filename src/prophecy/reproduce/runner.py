@@ -94,7 +94,19 @@ def reproduce(
     finished: Finished = lambda experiment: None,
 ) -> list[Path]:
     """Compute the named experiments (all if none), the early ones first, and return their results files."""
-    chosen = registry.choose(names)
+    return compute(registry.choose(names), ask, out, jobs, progress, finished)
+
+
+def compute(
+    chosen: Sequence[Experiment],
+    ask: Ask,
+    out: str | os.PathLike[str],
+    jobs: int = 1,
+    progress: Progress | None = None,
+    finished: Finished = lambda experiment: None,
+    version: str = prophecy.__version__,
+) -> list[Path]:
+    """Compute these experiments; what the same code, settings and version computed before is taken from `out`."""
     if ask.functions is not None and ask.functions < 1:
         raise ValueError(f"functions must be at least 1, got {ask.functions}; leave it out for the full scale")
     if not 0 <= ask.seed < SEEDS:
@@ -109,7 +121,7 @@ def reproduce(
     told = progress or Silent()
     with _pool(jobs) as pool:
         for experiment in order(chosen):
-            _run(experiment, ask, folder, pool, told)
+            _run(experiment, ask, folder, pool, told, version)
             finished(experiment)
     return [folder.result(experiment.name) for experiment in chosen]
 
@@ -119,8 +131,10 @@ def order(chosen: Sequence[Experiment]) -> list[Experiment]:
     return sorted(chosen, key=lambda experiment: not experiment.early)
 
 
-def _run(experiment: Experiment, ask: Ask, folder: Folder, pool: ProcessPoolExecutor | None, told: Progress) -> Path:
-    path, base = folder.result(experiment.name), _base(experiment, ask)
+def _run(
+    experiment: Experiment, ask: Ask, folder: Folder, pool: ProcessPoolExecutor | None, told: Progress, version: str
+) -> Path:
+    path, base = folder.result(experiment.name), _base(experiment, ask, version)
     units = experiment.units(ask)
     keys = {unit.name: _digest({**base, "unit": unit.name, "arguments": unit.arguments}) for unit in units}
     whole = _digest({**base, "units": sorted(keys.values())})
@@ -152,7 +166,7 @@ def _run(experiment: Experiment, ask: Ask, folder: Folder, pool: ProcessPoolExec
             "seed": ask.seed,
             "device": ask.device,
             "seconds": seconds,
-            "version": prophecy.__version__,
+            "version": version,
             "machine": machine(),
             "details": outcome.details,
             "code": code(experiment),
@@ -251,13 +265,13 @@ def _follow_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _base(experiment: Experiment, ask: Ask) -> dict[str, Any]:
+def _base(experiment: Experiment, ask: Ask, version: str) -> dict[str, Any]:
     return {
         "experiment": experiment.name,
         "settings": experiment.settings(ask),
         "seed": ask.seed,
         "device": ask.device,
-        "version": prophecy.__version__,
+        "version": version,
         "code": code(experiment),
     }
 
