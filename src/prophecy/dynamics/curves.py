@@ -19,7 +19,7 @@ from scipy.interpolate import BSpline
 from prophecy.dynamics import flow
 from prophecy.dynamics.families import Proposal, functions_of
 from prophecy.dynamics.features import Units
-from prophecy.dynamics.flow import MODULUS, SIGN, Function
+from prophecy.dynamics.flow import MODULUS, SIGN, TANH, Function
 from prophecy.dynamics.rises import Rises, alike, movable
 from prophecy.dynamics.settings import LawSettings
 
@@ -38,6 +38,8 @@ _RIVALS = 10.0  # times what the best kind leaves: kinds that leave more are not
 _MOVABLE = 1.15  # for every parameter that it can be moved by a function must leave this much less
 _BEYOND = 1.2  # of what the spline leaves (in squares), a function may leave this much more
 _CLOSE = 3.0  # nats a step by which a function of another kind may be behind to be tried too
+_BROKEN = (MODULUS, SIGN, TANH)  # kinds that splines do not follow closely
+_SMOOTH = 100.0  # times the square sum of integration errors: where splines leave more, the curve has kinks, if any
 _AT_FLOOR = 0.05  # of the square sum of integration errors, which is an upper bound: nothing is left to explain
 _EXPLAINED = 0.3  # the same for a function that a curve is read as
 
@@ -291,6 +293,7 @@ class _Reader:
 
     def __init__(self, rises: Rises, curve: _Curve, known: Array, left: Array, enough: float, units: Units) -> None:
         self._rises, self._curve, self._known, self._rest, self._enough = rises, curve, known, left, enough
+        self._rough = enough > _SMOOTH * len(left) * rises.floor**2
         self.singles: list[Function] = []
         self._factor = np.prod(rises.path[:, list(curve.times)], axis=1)[:, None]
         self._dictionary = list(functions_of(rises.path, units, curve.of))
@@ -305,17 +308,16 @@ class _Reader:
         plain = [(self._cost(each), each) for each in (*offered, None)]
         if min(plain, key=lambda item: item[0])[0] < self._enough:
             return [min(plain, key=lambda item: item[0])[1]]
-        kinds = sorted({(f.kind, bool(f.bends)) for f in self._dictionary})
-        trials = [self._further(kind, []) for kind in kinds]
+        kinds = sorted({(f.kind, bool(f.bends)) for f in self._dictionary if not self._rough or f.kind in _BROKEN})
+        trials = sorted((self._further(kind, []) for kind in kinds), key=lambda trial: trial[0])
         self.singles = [functions[0] for _, functions in trials]
-        for _ in range(_MOST):
-            trials = sorted(trials, key=lambda trial: trial[0])
-            best = trials[0]
-            if best[0] < self._enough:
+        near = [trial for j, trial in enumerate(trials) if j == 0 or trial[1][0].kind == MODULUS]
+        for _ in range(_MOST - 1):  # several of one kind: broken lines, and whatever came closest alone
+            if trials[0][0] < self._enough:
                 break
-            near = [t for t in trials if t[0] < _RIVALS * best[0] and len(t[1]) < _MOST]
-            trials = [best, *(self._further((t[1][0].kind, bool(t[1][0].bends)), t[1]) for t in near)]
-        return min(trials, key=lambda trial: trial[0])[1]
+            near = [self._further((fs[0].kind, bool(fs[0].bends)), fs) for c, fs in near if c < _RIVALS * trials[0][0]]
+            trials = sorted([*trials, *near], key=lambda trial: trial[0])
+        return trials[0][1]
 
     def _cost(self, function: Function | None) -> float:
         rest = _left(_added(self._curve.column(self._rises, function), self._known), self._rest)

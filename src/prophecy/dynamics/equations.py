@@ -257,7 +257,7 @@ class FoundSystem:
             step / self.stride,
             tuple((found.noise * scale).tolist()),
         )
-        return _without_idle(whole, len(self.columns))
+        return _without_idle(_used(whole), len(self.columns))
 
     def _functions(self, centres: Array) -> tuple[tuple[Argument, ...], list[float]]:
         """What the functions are taken of, and what of them is a factor: 2 |x - 3| rather than |2 x - 6|."""
@@ -319,6 +319,15 @@ def _plain(
     if abs(shift) < max(_SIGNIFICANT * float(errors[-1]), _NO_RATE * min(1.0, reach)):
         shift = 0.0
     return Argument(name, tuple(along.tolist()), float(shift), pairs, tuple(errors.tolist())), float(factor)
+
+
+def _used(whole: Equations) -> Equations:
+    """Without functions that no term has."""
+    v = len(whole.names)
+    used = [j for j in range(len(whole.functions)) if any(t.powers[v + j] for each in whole.terms for t in each)]
+    columns = [*range(v), *(v + j for j in used)]
+    terms = tuple(tuple(replace(t, powers=tuple(t.powers[c] for c in columns)) for t in each) for each in whole.terms)
+    return replace(whole, terms=terms, functions=tuple(whole.functions[j] for j in used))
 
 
 def _without_idle(whole: Equations, seen: int) -> Equations:

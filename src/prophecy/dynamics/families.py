@@ -105,7 +105,7 @@ def _broken_line(rises: Rises, variables: int, degree: int, first: Function, law
         if cost > laws.share * before:
             return found[:-1] if len(found) > 1 else found
         trials = [first._replace(shift=-float(place)) for place in places]
-        costs = [float(np.sum(rises.left(each, rises.columns[:, :1], known, worst) ** 2)) for each in trials]
+        costs = rises.square_sums(trials, rises.columns[:, :1], known, worst)
         found, before = [*found, trials[int(np.argmin(costs))]], cost
         for _ in range(2):
             for j in range(len(found)):
@@ -247,7 +247,7 @@ def _best(
     # Poles and switches may explain nothing alone and all of it times a variable.
     factors = [c for c, f in enumerate(dictionary) if f.kind in (RECIPROCAL, SIGN) and np.count_nonzero(f.rates) == 1]
     first = np.unique([*_leading(gain, dictionary), *factors])
-    scores = np.array([float(np.sum(rises.left(dictionary[c], rises.columns, known, left) ** 2)) for c in first])
+    scores = rises.square_sums([dictionary[c] for c in first], rises.columns, known, left)
     handicaps = np.array([_handicap(dictionary[c]) for c in first])
     order = np.argsort(scores * handicaps)[:_MOVED]
     best, least = None, np.inf
@@ -262,8 +262,7 @@ def _best(
     share = least / total
     if best is None or not (share < laws.share and -0.5 * count * np.log(max(share, 1e-300)) > laws.nats):
         return 1.0, None
-    left_by = (float(np.sum(rises.left(other, rises.columns, known, left) ** 2)) for other in others)
-    shared = min(left_by, default=np.inf)
+    shared = float(rises.square_sums(others, rises.columns, known, left).min()) if others else np.inf
     return share, None if shared < 2 * least else best
 
 

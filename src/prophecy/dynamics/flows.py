@@ -165,7 +165,7 @@ class Search:
     def others(self) -> FittedFlow | None:
         """The best of all that is not powers through exact samples."""
         best = self._powers()
-        few = self._x.shape[1] <= self._laws.most_variables
+        few = self._x.shape[1] <= self._laws.most_variables and not self._clocked
         if few and (best is None or not self._law(best) or best.field.count > self._laws.short * self._x.shape[1]):
             best = self._functions(best)
         return None if best is None else self._finished(best)
@@ -198,11 +198,14 @@ class Search:
         """
         laws, path, noise = self._laws, smoothed(self._x, self._rough), float(self._rough.max())
         quartic = False
-        for proposals in (drawn(Rises(path, noise), self._units, laws), propose(path, self._units, 2, noise, laws)):
+        for proposals, work in (
+            (drawn(Rises(path, noise), self._units, laws), Budget(laws.work_drawn)),
+            (propose(path, self._units, 2, noise, laws), self._work),
+        ):
             tried = list[Proposal]()
             for proposal in proposals:
-                hopeful = self._complete and proposal.left < laws.hopeful and self._work.left > 0
-                attempt = exactly(self._with(proposal), self._x, self._known, self._work, laws) if hopeful else None
+                hopeful = self._complete and proposal.left < laws.hopeful and work.left > 0
+                attempt = exactly(self._with(proposal), self._x, self._known, work, laws) if hopeful else None
                 if attempt is not None and attempt.found is not None:
                     return attempt.found
                 tried.append(proposal)
@@ -213,7 +216,7 @@ class Search:
                 break
             for field in self._fields[2:] if self._complete and self._finest and not quartic else ():
                 quartic = True
-                found = exactly(field, self._x, self._known, self._work, laws).found
+                found = exactly(field, self._x, self._known, Budget(laws.work_exact), laws).found
                 if found is not None:
                     return found
         return best

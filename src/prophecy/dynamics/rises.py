@@ -6,6 +6,8 @@ leave of the rises is compared with what a function times given factors adds to 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,11 +45,18 @@ class Rises:
         """An orthonormal basis of the integrals of terms."""
         return orthonormal(self.integrated(flow.features(terms, self.path)))
 
-    def left(self, function: Function, factors: Array, known: Array, left: Array) -> Array:
-        """What is left of an equation when the function times the factors, (time, count), join the known terms."""
-        value, _ = _value(function.kind, self._sum(function))
-        basis = self._basis(value[:, None] * factors, known)[0]
-        return np.asarray(left - basis @ (basis.T @ left))
+    def square_sums(self, functions: Sequence[Function], factors: Array, known: Array, left: Array) -> Array:
+        """The square sums that are left, for one function at a time."""
+        terms = flow.polynomial_terms(self.path.shape[1], 0, functions, 1)
+        values = flow.features(terms, self.path)[:, 1:]
+        columns = (values[:, :, None] * factors[:, None]).reshape(len(values), -1)
+        added = self.integrated(columns)
+        size = np.linalg.norm(added, axis=0)
+        added = (added - known @ (known.T @ added)) / np.where(size > 0, size, 1.0)
+        added = np.where(np.isfinite(added), added, 0.0) + 1e-14
+        by_function = added.reshape(len(left), len(functions), -1).transpose(1, 0, 2)
+        onto = np.linalg.qr(by_function)[0].transpose(0, 2, 1) @ left
+        return np.asarray(left @ left - np.sum(onto**2, axis=1))
 
     def moved(self, function: Function, factors: Array, known: Array, left: Array) -> tuple[Function, float]:
         """The function moved to where it explains most, by damped Gauss-Newton steps, and the square sum it leaves."""

@@ -46,6 +46,7 @@ class LawSettings:
     work_more: float = 2e3  # added after every stage whose evidence rose by `rising`: a law shows itself on the way
     rising: float = 100.0  # nats
     work_grown: float = 8e3  # for each family that grows from the slowest steps: coarse samples need many substeps
+    work_drawn: float = 6e3  # for functions that curves were read as
     work_exact: float = 1e4  # for all families together while samples are taken to be exact
 
     # Assimilation
