@@ -105,11 +105,11 @@ def test_recursive_least_squares_is_least_squares():
         if r["count"]:
             seen.append(([solved_features(r, s) for s in range(len(SOLVED))], value - r["last"]))
         feed(records, TABLE, np.array([[value]]))
-    for s, member in enumerate(SOLVED):
+    for s, forgetting in enumerate(DEFAULT.solved_memory):
         first = int(TABLE[0]["longest"][s])
         phi = np.array([f[s] for f, _ in seen[first:]])
         target = np.array([d for _, d in seen[first:]])
-        weight = np.sqrt(member.forgetting) ** np.arange(len(phi))[::-1]
+        weight = np.sqrt(forgetting) ** np.arange(len(phi))[::-1]
         solution = np.linalg.lstsq(phi * weight[:, None], target * weight, rcond=None)[0]
         wanted = phi[-300:] @ solution
         assert np.std(wanted) > 1e-3
@@ -145,13 +145,13 @@ def test_solved_readouts_survive_long_stretches_without_excitation():
 def test_a_factor_beyond_its_bound_is_brought_down_in_the_directions_that_have_grown_alone():
     records = fed(np.where(np.arange(40_000) % 2, 1.0, -1.0))
     record.check(records, TABLE)
-    for s, member in enumerate(SOLVED):
+    for s, forgetting in enumerate(DEFAULT.solved_memory):
         place, stride, used = (int(TABLE[0][name][s]) for name in ("place", "stride", "used"))
         factor = records[0]["factor"][place : place + used * stride].reshape(used, stride) * records[0]["stretch"][s]
         assert np.sum(factor**2) * records[0]["power"][s] < 10 * DEFAULT.bound
         phi = solved_features(records[0], s)
         # The one direction that is excited has the variance it would have had alone: 1/Σ λ^age φ² = (1 - λ)/|φ|².
-        alone = (1.0 - member.forgetting) / (phi @ phi)
+        alone = (1.0 - forgetting) / (phi @ phi)
         excited = phi / np.linalg.norm(phi)
         assert np.sum((factor.T @ excited) ** 2) == pytest.approx(alone, rel=0.02)
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from prophecy.adaptive import far
-from prophecy.adaptive.far import ALLOWED, Far
+from prophecy.adaptive.far import Far
+from prophecy.adaptive.settings import DEFAULT
 
 RNG = np.random.default_rng(0)
 STEPS = RNG.standard_normal(1000).cumsum()
@@ -52,7 +53,7 @@ HOSTILE = st.floats(-1e6, 1e6) | st.sampled_from([0.0, 1e9, -1e9, 5.0])
 def test_the_summed_error_is_never_more_than_allowed_above_that_of_copying(values, horizon):
     ours, copying = errors(values, horizon)
     slack = 1e-9 * np.abs(values).sum()
-    assert (np.cumsum(ours) <= (1 + ALLOWED) * np.cumsum(copying) + slack).all()
+    assert (np.cumsum(ours) <= (1 + DEFAULT.far.allowed) * np.cumsum(copying) + slack).all()
 
 
 @pytest.mark.parametrize("horizon", [2, 24, 96])

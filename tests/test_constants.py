@@ -75,8 +75,11 @@ def test_a_constant_without_a_word_is_noticed() -> None:
 def test_settings_are_frozen_and_every_value_has_its_reason(module) -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         module.DEFAULT.rate = 1
-    text = Path(module.__file__).read_text()
-    for kind in (node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)):
+    file = Path(module.__file__)
+    texts = [each.read_text() for each in (sorted(file.parent.glob("*.py")) if file.stem == "__init__" else [file])]
+    kinds = [(node, text) for text in texts for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
+    assert kinds
+    for kind, text in kinds:
         assert _unexplained(kind, text.splitlines()) == []
 
 
@@ -84,7 +87,7 @@ def _unexplained(kind: ast.ClassDef, lines: list[str]) -> list[str]:
     """Fields of a class without a comment beside or above them and without a sentence below."""
     found = []
     for place, node in enumerate(kind.body):
-        if not isinstance(node, ast.AnnAssign):
+        if not isinstance(node, ast.AnnAssign) or ast.unparse(node.annotation).startswith("ClassVar"):
             continue
         last = place
         while last + 1 < len(kind.body) and _follows(kind.body[last], kind.body[last + 1]):
@@ -99,12 +102,12 @@ def _unexplained(kind: ast.ClassDef, lines: list[str]) -> list[str]:
 def test_numbers_that_stand_twice_are_the_same():
     """The command line has its own copies of some, because the originals would load Numba before it is needed."""
     pytest.importorskip("typer")
-    from prophecy.adaptive import alarms, prophecy, readings, record, words
+    from prophecy.adaptive import arguments, prophecy, record, seasons
     from prophecy.commands import _kinds, _lines
     from prophecy.fleet import bank, fleet
 
-    assert _kinds.APART == alarms.WINDOW
-    assert _kinds.FLAT == readings.STUCK
-    assert adaptive.DEFAULT.exact == words.EXACT
-    assert prophecy.LARGEST == record.LARGEST == bank.LARGEST == _lines.LARGEST
+    assert adaptive.DEFAULT.alarms.window == _kinds.APART
+    assert adaptive.DEFAULT.stuck == _kinds.FLAT
+    assert prophecy.MOST_CONTEXT == seasons.RING
+    assert arguments.LARGEST == record.LARGEST == bank.LARGEST == _lines.LARGEST
     assert fleet.LONGEST_KEY == _lines.LONGEST_KEY

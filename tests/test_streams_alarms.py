@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from prophecy import Prophecy
 from prophecy.adaptive import sketch
+from prophecy.adaptive.members import table
+from prophecy.adaptive.settings import DEFAULT
 
 RNG = np.random.default_rng(6)
 K = np.arange(6000)
@@ -47,7 +49,7 @@ def test_ranks_in_a_sketch_are_ranks_among_all_values():
     for at in np.quantile(x, [0.001, 0.01, 0.1, 0.3, 0.7, 0.9, 0.99, 0.999]):
         exact = min(np.mean(x >= at), np.mean(x <= at))
         place = sketch.place(middle, size, at)
-        got = sketch.tail(middle, weight, size, 5000.0, at, place, True)
+        got = sketch.tail(table(DEFAULT)[0], middle, weight, size, 5000.0, at, place, True)
         assert got == pytest.approx(exact, rel=0.35, abs=2e-4)
 
 

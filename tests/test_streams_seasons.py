@@ -7,13 +7,17 @@ import numpy as np
 import pytest
 
 from prophecy import Prophecy
-from prophecy.adaptive import folding, lines, seasonal, spectra
+from prophecy.adaptive import folding, lines, season_check, seasonal, spectra
+from prophecy.adaptive.members import table
 from prophecy.adaptive.record import RECORD, check, rings
+from prophecy.adaptive.settings import DEFAULT
 
 RNG = np.random.default_rng(3)
 N = 4352
 K = np.arange(N)
 NOISE = RNG.standard_normal(N)
+
+TABLE = table(DEFAULT)
 
 
 def benchmark(name):
@@ -129,13 +133,13 @@ def test_a_seasonal_readout_is_regularised_least_squares_on_its_features():
         phi = rng.standard_normal(seasonal.FEATURES)
         record["season_features"][0], record["season_seen"] = phi, seen
         target = float(phi[columns] @ truth + 0.1 * rng.standard_normal())
-        seasonal.solve(record[0], m, target, 1.0, room)
+        seasonal.solve(record[0], TABLE[0], m, target, 1.0, room)
         rows.append(phi[columns])
         targets.append(target)
-    age = seasonal.FORGETTING[m] ** np.arange(len(rows))[::-1]
+    age = DEFAULT.seasonal.memory[m] ** np.arange(len(rows))[::-1]
     power = float(rows[0] @ rows[0])
     x = np.array(rows)
-    prior = np.eye(n) * (power / seasonal.START) * seasonal.FORGETTING[m] ** len(rows)
+    prior = np.eye(n) * (power / DEFAULT.seasonal.prior_power) * DEFAULT.seasonal.memory[m] ** len(rows)
     wanted = np.linalg.solve(x.T @ (age[:, None] * x) + prior, x.T @ (age * np.array(targets)))
     np.testing.assert_allclose(record["season_weights"][0, m, :n], wanted, rtol=1e-6, atol=1e-8)
 
@@ -275,7 +279,7 @@ def test_what_a_profile_explains_is_the_variance_between_phases_less_that_of_noi
 
 def lines_of(z):
     frequency, strength, power = np.empty(lines.LINES), np.empty(lines.LINES), lines.spectrum(z)
-    count = lines.find_lines(power, len(z), float((z * z).sum()), frequency, strength)
+    count = lines.find_lines(TABLE[0], power, len(z), float((z * z).sum()), frequency, strength)
     return power, frequency, strength, count
 
 
@@ -292,9 +296,9 @@ def test_noise_has_no_lines_and_a_season_keeps_its_phase_where_a_resonance_does_
     humps = 0
     for seed in range(12):
         power, frequency, strength, count = lines_of(resonance(0.9995, 0.3, seed))
-        humps += not lines.narrow(power, N, frequency, strength, count, 0)
+        humps += not lines.narrow(TABLE[0], power, N, frequency, strength, count, 0)
         power, frequency, strength, count = lines_of(sine(21) + 0.5 * np.random.default_rng(seed).standard_normal(N))
-        assert lines.narrow(power, N, frequency, strength, count, 0)
+        assert lines.narrow(TABLE[0], power, N, frequency, strength, count, 0)
     assert humps >= 11
 
 
@@ -374,6 +378,6 @@ def test_a_season_no_longer_found_stays_while_it_foretells(part, kept):
     assert record["season_on"][0] == 1
     record["season_sums"][0] = 1000.0, 1000.0 * part  # absolute errors of the bank alone, and with the season
     ring = np.random.default_rng(5).standard_normal(len(stream.rings[0]))  # where nothing repeats
-    seasonal.check(record[0], ring, stream.table[0], 1000)
+    season_check.check(record[0], ring, stream.table[0], 1000)
     assert record["season_periods"][0].tolist() == ([24.0, 0.0] if kept else [0.0, 0.0])
     assert record["season_on"][0] == kept

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from prophecy import Prophecy
-from prophecy.adaptive import clock
+from prophecy.adaptive.settings import DEFAULT
 from timed import WAVE, K, error, two_tones
 
 
@@ -147,7 +147,7 @@ def test_a_clock_set_back_is_followed():
     back = np.where(K < 600, times, times - 3600.0)
     model = Prophecy()
     track = model.follow(WAVE, time=back)
-    assert np.isnan(track.mean[600 : 600 + clock.LATE - 1]).all()
+    assert np.isnan(track.mean[600 : 600 + DEFAULT.clock.late - 1]).all()
     assert np.isfinite(track.mean[604:]).all()
     assert error(track, WAVE, 700) < 1.05 * error(Prophecy().follow(WAVE), WAVE, 700)
     assert np.isfinite(model.forecast(10).mean).all()

@@ -22,7 +22,6 @@ import math
 from typing import Any
 
 from prophecy._compiled import inner
-from prophecy.adaptive.readings import STUCK
 from prophecy.adaptive.sketch import LEAST, insert, law, place, tail
 
 QUANTITIES, RANKED = 8, 5
@@ -30,76 +29,26 @@ ERROR, DIFFERENCE, VALUE, LEVEL, NOISE, LASTING, SUM, PLACE = range(QUANTITIES)
 """The first five have a rank in the record (`alarm_tail`): that of the noise is the smaller one of both, that of the
 value its `PLACE`'s, which is the value less the drift; the values themselves are kept for bounds and gaps."""
 
-WINDOW, LONG = 20, 80
-"""Samples over which level and noise are averaged, and a second time the noise: with 10 or 40 instead of 20 NAB's
-development files score 4 to 5 points less, without the 80 2 points less; noise that falls to a fifth takes the 80."""
+LONG = 80
+"""Samples over which the noise is averaged a second time, beside `window`: without these NAB's development files score
+2 points less, and noise that falls to a fifth takes them. As many logarithms are kept in the record."""
 
-FLOOR = 1e-2
-"""Smallest error in units of the mean absolute error, before its logarithm is taken."""
-
-ROUNDING, MILLIONTH = 1e-13, 1e-6
-"""An error below this share of the value, or below that of its change, is none: the value was predicted exactly. By
-chance that comes once in a million values."""
-
-NEEDED = 20
-SURE = 50.0
-"""Values seen before anything is called unusual, and per decade of confidence: ranks among a few dozen values that
-follow each other say little. An alarm of 0.99 takes 100 values, one of 0.999 takes 150; with 25 a decade 2 % of rows 50
-to 99 alarm at 0.99."""
-
-QUIET, QUIET_SHARE, BLOCKS = 200, 0.1, 16
-"""A sum must pass all sums of the last 200 values, or the last tenth of the stream, held as maxima of 16 blocks."""
-
-ALWAYS, MENDING = 0.9, 3.0
-"""Share of exact predictions in a stream that is always predicted exactly (counters, ramps), and by how much a sum must
-pass the last ones while forecasts recover from a break of it: until then its traces are no news."""
-
-DRIFTING, CERTAIN = 64, 9.0
-"""Blocks of 20 values over which the drift is averaged (1280 values), and the square of the standard errors from 0 it
-must lie at to count: a random walk without drift passes 3 of them in one block of 400."""
-
-FEWEST, WALKING = 2.0, 1.0
-"""Records that are not yet usual, in units of 1 + log n for errors and differences (n values in no order have log n on
-average), and of the square root of n for what may wander (a random walk has 0.8). With 2 roots, growth of a thirtieth
-of a percent a value alarms more often than stated."""
-
-IMPROBABLE, OFTEN = 8.0, 1e-3
-"""A flat line is 16 or more differences of 0 in a row that would come with a probability below 10^-8 if each were 0 as
-often as until then; it is twice as long as any before, or such rests are rarer than one in a thousand moves."""
-
-FAMILIAR, APART = 10, 2.0
-"""Noise is another one than ever where its mean over 80 lies this many widths of the middle four fifths outside them
-(normal: 6 standard deviations); known after 10 such windows."""
-
-REPEATING, UNANNOUNCED = 16.0, 0.25
-"""Values repeat where one difference in 16 or more was exactly 0, which continuous values never do. Nothing announces
-changes where the forecast's squared error is a quarter of copying's or more."""
-
-PILED = 0.02
-"""Share of all values at the largest or smallest of them from which on it is a bound."""
-
-ALONE, ALONE_RISES, SUMMED = 4.6, 0.1, 0.2
-"""-log10 of an error's own tail probability that makes an alarm of 0.999 whatever the other quantities say, what one
-more adds to its confidence, and the drift a value, in mean absolute errors, from which on that counts: in a sum of
-random steps a jump has nothing else to show. Of ordinary and growing streams 1e-4 of the values or less have such
-errors."""
-
-TOLD = 16.0
-"""The sum that a flat line or another noise counts as, once, when it is noticed."""
+BLOCKS = 16
+"""Blocks whose maxima the sums of the last values are held in."""
 
 
 @inner
-def rests_half(r: Any) -> bool:
+def rests_half(r: Any, t: Any) -> bool:
     """Whether at least half of all differences were exactly 0: a stream of events."""
-    return r.alarm_seen >= NEEDED and 2.0 * resting(r) >= r.alarm_seen  # type: ignore[no-any-return]
+    return r.alarm_seen >= t.alarms.needed and 2.0 * resting(r) >= r.alarm_seen  # type: ignore[no-any-return]
 
 
 @inner
-def bounded(r: Any, ahead: float) -> float:
+def bounded(r: Any, t: Any, ahead: float) -> float:
     """A forecast, not beyond the largest or smallest value where values pile up there: a bound of the sensor, or 0 of
     what cannot be negative. Values that only stand there now, as on a stair, are no pile."""
     size = r.alarm_size[VALUE]
-    least = max(PILED * r.alarm_seen, float(STUCK), 2.0 * (r.same + 1))
+    least = max(t.alarms.piled * r.alarm_seen, float(t.stuck), 2.0 * (r.same + 1))
     if size > 0:
         if r.alarm_weight[VALUE, size - 1] >= least:
             ahead = min(ahead, r.alarm_middle[VALUE, size - 1])
@@ -109,7 +58,7 @@ def bounded(r: Any, ahead: float) -> float:
 
 
 @inner
-def ceiling(r: Any, error: float, difference: float) -> float:
+def ceiling(r: Any, t: Any, error: float, difference: float) -> float:
     """The largest score an error may have where values repeat exactly, as rounded, counted and clipped ones do: -log10
     of the share of earlier errors at least as large, or of the power law through the outermost of them if that is less
     (one spike and the return from it would hide all smaller jumps of the next ten thousand values). Tracked quantiles
@@ -119,12 +68,12 @@ def ceiling(r: Any, error: float, difference: float) -> float:
     announces a change: then it is also as rare as changes of its size were. Infinite where values seldom repeat.
     """
     seen = float(r.alarm_seen)
-    if r.alarm_seen < NEEDED or resting(r) * REPEATING < seen:
+    if r.alarm_seen < t.alarms.needed or resting(r) * t.alarms.repeating < seen:
         return math.inf
     middle, weight, size = r.alarm_middle[ERROR], r.alarm_weight[ERROR], r.alarm_size[ERROR]
-    probability = tail(middle, weight, size, seen, error, place(middle, size, error), False)
-    probability = max(min(probability, law(middle, weight, size, seen, error, True)), LEAST)
-    if rests_half(r) and r.error_scale > UNANNOUNCED * r.scale[0]:
+    probability = tail(t, middle, weight, size, seen, error, place(middle, size, error), False)
+    probability = max(min(probability, law(t, middle, weight, size, seen, error, True)), LEAST)
+    if rests_half(r, t) and r.error_scale > t.alarms.unannounced * r.scale[0]:
         middle, weight, size = r.alarm_middle[DIFFERENCE], r.alarm_weight[DIFFERENCE], r.alarm_size[DIFFERENCE]
         low = place(middle, size, difference - 0.25 * r.tick)
         count = 0.0
@@ -144,25 +93,25 @@ def recent(r: Any) -> float:
 
 
 @inner
-def note(r: Any, total: float) -> None:
+def note(r: Any, t: Any, total: float) -> None:
     """Put a sum into the block of now; begin the next block when this one is full."""
     r.alarm_block[r.alarm_place] = max(r.alarm_block[r.alarm_place], total)
     r.alarm_left -= 1
     if r.alarm_left <= 0:
         r.alarm_place = (r.alarm_place + 1) % BLOCKS
         r.alarm_block[r.alarm_place] = 0.0
-        r.alarm_left = int(max(QUIET, QUIET_SHARE * r.alarm_seen) / (BLOCKS - 1.0))
+        r.alarm_left = int(max(t.alarms.quiet, t.alarms.quiet_share * r.alarm_seen) / (BLOCKS - 1.0))
 
 
 @inner
-def still(r: Any, same: int) -> bool:
+def still(r: Any, t: Any, same: int) -> bool:
     """Whether `same` differences of 0 in a row, those of now, are a flat line where this stream has moved before."""
     moves, before = r.alarm_seen + 1 - resting(r), r.alarm_seen + 1 - r.same
-    if same < STUCK or moves < NEEDED:
+    if same < t.stuck or moves < t.alarms.needed:
         return False
     share = (before - moves + 1.0) / (before + 2.0)
-    usual = same < 2 * r.longest and (r.rests + 1.0) / (moves + 1.0) > OFTEN
-    return same * -math.log10(share) >= IMPROBABLE and not usual
+    usual = same < 2 * r.longest and (r.rests + 1.0) / (moves + 1.0) > t.alarms.often
+    return same * -math.log10(share) >= t.alarms.improbable and not usual
 
 
 @inner
@@ -174,32 +123,32 @@ def resting(r: Any) -> float:
 
 
 @inner
-def note_noise(r: Any, size: float) -> None:
+def note_noise(r: Any, t: Any, size: float) -> None:
     """The mean logarithm of the errors' sizes over 20 and over 80 values, with that of this one. Sums go along with the
     values and are taken anew every 80, against rounding."""
     seen, log, sums = r.alarm_seen, r.alarm_log, r.alarm_sums
     now = seen % LONG
     r.alarm_error += (size - r.alarm_error) / (seen + 1)
-    gone, log[now] = log[now], math.log(max(size, FLOOR * r.alarm_error, 1e-150))
-    sums[0] += log[now] - log[now - WINDOW]  # a negative place counts from the end, as in the ring
+    gone, log[now] = log[now], math.log(max(size, t.alarms.floor * r.alarm_error, 1e-150))
+    sums[0] += log[now] - log[now - t.alarms.window]  # a negative place counts from the end, as in the ring
     sums[1] += log[now] - gone
     if now == LONG - 1:
         sums[:] = 0.0
         for i in range(LONG):
             sums[1] += log[i]
-        for i in range(LONG - WINDOW, LONG):
+        for i in range(LONG - t.alarms.window, LONG):
             sums[0] += log[i]
-    r.alarm_quantity[NOISE] = sums[0] / min(WINDOW, seen + 1)
+    r.alarm_quantity[NOISE] = sums[0] / min(t.alarms.window, seen + 1)
     r.alarm_quantity[LASTING] = sums[1] / min(LONG, seen + 1)
 
 
 @inner
-def other_noise(r: Any) -> bool:
+def other_noise(r: Any, t: Any) -> bool:
     """Whether the errors of the last 80 values are of another size than ever: beyond the middle four fifths of all such
     means by twice the width of these, or still by once after they were."""
     size, seen, x = r.alarm_size[LASTING], r.alarm_seen, r.alarm_quantity[LASTING]
     middle, weight = r.alarm_middle[LASTING], r.alarm_weight[LASTING]
-    if seen < FAMILIAR * LONG or (r.alarm_other == 0 and middle[0] < x < middle[size - 1]):
+    if seen < t.alarms.familiar * LONG or (r.alarm_other == 0 and middle[0] < x < middle[size - 1]):
         return False
     low, high, below = middle[0], middle[size - 1], 0.0
     for i in range(size):
@@ -208,41 +157,43 @@ def other_noise(r: Any) -> bool:
         if below < 0.9 * seen:
             high = middle[i]
         below += weight[i]
-    least = 0.5 * APART if r.alarm_other == 1 else APART
+    least = 0.5 * t.alarms.apart if r.alarm_other == 1 else t.alarms.apart
     return max(low - x, x - high) > least * (high - low)  # type: ignore[no-any-return]
 
 
 @inner
-def note_drift(r: Any, level: float) -> None:
+def note_drift(r: Any, t: Any, level: float) -> None:
     """Follow the drift: the mean change from one block of 20 values to the next, as far as it differs from 0.
 
     Means of blocks change by the drift and by little else in a noisy trend, and by more where the stream wanders. The
     drift counts in full where its square is far above `CERTAIN` of its own variance, and not at all below.
     """
     r.alarm_origin += r.alarm_drift
-    block = (r.alarm_seen + 1) // WINDOW - 1
-    if (r.alarm_seen + 1) % WINDOW != 0:
+    block = (r.alarm_seen + 1) // t.alarms.window - 1
+    if (r.alarm_seen + 1) % t.alarms.window != 0:
         return
     if block > 0:
-        change, blocks = level - r.alarm_before, float(min(block, DRIFTING))
+        change, blocks = level - r.alarm_before, float(min(block, t.alarms.drifting))
         r.alarm_change += (change - r.alarm_change) / blocks
         r.alarm_square += (change * change - r.alarm_square) / blocks
         squared = r.alarm_change * r.alarm_change
-        doubt = CERTAIN * max(r.alarm_square - squared, 0.0)
+        doubt = t.alarms.certain * max(r.alarm_square - squared, 0.0)
         certain = blocks * squared
-        r.alarm_drift = r.alarm_change * (1.0 - doubt / certain) / WINDOW if block > 2 and doubt < certain else 0.0
+        r.alarm_drift = (
+            r.alarm_change * (1.0 - doubt / certain) / t.alarms.window if block > 2 and doubt < certain else 0.0
+        )
     r.alarm_before = level
 
 
 @inner
-def usual(r: Any, i: int, upper: int, probability: float) -> float:
+def usual(r: Any, t: Any, i: int, upper: int, probability: float) -> float:
     """A tail probability in view of how often quantity i was a record on this side before.
 
     Of n values in no order one is a record with probability 1/n. Where a stream grows, more were: what is beyond all is
     then by that factor less rare, and what is no record no rarer than one.
     """
     seen = float(r.alarm_seen)
-    few = FEWEST * (1.0 + math.log(seen)) if i < VALUE else WALKING * math.sqrt(seen)
+    few = t.alarms.fewest * (1.0 + math.log(seen)) if i < VALUE else t.alarms.walking * math.sqrt(seen)
     more = r.alarm_records[i, upper] - few
     if more <= 1.0:
         return probability
@@ -250,17 +201,17 @@ def usual(r: Any, i: int, upper: int, probability: float) -> float:
 
 
 @inner
-def rank(r: Any, i: int) -> float:
+def rank(r: Any, t: Any, i: int) -> float:
     """The share of earlier values of quantity i that lie at least as far out as it does, which is then put among
     them."""
     middle, weight, x, found = r.alarm_middle[i], r.alarm_weight[i], r.alarm_quantity[i], 0.5
     size = r.alarm_size[i]
     low = place(middle, size, x)
-    if r.alarm_seen >= NEEDED and i != VALUE:
+    if r.alarm_seen >= t.alarms.needed and i != VALUE:
         both = i != ERROR and i != DIFFERENCE and i != SUM
-        found = tail(middle, weight, size, float(r.alarm_seen), x, low, both)
+        found = tail(t, middle, weight, size, float(r.alarm_seen), x, low, both)
         if i != LASTING and i != SUM:
-            found = usual(r, i, 1 if low >= size // 2 else 0, found)
+            found = usual(r, t, i, 1 if low >= size // 2 else 0, found)
         if low == size:
             r.alarm_records[i, 1] += 1
         elif low == 0 and x < middle[0]:
@@ -270,75 +221,76 @@ def rank(r: Any, i: int) -> float:
 
 
 @inner
-def mending(r: Any, exact: int) -> bool:
+def mending(r: Any, t: Any, exact: int) -> bool:
     """Whether a stream that was always predicted exactly has not been so for the last 20 values."""
-    always = r.alarm_middle[ERROR, 0] == 0.0 and r.alarm_weight[ERROR, 0] >= ALWAYS * r.alarm_seen
-    return always and exact < WINDOW
+    always = r.alarm_middle[ERROR, 0] == 0.0 and r.alarm_weight[ERROR, 0] >= t.alarms.always * r.alarm_seen
+    return always and exact < t.alarms.window  # type: ignore[no-any-return]
 
 
 @inner
-def watch(r: Any, value: float, difference: float, error: float, level: float) -> None:
+def watch(r: Any, t: Any, value: float, difference: float, error: float, level: float) -> None:
     """Take in one more value and leave in `r.alarm` how unusual it makes the recent stretch: 0, or 1 - probability.
 
     difference, error: of the value from the one before and from its forecast; level: the mean of the last 20 values.
     A value that was predicted exactly is ordinary, however new it and its level are: counters, ramps and wrapped ones.
     """
     size, quantity, part = abs(error), r.alarm_quantity, r.alarm_tail
-    exact = size <= max(ROUNDING * abs(value), MILLIONTH * abs(difference))
+    exact = size <= max(t.alarms.rounding * abs(value), t.alarms.millionth * abs(difference))
     size = 0.0 if exact else size
     exact_before = r.alarm_exact
     r.alarm_exact = exact_before + 1 if exact else 0
-    note_noise(r, size)
-    note_drift(r, level)
+    note_noise(r, t, size)
+    note_drift(r, t, level)
     quantity[ERROR], quantity[DIFFERENCE], quantity[VALUE] = size, abs(difference), value
     quantity[LEVEL], quantity[PLACE] = level - r.alarm_origin, value - r.alarm_origin
     for i in range(LASTING):
-        part[i] = rank(r, i)
-    part[VALUE] = rank(r, PLACE)
-    part[NOISE] = min(part[NOISE], rank(r, LASTING))
+        part[i] = rank(r, t, i)
+    part[VALUE] = rank(r, t, PLACE)
+    part[NOISE] = min(part[NOISE], rank(r, t, LASTING))
     seen, was_other = r.alarm_seen, r.alarm_other
-    r.alarm_other = 1 if other_noise(r) else 0
-    told = r.alarm_other > was_other and r.same < STUCK // 2
-    if difference == 0.0 and still(r, r.same) and not still(r, r.same - 1):
+    r.alarm_other = 1 if other_noise(r, t) else 0
+    told = r.alarm_other > was_other and r.same < t.stuck // 2
+    if difference == 0.0 and still(r, t, r.same) and not still(r, t, r.same - 1):
         told = True
     total = 0.0
     if exact:
         for i in range(NOISE):
             part[i] = 0.5
-    if r.alarm_exact >= WINDOW:
+    if r.alarm_exact >= t.alarms.window:
         # Nothing but exact predictions in the window: how small nothing is cannot be ranked.
         part[NOISE] = 0.5
-    elif seen >= NEEDED:
+    elif seen >= t.alarms.needed:
         total = -math.log10(min(part[ERROR], part[DIFFERENCE]) * part[VALUE] * part[LEVEL] * part[NOISE])
     quantity[SUM] = total
-    rarity = rank(r, SUM)
+    rarity = rank(r, t, SUM)
     r.alarm_seen += 1
     r.alarm = 0.0
-    if seen < NEEDED:
+    if seen < t.alarms.needed:
         return
     if total > 0.0:
         total -= math.log10(rarity)
-    least = recent(r) + (MENDING if mending(r, exact_before) else 0.0)
+    least = recent(r) + (t.alarms.mending if mending(r, t, exact_before) else 0.0)
     reported = total if total > least else 0.0
     if told:
-        reported = max(reported, TOLD)
-        part[NOISE] = 10.0**-TOLD
+        reported = max(reported, t.alarms.told)
+        part[NOISE] = 10.0**-t.alarms.told
     if reported > 0.0:
-        sure = confidence(reported)
-        alone = -math.log10(part[ERROR]) - ALONE
-        if alone >= 0.0 and abs(r.alarm_drift) > SUMMED * r.alarm_error:
-            sure = max(sure, 3.0 + ALONE_RISES * alone)
-        r.alarm = 1.0 - 10.0 ** -min(sure, seen / SURE)
-    note(r, total)
+        sure = confidence(t, reported)
+        alone = -math.log10(part[ERROR]) - t.alarms.alone
+        if alone >= 0.0 and abs(r.alarm_drift) > t.alarms.summed * r.alarm_error:
+            sure = max(sure, 3.0 + t.alarms.alone_rises * alone)
+        r.alarm = 1.0 - 10.0 ** -min(sure, seen / t.alarms.sure)
+    note(r, t, total)
 
 
 @inner
-def confidence(total: float) -> float:
-    """-log10 of the share of rows of ordinary streams that are reported with such a sum or a larger one.
-
-    A bound over eighteen kinds of streams of 3 000 and 60 000 values, those that are rounded, clipped, switch or rest
-    among them: 10^-1.9 at a sum of 5, 10^-2.45 at 10, then 0.15 a unit. Short streams are the worse ones.
-    """
+def confidence(t: Any, total: float) -> float:
+    """-log10 of the share of rows of ordinary streams that are reported with such a sum or a larger one: straight lines
+    from 0 over the sums 5 and 10."""
+    a = t.alarms
     if total < 5.0:
-        return 0.38 * total
-    return 1.9 + 0.11 * (total - 5.0) if total < 10.0 else 2.45 + 0.15 * (total - 10.0)
+        return a.rise * total  # type: ignore[no-any-return]
+    at_five = a.rise * 5.0
+    if total < 10.0:
+        return at_five + a.rise_middle * (total - 5.0)  # type: ignore[no-any-return]
+    return at_five + a.rise_middle * 5.0 + a.rise_far * (total - 10.0)  # type: ignore[no-any-return]

@@ -11,21 +11,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from prophecy._compiled import inner
 from prophecy.adaptive import mixture
-
-PRIOR = np.array([0.5, 0.5])
-"""Prior of the forecast as it is, and of the part of it that is believed."""
 
 
 @inner
 def learn(r: Any, t: Any, value: float, difference: float, part: float) -> None:
     """Take in the change that came, over 1/part steps, where `belief_ahead` was foretold."""
     mixture.learn(
-        r.belief_weight, r.belief_scale, r.belief_peak, r.belief_last_peak, r.belief_ahead, PRIOR, t.share, t.ceiling,
-        r.learned, t, difference, part, value,
+        r.belief_weight, r.belief_scale, r.belief_peak, r.belief_last_peak, r.belief_ahead,
+        t.belief_prior, t.share, t.ceiling, r.learned, t, difference, part, value,
     )  # fmt: skip
     came, told = difference * part, r.belief_ahead[0] * part
     # A change beyond 1e17 times the usual error would count for more than float64 can add to.

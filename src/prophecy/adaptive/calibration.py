@@ -69,14 +69,14 @@ def heaviness(r: Any, t: Any) -> float:
 @inner
 def _excess(r: Any, t: Any) -> tuple[int, float]:
     """The outermost level beyond which enough errors were to be expected so far, and by which power of their rarity the
-    quantiles up to it spread more than those of a normal law, less an allowance for chance; 0 if all are known."""
+    quantiles up to it lie farther apart than a normal law's, less an allowance for chance; 0 if all are known."""
     known = _LEVELS - 1
     while known > 0 and r.learned * _RARE[known] < t.seen_beyond:
         known -= 1
     if known == 0 or known == _LEVELS - 1:
         return known, 0.0
     wider = math.log(r.quantile[known] / r.quantile[0] * (t.normal[0] / t.normal[known]))
-    wider -= t.spread_allowed / math.sqrt(r.learned * _RARE[known])
+    wider -= t.excess_allowed / math.sqrt(r.learned * _RARE[known])
     return known, min(max(wider / math.log(_RARE[0] / _RARE[known]), 0.0), 1.0)
 
 
@@ -85,8 +85,8 @@ def _knot(r: Any, t: Any, l: int, known: int, excess: float) -> float:
     """The quantile of level l, of a young stream no less than the inner ones let expect."""
     q: float = r.quantile[l]
     if excess > 0.0 and l > known:
-        spread = t.normal[l] / t.normal[known] * (_RARE[known] / _RARE[l]) ** excess
-        q = max(q, min(r.quantile[known] * spread, t.highest))
+        farther = t.normal[l] / t.normal[known] * (_RARE[known] / _RARE[l]) ** excess
+        q = max(q, min(r.quantile[known] * farther, t.highest))
     return q
 
 

@@ -8,8 +8,8 @@ newest value and with the bank rolled forward, by discounted absolute errors.
 
 **Never far behind copying.** Let C be the summed absolute errors of copying so far, E how much larger ours were, and P
 the sum of |prediction - copy| over predictions not judged yet. An error can exceed that of the copy by at most
-|prediction - copy|. Every prediction is moved towards the copy until E + P <= ALLOWED C. Hence E <= ALLOWED C at every
-later time: the mean absolute error is never more than ALLOWED above that of copying, on any series whatsoever.
+|prediction - copy|. Every prediction is moved towards the copy until E + P <= `allowed` C. Hence E <= `allowed` C at
+every later time: the mean absolute error is never more than `allowed` above that of copying, on any series whatsoever.
 """
 
 from __future__ import annotations
@@ -21,54 +21,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy._compiled import inner, kernel
+from prophecy._periods import autocorrelation, less_line
 from prophecy.adaptive import calibration, step
 from prophecy.adaptive.fields import record_type
 from prophecy.adaptive.members import between, table
 from prophecy.adaptive.record import ERRORS, FIELDS, fresh, rings
-from prophecy.adaptive.settings import DEFAULT
+from prophecy.adaptive.settings import DEFAULT, Settings
+from prophecy.adaptive.settings.far import FarSettings
 
 Array = NDArray[np.float64]
 
-ALLOWED = 0.018  # of copying's error: just below the 2 % that are promised, for rows a user counts differently
-SHARE = 3.0  # of the room left is spread over h predictions: after h of them 95 % of it is in use
 RING = 8192  # values remembered: seasons up to 2 700 values, and what is solved anew when seasons are found
 NEAR = 6  # newest lags read
 WIDEST = 26  # lags at most
 SIZE = WIDEST + 2 + 2 + 1  # features: lags, two seasonal profiles, two slow means, one constant
-MEANS = (1 / 32, 1 / 512)  # per value: how fast the slow means follow
-PROFILE = 4  # seasons averaged
-FIRST = 128  # values after which seasons are looked for, and again whenever their number has doubled
-EVERY = 16  # values between two solutions
-FORGETTING = (1.0, 1 - 1 / 2000)  # per value, of the two sets of normal equations
-RIDGES = (1e-3, 1e-3, 0.3, 0.3)  # of each feature's power; the last two hardly leave the copy
-DISCOUNT = 0.999  # per value, of the errors members are weighed by
-SHARPNESS = 0.03  # a member whose errors are this share above the best has e^-1 of its weight
-HANDICAP = 8.0  # usual steps a member must be ahead before it counts as much as the copy
-ROLLED = 48  # distance up to which the bank is rolled forward beside them: it costs h steps a value
 
 _CALIBRATION = record_type([(field.name, field.kind, field.shape) for field in FIELDS if field.name in ERRORS])
-_MEMBERS = len(RIDGES) + 2  # the copy first, the bank last
-
-_RIDGES, _FORGETTING, _MEANS = np.array(RIDGES), np.array(FORGETTING), np.array(MEANS)
+_SETS, _READOUTS = len(DEFAULT.far.forgetting), len(DEFAULT.far.ridges)
+_MEMBERS = _READOUTS + 2  # the copy first, the bank last
 
 
 class Far:
     """Predictions `horizon` values ahead with intervals of one level; where the series is cut changes nothing."""
 
-    def __init__(self, horizon: int, level: float) -> None:
-        self._table, self._where = table(DEFAULT), between(level)
+    def __init__(self, horizon: int, level: float, settings: Settings = DEFAULT) -> None:
+        self._table, self._where, self._settings = table(settings), between(level), settings.far
         self._records, self._rings = fresh(2, self._table), rings(2)
         self._errors = np.zeros(1, dtype=_CALIBRATION)
         self._errors["quantile"] = self._table["normal"]
-        self._horizon, self._seen, self._next = horizon, 0, FIRST
+        self._horizon, self._seen, self._next = horizon, 0, settings.far.first
         self._seasons: tuple[int, ...] = ()
         self._lags = _lags(horizon, ())
         self._ring = np.zeros(RING)
         self._features, self._last = np.zeros((horizon, SIZE)), np.full(horizon, np.nan)
         self._due, self._mixed = np.full((horizon, _MEMBERS), np.nan), np.full(horizon, np.nan)
-        self._power, self._moment = np.zeros((len(FORGETTING), SIZE, SIZE)), np.zeros((len(FORGETTING), SIZE))
-        self._weights, self._loss = np.zeros((len(RIDGES), SIZE)), np.zeros(_MEMBERS)
-        self._slow = np.zeros(len(MEANS))
+        self._power, self._moment = np.zeros((_SETS, SIZE, SIZE)), np.zeros((_SETS, SIZE))
+        self._weights, self._loss = np.zeros((_READOUTS, SIZE)), np.zeros(_MEMBERS)
+        self._slow = np.zeros(len(settings.far.slow))
         self._sums = np.zeros(5)  # C, E, P, the usual step, and how many targets were learned
 
     def advance(self, values: Array) -> Array:
@@ -81,7 +70,7 @@ class Far:
             self._seen += some.stop - done
             done = some.stop
             if self._seen == self._next:
-                self._look()
+                self._find_seasons()
                 self._next *= 2
         return out
 
@@ -94,42 +83,41 @@ class Far:
         )  # fmt: skip
         out[:] = made
 
-    def _look(self) -> None:
+    def _find_seasons(self) -> None:
         """Find the seasons of what is remembered; other ones than before have other features, solved from the ring."""
         first = max(0, self._seen - RING)
-        found = seasons(self._ring[np.arange(first, self._seen) % RING])
+        found = seasons(self._ring[np.arange(first, self._seen) % RING], self._settings)
         if found == self._seasons:
             return
         self._seasons, self._lags = found, _lags(self._horizon, found)
         self._power[:], self._moment[:], self._weights[:] = 0.0, 0.0, 0.0
         _again(
-            self._seen, self._lags, _pair(found), self._ring, self._features, self._power, self._moment, self._sums[3],
+            self._table, self._seen, self._lags, _pair(found), self._ring, self._features, self._power, self._moment,
+            self._sums[3],
         )  # fmt: skip
 
 
-def seasons(values: Array) -> tuple[int, ...]:
+def seasons(values: Array, settings: FarSettings = DEFAULT.far) -> tuple[int, ...]:
     """The shortest strong period of a stretch and, where it repeats better still, a longer one; in values.
 
     >>> seasons(np.sin(2 * np.pi * np.arange(400) / 24))
     (24,)
     """
-    rows = np.arange(len(values))
-    flat = values - np.polyval(np.polyfit(rows, values, 1), rows)
-    power = np.abs(np.fft.rfft(flat, 2 * len(values))) ** 2
-    alike = np.fft.irfft(power)[: len(values) // 3 + 2] / (len(values) - np.arange(len(values) // 3 + 2))
-    if not alike[0] > 1e-20 * float(np.max(np.abs(values), initial=0.0)) ** 2:
+    flat = less_line(values)
+    if not float(flat @ flat) > 1e-20 * len(values) * float(np.max(np.abs(values), initial=0.0)) ** 2:
         return ()
-    alike = alike / alike[0]
+    alike = autocorrelation(flat, len(values) // 3 + 2)
     dip = np.minimum.accumulate(alike)
     peak = np.flatnonzero((alike[1:-1] > alike[:-2]) & (alike[1:-1] >= alike[2:])) + 1
-    peak = peak[(peak >= 4) & (alike[peak] > 0.2) & (alike[peak] - dip[peak] > 0.1)]
+    peak = peak[(peak >= 4) & (alike[peak] > settings.alike) & (alike[peak] - dip[peak] > settings.stands_out)]
     if not len(peak):
         return ()
     best = int(peak[np.argmax(alike[peak])])
-    first = int(peak[alike[peak] >= 0.7 * alike[best]][0])
+    first = int(peak[alike[peak] >= settings.nearly * alike[best]][0])
     near = peak[np.abs(peak - first) <= max(1, first // 10)]
     first = int(near[np.argmax(alike[near])])
-    return (first, best) if best > 1.5 * first and alike[best] > alike[first] + 0.02 else (first,)
+    longer = best > settings.longer * first and alike[best] > alike[first] + settings.better
+    return (first, best) if longer else (first,)
 
 
 def _pair(found: tuple[int, ...]) -> NDArray[np.int64]:
@@ -150,7 +138,7 @@ def _lags(horizon: int, found: tuple[int, ...]) -> NDArray[np.int64]:
 
 @inner
 def _read(
-    ring: Any, count: int, first: int, horizon: int, lags: Any, found: Any, slow: Any, unit: float, out: Any
+    t: Any, ring: Any, count: int, first: int, horizon: int, lags: Any, found: Any, slow: Any, unit: float, out: Any
 ) -> None:
     """Features after `count` values, relative to the newest; what lies before value `first` is not there."""
     newest, place = ring[(count - 1) % RING], 0
@@ -165,7 +153,7 @@ def _read(
         if season > 0:
             total, seen = 0.0, 0
             whole = -(-horizon // season)
-            for k in range(PROFILE):
+            for k in range(t.far.profile):
                 at = count - 1 - ((whole + k) * season - horizon)
                 if at >= first:
                     total += ring[at % RING]
@@ -180,20 +168,20 @@ def _read(
 
 
 @inner
-def _follow(slow: Any, value: float, count: int) -> None:
+def _follow(t: Any, slow: Any, value: float, count: int) -> None:
     """Slow means, plain means at first."""
     for j in range(len(slow)):
-        slow[j] += max(1.0 / count, _MEANS[j]) * (value - slow[j])
+        slow[j] += max(1.0 / count, t.far.slow[j]) * (value - slow[j])
 
 
 @inner
-def _learn(power: Any, moment: Any, features: Any, change: float) -> None:
+def _learn(t: Any, power: Any, moment: Any, features: Any, change: float) -> None:
     """One more equation: features times weights should be the change that came."""
     for q in range(len(power)):
         for i in range(SIZE):
-            moment[q, i] = _FORGETTING[q] * moment[q, i] + features[i] * change
+            moment[q, i] = t.far.forgetting[q] * moment[q, i] + features[i] * change
             for j in range(i + 1):
-                power[q, i, j] = _FORGETTING[q] * power[q, i, j] + features[i] * features[j]
+                power[q, i, j] = t.far.forgetting[q] * power[q, i, j] + features[i] * features[j]
 
 
 @inner
@@ -223,32 +211,32 @@ def _solve(power: Any, moment: Any, ridge: float, factor: Any, weights: Any) -> 
 
 
 @inner
-def _mix(loss: Any, usual: float, due: Any) -> float:
+def _mix(t: Any, loss: Any, usual: float, due: Any) -> float:
     """The members' predictions, each by how its errors compare with the least."""
     best = math.inf
     for m in range(len(loss)):
-        behind = loss[m] + (HANDICAP * usual if m > 0 else 0.0)
+        behind = loss[m] + (t.far.handicap * usual if m > 0 else 0.0)
         if not math.isnan(due[m]) and behind < best:
             best = behind
     total, mixed = 0.0, 0.0
     for m in range(len(loss)):
         if math.isnan(due[m]):
             continue
-        behind = loss[m] + (HANDICAP * usual if m > 0 else 0.0)
-        share = math.exp((best - behind) / (SHARPNESS * best)) if best > 0 else (1.0 if behind == best else 0.0)
+        behind = loss[m] + (t.far.handicap * usual if m > 0 else 0.0)
+        share = math.exp((best - behind) / (t.far.sharpness * best)) if best > 0 else (1.0 if behind == best else 0.0)
         total += share
         mixed += share * due[m]
     return mixed / total
 
 
 @inner
-def _judge(value: float, place: int, last: Any, due: Any, mixed: Any, loss: Any, sums: Any) -> None:
+def _judge(t: Any, value: float, place: int, last: Any, due: Any, mixed: Any, loss: Any, sums: Any) -> None:
     """What the members, the mixture and the copy were off by."""
     sums[0] += abs(value - last[place])
     sums[1] += abs(value - mixed[place]) - abs(value - last[place])
     for m in range(len(loss)):
         if not math.isnan(due[place, m]):
-            loss[m] = DISCOUNT * loss[m] + abs(value - due[place, m])
+            loss[m] = t.far.discount * loss[m] + abs(value - due[place, m])
 
 
 @kernel
@@ -273,8 +261,8 @@ def _run(
                 calibration.calibrate(e, t, value - expected, False)
                 e.learned += 1
                 e.last = value
-                _judge(value, place, last, due, mixed, loss, sums)
-                _learn(power, moment, features[place], value - last[place])
+                _judge(t, value, place, last, due, mixed, loss, sums)
+                _learn(t, power, moment, features[place], value - last[place])
                 sums[4] += 1
         step.step(records[0], rings[0], t, value, room)
         if not records[0].count:
@@ -283,13 +271,13 @@ def _run(
         if math.isnan(value):  # a gap is filled by what was expected here
             newest = ring[(count - 1) % RING] if math.isnan(expected) else expected
         elif count > 0 and records[0].count > 1:
-            sums[3] += max(1.0 / count, _MEANS[1]) * (abs(value - ring[(count - 1) % RING]) - sums[3])
+            sums[3] += max(1.0 / count, t.far.slow[1]) * (abs(value - ring[(count - 1) % RING]) - sums[3])
         ring[count % RING] = newest
-        _follow(slow, newest, count + 1)
-        _read(ring, count + 1, 0, horizon, lags, found, slow, sums[3], features[place])
-        if count % EVERY == 0 and sums[4] > 2 * NEAR:
+        _follow(t, slow, newest, count + 1)
+        _read(t, ring, count + 1, 0, horizon, lags, found, slow, sums[3], features[place])
+        if count % t.far.solved_every == 0 and sums[4] > 2 * NEAR:
             for m in range(len(weights)):
-                _solve(power[m % len(power)], moment[m % len(power)], _RIDGES[m], factor, weights[m])
+                _solve(power[m % len(power)], moment[m % len(power)], t.far.ridges[m], factor, weights[m])
         last[place] = newest
         due[place, 0] = newest
         for m in range(len(weights)):
@@ -297,28 +285,30 @@ def _run(
             for i in range(SIZE):
                 change += weights[m, i] * features[place, i]
             due[place, m + 1] = newest + change
-        if horizon <= ROLLED:
+        if horizon <= t.far.rolled:
             records[1] = records[0]
             for _ in range(horizon - 1):
                 step.step(records[1], rings[1], t, math.nan, room)
-            due[place, len(loss) - 1] = step.expected(records[1])
-        move = _mix(loss, sums[3], due[place]) - newest
-        most = max(0.0, ALLOWED * sums[0] - sums[1] - sums[2]) * SHARE / max(horizon, SHARE)
+            due[place, len(loss) - 1] = step.expected(records[1], t)
+        move = _mix(t, loss, sums[3], due[place]) - newest
+        most = max(0.0, t.far.allowed * sums[0] - sums[1] - sums[2]) * t.far.share / max(horizon, t.far.share)
         move = min(max(move, -most), most)
         sums[2] += abs(move)
         mixed[place] = newest + move
 
 
 @kernel
-def _again(seen: int, lags: Any, found: Any, ring: Any, features: Any, power: Any, moment: Any, unit: float) -> None:
+def _again(
+    table: Any, seen: int, lags: Any, found: Any, ring: Any, features: Any, power: Any, moment: Any, unit: float
+) -> None:
     """Normal equations and waiting features from the ring alone."""
-    first, horizon = max(0, seen - RING), len(features)
-    slow, now = np.zeros(len(_MEANS)), np.zeros(SIZE)
+    t, first, horizon = table[0], max(0, seen - RING), len(features)
+    slow, now = np.zeros(len(t.far.slow)), np.zeros(SIZE)
     slow[:] = ring[first % RING]
     for count in range(first + 1, seen + 1):
-        _follow(slow, ring[(count - 1) % RING], count - first)
-        _read(ring, count, first, horizon, lags, found, slow, unit, now)
+        _follow(t, slow, ring[(count - 1) % RING], count - first)
+        _read(t, ring, count, first, horizon, lags, found, slow, unit, now)
         if count - 1 + horizon < seen:
-            _learn(power, moment, now, ring[(count - 1 + horizon) % RING] - ring[(count - 1) % RING])
+            _learn(t, power, moment, now, ring[(count - 1 + horizon) % RING] - ring[(count - 1) % RING])
         else:
             features[(count - 1) % horizon] = now

@@ -20,7 +20,7 @@ from prophecy.adaptive.irregular import carried
 from prophecy.adaptive.members import LAGS
 from prophecy.adaptive.record import RECORD
 from prophecy.adaptive.regrid import sample, start_over
-from prophecy.adaptive.seasonal import look_if_due
+from prophecy.adaptive.season_check import check_if_due
 from prophecy.adaptive.seasons import FLAGS, RING
 from prophecy.adaptive.step import ROOM, expected, read, step, surprise_of
 
@@ -80,7 +80,7 @@ def _step(stream: Any, t: Any, value: float, row: Any, spares: Any) -> None:
     """The step itself, then seasons if they are due, and the alarm with the value."""
     r = stream[0][0]
     step(r, stream[1], t, value, spares[2])
-    look_if_due(r, stream[1], t)
+    check_if_due(r, stream[1], t)
     row[3] = math.nan if math.isnan(value) else r.alarm
     stream[3].alarm = row[3]
 
@@ -92,18 +92,18 @@ def _take_timed(
     c, s = stream[2], stream[3]
     if math.isnan(time):
         time = _next_time(c, s)
-    if noting and clock.is_far(c, time):
+    if noting and clock.is_far(c, t, time):
         row[0], row[1], row[2] = paths.forecast(stream, t, time, value, where, spares)
         noting = False
-    passed = clock.arrival(c, s, time)
+    passed = clock.arrival(c, s, t, time)
     if passed == 0.0:
-        _take_late(stream, time, value)
+        _take_late(stream, t, time, value)
         row[:] = math.nan
         s.alarm = math.nan
         if time != c.last or value == s.known:
             return passed
         s.value[c.count % RECENT] = value
-        clock.keep_twice(c)
+        clock.keep_twice(c, t)
     elif c.irregular != clock.ON_GRID:
         _take_between(stream, t, time, value, where, noting, row, spares)
     else:
@@ -113,7 +113,7 @@ def _take_timed(
         if not math.isnan(value):
             s.newest, s.known = time, value
         clock.note(c, time)
-    verdict = clock.look(c, stamps.taken_then(stream[0][0], s))
+    verdict = clock.check_grid(c, t, stamps.taken_then(stream[0][0], t, s))
     if verdict != clock.FINE:
         start_over(stream, t, verdict, spares)
     return passed
@@ -134,7 +134,7 @@ def _next_time(c: Any, s: Any) -> float:
 
 
 @inner
-def _take_late(stream: Any, time: float, value: float) -> None:
+def _take_late(stream: Any, t: Any, time: float, value: float) -> None:
     """A value that came too late to be predicted is put where it belongs, if it was missing there: into the ring, which
     seasons and forecasts read, and among the lags."""
     r, c = stream[0][0], stream[2]
@@ -144,7 +144,7 @@ def _take_late(stream: Any, time: float, value: float) -> None:
     ago = int(back)
     place = (r.count - 1 - ago) % RING
     bit = 1 << (place % FLAGS)
-    if abs((c.grid - time) / c.dt - back) > clock.OFF or r.season_filled[place // FLAGS] & bit == 0:
+    if abs((c.grid - time) / c.dt - back) > t.clock.off or r.season_filled[place // FLAGS] & bit == 0:
         return
     stream[1][place] = value
     r.season_filled[place // FLAGS] &= ~bit
@@ -163,23 +163,23 @@ def _take_on_grid(
     if c.count == 0:
         c.grid = time
     else:
-        whole, offset = clock.place(c, time)
-        beside, offset = offset, clock.beside(c, offset)
-        apart = noting and r.count > 0 and abs(offset) > clock.OFF
+        whole, offset = clock.place(c, t, time)
+        beside, offset = offset, clock.beside(c, t, offset)
+        apart = noting and r.count > 0 and abs(offset) > t.clock.off
         if apart:
             mean, wider, more = paths.beside_grid(stream, t, time, spares)
             row[0], row[1], row[2] = paths.said(r, t, mean, wider, more, value, where)
-        clock.follow_stamp(c, beside, whole)
-    for _ in range(int(min(whole, clock.LONGEST_HOLE)) - 1):
+        clock.follow_stamp(c, t, beside, whole)
+    for _ in range(int(min(whole, t.clock.longest_hole)) - 1):
         step(r, stream[1], t, math.nan, spares[2])
     if noting and not apart:
         row[0], row[1] = read(r, t, where[0], where[1], where[2])
         row[2] = 0.0
         if r.count > 0:
-            row[0] += stamps.shift(r, row[0], offset, stamps.stamp_kind(r))
+            row[0] += stamps.shift(r, row[0], offset, stamps.stamp_kind(r, t))
             row[2] = surprise_of(r, t, value - row[0])
     if offset != 0.0 and r.count > 0 and not math.isnan(value):
-        value = stamps.placed(r, c, s, time, value, expected(r), offset, spares[3])
+        value = stamps.placed(r, t, c, s, time, value, expected(r, t), offset, spares[3])
     _step(stream, t, value, row, spares)
 
 
@@ -194,14 +194,14 @@ def _take_between(
         path, off = paths.between(stream, t, time, spares)
     if noting:
         wider = paths.widening(r, c, s, t, time)
-        row[0], row[1], row[2] = paths.said(r, t, path + carried(s) * off, wider, 0.0, value, where)
+        row[0], row[1], row[2] = paths.said(r, t, path + carried(s, t) * off, wider, 0.0, value, where)
     if c.irregular == clock.JITTER and not math.isnan(path + value):
         nearest = int(min(math.floor((time - c.grid) / c.dt + 0.5), paths.ROOM[1] - 1.0))
         place = spares[3][paths.PATH, nearest] if nearest > 0 else r.lag[0]
         r.stamps += 1
-        stamps.compare(r, stamps.NOISE, value - place)
-        stamps.compare(r, stamps.LINE, value - path)
-        stamps.compare(r, stamps.CUBIC, value - path)
+        stamps.compare(r, t, stamps.NOISE, value - place)
+        stamps.compare(r, t, stamps.LINE, value - path)
+        stamps.compare(r, t, stamps.CUBIC, value - path)
     places = sample(stream, t, c.count, time, value, path, off, spares)
     row[3] = math.nan if math.isnan(value) else (r.alarm if places else 0.0)
     s.alarm = row[3]
@@ -240,8 +240,8 @@ def ahead(
         c, time = clocks[i], times[k]
         if math.isnan(time):
             time = (c.last if c.irregular != clock.ON_GRID else c.grid) + c.dt
-        elif c.count > 0 and not clock.is_far(c, time):
-            passed, steps = clock.understood(c, time)
+        elif c.count > 0 and not clock.is_far(c, table[0], time):
+            passed, steps = clock.understood(c, table[0], time)
             if steps > 0.0:
                 time = (c.last if c.irregular != clock.ON_GRID else c.grid) + steps * c.dt
             elif passed == 0.0:

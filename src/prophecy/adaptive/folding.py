@@ -18,15 +18,6 @@ LONGEST = 2048
 SHORTEST = 4
 """Shortest season in samples. Shorter ones are alternations, which the solved members of the bank know."""
 
-MOST_PARTS = 16
-"""Parts of a lag that are tried as the period: 17.3 repeats in whole samples at 173, 30.4375 at 487."""
-
-STRETCHES = 16
-"""Parts of a series whose powers are compared: half of them may have all of it before it counts as uneven."""
-
-SAME = 0.8
-"""Share of what a period explains that a part of it must explain to be the season itself."""
-
 
 @inner
 def profile(z: Any, known: Any, period: float, fine: float, total: Any, count: Any) -> int:
@@ -83,18 +74,21 @@ def tone(z: Any, frequency: float) -> float:
 
 
 @inner
-def shorter(z: Any, known: Any, period: float) -> float:
+def shorter(t: Any, z: Any, known: Any, period: float) -> float:
     """The shortest part of a period that explains nearly all that it does: a day, not two of them; 12.5, not 25.
 
     A sharp shape of no whole number of samples needs fine phases; but where a part has as many phases as the period has
     samples (9.6 and 48), it explains whatever the period does. So there are 2.5 samples to a phase, of two parts 1.6.
     """
     whole = explained(z, known, period)
-    for parts in range(MOST_PARTS, 1, -1):
+    for parts in range(t.seasons.most_parts, 1, -1):
         part, fine = period / parts, min(max(parts / 2.5, 1.25), 2.5)
-        if part >= SHORTEST and explained(z, known, part, fine) >= 0.5 * SAME * whole:
+        if part >= SHORTEST and explained(z, known, part, fine) >= 0.5 * t.seasons.same * whole:
             part = sharpened(z, known, part)
-            if explained(z, known, part, fine) >= SAME * whole and _beside(z, period, parts) <= (1.0 - SAME) * whole:
+            if (
+                explained(z, known, part, fine) >= t.seasons.same * whole
+                and _beside(z, period, parts) <= (1.0 - t.seasons.same) * whole
+            ):
                 return part
     return period
 
@@ -126,14 +120,15 @@ def sharpened(z: Any, known: Any, period: float) -> float:
 
 
 @inner
-def spread(z: Any) -> float:
+def evenness(t: Any, z: Any) -> float:
     """The share of the values of z that carry its power, 1 up to a kurtosis of 10: a few events among many rests repeat
     at some distance by chance, and so does noise that grows with what it is the noise of."""
     square = z * z
-    total, fourth, long = square.sum(), (square * square).sum(), len(z) // STRETCHES
+    stretches = t.seasons.stretches
+    total, fourth, long = square.sum(), (square * square).sum(), len(z) // stretches
     if not fourth > 0.0:
         return 1.0
     uneven = 0.0
-    for i in range(STRETCHES):
+    for i in range(stretches):
         uneven += square[i * long : (i + 1) * long].sum() ** 2
-    return min(10.0 * total**2 / (fourth * len(z)), 2.0 * total**2 / (uneven * STRETCHES), 1.0)  # type: ignore[no-any-return]
+    return min(10.0 * total**2 / (fourth * len(z)), 2.0 * total**2 / (uneven * stretches), 1.0)  # type: ignore[no-any-return]

@@ -17,32 +17,10 @@ import numpy as np
 
 from prophecy._compiled import inner
 from prophecy.adaptive import alarms
-from prophecy.adaptive.clock import LONGEST_HOLE
 from prophecy.adaptive.members import LEVELS
 
 OCTAVES = 13
 """Lengths of gaps that are told apart, in octaves: 1, 2–3, 4–7, … and 4096 steps or more."""
-
-SETTLED = 16
-"""Errors one step ahead before errors across gaps are noted."""
-
-SPARSE = 1.5
-"""Usual distance of known values, in steps, from which on most of what the members see stood in for values."""
-
-REACH = 2.0
-"""Changes a step by which a stand-in may pass all values known: a line needs 1, growth that doubles in the gap 1.5."""
-
-AT_ONCE = 4.0
-"""The same one step ahead of a known value, where nothing adds up: growth by more than five times a step is limited."""
-
-SPEED = 3.0
-"""The same in terms of the mean speed at which all that was seen was passed through: a parabola ends at twice that."""
-
-NEAR = 3.0
-"""Steps' worth of `REACH` that a stand-in may always go, whatever came before the gap."""
-
-FEW_KNOWN = 16.0
-"""Values from which on no stand-in goes farther beyond all values known than they differ."""
 
 _NINETY = int(np.searchsorted(LEVELS, 0.9))
 
@@ -54,23 +32,23 @@ def usual_error(r: Any, t: Any) -> float:
 
 
 @inner
-def reach(r: Any, steps: float) -> float:
+def reach(r: Any, t: Any, steps: float) -> float:
     """How far beyond all values known a forecast may go so many steps after the last: by twice the largest recent
     change a step (where most values are missing: the usual one), but after a few steps by no more than thrice the speed
     at which all that was seen was passed through, and than its width."""
     change = r.scale[0]
-    if r.spacing <= SPARSE:
+    if r.spacing <= t.gap_sparse:
         change = max(change, max(r.peak[0], r.last_peak[0]))
-    if steps <= 1.0 and r.spacing <= SPARSE:
-        return AT_ONCE * math.sqrt(change)
-    one, size = REACH * math.sqrt(change), r.alarm_size[alarms.VALUE]
+    if steps <= 1.0 and r.spacing <= t.gap_sparse:
+        return t.gap_at_once * math.sqrt(change)  # type: ignore[no-any-return]
+    one, size = t.gap_reach * math.sqrt(change), r.alarm_size[alarms.VALUE]
     wide = r.alarm_middle[alarms.VALUE, size - 1] - r.alarm_middle[alarms.VALUE, 0]
-    speed = SPEED / (r.known * r.spacing)
-    return min(one * steps, max(NEAR * one, wide * min(speed * steps, max(1.0, FEW_KNOWN / r.known))))  # type: ignore[no-any-return]
+    speed = t.gap_speed / (r.known * r.spacing)
+    return min(one * steps, max(t.gap_near * one, wide * min(speed * steps, max(1.0, t.gap_few_known / r.known))))  # type: ignore[no-any-return]
 
 
 @inner
-def within_reach(r: Any, ahead: float) -> float:
+def within_reach(r: Any, t: Any, ahead: float) -> float:
     """`ahead`, but no farther beyond all values known than `reach` says.
 
     What stands in for missing values is predicted from, step after step; high degrees would carry it anywhere. So
@@ -79,7 +57,7 @@ def within_reach(r: Any, ahead: float) -> float:
     known = r.alarm_size[alarms.VALUE]
     if known == 0:
         return ahead
-    seen, far = r.alarm_middle[alarms.VALUE], reach(r, r.gap + 1.0)
+    seen, far = r.alarm_middle[alarms.VALUE], reach(r, t, r.gap + 1.0)
     return min(max(ahead, seen[0] - far), seen[known - 1] + far)  # type: ignore[no-any-return]
 
 
@@ -112,8 +90,8 @@ def beyond(r: Any, t: Any, steps: float) -> float:
     known = r.alarm_size[alarms.VALUE]
     if known > 0 and r.learned > 0:
         widest = r.alarm_middle[alarms.VALUE, known - 1] - r.alarm_middle[alarms.VALUE, 0]
-        widest += reach(r, steps) + one * math.sqrt(steps)
-        wide = widest if steps > LONGEST_HOLE else min(wide, widest)
+        widest += reach(r, t, steps) + one * math.sqrt(steps)
+        wide = widest if steps > t.clock.longest_hole else min(wide, widest)
     for longer in range(place, OCTAVES):
         if r.gap_seen[longer] > 0:
             wide = min(wide, _after(r, t, longer))
@@ -135,7 +113,7 @@ def _after(r: Any, t: Any, place: int) -> float:
 @inner
 def note_gap(r: Any, t: Any, steps: float, error: float) -> None:
     """Take in the error of the first value after an unusual gap."""
-    if r.learned < SETTLED:
+    if r.learned < t.gap_settled:
         return
     place = _octave(steps)
     r.gap_error[place] = max(abs(error), t.gap_fades * r.gap_error[place])

@@ -25,27 +25,8 @@ DEGREES = np.array([1, 3, 5, 7, 9, 11, 13])
 NODES = int(DEGREES[-1]) + 1
 """Degrees of the polynomials, and the samples the longest goes through. Odd ones: a place lies between two samples."""
 
-HOLE, HOLE_IN_GRID = 3.0, 1.6
-"""Typical intervals beyond which nothing is interpolated; where times have a grid about which they jitter, one missing
-value is a hole already."""
-
-APART = 0.1
-"""Steps two samples must be apart for both to carry a polynomial: closer ones magnify their noise tenfold."""
-
-SMOOTHER = 0.25
-"""A higher degree is used where its squared errors are below this share of a lower one's: half the error."""
-
 CARRIED = np.array([0.0, 0.5, 1.0])
 """Parts of the newest sample's distance from the forecast path that may persist."""
-
-PREFERRED = 0.98
-"""Squared errors of carrying something count for this share: where nothing persists all are alike."""
-
-OVER = 64
-"""Samples over which errors are averaged."""
-
-SETTLED = 16
-"""Samples judged before a higher degree than 1 is believed."""
 
 SAMPLES = record_type(
     [
@@ -71,9 +52,9 @@ def fresh_samples(count: int) -> NDArray[np.void]:
 
 
 @inner
-def hole(c: Any) -> float:
+def hole(c: Any, t: Any) -> float:
     """Steps beyond which nothing is interpolated."""
-    return HOLE_IN_GRID if c.irregular == JITTER else HOLE
+    return t.irregular.hole_in_grid if c.irregular == JITTER else t.irregular.hole  # type: ignore[no-any-return]
 
 
 @inner
@@ -87,20 +68,20 @@ def neville(x: Any, y: Any, count: int, at: float, room: Any, found: Any) -> Non
 
 
 @inner
-def nodes(c: Any, s: Any, count: int, x: Any, y: Any) -> int:
+def nodes(c: Any, s: Any, t: Any, count: int, x: Any, y: Any) -> int:
     """Append to the point in x[0] (its time) and y[0] the known samples before it, newest first, out of the first
     `count`; returns how many points there are then. x becomes steps after the first point.
 
-    Samples closer than `APART` to the one after them are passed over, and none is taken from beyond a hole.
+    Samples closer than `apart` to the one after them are passed over, and none is taken from beyond a hole.
     """
     time, found = x[0], 1
     x[0] = 0.0
     for ago in range(1, min(count, RECENT) + 1):
         place = (count - ago) % RECENT
         at = (c.recent[place] - time) / c.dt
-        if x[found - 1] - at > HOLE:
+        if x[found - 1] - at > t.irregular.hole:
             break
-        if math.isnan(s.value[place]) or x[found - 1] - at < APART:
+        if math.isnan(s.value[place]) or x[found - 1] - at < t.irregular.apart:
             continue
         x[found], y[found] = at, s.value[place]
         found += 1
@@ -110,7 +91,7 @@ def nodes(c: Any, s: Any, count: int, x: Any, y: Any) -> int:
 
 
 @inner
-def judge(s: Any, x: Any, y: Any, count: int, room: Any) -> None:
+def judge(s: Any, t: Any, x: Any, y: Any, count: int, room: Any) -> None:
     """How well the sample before the newest is predicted from its neighbours by each degree."""
     if count < 3:
         return
@@ -120,7 +101,7 @@ def judge(s: Any, x: Any, y: Any, count: int, room: Any) -> None:
         others_x[i - 1], others_y[i - 1] = x[i], y[i]
     neville(others_x, others_y, count - 1, x[1], room[3], found)
     s.seen += 1
-    rate = 1.0 / min(s.seen, OVER)
+    rate = 1.0 / min(s.seen, t.irregular.over)
     for k in range(len(DEGREES)):
         # What cannot be tried for lack of samples is as bad as the straight line.
         error = found[DEGREES[k] if DEGREES[k] < count - 1 else 1] - y[1]
@@ -128,26 +109,26 @@ def judge(s: Any, x: Any, y: Any, count: int, room: Any) -> None:
 
 
 @inner
-def best_fit(s: Any) -> int:
+def best_fit(s: Any, t: Any) -> int:
     """Which of `DEGREES` has done best lately; a higher one only where it is clearly better."""
     best = 0
-    if s.seen >= SETTLED:
+    if s.seen >= t.irregular.settled:
         for k in range(1, len(DEGREES)):
-            if s.fit[k] < SMOOTHER * s.fit[best]:
+            if s.fit[k] < t.irregular.smoother * s.fit[best]:
                 best = k
     return best
 
 
 @inner
-def degree(s: Any) -> int:
+def degree(s: Any, t: Any) -> int:
     """The degree in use."""
-    return DEGREES[best_fit(s)]  # type: ignore[no-any-return]
+    return DEGREES[best_fit(s, t)]  # type: ignore[no-any-return]
 
 
 @inner
-def by_forecast(s: Any, error: float) -> bool:
+def by_forecast(s: Any, t: Any, error: float) -> bool:
     """Whether forecasts with this mean squared error bring samples to the grid better than polynomials do."""
-    return s.seen >= OVER and error < s.fit[best_fit(s)]  # type: ignore[no-any-return]
+    return s.seen >= t.irregular.over and error < s.fit[best_fit(s, t)]  # type: ignore[no-any-return]
 
 
 @inner
@@ -160,24 +141,24 @@ def on_place(x: Any, y: Any, count: int, at: float, power: int, room: Any) -> fl
     for i in range(used):
         lowest, highest = min(lowest, y[i]), max(highest, y[i])
     before = y[1] if count > 1 else y[0]
-    spread = highest - lowest
-    return min(max(room[1, used - 1], min(y[0], before) - spread), max(y[0], before) + spread)  # type: ignore[no-any-return]
+    width = highest - lowest
+    return min(max(room[1, used - 1], min(y[0], before) - width), max(y[0], before) + width)  # type: ignore[no-any-return]
 
 
 @inner
-def carried(s: Any) -> float:
+def carried(s: Any, t: Any) -> float:
     """The part of the newest sample's distance from the path that persists."""
     best = 0
     for k in range(1, len(CARRIED)):
-        if PREFERRED * s.carry[k] < s.carry[best] * (PREFERRED if best else 1.0):
+        if t.irregular.preferred * s.carry[k] < s.carry[best] * (t.irregular.preferred if best else 1.0):
             best = k
     return CARRIED[best]  # type: ignore[no-any-return]
 
 
 @inner
-def learn_carried(s: Any, error: float, off: float) -> None:
+def learn_carried(s: Any, t: Any, error: float, off: float) -> None:
     """Take in that the path erred by `error` where the newest sample was `off` from it."""
-    rate = 1.0 / min(max(s.seen, 1), OVER)
+    rate = 1.0 / min(max(s.seen, 1), t.irregular.over)
     for k in range(len(CARRIED)):
         left = error - CARRIED[k] * off
         s.carry[k] += (min(left * left, 1e160) - s.carry[k]) * rate

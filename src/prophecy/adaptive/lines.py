@@ -14,59 +14,11 @@ from typing import Any
 import numpy as np
 
 from prophecy._compiled import inner
-from prophecy.adaptive.folding import LONGEST, MOST_PARTS, SHORTEST
+from prophecy.adaptive.folding import LONGEST, SHORTEST
 from prophecy.adaptive.spectra import transform
 
 LINES = 24
-"""Strongest lines looked at: a pulse of a tenth of its period has ten that matter."""
-
-FAINT, NOISY = 0.003, 50.0
-"""A line has at least this share of the power, and so many times what a value has of the power that is no line:
-the largest of 2 000 lines of white noise has 24 times."""
-
-TOLERANCE, LOOSEST = 0.06, 0.3
-"""How far from a multiple a strong line may lie, and the faintest one, in reciprocals of the record's length: other
-lines move it by a few hundredths, noise by half the root of the ratio of their powers."""
-
-BASE = 0.04
-"""Share of a comb's power in its first line, at least: without one, the lines of two seasons are those of a third."""
-
-AGREEING, MANY = 4, 6
-"""Lines that make a comb without its first one: that so many are multiples of one frequency is no chance; and lines of
-a comb that are not taken for two seasons which meet again after some of both."""
-
-FOLDED = 64
-"""Highest multiple looked for."""
-
-STRONGEST = 6
-"""Lines, the strongest first, of which each may be any harmonic up to `MOST_PARTS` of the season."""
-
-DENSER, PARTLY = 3.0, 0.25
-"""A season lies inside another one (a day in a week) where its harmonics have, one by one, three times the power of the
-others and a quarter of all, its first one more than any of those near and above it."""
-
-MOST_TIMES = 4
-"""Two lines that meet again after so many of the shorter period or fewer are parts of one season, as 4 and 6 months."""
-
-NEAR, RING, FAR, FARTHEST = 2.0, 2.5, 12.0, 24.0
-RING_ENDS = 8.0
-"""Distances from a line in reciprocals of the record's length: what is the line itself under Hann's window, where a
-hump shows, and where there is neither."""
-
-BESIDE, COMPARABLE = 6.0, 0.25
-"""Another line, and no part of a hump, lies so far away at least and has this share of the power."""
-
-SLOW = 0.05
-"""Share of a line's power that a slow one has whose turns may modulate it: a day's line has neighbours a week away."""
-
-PEDESTAL, ABOVE = 0.02, 4.0
-BROAD, LESS_ABOVE = 0.25, 2.0
-"""Share of a line's power around it, and that in units of what lies farther away, beyond which it is a hump: amplitudes
-that vary by a tenth leave 0.01, a resonance with a memory of half the record 0.06 on average. Where it is a quarter of
-the line, twice of what lies farther away will do: the sun's spots, whose cycles last 9 to 13 years."""
-
-CLEAN = 0.02
-"""How far a strong line of its own is misplaced, in reciprocals of the record's length."""
+"""Room for the strongest lines: a pulse of a tenth of its period has ten that matter."""
 
 
 @inner
@@ -84,12 +36,12 @@ def spectrum(z: Any) -> Any:
 
 
 @inner
-def find_lines(power: Any, n: int, total: float, frequency: Any, strength: Any) -> int:
+def find_lines(t: Any, power: Any, n: int, total: float, frequency: Any, strength: Any) -> int:
     """The strongest lines of a spectrum, in cycles a sample, and the power of each; returns how many there are."""
     size, count = 2 * (len(power) - 1), 0
     for i in range(max(int(1.5 * size / n), 1), len(power) - 1):
         a, b, c = power[i - 1], power[i], power[i + 1]
-        if not (b > a and b >= c and b > FAINT * total):
+        if not (b > a and b >= c and b > t.lines.faint * total):
             continue
         left, right = math.log(max(a / b, 1e-300)), math.log(max(c / b, 1e-300))
         beside = 0.5 * (left - right) / (left + right) if left + right < 0.0 else 0.0
@@ -104,14 +56,14 @@ def find_lines(power: Any, n: int, total: float, frequency: Any, strength: Any) 
         count = min(count + 1, LINES)
     while count > 0:
         left = max(total - strength[:count].sum(), 0.0)
-        if strength[count - 1] * n >= NOISY * left:
+        if strength[count - 1] * n >= t.lines.noisy * left:
             break
         count -= 1
     return count
 
 
 @inner
-def narrow(power: Any, n: int, frequency: Any, strength: Any, count: int, which: int) -> bool:
+def narrow(t: Any, power: Any, n: int, frequency: Any, strength: Any, count: int, which: int) -> bool:
     """Whether a line is one, and no hump; other lines close by, and places where a slow one may modulate it, are left
     out."""
     scale = n / (2.0 * (len(power) - 1))
@@ -119,27 +71,27 @@ def narrow(power: Any, n: int, frequency: Any, strength: Any, count: int, which:
     middle = frequency[which] * n
     for i in range(1, len(power)):
         away = abs(i * scale - middle)
-        if away > FARTHEST:
+        if away > t.lines.farthest:
             continue
         for j in range(count):
             at = frequency[j] * n
-            other = abs(at - middle) > BESIDE and strength[j] > COMPARABLE * strength[which]
-            slow = at < RING_ENDS and strength[j] > SLOW * strength[which]
-            if (other and abs(i * scale - at) < RING) or (slow and abs(abs(i * scale - middle) - at) < 1.5):
-                away = FARTHEST + 1.0
-        if away <= NEAR:
+            other = abs(at - middle) > t.lines.beside and strength[j] > t.lines.comparable * strength[which]
+            slow = at < t.lines.ring_ends and strength[j] > t.lines.slow * strength[which]
+            if (other and abs(i * scale - at) < t.lines.ring) or (slow and abs(abs(i * scale - middle) - at) < 1.5):
+                away = t.lines.farthest + 1.0
+        if away <= t.lines.near:
             line += power[i]
-        elif RING <= away <= RING_ENDS:
+        elif t.lines.ring <= away <= t.lines.ring_ends:
             ring += power[i]
             rings += 1.0
-        elif FAR <= away <= FARTHEST:
+        elif t.lines.far <= away <= t.lines.farthest:
             far += power[i]
             fars += 1.0
     if rings == 0.0 or fars < 4.0:
         return True
     floor = far / fars * rings
-    high = ring > ABOVE * floor and ring - floor > PEDESTAL * line
-    return not (high or (ring > LESS_ABOVE * floor and ring - floor > BROAD * line))
+    high = ring > t.lines.above * floor and ring - floor > t.lines.pedestal * line
+    return not (high or (ring > t.lines.less_above * floor and ring - floor > t.lines.broad * line))
 
 
 @inner
@@ -151,7 +103,7 @@ def harmonics(frequency: Any, near: Any, count: int, base: float, n: int, which:
 
 
 @inner
-def folded(frequency: Any, strength: Any, near: Any, count: int, base: float, n: int, which: Any) -> float:
+def folded(t: Any, frequency: Any, strength: Any, near: Any, count: int, base: float, n: int, which: Any) -> float:
     """The same with multiples beyond half a cycle a sample, which are seen folded back: the sharp edges of a period of
     12.5 have such ones. They have less than half the power of the others, or what they are multiples of is some other
     harmonic of the season: folded back, those of 33/5 are all of 33. Returns the power of all."""
@@ -159,7 +111,7 @@ def folded(frequency: Any, strength: Any, near: Any, count: int, base: float, n:
     power, more, beyond = 0.0, 0.0, which.copy()
     for j in range(count):
         power += strength[j] if which[j] > 0 else 0.0
-        for multiple in range(int(0.5 / base) + 1, FOLDED + 1):
+        for multiple in range(int(0.5 / base) + 1, t.lines.folded + 1):
             turns = multiple * base
             if beyond[j] == 0 and abs(abs(turns - math.floor(turns + 0.5)) - frequency[j]) * n <= near[j]:
                 beyond[j] = multiple
@@ -171,7 +123,7 @@ def folded(frequency: Any, strength: Any, near: Any, count: int, base: float, n:
 
 
 @inner
-def comb(frequency: Any, strength: Any, near: Any, count: int, n: int, agreeing: int) -> tuple[float, float]:
+def comb(t: Any, frequency: Any, strength: Any, near: Any, count: int, n: int, agreeing: int) -> tuple[float, float]:
     """The frequency whose multiples hold most of the lines' power, and that power; (0, 0) for none. Its own line must
     be among them, or `agreeing` of them be there."""
     best, most = 0.0, 0.0
@@ -181,9 +133,9 @@ def comb(frequency: Any, strength: Any, near: Any, count: int, n: int, agreeing:
         if strength[i] == 0.0:
             continue
         tried += 1
-        if tried > STRONGEST:
+        if tried > t.lines.strongest:
             break
-        for parts in range(1, MOST_PARTS + 1):
+        for parts in range(1, t.seasons.most_parts + 1):
             base = frequency[i] / parts
             if base * min(2.0 * LONGEST, float(n)) < 2.0:
                 break
@@ -198,20 +150,20 @@ def comb(frequency: Any, strength: Any, near: Any, count: int, n: int, agreeing:
                     up += strength[j] * which[j] * frequency[j]
                     down += strength[j] * which[j] * which[j]
                     many += 1
-            whole = own >= BASE * power or (agreeing > 0 and many >= agreeing)
+            whole = own >= t.lines.base * power or (agreeing > 0 and many >= agreeing)
             if whole and (power > 1.02 * most or (power > 0.98 * most and base > 1.01 * best)):
                 best, most = up / down, power
     return best, most
 
 
 @inner
-def inside(which: Any, strength: Any, count: int, base: float) -> int:
+def inside(t: Any, which: Any, strength: Any, count: int, base: float) -> int:
     """How many of a shorter season make the one of this frequency, as seven days a week; 0 where there is none."""
     highest, total = 1, 0.0
     for j in range(count):
         if which[j] > 0:
             highest, total = max(highest, which[j]), total + strength[j]
-    found, most = 0, PARTLY * total
+    found, most = 0, t.lines.partly * total
     highest = min(highest, int(0.5 / base))
     for parts in range(3, min(highest, int(1.0 / (base * (SHORTEST - 0.05)))) + 1):
         power, first, others = 0.0, 0.0, 0.0
@@ -222,33 +174,33 @@ def inside(which: Any, strength: Any, count: int, base: float) -> int:
             elif 2 * which[j] > parts:
                 others = max(others, strength[j])
         many = float(highest // parts)
-        if first > others and power > most and power * (highest - many) > DENSER * (total - power) * many:
+        if first > others and power > most and power * (highest - many) > t.lines.denser * (total - power) * many:
             found, most = parts, power
     return found
 
 
 @inner
-def named(z: Any, lag: int, wanted: float, enough: float, periods: Any) -> int:
+def named(t: Any, z: Any, lag: int, wanted: float, enough: float, periods: Any) -> int:
     """Fill in one or two periods, in samples, the shorter first, where few lines make up nearly all of `wanted`, the
     power that repeats after `lag`. Returns how many; -1 where what repeats is a hump, and no season."""
     n, total = len(z), (z * z).sum()
     frequency, strength, near = np.empty(LINES), np.empty(LINES), np.empty(LINES)
     which = np.empty(LINES, dtype=np.int64)
     power = spectrum(z)
-    count = find_lines(power, n, total, frequency, strength)
+    count = find_lines(t, power, n, total, frequency, strength)
     if count == 0:
         return 0
     lines, main = strength[:count].sum(), -1
     for j in range(count):
-        near[j] = min(TOLERANCE + math.sqrt(4.0 * max(total - lines, 0.0) / (n * strength[j])), LOOSEST)
+        near[j] = min(t.lines.tolerance + math.sqrt(4.0 * max(total - lines, 0.0) / (n * strength[j])), t.lines.loosest)
         turns = frequency[j] * lag
         if main < 0 and turns > 0.5 and abs(turns - math.floor(turns + 0.5)) < 0.2:
             main = j
-    first, of_first = comb(frequency, strength, near, count, n, 0)
+    first, of_first = comb(t, frequency, strength, near, count, n, 0)
     if first > 0.0:
-        of_first = folded(frequency, strength, near, count, first, n, which)
+        of_first = folded(t, frequency, strength, near, count, first, n, which)
     alone = first == 0.0 or main < 0 or which[main] == 0 or of_first < 1.02 * strength[main]
-    if main >= 0 and alone and not narrow(power, n, frequency, strength, count, main):
+    if main >= 0 and alone and not narrow(t, power, n, frequency, strength, count, main):
         return -1
     if lines < enough * wanted:
         return 0
@@ -256,32 +208,34 @@ def named(z: Any, lag: int, wanted: float, enough: float, periods: Any) -> int:
         rest, other = strength.copy(), which.copy()
         for j in range(count):
             rest[j] = 0.0 if first > 0.0 and which[j] > 0 else rest[j]
-        second, of_second = comb(frequency, rest, near, count, n, 0)
-        all_in_one, of_all = comb(frequency, strength, near, count, n, AGREEING)
+        second, of_second = comb(t, frequency, rest, near, count, n, 0)
+        all_in_one, of_all = comb(t, frequency, strength, near, count, n, t.lines.agreeing)
         if all_in_one > 0.0:
-            of_all = folded(frequency, strength, near, count, all_in_one, n, other)
+            of_all = folded(t, frequency, strength, near, count, all_in_one, n, other)
         many = np.count_nonzero(other[:count])
         two = min(first, second) > 0.0 and of_first + of_second >= enough * lines
-        if two and (of_all < enough * lines or (many < MANY and 2.0 * all_in_one < min(first, second))):
-            return _two(max(first, second), min(first, second), near[0] - TOLERANCE + CLEAN, n, periods)
+        if two and (of_all < enough * lines or (many < t.lines.many and 2.0 * all_in_one < min(first, second))):
+            return _two(
+                t, max(first, second), min(first, second), near[0] - t.lines.tolerance + t.lines.clean, n, periods
+            )
         first, of_first, which = all_in_one, of_all, other
     if of_first < enough * lines:
         return 0
-    parts = inside(which, strength, count, first)
-    periods[0] = _whole(1.0 / (first * max(parts, 1)), _doubt(near, which, count, max(parts, 1)) / n)
+    parts = inside(t, which, strength, count, first)
+    periods[0] = _whole(1.0 / (first * max(parts, 1)), _doubt(t, near, which, count, max(parts, 1)) / n)
     periods[1] = parts * periods[0]
     return 2 if parts > 0 else 1
 
 
 @inner
-def _doubt(near: Any, which: Any, count: int, parts: int) -> float:
+def _doubt(t: Any, near: Any, which: Any, count: int, parts: int) -> float:
     """How far a comb's frequency, times `parts`, may be misplaced, in reciprocals of the record's length: its line
     known best, as a part of the multiple it is, says so."""
-    least = LOOSEST
+    least = t.lines.loosest
     for j in range(count):
         if which[j] > 0:
-            least = min(least, (near[j] - TOLERANCE + CLEAN) * parts / which[j])
-    return least
+            least = min(least, (near[j] - t.lines.tolerance + t.lines.clean) * parts / which[j])
+    return least  # type: ignore[no-any-return]
 
 
 @inner
@@ -292,9 +246,9 @@ def _whole(period: float, doubt: float) -> float:
 
 
 @inner
-def _two(short: float, long: float, near: float, n: int, periods: Any) -> int:
+def _two(t: Any, short: float, long: float, near: float, n: int, periods: Any) -> int:
     """The periods of two frequencies, or the one of which both are parts."""
-    for times in range(2, MOST_TIMES + 1):
+    for times in range(2, t.lines.most_times + 1):
         many = math.floor(times * long / short + 0.5)
         if many > 1 and abs(times / short - many / long) * long < 0.02:
             periods[0], periods[1] = _whole(times / short, near / (n * times)), 0.0

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from prophecy.adaptive.fields import record_type
-from prophecy.adaptive.settings import Settings
+from prophecy.adaptive.settings import DEFAULT, Group, Settings
 from prophecy.bases import legt
 from prophecy.discretize import bilinear
 from prophecy.exact import exact, noise_gain
@@ -45,10 +45,6 @@ SHORT_DEGREES = (0, 1, 2, 3, 5, 7)
 INTERPOLATING = range(9)
 """Degrees d of the shortest exact predictors, the polynomial through the last d + 1 samples."""
 
-ALTERNATING = np.array([0.9, 0.98])
-"""Poles -ρ of the two filters that hold what alternates from sample to sample. The zero that sampling gives a smooth
-stochastic process lies near -1, so its best predictor remembers alternations for long: 16 lags leave 5 %."""
-
 LEVELS = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995])
 """Levels of the tracked quantiles of the forecast's errors."""
 
@@ -63,12 +59,12 @@ class Member(NamedTuple):
 
 
 class Solved(NamedTuple):
-    """A member whose readout is solved in context: its features, forgetting per sample, the degree it starts exact
-    for (0 copies, 1 is the straight line), and how many samples an outlier leaves traces in its features."""
+    """A member whose readout is solved in context: its features, the degree it starts exact for (0 copies, 1 is the
+    straight line), and how many samples an outlier leaves traces in its features. `Settings.solved_memory` has how fast
+    each forgets."""
 
     name: str
     features: tuple[int, ...]
-    forgetting: float
     start: int
     traces: int
 
@@ -92,13 +88,12 @@ SOLVED = (
     Solved(
         "4 lags, 2 alternations, memories of 48 and 256 samples",
         (*_lags(4), *_ALTERNATIONS, *_state(48, 4), *_state(256, 6)),
-        0.999,
         1,
         512,
     ),
-    Solved("15 lags, mean", (*_lags(15), _MEAN), 0.9995, 0, 17),
-    Solved("8 lags, mean", (*_lags(8), _MEAN), 0.999, 0, 10),
-    Solved("2 lags, mean", (*_lags(2), _MEAN), 0.998, 0, 4),
+    Solved("15 lags, mean", (*_lags(15), _MEAN), 0, 17),
+    Solved("8 lags, mean", (*_lags(8), _MEAN), 0, 10),
+    Solved("2 lags, mean", (*_lags(2), _MEAN), 0, 4),
 )
 """The first reaches the innovation floor on Filtered Noise and is the best member on most signals in noise; the others
 are autoregressions, for seasons up to 15 samples and for series of a few hundred and a few dozen values. A further
@@ -128,7 +123,7 @@ FACTORS = sum(len(m.features) * padded(len(m.features)) for m in SOLVED)
 _S, _W, _L = len(SOLVED), len(WINDOWS), len(LEVELS)
 _REAL = (
     *(("short", LAGS * padded(SHORTS)), ("long", _W * ORDER * padded(ORDER + LONGS)), ("steady", (_W, ORDER))),
-    *(("alternating", 2), ("prior", MEMBERS), ("gain", FIXED), ("averaging", FIXED), ("bias_rate", FIXED)),
+    *(("prior", MEMBERS), ("gain", FIXED), ("averaging", FIXED), ("bias_rate", FIXED)),
     *(("short_slope", (LAGS, SHORTS)), ("long_slope", (_W, ORDER, LONGS)), ("slope_gain", FIXED)),
     *(("slope_bias", FIXED), ("slope_left", FIXED), ("forgetting", _S), ("needed", _S), ("start", (_S, WIDTH))),
     *(("raise_by", _L), ("lower_by", _L), ("normal", _L)),
@@ -138,13 +133,39 @@ _PLACE = (
     *(("reach", padded(SHORTS) // ROW), ("block_of", _W), ("index", (_S, WIDTH))),
     *(("used", _S), ("stride", _S), ("place", _S)),
 )
+
+
+def _of_settings(settings: Group) -> list[Any]:
+    """Fields of a record for these numbers; those of a group are a record in a record."""
+    found: list[Any] = []
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if isinstance(value, Group):
+            found.append((field.name, record_type(_of_settings(value))))
+        elif isinstance(value, tuple):
+            found.append((field.name, np.float64, len(value)))
+        else:
+            found.append((field.name, np.int64 if field.type == "int" else np.float64))
+    return found
+
+
+def _put_settings(into: Any, settings: Group) -> None:
+    """Write the numbers into such a record."""
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if isinstance(value, Group):
+            _put_settings(into[field.name], value)
+        else:
+            into[field.name] = value
+
+
 TABLE = record_type(
     [(name, np.float64, shape) for name, shape in _REAL]
     + [(name, np.int64, shape) for name, shape in _WHOLE]
     + [(name, np.uint64, shape) for name, shape in _PLACE]
-    + [(field.name, np.int64 if field.type == "int" else np.float64) for field in fields(Settings)]
+    + _of_settings(DEFAULT)
 )
-"""All constants of the step in one record.
+"""All constants of the step in one record: what follows from the members, and the settings under their own names.
 
 short (lags, members): weights of the short members on the lags; `reach`: how many lags each block of them reads.
 long (windows, order, order + members): z - x₁ du to the new z and to the predictions. steady: x₁. gain: noise gains.
@@ -217,8 +238,7 @@ def table(settings: Settings) -> NDArray[np.void]:
     short, long = _readouts()
     made = np.zeros(1, dtype=TABLE)
     t: Any = made[0]
-    for field in fields(Settings):
-        t[field.name] = getattr(settings, field.name)
+    _put_settings(t, settings)
     ahead, advance = t["short"].reshape(LAGS, -1), t["long"].reshape(len(WINDOWS), ORDER, -1)
     for i, readout in enumerate(short):
         ahead[: len(readout.ahead), i] = readout.ahead
@@ -235,8 +255,7 @@ def table(settings: Settings) -> NDArray[np.void]:
             if readout.slope is not None:
                 t["long_slope"][i, :, j] = readout.slope
     _about_members(t, [*short, *(r for window in long for r in window)], settings)
-    _about_solved(t)
-    t["alternating"] = ALTERNATING
+    _about_solved(t, settings)
     t["raise_by"], t["lower_by"] = np.exp(settings.rate * LEVELS), np.exp(settings.rate * (LEVELS - 1.0))
     t["normal"] = ndtri((1.0 + LEVELS) / 2.0)
     made.flags.writeable = False
@@ -246,23 +265,23 @@ def table(settings: Settings) -> NDArray[np.void]:
 def _about_members(t: Any, readouts: list[_Readout], settings: Settings) -> None:
     windows = np.array([readout.member.window for readout in readouts])
     t["gain"] = [readout.member.gain for readout in readouts]
-    t["prior"] = _prior(members())
+    t["prior"] = _prior(members(), settings.prior_solved)
     t["averaging"] = [averaging(int(window)) for window in windows]
-    t["bias_rate"] = np.minimum(settings.slowest_bias, 1.0 / windows)
+    t["bias_rate"] = np.minimum(settings.fastest_bias, 1.0 / windows)
     t["sloped"] = [readout.slope is not None for readout in readouts]
     for name in ("gain", "bias", "left"):
         t[f"slope_{name}"] = [0.0 if r.slope is None else getattr(r, name) for r in readouts]
 
 
-def _about_solved(t: Any) -> None:
+def _about_solved(t: Any, settings: Settings) -> None:
     t["stride"], t["place"] = STRIDES, PLACES
     for r, member in enumerate(SOLVED):
         count = len(member.features)
         t["index"][r, :count] = member.features
-        t["used"][r], t["forgetting"][r], t["traces"][r] = count, member.forgetting, member.traces
+        t["used"][r], t["forgetting"][r], t["traces"][r] = count, settings.solved_memory[r], member.traces
         # Lags before the first value repeat it: equations with them are wrong and would be remembered for long.
         t["longest"][r] = max(feature for feature in member.features if feature < LAGS)
-        t["needed"][r] = t["longest"][r] + 1.5 * count
+        t["needed"][r] = t["longest"][r] + settings.equations * count
         # Features are relative to the newest value: weight -1 on lag 1 is the straight line, no weight the copy.
         t["start"][r, 0] = -float(member.start)
 
@@ -321,7 +340,7 @@ def averaging(window: int) -> float:
     return min(1.0, 8.0 / window)
 
 
-def _prior(everyone: tuple[Member, ...]) -> Array:
-    """Simple members first: 1/(degree + 1), and 4 for each one solved in context, of which there are few."""
-    weights = np.array([4.0 if m.degree is None else 1.0 / (m.degree + 1) for m in everyone])
+def _prior(everyone: tuple[Member, ...], solved: float) -> Array:
+    """Simple members first: 1/(degree + 1), and `solved` for each one solved in context, of which there are few."""
+    weights = np.array([solved if m.degree is None else 1.0 / (m.degree + 1) for m in everyone])
     return np.asarray(weights / weights.sum(), dtype=np.float64)

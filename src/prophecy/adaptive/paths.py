@@ -1,6 +1,6 @@
 """Forecasts for any time: one step, many, and between two steps; nothing of the stream is changed.
 
-Steps are walked on a copy of the record, as across a gap. On a grid, a time within `OFF` of a place is read as its
+Steps are walked on a copy of the record, as across a gap. On a grid, a time within `off` of a place is read as its
 stamp would be (`stamps.py`), any other lies on the cubic through four steps. With irregular times it lies on the
 polynomial through the steps around it, moved by what persists of the newest sample's distance from it.
 
@@ -18,13 +18,10 @@ import numpy as np
 from prophecy._compiled import inner
 from prophecy.adaptive import readings, stamps
 from prophecy.adaptive.calibration import half_width
-from prophecy.adaptive.clock import LONGEST_HOLE, OFF, ON_GRID, beside, is_far, place
+from prophecy.adaptive.clock import ON_GRID, beside, is_far, place
 from prophecy.adaptive.gaps import across, beyond
 from prophecy.adaptive.irregular import carried, degree, hole, neville
 from prophecy.adaptive.step import expected, read, surprise_of, walk
-
-LEAST_DEGREE = 3
-"""Degree of the path between steps, where samples are joined by straight lines: forecasts are smoother than they."""
 
 ROOM = (7, 16)
 """Room for polynomials: rows of points, at least `NODES` + 1 long; the last row holds the path."""
@@ -49,19 +46,19 @@ def beside_grid(stream: Any, t: Any, time: float, spares: Any) -> tuple[float, f
     """The forecast for a time between two places of the grid, how many times wider than one step ahead its interval
     is, and by how much more than that: how far the path is from a straight line says what is not known about the
     signal between two steps."""
-    whole, offset = place(stream[2], time)
+    whole, offset = place(stream[2], t, time)
     steps = whole + offset
     count = max(math.ceil(steps - 1e-9), 1)
     q = copied(stream, spares)
     for _ in range(count - 1):
         walk(q, spares[1], t, spares[2])
-    before, left, right = q.lag[1], q.lag[0], expected(q)
+    before, left, right = q.lag[1], q.lag[0], expected(q, t)
     wider = across(q, t, 1.0)
     part = min(max(steps - (count - 1), 0.0), 1.0)
     if part > 1.0 - 1e-9:
         return right, wider, 0.0
     walk(q, spares[1], t, spares[2])
-    after = expected(q)
+    after = expected(q, t)
     line = left + (right - left) * part
     bend = (before - 2.0 * left + right) * (2.0 - part) + (left - 2.0 * right + after) * (1.0 + part)
     curve = line - bend * part * (1.0 - part) / 6.0
@@ -76,26 +73,26 @@ def between(stream: Any, t: Any, time: float, spares: Any) -> tuple[float, float
     """
     c, s = stream[2], stream[3]
     ahead, newest = (time - c.grid) / c.dt, (s.newest - c.grid) / c.dt
-    power = max(degree(s), LEAST_DEGREE)
-    top = max(math.ceil(min(ahead, 2.0 * LONGEST_HOLE) - 1e-9), 1)
+    power = max(degree(s, t), t.irregular.path_degree)
+    top = max(math.ceil(min(ahead, 2.0 * t.clock.longest_hole) - 1e-9), 1)
     q, off = stream[0][0], 0.0
-    spares[3][PATH, 1] = expected(q)
+    spares[3][PATH, 1] = expected(q, t)
     if newest > 1e-9:
-        off = s.known - _along(q, 1, power, min(newest, 1.0), spares[3])
+        off = s.known - _along(q, t, 1, power, min(newest, 1.0), spares[3])
     if top > 1:
         q = copied(stream, spares)
     for walked in range(1, top):
         walk(q, spares[1], t, spares[2])
-        spares[3][PATH, min(walked + 1, ROOM[1] - 1)] = expected(q)
-    return _along(q, top, power, min(ahead, float(top)), spares[3]), off
+        spares[3][PATH, min(walked + 1, ROOM[1] - 1)] = expected(q, t)
+    return _along(q, t, top, power, min(ahead, float(top)), spares[3]), off
 
 
 @inner
-def _along(q: Any, step: int, power: int, at: float, room: Any) -> float:
+def _along(q: Any, t: Any, step: int, power: int, at: float, room: Any) -> float:
     """The polynomial through the forecast for `step` and the values before it, `at` steps ahead."""
     x, y = room[0], room[1]
     for i in range(power + 1):
-        x[i], y[i] = float(step - i), q.lag[i - 1] if i else expected(q)
+        x[i], y[i] = float(step - i), q.lag[i - 1] if i else expected(q, t)
     neville(x, y, power + 1, at, room[2], room[3])
     return room[3, power]  # type: ignore[no-any-return]
 
@@ -105,7 +102,7 @@ def widening(r: Any, c: Any, s: Any, t: Any, time: float) -> float:
     """How many times wider than one typical interval ahead the interval for `time` is: in proportion to the time since
     the newest sample; across a hole as across other gaps."""
     since = max((time - s.newest) / c.dt, 1.0) if not math.isnan(s.newest) else 1.0
-    return since if since <= hole(c) else beyond(r, t, since)
+    return since if since <= hole(c, t) else beyond(r, t, since)
 
 
 @inner
@@ -116,7 +113,7 @@ def said(
     half = half_width(r, t, where[0], where[1], where[2]) * wider + more
     error = math.copysign(max(abs(value - mean) - more, 0.0) / wider, value - mean)
     score = math.nan if math.isnan(value) else surprise_of(r, t, error * across(r, t, 1.0))
-    return mean, max(half, np.spacing(abs(mean)), 0.5 * readings.resolution(r)), score
+    return mean, max(half, np.spacing(abs(mean)), 0.5 * readings.resolution(r, t)), score
 
 
 @inner
@@ -125,15 +122,15 @@ def forecast(stream: Any, t: Any, time: float, value: float, where: Any, spares:
     r, c, s = stream[0][0], stream[2], stream[3]
     if r.count == 0:
         return math.nan, math.nan, 0.0
-    if is_far(c, time):
+    if is_far(c, t, time):
         # The clock was set, and the value is the next one; or it was not, and all that is known is where values lie.
-        return said(r, t, expected(r), across(r, t, (time - c.last) / c.dt), 0.0, value, where)
+        return said(r, t, expected(r, t), across(r, t, (time - c.last) / c.dt), 0.0, value, where)
     if c.irregular != ON_GRID:
         path, off = between(stream, t, time, spares)
-        return said(r, t, path + carried(s) * off, widening(r, c, s, t, time), 0.0, value, where)
-    whole, offset = place(c, time)
-    offset = beside(c, offset)
-    if abs(offset) > OFF:
+        return said(r, t, path + carried(s, t) * off, widening(r, c, s, t, time), 0.0, value, where)
+    whole, offset = place(c, t, time)
+    offset = beside(c, t, offset)
+    if abs(offset) > t.clock.off:
         mean, wider, more = beside_grid(stream, t, time, spares)
         return said(r, t, mean, wider, more, value, where)
     # As `feed` does when the value comes: read and judged from the place before.
@@ -143,5 +140,5 @@ def forecast(stream: Any, t: Any, time: float, value: float, where: Any, spares:
         for _ in range(int(whole) - 1):
             walk(q, spares[1], t, spares[2])
     mean, half = read(q, t, where[0], where[1], where[2])
-    mean += stamps.shift(q, mean, offset, stamps.stamp_kind(q))
+    mean += stamps.shift(q, mean, offset, stamps.stamp_kind(q, t))
     return mean, half, math.nan if math.isnan(value) else surprise_of(q, t, value - mean)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import copy
 import dataclasses
 import os
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks, _files
 from prophecy._forecast import Forecast
+from prophecy.adaptive.arguments import LARGEST, as_moments, checked_level, one_moment, without_none
 from prophecy.adaptive.settings import DEFAULT, Settings
-from prophecy.adaptive.times import seconds, step
+from prophecy.adaptive.times import step
+from prophecy.adaptive.track import Followed
 from prophecy.frames.cells import is_frame
 from prophecy.frames.source import Source, read
 
@@ -23,9 +25,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 GAPS = ("predict", "hold", "raise")
-LARGEST = 1e75
-"""Largest value taken in; `record.LARGEST` is the same number, behind an import that loads Numba's tables."""
-
 LEAST = 8
 """Values `forecast` needs."""
 
@@ -37,45 +36,6 @@ GROUP = 256
 
 FORMAT = 4  # of saved files; others are refused
 METHOD = "memories mixed in context"
-
-
-class Track(NamedTuple):
-    """What `Prophecy.follow` saw, each of the shape of its input.
-
-    mean, lower, upper: what was predicted of each value before it came (NaN before the first); score: how surprising it
-    was when it came; alarm: 0, or how unusual it made the recent stretch for this stream (see `Prophecy.alarm`). A
-    value that came later than its successors (by its timestamp) is not taken in, and all of these are NaN.
-    """
-
-    mean: Array
-    lower: Array
-    upper: Array
-    score: Array
-    alarm: Array
-
-
-class Followed(Track):
-    """A track that knows what was followed. source: the values, their times and the kind of frame they came in."""
-
-    source: Source
-    level: float
-
-    @property
-    def index(self) -> Any:
-        """The times of the rows, where there are some; in the order of time, missing grid times among them."""
-        return self.source.past()
-
-    def to_frame(self) -> Any:
-        """A frame of the kind that came in: a row for each time, with what was said of it before it came."""
-        from prophecy.tables.framing import track_frame
-
-        return track_frame(self)
-
-    def plot(self, interactive: bool = False, **options: Any) -> Any:
-        """Every value with what was said about it before it came: a matplotlib figure, or (interactive) Plotly's."""
-        from prophecy.tables.pictures import plot_track
-
-        return plot_track(self, interactive, **options)
 
 
 class Prophecy:
@@ -157,8 +117,8 @@ class Prophecy:
         """
         if time is None and self._took(value):
             return
-        moments = self._moments(value)
-        self._stream.run(moments, self._times(time, len(moments)))
+        many = self._moments(value)
+        self._stream.run(many, self._times(time, len(many)))
 
     def predict(self, level: float = 0.9, time: ArrayLike | None = None) -> Forecast:
         """The next value with an interval that holds it with probability `level`. Changes nothing.
@@ -168,9 +128,9 @@ class Prophecy:
         a time that is not after the newest value's, as in the row that `follow` has for a late value.
         """
         if time is None and self._channels is None:
-            only, wide = self._stream.only_mean_and_half(_level(level))
+            only, wide = self._stream.only_mean_and_half(checked_level(level))
             return Forecast(only, only - wide, only + wide, level, METHOD)
-        mean, half, _ = self._stream.forecast(_level(level), _moment(time))
+        mean, half, _ = self._stream.forecast(checked_level(level), one_moment(time))
         lower, upper = mean - half, mean + half
         if self._channels is None:
             return Forecast(float(mean[0]), float(lower[0]), float(upper[0]), level, METHOD)
@@ -193,7 +153,7 @@ class Prophecy:
         moments = self._moments(value, refuse_gaps=False)
         if len(moments) != 1:
             raise ValueError(f"value must be one moment, got {len(moments)}; use follow for many")
-        score = self._stream.forecast(0.9, _moment(time), moments[0])[2]
+        score = self._stream.forecast(0.9, one_moment(time), moments[0])[2]
         return float(score[0]) if self._channels is None else score
 
     def alarm(self) -> Any:
@@ -242,12 +202,12 @@ class Prophecy:
         return self._followed(None, u, level, time)
 
     def _followed(self, source: Source | None, u: ArrayLike, level: float, time: ArrayLike | None) -> Followed:
-        array = _checks.real_array("u", _without_none(u))
+        array = _checks.real_array("u", without_none(u))
         if array.ndim != (1 if self._channels is None else 2):
             wanted = "(time,)" if self._channels is None else f"(time, {self._channels})"
             raise ValueError(f"u must be {wanted}, got shape {array.shape}")
         moments = self._moments(array)
-        mean, half, score, alarm = self._stream.run(moments, self._times(time, len(moments)), _level(level))
+        mean, half, score, alarm = self._stream.run(moments, self._times(time, len(moments)), checked_level(level))
         parts = (mean, mean - half, mean + half, score, alarm)
         track = Followed(*(part.reshape(array.shape) for part in parts))
         track.source, track.level = source or read(array), level
@@ -333,8 +293,7 @@ class Prophecy:
             series = _checks.whole("channels", 1 if meta["channels"] is None else meta["channels"])
             if arrays["records"].shape != (series,):
                 raise ValueError(f"{series} channels need as many records, got {arrays['records'].shape}")
-            settings = Settings(**meta["settings"])
-            settings.check_read()
+            settings = Settings.from_file(meta["settings"])
             model = cls(meta["channels"], dt=meta["dt"], gaps=meta["gaps"], context=meta["context"], settings=settings)
             restored(model._stream, meta, arrays)
         except (KeyError, AttributeError, ValueError, TypeError, IndexError, OverflowError) as error:
@@ -342,7 +301,7 @@ class Prophecy:
         return model
 
     def _times(self, time: ArrayLike | None, moments: int) -> Array | None:
-        from prophecy.adaptive.clock import checked
+        from prophecy.adaptive.times import checked
 
         return checked(self._stream.stamped, time, moments, self.count)
 
@@ -353,58 +312,7 @@ class Prophecy:
         return self._stream.take_number(value)
 
     def _moments(self, value: ArrayLike, refuse_gaps: bool = True) -> Array:
-        """`value` as (time, channels), fully checked, so that what follows cannot fail half-way."""
-        array = _checks.real_array("value", _without_none(value))
-        width = self._channels or 1
-        single = 0 if self._channels is None else 1
-        if array.ndim not in (single, single + 1) or (self._channels is not None and array.shape[-1] != width):
-            shapes = "a number or (time,)" if self._channels is None else f"({width},) or (time, {width})"
-            raise ValueError(f"value must be {shapes}, got shape {array.shape}")
-        moments = array.reshape(-1, width).astype(np.float64)
-        gone = np.isnan(moments)
-        if refuse_gaps and self._gaps == "raise" and gone.any():
-            first = int(np.argwhere(gone)[0][0])
-            raise ValueError(
-                f"value is NaN at moment {first} of {len(moments)}; drop it, or use gaps='predict' or 'hold'"
-            )
-        size = np.max(np.abs(moments), where=~gone, initial=0.0)
-        if not size <= LARGEST:
-            raise ValueError(f"value must be finite and at most {LARGEST:g} in size, got {size:g}; rescale the data")
-        return moments
-
-
-def _without_none(value: Any) -> Any:
-    """`value` with NaN where it is None, which is how lists say that something is missing."""
-    if value is None:
-        return np.nan
-    if not isinstance(value, list | tuple) and not (isinstance(value, np.ndarray) and value.dtype == object):
-        return value
-    array = np.asarray(value, dtype=object)
-    gone = np.array([one is None for one in array.flat], dtype=np.bool_).reshape(array.shape)
-    if not gone.any():
-        return value
-    return np.where(gone, np.nan, array).astype(np.float64, casting="unsafe") if _numbers(array[~gone]) else value
-
-
-def _numbers(values: Any) -> bool:
-    return all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in values)
-
-
-def _moment(time: ArrayLike | None) -> float | None:
-    if time is None:
-        return None
-    moment = seconds(time)
-    if moment.shape != ():
-        raise ValueError(f"time must be one moment, got shape {moment.shape}")
-    return float(moment)
-
-
-def _level(level: float) -> float:
-    if isinstance(level, bool) or not isinstance(level, int | float | np.number):
-        raise TypeError(f"level must be a number strictly between 0 and 1, such as 0.9, got {level!r}")
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must lie strictly between 0 and 1, got {level}")
-    return float(level)
+        return as_moments(value, self._channels, refuse_gaps and self._gaps == "raise")
 
 
 def of_rows(records: Any, rings: Any, clocks: Any, samples: Any, *, dt: float | None, count: int) -> Prophecy:

@@ -18,28 +18,20 @@ from prophecy._compiled import inner
 EPSILON = 2.220446049250313e-16
 """Relative spacing of float64: rounding of a difference is a few of these times the values."""
 
-CERTAIN_TICKS = 32
-"""Differences in a row that must be multiples of a tick before it is believed; of continuous values one in 5 000 is."""
-
-TICK_TOLERANCE = 1e-4
-"""How far from a whole multiple of the tick a difference may be, in ticks; decimal fractions are off by rounding."""
-
 TRIES = 16
-"""After this many values in a row without a tick, only every 16th is looked at: continuous signals have none."""
-
-STUCK = 16
-"""Differences of 0 in a row after which the sensor is taken to be stuck or at rest."""
+"""After this many values in a row without a tick, only every 16th is looked at: continuous signals have none. It is the
+largest value of a field of the record."""
 
 
 @inner
-def note_tick(r: Any, value: float) -> None:
+def note_tick(r: Any, t: Any, value: float) -> None:
     """Learn the tick from the difference to the newest value, which is known too."""
     difference = abs(value - r.last)
     if difference == 0.0:
         r.same += 1
         return
     r.longest = max(r.longest, r.same)
-    if r.same >= STUCK:
+    if r.same >= t.stuck:
         r.rests += 1
     r.same = 0
     if r.tick_misses >= TRIES and r.count % TRIES != 0:
@@ -50,7 +42,7 @@ def note_tick(r: Any, value: float) -> None:
         return
     multiple = math.floor(difference / r.tick + 0.5)
     rest = abs(difference - multiple * r.tick)
-    if multiple >= 1.0 and rest <= max(fuzz * (multiple + 1.0), TICK_TOLERANCE * r.tick) and r.tick > 64.0 * fuzz:
+    if multiple >= 1.0 and rest <= max(fuzz * (multiple + 1.0), t.tick_tolerance * r.tick) and r.tick > 64.0 * fuzz:
         r.tick_hits += 1
         r.tick_misses = 0
         return
@@ -58,7 +50,7 @@ def note_tick(r: Any, value: float) -> None:
     found = 0.0
     for _ in range(8):
         left = abs(larger - math.floor(larger / smaller + 0.5) * smaller)
-        if left <= max(16.0 * fuzz, TICK_TOLERANCE * smaller):
+        if left <= max(16.0 * fuzz, t.tick_tolerance * smaller):
             found = smaller
             break
         larger, smaller = smaller, left
@@ -68,6 +60,6 @@ def note_tick(r: Any, value: float) -> None:
 
 
 @inner
-def resolution(r: Any) -> float:
+def resolution(r: Any, t: Any) -> float:
     """The tick, once it is certain; 0 before and for continuous values."""
-    return r.tick if r.tick_hits >= CERTAIN_TICKS else 0.0
+    return r.tick if r.tick_hits >= t.ticks_certain else 0.0

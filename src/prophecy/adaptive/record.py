@@ -13,17 +13,16 @@ from numpy.typing import NDArray
 
 from prophecy.adaptive import members as m
 from prophecy.adaptive.alarms import BLOCKS, LONG, QUANTITIES, RANKED
-from prophecy.adaptive.belief import PRIOR as BELIEF_PRIOR
 from prophecy.adaptive.fields import record_type
 from prophecy.adaptive.folding import LONGEST, SHORTEST
 from prophecy.adaptive.gaps import OCTAVES
+from prophecy.adaptive.long_seasons import BLOCKS as BLOCKS_KEPT
 from prophecy.adaptive.readings import TRIES
+from prophecy.adaptive.season_check import LONGEST_REST
 from prophecy.adaptive.seasonal import FEATURES as SEASON_FEATURES
-from prophecy.adaptive.seasonal import LONGEST_REST, STARTS
 from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
-from prophecy.adaptive.seasonal import PRIOR as SEASON_PRIOR
-from prophecy.adaptive.seasons import BLOCKS as BLOCKS_KEPT
-from prophecy.adaptive.seasons import FIRST_CHECK, FLAGS, RING
+from prophecy.adaptive.seasonal import STARTS
+from prophecy.adaptive.seasons import FLAGS, RING
 from prophecy.adaptive.sketch import CENTROIDS
 from prophecy.adaptive.stamps import KINDS
 
@@ -114,7 +113,7 @@ FIELDS = (
     Field("season_strength", _REAL, (2,), -2, 2, "1", "autocorrelations at the seasons"),
     Field("season_check", _WHOLE, (), 0, 2 * MOST, "samples", "count at which seasons are looked for next"),
     Field("season_on", _WHOLE, (), 0, 1, "flag", "1 while the seasonal members run"),
-    Field("season_rest", _WHOLE, (), 0, LONGEST_REST, "checks", "looks to pass over, the members having been no use"),
+    Field("season_rest", _WHOLE, (), 0, LONGEST_REST, "checks", "checks to pass over, the members having been no use"),
     Field("season_rests", _WHOLE, (), 0, LONGEST_REST, "checks", "how many the last time"),
     Field("season_seen", _WHOLE, (), 0, MOST, "samples", "values the seasonal readouts have learned from"),
     Field("season_mixed", _WHOLE, (), 0, MOST, "samples", "values the seasonal mixture has learned from"),
@@ -201,9 +200,9 @@ def fresh(count: int, table: NDArray[np.void], hold: bool = False) -> Records:
     records["quantile"] = t["normal"]
     records["stretch"] = 1.0
     records["readout"] = t["start"]
-    records["season_check"] = FIRST_CHECK
-    records["season_mix"] = SEASON_PRIOR
-    records["belief_weight"] = BELIEF_PRIOR
+    records["season_check"] = t["seasons"]["first_check"]
+    records["season_mix"] = t["seasonal"]["prior"]
+    records["belief_weight"] = t["belief_prior"]
     records["season_stretch"] = 1.0
     return records
 

@@ -9,18 +9,12 @@ import numpy as np
 
 from prophecy._compiled import inner, part
 from prophecy.adaptive import clock, irregular, paths
-from prophecy.adaptive.belief import PRIOR as BELIEF_PRIOR
 from prophecy.adaptive.calibration import calibrate
 from prophecy.adaptive.clock import RECENT
 from prophecy.adaptive.gaps import note_gap
 from prophecy.adaptive.record import RECORD
-from prophecy.adaptive.seasonal import PRIOR as SEASON_PRIOR
-from prophecy.adaptive.seasonal import look_if_due
-from prophecy.adaptive.seasons import FIRST_CHECK
+from prophecy.adaptive.season_check import check_if_due
 from prophecy.adaptive.step import step
-
-LONGEST_REPLAYED = 1024
-"""Steps of the longest hole among the values a new grid is started from; what lies before it is left out."""
 
 
 @inner
@@ -30,8 +24,8 @@ def sample(stream: Any, t: Any, count: int, time: float, value: float, path: flo
     path, off: the forecast path at `time` and how far the newest sample lies from it (`paths.between`).
     """
     r, c, s = stream[0][0], stream[2], stream[3]
-    places = int(min(max(math.floor((time - c.grid) / c.dt + 1e-9), 0.0), clock.LONGEST_HOLE))
-    near = time - s.newest <= irregular.hole(c) * c.dt
+    places = int(min(max(math.floor((time - c.grid) / c.dt + 1e-9), 0.0), t.clock.longest_hole))
+    near = time - s.newest <= irregular.hole(c, t) * c.dt
     if math.isnan(value):
         if not near:
             _gap(stream, t, places, spares)
@@ -44,8 +38,8 @@ def sample(stream: Any, t: Any, count: int, time: float, value: float, path: flo
     room = spares[3]
     x, y = room[4], room[5]
     x[0], y[0] = time, value
-    found = irregular.nodes(c, s, count, x, y)
-    irregular.judge(s, x, y, found, room)
+    found = irregular.nodes(c, s, t, count, x, y)
+    irregular.judge(s, t, x, y, found, room)
     if near:
         _fill(stream, t, time, x, y, found, places, value - path, off, spares)
         return places
@@ -61,9 +55,12 @@ def _fill(
     off by `off` at the newest sample and by `error` at `time`. Intervals stay those of samples: what interpolation
     makes of them is smoother."""
     r, c, s = stream[0][0], stream[2], stream[3]
-    room, trusted = spares[3], irregular.by_forecast(s, s.carry.min()) and places < paths.ROOM[1] and c.grid <= s.newest
+    room, trusted = (
+        spares[3],
+        irregular.by_forecast(s, t, s.carry.min()) and places < paths.ROOM[1] and c.grid <= s.newest,
+    )
     scale, peak, last_peak = r.error_scale, r.error_peak, r.last_error_peak
-    quantiles, tail, power = r.quantile.copy(), r.tail, irregular.degree(s)
+    quantiles, tail, power = r.quantile.copy(), r.tail, irregular.degree(s, t)
     for place in range(1, places + 1):
         c.grid += c.dt
         if r.hold:
@@ -73,7 +70,7 @@ def _fill(
         else:
             at = irregular.on_place(x, y, found, (c.grid - time) / c.dt, power, room)
         step(r, stream[1], t, at, spares[2])
-        look_if_due(r, stream[1], t)
+        check_if_due(r, stream[1], t)
     r.error_scale, r.error_peak, r.last_error_peak = scale, peak, last_peak
     r.quantile[:] = quantiles
     r.tail = tail
@@ -91,32 +88,32 @@ def _gap(stream: Any, t: Any, places: int, spares: Any) -> None:
 def _learn(stream: Any, t: Any, time: float, value: float, path: float, off: float) -> None:
     """How far off the forecast for a sample was."""
     r, c, s = stream[0][0], stream[2], stream[3]
-    error = value - path - irregular.carried(s) * off
+    error = value - path - irregular.carried(s, t) * off
     wider = paths.widening(r, c, s, t, time)
-    if time - s.newest > irregular.hole(c) * c.dt:
+    if time - s.newest > irregular.hole(c, t) * c.dt:
         note_gap(r, t, (time - s.newest) / c.dt, error)
     else:
         calibrate(r, t, error / wider, False)
-        irregular.learn_carried(s, value - path, off)
+        irregular.learn_carried(s, t, value - path, off)
 
 
 @part
 def start_over(stream: Any, t: Any, verdict: int, spares: Any) -> None:
-    """Go on as `clock.look` found: on the grid again from the newest sample on, or from the values kept on another
-    grid, or interpolated to it. What was learned per step is void if the step has changed."""
+    """Go on as `clock.check_grid` found: on the grid again from the newest sample on, or from the values kept on
+    another grid, or interpolated to it. What was learned per step is void if the step has changed."""
     r, c, s = stream[0][0], stream[2], stream[3]
     if verdict == clock.TRUE:
         c.irregular = clock.JITTER
         return
-    clock.begin_anew(c)
+    clock.begin_anew(c, t)
     if verdict == clock.AGAIN:
         if (c.last - c.grid) / c.dt > 0.5:
             step(r, stream[1], t, s.value[(c.count - 1) % RECENT], spares[2])
-            look_if_due(r, stream[1], t)
+            check_if_due(r, stream[1], t)
         c.irregular, c.off, c.dt, c.grid = clock.ON_GRID, 0.0, c.found, c.last
         r.stamps = 0
         return
-    void = abs(c.found / c.dt - 1.0) >= clock.CHANGED
+    void = abs(c.found / c.dt - 1.0) >= t.clock.changed
     c.dt, c.irregular = c.found, clock.ON_GRID if verdict == clock.ANOTHER else clock.RANDOM
     c.off, c.coarse, c.grid = 0.0, 0, c.start
     s.seen, r.stamps = 0, 0
@@ -128,7 +125,7 @@ def start_over(stream: Any, t: Any, verdict: int, spares: Any) -> None:
         return
     first = max(c.count - RECENT, 0)
     for k in range(first + 1, c.count):
-        if c.recent[k % RECENT] - c.recent[(k - 1) % RECENT] > LONGEST_REPLAYED * c.dt:
+        if c.recent[k % RECENT] - c.recent[(k - 1) % RECENT] > t.irregular.longest_replayed * c.dt:
             first = k
     if verdict == clock.ANOTHER:
         _replay_grid(stream, t, first, spares)
@@ -143,7 +140,7 @@ def _replay_grid(stream: Any, t: Any, first: int, spares: Any) -> None:
     for k in range(c.count - 1, first - 1, -1):
         steps = (c.recent[k % RECENT] - c.grid) / c.dt
         # Of rounded stamps the place before the next one's is taken if it is among theirs.
-        even = abs(steps - before + 1.0) * c.dt <= clock.slack(c)
+        even = abs(steps - before + 1.0) * c.dt <= clock.slack(c, t)
         before = before - 1.0 if even else math.floor(steps + 0.5)
         places[k - first] = before
     before = math.nan
@@ -155,7 +152,7 @@ def _replay_grid(stream: Any, t: Any, first: int, spares: Any) -> None:
             for _ in range(int(place - before) - 1):
                 step(r, ring, t, math.nan, spares[2])
         step(r, ring, t, s.value[k % RECENT], spares[2])
-        look_if_due(r, ring, t)
+        check_if_due(r, ring, t)
         before = place
 
 
@@ -181,12 +178,12 @@ def renew(stream: Any, t: Any) -> None:
     hold = stream[0][0].hold
     stream[0][0] = np.zeros(1, dtype=RECORD)[0]
     r = stream[0][0]
-    r.hold, r.spacing, r.season_check = hold, 1.0, FIRST_CHECK
+    r.hold, r.spacing, r.season_check = hold, 1.0, t.seasons.first_check
     r.weight[:] = t.prior
     r.quantile[:] = t.normal
     r.stretch[:] = 1.0
     r.readout[:, :] = t.start
-    r.season_mix[:] = SEASON_PRIOR
-    r.belief_weight[:] = BELIEF_PRIOR
+    r.season_mix[:] = t.seasonal.prior
+    r.belief_weight[:] = t.belief_prior
     r.season_stretch[:] = 1.0
     stream[1][:] = 0.0

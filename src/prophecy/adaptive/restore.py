@@ -25,7 +25,7 @@ def restored(stream: Stream, meta: dict[str, Any], arrays: dict[str, NDArray[Any
     check(records, stream.table)
     if not (records["hold"] == stream.hold).all():
         raise ValueError(f"hold must be {int(stream.hold)} in every record, as gaps says, got {records['hold']}")
-    check_clocks(arrays["clocks"], stream.series)
+    check_clocks(arrays["clocks"], stream.series, stream.settings)
     check_samples(arrays["samples"], stream.series)
     _refill_rings(stream, records, arrays["rings"])
     stream.records = records.copy()

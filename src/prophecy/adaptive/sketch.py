@@ -13,10 +13,8 @@ EXACT = 12
 """Centroids of a sketch, and how many at either end are values as they came. With 32 and 8 NAB's development files
 score 2 points less, with 64 and 16 as much."""
 
-TAIL = 10
-STEEPEST = 0.1
 LEAST = 1e-15
-"""Outermost values a power law is fitted to, its steepest exponent (10), and the least probability it gives."""
+"""Least probability that is stated, as in `Settings.surest`."""
 
 
 @inner
@@ -70,7 +68,7 @@ def insert(middle: Any, weight: Any, size: int, x: float, low: int) -> int:
 
 
 @inner
-def tail(middle: Any, weight: Any, size: int, total: float, x: float, low: int, both: bool) -> float:
+def tail(t: Any, middle: Any, weight: Any, size: int, total: float, x: float, low: int, both: bool) -> float:
     """The share of earlier values at least as far out as x: above it, or with `both` on the nearer side.
 
     A centroid next to x counts by up to half of its weight, in proportion to where x lies.
@@ -83,7 +81,7 @@ def tail(middle: Any, weight: Any, size: int, total: float, x: float, low: int, 
             part = (middle[low] - x) / (middle[low] - middle[low - 1])
             count += 0.5 * (weight[low - 1] - 1.0) * part
         if count < 0.5:
-            return beyond(middle, weight, size, total, x, True)
+            return beyond(t, middle, weight, size, total, x, True)
     elif both:
         count = 0.0
         for i in range(low):
@@ -94,23 +92,23 @@ def tail(middle: Any, weight: Any, size: int, total: float, x: float, low: int, 
             part = (x - middle[low - 1]) / (middle[low] - middle[low - 1])
             count += 0.5 * (weight[low] - 1.0) * part
         if count < 0.5:
-            return beyond(middle, weight, size, total, x, False)
+            return beyond(t, middle, weight, size, total, x, False)
     else:
         return 0.5
     return min((count + 1.0) / (total + 2.0), 0.5)
 
 
 @inner
-def beyond(middle: Any, weight: Any, size: int, total: float, x: float, upper: bool) -> float:
+def beyond(t: Any, middle: Any, weight: Any, size: int, total: float, x: float, upper: bool) -> float:
     """The tail probability of x, farther out than all before: a power law of the distance from the centre."""
-    return max(min(law(middle, weight, size, total, x, upper), 1.0 / (total + 1.0)), LEAST)
+    return max(min(law(t, middle, weight, size, total, x, upper), 1.0 / (total + 1.0)), LEAST)
 
 
 @inner
-def law(middle: Any, weight: Any, size: int, total: float, x: float, upper: bool) -> float:
+def law(t: Any, middle: Any, weight: Any, size: int, total: float, x: float, upper: bool) -> float:
     """The power law of the outermost values at x; 1 where x lies inside of them, or they are too few for one."""
     centre = middle[size // 2]
-    outer = min(TAIL, size // 4)
+    outer = min(t.alarms.outermost, size // 4)
     if outer < 3:
         return 1.0
     sign = 1.0 if upper else -1.0
@@ -123,5 +121,5 @@ def law(middle: Any, weight: Any, size: int, total: float, x: float, upper: bool
         at = size - outer + i if upper else i
         slope += weight[at] * math.log(sign * (middle[at] - centre) / inner)
         count += weight[at]
-    slope = max(slope / count, STEEPEST)
+    slope = max(slope / count, t.alarms.steepest)
     return count / total * (out / inner) ** (-1.0 / slope)  # type: ignore[no-any-return]

@@ -8,9 +8,6 @@ import numpy as np
 
 from prophecy._compiled import inner
 
-LEAST_PAIRS = 24
-"""Pairs of known values that a lag needs for an autocorrelation: with fewer, 5 deviations of white noise exceed 1."""
-
 TRANSFORM = 8192
 """Longest FFT: the recent values and as many lags as the longest season has, rounded up to a power of two."""
 
@@ -70,11 +67,11 @@ def autocorrelations(a: Any, b: Any, top: int, of_a: Any, of_b: Any) -> None:
 
 
 @inner
-def of_known(r: Any, known: Any, pairs: Any) -> None:
+def of_known(t: Any, r: Any, known: Any, pairs: Any) -> None:
     """Autocorrelations of a series with 0 in place of missing values, made those of its known pairs.
 
     known (n,): 1 where a value is known, else 0; pairs gets how many pairs each lag has. Lags with fewer than
-    `LEAST_PAIRS` lie on a straight line between their neighbours.
+    `least_pairs` lie on a straight line between their neighbours.
     """
     n, top = len(known), len(r) - 1
     if known.min() > 0.0:
@@ -86,7 +83,7 @@ def of_known(r: Any, known: Any, pairs: Any) -> None:
     before = -1
     for lag in range(top + 1):
         pairs[lag] = masks[lag] * known.sum() * (n - lag) / n
-        if pairs[lag] < LEAST_PAIRS:
+        if pairs[lag] < t.seasons.least_pairs:
             r[lag] = 0.0
             continue
         r[lag] /= masks[lag]

@@ -18,30 +18,13 @@ KINDS = 3
 """The readings: the stamp is noise; the value was taken then, and moves along the line from the newest value to the
 forecast; or along the cubic through the three newest values and the forecast."""
 
-TOLD_APART = 0.95
-"""A reading with more corrections must have this share of the other's squared error or less."""
-
-STAMPS_OVER = 256
-"""Values over which the readings' squared errors are averaged."""
-
-SMOOTH = 3
-"""Degree of the polynomial that predicts samples best from their neighbours beyond which the wobble of a grid that
-follows the stamps matters; where there is noise, moving values one by one to such a grid is better."""
-
-EXACTLY = 1e-6
-"""Share of the squared error of taking stamps for noise below which polynomials bring samples to the grid exactly:
-lines and parabolas without noise, of which a grid that follows the stamps keeps four digits."""
-
-SURE = 32
-"""Values off the grid before stamps are believed to be true times; until then values are moved one by one."""
-
 
 @inner
-def stamp_kind(r: Any) -> int:
+def stamp_kind(r: Any, t: Any) -> int:
     """Which reading of the timestamps has done best lately, the simplest where they are alike."""
     best = NOISE
     for kind in range(1, KINDS):
-        if r.stamp_error[kind] < TOLD_APART * r.stamp_error[best]:
+        if r.stamp_error[kind] < t.stamps.told_apart * r.stamp_error[best]:
             best = kind
     return best
 
@@ -64,29 +47,31 @@ def shift(r: Any, expected: float, offset: float, kind: int) -> float:
 
 
 @inner
-def compare(r: Any, kind: int, error: float) -> None:
+def compare(r: Any, t: Any, kind: int, error: float) -> None:
     """Take in the error of one reading."""
-    r.stamp_error[kind] += (error * error - r.stamp_error[kind]) / min(r.stamps, STAMPS_OVER)
+    r.stamp_error[kind] += (error * error - r.stamp_error[kind]) / min(r.stamps, t.stamps.over)
 
 
 @inner
-def taken_then(r: Any, s: Any) -> bool:
+def taken_then(r: Any, t: Any, s: Any) -> bool:
     """Whether values have for certain been taken at their stamps, and are smooth."""
-    if r.stamps < SURE or stamp_kind(r) == NOISE:
+    if r.stamps < t.stamps.sure or stamp_kind(r, t) == NOISE:
         return False
-    exact = s.seen >= SURE and s.fit[best_fit(s)] < EXACTLY * r.stamp_error[NOISE]
-    return exact or degree(s) > SMOOTH
+    exact = s.seen >= t.stamps.sure and s.fit[best_fit(s, t)] < t.stamps.exactly * r.stamp_error[NOISE]
+    return exact or degree(s, t) > t.stamps.smooth  # type: ignore[no-any-return]
 
 
 @inner
-def placed(r: Any, c: Any, s: Any, time: float, value: float, expected: float, offset: float, room: Any) -> float:
+def placed(
+    r: Any, t: Any, c: Any, s: Any, time: float, value: float, expected: float, offset: float, room: Any
+) -> float:
     """The value as it would have been on the grid, `offset` steps before its stamp; the readings are compared on it."""
-    moved = shift(r, expected, offset, stamp_kind(r))
+    moved = shift(r, expected, offset, stamp_kind(r, t))
     if r.gap == 0:
         r.stamps += 1
         for kind in range(KINDS):
-            compare(r, kind, value - expected - shift(r, expected, offset, kind))
+            compare(r, t, kind, value - expected - shift(r, expected, offset, kind))
     x, y = room[4], room[5]
     x[0], y[0] = time, value
-    judge(s, x, y, nodes(c, s, c.count, x, y), room)
+    judge(s, t, x, y, nodes(c, s, t, c.count, x, y), room)
     return value - moved

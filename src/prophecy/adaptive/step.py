@@ -38,7 +38,7 @@ def step(r: Any, ring: Any, t: Any, value: float, room: Any) -> None:
     """Take in the next value; NaN is a gap."""
     if math.isnan(value):
         if r.count > 0:
-            _advance(r, ring, t, r.last if r.hold else expected(r), True, room)
+            _advance(r, ring, t, r.last if r.hold else expected(r, t), True, room)
             seasonal.mark(r, True)
             _drift(r, t, room)
             r.gap += 1
@@ -48,9 +48,9 @@ def step(r: Any, ring: Any, t: Any, value: float, room: Any) -> None:
     else:
         distance = r.gap + 1
         if r.gap == 0:
-            readings.note_tick(r, value)
-        said, events = expected(r), r.alarm_seen < alarms.NEEDED or alarms.rests_half(r)
-        _watch(r, value, said, 1.0 / distance)
+            readings.note_tick(r, t, value)
+        said, events = expected(r, t), r.alarm_seen < t.alarms.needed or alarms.rests_half(r, t)
+        _watch(r, t, value, said, 1.0 / distance)
         if is_usual(r, t, distance):
             _learn(r, t, value, said, 1.0 / distance, events, room)
         else:
@@ -65,20 +65,20 @@ def step(r: Any, ring: Any, t: Any, value: float, room: Any) -> None:
 
 
 @inner
-def _watch(r: Any, value: float, said: float, part: float) -> None:
+def _watch(r: Any, t: Any, value: float, said: float, part: float) -> None:
     """Rank the value among all the past, for the alarm."""
     level = value
-    window = min(alarms.WINDOW, r.count + 1)
+    window = min(t.alarms.window, r.count + 1)
     for j in range(window - 1):
         level += r.lag[j]
-    alarms.watch(r, value, (value - r.last) * part, (value - said) * part, level / window)
+    alarms.watch(r, t, value, (value - r.last) * part, (value - said) * part, level / window)
 
 
 @inner
 def _learn(r: Any, t: Any, value: float, said: float, part: float, events: bool, room: Any) -> None:
     """Learn from a value where `said` was expected. Errors across a gap count in parts, as many as steps."""
     difference = value - r.last
-    if r.same < readings.STUCK:
+    if r.same < t.stuck:
         calibrate(r, t, (value - said) * part, events)
     seasonal.learn(r, t, value, difference, part, room)
     belief.learn(r, t, value, difference, part)
@@ -165,7 +165,7 @@ def _advance(r: Any, ring: Any, t: Any, value: float, filled: bool, room: Any) -
     r.last = value
     predict_solved(r, t)
     ring[(r.count - 1) % RING] = value
-    r.change = belief.believed(r, t, seasonal.advance(r, ring, combine(r, room[5], room[4])), filled)
+    r.change = belief.believed(r, t, seasonal.advance(r, ring, t, combine(r, room[5], room[4])), filled)
 
 
 @inner
@@ -195,18 +195,18 @@ def _predict_long(r: Any, t: Any, difference: float, moved: Any, out: Any) -> No
 
 
 @inner
-def expected(r: Any) -> float:
+def expected(r: Any, t: Any) -> float:
     """The next value as predicted; where a gap repeats the last value, that is expected to go on.
 
     A stream that rests most of the time changes by no more than it ever has: after a long rest no member is known to be
     wrong yet, and high degrees would make much of the first change. No forecast passes a bound where values pile up.
     """
     change: float = r.change
-    if alarms.rests_half(r):
+    if alarms.rests_half(r, t):
         most = r.alarm_middle[alarms.DIFFERENCE, r.alarm_size[alarms.DIFFERENCE] - 1]
         change = min(max(change, -most), most)
-    ahead: float = r.last if r.hold and r.gap > 0 else alarms.bounded(r, r.last + change)
-    ahead = within_reach(r, ahead)
+    ahead: float = r.last if r.hold and r.gap > 0 else alarms.bounded(r, t, r.last + change)
+    ahead = within_reach(r, t, ahead)
     return min(max(ahead, -LARGEST), LARGEST)
 
 
@@ -220,7 +220,7 @@ def _note_spacing(r: Any, t: Any, distance: int) -> None:
 @inner
 def walk(r: Any, ring: Any, t: Any, room: Any) -> None:
     """One step across a gap, for a copy that only predicts: nothing will be learned from where the gap ends."""
-    _advance(r, ring, t, r.last if r.hold else expected(r), True, room)
+    _advance(r, ring, t, r.last if r.hold else expected(r, t), True, room)
     r.gap += 1
 
 
@@ -271,10 +271,10 @@ def read(r: Any, t: Any, above: int, inside: bool, part: float) -> tuple[float, 
     """
     if r.count == 0:
         return math.nan, math.nan
-    mean = expected(r)
+    mean = expected(r, t)
     half = half_width(r, t, above, inside, part) * across(r, t, 1.0)
     # No interval is narrower than the numbers themselves, nor than a tick.
-    return mean, max(half, np.spacing(abs(mean)), 0.5 * readings.resolution(r))
+    return mean, max(half, np.spacing(abs(mean)), 0.5 * readings.resolution(r, t))
 
 
 # What Python calls.
@@ -287,8 +287,8 @@ def surprise_of(r: Any, t: Any, error: float) -> float:
     if not score > 0.0:
         return score
     part = 1.0 / (r.gap + 1)
-    highest = alarms.ceiling(r, abs(error) * part, abs(error + expected(r) - r.last) * part)
-    tick = readings.resolution(r)
+    highest = alarms.ceiling(r, t, abs(error) * part, abs(error + expected(r, t) - r.last) * part)
+    tick = readings.resolution(r, t)
     if tick > 0.0 and highest == math.inf:
         # Within n ticks no error is rarer than one beyond 2 n standard deviations.
         rare = math.erfc(abs(error) / (0.5 * tick) / math.sqrt(2.0))
@@ -297,7 +297,7 @@ def surprise_of(r: Any, t: Any, error: float) -> float:
 
 
 @kernel
-def look(records: Any, table: Any, where: Any, out: Any) -> tuple[float, float]:
+def read_all(records: Any, table: Any, where: Any, out: Any) -> tuple[float, float]:
     """Mean and half width of the next value of every record, in out (2, series), and those of the last as numbers."""
     mean, half = math.nan, math.nan
     for s in range(len(records)):
@@ -311,4 +311,4 @@ def slopes(records: Any, rings: Any, table: Any, out: Any, shares: Any) -> None:
     """Derivatives per sample in out (series,), and what each readout counts for in shares (series, constructed), as far
     as the season does not."""
     for s in range(len(records)):
-        out[s] = seasonal.slope(records[s], rings[s], slope(records[s], table[0], shares[s]))
+        out[s] = seasonal.slope(records[s], rings[s], table[0], slope(records[s], table[0], shares[s]))

@@ -134,7 +134,7 @@ class Stream:
     def only_mean_and_half(self, level: float) -> tuple[float, float]:
         """The forecast one step ahead of a single series."""
         if not self.is_irregular:
-            return step.look(self.records, self.table, between(level), self._two)
+            return step.read_all(self.records, self.table, between(level), self._two)
         mean, half, _ = self.forecast(level)[:, 0].tolist()
         return mean, half
 

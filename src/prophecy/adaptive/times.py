@@ -51,3 +51,25 @@ def seconds(time: ArrayLike) -> Array:
             'turn it into dates first, for instance with np.array(time, "datetime64[s]")'
         )
     return np.asarray(_checks.real_array("time", time), dtype=np.float64)
+
+
+def checked(stamped: bool, time: ArrayLike | None, moments: int, count: int) -> Array | None:
+    """`time` as (moments,) finite seconds; None where none are given."""
+    if time is None:
+        return None
+    times = np.atleast_1d(seconds(time))
+    if times.shape != (moments,):
+        raise ValueError(f"time must be one number per moment, {moments} of them, got shape {np.shape(time)}")
+    if count and not stamped:
+        raise ValueError("time must be given from the first value on or not at all; call reset first")
+    bad = ~(np.abs(times) <= LARGEST_TIME)
+    if np.isnan(times).any():
+        first = int(np.argmax(np.isnan(times)))
+        raise ValueError(
+            f"time must be finite, and is missing at moment {first} of {moments}; drop moments without one"
+        )
+    if bad.any():
+        raise ValueError(
+            f"time must be finite and at most {LARGEST_TIME:g} in size, got {times[int(np.argmax(bad))]}; rescale it"
+        )
+    return times

@@ -6,20 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from prophecy.adaptive.alarms import PILED, VALUE
+from prophecy.adaptive.alarms import VALUE
 from prophecy.adaptive.clock import JITTER, RANDOM
 from prophecy.adaptive.members import members
-from prophecy.adaptive.readings import CERTAIN_TICKS, STUCK
 from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
+from prophecy.adaptive.settings import Settings
 from prophecy.adaptive.stamps import NOISE, stamp_kind
 from prophecy.adaptive.stream import Stream
 
 MENTIONED = 5
 DOUBTED = 0.95
 """Share of the change foretold below which the forecast is said to count on less than all of it."""
-
-EXACT = 1e-15
-"""Share of the newest values below which an error is rounding, as in `Settings.exact`."""
 
 _SEASONAL = (
     "the bank",
@@ -38,30 +35,33 @@ def explained(stream: Stream, series: int, gaps: str) -> str:
         return f"{stream.count} values seen: nothing to choose by yet."
     record = stream.records[series]
     shares, scales = stream.shares()[series], record["scale"]
-    error = _plain(float(np.sqrt(record["error_scale"])), record)
+    error = _plain(float(np.sqrt(record["error_scale"])), record, stream)
     lines = [
         f"{stream.count} values seen; the forecast has {_erred(error)} lately (root mean square, discounted).",
         f"It mixes {len(shares)} members; those that count for most:",
     ]
     for i in np.argsort(-shares)[:MENTIONED]:
         if shares[i] >= 0.01:
-            lines.append(f"  {shares[i]:4.0%}  {_name(int(i))}: has {_erred(_plain(np.sqrt(scales[i]), record))}")
-    copy = _plain(float(np.sqrt(scales[0])), record)
+            lines.append(
+                f"  {shares[i]:4.0%}  {_name(int(i))}: has {_erred(_plain(np.sqrt(scales[i]), record, stream))}"
+            )
+    copy = _plain(float(np.sqrt(scales[0])), record, stream)
     as_much = f", {copy / error:.3g} times as much" if error > 0.0 and copy > 0.0 else ""
     lines.append(f"Copying the last value would have {_erred(copy)}{as_much}.")
     lines += _about_belief(record)
     lines += _about_seasons(stream, record)
     lines.append(_about_slope(stream.slope()[1][series], record))
     lines += _about_time(stream, record)
-    lines += _about_sensor(record)
+    lines += _about_sensor(record, stream.settings)
     if record["gap"]:
         lines.append(f"{record['gap']} values are missing; the memory goes on with {_filling(gaps)}.")
     return "\n".join(lines)
 
 
-def _plain(error: float, record: Any) -> float:
+def _plain(error: float, record: Any, stream: Stream) -> float:
     """An error, 0 where it is not more than rounding makes of the newest value."""
-    return 0.0 if error <= EXACT * max(abs(float(record["last"])), float(np.abs(record["lag"]).max())) else float(error)
+    largest = max(abs(float(record["last"])), float(np.abs(record["lag"]).max()))
+    return 0.0 if error <= stream.settings.exact * largest else float(error)
 
 
 def _erred(error: float) -> str:
@@ -139,20 +139,20 @@ def _about_time(stream: Stream, record: Any) -> list[str]:
     unit = float(stream.clocks["unit"][0])
     if unit > 0.0:
         line += f" Stamps are rounded to whole multiples of {_counted(unit, 'seconds')}."
-    if how == JITTER or record["stamps"] > STUCK:
+    if how == JITTER or record["stamps"] > stream.settings.stuck:
         line += (
             " They jitter, and values are corrected for having been taken at these very times."
-            if how == JITTER or stamp_kind(record) != NOISE
+            if how == JITTER or stamp_kind(record, stream.table[0]) != NOISE
             else " They jitter, and so little depends on it that they are taken for noise."
         )
     return [line]
 
 
-def _about_sensor(record: Any) -> list[str]:
+def _about_sensor(record: Any, settings: Settings) -> list[str]:
     lines = []
-    if record["tick_hits"] >= CERTAIN_TICKS and record["tick"] > 1e-3 * np.sqrt(record["scale"][0]):
+    if record["tick_hits"] >= settings.ticks_certain and record["tick"] > 1e-3 * np.sqrt(record["scale"][0]):
         lines.append(f"Values come in ticks of {record['tick']:.6g}; no interval is narrower than one.")
-    if record["same"] >= STUCK:
+    if record["same"] >= settings.stuck:
         lines.append(
             f"The last {record['same'] + 1} values are the same: a sensor at rest or stuck. "
             "Intervals stay as they were."
@@ -161,7 +161,7 @@ def _about_sensor(record: Any) -> list[str]:
     if size > 4:
         for place, word in ((size - 1, "largest"), (0, "smallest")):
             share = record["alarm_weight"][VALUE][place] / total
-            if share >= PILED and record["same"] + 1 < share * total:
+            if share >= settings.alarms.piled and record["same"] + 1 < share * total:
                 value = record["alarm_middle"][VALUE][place]
                 lines.append(f"{share:.0%} of all values are {value:.6g}, the {word}: the sensor may saturate there.")
     return lines

@@ -10,7 +10,7 @@ from scipy.linalg import qr
 
 from prophecy.dynamics.assimilation import Assimilated
 from prophecy.dynamics.flow import EIGHTH, FOURTH
-from prophecy.dynamics.guesses import LEAST_NOISE, Budget, Steps, interpolated, linear_field, one_step, unsure
+from prophecy.dynamics.guesses import Budget, Steps, interpolated, linear_field, one_step, unsure
 from prophecy.dynamics.settings import LAWS, LawSettings
 from prophecy.dynamics.sparse import SparseField, eliminated
 
@@ -29,6 +29,7 @@ _MOST_SUBSTEPS = 64  # of one step
 _WIDTHS = (4, 8)  # samples that paths at slow moments go through; the better start is taken
 _FEW = 1e-6  # of the largest singular value: damping where few steps are there to solve from
 _GROWING = 30  # steps of least squares whenever samples have joined
+_LEAST = 1e-13  # standard deviations: rounding of samples whose mean is some standard deviations away
 _INTEGRATED = 1e-10  # standard deviations: what a step may miss by at the end
 
 
@@ -152,7 +153,7 @@ def step_by_step(field: SparseField, values: Array, steps: Steps, budget: Budget
 def _taken(field: SparseField, values: Array, steps: Steps, substeps: Counts, rest: Array) -> Assimilated:
     """A field whose states are the samples; what it leaves says how well its parameters are known."""
     typical = _typical(rest)
-    noise = np.maximum(np.sqrt(np.mean(typical**2, axis=0)), LEAST_NOISE)
+    noise = np.maximum(np.sqrt(np.mean(typical**2, axis=0)), _LEAST)
     freedom = _freedom(field, steps, substeps) * float(np.sqrt(np.mean(typical**2)))
     evidence = -float(np.log(noise).sum()) * len(rest) - 0.5 * field.count * np.log(values.size)
     last = np.column_stack([np.diag(1 / noise), np.zeros((len(noise), field.count))])

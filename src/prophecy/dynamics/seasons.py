@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _checks
+from prophecy._periods import autocorrelation, less_line
 from prophecy.dynamics.settings import Settings
 
 Array = NDArray[np.float64]
@@ -115,7 +116,7 @@ def _found(x: Array, settings: Settings) -> tuple[int, ...]:
     flat = _detrended(x)
     usual = [period for period in _CALENDAR if period <= longest]
     trials = dict.fromkeys(usual, 0.0)
-    for period in _peaks(_autocorrelation(flat, longest + 2), settings):
+    for period in _peaks(autocorrelation(flat, longest + 2), settings):
         trials.setdefault(period, settings.season_handicap)
     merit = {period: _explained(flat, period) - handicap for period, handicap in trials.items()}
     best = max(merit, key=lambda period: merit[period], default=0)
@@ -172,7 +173,7 @@ def _with_multiple(x: Array, periods: tuple[int, ...], settings: Settings) -> tu
             return (*periods, _WEEK * base)
     if most < settings.multiple_least:
         return periods
-    likeness = _autocorrelation(_detrended(left), most * base + 1)
+    likeness = autocorrelation(_detrended(left), most * base + 1)
     multiples = np.arange(settings.multiple_least, min(most, settings.multiple_most) + 1)
     best = int(multiples[np.argmax(likeness[multiples * base])])
     around = likeness[[(best - 1) * base, best * base]]
@@ -183,17 +184,7 @@ def _with_multiple(x: Array, periods: tuple[int, ...], settings: Settings) -> tu
 
 def _detrended(x: Array) -> Array:
     """x less its straight line, or its differences where those are what does not wander."""
-    times = np.linspace(-1, 1, len(x))
-    flat = x - x.mean() - times * float(x @ times) / float(times @ times)
+    flat = less_line(x)
     steps = np.diff(x, append=x[-1])
     wanders = np.var(steps) < 0.5 * np.var(flat)
     return np.asarray(steps - steps.mean() if wanders else flat)
-
-
-def _autocorrelation(x: Array, lags: int) -> Array:
-    """At lags 0 ... lags - 1, unbiased by the falling number of pairs."""
-    size = 1 << int(np.ceil(np.log2(2 * len(x))))
-    spectrum = np.abs(np.fft.rfft(x, size)) ** 2
-    products = np.fft.irfft(spectrum, size)[:lags]
-    pairs = len(x) - np.arange(lags)
-    return np.asarray(products / pairs / max(float(products[0]) / len(x), 1e-300))

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
 from prophecy._forecast import Forecast
-from prophecy.adaptive.prophecy import LARGEST, Prophecy
+from prophecy.adaptive.arguments import LARGEST
+from prophecy.adaptive.prophecy import Prophecy
 from prophecy.adaptive.times import LARGEST_TIME, seconds
 from prophecy.fleet.answers import ROW, Answers, Event, Predictions, Recent, Refused, Row, Summary
 from prophecy.fleet.streams import LOG, Log, Streams

@@ -1,18 +1,36 @@
-"""The numbers that steer the bank, each with its unit and the reason for it. `Prophecy(settings=...)` takes others.
+"""The numbers that steer the step: mixture, solved readouts, calibration, derivative, gaps, sensors.
 
-Sizes (how many lags, windows, members) are not here but in `members`: they fix the layout of the record.
 Where a reason names a page, it is a page of the report; the signals are those of benchmarks/results/accuracy.json.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import ClassVar
+
+from prophecy.adaptive.settings.alarms import AlarmSettings
+from prophecy.adaptive.settings.checked import Group
+from prophecy.adaptive.settings.far import FarSettings
+from prophecy.adaptive.settings.seasons import LineSettings, SeasonalSettings, SeasonSettings
+from prophecy.adaptive.settings.times import ClockSettings, IrregularSettings, StampSettings
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Constants of the step. Squared errors are in squared units of the signal; counts are in samples."""
+class Settings(Group):
+    """Constants of the step, and groups of those of its parts. Squared errors are in squared units of the signal;
+    counts are in samples."""
+
+    LIMITS: ClassVar = {
+        "discount": (0.0, 1.0),
+        "alternating": (0.0, 1.0),
+        "solved_memory": (0.9, 1.0),
+        "patience": (1.0, 1e9),
+        "surest": (0.0, 300.0),
+        "lowest": (0.0, 1.0),
+        "highest": (1.0, 1e6),
+        "stuck": (2, 2**20),
+        "belief_prior": (0.0, 1.0),
+    }
 
     # The mixture.
     discount: float = 0.985
@@ -37,12 +55,23 @@ class Settings:
     believed_over: float = 0.99
     """Factor per sample of the sums that say which part of the changes foretold has come: 100 samples of memory; with
     50 or 200 short series gain 0.1 to 0.3 % less."""
+    belief_prior: tuple[float, ...] = (0.5, 0.5)
+    """Prior of the forecast as it is, and of the part of it that is believed."""
+    prior_solved: float = 4.0
+    """Prior of each member solved in context; constructed ones have 1/(degree + 1). There are four of them."""
+    alternating: tuple[float, ...] = (0.9, 0.98)
+    """Poles -ρ of the two filters that hold what alternates from sample to sample. The zero that sampling gives a
+    smooth stochastic process lies near -1, so its best predictor remembers alternations for long: 16 lags leave 5 %."""
     rounding: float = 1e-17
     """Smallest scale, relative to the newest value (its square is used): a tenth of a float64's last digit."""
     smallest: float = 1e-200
     """Squares below this count as zero: their own squares would leave the range of float64."""
 
     # Readouts solved in context.
+    solved_memory: tuple[float, ...] = (0.999, 0.9995, 0.999, 0.998)
+    """Forgetting per sample of each, in the order of `members.SOLVED`: memories of 1000, 2000, 1000 and 500 samples."""
+    equations: float = 1.5
+    """Samples for each weight before a member speaks: with fewer its readout is hardly determined."""
     prior_power: float = 1e12
     """Prior variance of the weights times the mean square of the first features: next to no opinion."""
     bound: float = 1e16
@@ -69,11 +98,11 @@ class Settings:
     until it is `rate`. With 0.03 throughout, 0.4 % of 10 000 values of Student's t(2) lie outside intervals of level
     0.999, with this 0.16 %; with 0.3 it is 0.12 %, but five gross errors hide the sixth."""
     seen_beyond: float = 5.0
-    spread_allowed: float = 0.25
+    excess_allowed: float = 0.25
     """Errors to be expected beyond a level for its quantile to be known: the ones farther out are then at least as far
-    as the spread of the known ones lets expect, less this many standard errors (of a logarithm over a count). In 5 000
-    values of Student's t(2) scores above 3 come with 1.6e-3 (2.4e-3 without), of Laplace's law with 0.6e-3 (1.3e-3), of
-    a normal law with 0.8e-3 (0.9e-3); errors of 5 to 10 deviations in normal noise score what they did."""
+    as the distances of the known ones let expect, less this many standard errors (of a logarithm over a count). In
+    5 000 values of Student's t(2) scores above 3 come with 1.6e-3 (2.4e-3 without), of Laplace's law with 0.6e-3
+    (1.3e-3), of a normal law with 0.8e-3 (0.9e-3); errors of 5 to 10 deviations in normal noise score what they did."""
     tail: float = 0.16
     """Mean logarithm of how far normal errors beyond the quantile of level 0.98 pass it; the reciprocal is the exponent
     of a power law with such a tail. What the stream's own errors differ from it by is the field `tail`."""
@@ -101,7 +130,7 @@ class Settings:
     averaged."""
     unsure: float = 0.15
     """Share of the averaged noise that an unseen bias may hide in: the standard error of its estimate over a window."""
-    slowest_bias: float = 0.015
+    fastest_bias: float = 0.015
     """Rate per sample at which squared averaged errors are averaged, at most: that of the scales (1 - discount).
     Members with windows above 67 samples take 1/window, which is slower."""
 
@@ -116,38 +145,57 @@ class Settings:
     """Intervals across gaps are 1 + gap_few/n^1.5 times that error after n of them: the next one is larger than the
     largest of n with probability 1/(n + 1), and of normal ones six times the first holds nine in ten."""
 
+    gap_settled: int = 16
+    """Errors one step ahead before errors across gaps are noted."""
+    gap_sparse: float = 1.5
+    """Usual distance of known values, in steps, from which on most of what the members see stood in for values."""
+    gap_reach: float = 2.0
+    """Changes a step by which a stand-in may pass all values known: a line needs 1, growth that doubles in the gap
+    1.5."""
+    gap_at_once: float = 4.0
+    """The same one step ahead of a known value, where nothing adds up: growth by more than five times a step is
+    limited."""
+    gap_speed: float = 3.0
+    """The same in terms of the mean speed at which all that was seen was passed through: a parabola ends at twice
+    that."""
+    gap_near: float = 3.0
+    """Steps' worth of `gap_reach` that a stand-in may always go, whatever came before the gap."""
+    gap_few_known: float = 16.0
+    """Values from which on no stand-in goes farther beyond all values known than they differ."""
+
+    # Sensors.
+    stuck: int = 16
+    """Differences of 0 in a row after which the sensor is taken to be stuck or at rest."""
+    ticks_certain: int = 32
+    """Differences in a row that must be multiples of a tick before it is believed; of continuous values one in 5 000
+    is."""
+    tick_tolerance: float = 1e-4
+    """How far from a whole multiple of the tick a difference may be, in ticks; decimal fractions are off by
+    rounding."""
+
+    # Parts with settings of their own.
+    seasons: SeasonSettings = SeasonSettings()
+    lines: LineSettings = LineSettings()
+    seasonal: SeasonalSettings = SeasonalSettings()
+    alarms: AlarmSettings = AlarmSettings()
+    clock: ClockSettings = ClockSettings()
+    stamps: StampSettings = StampSettings()
+    irregular: IrregularSettings = IrregularSettings()
+    far: FarSettings = FarSettings()
+    """Which periods a stream has, by autocorrelations and by lines of its spectrum; members that use them; alarms; the
+    grid of timestamps, stamps off it, irregular times; predictions several values ahead."""
+
+    RENAMED: ClassVar = {"slowest_bias": "fastest_bias", "spread_allowed": "excess_allowed"}
+
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            whole = field.type == "int"
-            if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
-                raise TypeError(f"{field.name} must be a {'whole ' * whole}number, got {value!r}")
-            if not (0 < value < math.inf):
-                raise ValueError(f"{field.name} must be positive and finite, got {value}")
-        for name in (
-            "discount",
-            "share",
-            "believed_over",
-            "slowest_mean",
-            "slowest_bias",
-            "unsure",
-            "rate",
-            "first_rate",
-        ):
+        super().__post_init__()
+        for name in _BELOW_ONE:
             if not getattr(self, name) < 1.0:
                 raise ValueError(f"{name} must be below 1, got {getattr(self, name)}")
-        if not self.lowest < 1.0 < self.highest or self.patience < 1.0 or self.surest > 300.0:
-            raise ValueError(
-                "lowest < 1 < highest, patience >= 1 and surest <= 300 must hold, got "
-                f"lowest={self.lowest}, highest={self.highest}, patience={self.patience}, surest={self.surest}"
-            )
+        if self.lowest == self.highest:
+            raise ValueError(f"lowest must be below highest, got {self.lowest} and {self.highest}")
 
-    def check_read(self) -> None:
-        """Refuse settings from a file that are no numbers, or a thousand times off what the step was made for."""
-        for each in fields(self):
-            value, usual = float(getattr(self, each.name)), float(getattr(DEFAULT, each.name))
-            if not (value == 0 or usual / 1e3 <= value <= usual * 1e3):
-                raise ValueError(f"settings.{each.name} must be 0 or within a factor of 1000 of {usual}, got {value!r}")
 
+_BELOW_ONE = ("discount", "share", "believed_over", "slowest_mean", "fastest_bias", "unsure", "rate", "first_rate")
 
 DEFAULT = Settings()

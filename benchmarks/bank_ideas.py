@@ -1,0 +1,277 @@
+"""What each number of the bank does: half and twice of it, on streams of every kind.
+
+`python benchmarks/bank_ideas.py [--every N] [--only GROUP ...]` replaces one number of `adaptive.Settings` at a time,
+follows the streams below and writes benchmarks/results/bank_ideas.json: for each number and each of the two values the
+mean squared error over that with the usual number (geometric mean over streams, and the stream that moves most), how
+much wider intervals of level 0.9 are (median), the share of values outside of them, the share of rows with an alarm of
+0.99 and the share of rows of which anything at all changed. `--text` writes the tables of docs/prophecy.md from the
+file. A number of which both values change nothing on any stream is a candidate for deletion, with its code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy import Prophecy, __version__, _files
+from prophecy.adaptive.far import Far
+from prophecy.adaptive.settings import DEFAULT, Group, Settings
+
+Array = NDArray[np.float64]
+RESULTS = Path(__file__).parent / "results" / "bank_ideas.json"
+DOCUMENT = Path(__file__).parent.parent / "docs" / "prophecy.md"
+SHOWN = 20  # numbers in the table of the page
+LENGTH = 4000
+AFTER = 300
+"""Values of each stream, and those it begins with that errors are not counted of."""
+
+
+def streams() -> dict[str, tuple[Array, Array | None]]:
+    """Values and times (None: without) of made streams: seasons, noise, gaps, sensors, events, clocks."""
+    rng = np.random.default_rng(0)
+    k, z = np.arange(LENGTH), rng.standard_normal(LENGTH)
+    smooth = lambda t: np.sin(t / 8) + 0.5 * np.sin(t / 3.1 + 1)  # noqa: E731
+    day = np.sin(2 * np.pi * k / 48) + 0.5 * np.sin(4 * np.pi * k / 48 + 1)
+    week = np.where((k // 48) % 7 >= 5, 0.4, 1.0)
+    resonance, changing, variance = z.copy(), np.zeros(LENGTH), 1.0
+    for i in range(2, LENGTH):
+        resonance[i] += 2 * 0.999 * np.cos(0.3) * resonance[i - 1] - 0.999**2 * resonance[i - 2]
+        variance = 0.05 + 0.9 * variance + 0.08 * changing[i - 1] ** 2
+        changing[i] = np.sqrt(variance) * z[i]
+    found: dict[str, tuple[Array, Array | None]] = {
+        "tones": (smooth(k), None),
+        "tones in noise": (smooth(k) + 0.1 * z, None),
+        "white noise": (z, None),
+        "random walk": (np.cumsum(z), None),
+        "heavy tails": (rng.standard_t(2, LENGTH), None),
+        "changing variance": (changing, None),
+        "resonance": (resonance, None),
+        "day": (np.sin(2 * np.pi * k / 24) + 0.5 * z, None),
+        "day and week": (5 * day * week + 4 * week + 0.5 * z, None),
+        "edges, 12.5": (np.sign(np.sin(2 * np.pi * (k + 0.3) / 12.5)) + 0.2 * z, None),
+        "12 and 20": (np.sin(2 * np.pi * k / 12) + np.sin(2 * np.pi * k / 20 + 1) + 0.3 * z, None),
+        "long pattern": (np.resize(rng.standard_normal(700), LENGTH) + 0.5 * z, None),
+        "year of 900": (3 * np.sin(2 * np.pi * k / 900) + np.sin(2 * np.pi * k / 24) + z, None),
+        "regimes": (np.where(k % 1000 < 500, z, 1e-4 * z), None),
+        "rounded": (np.round(3 * day + 0.5 * z), None),
+        "counts": (rng.poisson(3, LENGTH).astype(float), None),
+        "rare events": ((rng.random(LENGTH) < 0.02) * rng.integers(1, 9, LENGTH) * 1.0, None),
+        "clipped": (np.clip(0.3 * np.cumsum(z), -2, 2), None),
+        "meter": (np.cumsum(rng.poisson(2, LENGTH)) * 1.0, None),
+        "growth": (np.exp(k / 2000) * (1 + 0.01 * z), None),
+        "counter": ((k * 7.0) % 1500, None),
+    }
+    events = 3 * day + 0.3 * z
+    events[1500:1700] = events[1500]
+    events[[800, 2200]] += 20
+    events[2600:] += 6
+    events[3200:] += 3 * z[3200:]
+    found["events"] = events, None
+    found["a third missing"] = np.where(rng.random(LENGTH) < 0.3, np.nan, 3 * day + 0.3 * z), None
+    holes = np.sin(k / 50) + 0.01 * z
+    for start in range(400, LENGTH, 450):
+        holes[start : start + int(rng.integers(3, 200))] = np.nan
+    found["holes"] = holes, None
+    found["nine in ten missing"] = np.where(rng.random(LENGTH) < 0.9, np.nan, np.sin(k / 50)), None
+    for share in (0.1, 0.25):
+        times = k + rng.uniform(-share, share, LENGTH)
+        found[f"true jitter of {share:.0%}"] = smooth(times) + 0.05 * z, times
+        found[f"true jitter of {share:.0%}, exact"] = smooth(times), times
+        found[f"noise of {share:.0%} in stamps"] = smooth(k) + 0.05 * z, times
+    times = np.cumsum(rng.uniform(0.1, 1.9, LENGTH))
+    found["irregular"] = smooth(times / 2), times
+    found["irregular, noise"] = smooth(times / 2) + 0.1 * z, times
+    times = np.cumsum(rng.exponential(1.0, LENGTH))
+    found["exponential intervals"] = smooth(times / 2) + 0.1 * z, times
+    found["rounded stamps"] = smooth(k) + 0.05 * z, np.round(1.333 * k)
+    found["missing stamps"] = smooth(k) + 0.05 * z, np.cumsum(rng.choice([1.0, 1.0, 1.0, 2.0, 5.0], LENGTH))
+    times = np.where(k < 2000, 60.0 * k, 120.0 * k - 120_000.0)
+    times[3000:] -= 9000.0
+    found["clocks"] = smooth(k) + 0.05 * z, times + np.where(k == 2500, 1e8, 0.0)
+    times = k + np.where(k > 1500, 0.002 * (k - 1500), 0.0) + rng.uniform(-0.05, 0.05, LENGTH)
+    found["drifting clock"] = smooth(k) + 0.05 * z, times
+    return found
+
+
+def followed(job: tuple[str, Settings]) -> Array:
+    """Mean, half width, score and alarm of one stream, (4, time); the same of its values 12 ahead for `far`."""
+    name, settings = job
+    warnings.simplefilter("ignore")  # rows that come late say so
+    ahead = name.removeprefix("12 ahead, ")
+    u, times = STREAMS[ahead]
+    if ahead != name:
+        mean, half, score = Far(12, 0.9, settings).advance(u)
+        return np.stack([mean, half, score, np.zeros(len(u))])
+    track = Prophecy(settings=settings).follow(u, time=times)
+    return np.stack([track.mean, track.upper - track.mean, track.score, track.alarm])
+
+
+STREAMS = streams()
+AHEAD = [f"12 ahead, {name}" for name in ("day and week", "random walk", "tones in noise", "a third missing")]
+
+
+def numbers(group: Group = DEFAULT, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """Where each number is: the names of its groups and its own."""
+    found: list[tuple[str, ...]] = []
+    for field in dataclasses.fields(group):
+        value = getattr(group, field.name)
+        found += numbers(value, (*path, field.name)) if isinstance(value, Group) else [(*path, field.name)]
+    return found
+
+
+def replaced(group: Group, path: tuple[str, ...], factor: float) -> tuple[Group, Any]:
+    """Settings with one number times `factor`, and that number. Numbers just below 1 are memories or shares: it is what
+    they are below 1 that is multiplied. Limits bind."""
+    name = path[0]
+    if len(path) > 1:
+        inside, value = replaced(getattr(group, name), path[1:], factor)
+        return dataclasses.replace(group, **{name: inside}), value
+    value = getattr(group, name)
+    least, most = group.LIMITS.get(name, (0.0, np.inf))
+
+    def scaled(one: float) -> float:
+        other = 1.0 - (1.0 - one) * factor if 0.9 <= one < 1.0 else one * factor
+        return min(max(other, least), most)
+
+    if isinstance(value, tuple):
+        several = tuple(scaled(one) for one in value)
+        if name in ("prior", "first", "belief_prior"):  # shares: the first one more or less, the others what is left
+            first = min(value[0] * factor, 0.5 * (1.0 + value[0]))
+            several = (first, *(one * (1.0 - first) / (1.0 - value[0]) for one in value[1:]))
+        return dataclasses.replace(group, **{name: several}), several
+    new = round(scaled(value)) if isinstance(value, int) else scaled(value)
+    return dataclasses.replace(group, **{name: new}), new
+
+
+def compared(name: str, usual: Array, other: Array) -> dict[str, float]:
+    u = STREAMS[name.removeprefix("12 ahead, ")][0]
+    inside = np.arange(len(u)) >= AFTER
+    both = inside & np.isfinite(u) & np.isfinite(usual[0]) & np.isfinite(other[0])
+    ratio = 1.0
+    if both.any():
+        floor = 1e-20 * float(np.mean(u[both] ** 2)) + 1e-300  # below are digits of rounding
+        squared = [float(np.mean((one[0] - u)[both] ** 2)) for one in (other, usual)]
+        ratio = (squared[0] + floor) / (squared[1] + floor)
+    same = (usual == other) | (np.isnan(usual) & np.isnan(other))
+    wide = both & (usual[1] > 0)
+    return {
+        "error": ratio,
+        "width": float(np.median(other[1][wide] / usual[1][wide])) if wide.any() else 1.0,
+        "outside": float(np.mean(np.abs(other[0] - u)[both] > other[1][both])) if both.any() else 0.0,
+        "alarms": float(np.nanmean(other[3] >= 0.99)),
+        "changed": float(np.mean(~same.all(axis=0))),
+    }
+
+
+def summary(rows: dict[str, dict[str, float]]) -> dict[str, Any]:
+    logs = {name: np.log(row["error"]) for name, row in rows.items()}
+    worst = max(logs, key=lambda name: abs(logs[name]))
+    return {
+        "error": float(np.exp(np.mean(list(logs.values())))),
+        "most": worst,
+        "most_error": rows[worst]["error"],
+        "width": float(np.median([row["width"] for row in rows.values()])),
+        "outside": float(np.mean([row["outside"] for row in rows.values()])),
+        "alarms": float(np.mean([row["alarms"] for row in rows.values()])),
+        "changed": float(np.mean([row["changed"] for row in rows.values()])),
+        "streams_changed": int(sum(row["changed"] > 0 for row in rows.values())),
+    }
+
+
+def measured(every: int, only: list[str]) -> dict[str, Any]:
+    names = [name for i, name in enumerate([*STREAMS, *AHEAD]) if i % every == 0 or name.startswith("12 ahead")]
+    chosen = [path for path in numbers() if not only or path[0] in only or ".".join(path) in only]
+    jobs: list[tuple[tuple[str, ...], float, Any, str, Settings]] = []
+    for path in chosen:
+        for factor in (0.5, 2.0):
+            try:
+                settings, value = replaced(DEFAULT, path, factor)
+            except ValueError:
+                continue  # a number that may not be so large
+            mine = [name for name in names if name.startswith("12 ahead") == (path[0] == "far")]
+            jobs += [(path, factor, value, name, settings) for name in mine]
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        usual = dict(zip(names, pool.map(followed, [(name, DEFAULT) for name in names]), strict=True))
+        tracks = pool.map(followed, [(job[3], job[4]) for job in jobs], chunksize=4)
+        rows: dict[str, dict[str, Any]] = {}
+        for (path, factor, value, name, _), track in zip(jobs, tracks, strict=True):
+            cell = rows.setdefault(".".join(path), {}).setdefault(f"{factor:g}", {"value": value, "rows": {}})
+            cell["rows"][name] = compared(name, usual[name], track)
+    ideas = {
+        name: {factor: {"value": cell["value"], **summary(cell["rows"])} for factor, cell in both.items()}
+        for name, both in rows.items()
+    }
+    same = {name: compared(name, usual[name], usual[name]) for name in names if not name.startswith("12 ahead")}
+    return {"version": __version__, "streams": names, "values": LENGTH, "usual": summary(same), "ideas": ideas}
+
+
+def moved(both: dict[str, Any]) -> float:
+    """By how many per cent half or twice a number moves the error, on the mean over streams."""
+    return max(100.0 * abs(float(np.log(cell["error"]))) for cell in both.values())
+
+
+def groups(result: dict[str, Any]) -> list[str]:
+    """A row for each group: how many of its numbers matter how much."""
+    lines = ["| group | numbers | move the error by 1 % | by 0.1 % | by less | move nothing |", "|---" * 6 + "|"]
+    names: dict[str, list[str]] = {}
+    for name in result["ideas"]:
+        names.setdefault(name.split(".")[0] if "." in name else "the step", []).append(name)
+    for group, members in names.items():
+        by = [moved(result["ideas"][name]) for name in members]
+        still = [all(cell["changed"] == 0.0 for cell in result["ideas"][name].values()) for name in members]
+        counts = [
+            sum(x >= 1.0 for x in by),
+            sum(0.1 <= x < 1.0 for x in by),
+            sum(x < 0.1 and not s for x, s in zip(by, still, strict=True)),
+            sum(still),
+        ]
+        lines.append(f"| {group} | {len(members)} | {' | '.join(map(str, counts))} |")
+    return lines
+
+
+def text(result: dict[str, Any], most: int | None = None) -> str:
+    """The tables of docs/prophecy.md: groups, then the numbers that half and twice of move the error most."""
+    head = ["| number | half: error | twice: error | the stream it moves most | rows changed |", "|---" * 5 + "|"]
+    lines = []
+    for name, both in sorted(result["ideas"].items(), key=lambda item: -moved(item[1]))[:most]:
+        half, twice = both.get("0.5"), both.get("2")
+        cells = [cell for cell in (half, twice) if cell]
+        extreme = max(cells, key=lambda cell: abs(float(np.log(cell["most_error"]))))
+        shown = [f"{100 * (cell['error'] - 1):+.2f} %" if cell else "—" for cell in (half, twice)]
+        stream = f"{extreme['most']} ({extreme['most_error']:.3g})" if extreme["most_error"] != 1.0 else "none"
+        lines.append(f"| `{name}` | {' | '.join(shown)} | {stream} | {max(c['changed'] for c in cells):.1%} |")
+    return "\n".join([*groups(result), "", *head, *lines])
+
+
+def insert(result: dict[str, Any]) -> None:
+    page = DOCUMENT.read_text()
+    begin, end = "<!-- ideas -->", "<!-- end of ideas -->"
+    before, after = page[: page.index(begin) + len(begin)], page[page.index(end) :]
+    _files.write_atomic(DOCUMENT, f"{before}\n{text(result, SHOWN)}\n{after}".encode())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--every", type=int, default=1, help="take every so manieth stream")
+    parser.add_argument("--only", nargs="*", default=[], help="groups, or single numbers such as alarms.window")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--text", action="store_true")
+    asked = parser.parse_args()
+    if asked.text:
+        insert(json.loads(asked.out.read_text()))
+        return
+    _files.write_json(asked.out, measured(asked.every, asked.only))
+    print(text(json.loads(asked.out.read_text())))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""Mathematics of periods that forecasts and streams share: a series less its straight line, and its autocorrelation.
+
+What is made of them differs, because the questions do. `dynamics/seasons.py` asks which season helps a forecast of one
+series: calendars are tried first, Akaike's criterion decides, and rolling forecasts have the last word.
+`adaptive/seasons.py` asks inside the compiled step, again and again, whether a stream repeats at all, where a wrong yes
+costs every value after it: it tests against noise and resonances, tells lines of the spectrum from humps, and has an
+autocorrelation of its own that runs compiled and with missing values (`adaptive/spectra.py`). `adaptive/far.py` takes
+the highest peaks and lets errors weigh what follows from them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def less_line(x: Array) -> Array:
+    """x (time,) less its mean and its straight line, by least squares.
+
+    >>> bool(np.abs(less_line(3.0 + 0.5 * np.arange(10))).max() < 1e-12)
+    True
+    """
+    times = np.linspace(-1, 1, len(x))
+    return np.asarray(x - x.mean() - times * float(x @ times) / float(times @ times))
+
+
+def autocorrelation(x: Array, lags: int) -> Array:
+    """The autocorrelation of x (time,), whose mean is 0, at lags 0 … lags - 1: unbiased by the falling number of pairs,
+    1 at lag 0, and all 0 where x is."""
+    size = 1 << int(np.ceil(np.log2(2 * len(x))))
+    spectrum = np.abs(np.fft.rfft(x, size)) ** 2
+    products = np.fft.irfft(spectrum, size)[:lags]
+    pairs = len(x) - np.arange(lags)
+    return np.asarray(products / pairs / max(float(products[0]) / len(x), 1e-300))

@@ -1,0 +1,94 @@
+"""Numbers that say when a stretch of a stream is unusual (`alarms.py`, `sketch.py`).
+
+Chosen on NAB's 38 development files (benchmarks/nab.py) and on eighteen kinds of streams in which nothing happens, so
+that an alarm of 1 - rate comes on at most that share of the rows (benchmarks/streams.py, part `alarms`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from prophecy.adaptive.settings.checked import Group
+
+
+@dataclass(frozen=True)
+class AlarmSettings(Group):
+    """When a stretch is unusual. Sums and confidences are in decades: -log10 of probabilities."""
+
+    LIMITS: ClassVar = {"window": (2, 31), "needed": (4, 2**20), "certain": (0.0, 1e6), "outermost": (3, 12)}
+
+    window: int = 20
+    """Samples over which level and noise are averaged: with 10 or 40 NAB's development files score 4 to 5 points less.
+    At most 31, the lags a record keeps less the newest value."""
+    needed: int = 20
+    """Values seen before anything is called unusual."""
+    sure: float = 50.0
+    """Values seen for each decade of confidence: ranks among a few dozen values that follow each other say little. An
+    alarm of 0.99 takes 100 values, one of 0.999 takes 150; with 25 a decade 2 % of rows 50 to 99 alarm at 0.99."""
+
+    # What was predicted exactly.
+    rounding: float = 1e-13
+    millionth: float = 1e-6
+    """An error below this share of the value, or below that of its change, is none: the value was predicted exactly. By
+    chance that comes once in a million values."""
+    always: float = 0.9
+    mending: float = 3.0
+    """Share of exact predictions in a stream that is always predicted exactly (counters, ramps), and by how much a sum
+    must pass the last ones while forecasts recover from a break of it: until then its traces are no news."""
+    floor: float = 1e-2
+    """Smallest error in units of the mean absolute error, before its logarithm is taken."""
+
+    # When a sum is reported, and how sure that is.
+    quiet: float = 200.0
+    quiet_share: float = 0.1
+    """A sum must pass all sums of the last 200 values, or the last tenth of the stream."""
+    rise: float = 0.38
+    rise_middle: float = 0.11
+    rise_far: float = 0.15
+    """Confidence per unit of the sum up to 5, from 5 to 10, and beyond: a bound over eighteen kinds of streams of 3 000
+    and 60 000 values, those that are rounded, clipped, switch or rest among them. Short streams are the worse ones."""
+    alone: float = 4.6
+    alone_rises: float = 0.1
+    summed: float = 0.2
+    """-log10 of an error's own tail probability that makes an alarm of 0.999 whatever the other quantities say, what
+    one more adds to its confidence, and the drift a value, in mean absolute errors, from which on that counts: in a sum
+    of random steps a jump has nothing else to show. Of ordinary and growing streams 1e-4 of the values or less have
+    such errors."""
+    told: float = 16.0
+    """The sum that a flat line or another noise counts as, once, when it is noticed."""
+
+    # Streams that grow.
+    drifting: int = 64
+    certain: float = 9.0
+    """Blocks of `window` values over which the drift is averaged (1280 values), and the square of the standard errors
+    from 0 it must lie at to count: a random walk without drift passes 3 of them in one block of 400."""
+    fewest: float = 2.0
+    walking: float = 1.0
+    """Records that are not yet usual, in units of 1 + log n for errors and differences (n values in no order have log n
+    on average), and of the square root of n for what may wander (a random walk has 0.8). With 2 roots, growth of a
+    thirtieth of a percent a value alarms more often than stated."""
+
+    # Flat lines and other noise.
+    improbable: float = 8.0
+    often: float = 1e-3
+    """A flat line is `stuck` or more differences of 0 in a row that would come with a probability below 10^-8 if each
+    were 0 as often as until then; it is twice as long as any before, or such rests are rarer than one in a thousand
+    moves."""
+    familiar: float = 10.0
+    apart: float = 2.0
+    """Noise is another one than ever where its mean over 80 lies this many widths of the middle four fifths outside
+    them (normal: 6 standard deviations); known after 10 such windows."""
+
+    # Values that repeat, rest or pile up.
+    repeating: float = 16.0
+    unannounced: float = 0.25
+    """Values repeat where one difference in 16 or more was exactly 0, which continuous values never do. Nothing
+    announces changes where the forecast's squared error is a quarter of copying's or more."""
+    piled: float = 0.02
+    """Share of all values at the largest or smallest of them from which on it is a bound."""
+
+    # Beyond the farthest.
+    outermost: int = 10
+    steepest: float = 0.1
+    """Outermost values of a sketch that a power law is fitted to, and its least reciprocal exponent (10)."""

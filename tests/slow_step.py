@@ -1,0 +1,404 @@
+"""The step in plain NumPy, slow, written from docs/prophecy.md and from nothing else: the oracle of the compiled one.
+
+It builds its own constants: memories from `legt` and `bilinear`, readouts of the constructed members from `exact` and
+from least squares.
+"""
+
+from __future__ import annotations
+
+import copy
+from fractions import Fraction
+
+import numpy as np
+from scipy.special import erfc, ndtri
+
+from prophecy import exact, legt
+from prophecy.adaptive.settings import Settings
+from prophecy.discretize import bilinear
+
+S = Settings()
+WINDOWS = (48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
+LEVELS = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995])
+POLES = np.array([0.9, 0.98])
+# Feature numbers: lags 0 … 31, ten memories of eight states, two alternations, the mean.
+SOLVED = (
+    ([1, 2, 3, 4, 112, 113, *range(32, 36), *range(72, 78)], 0.999, -1.0, 512),
+    ([*range(1, 16), 114], 0.9995, 0.0, 17),
+    ([*range(1, 9), 114], 0.999, 0.0, 10),
+    ([1, 2, 114], 0.998, 0.0, 4),
+)
+
+
+def least_noise(window, degree):
+    """Weights on the last samples, exact for powers of time a step ahead, of least norm: V' (V V')⁻¹ t in fractions."""
+    V = [[Fraction(-age) ** d for age in range(window)] for d in range(degree + 1)]
+    rows = [[sum(a * b for a, b in zip(x, y, strict=True)) for y in V] + [Fraction(1)] for x in V]
+    for i in range(degree + 1):
+        rows[i] = [x / rows[i][i] for x in rows[i]]
+        for j in range(degree + 1):
+            if j != i:
+                rows[j] = [x - rows[j][i] * y for x, y in zip(rows[j], rows[i], strict=True)]
+    return [float(sum(row[-1] * x[age] for row, x in zip(rows, V, strict=True))) for age in range(window)]
+
+
+class Fixed:
+    """Windows, degrees and readouts of the constructed members, in the record's order."""
+
+    def __init__(self):
+        kinds = [(d + 1, d) for d in range(9)]
+        kinds += [(w, d) for w in (4, 6, 8, 12, 16, 24, 32) for d in (0, 1, 2, 3, 5, 7) if d + 1 < w]
+        kinds.sort()
+        self.short = np.zeros((32, len(kinds)))
+        for i, (window, degree) in enumerate(kinds):
+            self.short[:window, i] = least_noise(window, degree)
+        self.window = [w for w, _ in kinds]
+        self.degree = [d for _, d in kinds]
+        self.A, self.steady, self.C = [], [], []
+        for window in WINDOWS:
+            basis = legt(8, float(window))
+            pair = bilinear(basis.A, basis.B, 1.0)
+            self.A.append(pair.A)
+            self.steady.append(np.linalg.solve(np.eye(8) - pair.A, pair.B))
+            self.C.append(np.stack([exact(basis, 1.0, degree).C for degree in (0, 1, 2, 3, 4, 5, 7)]))
+            self.window += [window] * 7
+            self.degree += [0, 1, 2, 3, 4, 5, 7]
+        prior = np.array([1.0 / (d + 1) for d in self.degree] + [4.0] * 4)
+        self.prior = prior / prior.sum()
+
+
+FIXED = Fixed()
+COUNT = len(FIXED.window)
+
+
+class Slow:
+    """A record as plain arrays, and the step as the page has it."""
+
+    def __init__(self, r):
+        self.__dict__ = {name: copy.deepcopy(r[name]) for name in r.dtype.names}
+        self.S, place = [], 0
+        for numbers, *_ in SOLVED:
+            stride = -(-len(numbers) // 8) * 8
+            self.S.append(self.factor[place : place + len(numbers) * stride].reshape(-1, stride)[:, : len(numbers)])
+            place += len(numbers) * stride
+        # How large the terms of the least squares are, which their sums cancel to a fraction of: what rounding is
+        # relative to.
+        self.terms = [(np.abs(self.readout[s]).max(), np.linalg.norm(self.S[s])) for s in range(4)]
+
+    def expected(self):
+        change, known = self.change, self.alarm_size[2]
+        if self.alarm_seen >= 20 and 2 * self.resting() >= self.alarm_seen:
+            most = self.alarm_middle[1, self.alarm_size[1] - 1]
+            change = np.clip(change, -most, most)
+        ahead = self.last + change
+        pile = max(0.02 * self.alarm_seen, 16, 2 * (self.same + 1))
+        if known and self.alarm_weight[2, known - 1] >= pile:
+            ahead = min(ahead, self.alarm_middle[2, known - 1])
+        if known and self.alarm_weight[2, 0] >= pile:
+            ahead = max(ahead, self.alarm_middle[2, 0])
+        if self.hold and self.gap:
+            ahead = self.last
+        if known:
+            lowest, highest = self.alarm_middle[2, 0], self.alarm_middle[2, known - 1]
+            reach = self.reach(self.gap + 1.0)
+            ahead = np.clip(ahead, lowest - reach, highest + reach)
+        return min(max(ahead, -1e75), 1e75)
+
+    def reach(self, h):
+        lowest, highest = self.alarm_middle[2, 0], self.alarm_middle[2, self.alarm_size[2] - 1]
+        squared = self.scale[0] if self.spacing > 1.5 else max(self.scale[0], self.peak[0], self.last_peak[0])
+        if h == 1 and self.spacing <= 1.5:
+            return 4 * np.sqrt(squared)
+        one, most = 2 * np.sqrt(squared), max(1.0, 16 / self.known)
+        return min(one * h, max(3 * one, (highest - lowest) * min(3 * h / (self.known * self.spacing), most)))
+
+    def resting(self):
+        return self.alarm_weight[1, 0] if self.alarm_size[1] and self.alarm_middle[1, 0] == 0 else 0.0
+
+    def rarest(self, error, difference):
+        """The ceiling of scores where values repeat: ranks in the sketches of errors (0) and differences (1)."""
+        n = self.alarm_seen
+        if n < 20 or 16 * self.resting() < n:
+            return np.inf
+        size = self.alarm_size[0]
+        x, w = self.alarm_middle[0, :size], self.alarm_weight[0, :size]
+        low = int(np.sum(x < error))
+        beyond = w[low:].sum()
+        if 0 < low < size and x[low] > error:
+            beyond += 0.5 * (w[low - 1] - 1) * (x[low] - error) / (x[low] - x[low - 1])
+        if low < size // 2:
+            p = 0.5
+        elif beyond >= 0.5:
+            p = min((beyond + 1) / (n + 2), 0.5)
+        else:
+            p = 1 / (n + 1)
+        outer, centre = min(10, size // 4), x[size // 2]
+        if outer >= 3 and error > x[-outer] > centre:
+            far, total = (x[-outer:] - centre) / (x[-outer] - centre), w[-outer:].sum()
+            slope = max(w[-outer:] @ np.log(far) / total, 0.1)
+            p = max(min(total / n * ((error - centre) / (x[-outer] - centre)) ** (-1 / slope), p), 1e-15)
+        if 2 * self.resting() >= n and self.error_scale > 0.25 * self.scale[0]:
+            size = self.alarm_size[1]
+            large = self.alarm_middle[1, :size] >= difference - self.tick / 4
+            p = max(p, min(self.alarm_weight[1, :size][large].sum() / n, 1.0))
+        return -np.log10(p)
+
+    def step(self, u):
+        if np.isnan(u):
+            if self.count:
+                self.advance(self.last if self.hold else self.expected(), filled=True)
+                for w in range(10):
+                    self.drift[w] = FIXED.A[w] @ (self.drift[w] - FIXED.steady[w])
+                self.alternation_drift = 1.0 - POLES * self.alternation_drift
+                self.gap += 1
+            return
+        if self.count == 0:
+            self.last = self.mean = u
+            self.lag[:] = u
+        else:
+            h, said = self.gap + 1, self.expected()
+            if self.gap == 0 and u == self.last:
+                self.same += 1
+            elif self.gap == 0:
+                self.longest, self.rests = max(self.longest, self.same), self.rests + (self.same >= 16)
+                self.same = 0
+            if self.usual_gap():
+                self.learn(u, said, 1.0 / h)
+            elif self.learned >= 16:
+                octave = min(int(h).bit_length() - 1, 12)
+                self.gap_error[octave] = max(abs(u - said), S.gap_fades * self.gap_error[octave])
+                self.gap_seen[octave] += 1
+            d = h if self.known == 1 else min(h, 2 * self.spacing)
+            self.spacing = self.spacing + (d - self.spacing) / min(self.known, S.spacings)
+            if self.gap and not self.hold:
+                self.correct((u - said) / h)
+            self.drift[:], self.alternation_drift[:] = 0.0, 0.0
+        self.advance(u)
+        self.known, self.gap = self.known + 1, 0
+
+    def usual_gap(self):
+        return self.gap + 1 <= S.patience * self.spacing or self.known == 1
+
+    def across(self):
+        h = self.gap + 1.0
+        if self.usual_gap():
+            return h
+        one = max(self.quantile[3] * np.sqrt(self.error_scale) * (1 + S.few / self.learned**2), S.smallest)
+        octave = min(int(h).bit_length() - 1, 12)
+        seen = np.flatnonzero(self.gap_seen)
+        after = self.gap_error[seen] * (1 + S.gap_few / self.gap_seen[seen] ** 1.5)
+        power = 3.0 if self.error_scale < 1e-8 * self.scale[0] else 1.0
+        wide = one * h**power
+        if (seen <= octave).any():
+            wide = max(after[seen <= octave][-1], one) * 2.0 ** (power * (octave - seen[seen <= octave][-1]))
+        known = self.alarm_size[2]
+        if known:
+            widest = self.alarm_middle[2, known - 1] - self.alarm_middle[2, 0] + self.reach(h) + one * np.sqrt(h)
+            wide = widest if h > 2**17 else min(wide, widest)
+        if (seen >= octave).any():
+            wide = min(wide, after[seen >= octave][0])
+        return max(wide / one, 1.0)
+
+    def correct(self, slope):
+        back = np.arange(min(self.gap, 32))
+        self.lag[back] += slope * (self.gap - back)
+        self.last = self.last + slope * self.gap
+        self.feature[32:112] += slope * self.drift.ravel()
+        self.alternation = self.alternation + slope * self.alternation_drift
+
+    def learn(self, u, said, p):
+        n, du = self.learned, u - self.last
+        rho = max(1 - S.discount, 1.0 / (n + 1 + S.settle))
+        block = (n + 1) % S.block == 0
+        if self.same < 16:
+            self.calibrate(((u - said) * p) ** 2, rho, block)
+        self.believe(u, du, p, rho, block)
+        for s in range(4):
+            self.solve(s, du, p)
+        errors = (du - self.prediction) * p
+        averaging = np.minimum(1.0, 8.0 / np.array(FIXED.window))
+        self.bias = self.bias + (errors[:COUNT] - self.bias) * averaging
+        rate = np.maximum(np.minimum(S.fastest_bias, 1.0 / np.array(FIXED.window)), 1.0 / (n + 1))
+        self.squared_bias = self.squared_bias + (self.bias**2 - self.squared_bias) * rate
+        least = (S.rounding * u) ** 2 + S.smallest
+        if n == 0:
+            self.scale[:] = max(errors[0] ** 2, least)
+        w = self.weight * np.sqrt(self.scale) / (self.scale + errors**2)
+        self.weight = (1 - S.share) * w / w.sum() + S.share * FIXED.prior
+        self.scale = np.maximum(self.scale + (errors**2 - self.scale) * rho, least)
+        self.peak = np.maximum(self.peak, errors**2)
+        if block:
+            self.scale = np.minimum(self.scale, S.ceiling * np.maximum(np.maximum(self.peak, self.last_peak), least))
+            self.last_peak, self.peak = self.peak, np.zeros_like(self.peak)
+        self.learned = n + 1
+
+    def calibrate(self, squared, rho, block):
+        if self.learned == 0:
+            self.error_scale = max(squared, S.smallest)
+        if max(squared, self.error_scale) > S.smallest:
+            beyond = squared > self.quantile**2 * self.error_scale
+            if beyond[5]:
+                heavier = min(np.log(squared / self.error_scale) / 2 - np.log(self.quantile[5]) - S.tail, 4.0)
+                self.tail += (heavier - self.tail) * max(1 / S.tail_over, 1 / (S.settle + 0.02 * (self.learned + 1)))
+            young = 0.0 if self.alarm_seen < 20 or 2 * self.resting() >= self.alarm_seen else S.first_errors
+            rate = np.clip(S.first_rate * young / ((self.learned + 1) * (1 - LEVELS)), S.rate, S.first_rate)
+            self.quantile = self.quantile * np.where(beyond, np.exp(rate * LEVELS), np.exp(rate * (LEVELS - 1)))
+            self.quantile = np.clip(self.quantile, S.lowest, S.highest)
+        self.error_scale = max(self.error_scale + (squared - self.error_scale) * rho, S.smallest)
+        self.error_peak = max(self.error_peak, squared)
+        if block:
+            highest = S.ceiling * max(self.error_peak, self.last_error_peak, S.smallest)
+            self.error_scale = min(self.error_scale, highest)
+            self.last_error_peak, self.error_peak = self.error_peak, 0.0
+
+    def believe(self, u, du, p, rho, block):
+        """The forecast as it was foretold and the part of it believed, mixed by the bank's rule."""
+        least = (S.rounding * u) ** 2 + S.smallest
+        squared = ((du - self.belief_ahead) * p) ** 2
+        scale = np.where(self.belief_scale == 0, np.maximum(squared, least), self.belief_scale)
+        w = self.belief_weight * np.sqrt(scale) / (scale + squared)
+        self.belief_weight = (1 - S.share) * w / w.sum() + S.share / 2
+        self.belief_scale = np.maximum(scale + (squared - scale) * rho, least)
+        self.belief_peak = np.maximum(self.belief_peak, squared)
+        if block:
+            highest = S.ceiling * np.maximum(np.maximum(self.belief_peak, self.belief_last_peak), least)
+            self.belief_scale = np.minimum(self.belief_scale, highest)
+            self.belief_last_peak, self.belief_peak = self.belief_peak, np.zeros(2)
+        came, told = du * p, self.belief_ahead[0] * p
+        usual = self.belief_scale[0] + S.rounding**2 * (came**2 + told**2)
+        if told**2 / usual > S.smallest:
+            self.belief_sums = S.believed_over * self.belief_sums + told * np.array([came, told]) / usual
+
+    def solve(self, s, du, p):
+        numbers, forgetting, start, traces = SOLVED[s]
+        n, width = self.learned, len(numbers)
+        phi, readout = self.feature[numbers] * p, self.readout[s, :width]
+        longest = max(i for i in numbers if i < 32)
+        needed = longest + 1.5 * width
+        error = du * p - readout @ phi
+        squared, scale = min(error**2, 1e160), self.scale[COUNT + s]
+        self.pause[s] = max(self.pause[s] - 1, 0)
+        power = 0.0 if n < longest else phi @ phi
+        if n >= needed:
+            highest = S.surprising**2 * max(self.usual[s], scale)
+            if self.pause[s] == 0 and squared > highest:
+                self.pause[s] = traces
+            self.usual[s] += (min(squared, highest) - self.usual[s]) / S.usual_over
+        else:
+            self.usual[s] = scale
+        if self.pause[s]:
+            power = 0.0
+        if power > S.smallest:
+            if not self.begun[s]:
+                self.S[s][:] = np.sqrt(S.prior_power / power) * np.eye(width)
+                self.stretch[s], self.power[s], self.begun[s] = 1.0, power, 1
+            root = self.S[s] * self.stretch[s]
+            g = root.T @ phi
+            beta = forgetting + g @ g
+            large, reach = np.linalg.norm(root), np.linalg.norm(root) * np.linalg.norm(phi)
+            spread = large * (1 + reach * (np.linalg.norm(g) + reach) / (beta + np.sqrt(forgetting * beta)))
+            self.terms[s] = (
+                np.abs(readout).max() + large * reach * (abs(error) + np.abs(readout * phi).sum()) / beta,
+                spread,
+            )
+            readout += root @ g * error / beta
+            root = root - np.outer(root @ g, g) / (beta + np.sqrt(forgetting * beta))
+            self.S[s][:] = root / self.stretch[s]
+            self.stretch[s] /= np.sqrt(forgetting)
+        self.power[s] += (power - self.power[s]) / S.tidy
+        if (n + 1) % S.tidy == 0:
+            self.S[s][:] *= self.stretch[s]
+            self.stretch[s] = 1.0
+            size = np.sum(self.S[s] ** 2) * self.power[s]
+            if not np.isfinite(size) or abs(readout.sum()) >= 1e100:
+                self.S[s][:], self.begun[s] = 0.0, 0
+                readout[:] = 0.0
+                readout[0] = start
+            elif size > S.bound:
+                left, values, right = np.linalg.svd(self.S[s])
+                highest = np.sqrt(S.bound / (2 * self.power[s] * width))
+                self.S[s][:] = left * np.minimum(values, highest) @ right
+
+    def advance(self, u, filled=False):
+        du = u - self.last
+        self.lag = np.concatenate([[u], self.lag[:-1]])
+        self.feature[:32] = self.lag - u
+        ahead = [self.feature[:32] @ FIXED.short]
+        for w in range(10):
+            here = slice(32 + 8 * w, 40 + 8 * w)
+            self.feature[here] = FIXED.A[w] @ (self.feature[here] - FIXED.steady[w] * du)
+            ahead.append(FIXED.C[w] @ self.feature[here])
+        self.alternation = du - POLES * self.alternation
+        self.feature[112:114] = self.alternation * (1 - POLES)
+        self.count = self.count + 1
+        self.mean = self.mean + (u - self.mean) * max(S.slowest_mean, 1.0 / self.count)
+        self.feature[114] = self.mean - u
+        self.last = u
+        for s, (numbers, _, start, _) in enumerate(SOLVED):
+            phi = self.feature[numbers]
+            needed = max(i for i in numbers if i < 32) + 1.5 * len(numbers)
+            farthest = S.farthest * np.sqrt(phi @ phi)
+            said = np.clip(self.readout[s, : len(numbers)] @ phi, -farthest, farthest)
+            ahead.append([start * phi[0] if self.learned < needed else said])
+        self.prediction = np.concatenate(ahead)
+        shares = self.weight / np.where(self.scale > 0, self.scale, 1.0)
+        told = shares @ self.prediction / shares.sum()
+        believe = 1.0
+        if self.learned >= S.settle and self.belief_sums[1] > 0:
+            believe = np.clip(self.belief_sums[0] / self.belief_sums[1], 0, 1)
+        self.belief_ahead = np.array([told, believe * told])
+        shares = self.belief_weight / np.where(self.belief_scale > 0, self.belief_scale, 1.0)
+        self.change = told if filled else shares @ self.belief_ahead / shares.sum()
+
+    def read(self, level):
+        knots, normal = ndtri((1 + LEVELS) / 2), ndtri((1 + level) / 2)
+        held = self.held()
+        below = normal <= knots[-1]
+        law = 0.0005 / (2 * (1 - (1 + level) / 2))
+        factor = np.interp(normal, [0, *knots], [0, *held]) if below else held[-1] * law ** self.heaviness()
+        if normal < knots[0]:
+            factor = held[0] * normal / knots[0]
+        mean = self.expected()
+        usual = np.sqrt(self.error_scale) * (1 + S.few / self.learned**2)
+        tick = self.tick if self.tick_hits >= 32 else 0.0
+        return mean, max(factor * usual * self.across(), np.spacing(abs(mean)), tick / 2)
+
+    def most(self):
+        exactly = np.sqrt(self.error_scale) <= S.exact * abs(self.last) + np.sqrt(S.smallest)
+        known = np.log10(1 + self.learned)
+        return min(known if exactly else max(known, self.learned / 15), 15.0)
+
+    def heaviness(self):
+        return max(S.tail + self.tail, S.steepest, self.excess()[1])
+
+    def excess(self):
+        expected, knots = self.learned * (1 - LEVELS), ndtri((1 + LEVELS) / 2)
+        j = max(int(np.sum(expected >= S.seen_beyond)) - 1, 0)
+        if j in (0, 10):
+            return j, 0.0
+        wider = np.log(self.quantile[j] / self.quantile[0] * knots[0] / knots[j])
+        wider -= S.excess_allowed / np.sqrt(expected[j])
+        return j, np.clip(wider / np.log((1 - LEVELS[0]) / (1 - LEVELS[j])), 0, 1)
+
+    def held(self):
+        knots, (j, excess) = ndtri((1 + LEVELS) / 2), self.excess()
+        let = self.quantile[j] * knots / knots[j] * ((1 - LEVELS[j]) / (1 - LEVELS)) ** excess
+        young = (np.arange(11) > j) & (excess > 0)
+        return np.maximum.accumulate(np.maximum(self.quantile, np.where(young, np.minimum(let, S.highest), 0.0)))
+
+    def score(self, u):
+        knots, held = ndtri((1 + LEVELS) / 2), self.held()
+        usual = np.sqrt(self.error_scale) * (1 + S.few / self.learned**2)
+        size = abs(u - self.expected()) / self.across() / usual
+        if size <= held[-1]:
+            found = -np.log10(erfc(np.interp(size, [0, *held], [0, *knots]) / np.sqrt(2)))
+        else:
+            found = np.log10(size / held[-1]) / self.heaviness() - np.log10(0.0005)
+        found = max(min(found, self.most()), 0.0)
+        if found <= 0:
+            return found
+        h = self.gap + 1
+        highest = self.rarest(abs(u - self.expected()) / h, abs(u - self.last) / h)
+        if self.tick_hits >= 32 and np.isinf(highest):
+            with np.errstate(divide="ignore"):
+                highest = -np.log10(erfc(abs(u - self.expected()) / (self.tick / 2) / np.sqrt(2)))
+        return min(found, highest)
