@@ -197,7 +197,11 @@ class _Equation:
 
     def cost(self, place: int, function: Function | None) -> float:
         """The square sum that is left where a curve is that function, or what it has been read as where None."""
-        columns = self._chosen[place].column(self._rises, function) if function is not None else self._found[place][1]
+        found = self._found[place]
+        if function is None and found is not None:
+            columns = found[1]
+        else:
+            columns = self._chosen[place].column(self._rises, function)
         there = self._left(_with(self._others(place), [columns]))
         return float(there @ there) + _AT_FLOOR * _AT_FLOOR * self._floor
 
