@@ -199,6 +199,8 @@ def measured(every: int, only: list[str]) -> dict[str, Any]:
                 continue  # a number that may not be so large
             mine = [name for name in names if name.startswith("12 ahead") == (path[0] == "far")]
             jobs += [(path, factor, value, name, settings) for name in mine]
+    for name in (names[0], AHEAD[0]):
+        followed((name, DEFAULT))  # compiled once, before there are workers
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         usual = dict(zip(names, pool.map(followed, [(name, DEFAULT) for name in names]), strict=True))
         tracks = pool.map(followed, [(job[3], job[4]) for job in jobs], chunksize=4)
