@@ -36,3 +36,14 @@ def test_units_of_the_unknowns_do_not_change_what_is_damped():
     rng = np.random.default_rng(2)
     system, target, units = rng.standard_normal((30, 4)), rng.standard_normal(30), np.array([1e-8, 1.0, 1e3, 1e9])
     np.testing.assert_allclose(solve(system * units, target, 0.1) * units, solve(system, target, 0.1), rtol=1e-12)
+
+
+def test_the_root_is_that_of_the_inverse_and_holds_what_nothing_determines():
+    system = np.random.default_rng(5).standard_normal((30, 4)) * [1.0, 1e-3, 1e4, 2.0]
+    root = Damped(system, np.zeros(30)).root()
+    assert np.allclose(root @ root.T @ (system.T @ system), np.eye(4))
+    doubled = np.column_stack([system, system[:, 0]])  # a direction that nothing determines
+    held = Damped(doubled, np.zeros(30)).root(1e-7)
+    assert np.abs(held).max() < 10 * np.abs(root).max()
+    known = doubled @ held
+    assert np.allclose(np.linalg.svd(known, compute_uv=False)[:4], 1.0)

@@ -192,3 +192,24 @@ def test_nothing_is_compared_beyond_the_end_and_candidates_after_one_that_fails_
     for part in parts:
         if np.isfinite(part.errors).any():
             np.testing.assert_array_equal(np.isnan(part.errors), beyond)
+
+
+def test_candidates_whose_path_overflows_are_left_out_and_those_after_them_tried():
+    huge = Column(np.exp(np.linspace(600, 700, 40)), np.ones(40, dtype=bool), (), 4)
+    with np.errstate(all="ignore"):
+        parts = roll(huge, Rolling.over(huge.seen, 4, 1, DEFAULT), DEFAULT)
+    assert next(iter(candidates(huge, DEFAULT))).kind is Kind.SMOOTHERS
+    assert [part.kind for part in parts if part.kind in (Kind.SMOOTHERS, Kind.COPY, Kind.DRIFT)] == [
+        Kind.COPY,
+        Kind.DRIFT,
+    ]
+    assert all(np.isfinite(part.path).all() for part in parts)
+
+
+def test_a_part_counts_from_a_share_of_the_largest_weight_on_whatever_that_is():
+    """Weights before they are normalised: those of the priors, which need not reach 1."""
+    priors = tuple((name, 0.25 if name == Kind.SMOOTHERS.name else 0.05) for name, _ in DEFAULT.priors)
+    unknown = [replace(part, errors=np.full((6, 3), NAN)) for part in PARTS]
+    for least, kept in ((0.15, 4), (0.25, 1)):
+        made = mixed(COLUMN, unknown, replace(DEFAULT, priors=priors, mixing_least=least))
+        assert int((made.weights > 0).sum()) == kept

@@ -12,7 +12,7 @@ from prophecy.dynamics.choice import Candidate, Rolling, Tier, score, trials
 from prophecy.dynamics.context import Rows, read
 from prophecy.dynamics.intervals import half_widths
 from prophecy.dynamics.linear import fit_linear
-from prophecy.dynamics.maps import _kernel, _leave_one_out, delays, fit_kernel_map, fit_polynomial_map, legendre
+from prophecy.dynamics.maps import delays, fit_kernel_map, fit_polynomial_map, kernel, leave_one_out, legendre
 from prophecy.dynamics.repeats import Copy, Repetition
 from prophecy.dynamics.settings import DEFAULT
 from prophecy.dynamics.undamped import fit_waves
@@ -49,12 +49,12 @@ def test_delays_are_the_samples_themselves_newest_first():
 def test_leave_one_out_errors_are_those_of_leaving_one_out():
     generator = np.random.default_rng(0)
     kept, rise = generator.standard_normal((25, 2)), generator.standard_normal((25, 1))
-    claimed, nugget = _leave_one_out(kept, rise, 2.0)
+    claimed, nugget = leave_one_out(kept, rise, 2.0)
     errors = []
     for i in range(25):
         rest = np.delete(np.arange(25), i)
-        gram = _kernel(kept[rest], kept[rest], 2.0) + nugget * np.eye(24)
-        errors.append(_kernel(kept[[i]], kept[rest], 2.0) @ np.linalg.solve(gram, rise[rest]) - rise[i])
+        gram = kernel(kept[rest], kept[rest], 2.0) + nugget * np.eye(24)
+        errors.append(kernel(kept[[i]], kept[rest], 2.0) @ np.linalg.solve(gram, rise[rest]) - rise[i])
     assert claimed == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=1e-8)
 
 

@@ -168,6 +168,7 @@ def test_a_step_of_zero_steps_ahead_is_the_best_estimate_of_now():
         (lambda: exact(legt(3, 1.0), 0.1, 1, horizon=float("nan")), ValueError, "horizon must be a finite number"),
         (lambda: exact(legs(3), 0.1, 1), TypeError, "basis must be a Basis, got ScaledBasis"),
         (lambda: exact(legt(64, 1024.0), 1.0, 50), ValueError, "degree 50 is beyond what LegT of order 64"),
+        (lambda: exact(legt(64, 51.3), 0.5, 50), ValueError, "LegT of order 64 over 102.6 samples"),
         (lambda: exact(legt(8, 1.0), 0.1, 1, memory=discretize.euler), ValueError, "does not forget"),
         (lambda: noise_gain("LegT"), TypeError, "system must be a System"),
     ],

@@ -13,7 +13,7 @@ from prophecy.frames import dates
 
 SEPARATORS = (",", ";", "\t", "|")
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "None", "-", "?", "#N/A", "#NV")
-JUDGED = 400  # rows that decide about separator, marks and header
+JUDGED = 400  # rows that decide about separator, marks and header: enough for a rare cell, read in some milliseconds
 MOSTLY = 0.9  # share of cells that make a column one of numbers: a stray cell is then reported where it stands
 
 _THOUSANDS = " '’\u00a0\u202f"

@@ -28,7 +28,7 @@ from prophecy.commands._kinds import (
 Array: TypeAlias = NDArray[np.float64]
 
 MOST = 20
-"""Events listed."""
+"""Events listed: a screen of them."""
 
 ECHO = 80
 """Rows after an event in which the alarm's windows still hold it."""

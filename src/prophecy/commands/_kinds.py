@@ -23,7 +23,8 @@ APART = 20
 """Rows between flagged ones that still belong to one event: the window the alarm averages level and noise over."""
 
 AROUND = 200
-"""Rows before an event that say what was usual."""
+"""Rows before an event that say what was usual: a standard deviation of so many is known to 5 %, and they are
+recent."""
 
 LONGEST = 4096
 """Rows of an event that are looked at; a season before it must lie within as many."""
@@ -32,20 +33,23 @@ FLAT = 16
 """Equal rows in a row that make a flat line, as for the model itself."""
 
 BRIEF = 3
-"""Rows of a spike at most."""
+"""Rows of a spike at most, wherever they lie; more are one where they lie apart from the rest together."""
 
 LATELY, CHANGED = 60, 1.8
 """Rows before the first flagged one that a change of noise is judged by, and the ratio that is one: by then most of the
 80 rows that the alarm averages errors over are new ones."""
 
 RISING = 0.95
-"""Share of all changes over 20 rows that have one sign where values rise or fall throughout, as counters do."""
+"""Share of all changes over 20 rows that have one sign where values rise or fall throughout, as counters do; of
+values that do not, half have."""
 
 NEAR = 5
-"""Rows before and after an event whose medians say whether the level stepped."""
+"""Rows before and after an event whose medians say whether the level stepped: the fewest of which two may
+be outliers."""
 
 FAR = 4.0
-"""Standard deviations (from the median absolute one) between medians that make a shift."""
+"""Standard deviations (from the median absolute one) between medians that make a shift. Medians of five normal rows
+differ by 0.76 of them, so that this comes by chance once in ten million."""
 
 
 class Row(NamedTuple):

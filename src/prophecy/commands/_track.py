@@ -20,8 +20,8 @@ from prophecy.tables.panels import Line, Panel, of_track
 
 Array: TypeAlias = NDArray[np.float64]
 
-SHOWN = 300  # rows drawn
-BINS = 256  # stretches an error curve is kept in, at most
+SHOWN = 300  # rows drawn: more cannot be told apart in a picture of that width
+BINS = 256  # stretches an error curve is kept in, at most, so that memory does not grow with the file
 POINTS = 20  # of them drawn: fewer are not a curve, more are noise
 HOLE = 10_000  # grid times a single hole is filled with, at most: by then the bank has forgotten what was before
 

@@ -11,7 +11,7 @@ from prophecy.commands._objects import LOOKED, object_kind
 from prophecy.commands._open import Opened
 from prophecy.commands._roles import Content, Layout, Roles
 
-ROWS = 1 << 18  # rows per piece
+ROWS = 1 << 18  # rows per piece: 2 MB of each column
 
 
 def read_parquet(opened: Opened) -> Content:

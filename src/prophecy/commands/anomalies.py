@@ -102,7 +102,7 @@ class Watch:
                 f"surprise, cut at {ceiling:.0f}" if np.nanmax(surprises, initial=0.0) > ceiling else "surprise",
                 [Line("surprise", x, np.minimum(surprises, ceiling), listed=False)],
                 height=0.45,
-                level=self._threshold,
+                threshold=self._threshold,
             ),
         ]
 

@@ -23,7 +23,7 @@ from prophecy.tables.panels import Picture, of_backtest
 from prophecy.tables.pictures import save
 from prophecy.tables.rivals import SIMPLE
 
-AT_ONCE = 16  # series scored between two reports
+AT_ONCE = 16  # series scored between two reports: some seconds of work
 
 EXAMPLES = """Examples:
 

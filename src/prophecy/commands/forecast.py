@@ -31,7 +31,7 @@ from prophecy.tables.pictures import save
 from prophecy.tables.regressors import beside, row_by_row
 
 AT_ONCE = 64  # series solved between two writes: some seconds of work
-PRINTED = 20  # series in the table on stdout
+PRINTED = 20  # series in the table on stdout: a screen
 
 EXAMPLES = """Examples:
 

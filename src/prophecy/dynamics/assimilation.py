@@ -2,7 +2,7 @@
 
 One step at a time, noise looks like dynamics: it enters every start. Here the state at every sample is an unknown,
 close to what was observed up to the noise and close to where the flow takes the state before up to a model error. That
-error is tightened stage by stage, from far above the noise (any field will do) to far below it (one trajectory of one
+error is tightened stage by stage, from three times the noise (any field will do) to far below it (one trajectory of one
 field passes through the whole series), so that Gauss-Newton follows the solution from an easy problem to the exact one.
 At every stage terms that are not worth their place are removed, by Bayes' information criterion, and may come back. The
 stage with the highest evidence is kept: where no field of the family fits, that is one with room for the model's error.
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
+from prophecy.dynamics.damped import LEAST, Damped
 from prophecy.dynamics.flow import FOURTH
 from prophecy.dynamics.guesses import (
     LEAST_NOISE,
@@ -39,6 +40,7 @@ Counts = NDArray[np.int64]
 
 _TIGHT = 0.12  # from here on what the states leave is the noise of each variable
 _HELD = 1e-7  # singular values below this share of the largest belong to directions that nothing determines
+_MOVED = 1e-9  # damping of the step that terms which may come back take first
 _PRIOR = 1e-3  # 1 / standard deviations: how little is known about the first state
 _MOST_SUBSTEPS = 16  # of one step: a spike between two samples has no more
 _QUIET = 1e-3  # of the noisiest variable's noise: the least that a variable is taken to have
@@ -63,6 +65,7 @@ class Problem:
         self.coarser = LAWS.coarser
         self._damping, self._cost = 1e-4, np.inf
         self._linear: tuple[object, ...] | None = None
+        self._solved: Damped | None = None
         self._sound = False
 
     def at(self, looseness: float) -> None:
@@ -119,31 +122,15 @@ class Problem:
             return False
         count = rest.shape[1] - 1
         triangle = qr(rest, mode="r", check_finite=False)[0]
-        self.factor = triangle[:count, :count]
-        norms = np.linalg.norm(self.factor, axis=0)
-        self._norms = np.where(norms > 0, norms, 1.0)
-        if count:
-            u, s, self._vt = np.linalg.svd(self.factor / self._norms)
-            self._s = np.maximum(s, 1e-13 * s[0])
-            self._projected = u.T @ triangle[:count, count]
+        self._solved = Damped(triangle[:count, :count], triangle[:count, count]) if count else None
         return True
-
-    def _change(self, damping: float) -> Array:
-        """Of the parameters, damped relative to the largest singular value."""
-        if not self.factor.size:
-            return np.zeros(0)
-        gain = self._s / (self._s**2 + (damping * self._s[0]) ** 2)
-        return np.asarray((self._vt.T @ (gain * self._projected)) / self._norms)
 
     def freedom(self) -> Array:
         """A square root of the covariance of the parameters; directions that nothing determines are held."""
-        if not self.factor.size:
-            return np.zeros((0, 0))
-        gain = np.where(self._s > _HELD * self._s[0], 1 / self._s, 0.0)
-        return np.asarray((self._vt.T * gain) / self._norms[:, None])
+        return self._solved.root(_HELD) if self._solved else np.zeros((0, 0))
 
     def _move(self) -> bool:
-        change = self._change(self._damping)
+        change = self._solved(max(self._damping, LEAST)) if self._solved else np.zeros(0)
         shift = substitute(self.system.rows, change)
         for share in (1.0, 0.3):
             states = self.states + share * shift
@@ -218,12 +205,13 @@ class Problem:
 
         most: the share of the terms that may go at once. moved: first take the Gauss-Newton step.
         """
-        if not self.linearise() or not self.factor.size:
+        if not self.linearise() or self._solved is None:
             return 0
         count = self.field.coefficients
         value = np.append(self.field.theta.T[self.field.mask.T], np.zeros(self.field.count - count))
-        value = value + (self._change(1e-9) if moved else 0.0)
-        inverse = (self._vt.T / self._s**2) @ self._vt / np.outer(self._norms, self._norms)
+        value = value + (self._solved(_MOVED) if moved else 0.0)
+        root = self._solved.root()
+        inverse = root @ root.T
         alive = np.arange(len(value)) < count
         limit = np.log(self.seen.sum())
         value, alive = eliminated(value, inverse, alive, limit, int(np.ceil(most * count)))
@@ -308,7 +296,7 @@ def assimilate(
         problem.at(looseness)
         problem.improve(6, 1e-2)
         problem.rescale()
-        if looseness < laws.stages[0] or looseness in laws.returns:
+        if looseness < laws.stages[0]:
             problem.select(allowed, looseness in laws.returns)
         problem.improve(4)
         problem.rescale()

@@ -33,6 +33,12 @@ class Damped:
         gain = self._s / (self._s**2 + (damping * self._s[0]) ** 2)
         return np.asarray((self._vt.T @ (_beside(gain, self._projected) * self._projected)) / self._norms)
 
+    def root(self, held: float = 0.0) -> Array:
+        """(unknowns, directions): a square root of the inverse of system' system, the covariance of x for targets with
+        errors of unit size. Directions below the share `held` of the largest are taken as known, with 0."""
+        s = np.maximum(self._s, LEAST * self._s[0])
+        return np.asarray(self._vt.T * np.where(s > held * s[0], 1 / s, 0.0) / self._norms.reshape(-1, 1))
+
 
 def _beside(factors: Array, columns: Array) -> Array:
     """Factors of rows, shaped to multiply (rows,) or (rows, sides)."""

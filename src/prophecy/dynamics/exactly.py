@@ -10,7 +10,7 @@ from scipy.linalg import qr
 
 from prophecy.dynamics.assimilation import Assimilated
 from prophecy.dynamics.flow import EIGHTH, FOURTH
-from prophecy.dynamics.guesses import LEAST_NOISE, Budget, Steps, interpolated, linear_field, one_step
+from prophecy.dynamics.guesses import Budget, Steps, interpolated, linear_field, one_step
 from prophecy.dynamics.settings import LAWS, LawSettings
 from prophecy.dynamics.sparse import SparseField, eliminated
 
@@ -26,6 +26,7 @@ _FEW_OFF = 1e-4  # standard deviations: steps that far off no longer pull once t
 _NEGLIGIBLE = 6e-9  # standard deviations: the accuracy at which chaotic systems are usually integrated
 _SURE = 4.0  # integration errors are not white: terms go more easily than by the information criterion
 _MOST_SUBSTEPS = 64  # of one step
+_LEAST = 1e-13  # standard deviations: rounding of samples whose mean is some standard deviations away
 _INTEGRATED = 1e-10  # standard deviations: what a step may miss by at the end
 
 
@@ -102,7 +103,7 @@ def step_by_step(field: SparseField, values: Array, steps: Steps, budget: Budget
 def _taken(field: SparseField, values: Array, steps: Steps, substeps: Counts, rest: Array) -> Assimilated:
     """A field whose states are the samples; what it leaves says how well its parameters are known."""
     typical = _typical(rest)
-    noise = np.maximum(np.sqrt(np.mean(typical**2, axis=0)), LEAST_NOISE)
+    noise = np.maximum(np.sqrt(np.mean(typical**2, axis=0)), _LEAST)
     freedom = _freedom(field, steps, substeps) * float(np.sqrt(np.mean(typical**2)))
     evidence = -float(np.log(noise).sum()) * len(rest) - 0.5 * field.count * np.log(values.size)
     last = np.column_stack([np.diag(1 / noise), np.zeros((len(noise), field.count))])

@@ -28,7 +28,8 @@ _WINDOW = 128  # samples before an origin that its state is estimated from
 _OFFSET = 5.0  # standard deviations: means up to this stay in, so that sparse equations stay sparse
 _EXACT = 1e-6  # a residual, in standard deviations, that only the true equations leave
 CLEAN = 1e-3  # noise, in standard deviations, below which single steps may be solved for exactly
-_INTEGRATED = 1e-10  # standard deviations: tightest tolerance; ten Lyapunov times make 2e-6 of it
+_INTEGRATED = 1e-13  # standard deviations: tightest tolerance, rounding
+_TENTH = 0.1  # of what exact steps miss by: what integrating them may add
 _FOLLOWED = 1e-3  # of the noise: what a step may miss by
 _SETTLED = (3.0, 0.3)  # model errors, as shares of the noise, on the way to a state
 
@@ -51,7 +52,7 @@ class FittedFlow:
 
     @property
     def _tolerance(self) -> float:
-        return max(_INTEGRATED, 0.01 * self.residual) if self.exact else _FOLLOWED * self.residual
+        return max(_INTEGRATED, _TENTH * self.residual) if self.exact else _FOLLOWED * self.residual
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         """Follow the flow from the state at each origin: (origins, horizon, variables)."""
@@ -74,6 +75,24 @@ class FittedFlow:
         )
         loose = 10 * self._tolerance  # draws are kicked by more at every step
         return self.field.paths(states, steps, loose, self._bound, kicks, fields) - self.offset
+
+    def stray(self, values: Array, known: Mask, laws: LawSettings) -> float:
+        """How far paths inside the series are from it, as a share of what draws from the same moments say.
+
+        What single steps miss by may add up (errors of whoever integrated the series) or not (rounding of each sample):
+        only paths tell.
+        """
+        steps = min(laws.stray_steps, len(values) // 4)
+        origins = np.linspace(1, len(values) - steps, laws.draws // 2).astype(np.intp)
+        ahead = np.tile(self.rollout(values, origins, steps), (2, 1, 1))
+        fields, ends = self.found.draws(len(ahead), 2)
+        kicks = np.random.default_rng(3).standard_normal(ahead.shape) * self.found.missed
+        starts = (values + self.offset)[np.tile(origins, 2) - 1] + ends - self.found.states[-1]
+        drawn = self.field.paths(starts, steps, 10 * self._tolerance, self._bound, kicks, fields) - self.offset
+        at = origins[:, None] + np.arange(steps // 2, steps)
+        missed = np.where(known[at][..., None], np.abs(ahead[: len(at), steps // 2 :] - values[at]), np.nan)
+        share = float(np.nanmedian(missed) / np.nanmedian(np.abs(drawn - ahead)[:, steps // 2 :]))
+        return share if np.isfinite(share) else 1.0
 
     def _located(self, x: Array, origins: Indices) -> Array:
         """The state before each origin, from the samples before it alone. Origins close to each other share a pass."""

@@ -16,6 +16,7 @@ from scipy.spatial.distance import cdist
 
 from prophecy.bases import legt
 from prophecy.dynamics.context import Rows
+from prophecy.dynamics.damped import solve
 from prophecy.dynamics.features import Monomials
 
 Array = NDArray[np.float64]
@@ -23,7 +24,7 @@ Indices = NDArray[np.intp]
 
 _BEYOND = 30.0  # standard deviations: a path that far out does not come back
 # Of the kernel matrix's unit diagonal: rounding at one end, pure noise at the other.
-_NUGGETS = np.array([1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1e-1, 1.0])
+NUGGETS = np.array([1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1e-1, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,10 +102,10 @@ class Kernel:
     coefficients: Array
 
     def __call__(self, kept: Array) -> Array:
-        return _kernel(kept, self.centres, self.width) @ self.coefficients
+        return kernel(kept, self.centres, self.width) @ self.coefficients
 
 
-def _kernel(a: Array, b: Array, width: float) -> Array:
+def kernel(a: Array, b: Array, width: float) -> Array:
     return np.asarray(1.0 / np.sqrt(1.0 + cdist(a, b, "sqeuclidean") / width**2))
 
 
@@ -118,11 +119,7 @@ def fit_polynomial_map(memory: Memory, degree: int, ridge: float, values: Array,
     if monomials.size > 0.8 * len(index):
         return None
     features, rise = monomials(kept.T).T, values[index + 1] - values[index]
-    norms = np.linalg.norm(features, axis=0)
-    norms = np.where(norms > 0, norms, 1.0)
-    u, s, vt = np.linalg.svd(features / norms, full_matrices=False)
-    gain = s / (s**2 + (ridge * s[0]) ** 2)
-    coefficients = vt.T @ (gain[:, None] * (u.T @ rise)) / norms[:, None]
+    coefficients = solve(features, rise, ridge)
     residual = float(np.sqrt(np.mean((features @ coefficients - rise) ** 2)))
     return FittedMap(memory, Monomial(monomials, coefficients), residual)
 
@@ -135,9 +132,9 @@ def fit_kernel_map(memory: Memory, values: Array, rows: Rows, tune_on: int = 240
     kept, rise = memory.read(values, index), values[index + 1] - values[index]
     some = np.unique(np.linspace(0, len(index) - 1, min(tune_on, len(index))).astype(np.intp))
     spread = float(np.sqrt(np.mean(np.var(kept, axis=0)) * kept.shape[1])) or 1.0
-    trials = [(*_leave_one_out(kept[some], rise[some], width * spread), width * spread) for width in (0.7, 2.5, 8.0)]
+    trials = [(*leave_one_out(kept[some], rise[some], width * spread), width * spread) for width in (0.7, 2.5, 8.0)]
     residual, nugget, width = min(trials)
-    gram = _kernel(kept, kept, width)
+    gram = kernel(kept, kept, width)
     gram[np.diag_indices_from(gram)] += nugget
     try:
         coefficients = cho_solve(cho_factor(gram, overwrite_a=True, check_finite=False), rise)
@@ -146,12 +143,12 @@ def fit_kernel_map(memory: Memory, values: Array, rows: Rows, tune_on: int = 240
     return FittedMap(memory, Kernel(kept, width, coefficients), residual)
 
 
-def _leave_one_out(kept: Array, rise: Array, width: float) -> tuple[float, float]:
+def leave_one_out(kept: Array, rise: Array, width: float) -> tuple[float, float]:
     """The least leave-one-out error over the nuggets, and that nugget: error_i = alpha_i / inverse_ii."""
-    eigenvalues, vectors = eigh(_kernel(kept, kept, width), check_finite=False)
+    eigenvalues, vectors = eigh(kernel(kept, kept, width), check_finite=False)
     projected = vectors.T @ rise
     best = np.inf, 1.0
-    for nugget in _NUGGETS:
+    for nugget in NUGGETS:
         inverse = 1.0 / (np.maximum(eigenvalues, 0.0) + nugget)
         errors = (vectors @ (inverse[:, None] * projected)) / ((vectors**2) @ inverse)[:, None]
         best = min(best, (float(np.sqrt(np.mean(errors**2))), float(nugget)))

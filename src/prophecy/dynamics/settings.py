@@ -41,10 +41,10 @@ class LawSettings:
     latest: int = 1024  # samples that are assimilated
     most_parameters: int = 200  # before any is removed
     most_exact: int = 1100  # the same for exact samples: a quadratic field of twelve variables
-    stages: tuple[float, ...] = (10.0, 3.0, 0.6, 0.12, 0.03, 0.01)  # model error per step as a share of the noise
-    returns: tuple[float, ...] = (3.0, 0.6, 0.12, 0.03, 0.01)  # stages at which terms may come back
+    stages: tuple[float, ...] = (3.0, 0.6, 0.12, 0.03, 0.01)  # model error per step as a share of the noise
+    returns: tuple[float, ...] = (0.6, 0.12, 0.03, 0.01)  # stages at which terms may come back
     hopeless: float = 30.0  # nats: two stages in a row that far below the best end the tightening
-    lost: float = 200.0  # nats: one stage that far below the best does
+    lost: float = 60.0  # nats: one stage that far below the best does
     many: int = 24  # coefficients above which the first guess is thinned out
     kept: int = 20  # terms of an equation that are kept then, at most
     thin: float = 5.0  # nats along the smooth path that a term must be worth to be there from the start
@@ -66,9 +66,7 @@ class LawSettings:
     noise: float = 0.25  # standard deviations: more than this left unexplained is not a measurement of a system
     draws: int = 64  # trajectories that say how uncertain the forecast is
     staying: float = 0.25  # share of the draws that must not leave for good; poles and exponentials throw many out
-    # Exact samples: what is drawn is this much wider. What steps miss by counts the few that are far off, so that 1
-    # holds 0.95 of the values to come; 0.7 holds 0.91 (tenths of the horizon 0.90 to 0.94).
-    wider_exact: float = 0.75
+    stray_steps: int = 100  # samples of the paths inside a context of exact samples that tell how wide its draws are
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,8 @@ def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSett
         return None
     end = np.array([len(context.values)])
     path = model.rollout(context.values, end, steps)[0]
-    draws = model.ensemble(steps, laws.draws, 0, laws.wider_exact if model.exact else 1.0)
+    wider = model.stray(context.values, context.known, laws) if model.exact else 1.0
+    draws = model.ensemble(steps, laws.draws, 0, wider)
     stay = np.isfinite(draws).all(axis=(1, 2))
     if stay.mean() < laws.staying:
         return None

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics.context import Rows
+from prophecy.dynamics.damped import Damped
 from prophecy.dynamics.linear import companion_modes, interleaved, spaced_ends
 
 Array = NDArray[np.float64]
@@ -59,8 +60,7 @@ def fit_waves(pairs: int, spacing: int, ridge: float, values: Array, rows: Rows)
     shared = np.stack(folded, axis=2).transpose(1, 0, 2).reshape(-1, pairs)
     own = np.repeat(np.eye(variables), len(index), axis=0)
     system, target = np.column_stack([shared, own]), (back[:, 0] + back[:, lags]).T.reshape(-1)
-    u, s, vt = np.linalg.svd(system, full_matrices=False)
-    solution = vt.T @ (s / (s**2 + (ridge * s[0]) ** 2) * (u.T @ target))
+    solution = Damped(system, target, scaled=False)(ridge)
     coefficients = np.zeros(lags + 1)
     coefficients[: pairs - 1] = solution[: pairs - 1]
     coefficients[lags - pairs : lags - 1] += solution[: pairs - 1][::-1]

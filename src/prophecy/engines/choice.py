@@ -26,7 +26,7 @@ from prophecy.system import System
 Array = NDArray[Any]
 
 SERIES, TIME = 64, 4096  # the largest piece measured; beyond it all engines grow in proportion
-RUNS = 4  # timed runs of each engine; the best counts
+RUNS = 4  # timed runs of each engine; the best counts, so that a busy moment must meet all four to mislead
 
 
 @dataclass(frozen=True)

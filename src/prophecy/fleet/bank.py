@@ -33,7 +33,7 @@ from prophecy.fleet.pack import pack, unpack
 Array = NDArray[np.float64]
 
 RECENT = 256
-"""Rows of each stream kept to be shown, with their answers."""
+"""Rows of each stream kept to be shown, with their answers: as many as a page's chart has room for."""
 
 YOUNG = 64
 """Rows up to which a stream is saved as its values: 5 µs to 8 µs each to take in again, against some 360 µs to write,

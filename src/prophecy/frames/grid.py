@@ -19,7 +19,7 @@ Positions = NDArray[np.int64]
 
 DAY = 86400  # seconds
 JITTER = 0.25  # of the step: times closer to an even grid than this are taken as on it; half would be ambiguous
-SPARSE = 0.3  # share of grid times with a row below which a finer grid is not believed
+SPARSE = 0.3  # share of grid times with a row below which a finer grid is not believed: two of three would be missing
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 BUSINESS = (True,) * 5 + (False,) * 2  # Monday to Friday
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from prophecy import _checks
 from prophecy.engines import torch_lifted
-from prophecy.nn.padding import packed, spread
+from prophecy.nn.padding import packed, unpacked
 
 
 class Layer(nn.Module):
@@ -158,7 +158,7 @@ class Layer(nn.Module):
             if final:
                 less, B = less.to(now.dtype), B.to(now.dtype)
                 end = torch_lifted.finish(less, B, rows, before, self.block, lengths).transpose(0, 1)
-            out = spread(y.permute(1, 2, 0, 3), lengths, where)
+            out = unpacked(y.permute(1, 2, 0, 3), lengths, where)
         return (out if self.several else out.squeeze(-1)).to(self._out(u)), end
 
     def _uneven(
@@ -169,7 +169,7 @@ class Layer(nn.Module):
             scale = scale.gather(1, where[..., None].expand_as(scale))
         with torch.autocast(u.device.type, enabled=False):
             states = torch.cat([x.unsqueeze(2), self._states(now, x, scale)], dim=2)
-            out = spread(self._read(states[:, :, 1:].transpose(1, 2), now), lengths, where)
+            out = unpacked(self._read(states[:, :, 1:].transpose(1, 2), now), lengths, where)
             last = torch.full(u.shape[:1], u.shape[1], device=u.device) if lengths is None else lengths
             end = states.gather(2, last[:, None, None, None].expand(-1, *states.shape[1:2], 1, states.shape[3]))
         return (out if self.several else out.squeeze(-1)).to(self._out(u)), end.squeeze(2)

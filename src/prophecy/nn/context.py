@@ -29,7 +29,7 @@ from torch import Tensor, nn
 from prophecy import _checks
 from prophecy.nn.base import check_before_loading, check_extra
 
-CHUNK = 32  # steps whose errors are solved for at once
+CHUNK = 32  # steps whose errors are solved for at once, in one triangular solve of that size
 TINY = 1e-12  # ε of the normalised delta rule, in units of φ·φ: keeps an all-zero feature from dividing by zero
 FLOOR = 1e-16  # of the ridge: what `RLS` never forgets, so that unexcited directions stay below 1e8 of where they began
 # Added to the unit diagonal of `Ridge`'s scaled moments, least first: rounding of F ≤ 100 sums, then whatever it takes.

@@ -32,7 +32,7 @@ def packed(u: Tensor, lengths: Tensor | None, mask: Tensor | None) -> tuple[Tens
     return torch.where(counted(lengths, time)[..., None], u, 0.0), lengths, where
 
 
-def spread(y: Tensor, lengths: Tensor | None, where: Tensor | None) -> Tensor:
+def unpacked(y: Tensor, lengths: Tensor | None, where: Tensor | None) -> Tensor:
     """Outputs (batch, time, ...) back where their samples were; 0 where no sample counts."""
     if lengths is None:
         return y

@@ -277,7 +277,7 @@ def _short(signal: str, noise: float) -> str:
 def _draw(rows: list[dict[str, Any]]) -> Any:
     from prophecy.tables import style
 
-    looks = {
+    styles = {
         PAPER: (style.COLOURS["LegT"], "o", 9),
         "line": (style.COLOURS["line"], "_", 14),
         CONTEXT: (style.COLOURS["autoregression"], "s", 7),
@@ -289,7 +289,7 @@ def _draw(rows: list[dict[str, Any]]) -> Any:
     noisy = [case for case in _cases() if floor(*case) != ROUNDING]
     for axis, cases, divided in ((top, smooth, False), (bottom, noisy, True)):
         axis.set_yscale("log")
-        for name, (colour, marker, size) in looks.items():
+        for name, (colour, marker, size) in styles.items():
             found = [_values(rows, *case) for case in cases]
             heights = [values[name] / (values[FLOOR] if divided else 1.0) for values in found]
             options = {"markersize": size, "markeredgewidth": 2 if marker == "_" else 0, "label": name}

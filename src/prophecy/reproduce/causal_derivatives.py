@@ -172,8 +172,8 @@ def _filtered(u: Array) -> tuple[Array, Array]:
     seen, jerk = np.array([[1.0, 0.0, 0.0]]), np.array([[1 / 6], [0.5], [1.0]])
     gains = []
     for q in LOUDNESS:
-        spread = solve_discrete_are(step.T, seen.T, q * (jerk @ jerk.T) + 1e-6 * q * np.eye(3), np.eye(1))
-        gains.append((spread @ seen.T / (seen @ spread @ seen.T + 1.0))[:, 0])
+        covariance = solve_discrete_are(step.T, seen.T, q * (jerk @ jerk.T) + 1e-6 * q * np.eye(3), np.eye(1))
+        gains.append((covariance @ seen.T / (seen @ covariance @ seen.T + 1.0))[:, 0])
     gain = np.array(gains)
     x = np.zeros((len(gain), len(u), 3))
     x[:, :, 0] = u[:, 0]

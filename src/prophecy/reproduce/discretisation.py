@@ -22,9 +22,9 @@ from prophecy.reproduce.framework import (
     Table,
     Unit,
     Verdict,
+    mean_and_deviation,
     number,
     row,
-    spread,
 )
 
 DATASETS = {paper.WHITE: (0.3, 1.0, 2.0), paper.FILTERED: (0.05, 0.1, 0.3)}
@@ -96,7 +96,9 @@ class Discretisation(Experiment):
                         cells = [found[dataset, parameter, f"{method}, {rule}", order] for rule in RULES]
                         best = min(cell["mean"] for cell in cells)
                         marks = ["best" if cell["mean"] == best else "" for cell in cells]
-                        texts = [Cell(spread(c["mean"], c["std"]), m) for c, m in zip(cells, marks, strict=True)]
+                        texts = [
+                            Cell(mean_and_deviation(c["mean"], c["std"]), m) for c, m in zip(cells, marks, strict=True)
+                        ]
                         lines.append([f"{dataset} {parameter}", f"{method}, N = {order}", *texts])
         return [Table("MSE; the best of each line is marked.", ["signal", "method", *RULES.values()], lines)]
 

@@ -194,8 +194,8 @@ def agrees(line: Mapping[str, Json]) -> bool | None:
     """Within the paper's mean ± std, or within 15 % where it gives none; None where the paper has no value."""
     if line["paper_mean"] is None:
         return None
-    spread = line["paper_std"] if line["paper_std"] is not None else NEAR * line["paper_mean"]
-    return bool(abs(line["mean"] - line["paper_mean"]) <= spread)
+    margin = line["paper_std"] if line["paper_std"] is not None else NEAR * line["paper_mean"]
+    return bool(abs(line["mean"] - line["paper_mean"]) <= margin)
 
 
 def find(rows: Iterable[Mapping[str, Json]], **where: Json) -> Mapping[str, Json]:
@@ -240,11 +240,11 @@ def ratio(value: float) -> str:
     return f"{value:.2f}" if 0.095 <= abs(value) < 9.995 else number(value)
 
 
-def spread(mean: float | None, std: float | None) -> str:
+def mean_and_deviation(mean: float | None, std: float | None) -> str:
     """Mean ± std with one exponent, as the paper prints them.
 
-    >>> spread(2.1e-3, 2e-4), spread(3.5e-11, 4.2e-11), spread(9.97e-6, 3.4e-6), spread(2.5, 0.5)
-    ('(2.1 ± 0.2)e-3', '(3.5 ± 4.2)e-11', '(1.0 ± 0.3)e-5', '2.5 ± 0.5')
+    >>> [mean_and_deviation(*pair) for pair in ((2.1e-3, 2e-4), (3.5e-11, 4.2e-11), (9.97e-6, 3.4e-6), (2.5, 0.5))]
+    ['(2.1 ± 0.2)e-3', '(3.5 ± 4.2)e-11', '(1.0 ± 0.3)e-5', '2.5 ± 0.5']
     """
     if mean is None or std is None or mean == 0.0:
         return number(mean)
@@ -269,8 +269,8 @@ def comparison(rows: Iterable[Mapping[str, Json]], caption: str = "") -> Table:
             [
                 name,
                 method,
-                spread(line["paper_mean"], line["paper_std"]),
-                spread(line["mean"], line["std"]),
+                mean_and_deviation(line["paper_mean"], line["paper_std"]),
+                mean_and_deviation(line["mean"], line["std"]),
                 Cell(factor, mark),
             ]
         )

@@ -218,7 +218,7 @@ def _chosen(result: Result) -> Table:
 def _draw(rows: list[dict[str, Any]]) -> Any:
     from prophecy.tables import style
 
-    looks = {
+    styles = {
         BEST: (style.COLOURS["LegT"], "o", 9),
         "line": (style.COLOURS["line"], "_", 13),
         "autoregression": (style.COLOURS["autoregression"], "s", 7),
@@ -227,10 +227,10 @@ def _draw(rows: list[dict[str, Any]]) -> Any:
     }
     figure, (left, right) = style.figure(1, 2, height=5.0, gridspec_kw={"width_ratios": [2.6, 1]})
     left.axhline(1.0, color=style.COLOURS["copy"], linestyle="--", linewidth=1.4, label="copy")
-    _points(left, rows, _signals(rows), "copy", looks)
+    _points(left, rows, _signals(rows), "copy", styles)
     right.axhline(1.0, color=style.COLOURS["floor"], linewidth=1.6, label="floor")
     copying = {"copy": (style.COLOURS["copy"], "D", 6)}
-    _points(right, rows, [s for s in _signals(rows) if s[0] == paper.FILTERED], FLOOR, {**looks, **copying})
+    _points(right, rows, [s for s in _signals(rows) if s[0] == paper.FILTERED], FLOOR, {**styles, **copying})
     right.margins(x=0.25)
     right.set(ylim=(0.7, 600))
     left.set_ylabel("MSE / MSE of copying")
@@ -246,10 +246,10 @@ def _points(
     rows: list[dict[str, Any]],
     shown: list[tuple[str, float | None]],
     unit: str,
-    looks: Mapping[str, tuple[str, str, int]],
+    styles: Mapping[str, tuple[str, str, int]],
 ) -> None:
     axis.set_yscale("log")
-    for name, (colour, marker, size) in looks.items():
+    for name, (colour, marker, size) in styles.items():
         found = [_by_method(rows, dataset, parameter) for dataset, parameter in shown]
         values = [methods[name] / methods[unit] for methods in found]
         options = {"markersize": size, "markeredgewidth": 2, "label": name}

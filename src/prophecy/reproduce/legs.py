@@ -23,10 +23,10 @@ from prophecy.reproduce.framework import (
     Unit,
     Verdict,
     find,
+    mean_and_deviation,
     number,
     ratio,
     row,
-    spread,
 )
 
 DATASETS = {paper.WHITE: (0.3, 1.0, 2.0), paper.FILTERED: (0.05, 0.1, 0.3)}
@@ -104,7 +104,7 @@ class LegS(Experiment):
                         for m in (HANDLED, "LegT")
                     ]
                     factor = cells[0]["mean"] / cells[1]["mean"]
-                    texts = [spread(cell["mean"], cell["std"]) for cell in cells]
+                    texts = [mean_and_deviation(cell["mean"], cell["std"]) for cell in cells]
                     lines.append([f"{dataset} {parameter}", str(order), *texts, Cell(ratio(factor), "quiet")])
         return [Table("MSE over the second half.", ["signal", "N", "LegS", "LegT", "LegS / LegT"], lines)]
 

@@ -22,8 +22,8 @@ from prophecy.reproduce.framework import (
     Result,
     Verdict,
     agrees,
+    mean_and_deviation,
     ratio,
-    spread,
 )
 from prophecy.reproduce.runner import Folder, code, read_json
 from prophecy.tables import style
@@ -246,7 +246,11 @@ def _entry(line: dict[str, Any] | None) -> dict[str, str] | None:
     if line is None:
         return None
     small = f"{ratio(line['mean'] / line['paper_mean'])} × the paper's"
-    return {"text": spread(line["mean"], line["std"]), "small": small, "mark": "good" if agrees(line) else "bad"}
+    return {
+        "text": mean_and_deviation(line["mean"], line["std"]),
+        "small": small,
+        "mark": "good" if agrees(line) else "bad",
+    }
 
 
 def _provenance(experiment: Experiment, result: Result) -> str:

@@ -319,7 +319,7 @@ def _draw(rows: list[dict[str, Any]]) -> Any:
         heights = [max(value, 1e-9) for _, value in own]
         axes[0].plot([n for n, _ in own], heights, marker=style.MARKERS[kind], color=style.COLOURS[kind], label=kind)
     axes[0].set(yscale="log", xlabel="states N", title="Closed loop", ylabel="radius − 1", ylim=(5e-10, 1))
-    looks = {
+    styles = {
         COPY: (style.COLOURS["copy"], "--"),
         **{name: (style.COLOURS[kind], "-") for name, kind in zip(FED, paper.BASES, strict=True)},
         CLIPPED: (style.COLOURS["LegT"], ":"),
@@ -328,7 +328,7 @@ def _draw(rows: list[dict[str, Any]]) -> Any:
     }
     for axis, signal in zip(axes[1:], signals, strict=True):
         axis.axhline(1.0, color=style.MUTED, linestyle=":", linewidth=1)
-        for method, (colour, line) in looks.items():
+        for method, (colour, line) in styles.items():
             axis.plot(AHEAD, [_error(rows, signal, method, h) for h in AHEAD], line, color=colour, label=method)
         axis.set(xscale="log", yscale="log", xlabel="samples ahead", ylim=(1e-4, 30))
         axis.set_title(signal, fontsize=11)

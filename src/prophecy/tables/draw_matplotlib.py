@@ -53,8 +53,8 @@ def figure(picture: Picture, dark: bool = False, width: float = 9.0) -> Any:
             axis.axvline(panel.now, color=colours["muted"], linewidth=0.8, linestyle=":")
         for first, last in panel.spans:
             axis.axvspan(first, last, color=colours["flagged"], alpha=0.12, linewidth=0)
-        if panel.level is not None:
-            axis.axhline(panel.level, color=colours["flagged"], linewidth=0.9, linestyle="--")
+        if panel.threshold is not None:
+            axis.axhline(panel.threshold, color=colours["flagged"], linewidth=0.9, linestyle="--")
         _scale(axis, panel)
         if place == 0:
             _legend(axis, colours)

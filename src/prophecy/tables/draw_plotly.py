@@ -60,8 +60,8 @@ def _axes(made: Any, panel: Panel, row: int, colours: dict[str, str]) -> None:
     place = {"row": row, "col": 1}
     if panel.now is not None:
         made.add_vline(x=_plain(panel.now), line={"color": colours["muted"], "width": 1, "dash": "dot"}, **place)
-    if panel.level is not None:
-        made.add_hline(y=panel.level, line={"color": colours["flagged"], "width": 1, "dash": "dash"}, **place)
+    if panel.threshold is not None:
+        made.add_hline(y=panel.threshold, line={"color": colours["flagged"], "width": 1, "dash": "dash"}, **place)
     for first, last in panel.spans:
         shade = {"fillcolor": _tint(colours["flagged"], 0.12), "line_width": 0, "layer": "below"}
         made.add_vrect(x0=_plain(first), x1=_plain(last), **shade, **place)

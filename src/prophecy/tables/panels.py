@@ -69,7 +69,7 @@ class Panel:
     bars: Sequence[tuple[str, float]] = ()
     height: float = 1.0
     log: bool = False
-    level: float | None = field(default=None)  # a horizontal line, such as a threshold
+    threshold: float | None = field(default=None)  # where a horizontal line is drawn
     spans: Sequence[tuple[Any, Any]] = ()
 
 
