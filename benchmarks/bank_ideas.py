@@ -6,7 +6,8 @@ mean squared error over that with the usual number (geometric mean over streams,
 much wider intervals of level 0.9 are (median), the share of values outside of them, the share of rows with an alarm of
 0.99 and the share of rows of which anything at all changed; for those of seasons and lines also how many of 60 random
 shapes are named right. `--text` writes the tables of docs/prophecy.md from the
-file. A number of which both values change nothing on any stream is a candidate for deletion, with its code.
+file. A number of which both values change nothing is also tried at a hundredth and a hundred times, which
+switches most guards off: where that changes nothing either it is deleted, with its code.
 """
 
 from __future__ import annotations
@@ -271,39 +272,51 @@ def still(both: dict[str, Any]) -> bool:
 def measured(every: int, only: list[str]) -> dict[str, Any]:
     names = [name for i, name in enumerate([*STREAMS, *AHEAD]) if i % every == 0 or name.startswith("12 ahead")]
     chosen = [path for path in numbers() if not only or path[0] in only or ".".join(path) in only]
-    jobs: list[tuple[tuple[str, ...], float, Any, str, Settings]] = []
-    for path in chosen:
-        for factor in (0.5, 2.0):
-            try:
-                settings, value = replaced(DEFAULT, path, factor)
-            except ValueError:
-                continue  # a number that may not be so large
-            mine = [name for name in names if name.startswith("12 ahead") == (path[0] == "far")]
-            jobs += [(path, factor, value, name, settings) for name in mine]
     for name in (names[0], AHEAD[0]):
         followed((name, DEFAULT))  # compiled once, before there are workers
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         usual = dict(zip(names, pool.map(followed, [(name, DEFAULT) for name in names]), strict=True))
-        tracks = pool.map(followed, [(job[3], job[4]) for job in jobs], chunksize=4)
-        rows: dict[str, dict[str, Any]] = {}
-        for (path, factor, value, name, _), track in zip(jobs, tracks, strict=True):
-            cell = rows.setdefault(".".join(path), {}).setdefault(f"{factor:g}", {"value": value, "rows": {}})
-            cell["rows"][name] = compared(name, usual[name], track)
-        periods = _periods(pool, [job for job in jobs if job[0][0] in ("seasons", "lines") and job[3] == names[0]])
-    ideas = {
+        ideas = ablated(pool, chosen, (0.5, 2.0), usual)
+        # What moves nothing is switched off, or nearly.
+        quiet = [path for path in chosen if still(ideas[".".join(path)])]
+        for name, both in ablated(pool, quiet, (0.01, 100.0), usual).items():
+            ideas[name] |= both
+    same = {name: compared(name, usual[name], usual[name]) for name in names if not name.startswith("12 ahead")}
+    return {"version": __version__, "streams": names, "values": LENGTH, "usual": summary(same), "ideas": ideas}
+
+
+def ablated(
+    pool: ProcessPoolExecutor, chosen: list[tuple[str, ...]], factors: tuple[float, ...], usual: dict[str, Array]
+) -> dict[str, Any]:
+    """For each number and factor, what changes."""
+    jobs: list[tuple[tuple[str, ...], float, Any, str, Settings]] = []
+    for path in chosen:
+        for factor in factors:
+            try:
+                settings, value = replaced(DEFAULT, path, factor)
+            except ValueError:
+                continue  # a number that may not be so large
+            mine = [name for name in usual if name.startswith("12 ahead") == (path[0] == "far")]
+            jobs += [(path, factor, value, name, settings) for name in mine]
+    tracks = pool.map(followed, [(job[3], job[4]) for job in jobs], chunksize=4)
+    rows: dict[str, dict[str, Any]] = {}
+    for (path, factor, value, name, _), track in zip(jobs, tracks, strict=True):
+        cell = rows.setdefault(".".join(path), {}).setdefault(f"{factor:g}", {"value": value, "rows": {}})
+        cell["rows"][name] = compared(name, usual[name], track)
+    first = next(iter(usual))
+    periods = _periods(pool, [job for job in jobs if job[0][0] in ("seasons", "lines") and job[3] == first])
+    return {
         name: {
             factor: {"value": cell["value"], **summary(cell["rows"]), **periods.get((name, factor), {})}
             for factor, cell in both.items()
         }
         for name, both in rows.items()
     }
-    same = {name: compared(name, usual[name], usual[name]) for name in names if not name.startswith("12 ahead")}
-    return {"version": __version__, "streams": names, "values": LENGTH, "usual": summary(same), "ideas": ideas}
 
 
 def moved(both: dict[str, Any]) -> float:
     """By how many per cent half or twice a number moves the error, on the mean over streams."""
-    return max(100.0 * abs(float(np.log(cell["error"]))) for cell in both.values())
+    return max(100.0 * abs(float(np.log(both[factor]["error"]))) for factor in ("0.5", "2") if factor in both)
 
 
 def groups(result: dict[str, Any]) -> list[str]:
