@@ -176,12 +176,44 @@ def _held(held: Held) -> str:
     return ", ".join([*words, f"N = {held[2]}"] if held[2] else words)
 
 
+LAYERS = {
+    "fused": "fused kernels",
+    "torch products": "the same blocks by torch's products",
+    "torch FFT": "torch FFT convolution, powers of A formed beforehand",
+    "loop over time": "loop over time",
+}
+
+
+def layers() -> str:
+    """Forward, forward and backward, and memory of every contestant that passed its check, by case."""
+    cases = [case for case in blocks.results("layers-gpu.json")["cases"] if "rows" in case]
+    heads = ["N = 64, C and D trained", "N = 64, all trained, 512 windows", "N = 16, C and D trained"]
+    rows = []
+    for name, words in LAYERS.items():
+        cells = []
+        for case in cases:
+            row = next((row for row in case["rows"] if row["name"] == name), None)
+            if row is None or "forward_backward" not in row:
+                cells.append("–")
+                continue
+            share = f" ({row['run_share']:.0%} run, extrapolated)" if "run_share" in row and not cells else ""
+            words += share.replace("%", " %")
+            ahead, both = (1e3 * row.get(key, 0.0) for key in ("forward", "forward_backward"))
+            times = f"{ahead:.1f} / {both:.1f}" if ahead else f"– / {both:,.0f}".replace(",", " ")
+            memory = row["peak_bytes"] / 1e9
+            cells.append(f"{times}, {memory:.1f} GB" if memory < 10 else f"{times}, {memory:.0f} GB")
+        rows.append([words, *cells])
+    return blocks.lines(["milliseconds (forward / forward and backward), peak memory", *heads], rows)
+
+
 def table() -> str:
     return markdown([blocks.results("cpu.json"), blocks.results("gpu.json")])
 
 
 def main(arguments: list[str]) -> str | int:
-    said = blocks.write(blocks.ROOT / "docs" / "speed.md", "speed.py", {"speed table": table}, arguments)
+    said = blocks.write(
+        blocks.ROOT / "docs" / "speed.md", "speed.py", {"speed table": table, "layers": layers}, arguments
+    )
     if "--check" not in arguments:
         draw(blocks.ROOT / "docs" / "images")
     return said

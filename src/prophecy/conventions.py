@@ -194,26 +194,30 @@ _LAGT = (
 )
 LMU = (_LEGT._replace(theirs=_signs_and_scales),)
 HIPPO = (_LEGT, *_LAGT)
+_FOURIER2 = Measure(
+    "fourier2", lambda n, unit, _: fout(n, unit), lambda basis: _with_dead_state(rescaled(basis, 1.0)), 1
+)
+_FOUD = Measure("FouD", lambda n, unit, _: foud(n, unit), _diagonal_fourier, 1)
 S4 = (
     _LEGT._replace(theirs=partial(rescaled, timescale=2.0)),
     Measure("FouT", lambda n, unit, _: fout(n, unit), lambda basis: _with_dead_state(rescaled(basis, 2.0)), 1),
-    Measure("fourier2", lambda n, unit, _: fout(n, unit), lambda basis: _with_dead_state(rescaled(basis, 1.0)), 1),
+    _FOURIER2,
     Measure("LegS", lambda n, unit, _: legs_invariant(n, unit), partial(rescaled, timescale=1.0)),
     *_LAGT,
-    Measure("FouD", lambda n, unit, _: foud(n, unit), _diagonal_fourier, 1),
+    _FOUD,
     Measure(
         "decay", lambda n, unit, _: fourier_decay(n, unit), lambda basis: _with_dead_state(rescaled(basis, 2.0)), 1
     ),
 )
 HIPPOX = tuple(
-    row._replace(theirs=lambda basis: _with_dead_state(rescaled(basis, 1.0), rate=-0.5)) if row.name == "FouD" else row
+    row._replace(theirs=lambda basis: _with_dead_state(rescaled(basis, 1.0), rate=-0.5)) if row is _FOUD else row
     for row in S4
 )
 
 
 def _convert(what: str, table: tuple[Measure, ...], basis: object, double: bool = False) -> Basis:
     """By the first row whose memory it is, checking A and B rather than `basis.name`, which users may set."""
-    rows = [row for row in table if (row.name == "fourier2") == double] if double else list(table)
+    rows = (_FOURIER2,) if double else table
     if isinstance(basis, Basis):
         corner = float(basis.A[0, 0] * basis.timescale)
         for row in rows:

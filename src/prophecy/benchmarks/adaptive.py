@@ -60,6 +60,9 @@ def contestants() -> dict[str, Callable[[list[float]], list[float]]]:
     }
 
 
+RIVER = ("river SNARIMAX(8)", "river SNARIMAX(8), differenced", "river HoltWinters")
+
+
 def _score(predicted: list[float], values: list[float]) -> float:
     """Mean absolute error of the next value, in standard deviations of the signal."""
     gap = np.abs(np.array(predicted[:-1]) - np.array(values[1:]))[SKIPPED:]
@@ -75,7 +78,7 @@ def case(rounds: int, quick: bool) -> Case:
     }
     longest = next(iter(streams.values()))
     took = in_turns({name: lambda run=run: run(longest) for name, run in everyone.items()}, rounds, warm=False)  # type: ignore[misc]
-    best = min(np.mean(list(found.values())) for name, found in scores.items() if name.startswith("river"))
+    best = min(np.mean(list(scores[name].values())) for name in RIVER)
     made = Case(
         "prophecy",
         "prophecy: one stream, observe + predict (error: mean absolute, in standard deviations)",

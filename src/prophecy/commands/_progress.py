@@ -14,11 +14,14 @@ FIRST, EVERY = 5.0, 20.0  # seconds until the first line, and between two, in lo
 
 
 class Progress:
-    """update(done) as work goes on; nothing is shown of work that is over at once."""
+    """update(done) as work goes on; nothing is shown of work that is over at once. clock: seconds that only grow."""
 
-    def __init__(self, command: str, total: int, unit: str, show: bool = True) -> None:
+    def __init__(
+        self, command: str, total: int, unit: str, show: bool = True, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._clock = clock
         self._command, self._total, self._unit = command, total, unit
-        self._start = self._last = time.monotonic()
+        self._start = self._last = clock()
         self._bar: Any = None
         self._task: Any = None
         self._shown = show and total > 0
@@ -50,7 +53,7 @@ class Progress:
         if self._bar is not None:
             self._bar.update(self._task, completed=done)
             return
-        now = time.monotonic()
+        now = self._clock()
         waited = now - self._start
         if (
             not self._shown
