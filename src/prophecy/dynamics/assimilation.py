@@ -291,12 +291,13 @@ def assimilate(
     problem = Problem(field, values, seen, noise, states, laws=laws)
     problem.budget = budget or Budget()
     best, falling = None, 0
+    returns = laws.returns if allowed.sum() <= laws.most_parameters else laws.returns_of_many
     for looseness in [each for each in laws.stages if hint is None or each < laws.useless]:
         problem.at(looseness)
         problem.improve(6, 1e-2)
         problem.rescale()
         if looseness < laws.stages[0]:
-            problem.select(allowed, looseness in laws.returns)
+            problem.select(allowed, looseness in returns)
         problem.improve(4)
         problem.rescale()
         evidence = problem.evidence()
