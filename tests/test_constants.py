@@ -103,11 +103,12 @@ def test_numbers_that_stand_twice_are_the_same():
     """The command line has its own copies of some, because the originals would load Numba before it is needed."""
     pytest.importorskip("typer")
     from prophecy.adaptive import arguments, prophecy, record, seasons
-    from prophecy.commands import _kinds, _lines
+    from prophecy.anomalies import kinds
+    from prophecy.commands import _lines
     from prophecy.fleet import bank, fleet
 
-    assert adaptive.DEFAULT.alarms.window == _kinds.APART
-    assert adaptive.DEFAULT.stuck == _kinds.FLAT
+    assert adaptive.DEFAULT.alarms.window == kinds.APART
+    assert adaptive.DEFAULT.stuck == kinds.FLAT
     assert prophecy.MOST_CONTEXT == seasons.RING
     assert arguments.LARGEST == record.LARGEST == bank.LARGEST == _lines.LARGEST
     assert fleet.LONGEST_KEY == _lines.LONGEST_KEY

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from prophecy import Prophecy
-from prophecy.commands._events import Events
+from prophecy.anomalies import Events
 
 K = np.arange(6000)
 

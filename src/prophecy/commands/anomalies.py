@@ -10,9 +10,9 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from prophecy.anomalies import Event, Events, flagged
 from prophecy.commands import _options
 from prophecy.commands._common import guarded, say, series_title
-from prophecy.commands._events import MOST, Events, table_of
 from prophecy.commands._journal import Journal, keeping
 from prophecy.commands._rows import answer
 from prophecy.commands._show import console, show
@@ -25,6 +25,7 @@ from prophecy.tables.pictures import save
 Array: TypeAlias = NDArray[np.float64]
 
 PARTS = ("prediction", "lower", "upper", "surprise", "alarm", "flagged", "event")
+MOST = 20  # events listed: a screen of them
 DRAWN = 3  # series in the picture, two panels each
 SHADED = 200  # events shaded in a panel: more are a texture, and slow to draw
 POINTS = 4096  # of a long series, that many are drawn, and all flagged ones up to as many again
@@ -62,7 +63,7 @@ class Watch:
         except ValueError as problem:
             rows = f"rows {self.rows + 1} to {self.rows + len(values)}"
             raise ValueError(f"series {self.title}, {rows}: {problem}") from None
-        flags = (said.surprise > self._threshold) | (said.alarm >= 1 - self._rate / 2)
+        flags = flagged(said.surprise, said.alarm, self._rate)
         self.count += int(flags.sum())
         axis = np.arange(self.rows, self.rows + len(values)) if times is None else times.wall()
         parts = (values, said.residual, said.lower, said.upper, np.nan_to_num(said.surprise), np.nan_to_num(said.alarm))
@@ -188,7 +189,26 @@ def _rows(watches: list[Watch]) -> list[list[str]]:
     """The most unusual events of all series, header first."""
     events = [(watch.title, event) for watch in watches for event in watch.events.found]
     when = {(watch.title, row): text for watch in watches for row, text in watch.when.items()}
-    return table_of(events, when)
+    return _table_of(events, when)
+
+
+def _table_of(events: list[tuple[str, Event]], when: dict[tuple[str, int], Any], most: int = MOST) -> list[list[str]]:
+    """The most unusual events of all series in the order they were noticed in, header first. `noticed`: the time of the
+    first row that was flagged (a flat line may have begun before); rows count from 0, without the header."""
+    lines = [["event", "series", "rows", "noticed", "kind", "what happened"]]
+    ranked = sorted(events, key=lambda pair: (-pair[1].surprise, -pair[1].alarm))[:most]
+    for title, event in sorted(ranked, key=lambda pair: (pair[0], pair[1].number)):
+        rows = f"{event.first}" if event.first == event.last else f"{event.first} to {event.last}"
+        noticed = f"{_noticed(title, event, when)}"
+        lines.append([f"{event.number}", title, rows, noticed, event.kind, event.sentence])
+    return lines
+
+
+def _noticed(title: str, event: Event, when: dict[tuple[str, int], Any]) -> Any:
+    for row in range(event.first, event.row + 1):
+        if (title, row) in when:
+            return when[title, row]
+    return event.row
 
 
 def _show(watches: list[Watch]) -> None:

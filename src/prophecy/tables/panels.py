@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy._forecast import Forecast
+from prophecy.anomalies.kinds import Kind
 from prophecy.frames.source import Source
 from prophecy.frames.times import Times
 
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 SHAPES = {
-    "spike": ("o", "circle"),
-    "shift": ("s", "square"),
-    "change of noise": ("^", "triangle-up"),
-    "flat line": ("D", "diamond"),
-    "lost season": ("P", "cross"),
+    Kind.SPIKE: ("o", "circle"),
+    Kind.SHIFT: ("s", "square"),
+    Kind.NOISE: ("^", "triangle-up"),
+    Kind.FLAT_LINE: ("D", "diamond"),
+    Kind.LOST_SEASON: ("P", "cross"),
 }
 """Flagged rows by what happened, in matplotlib and in Plotly: shapes, which print and colour blindness leave apart."""
 

@@ -1,20 +1,22 @@
 """Rows that were not expected, grouped to events: when each began and ended, of which kind it was, and a sentence.
 
 A row is flagged as it comes, from the rows before it alone. Flagged rows at most `APART` rows from each other are one
-event. Its kind is decided (`_kinds.py`) from the rows before it, its own, and those after it: `APART` of them, or a
+event. Its kind is decided (`kinds.py`) from the rows before it, its own, and those after it: `APART` of them, or a
 whole season, and for as long as the value stands still.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from prophecy.commands._kinds import (
+from prophecy.anomalies.kinds import (
     APART,
     LONGEST,
+    Kind,
     Open,
     Row,
     append,
@@ -25,10 +27,10 @@ from prophecy.commands._kinds import (
     season_is_back,
 )
 
-Array: TypeAlias = NDArray[np.float64]
+if TYPE_CHECKING:
+    from prophecy.adaptive.track import Track
 
-MOST = 20
-"""Events listed: a screen of them."""
+Array: TypeAlias = NDArray[np.float64]
 
 ECHO = 80
 """Rows after an event in which the alarm's windows still hold it."""
@@ -46,7 +48,7 @@ class Event(NamedTuple):
     upper: float
     surprise: float
     alarm: float
-    kind: str
+    kind: Kind
     sentence: str
 
 
@@ -127,7 +129,7 @@ class Events:
             still = event.flat() and (row.value == event.standing or np.isnan(row.value))
             waits = still or row.row - event.last <= wanted
             if not waits and event.noise is None:
-                event.noise = judged(event, seasons)[0] == "change of noise"
+                event.noise = judged(event, seasons)[0] is Kind.NOISE
             if waits or (event.noise and event.noisy()):
                 append(event, row)
             else:
@@ -148,7 +150,7 @@ class Events:
             self._end_of_lost_season(event)
             return
         kind, sentence, first, last = change_of_noise(event) if event.noise else judged(event, seasons)
-        if kind == "lost season":
+        if kind is Kind.LOST_SEASON:
             self._lost = event
         worst = event.worst
         numbers = (worst.value, worst.lower, worst.upper, worst.surprise, worst.alarm)
@@ -164,20 +166,34 @@ class Events:
         self._lost = None
 
 
-def table_of(events: list[tuple[str, Event]], when: dict[tuple[str, int], Any], most: int = MOST) -> list[list[str]]:
-    """The most unusual events of all series in the order they were noticed in, header first. `noticed`: the time of the
-    first row that was flagged (a flat line may have begun before); rows count from 0, without the header."""
-    lines = [["event", "series", "rows", "noticed", "kind", "what happened"]]
-    ranked = sorted(events, key=lambda pair: (-pair[1].surprise, -pair[1].alarm))[:most]
-    for title, event in sorted(ranked, key=lambda pair: (pair[0], pair[1].number)):
-        rows = f"{event.first}" if event.first == event.last else f"{event.first} to {event.last}"
-        noticed = f"{_noticed(title, event, when)}"
-        lines.append([f"{event.number}", title, rows, noticed, event.kind, event.sentence])
-    return lines
+def flagged(surprise: Array, alarm: Array, rate: float) -> NDArray[np.bool_]:
+    """Which rows are flagged: surprise and alarm, (rows,) each, share `rate`, the share of ordinary rows that is."""
+    return np.asarray((surprise > -math.log10(rate / 2)) | (alarm >= 1 - rate / 2))
 
 
-def _noticed(title: str, event: Event, when: dict[tuple[str, int], Any]) -> Any:
-    for row in range(event.first, event.row + 1):
-        if (title, row) in when:
-            return when[title, row]
-    return event.row
+def find_events(values: ArrayLike, track: Track, rate: float = 1e-3, seasons: tuple[float, ...] = ()) -> list[Event]:
+    """The events of one series: values (time,), what `Prophecy.follow` said of them, and the seasons it found.
+
+    rate is the share of ordinary rows flagged by mistake. The track's level decides what lies outside its interval:
+    1 - rate is what `prophecy anomalies` takes. Seasons are those of `Prophecy.seasons()`, in rows.
+
+    >>> import numpy as np, prophecy
+    >>> u = np.sin(np.arange(1000) / 9) + 0.01 * np.random.default_rng(0).standard_normal(1000)
+    >>> u[700:] += 1.0
+    >>> model = prophecy.Prophecy()
+    >>> found = find_events(u, model.follow(u, level=0.9999), 1e-4, model.seasons())
+    >>> [(str(event.kind), event.first) for event in found]
+    [('shift', 700)]
+    """
+    rows = np.asarray(values, dtype=np.float64)
+    if rows.ndim != 1:
+        raise ValueError(f"values must be one series of shape (time,), got {rows.shape}; hand in columns one by one")
+    if np.shape(track.mean) != rows.shape:
+        raise ValueError(f"track has the shape {np.shape(track.mean)}, values {rows.shape}: both must be of one series")
+    if not 0.0 < rate < 1.0:
+        raise ValueError(f"rate must lie between 0 and 1, got {rate!r}")
+    surprise, alarm = np.nan_to_num(track.score), np.nan_to_num(track.alarm)
+    events = Events()
+    columns = np.column_stack([rows, rows - track.mean, track.lower, track.upper, surprise, alarm])
+    events.add(columns, 0, flagged(surprise, alarm, rate), seasons)
+    return events.finish(seasons)

@@ -1,17 +1,13 @@
 """Of which kind an event is, from the rows before it, its own and those after it.
 
-flat line        a stretch of one value where there was none as long before; it begins and ends where the value does
-lost season      the season after it differs from the one before it by more than twice what is usual, smoothly; it
-                 ends where the season is back
-shift            the median after it lies away from the median before it by more than rows usually do; where values
-                 rise or fall throughout, from where they would have gone
-spike            a few rows outside their intervals, or more that lie apart together; then things are as before
-change of noise  errors of another size than usual; and whatever is none of the others
+A further kind is a member of `Kind`, a test in `judged` at its place (the first that holds decides), and a shape in
+`tables.panels.SHAPES`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,7 +16,8 @@ from numpy.typing import NDArray
 Array: TypeAlias = NDArray[np.float64]
 
 APART = 20
-"""Rows between flagged ones that still belong to one event: the window the alarm averages level and noise over."""
+"""Rows between flagged ones that still belong to one event: the window the alarm averages level and noise over
+(`adaptive.DEFAULT.alarms.window`; its own number here, so that reading a file of answers needs no compiler)."""
 
 AROUND = 200
 """Rows before an event that say what was usual: a standard deviation of so many is known to 5 %, and they are
@@ -50,6 +47,23 @@ be outliers."""
 FAR = 4.0
 """Standard deviations (from the median absolute one) between medians that make a shift. Medians of five normal rows
 differ by 0.76 of them, so that this comes by chance once in ten million."""
+
+
+class Kind(StrEnum):
+    """What happened; the text is what people read, in tables and files."""
+
+    FLAT_LINE = "flat line"
+    """A stretch of one value where there was none as long before; it begins and ends where the value does."""
+    LOST_SEASON = "lost season"
+    """The season after it differs from the one before it by more than twice what is usual, smoothly; it ends where the
+    season is back."""
+    SHIFT = "shift"
+    """The median after it lies away from the median before it by more than rows usually do; where values rise or fall
+    throughout, from where they would have gone."""
+    SPIKE = "spike"
+    """A few rows outside their intervals, or more that lie apart together; then things are as before."""
+    NOISE = "change of noise"
+    """Errors of another size than usual; and whatever is none of the others."""
 
 
 class Row(NamedTuple):
@@ -106,7 +120,7 @@ def append(event: Open, row: Row) -> None:
     event.rows.append(row)
 
 
-def judged(event: Open, seasons: tuple[float, ...]) -> tuple[str, str, int, int]:
+def judged(event: Open, seasons: tuple[float, ...]) -> tuple[Kind, str, int, int]:
     """The kind of an event, a sentence about it, and its first and last row."""
     own = np.array([(row.value, row.residual) for row in event.rows])
     long = event.last - event.first + 1
@@ -135,21 +149,21 @@ def judged(event: Open, seasons: tuple[float, ...]) -> tuple[str, str, int, int]
         and abs(jump) < 2.0 * deviation
     ):
         sentence = f"The rows after it differ from one season ({period} rows) before by {ratio:.3g} times as usual."
-        return "lost season", sentence, *here
+        return Kind.LOST_SEASON, sentence, *here
     if abs(jump) > FAR * deviation and rise:
-        return "shift", _about_jump(event, rise), *here
+        return Kind.SHIFT, _about_jump(event, rise), *here
     step = _step(before[:, 0], own[:, 0], long, period) if period and abs(jump) > 2.0 * deviation else 0.0
     if abs(jump) > FAR * deviation or 0.5 * abs(step) < jump * np.sign(step) < 2.0 * abs(step):
         level = _median(own[min(long, len(own) - 1) :, 0])
-        return "shift", f"The level moves by {step or jump:.4g}, to {level:.6g}, and stays there.", *here
+        return Kind.SHIFT, f"The level moves by {step or jump:.4g}, to {level:.6g}, and stays there.", *here
     if other_noise(own[long:, 1], before[-AROUND:, 1]):
         return change_of_noise(event)
     apart = _median(now[:long]) - _median(usual)
     if long > BRIEF and abs(apart) > FAR * deviation:
-        return "spike", f"{long} rows lie {apart:.4g} away from what is usual; then all is as before.", *here
+        return Kind.SPIKE, f"{long} rows lie {apart:.4g} away from what is usual; then all is as before.", *here
     inside = event.worst.lower <= event.worst.value <= event.worst.upper
     if long <= BRIEF and not inside:
-        return "spike", _expected(event.worst), *here
+        return Kind.SPIKE, _expected(event.worst), *here
     return change_of_noise(event)
 
 
@@ -167,11 +181,11 @@ def _step(before: Array, own: Array, long: int, period: int) -> float:
     return step if len(known) > NEAR and abs(step) > FAR * _robust_deviation(known) else 0.0
 
 
-def change_of_noise(event: Open) -> tuple[str, str, int, int]:
+def change_of_noise(event: Open) -> tuple[Kind, str, int, int]:
     """The kind, the sentence, the first and the last row of what is a change of noise."""
     own = np.array([row.residual for row in event.rows])
     first, last = _noisy_rows(event, own)
-    return "change of noise", _about_noise(event.before[:, 1], own, last - event.first + 1), first, last
+    return Kind.NOISE, _about_noise(event.before[:, 1], own, last - event.first + 1), first, last
 
 
 def other_noise(errors: Array, usual: Array) -> bool:
@@ -183,7 +197,7 @@ def other_noise(errors: Array, usual: Array) -> bool:
     return ratio > CHANGED or ratio < 1.0 / CHANGED
 
 
-def _flat_line(event: Open, own: Array) -> tuple[str, str, int, int] | None:
+def _flat_line(event: Open, own: Array) -> tuple[Kind, str, int, int] | None:
     """A flat line that goes on, or one that the event's first rows end; None where there is none."""
     before, own = held(event.before[:, 0]), held(np.append(event.before[-1:, 0], own))[len(event.before[-1:]) :]
     if event.flat():
@@ -191,7 +205,7 @@ def _flat_line(event: Open, own: Array) -> tuple[str, str, int, int] | None:
         start = end - event.same + 1
         until = "and still at the end" if event.over else f"to {end}"
         sentence = f"{event.same} rows are exactly {event.standing:.6g}, from row {start} {until}."
-        return "flat line", sentence, min(start, event.first), end
+        return Kind.FLAT_LINE, sentence, min(start, event.first), end
     still = run_at_end(before)
     moved = np.flatnonzero(own != before[-1]) if still else np.zeros(1)
     lead = int(moved[0]) if len(moved) else 0
@@ -200,7 +214,7 @@ def _flat_line(event: Open, own: Array) -> tuple[str, str, int, int] | None:
     if run < FLAT or _longest_run(before[: len(before) - still]) >= max(run / 2, FLAT):
         return None
     sentence = f"{run} rows were exactly {before[-1]:.6g}, from row {start} to {end}."
-    return "flat line", sentence, start, max(event.last, end)
+    return Kind.FLAT_LINE, sentence, start, max(event.last, end)
 
 
 def _about_noise(before: Array, own: Array, long: int) -> str:
