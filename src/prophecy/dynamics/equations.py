@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy.dynamics.features import Units
-from prophecy.dynamics.flow import RATE, SHIFT
+from prophecy.dynamics.flow import EXPONENTIAL, MODULUS, RATE, RECIPROCAL, SHIFT, SIGN, SINE, TANH
 from prophecy.dynamics.flow import powers as powers_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_NAMES = ("sin", "tanh", "abs", "exp", "1/", "sign")
+# How each kind of function in `terms.py` is written.
+_NAMES = {SINE: "sin", TANH: "tanh", MODULUS: "abs", EXPONENTIAL: "exp", RECIPROCAL: "1/", SIGN: "sign"}
 _ODD = ("sin", "tanh")  # f(-z) = -f(z)
 _FOLDED = 50.0  # exponents up to this become factors: exp(r x + s) is exp(s) exp(r x)
 _HOMOGENEOUS = {"abs": 1, "sign": 0, "1/": -1}  # f(c z) = c^p f(z) for positive c
@@ -282,7 +283,7 @@ class FoundSystem:
             shift = float(terms.shifts[j] - raw @ centres + centres @ bent @ centres)
             root_shift = root_shift - centres @ root_raw + np.einsum("a,b,abp->p", centres, centres, root_bent)
             errors = np.linalg.norm(np.vstack([root_along, root_shift]), axis=1)
-            argument, factor = _plain(_NAMES[kind], along, shift, pairs, errors)
+            argument, factor = _plain(_NAMES[int(kind)], along, shift, pairs, errors)
             out.append(argument)
             factors.append(factor)
         return tuple(out), factors
