@@ -75,7 +75,7 @@ CHAOS: dict[str, Settings] = {
     "no more than four kinks": laws(kinks=0),
     "long laws of powers not compared with functions": laws(short=np.inf),
     "terms that went do not come back": laws(returns=()),
-    "without the loose stages": laws(stages=(0.6, 0.12, 0.03, 0.01)),
+    "beginning at 0.6 of the noise": laws(stages=(0.6, 0.12, 0.03, 0.01)),
     "first guesses not thinned": laws(many=1000),
     "laws not checked on held-back samples": replace(DEFAULT, law_behind=np.inf),
     "without kernel maps": without("KERNEL_MAPS"),

@@ -57,6 +57,15 @@ class LawSettings:
     stages: tuple[float, ...] = (3.0, 0.6, 0.12, 0.03, 0.01)  # model error per step as a share of the noise
     returns: tuple[float, ...] = (0.6, 0.12, 0.03, 0.01)  # stages at which terms may come back
     returns_of_many: tuple[float, ...] = (0.6,)  # the same for more than `most_parameters`: all are solved for there
+    tight: float = 0.12  # from this stage on what the states leave is the noise of each variable
+    substeps: int = 16  # of one step, half as many at looser stages: a spike between two samples has no more
+    converged: float = 0.02  # of the noise: integration errors below this do not matter
+    below: float = (
+        0.1  # of the model error: errors of integration differ from sample to sample and must not pass for it
+    )
+    quiet: float = 1e-3  # of the noisiest variable's noise: the least that a variable is taken to have
+    held: float = 1e-7  # of the largest singular value: what is below belongs to directions that nothing determines
+    first: int = 5  # steps of least squares on single steps, before any stage: what comes next starts anywhere near
     hopeless: float = 30.0  # nats: two stages in a row that far below the best end the tightening
     lost: float = 60.0  # nats: one stage that far below the best does
     many: int = 24  # coefficients above which the first guess is thinned out
@@ -82,6 +91,25 @@ class LawSettings:
     draws: int = 64  # trajectories that say how uncertain the forecast is
     staying: float = 0.25  # share of the draws that must not leave for good; poles and exponentials throw many out
     stray_steps: int = 100  # samples of the paths inside a context of exact samples that tell how wide its draws are
+
+
+@dataclass(frozen=True)
+class ContextSettings:
+    """What steers the reading of a context (`context.py`)."""
+
+    transitions: int = 1024  # that a model is solved from: half of them the latest, half spread over everything older
+    per_period: int = 16  # samples of the fastest period that are plenty
+    kept: int = 512  # samples that thinning must leave
+    per_period_linear: int = 16  # samples of the fastest period that a linear model can do with
+    kept_linear: int = 48  # samples that must remain when only every `pace`-th is read
+    driven: int = 16  # variables up to which a hidden phase is looked for
+    latest: int = 4096  # samples that quartiles and sinusoids are estimated from: bounds the cost
+    phased: int = 32  # samples needed to call a variable a sinusoid
+    sinusoid: float = 0.1  # standard deviations: how far a sinusoid may be off
+    spectrum: int = 16384  # latest samples in whose spectrum the fastest period is looked for: bounds the cost
+    glitch: float = 1e3  # interquartile ranges from the samples around: a burst, or an error
+    quiet: float = 1e-4  # share of the variance that counts as the fastest period's surroundings
+    overdue: float = 0.125  # share of the samples: incomplete ones at the end, up to so many, are forecast as well
 
 
 @dataclass(frozen=True)
@@ -277,6 +305,7 @@ class Settings:
     # fifth leaves 0.02 with 1 % noise and 0.14 with 3 %, systems without a drift 0.3 to 1.
     drift_left: float = 0.25
 
+    context: ContextSettings = ContextSettings()  # how a context is read
     known: KnownSettings = KnownSettings()  # regressors known in advance
 
     law_behind: float = 1.1  # of the rolling error of repetition or autoregression: a law that has more is none
