@@ -26,7 +26,7 @@ from prophecy.dynamics.flow import EIGHTH, FOURTH, Tableau, Terms
 from prophecy.dynamics.guesses import regression
 from prophecy.dynamics.hidden_descent import Tuning, descend
 from prophecy.dynamics.hidden_guesses import Family, alike, guesses, plain
-from prophecy.dynamics.settings import Settings
+from prophecy.dynamics.settings import BEYOND, Settings
 from prophecy.dynamics.sparse import SparseField
 
 Array = NDArray[np.float64]
@@ -39,7 +39,6 @@ _AHEAD = 0.1  # share of the step at which its curvature is measured
 _REJECTIONS = 8  # steps in a row that may fail to improve before a search ends
 _LOST = 1e4  # square standard deviations: defects beyond it are those of a field that leads nowhere
 _INTEGRATED = 1e-10  # standard deviations: what a step ahead may miss by
-_BOUND = 30.0  # standard deviations: a path that far out does not come back
 
 
 @dataclass
@@ -128,7 +127,7 @@ class Search:
 
     def ahead(self, starts: Array, thetas: Array, steps: int) -> Array:
         return self.field.paths(
-            starts, steps, _INTEGRATED, _BOUND, fields=[replace(self.field, theta=each) for each in thetas]
+            starts, steps, _INTEGRATED, BEYOND, fields=[replace(self.field, theta=each) for each in thetas]
         )
 
 
