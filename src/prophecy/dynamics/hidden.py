@@ -26,7 +26,7 @@ from prophecy.dynamics.flow import EIGHTH, FOURTH, Tableau, Terms
 from prophecy.dynamics.guesses import regression
 from prophecy.dynamics.hidden_descent import Tuning, descend
 from prophecy.dynamics.hidden_guesses import Family, alike, guesses, plain
-from prophecy.dynamics.settings import Settings
+from prophecy.dynamics.settings import BEYOND, Settings
 from prophecy.dynamics.sparse import SparseField
 
 Array = NDArray[np.float64]
@@ -35,7 +35,6 @@ Counts = NDArray[np.int64]
 _FAR = 8.0  # standard deviations: derivatives at the ends of a spline are cut there
 _LOST = 1e4  # square standard deviations: defects beyond it are those of a field that leads nowhere
 _INTEGRATED = 1e-10  # standard deviations: what a step ahead may miss by
-_BOUND = 30.0  # standard deviations: a path that far out does not come back
 
 
 @dataclass
@@ -124,7 +123,7 @@ class Search:
 
     def ahead(self, starts: Array, thetas: Array, steps: int) -> Array:
         return self.field.paths(
-            starts, steps, _INTEGRATED, _BOUND, fields=[replace(self.field, theta=each) for each in thetas]
+            starts, steps, _INTEGRATED, BEYOND, fields=[replace(self.field, theta=each) for each in thetas]
         )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+BEYOND = 30.0  # standard deviations: a path of whatever model that far out does not come back
+
 
 @dataclass(frozen=True)
 class LawSettings:
