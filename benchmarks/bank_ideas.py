@@ -4,8 +4,10 @@
 follows the streams below and writes benchmarks/results/bank_ideas.json: for each number and each of the two values the
 mean squared error over that with the usual number (geometric mean over streams, and the stream that moves most), how
 much wider intervals of level 0.9 are (median), the share of values outside of them, the share of rows with an alarm of
-0.99 and the share of rows of which anything at all changed. `--text` writes the tables of docs/prophecy.md from the
-file. A number of which both values change nothing on any stream is a candidate for deletion, with its code.
+0.99 and the share of rows of which anything at all changed; for those of seasons and lines also how many of 60 random
+shapes are named right. `--text` writes the tables of docs/prophecy.md from the
+file. A number of which both values change nothing is also tried at a hundredth and a hundred times, which
+switches most guards off: where that changes nothing either it is deleted, with its code.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ SHOWN = 20  # numbers in the table of the page
 LENGTH = 4000
 AFTER = 300
 """Values of each stream, and those it begins with that errors are not counted of."""
+SLOPES = 200
+"""Values between derivatives that are compared."""
 
 
 def streams() -> dict[str, tuple[Array, Array | None]]:
@@ -102,17 +106,74 @@ def streams() -> dict[str, tuple[Array, Array | None]]:
     return found
 
 
+def shapes(count: int = 60) -> dict[str, tuple[Array, tuple[float, ...]]]:
+    """Streams and their periods: random shapes of one season, two seasons, and noise and resonances without any."""
+    rng, k = np.random.default_rng(3), np.arange(4352)
+    found: dict[str, tuple[Array, tuple[float, ...]]] = {}
+
+    def shape(period: float) -> Array:
+        tones = [
+            rng.uniform(0.2, 1) * np.sin(2 * np.pi * h * k / period + rng.uniform(0, 2 * np.pi))
+            for h in range(1, int(rng.integers(1, 7)) + 1)
+            if h < period / 2
+        ]
+        return np.asarray(np.sum(tones, axis=0) / np.std(np.sum(tones, axis=0)))
+
+    for i in range(count):
+        noise = rng.choice([0.2, 0.5, 1.0]) * rng.standard_normal(len(k))
+        period = float(np.exp(rng.uniform(np.log(5), np.log(600))))
+        period = float(round(period)) if i % 2 else period
+        if i % 5 < 2:
+            found[f"season {i}"] = shape(period) + noise, (period,)
+        elif i % 5 < 4:
+            short = float(round(np.exp(rng.uniform(np.log(6), np.log(100)))))
+            long = short * float(rng.integers(3, 9)) if i % 2 else short * float(rng.uniform(1.3, 8))
+            mixed = shape(short) * np.where(rng.random() < 0.5, 1.0, 1 + 0.5 * shape(long)) + shape(long) + 0.5 * noise
+            gone = rng.random(len(k)) < (0.2 if i % 3 == 0 else 0.0)
+            found[f"two seasons {i}"] = np.where(gone, np.nan, mixed), (short, long)
+        else:
+            radius = rng.choice([0.98, 0.999, 0.9995])
+            ring = rng.standard_normal(len(k))
+            for j in range(2, len(k)):
+                ring[j] += 2 * radius * np.cos(0.3) * ring[j - 1] - radius**2 * ring[j - 2]
+            found[f"resonance {i}"] = ring, ()
+    return found
+
+
+SHAPES = shapes()
+
+
+def named(job: tuple[str, Settings]) -> tuple[float, ...]:
+    """The periods found in one of the shapes."""
+    model = Prophecy(settings=job[1])
+    model.observe(SHAPES[job[0]][0])
+    return model.seasons()
+
+
+def right(name: str, found: tuple[float, ...]) -> bool:
+    """Whether these are its periods, to half a per cent."""
+    wanted = sorted(SHAPES[name][1])
+    pairs = zip(wanted, sorted(found), strict=False)
+    return len(wanted) == len(found) and all(abs(a - b) < 0.005 * a for a, b in pairs)
+
+
 def followed(job: tuple[str, Settings]) -> Array:
-    """Mean, half width, score and alarm of one stream, (4, time); the same of its values 12 ahead for `far`."""
+    """Mean, half width, score, alarm and (every 200 values) derivative of one stream, (5, time); the first three also
+    of its values 12 ahead, for `far`."""
     name, settings = job
     warnings.simplefilter("ignore")  # rows that come late say so
     ahead = name.removeprefix("12 ahead, ")
     u, times = STREAMS[ahead]
     if ahead != name:
         mean, half, score = Far(12, 0.9, settings).advance(u)
-        return np.stack([mean, half, score, np.zeros(len(u))])
-    track = Prophecy(settings=settings).follow(u, time=times)
-    return np.stack([track.mean, track.upper - track.mean, track.score, track.alarm])
+        return np.stack([mean, half, score, np.zeros(len(u)), np.zeros(len(u))])
+    model, rows = Prophecy(settings=settings), np.zeros((5, len(u)))
+    for first in range(0, len(u), SLOPES):
+        some = slice(first, first + SLOPES)
+        track = model.follow(u[some], time=None if times is None else times[some])
+        rows[:4, some] = track.mean, track.upper - track.mean, track.score, track.alarm
+        rows[4, first] = model.derivative()
+    return rows
 
 
 STREAMS = streams()
@@ -168,7 +229,8 @@ def compared(name: str, usual: Array, other: Array) -> dict[str, float]:
         "width": float(np.median(other[1][wide] / usual[1][wide])) if wide.any() else 1.0,
         "outside": float(np.mean(np.abs(other[0] - u)[both] > other[1][both])) if both.any() else 0.0,
         "alarms": float(np.nanmean(other[3] >= 0.99)),
-        "changed": float(np.mean(~same.all(axis=0))),
+        "changed": float(np.mean(~same[:4].all(axis=0))),
+        "slopes": float(np.mean(~same[4, ::SLOPES])),
     }
 
 
@@ -183,40 +245,78 @@ def summary(rows: dict[str, dict[str, float]]) -> dict[str, Any]:
         "outside": float(np.mean([row["outside"] for row in rows.values()])),
         "alarms": float(np.mean([row["alarms"] for row in rows.values()])),
         "changed": float(np.mean([row["changed"] for row in rows.values()])),
+        "slopes": float(np.mean([row["slopes"] for row in rows.values()])),
         "streams_changed": int(sum(row["changed"] > 0 for row in rows.values())),
     }
+
+
+def _periods(pool: ProcessPoolExecutor, jobs: list[Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Of the shapes, how many are named right with each of the settings, and of how many the periods are others."""
+    usual = dict(zip(SHAPES, pool.map(named, [(name, DEFAULT) for name in SHAPES]), strict=True))
+    asked = [(job, name) for job in jobs for name in SHAPES]
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for (job, name), periods in zip(asked, pool.map(named, [(n, j[4]) for j, n in asked], chunksize=4), strict=True):
+        key = ".".join(job[0]), f"{job[1]:g}"
+        row = found.setdefault(key, {"shapes": len(SHAPES), "named_usually": 0, "named": 0, "periods_changed": 0})
+        row["named_usually"] += right(name, usual[name])
+        row["named"] += right(name, periods)
+        row["periods_changed"] += periods != usual[name]
+    return found
+
+
+def still(both: dict[str, Any]) -> bool:
+    """Whether neither half nor twice of a number changes anything that was looked at."""
+    return not any(cell["changed"] or cell["slopes"] or cell.get("periods_changed") for cell in both.values())
 
 
 def measured(every: int, only: list[str]) -> dict[str, Any]:
     names = [name for i, name in enumerate([*STREAMS, *AHEAD]) if i % every == 0 or name.startswith("12 ahead")]
     chosen = [path for path in numbers() if not only or path[0] in only or ".".join(path) in only]
-    jobs: list[tuple[tuple[str, ...], float, Any, str, Settings]] = []
-    for path in chosen:
-        for factor in (0.5, 2.0):
-            try:
-                settings, value = replaced(DEFAULT, path, factor)
-            except ValueError:
-                continue  # a number that may not be so large
-            mine = [name for name in names if name.startswith("12 ahead") == (path[0] == "far")]
-            jobs += [(path, factor, value, name, settings) for name in mine]
+    for name in (names[0], AHEAD[0]):
+        followed((name, DEFAULT))  # compiled once, before there are workers
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         usual = dict(zip(names, pool.map(followed, [(name, DEFAULT) for name in names]), strict=True))
-        tracks = pool.map(followed, [(job[3], job[4]) for job in jobs], chunksize=4)
-        rows: dict[str, dict[str, Any]] = {}
-        for (path, factor, value, name, _), track in zip(jobs, tracks, strict=True):
-            cell = rows.setdefault(".".join(path), {}).setdefault(f"{factor:g}", {"value": value, "rows": {}})
-            cell["rows"][name] = compared(name, usual[name], track)
-    ideas = {
-        name: {factor: {"value": cell["value"], **summary(cell["rows"])} for factor, cell in both.items()}
-        for name, both in rows.items()
-    }
+        ideas = ablated(pool, chosen, (0.5, 2.0), usual)
+        # What moves nothing is switched off, or nearly.
+        quiet = [path for path in chosen if still(ideas[".".join(path)])]
+        for name, both in ablated(pool, quiet, (0.01, 100.0), usual).items():
+            ideas[name] |= both
     same = {name: compared(name, usual[name], usual[name]) for name in names if not name.startswith("12 ahead")}
     return {"version": __version__, "streams": names, "values": LENGTH, "usual": summary(same), "ideas": ideas}
 
 
+def ablated(
+    pool: ProcessPoolExecutor, chosen: list[tuple[str, ...]], factors: tuple[float, ...], usual: dict[str, Array]
+) -> dict[str, Any]:
+    """For each number and factor, what changes."""
+    jobs: list[tuple[tuple[str, ...], float, Any, str, Settings]] = []
+    for path in chosen:
+        for factor in factors:
+            try:
+                settings, value = replaced(DEFAULT, path, factor)
+            except ValueError:
+                continue  # a number that may not be so large
+            mine = [name for name in usual if name.startswith("12 ahead") == (path[0] == "far")]
+            jobs += [(path, factor, value, name, settings) for name in mine]
+    tracks = pool.map(followed, [(job[3], job[4]) for job in jobs], chunksize=4)
+    rows: dict[str, dict[str, Any]] = {}
+    for (path, factor, value, name, _), track in zip(jobs, tracks, strict=True):
+        cell = rows.setdefault(".".join(path), {}).setdefault(f"{factor:g}", {"value": value, "rows": {}})
+        cell["rows"][name] = compared(name, usual[name], track)
+    first = next(iter(usual))
+    periods = _periods(pool, [job for job in jobs if job[0][0] in ("seasons", "lines") and job[3] == first])
+    return {
+        name: {
+            factor: {"value": cell["value"], **summary(cell["rows"]), **periods.get((name, factor), {})}
+            for factor, cell in both.items()
+        }
+        for name, both in rows.items()
+    }
+
+
 def moved(both: dict[str, Any]) -> float:
     """By how many per cent half or twice a number moves the error, on the mean over streams."""
-    return max(100.0 * abs(float(np.log(cell["error"]))) for cell in both.values())
+    return max(100.0 * abs(float(np.log(both[factor]["error"]))) for factor in ("0.5", "2") if factor in both)
 
 
 def groups(result: dict[str, Any]) -> list[str]:
@@ -227,12 +327,12 @@ def groups(result: dict[str, Any]) -> list[str]:
         names.setdefault(name.split(".")[0] if "." in name else "the step", []).append(name)
     for group, members in names.items():
         by = [moved(result["ideas"][name]) for name in members]
-        still = [all(cell["changed"] == 0.0 for cell in result["ideas"][name].values()) for name in members]
+        nothing = [still(result["ideas"][name]) for name in members]
         counts = [
             sum(x >= 1.0 for x in by),
             sum(0.1 <= x < 1.0 for x in by),
-            sum(x < 0.1 and not s for x, s in zip(by, still, strict=True)),
-            sum(still),
+            sum(x < 0.1 and not s for x, s in zip(by, nothing, strict=True)),
+            sum(nothing),
         ]
         lines.append(f"| {group} | {len(members)} | {' | '.join(map(str, counts))} |")
     return lines

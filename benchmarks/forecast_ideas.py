@@ -75,7 +75,7 @@ CHAOS: dict[str, Settings] = {
     "no more than four kinks": laws(kinks=0),
     "long laws of powers not compared with functions": laws(short=np.inf),
     "terms that went do not come back": laws(returns=()),
-    "without the loose stages": laws(stages=(0.6, 0.12, 0.03, 0.01)),
+    "beginning at 0.6 of the noise": laws(stages=(0.6, 0.12, 0.03, 0.01)),
     "first guesses not thinned": laws(many=1000),
     "laws not checked on held-back samples": replace(DEFAULT, law_behind=np.inf),
     "without kernel maps": without("KERNEL_MAPS"),
@@ -92,7 +92,7 @@ NOISE = {"chaos": 0.0, "chaos 1 %": 0.01, "chaos 5 %": 0.05}  # of each variable
 ALONE: dict[str, Settings] = {
     "all ideas": DEFAULT,
     "without hidden variables": without("HIDDEN"),
-    "hidden variables, twice the starts": replace(DEFAULT, hidden_starts=8),
+    "hidden variables, three in all": replace(DEFAULT, hidden_families=DEFAULT.hidden_families[:1]),
     "without kernel maps": without("KERNEL_MAPS"),
     "without polynomial maps": without("POLYNOMIAL_MAPS"),
     "without undamped waves": without("WAVES"),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import io
 import json
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from prophecy import Prophecy
+from prophecy.adaptive import members
 from prophecy.adaptive.far import Far
 from prophecy.adaptive.members import TABLE, table
 from prophecy.adaptive.settings import DEFAULT, Group, Settings
@@ -232,3 +235,25 @@ def test_settings_of_a_file_that_no_model_could_have_are_refused(tmp_path, chang
 def test_groups_take_their_own_kind_alone():
     with pytest.raises(TypeError, match="alarms must be a AlarmSettings"):
         Settings(alarms=DEFAULT.clock)  # type: ignore[arg-type]
+
+
+BESIDE = {
+    *("LARGEST", "LARGEST_TIME", "SQUARED", "_MOVED", "LEAST", "EPSILON"),  # what float64 holds, and what is stated
+    *("LEVELS", "CARRIED", "FIELDS"),  # the record: as many numbers as they have entries, and limits of its fields
+    "DOUBTED",  # for words alone
+}
+"""Constants that are no whole numbers and may stand beside the code."""
+
+
+def test_no_number_that_steers_the_step_stands_outside_the_settings():
+    """Whole ones are sizes and codes: they fix the layout of the record."""
+    found = set()
+    for file in Path(members.__file__).parent.glob("*.py"):
+        for node in ast.parse(file.read_text()).body:
+            if isinstance(node, ast.Assign) and any(
+                isinstance(part, ast.Constant) and isinstance(part.value, float) for part in ast.walk(node.value)
+            ):
+                found |= {name.id for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+    computed = {name for name in found if name.startswith("_") and name not in BESIDE}
+    assert computed <= {"_ANGLES", "_NOWHERE", "_NOTHING", "_NONE", "_RARE", "_OFTEN", "_RAREST", "_OUTER", "_NINETY"}
+    assert found - computed <= BESIDE

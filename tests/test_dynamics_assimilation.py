@@ -287,7 +287,7 @@ def test_steps_too_fast_for_interpolation_do_not_hide_the_law():
     between = [interpolate(values, rows, width)[0] for width in (8, 4)]
     assert np.quantile(np.abs(between[0] - between[1]), 0.99) > 0.1, "some jumps are between two samples"
     field = SparseField.of(flow.polynomial_terms(2, 3))
-    start = interpolated(field, values, 8, even=False)
+    start = interpolated(field, values, 8)
     steps = Steps.of(values)
     rough, _ = one_step(start, steps, EIGHTH, 1, 12, robust=True)
     found = step_by_step(rough, values, steps)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -101,7 +103,7 @@ def test_the_callable_the_expression_and_the_printed_line_agree():
     assert np.allclose(equations(point), values, rtol=1e-12)
     assert equations(np.stack([point, point])).shape == (2, 3)
     assert "sin(v)" in equations.lines()[0]
-    read = sympy.sympify(equations.lines()[0].split("=")[1].replace(" u", "*u").replace(" sin", "*sin"))
+    read = sympy.sympify(re.sub(r"(?<=[0-9)]) (?=[a-z])", "*", equations.lines()[0].split("=")[1]))
     assert float(read.subs({"u": 0.3, "v": -1.2})) == pytest.approx(values[0], rel=1e-3)
 
 

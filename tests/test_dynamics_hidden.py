@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
 
 from prophecy import chaos
-from prophecy.dynamics import flow, forecast, hidden_steps
-from prophecy.dynamics.flow import FOURTH
+from prophecy.dynamics import flow, forecast, hidden_law, hidden_steps
+from prophecy.dynamics.context import read
+from prophecy.dynamics.flow import EIGHTH, FOURTH, Tableau
+from prophecy.dynamics.guesses import roughness
 from prophecy.dynamics.hidden import Search, found
+from prophecy.dynamics.hidden_guesses import Family
+from prophecy.dynamics.hidden_tangents import powers_tangents
 from prophecy.dynamics.settings import DEFAULT
 from prophecy.dynamics.sparse import SparseField
+from prophecy.dynamics.tangents import tangents
 
 Array = NDArray[np.float64]
 
@@ -121,6 +128,67 @@ def test_y_of_lorenz_alone_whose_rate_is_a_product_of_hidden_variables_is_follow
     assert np.abs(ahead.mean - series[512:])[:240].max() < 0.05 * series.std()
 
 
+def _sampled(rate: Callable[[Array], Array], start: list[float], samples: int) -> Array:
+    """(samples, variables) of x' = rate(x), time in samples, from after a transient of a thousand."""
+    times = 1000.0 + np.arange(samples)
+    done = solve_ivp(lambda _, x: rate(x), (0.0, times[-1]), start, "DOP853", times, rtol=1e-12, atol=1e-12)
+    return np.asarray(done.y.T)
+
+
+def _wang(s: Array) -> Array:
+    """Wang's hyperchaotic field of four variables."""
+    x, y, z, w = s
+    return 0.0258 * np.array([10 * (y - x), 40 * x - x * z + w, -2.5 * z + 4 * x**2, -10.6 * x])
+
+
+def _moore_spiegel(s: Array) -> Array:
+    """Moore and Spiegel's oscillator, a cubic equation of third order."""
+    x, y, z = s
+    return 0.047838 * np.array([y, 10 * z, -4 * x + 9 * y - z - x**2 * y])
+
+
+@pytest.mark.parametrize(
+    ("rate", "start", "variable", "variables"),
+    [(_wang, [5.0, 1.0, 30.0, 1.0], 0, 4), (_moore_spiegel, [0.2, 3.0, 1.0], 1, 3)],
+)
+def test_one_variable_of_four_or_of_a_cubic_field_is_followed(
+    rate: Callable[[Array], Array], start: list[float], variable: int, variables: int
+) -> None:
+    series = _sampled(rate, start, 602)[:, [variable]]
+    centre, scale = series[:512].mean(axis=0), series[:512].std(axis=0)
+    law = found((series[:512] - centre) / scale, centre / scale, DEFAULT)
+    assert law is not None
+    search = law.search
+    assert search.states.shape == (512, variables)
+    ahead = search.ahead(search.states[-1:], search.field.theta[None], 90)[0, :, :1] * scale + centre
+    assert np.abs(ahead - series[512:]).max() < 0.05 * scale[0]
+
+
+@pytest.mark.parametrize("order", [FOURTH, EIGHTH])
+@pytest.mark.parametrize("variables", [2, 3, 4])
+def test_tangents_of_powers_are_those_of_any_field(order: Tableau, variables: int) -> None:
+    generator = np.random.default_rng(variables)
+    terms = Family(variables, 3, 1).terms
+    field = SparseField.of(terms, 0.1 * generator.standard_normal((terms.size, variables)))
+    points = generator.standard_normal((7, variables))
+    substeps = generator.integers(1, 4, 7)
+    ends, slopes = powers_tangents(terms, field.theta, order, points, substeps)
+    want_ends, want_slopes = tangents(terms, field.theta, order, *field.parameters, points, substeps)
+    np.testing.assert_allclose(ends, want_ends, rtol=1e-13)
+    np.testing.assert_allclose(slopes, want_slopes, rtol=1e-10, atol=1e-12)
+
+
+def test_only_smooth_series_are_searched_for_hidden_variables() -> None:
+    """The law behind a smooth series is not looked for where its roughness is above the limit; 1 % of noise is."""
+    series = chaos.lorenz.sample(512)[:, :1]
+    noisy = series + 0.01 * series.std() * np.random.default_rng(0).standard_normal(series.shape)
+    smooth, rough = (float(roughness(read(each).values)[0]) for each in (series, noisy))
+    assert smooth < DEFAULT.hidden_smooth < rough
+    assert hidden_law.decide(read(noisy), 30, DEFAULT) is None
+    assert hidden_law.decide(read(series), 30, DEFAULT) is not None
+    assert hidden_law.decide(read(series), 30, replace(DEFAULT, hidden_smooth=smooth / 2)) is None
+
+
 @pytest.mark.parametrize("seen", [(0, 1), (0, 2), (1, 2)])
 def test_two_variables_of_lorenz_are_followed_without_the_third(seen: tuple[int, int]) -> None:
     series = chaos.lorenz.sample(812)[:, seen]
@@ -131,7 +199,7 @@ def test_two_variables_of_lorenz_are_followed_without_the_third(seen: tuple[int,
 
 def test_a_law_has_foretold_what_it_later_learned_from() -> None:
     series = chaos.lorenz.sample(512)[:, :1]
-    law = found((series - series.mean()) / series.std(), series.mean(axis=0) / series.std(axis=0), 2, DEFAULT)
+    law = found((series - series.mean()) / series.std(), series.mean(axis=0) / series.std(axis=0), DEFAULT)
     assert law is not None
     assert len(law.errors) == 4
     assert max(law.errors) < 1e-3
@@ -145,7 +213,7 @@ def test_noise_is_no_law_of_hidden_variables(kind: str) -> None:
     noise = generator.standard_normal((400, 1))
     lorenz = chaos.lorenz.sample(400)[:, :1]
     values = {"noise": noise, "walk": noise.cumsum(axis=0), "noisy chaos": lorenz + 0.5 * noise}[kind]
-    assert found((values - values.mean()) / values.std(), np.zeros(1), 2, DEFAULT) is None
+    assert found((values - values.mean()) / values.std(), np.zeros(1), DEFAULT) is None
 
 
 @pytest.mark.parametrize(

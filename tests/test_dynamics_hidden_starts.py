@@ -7,10 +7,13 @@ import pytest
 from numpy.typing import NDArray
 
 from prophecy import chaos, forecast
-from prophecy.dynamics.hidden_starts import MARGIN, Pair, alike, closing, guesses, leaky, pairs, refine, scan
+from prophecy.dynamics import flow
+from prophecy.dynamics.hidden_guesses import Family, alike, directions, guesses, pairs
+from prophecy.dynamics.hidden_starts import MARGIN, Pair, closing, leaky, refine, scan
 from prophecy.dynamics.settings import DEFAULT
 
 Array = NDArray[np.float64]
+THREE, FOUR, CUBIC = Family(3, 2, 8), Family(4, 2, 8), Family(3, 3, 8)
 
 
 def _standardised(values: Array) -> Array:
@@ -30,6 +33,8 @@ def test_an_undamped_integral_is_the_integral_up_to_a_line() -> None:
     t = np.arange(300) / 10
     want = np.sin(t)
     got = leaky(np.cos(t) / 10, np.inf)
+    whole = leaky(np.cos(t) / 10, -np.inf)
+    assert np.abs(whole - want).max() < 1e-3
     line = np.column_stack([np.ones(300), t])
     rest = [each - line @ np.linalg.lstsq(line, each, rcond=None)[0] for each in (want, got)]
     assert np.abs(rest[0] - rest[1]).max() < 1e-2
@@ -40,41 +45,94 @@ def test_the_true_pair_of_lorenz_closes_and_another_does_not() -> None:
     x, y, z = _standardised(chaos.lorenz.sample(256)).T
     raw = chaos.lorenz.sample(256)
     rate = raw[:, 0] * (28 - raw[:, 2]) - raw[:, 1]
-    pair = Pair(np.ascontiguousarray(y), np.ascontiguousarray(x), rate / rate.std(), 1)
+    u = np.column_stack([y, x])
+    pair = Pair(u, rate / rate.std(), 2, u, np.zeros(2))
     zero = -raw[:, 0].mean() / raw[:, 0].std()
-    guess, share = closing(pair, 0.0, 1.0, zero)
+    guess, share = closing(pair, np.array([0.0, 1.0, zero]))
     away = np.nonzero(np.abs(x - zero) > 0.5)[0]
     away = away[(away >= MARGIN) & (away < 256 - MARGIN)]
     columns = np.column_stack([np.ones(256), y, x, guess])[away]
     rest = z[away] - columns @ np.linalg.lstsq(columns, z[away], rcond=None)[0]
     assert rest.std() < 0.1
     assert share < 0.05
-    assert closing(pair, 1.0, 0.0, 0.3)[1] > 3 * share
+    assert closing(pair, np.array([1.0, 0.0, 0.3]))[1] > 3 * share
 
 
-def test_refining_never_makes_a_choice_worse() -> None:
+def test_a_cube_of_the_visible_variable_is_taken_out_by_terms_of_degree_3_alone() -> None:
+    """r = z - x^3: with B = 1 and degree 3, what is left of r is z without its part along 1, x, q and their powers."""
+    t = np.arange(256) / 8
+    x, q, z = np.sin(t) + 0.4 * np.sin(2.3 * t), np.cos(0.7 * t), np.sin(1.7 * t + 1)
+    u, one = np.column_stack([x, q]), np.array([0.0, 0.0, -1.0])
+    terms = flow.features(flow.polynomial_terms(2, 3), u)[MARGIN:-MARGIN]
+    want = z[MARGIN:-MARGIN] - terms @ np.linalg.lstsq(terms, z[MARGIN:-MARGIN], rcond=None)[0]
+    for degree, agrees in ((3, True), (2, False)):
+        guess = closing(Pair(u, z - 5 * x**3, degree, u, np.zeros(2)), one)[0][MARGIN:-MARGIN]
+        inside = np.abs(guess) < 5.9  # farther ones are cut
+        correlation = float(np.corrcoef(guess[inside], want[inside])[0, 1])
+        assert (abs(correlation) > 0.999) == agrees
+
+
+@pytest.mark.parametrize("family", [THREE, FOUR, CUBIC])
+def test_refining_never_makes_a_choice_worse(family: Family) -> None:
     visible = _standardised(chaos.lorenz.sample(200)[:, :1])
-    noise = np.random.default_rng(1).standard_normal((20, 2))
-    for pair in pairs(visible, np.zeros(1), DEFAULT)[:3]:
-        choices = scan(pair, 4, 3)
-        assert choices.shape == (13, 4)
+    m = family.variables - 1
+    noise = np.random.default_rng(1).standard_normal((20, 2 * m + 1))
+    towards = directions(m, 4)[:4]
+    for pair in pairs(visible, np.zeros(1), family, DEFAULT)[:4]:
+        choices = scan(pair, towards, 3)
+        assert choices.shape == (13, m + 2)
         for choice in choices:
-            better = refine(pair, choice, noise)
-            assert better[3] <= choice[3]
-            assert closing(pair, *better[:3])[1] == pytest.approx(better[3], rel=1e-9)
+            better, refined = refine(pair, choice, noise)
+            assert refined[-1] <= choice[-1]
+            assert closing(better, refined[:-1].copy())[1] == pytest.approx(refined[-1], rel=1e-9)
 
 
-@pytest.mark.parametrize("seen", [1, 2])
-def test_guesses_are_finite_bounded_and_different(seen: int) -> None:
+def test_refining_finds_the_time_of_a_leak() -> None:
+    """x of Lorenz is the leaky integral of y over 1 / (10 dt) samples."""
+    raw = chaos.lorenz.sample(256)
+    dt = np.median(np.abs(np.diff(raw[:, 0]))) / np.median(np.abs(10 * (raw[:, 1] - raw[:, 0])))
+    visible = _standardised(raw[:, 1:2])
+    noise = np.random.default_rng(1).standard_normal((120, 5))
+    leaks = [pair for pair in pairs(visible, np.zeros(1), THREE, DEFAULT) if 0 < pair.leaks[1] < np.inf]
+    best = min(leaks, key=lambda pair: float(scan(pair, directions(2, 8), 7)[:, -1].min()))
+    choice = min(scan(best, directions(2, 8), 7), key=lambda each: float(each[-1]))
+    better, refined = refine(best, choice, noise)
+    assert refined[-1] < choice[-1]
+    assert better.leaks[1] == pytest.approx(0.1 / dt, rel=0.3)
+
+
+@pytest.mark.parametrize("family", [THREE, FOUR, CUBIC])
+def test_the_terms_of_a_family_are_closed_under_changes_that_keep_hidden_variables_in_order(family: Family) -> None:
+    """Each hidden variable may be changed by affine functions of those before it: that is what `standardise` does."""
+    generator, v = np.random.default_rng(0), family.variables
+    points = generator.standard_normal((200, v))
+    change = np.tril(generator.standard_normal((v, v)))
+    after = points @ change.T + generator.standard_normal(v)
+    before_terms, after_terms = (flow.features(family.terms, np.ascontiguousarray(each)) for each in (points, after))
+    rest = after_terms - before_terms @ np.linalg.lstsq(before_terms, after_terms, rcond=None)[0]
+    assert np.abs(rest).max() < 1e-9 * np.abs(after_terms).max()
+
+
+def test_no_direction_is_the_opposite_of_another() -> None:
+    for m in (2, 3):
+        towards = directions(m, 8)
+        cosines = towards @ towards.T
+        assert np.allclose(np.diag(cosines), 1.0)
+        assert np.abs(cosines - np.eye(len(towards))).max() < 1 - 1e-9
+
+
+@pytest.mark.parametrize(("seen", "family"), [(1, THREE), (2, THREE), (1, FOUR), (2, FOUR), (3, FOUR), (1, CUBIC)])
+def test_guesses_are_finite_bounded_different_and_ranked(seen: int, family: Family) -> None:
     visible = _standardised(chaos.rossler.sample(220)[:, :seen])
-    found = guesses(visible, np.zeros(seen), DEFAULT)
-    assert len(found) > DEFAULT.hidden_plain
+    found = guesses(visible, np.zeros(seen), family, DEFAULT)
+    assert found
     for guess in found:
-        assert guess.shape == (220, 3 - seen)
-        assert np.isfinite(guess).all()
-    ranked = found[: -DEFAULT.hidden_plain]
-    assert all(np.abs(guess).max() <= 6.0 for guess in ranked)
-    assert not alike(visible, ranked[0], ranked[1], 0.01)
+        assert guess.hidden.shape == (220, family.variables - seen)
+        assert np.isfinite(guess.hidden).all()
+        assert np.abs(guess.hidden).max() <= 6.0
+    shares = [guess.share for guess in found]
+    assert shares == sorted(shares)
+    assert all(not alike(visible, found[0].hidden, other.hidden, 0.01) for other in found[1:])
 
 
 def test_a_guess_is_alike_itself_under_an_affine_change() -> None:
@@ -86,7 +144,7 @@ def test_a_guess_is_alike_itself_under_an_affine_change() -> None:
 
 
 def test_a_short_series_has_no_guesses() -> None:
-    assert guesses(np.random.default_rng(0).standard_normal((31, 1)), np.zeros(1), DEFAULT) == []
+    assert guesses(np.random.default_rng(0).standard_normal((31, 1)), np.zeros(1), THREE, DEFAULT) == []
 
 
 @pytest.mark.parametrize("kind", ["constant", "steps", "line", "short", "square"])

@@ -163,7 +163,7 @@ def inside(t: Any, which: Any, strength: Any, count: int, base: float) -> int:
     for j in range(count):
         if which[j] > 0:
             highest, total = max(highest, which[j]), total + strength[j]
-    found, most = 0, t.lines.partly * total
+    found, most = 0, t.seasons.partly * total
     highest = min(highest, int(0.5 / base))
     for parts in range(3, min(highest, int(1.0 / (base * (SHORTEST - 0.05)))) + 1):
         power, first, others = 0.0, 0.0, 0.0

@@ -136,7 +136,7 @@ def refined(t: Any, r: Any, lag: float, whole: bool) -> float:
     number where that is within the error of it."""
     period, top, total, moment = lag, len(r) - 1, 0.0, 0.0
     half = max(1, int(lag / 24.0))
-    for j in range(1, t.seasons.most_multiples + 1):
+    for j in range(1, t.seasons.multiples + 1):
         if j * period + half + 1.0 > top or (j > 1 and r[round(j * period)] < 0.5 * t.seasons.lasting * r[round(lag)]):
             break
         moment += j * centre(r, j * period, half)

@@ -121,5 +121,5 @@ def law(t: Any, middle: Any, weight: Any, size: int, total: float, x: float, upp
         at = size - outer + i if upper else i
         slope += weight[at] * math.log(sign * (middle[at] - centre) / inner)
         count += weight[at]
-    slope = max(slope / count, t.alarms.steepest)
+    slope = max(slope / count, t.steepest)
     return count / total * (out / inner) ** (-1.0 / slope)  # type: ignore[no-any-return]

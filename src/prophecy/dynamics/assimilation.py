@@ -38,15 +38,8 @@ Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
 
-_TIGHT = 0.12  # from here on what the states leave is the noise of each variable
-_HELD = 1e-7  # singular values below this share of the largest belong to directions that nothing determines
 _MOVED = 1e-9  # damping of the step that terms which may come back take first
 _PRIOR = 1e-3  # 1 / standard deviations: how little is known about the first state
-_MOST_SUBSTEPS = 16  # of one step: a spike between two samples has no more
-_QUIET = 1e-3  # of the noisiest variable's noise: the least that a variable is taken to have
-_CONVERGED = 0.02  # of the noise: integration errors below this do not matter
-_FIRST = 5  # steps of least squares on single steps: what comes next starts anywhere near
-_BELOW = 0.1  # of the model error: errors of integration differ from sample to sample, and must not pass for it
 
 
 class Problem:
@@ -56,13 +49,20 @@ class Problem:
     """
 
     def __init__(
-        self, field: SparseField, values: Array, seen: Array, noise: Array, states: Array, fixed: bool = False
+        self,
+        field: SparseField,
+        values: Array,
+        seen: Array,
+        noise: Array,
+        states: Array,
+        fixed: bool = False,
+        laws: LawSettings = LAWS,
     ) -> None:
+        self.laws = laws
         self.field, self.values, self.seen, self.states, self.noise = field, values, seen, states, noise
         self.fixed, self.looseness, self.substeps = fixed, 1.0, np.ones(len(states) - 1, dtype=np.int64)
         self.budget = Budget()
-        self._first, self._least = noise, _least(noise)
-        self.coarser = LAWS.coarser
+        self._first, self._least = noise, _least(noise, laws)
         self._damping, self._cost = 1e-4, np.inf
         self._linear: tuple[object, ...] | None = None
         self._solved: Damped | None = None
@@ -71,8 +71,8 @@ class Problem:
     def at(self, looseness: float) -> None:
         """Set the model error, as a share of the noise."""
         self.looseness = looseness
-        most = _MOST_SUBSTEPS if looseness <= _TIGHT else _MOST_SUBSTEPS // 2
-        tolerance = min(_CONVERGED, _BELOW * looseness) * self.noise
+        most = self.laws.substeps if looseness <= self.laws.tight else self.laws.substeps // 2
+        tolerance = min(self.laws.converged, self.laws.below * looseness) * self.noise
         self.substeps = self.field.substeps(FOURTH, self.states[:-1], tolerance, most)
         self._cost = self._squares(self.states, self.field)
 
@@ -127,7 +127,7 @@ class Problem:
 
     def freedom(self) -> Array:
         """A square root of the covariance of the parameters; directions that nothing determines are held."""
-        return self._solved.root(_HELD) if self._solved else np.zeros((0, 0))
+        return self._solved.root(self.laws.held) if self._solved else np.zeros((0, 0))
 
     def _move(self) -> bool:
         change = self._solved(max(self._damping, LEAST)) if self._solved else np.zeros(0)
@@ -150,11 +150,11 @@ class Problem:
         """
         noise = self.noise * np.sqrt(self._cost / self._spare)
         observed = self.seen.any(axis=0)
-        if self.looseness <= _TIGHT:
+        if self.looseness <= self.laws.tight:
             left = self.seen * (self.values - self.states)
             ratio = np.sqrt((left**2).sum(axis=0) / np.maximum(self.seen.sum(axis=0), 1)) / self.noise
             noise = noise * np.where(observed, ratio / np.sqrt(np.mean(ratio[observed] ** 2)), 1.0)
-        self.noise = np.clip(noise, self._least, self._first * self.coarser)
+        self.noise = np.clip(noise, self._least, self._first * self.laws.coarser)
         self._cost = self._squares(self.states, self.field)
 
     def evidence(self) -> float:
@@ -287,17 +287,17 @@ def assimilate(
         field, noise = hint.field, np.minimum(noise, hint.noise * laws.coarser)
     else:
         field, noise = _start(field, values, states, noise, laws)
-    noise = np.maximum(noise, _least(noise))
-    problem = Problem(field, values, seen, noise, states)
+    noise = np.maximum(noise, _least(noise, laws))
+    problem = Problem(field, values, seen, noise, states, laws=laws)
     problem.budget = budget or Budget()
-    problem.coarser = laws.coarser
     best, falling = None, 0
+    returns = laws.returns if allowed.sum() <= laws.most_parameters else laws.returns_of_many
     for looseness in [each for each in laws.stages if hint is None or each < laws.useless]:
         problem.at(looseness)
         problem.improve(6, 1e-2)
         problem.rescale()
         if looseness < laws.stages[0]:
-            problem.select(allowed, looseness in laws.returns)
+            problem.select(allowed, looseness in returns)
         problem.improve(4)
         problem.rescale()
         evidence = problem.evidence()
@@ -318,9 +318,9 @@ def assimilate(
     return best
 
 
-def _least(noise: Array) -> float:
+def _least(noise: Array, laws: LawSettings) -> float:
     """The least noise a variable is taken to have: with less, errors of integration would count for more than noise."""
-    return max(LEAST_NOISE, _QUIET * float(noise.max()))
+    return max(LEAST_NOISE, laws.quiet * float(noise.max()))
 
 
 def _start(
@@ -334,6 +334,6 @@ def _start(
     if np.median(np.abs(rest)) < 3 * np.median(noise) and noise.max() < 0.1:
         return start, noise
     starts = [start, linear_field(field, values)]
-    found = [one_step(each, Steps.of(values), FOURTH, 2, _FIRST) for each in starts if each is not None]
+    found = [one_step(each, Steps.of(values), FOURTH, 2, laws.first) for each in starts if each is not None]
     start, rest = min(found, key=lambda item: float(np.mean(np.minimum(np.nan_to_num(np.abs(item[1]), nan=9.0), 9.0))))
     return start, np.maximum(np.minimum(noise, np.median(np.abs(rest), axis=0) / 0.6745), LEAST_NOISE)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from prophecy import _checks
 from prophecy.dynamics.features import Units
 from prophecy.dynamics.outliers import outliers
-from prophecy.dynamics.settings import DEFAULT, Settings
+from prophecy.dynamics.settings import DEFAULT, ContextSettings, Settings
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -21,17 +21,6 @@ LARGEST = _checks.largest(np.dtype(np.float64)) * 1e-10
 
 _SHORTEST = 8  # samples a context needs
 _MOST_VARIABLES = 64  # beyond it the error asks whether the table is (variables, time)
-_ROWS = 1024  # transitions a model is solved from: half of them the latest, half spread over everything older
-_PER_PERIOD = 16  # samples of the fastest period that are plenty
-_KEPT = 512  # samples that thinning must leave
-_FEW_PER_PERIOD = 16  # samples of the fastest period that a linear model can do with
-_KEPT_APART = 48  # samples that must remain when only every `pace`-th is read
-_MOST_DRIVEN = 16  # variables up to which a hidden phase is looked for
-_LATEST = 4096  # samples that quartiles and sinusoids are estimated from: bounds the cost
-_PHASED = 32  # samples needed to call a variable a sinusoid
-_SINUSOID = 0.1  # how far a sinusoid may be off, in standard deviations
-_GLITCH = 1e3  # interquartile ranges from the samples around: a burst, or an error
-_QUIET = 1e-4  # share of the variance that counts as the fastest period's surroundings
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +71,12 @@ class Context:
 
 def read(context: ArrayLike, settings: Settings = DEFAULT) -> Context:
     """Check and prepare (time,) or (time, variables)."""
-    raw = _checked(context)
+    raw, how = _checked(context), settings.context
     aside = outliers(raw, settings)
     remarks = _set_aside(raw, aside)
     raw[aside] = np.nan
-    glitches = int(_glitches(raw).sum())
-    overdue = _overdue(np.isnan(raw))
+    glitches = int(_glitches(raw, how).sum())
+    overdue = _overdue(np.isnan(raw), how)
     raw = raw[_empty_at_start(np.isnan(raw[: len(raw) - overdue])) : len(raw) - overdue]
     missing = np.isnan(raw)
     full = _filled(raw, missing)
@@ -97,15 +86,15 @@ def read(context: ArrayLike, settings: Settings = DEFAULT) -> Context:
     keep = np.isfinite(scale) & (scale > 0)
     centre, scale = centre[keep], scale[keep]
     scaled = (full[:, varying] - centre) / scale
-    period = _fastest_period(scaled)
-    stride = int(np.clip(period / _PER_PERIOD, 1, max(len(scaled) // _KEPT, 1)))
-    pace = int(np.clip(period / stride / _FEW_PER_PERIOD, 1, len(scaled) // stride // _KEPT_APART + 1))
+    period = _fastest_period(scaled, how)
+    stride = int(np.clip(period / how.per_period, 1, max(len(scaled) // how.kept, 1)))
+    pace = int(np.clip(period / stride / how.per_period_linear, 1, len(scaled) // stride // how.kept_linear + 1))
     values = scaled[(len(scaled) - 1) % stride :: stride]
     known = ~np.asarray(missing.any(axis=1))[(len(scaled) - 1) % stride :: stride]
-    partners = _hidden_phases(values) if settings.hidden_phases else np.empty((len(values), 0))
+    partners = _hidden_phases(values, how) if settings.hidden_phases else np.empty((len(values), 0))
     values = np.column_stack([values, partners])
     units = Units(np.append(centre, np.zeros(partners.shape[1])), np.append(scale, np.ones(partners.shape[1])))
-    rows = _rows(known)
+    rows = _rows(known, how)
     notes = []
     if glitches:
         notes.append(f"{_count(glitches, 'value')} far from everything around; if that is an error, put NaN there.")
@@ -183,16 +172,16 @@ def _checked(context: ArrayLike) -> Array:
     return values
 
 
-def _glitches(raw: Array) -> Mask:
-    """Single values a thousand interquartile ranges away from the median of the five around; growth has none."""
+def _glitches(raw: Array, how: ContextSettings) -> Mask:
+    """Single values many interquartile ranges away from the median of the five around; growth has none."""
     found = np.zeros(raw.shape, dtype=np.bool_)
     for variable, column in enumerate(raw.T):
-        some = column[:: max(1, len(column) // _LATEST)]
+        some = column[:: max(1, len(column) // how.latest)]
         some = some[~np.isnan(some)]
         if not len(some):
             continue
         low, middle, high = np.quantile(some, [0.25, 0.5, 0.75])
-        least = _GLITCH * (high - low)
+        least = how.glitch * (high - low)
         far = np.nonzero(np.abs(column - middle) > least)[0]
         far = far[(far >= 2) & (far < len(column) - 2)]
         if least > 0:
@@ -201,10 +190,10 @@ def _glitches(raw: Array) -> Mask:
     return found
 
 
-def _overdue(missing: Mask) -> int:
+def _overdue(missing: Mask, how: ContextSettings) -> int:
     """How many samples at the end are to be forecast as well: all without any value, and those with some if few."""
     empty, late = (int(np.argmin(np.asarray(lacking)[::-1])) for lacking in (missing.all(axis=1), missing.any(axis=1)))
-    late = late if late - empty <= len(missing) // 8 else empty
+    late = late if late - empty <= int(how.overdue * len(missing)) else empty
     return late if len(missing) - late >= _SHORTEST else 0
 
 
@@ -223,29 +212,30 @@ def _filled(raw: Array, missing: Mask) -> Array:
     return full
 
 
-def _hidden_phases(values: Array) -> Array:
+def _hidden_phases(values: Array, how: ContextSettings) -> Array:
     """For every variable that is a sinusoid, the same a quarter of a period later: (time, sinusoids).
 
     A system driven by a sinusoid and observed together with it is autonomous again once the phase is known.
     """
     none = np.empty((len(values), 0))
-    if len(values) < _PHASED or values.shape[1] > _MOST_DRIVEN:
+    if len(values) < how.phased or values.shape[1] > how.driven:
         return none
-    partners = [partner for partner in map(_quarter_later, values.T) if partner is not None]
+    partners = [partner for column in values.T if (partner := _quarter_later(column, how)) is not None]
     return np.column_stack([none, *partners]) if len(partners) < values.shape[1] else none
 
 
-def _quarter_later(column: Array) -> Array | None:
-    frequency = _frequency(column[-_LATEST:] - column[-_LATEST:].mean())
+def _quarter_later(column: Array, how: ContextSettings) -> Array | None:
+    recent = column[-how.latest :]
+    frequency = _frequency(recent - recent.mean())
     times: Array = np.arange(len(column), dtype=np.float64) - len(column) / 2
-    some = np.unique(np.linspace(0, len(column) - 1, min(len(column), _LATEST)).astype(np.intp))
+    some = np.unique(np.linspace(0, len(column) - 1, min(len(column), how.latest)).astype(np.intp))
     for _ in range(8):
         wave = _wave(frequency * times[some])
         a, b, c = np.linalg.lstsq(wave, column[some], rcond=None)[0]
         rest = column[some] - wave @ np.array([a, b, c])
         slope = times[some] * (b * wave[:, 0] - a * wave[:, 1])
         frequency += float(np.linalg.lstsq(np.column_stack([wave, slope]), rest, rcond=None)[0][3])
-    if not 1e-3 < frequency < np.pi - 1e-3 or np.mean(rest**2) > _SINUSOID**2:
+    if not 1e-3 < frequency < np.pi - 1e-3 or np.mean(rest**2) > how.sinusoid**2:
         return None
     return np.asarray(_wave(frequency * times) @ np.array([b, -a, 0.0]) / np.sqrt((a * a + b * b) / 2))
 
@@ -271,27 +261,28 @@ def _wave(phase: Array) -> Array:
     return np.column_stack([np.cos(phase), np.sin(phase), np.ones(len(phase))])
 
 
-def _fastest_period(scaled: Array) -> float:
+def _fastest_period(scaled: Array, how: ContextSettings) -> float:
     """Samples of the period above which all but a small share of the variance of every variable lies."""
-    recent = scaled[-16384:]
+    recent = scaled[-how.spectrum :]
     if not recent.shape[1]:
         return 1.0
     times = np.linspace(-1, 1, len(recent))[:, None]
     flat = recent - recent.mean(axis=0) - times * (recent * times).mean(axis=0) / np.mean(times**2)
     power = np.abs(np.fft.rfft(flat * np.hanning(len(flat))[:, None], axis=0)) ** 2
     tail = 1 - np.cumsum(power, axis=0) / np.maximum(power.sum(axis=0), 1e-300)
-    fastest = int(np.max(np.argmax(tail < _QUIET, axis=0)))
+    fastest = int(np.max(np.argmax(tail < how.quiet, axis=0)))
     return len(flat) / max(fastest, 1)
 
 
-def _rows(known: Mask) -> Rows:
+def _rows(known: Mask, how: ContextSettings) -> Rows:
     times = np.arange(len(known))
     history = times - np.maximum.accumulate(np.where(known, -1, times))
     index = np.nonzero(known[:-1] & known[1:])[0]
     if len(index) < min(_SHORTEST, len(known) // 2):
         index = times[:-1]
-    if len(index) > _ROWS:
-        older = index[: -_ROWS // 2]
-        spread = older[np.linspace(0, len(older) - 1, _ROWS // 2).astype(np.intp)]
-        index = np.concatenate([np.unique(spread), index[-_ROWS // 2 :]])
+    half = how.transitions // 2
+    if len(index) > 2 * half:
+        older = index[:-half]
+        sparse = older[np.linspace(0, len(older) - 1, half).astype(np.intp)]
+        index = np.concatenate([np.unique(sparse), index[-half:]])
     return Rows(index, history[index])

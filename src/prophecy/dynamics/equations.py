@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy.dynamics.features import Units
+from prophecy.dynamics.flow import RATE, SHIFT
+from prophecy.dynamics.flow import powers as powers_of
 
 if TYPE_CHECKING:
     from prophecy.dynamics.flows import FittedFlow
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _NAMES = ("sin", "tanh", "abs", "exp", "1/", "sign")
+_ODD = ("sin", "tanh")  # f(-z) = -f(z)
+_FOLDED = 50.0  # exponents up to this become factors: exp(r x + s) is exp(s) exp(r x)
 _HOMOGENEOUS = {"abs": 1, "sign": 0, "1/": -1}  # f(c z) = c^p f(z) for positive c
 _DIGITS = 5  # digits of a coefficient at most: an error of one in 100 000 is printed as exact
 _SIGNIFICANT = 3.0  # standard errors that a term from expanding a power must differ from zero by
@@ -33,13 +37,15 @@ _EQUAL = 2.0  # standard errors within which two coefficients are written as one
 class Argument:
     """What a function is taken of: the sum of rates times variables, of bends times their products, and a shift.
 
-    bends: ((a, b, coefficient of the product of variables a and b), ...).
+    bends: ((a, b, coefficient of the product of variables a and b), ...). errors: standard errors of rates and shift,
+    () where they are not known.
     """
 
     function: str
     rates: tuple[float, ...]
     shift: float
     bends: tuple[tuple[int, int, float], ...] = ()
+    errors: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,10 +68,11 @@ class Equations:
     >>> from prophecy.dynamics import forecast
     >>> from prophecy import chaos
     >>> series = chaos.lorenz.sample(512)
-    >>> print(forecast(series, 10).equations(step=chaos.lorenz.step(30), names=("x", "y", "z")))  # doctest: +SKIP
+    >>> step = 1 / (30 * chaos.lorenz.exponent)
+    >>> print(forecast(series, 10).equations(step=step, names=("x", "y", "z")))
     x' = 10 (y - x)
     y' = 28 x - y - x z
-    z' = x y - 2.6667 z
+    z' = -2.6667 z + x y
     """
 
     names: tuple[str, ...]
@@ -86,7 +93,15 @@ class Equations:
         x = np.asarray(state, dtype=np.float64)
         if x.shape[-1] != len(self.names):
             raise ValueError(f"state must have {len(self.names)} values, {', '.join(self.names)}, got shape {x.shape}")
-        known = {"sin": np.sin, "tanh": np.tanh, "abs": np.abs, "exp": np.exp, "1/": np.reciprocal, "sign": np.sign}
+        known = {
+            "sin": np.sin,
+            "cos": np.cos,
+            "tanh": np.tanh,
+            "abs": np.abs,
+            "exp": np.exp,
+            "1/": np.reciprocal,
+            "sign": np.sign,
+        }
         factors = [x[..., j] for j in range(len(self.names))]
         for function in self.functions:
             at = x @ np.array(function.rates) + function.shift
@@ -108,8 +123,8 @@ class Equations:
         except ImportError:
             raise ImportError("expressions need SymPy: pip install sympy") from None
         symbols = [sympy.Symbol(name, real=True) for name in self.names]
-        known = {"sin": sympy.sin, "tanh": sympy.tanh, "abs": sympy.Abs, "exp": sympy.exp, "sign": sympy.sign}
-        known["1/"] = lambda z: 1 / z
+        known = {"sin": sympy.sin, "cos": sympy.cos, "tanh": sympy.tanh, "exp": sympy.exp, "abs": sympy.Abs}
+        known |= {"sign": sympy.sign, "1/": lambda z: 1 / z}
         factors = list(symbols)
         for function in self.functions:
             at = sum((rate * s for rate, s in zip(function.rates, symbols, strict=True) if rate), function.shift)
@@ -163,14 +178,15 @@ class Equations:
             return self.names[j]
         function = self.functions[j - len(self.names)]
         inside = ""
-        squares = [(c, self.names[a] + ("^2" if a == b else f" {self.names[b]}")) for a, b, c in function.bends]
-        for rate, name in (*zip(function.rates, self.names, strict=True), *squares):
-            if abs(rate) > _NO_RATE * max(abs(r) for r in (*function.rates, *(c for c, _ in squares))):
-                number = "" if f"{abs(rate):.4g}" == "1" else f"{abs(rate):.4g} "
+        squares = [(c, self.names[a] + ("^2" if a == b else f" {self.names[b]}"), 0.0) for a, b, c in function.bends]
+        errors = function.errors or (0.0,) * (len(self.names) + 1)
+        for rate, name, error in (*zip(function.rates, self.names, errors[:-1], strict=True), *squares):
+            if abs(rate) > _NO_RATE * max(abs(r) for r in (*function.rates, *(c for c, _, _ in squares))):
+                number = _number(abs(rate), error)
                 sign = ("-" if rate < 0 else "") if not inside else (" - " if rate < 0 else " + ")
-                inside += f"{sign}{number}{name}"
-        if abs(function.shift) > 5e-4:
-            inside += f" {'-' if function.shift < 0 else '+'} {abs(function.shift):.4g}"
+                inside += f"{sign}{'' if number == '1' else number + ' '}{name}"
+        if function.shift:
+            inside += f" {'-' if function.shift < 0 else '+'} {_number(abs(function.shift), errors[-1])}"
         return f"/({inside})" if function.function == "1/" else f"{function.function}({inside})"
 
 
@@ -220,7 +236,7 @@ class FoundSystem:
         names += [f"phase{i + 1}" for i in range(variables - len(names))]
         step *= self.stride
         field, found = self.model.field, self.model.found
-        powers = _powers(field.terms)
+        powers = powers_of(field.terms)
         scale = self.units.scale
         centres = _rounded(self.units.centre - self.model.offset * scale, scale)
         functions, factors = self._functions(centres)
@@ -241,25 +257,77 @@ class FoundSystem:
             step / self.stride,
             tuple((found.noise * scale).tolist()),
         )
-        return _without_idle(whole, len(self.columns))
+        return _without_idle(_used(whole), len(self.columns))
 
     def _functions(self, centres: Array) -> tuple[tuple[Argument, ...], list[float]]:
         """What the functions are taken of, and what of them is a factor: 2 |x - 3| rather than |2 x - 6|."""
-        terms = self.model.field.terms
+        terms, scale = self.model.field.terms, self.units.scale
         out, factors = [], []
-        for kind, rates, shift, bends in zip(terms.kinds, terms.rates, terms.shifts, terms.bends, strict=True):
-            raw, bent = rates / self.units.scale, bends / np.outer(self.units.scale, self.units.scale)
+        for j, (kind, rates, bends) in enumerate(zip(terms.kinds, terms.rates, terms.bends, strict=True)):
+            root_shift, root_rates, root_bends = self._roots(j)
+            raw, bent = rates / scale, bends / np.outer(scale, scale)
+            root_raw, root_bent = root_rates / scale[:, None], root_bends / np.outer(scale, scale)[..., None]
             along = raw - (bent + bent.T) @ centres
+            root_along = root_raw - np.einsum("abp,b->ap", root_bent + root_bent.swapaxes(0, 1), centres)
             both = np.triu(bent) + np.tril(bent, -1).T
             pairs = tuple((int(a), int(b), float(both[a, b])) for a, b in zip(*np.nonzero(both), strict=True))
-            shift = float(shift - raw @ centres + centres @ bent @ centres)
-            name = _NAMES[kind]
-            lead = max((*along.tolist(), *(c for _, _, c in pairs)), key=abs) if name in _HOMOGENEOUS else 1.0
-            lead = lead if name == "1/" else abs(lead)
-            pairs = tuple((a, b, c / lead) for a, b, c in pairs)
-            out.append(Argument(name, tuple((along / lead).tolist()), shift / lead, pairs))
-            factors.append(lead ** _HOMOGENEOUS.get(name, 0))
+            shift = float(terms.shifts[j] - raw @ centres + centres @ bent @ centres)
+            root_shift = root_shift - centres @ root_raw + np.einsum("a,b,abp->p", centres, centres, root_bent)
+            errors = np.linalg.norm(np.vstack([root_along, root_shift]), axis=1)
+            argument, factor = _plain(_NAMES[kind], along, shift, pairs, errors)
+            out.append(argument)
+            factors.append(factor)
         return tuple(out), factors
+
+    def _roots(self, j: int) -> tuple[Array, Array, Array]:
+        """Square roots of the covariance of a function's shift, rates and bends, zero where they are held."""
+        field, root = self.model.field, self.model.found.freedom
+        v, count = field.terms.variables, root.shape[1]
+        shift, shape = np.zeros(count), np.zeros((v + v * v, count))
+        chosen, whose = field.parameters
+        for p in range(field.coefficients, field.count):
+            if chosen[p] == j and whose[p] == SHIFT:
+                shift = root[p]
+            elif chosen[p] == j:
+                shape[RATE - whose[p]] = root[p]
+        return shift, shape[:v], shape[v:].reshape(v, v, count)
+
+
+def _plain(
+    name: str, along: Array, shift: float, pairs: tuple[tuple[int, int, float], ...], errors: Array
+) -> tuple[Argument, float]:
+    """A function as people write it, and the factor that is taken out: the phase of a sine is within a quarter turn of
+    its own or a cosine's, the first rate of an odd function is positive, what differs from zero by less than its error
+    allows is not there."""
+    lead = max((*along.tolist(), *(c for _, _, c in pairs)), key=abs)
+    factor = 1.0
+    if name in _HOMOGENEOUS:
+        size = lead if name == "1/" else abs(lead)
+        factor, along, shift, errors = size ** _HOMOGENEOUS[name], along / size, shift / size, errors / abs(size)
+        pairs = tuple((a, b, c / size) for a, b, c in pairs)
+    elif name in _ODD and lead < 0:
+        factor, along, shift, pairs = -1.0, -along, -shift, tuple((a, b, -c) for a, b, c in pairs)
+    elif name == "exp" and abs(shift) < _FOLDED:
+        factor, shift = float(np.exp(shift)), 0.0
+    if name == "sin":
+        turns = round(shift / np.pi)
+        shift, factor = shift - turns * np.pi, factor * (-1.0) ** turns
+        if abs(shift) > np.pi / 4:
+            name, factor, shift = "cos", factor * np.sign(shift), shift - np.sign(shift) * np.pi / 2
+    along = np.where(np.abs(along) > _NO_RATE * abs(lead if name not in _HOMOGENEOUS else 1.0), along, 0.0)
+    reach = float(np.abs(along).max()) if along.any() else 1.0
+    if abs(shift) < max(_SIGNIFICANT * float(errors[-1]), _NO_RATE * min(1.0, reach)):
+        shift = 0.0
+    return Argument(name, tuple(along.tolist()), float(shift), pairs, tuple(errors.tolist())), float(factor)
+
+
+def _used(whole: Equations) -> Equations:
+    """Without functions that no term has."""
+    v = len(whole.names)
+    used = [j for j in range(len(whole.functions)) if any(t.powers[v + j] for each in whole.terms for t in each)]
+    columns = [*range(v), *(v + j for j in used)]
+    terms = tuple(tuple(replace(t, powers=tuple(t.powers[c] for c in columns)) for t in each) for each in whole.terms)
+    return replace(whole, terms=terms, functions=tuple(whole.functions[j] for j in used))
 
 
 def _without_idle(whole: Equations, seen: int) -> Equations:
@@ -286,7 +354,10 @@ def _without_idle(whole: Equations, seen: int) -> Equations:
         ),
         functions=tuple(
             replace(
-                f, rates=tuple(f.rates[j] for j in kept), bends=tuple((place[a], place[b], c) for a, b, c in f.bends)
+                f,
+                rates=tuple(f.rates[j] for j in kept),
+                bends=tuple((place[a], place[b], c) for a, b, c in f.bends),
+                errors=tuple(f.errors[j] for j in (*kept, -1)),
             )
             for f in functions
         ),
@@ -326,9 +397,3 @@ def _expanded(value: Array, root: Array, powers: NDArray[np.int64], centres: Arr
 def _rounded(centres: Array, scale: Array) -> Array:
     """Centres that are zero up to rounding are zero."""
     return np.where(np.abs(centres) < 1e-9 * scale, 0.0, centres)
-
-
-def _powers(terms: Any) -> NDArray[np.int64]:
-    from prophecy.dynamics.flow import powers
-
-    return powers(terms)

@@ -10,7 +10,7 @@ from scipy.linalg import qr
 
 from prophecy.dynamics.assimilation import Assimilated
 from prophecy.dynamics.flow import EIGHTH, FOURTH
-from prophecy.dynamics.guesses import Budget, Steps, interpolated, linear_field, one_step
+from prophecy.dynamics.guesses import Budget, Steps, interpolated, linear_field, one_step, unsure
 from prophecy.dynamics.settings import LAWS, LawSettings
 from prophecy.dynamics.sparse import SparseField, eliminated
 
@@ -26,6 +26,9 @@ _FEW_OFF = 1e-4  # standard deviations: steps that far off no longer pull once t
 _NEGLIGIBLE = 6e-9  # standard deviations: the accuracy at which chaotic systems are usually integrated
 _SURE = 4.0  # integration errors are not white: terms go more easily than by the information criterion
 _MOST_SUBSTEPS = 64  # of one step
+_WIDTHS = (4, 8)  # samples that paths at slow moments go through; the better start is taken
+_FEW = 1e-6  # of the largest singular value: damping where few steps are there to solve from
+_GROWING = 30  # steps of least squares whenever samples have joined
 _LEAST = 1e-13  # standard deviations: rounding of samples whose mean is some standard deviations away
 _INTEGRATED = 1e-10  # standard deviations: what a step may miss by at the end
 
@@ -49,25 +52,72 @@ def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: Law
     samples that were observed; steps to and from the others do not count.
     """
     shaped, steps = len(field.terms.kinds) > 0, Steps.of(x, known)
-    starts = [interpolated(field, x, 8, even=False, nats=laws.spare * shaped)] if len(x) > 8 else []
+    starts = [interpolated(field, x, 8, laws.spare * shaped)] if len(x) > 8 else []
     starts += [start for start in (linear_field(field, x),) if start is not None and not shaped]
     closest, left = None, np.inf
-    for index in np.argsort([_median(steps.missed(each, EIGHTH, 1)) for each in starts]):
+    missed = [_median(steps.missed(each, EIGHTH, 1)) for each in starts]
+    if field.coefficients > laws.costly and not min(missed, default=np.inf) < laws.costly_left:
+        return Attempt(None, None, np.inf)
+    for index in np.argsort(missed):
         rough, rest = one_step(starts[index], steps, EIGHTH, 1, 12, robust=True, budget=budget)
         for _ in range(_REFINEMENTS):
-            before = _median(rest)
-            if not laws.nearly < before < laws.roughly:
+            coarse = _median(rest)
+            if not laws.nearly < coarse < laws.roughly:
                 break
-            substeps = rough.substeps(EIGHTH, steps.before, _SHARE * before)
+            substeps = rough.substeps(EIGHTH, steps.before, _SHARE * coarse)
             rough, rest = one_step(rough, steps, EIGHTH, substeps, 12, robust=True, budget=budget)
-            if _median(rest) > 0.5 * before:
+            if _median(rest) > 0.5 * coarse:
                 break
         if _median(rest) < left:
             closest, left = rough, _median(rest)
         found = step_by_step(rough, x, steps, budget) if _median(rest) < laws.nearly else None
         if found is not None:
             return Attempt(found, rough, left)
-    return Attempt(None, closest, left)
+    found = None if shaped else grown(field, x, known, left, laws)
+    return Attempt(found, closest, left) if found is None else Attempt(found, found.field, 0.0)
+
+
+def grown(field: SparseField, x: Array, known: Mask, left: float, laws: LawSettings) -> Assimilated | None:
+    """The same from the slowest moments on: samples too far apart for the fast ones are still close enough there.
+
+    The steps whose path two polynomials agree on best are solved for first; then, time and again, more of them, those
+    that the field so far misses least. Noise shows at once: no field explains even the first. left: what the field of
+    all steps misses by; where paths are better known than that, they are not what it lacks, and one that grows has to
+    miss by far less.
+    """
+    steps, count, budget = Steps.of(x, known), 2 * field.terms.size, Budget(laws.work_grown)
+    if len(x) <= 8 or len(steps.before) < 2 * count:
+        return None
+    both = known[:-1] & known[1:]
+    if left < laws.roughly or float(np.quantile(unsure(x)[both], laws.fastest)) < left < np.inf:
+        return None
+    starts = []
+    for width in _WIDTHS:
+        chosen = np.argsort(unsure(x, width)[both])[:count]
+        rough = interpolated(field, x, width, rows=np.nonzero(both)[0][chosen], damping=_FEW)
+        starts.append((_median(steps.missed(rough, EIGHTH, 2)[chosen]), width, rough, chosen))
+    _, _, rough, chosen = min(starts, key=lambda each: each[:2])
+    while budget.left > 0:
+        few, share = Steps(*(np.ascontiguousarray(each[chosen]) for each in steps)), len(chosen) / len(steps.before)
+        substeps = np.maximum(rough.substeps(EIGHTH, few.before, _ROUNDING), 2)
+        own = Budget(budget.left / share)
+        rough, rest = one_step(rough, few, EIGHTH, substeps, _GROWING, robust=True, budget=own)
+        budget.left = own.left * share
+        if not _median(rest) < min(laws.growing, laws.grown_left * left):
+            return None
+        if share == 1:
+            return step_by_step(rough, x, steps, budget)
+        missed = _furthest(steps.missed(rough, EIGHTH, 2))
+        if _median(rest) < laws.nearly and rough.count:
+            sparse = _thinned(rough, few, substeps, rest)[0]
+            there = _furthest(steps.missed(sparse, EIGHTH, 2))
+            if np.median(there) < 0.3 * np.median(missed):  # what is sparse holds farther off
+                rough, missed = sparse, there
+        if np.quantile(missed, laws.fastest) < laws.roughly:
+            chosen = np.arange(len(missed))
+        else:
+            chosen = np.argsort(missed)[: int(np.ceil(laws.grown * len(chosen)))]
+    return None
 
 
 def as_it_is(field: SparseField, values: Array, steps: Steps, budget: Budget) -> Assimilated:
@@ -114,6 +164,8 @@ def _taken(field: SparseField, values: Array, steps: Steps, substeps: Counts, re
 def _thinned(field: SparseField, steps: Steps, substeps: Counts, rest: Array) -> tuple[SparseField, Array]:
     """The field without the terms that do nothing, the doubtful ones last, and what it leaves."""
     for sure in (25 * _SURE, 25 * _SURE, _SURE, _SURE):
+        if not field.count:
+            break
         level = float(np.sqrt(np.mean(_typical(rest) ** 2)))
         freedom = _freedom(field, steps, substeps) * level
         count = field.coefficients
@@ -132,6 +184,11 @@ def _thinned(field: SparseField, steps: Steps, substeps: Counts, rest: Array) ->
 
 def _median(rest: Array) -> float:
     return float(np.median(np.nan_to_num(np.abs(rest), nan=np.inf)))
+
+
+def _furthest(rest: Array) -> Array:
+    """What each step misses by in the variable that it misses most, (steps,)."""
+    return np.asarray(np.nan_to_num(np.abs(rest), nan=np.inf).max(axis=1))
 
 
 def _most(rest: Array) -> float:

@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
 from prophecy.dynamics.assimilation import Assimilated, Problem, assimilate
-from prophecy.dynamics.exactly import as_it_is, exactly
+from prophecy.dynamics.curves import drawn
+from prophecy.dynamics.exactly import as_it_is, exactly, grown
 from prophecy.dynamics.families import Proposal, propose
 from prophecy.dynamics.features import Units, monomial_count
 from prophecy.dynamics.flow import FOURTH, Terms
-from prophecy.dynamics.guesses import Budget, Steps, roughness, smoothed
+from prophecy.dynamics.guesses import Budget, Steps, roughness, smoothed, unsure
 from prophecy.dynamics.quotients import quotients
+from prophecy.dynamics.rises import Rises
 from prophecy.dynamics.settings import LAWS, LawSettings
 from prophecy.dynamics.smoother import filtered
 from prophecy.dynamics.sparse import SparseField
@@ -148,7 +150,7 @@ class Search:
         variables = self._x.shape[1]
         self._fields = [
             _free(flow.polynomial_terms(variables, degree), self._circles, clocked)
-            for degree in (2, 3)
+            for degree in (2, 3, 4)
             if monomial_count(variables, degree) * variables <= min(laws.most_exact, self._seen.sum() / 3)
         ]
 
@@ -158,29 +160,40 @@ class Search:
 
     def exact_powers(self) -> FittedFlow | None:
         """The field of powers that takes every sample to the next up to rounding."""
-        for field in self._fields if self._complete else ():
+        for field in self._fields[:2] if self._complete else ():
             attempt = exactly(field, self._x, self._known, self._work, self._laws)
             if attempt.found is not None:
                 return self._finished(attempt.found)
             least, most = (share * float(np.median(self._rough)) for share in self._laws.noise_like)
-            if not self._finest and least < attempt.left < most:
+            if not self._finest and least < attempt.left < most and self._even():
                 break  # what is left of single steps is as large as the noise seems to be: higher powers leave it too
         return None
 
+    def _even(self) -> bool:
+        """Whether what samples around a step disagree on is of one size, as noise is."""
+        low, middle = np.quantile(unsure(self._x), [0.1, 0.5]) if len(self._x) > 8 else (1.0, 1.0)
+        return bool(low > self._laws.noise_even * middle)
+
+    def from_slow_moments(self) -> FittedFlow | None:
+        """The quadratic field of exact samples too far apart for paths between them to be known, but at slow moments:
+        a few milliseconds where there is none."""
+        small = self._x.shape[1] <= self._laws.most_variables and self._complete
+        found = grown(self._fields[0], self._x, self._known, np.inf, self._laws) if small else None
+        return None if found is None else self._finished(found)
+
     def others(self) -> FittedFlow | None:
         """The best of all that is not powers through exact samples."""
-        if self._x.shape[1] > self._laws.most_variables:
-            return None
         best = self._powers()
-        if best is None or not self._law(best) or best.field.count > self._laws.short * self._x.shape[1]:
+        few = self._x.shape[1] <= self._laws.most_variables and not self._clocked
+        if few and (best is None or not self._law(best) or best.field.count > self._laws.short * self._x.shape[1]):
             best = self._functions(best)
         return None if best is None else self._finished(best)
 
     def _powers(self) -> Assimilated | None:
         """The field of powers with the highest evidence; the first that is a law."""
         best: Assimilated | None = None
-        for field in self._fields if self._noisy else ():
-            if field.coefficients > self._laws.most_parameters:
+        for field, most in zip(self._fields, (self._laws.most_quadratic, self._laws.most_parameters), strict=False):
+            if field.coefficients > most or not self._noisy:
                 break
             best = _better(best, self._assimilated(field))
             if best is not None and self._law(best):
@@ -202,18 +215,37 @@ class Search:
 
         The states of a field that is not the law follow that field: what it lacks shows along the plain smooth path.
         """
-        laws, proposals = self._laws, list[Proposal]()
-        path = smoothed(self._x, self._rough)
-        for proposal in propose(path, self._units, noise=float(self._rough.max()), laws=laws):
-            hopeful = self._complete and proposal.left < laws.hopeful and self._work.left > 0
-            found = exactly(self._with(proposal), self._x, self._known, self._work, laws).found if hopeful else None
-            if found is not None:
-                return found
-            proposals.append(proposal)
+        laws, path, noise = self._laws, smoothed(self._x, self._rough), float(self._rough.max())
+        quartic = False
+        for proposals, work in (
+            (drawn(Rises(path, noise), self._units, laws), Budget(laws.work_drawn)),
+            (propose(path, self._units, 2, noise, laws), self._work),
+        ):
+            tried = list[Proposal]()
+            for proposal in proposals:
+                hopeful = self._complete and proposal.left < laws.hopeful and work.left > 0
+                attempt = exactly(self._with(proposal), self._x, self._known, work, laws) if hopeful else None
+                if attempt is not None and attempt.found is not None:
+                    return attempt.found
+                tried.append(proposal)
+                if proposal.mask is not None and (attempt is None or attempt.left > laws.almost):
+                    break  # the curves were read wrongly by more than by a kind of function
+            best = self._through_noise(tried, best)
+            if best is not None and len(best.field.terms.kinds) and self._law(best):
+                break
+            for field in self._fields[2:] if self._complete and self._finest and not quartic else ():
+                quartic = True
+                found = exactly(field, self._x, self._known, Budget(laws.work_exact), laws).found
+                if found is not None:
+                    return found
+        return best
+
+    def _through_noise(self, proposals: list[Proposal], best: Assimilated | None) -> Assimilated | None:
+        """The best of the fields with those functions that explain most, and of the one before."""
         chosen = min(proposals, key=lambda each: each.left).functions if proposals else ()
         for proposal in proposals if self._noisy else ():
             field = self._with(proposal)
-            if proposal.functions != chosen or field.count > laws.most_parameters:
+            if proposal.functions != chosen or field.count > self._laws.most_parameters:
                 continue
             best = _better(best, self._assimilated(field))
             if best is not None and len(best.field.terms.kinds) and self._law(best):
@@ -245,7 +277,8 @@ class Search:
         return found.tight and _white(found, self._measured, self._laws)
 
     def _with(self, proposal: Proposal) -> SparseField:
-        return _free(proposal.terms(self._x.shape[1]), self._circles, self._clocked)
+        field = _free(proposal.terms(self._x.shape[1]), self._circles, self._clocked)
+        return field if proposal.mask is None else field.with_mask(field.mask & proposal.mask)
 
     @property
     def _measured(self) -> Array:

@@ -12,7 +12,7 @@ from scipy.fft import dct, idct
 from scipy.linalg import qr
 
 from prophecy.dynamics import flow
-from prophecy.dynamics.damped import solve
+from prophecy.dynamics.damped import LEAST, solve
 from prophecy.dynamics.flow import Tableau
 from prophecy.dynamics.sparse import SparseField, eliminated
 from prophecy.dynamics.starts import WEIGHTS, interpolate
@@ -92,27 +92,40 @@ def regression(field: SparseField, path: Array, ridge: float = 1e-6) -> SparseFi
     return field.with_mask(field.mask, theta)
 
 
-def interpolated(field: SparseField, values: Array, width: int, even: bool = True, nats: float = 0.0) -> SparseField:
+def interpolated(
+    field: SparseField,
+    values: Array,
+    width: int,
+    nats: float = 0.0,
+    rows: NDArray[np.intp] | None = None,
+    damping: float = LEAST,
+) -> SparseField:
     """The regression with the path between samples taken from the polynomial through the `width` samples around.
 
-    even: every step counts alike; otherwise each by how well its path is known, so that where samples are too far apart
-    for the fastest moments the slow ones tell the law. Terms worth less than `nats` are left out.
+    Each step counts by how well its path is known, so that where samples are too far apart for the fastest moments the
+    slow ones tell the law. Terms worth less than `nats` are left out. rows: the steps it is solved from, all if None.
     """
-    rows = np.arange(len(values) - 1)
+    rows = np.arange(len(values) - 1) if rows is None else rows
     path, _ = interpolate(values, rows, width)
     points = np.ascontiguousarray(path.reshape(len(path), -1).T)
     phi = flow.features(field.terms, points).reshape(len(rows), len(WEIGHTS), -1)
-    system, rise = np.einsum("rnp,n->rp", phi, WEIGHTS), np.diff(values, axis=0)
-    if not even:
-        error = np.abs(path - interpolate(values, rows, width // 2)[0]).max(axis=(0, 2))
-        weight = 1 / np.maximum(error, np.quantile(error, 0.1) + 1e-12)
-        system, rise = weight[:, None] * system, weight[:, None] * rise
+    system, rise = np.einsum("rnp,n->rp", phi, WEIGHTS), np.diff(values, axis=0)[rows]
+    error = unsure(values, width)[rows]
+    weight = 1 / np.maximum(error, np.quantile(error, 0.1) + 1e-12)
+    system, rise = weight[:, None] * system, weight[:, None] * rise
     if nats:
         return _selected(field, system, rise, len(field.theta), nats)
     theta = np.zeros(field.theta.shape)
     for i in range(field.terms.variables):
-        theta[field.mask[:, i], i] = solve(system[:, field.mask[:, i]], rise[:, [i]])[:, 0]
+        theta[field.mask[:, i], i] = solve(system[:, field.mask[:, i]], rise[:, [i]], damping)[:, 0]
     return field.with_mask(field.mask, theta)
+
+
+def unsure(values: Array, width: int = 8) -> Array:
+    """How far polynomials through `width` samples and through half as many are apart in each step, (time - 1,)."""
+    rows = np.arange(len(values) - 1)
+    apart = interpolate(values, rows, width)[0] - interpolate(values, rows, width // 2)[0]
+    return np.asarray(np.abs(apart).max(axis=(0, 2)))
 
 
 def thinned(field: SparseField, path: Array, most: int, nats: float) -> SparseField:

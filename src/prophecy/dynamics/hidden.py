@@ -2,12 +2,14 @@
 
 One variable of a system of three still tells everything, but in coordinates made of its delays or derivatives the field
 is no short formula, and 512 samples do not tell a long one. With the hidden variables themselves as unknowns it is
-short again: powers up to degree 2 of all variables. What is minimised is the distance between the flow from each state
+short again: powers up to degree 2 of three variables or four, and up to degree 3 of two of three (`Family`). Four are
+also what a variable needs that cannot tell all states of three apart: z of Lorenz' system and x y, x^2 and y^2 obey a
+quadratic field of their own. What is minimised is the distance between the flow from each state
 and the next state, over the hidden part of all states and the coefficients; the visible part is the data, exactly.
 Hidden variables are known up to an affine change only, so they are kept uncorrelated and of unit variance.
 
-The problem has many minima and long curved valleys. Several starts (derivatives, quotients, random quadratic functions
-of both) take a few steps each, the best go on; steps are Levenberg-Marquardt with the second-order correction along
+The problem has many minima and long curved valleys. Several starts (`hidden_guesses.py`) take a few steps each, the
+best go on; steps are Levenberg-Marquardt with the second-order correction along
 the step (geodesic acceleration, Transtrum and Sethna 2012), which follows a curved valley several times faster.
 The law found from an early stretch must then foretell the rest before it is believed.
 """
@@ -23,7 +25,7 @@ from prophecy.dynamics import flow
 from prophecy.dynamics.flow import EIGHTH, FOURTH, Tableau, Terms
 from prophecy.dynamics.guesses import regression
 from prophecy.dynamics.hidden_descent import Tuning, descend
-from prophecy.dynamics.hidden_starts import alike, guesses
+from prophecy.dynamics.hidden_guesses import Family, alike, guesses, plain
 from prophecy.dynamics.settings import Settings
 from prophecy.dynamics.sparse import SparseField
 
@@ -50,6 +52,7 @@ class Search:
     tableau: Tableau = FOURTH
     tolerance: float = 0.0  # standard deviations that a step may miss by; 0: one step a sample
     damping: float = 0.3  # of hidden variables against the equations; as large as the equations' own errors at first
+    reached: float = np.inf  # the misfit after the last steps
 
     @property
     def seen(self) -> int:
@@ -72,13 +75,14 @@ class Search:
             self.standardise()
             most = min(settings.hidden_restandardised, steps - done)
             theta, self.states, self.damping, misfit, onward = descend(
-                self.field.terms, self.field.theta, self.tableau, *self.field.parameters, self.states, self._counts(),
+                self.field.terms, self.field.theta, self.tableau, self.states, self._counts(),
                 self.seen, self.damping, most, enough, least_gain, _tuning(settings),
             )  # fmt: skip
             self.field = replace(self.field, theta=theta)
             if not onward:
                 break
         self.standardise()
+        self.reached = misfit
         return misfit
 
     def _counts(self) -> Counts:
@@ -135,20 +139,16 @@ def _tuning(settings: Settings) -> Tuning:
     )  # fmt: skip
 
 
-def searched(visible: Array, centre: Array, hidden: int, settings: Settings) -> list[Search]:
-    """The searches on an early stretch that came close to a law, closest first; often none.
-
-    The best guesses are solved first: where one of them leads to a law, the others are not tried.
-    """
-    terms = flow.polynomial_terms(visible.shape[1] + hidden, 2)
-    found: list[Search] = []
-    left = guesses(visible, centre, settings)
-    while left:
-        some, left = left[: settings.hidden_batch], left[settings.hidden_batch :]
-        found += _best([_started(visible, terms, guess) for guess in some], settings)
-        if any(search.misfit < settings.hidden_exact for search in found):
-            break
-    return _different(sorted(found, key=_misfit))
+def searched(visible: Array, centre: Array, family: Family, settings: Settings) -> list[Search]:
+    """The searches on an early stretch that came close to a law, closest first; often none."""
+    best = guesses(visible, centre, family, settings)
+    starts = [guess.hidden for guess in best if guess.share < settings.hidden_hopeless]
+    if not starts:
+        return []
+    if family.variables == 3 and family.degree == 2:
+        starts += plain(visible, centre, settings.hidden_plain)
+    pool = _best([_started(visible, family.terms, start) for start in starts], settings)
+    return _different(sorted(pool, key=_reached))
 
 
 def _started(visible: Array, terms: Terms, guess: Array) -> Search:
@@ -162,14 +162,15 @@ def _started(visible: Array, terms: Terms, guess: Array) -> Search:
 
 def _best(pool: list[Search], settings: Settings) -> list[Search]:
     """What is left of some starts after all rounds: those that came close to a law."""
-    for steps, kept, worst in settings.hidden_rounds:
+    for order, steps, kept, worst, behind in settings.hidden_rounds:
         for start in pool:
-            start.improve(steps, settings.hidden_exact / 10, settings)
-        pool = [start for start in _different(sorted(pool, key=_misfit))[:kept] if start.misfit < worst]
-        if not pool or pool[0].misfit < settings.hidden_exact:
+            if order == 8:  # order 4 was enough to tell where to go
+                start.tableau, start.tolerance = EIGHTH, settings.hidden_near / 10
+            start.improve(steps, settings.hidden_near / 10, settings)
+        pool = _different(sorted(pool, key=_reached))[:kept]
+        pool = [start for start in pool if start.reached < min(worst, behind * pool[0].reached)]
+        if not pool or pool[0].reached < settings.hidden_near:
             break
-        for start in pool:  # order 4 was enough to tell where to go
-            start.tableau, start.tolerance = EIGHTH, settings.hidden_exact / 10
     return pool
 
 
@@ -182,8 +183,8 @@ def _different(pool: list[Search]) -> list[Search]:
     return found
 
 
-def _misfit(search: Search) -> float:
-    return search.misfit
+def _reached(search: Search) -> float:
+    return search.reached
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,23 +194,32 @@ class Foretold:
     search: Search
     errors: tuple[float, ...]
 
+    @property
+    def worst(self) -> float:
+        return max(self.errors, default=np.inf)
 
-def found(visible: Array, centre: Array, hidden: int, settings: Settings) -> Foretold | None:
+    def exact(self, settings: Settings) -> bool:
+        """Whether it is the law: it passes through all samples, and had learned enough to foretell the last ones."""
+        return self.search.reached < settings.hidden_exact and self.errors[-1] < settings.hidden_certain
+
+
+def found(visible: Array, centre: Array, settings: Settings) -> Foretold | None:
     """A field that passes through all of (time, seen), in standard deviations; None if none comes close.
 
-    It is found on an early stretch and has to foretell the rest, a stretch at a time, before it may learn from it.
+    It is found on an early stretch and has to foretell the rest, a stretch at a time, before it may learn from it. The
+    first family with an exact one has it; otherwise the one that foretold best, if it did well.
     """
     early = min(settings.hidden_early, int(0.6 * len(visible)))
+    best: Foretold | None = None
     with np.errstate(all="ignore"):  # fields that lead nowhere overflow
-        return _found(visible, early, centre, hidden, settings)
-
-
-def _found(visible: Array, early: int, centre: Array, hidden: int, settings: Settings) -> Foretold | None:
-    for search in searched(visible[:early], centre, hidden, settings):
-        law = _foretelling(search, visible, settings)
-        if law is not None:
-            return law
-    return None
+        for family in (Family(*each) for each in settings.hidden_families if each[0] > visible.shape[1]):
+            for search in searched(visible[:early], centre, family, settings):
+                law = _foretelling(search, visible, settings)
+                if law is not None and law.exact(settings):
+                    return law
+                if law is not None and law.worst < min(settings.hidden_trusted, best.worst if best else np.inf):
+                    best = law
+    return best
 
 
 def _foretelling(search: Search, visible: Array, settings: Settings) -> Foretold | None:
@@ -219,7 +229,7 @@ def _foretelling(search: Search, visible: Array, settings: Settings) -> Foretold
         errors.append(search.extended(visible[: known + settings.hidden_stretch]))
         if not errors[-1] < settings.hidden_foretold:
             return None
-        search.improve(settings.hidden_extended, settings.hidden_exact / 10, settings, settings.hidden_least_gain)
-    search.tableau, search.tolerance = EIGHTH, settings.hidden_exact / 100
+        search.improve(settings.hidden_extended, settings.hidden_near / 10, settings, settings.hidden_least_gain)
+    search.tableau, search.tolerance = EIGHTH, settings.hidden_near / 100
     search.improve(2 * settings.hidden_polished, 1e-9, settings, settings.hidden_least_gain)
     return Foretold(search, tuple(errors))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from prophecy._compiled import inner, kernel
 from prophecy.dynamics.flow import Tableau, Terms, steps
 from prophecy.dynamics.hidden_steps import along, reduce, right_side, substituted
-from prophecy.dynamics.tangents import tangents
+from prophecy.dynamics.hidden_tangents import powers_tangents
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -73,12 +73,11 @@ def _solved(factor: Array, right: Array) -> Array:
 
 
 @inner
-def _moved(
-    theta: Array, states: Array, chosen: Indices, whose: Indices, seen: int, change: Array, shift: Array, size: float
-) -> tuple[Array, Array]:
+def _moved(theta: Array, states: Array, seen: int, change: Array, shift: Array, size: float) -> tuple[Array, Array]:
     there, onward = theta.copy(), states.copy()
+    terms = len(theta)
     for c in range(len(change)):
-        there[chosen[c], whose[c]] += size * change[c]
+        there[c % terms, c // terms] += size * change[c]
     for k in range(len(states)):
         for i in range(shift.shape[1]):
             onward[k, seen + i] += size * shift[k, i]
@@ -95,8 +94,6 @@ def descend(
     terms: Terms,
     theta: Array,
     tableau: Tableau,
-    chosen: Indices,
-    whose: Indices,
     states: Array,
     substeps: Indices,
     seen: int,
@@ -108,12 +105,12 @@ def descend(
 ) -> tuple[Array, Array, float, float, bool]:
     """At most `most` steps from (theta, states), until the misfit is below `enough` or falls by less than a share.
 
-    Parameter c is theta[chosen[c], whose[c]]. Returns coefficients, states, damping, the misfit (root mean square
-    distance between the flow's ends and the next states) and whether going on may help.
+    All coefficients are free. Returns coefficients, states, damping, the misfit (root mean square distance between the
+    flow's ends and the next states) and whether going on may help.
     """
     misfit, onward = np.inf, True
     for _ in range(most):
-        ends, tangent = tangents(terms, theta, tableau, chosen, whose, states[:-1], substeps)
+        ends, tangent = powers_tangents(terms, theta, tableau, states[:-1], substeps)
         defects = ends - states[1:]
         cost = np.sum(defects * defects)
         misfit = np.sqrt(cost / defects.size)
@@ -122,7 +119,7 @@ def descend(
         better = cost
         for _ in range(tuning.rejections):
             reduced = reduce(tangent, seen, damping)
-            count = len(chosen)
+            count = theta.size
             norms, matrix = np.empty(count), np.empty((count, count))
             for a in range(count):
                 norms[a] = np.sqrt(max(reduced.matrix[a, a], 1e-300))
@@ -136,7 +133,7 @@ def descend(
             states_right, right = right_side(tangent, defects, seen, reduced)
             change = _solved(matrix, right / norms) / norms
             shift = substituted(reduced, states_right, change)
-            near, close = _moved(theta, states, chosen, whose, seen, change, shift, tuning.ahead)
+            near, close = _moved(theta, states, seen, change, shift, tuning.ahead)
             bent = _defects(terms, near, tableau, close, substeps) - defects
             bend = 2 / tuning.ahead * (bent / tuning.ahead - along(tangent, shift, change, seen))
             if np.isfinite(np.sum(bend)):
@@ -145,10 +142,10 @@ def descend(
                 more = substituted(reduced, states_right, further)
                 if np.sum(more * more) < tuning.accelerated**2 * np.sum(shift * shift):
                     step, walk = change + 0.5 * further, shift + 0.5 * more
-                    near, close = _moved(theta, states, chosen, whose, seen, step, walk, 1.0)
+                    near, close = _moved(theta, states, seen, step, walk, 1.0)
                     better = np.sum(_defects(terms, near, tableau, close, substeps) ** 2)
             if not better < cost:
-                near, close = _moved(theta, states, chosen, whose, seen, change, shift, 1.0)
+                near, close = _moved(theta, states, seen, change, shift, 1.0)
                 better = np.sum(_defects(terms, near, tableau, close, substeps) ** 2)
             if better < cost:
                 theta, states = near, close

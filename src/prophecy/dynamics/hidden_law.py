@@ -5,27 +5,28 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy.dynamics import flow
 from prophecy.dynamics.assimilation import Problem
 from prophecy.dynamics.context import Context
 from prophecy.dynamics.guesses import roughness
-from prophecy.dynamics.hidden import Foretold, Search, found
+from prophecy.dynamics.hidden import Search, found
 from prophecy.dynamics.settings import Settings
 from prophecy.dynamics.trajectory import Decided
 
 Array = NDArray[np.float64]
 
 
-def decide(context: Context, steps: int, seasonal: bool, settings: Settings) -> Decided | None:
+def decide(context: Context, steps: int, settings: Settings) -> Decided | None:
     """The forecast of a field with hidden variables that foretold the later part of the context; None elsewhere.
 
-    seasonal: a season explains most of the series; then it has to be as smooth as chaos that nearly repeats is.
+    Only smooth series are searched: no law was ever found behind a rougher one, be it of noise or of samples far apart.
     """
     visible = _complete(context, settings)
-    if visible is None or (seasonal and roughness(visible).max() > settings.hidden_smooth):
+    if visible is None or roughness(visible).max() > settings.hidden_smooth:
         return None
     seen = visible.shape[1]
-    law = found(visible, context.units.centre / context.units.scale, settings.hidden_variables - seen, settings)
-    if law is None or not (law.search.misfit < settings.hidden_exact or _trusted(law, settings)):
+    law = found(visible, context.units.centre / context.units.scale, settings)
+    if law is None:
         return None
     search = law.search
     path = search.ahead(search.states[-1:], search.field.theta[None], steps)[0, :, :seen]
@@ -34,9 +35,10 @@ def decide(context: Context, steps: int, seasonal: bool, settings: Settings) -> 
     if not np.isfinite(path).all() or stay.mean() < 0.5:
         return None
     draws = draws[stay]
-    hidden = settings.hidden_variables - seen
+    hidden = search.hidden.shape[1]
     who = "The variable" if seen == 1 else f"The {seen} variables"
-    note = f"{who} and {hidden} hidden obey a field of degree 2 that passes through the context"
+    degree = int(flow.powers(search.field.terms).sum(axis=1).max())
+    note = f"{who} and {hidden} hidden obey a field of degree {degree} that passes through the context"
     method = f"field with {hidden} hidden variable" + ("s" if hidden > 1 else "")
     return Decided(path, draws, None, method, (f"{note} up to {search.misfit:.1g} standard deviations.",), None)
 
@@ -44,16 +46,13 @@ def decide(context: Context, steps: int, seasonal: bool, settings: Settings) -> 
 def _complete(context: Context, settings: Settings) -> Array | None:
     """The latest samples without a gap, where there are few enough variables and enough samples."""
     values = context.values
-    if values.shape[1] >= settings.hidden_variables or values.shape[1] > int(context.varying.sum()):
+    if values.shape[1] >= max(each[0] for each in settings.hidden_families) or values.shape[1] > int(
+        context.varying.sum()
+    ):
         return None
     gaps = np.nonzero(~context.known)[0]
     tail = values[gaps[-1] + 1 if len(gaps) else 0 :][-settings.hidden_most :]
     return np.ascontiguousarray(tail) if len(tail) >= settings.hidden_least else None
-
-
-def _trusted(law: Foretold, settings: Settings) -> bool:
-    """Whether a field that is not exact foretold every stretch well."""
-    return max(law.errors, default=np.inf) < settings.hidden_trusted
 
 
 def _draws(search: Search, steps: int, settings: Settings) -> Array:

@@ -34,7 +34,7 @@ def decide(context: Context, steps: int, settings: Settings) -> Sought:
     a drift where what powers leave looks like one; then noise and functions.
     """
     if not trajectory.promising(context, settings.laws):
-        return _short(context, steps, settings)
+        return _unpromising(context, steps, settings)
     search = _search(context, settings)
     model = search.exact_powers()
     if model is None:
@@ -55,16 +55,20 @@ def decide(context: Context, steps: int, settings: Settings) -> Sought:
     return Sought(decided, tuple(each for each in (model, quotient) if each is not None))
 
 
-def _short(context: Context, steps: int, settings: Settings) -> Sought:
-    """Powers through exact samples of one variable, or of few samples: growth and decay. Ordinary series are too rough
-    for it."""
-    values = context.values
+def _unpromising(context: Context, steps: int, settings: Settings) -> Sought:
+    """Powers through exact samples of one variable, or of few samples: growth and decay; of several variables, where
+    slow moments alone tell a field. Ordinary series are too rough for the first and too noisy for the second."""
+    values, laws = context.values, settings.laws
+    if len(values) >= laws.shortest and 2 <= values.shape[1] <= laws.most_variables:
+        decided = trajectory.decide(context, _search(context, settings).from_slow_moments(), steps, laws)
+        if decided is not None:
+            return Sought(decided)
     rough = float(roughness(values).max()) if len(values) >= settings.laboratory_least else np.inf
-    if rough > CLEAN or values.shape[1] > settings.laws.widest:
+    if rough > CLEAN or values.shape[1] > laws.widest:
         return Sought()
     if np.abs(np.diff(values, 2, axis=0)).max() < STRAIGHT:
         return Sought()  # a line obeys any law; readouts follow it to rounding
-    return Sought(trajectory.decide(context, _search(context, settings).exact_powers(), steps, settings.laws))
+    return Sought(trajectory.decide(context, _search(context, settings).exact_powers(), steps, laws))
 
 
 def _behind(context: Context, law: FittedFlow, steps: int, settings: Settings) -> bool:

@@ -55,19 +55,18 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
     shortest = min((min(column.seasons, default=1) for column in columns), default=1)
     law: tournament.Answer | None = None
     seasonal = all(seasons.strong(column.y, column.seasons, settings) for column in columns)
+    lawful = False
     if tournament.promising(context.values, seasonal, settings):
         rolling = Rolling.over(context.known, steps, 1, settings)
         law = tournament.answer(context, closest, rolling, steps, settings)
         lawful = law.exact and bool(np.isfinite(law.paths[0]).all())
-        # Rolling forecasts without any error (waves, lines, repetition) are the whole law: nothing is hidden.
-        if "HIDDEN" not in settings.without and not (lawful and law.best.score < settings.exact):
-            from prophecy.dynamics import hidden_law  # loads Numba
-
-            decided = hidden_law.decide(context, steps, seasonal, settings)
-            if decided is not None:
-                return _decided(context, decided, average)
-        if lawful:
-            return _lawful(context, law, None, average)
+    # Rolling forecasts without any error (waves, lines, repetition) are the whole law: nothing is hidden.
+    if not (lawful and law is not None and law.best.score < settings.exact):
+        decided = _hidden(context, steps, settings)
+        if decided is not None:
+            return _decided(context, decided, average)
+    if lawful and law is not None:
+        return _lawful(context, law, None, average)
     known = context.known[-settings.longest :]
     rolling = Rolling.over(known, steps, shortest, settings)
     mixtures = [mixed(column, roll(column, rolling, settings), settings) for column in columns]
@@ -81,6 +80,15 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
     next_step = np.concatenate([next_step, further])[: steps - 1]
     method, notes = mixture_notes(mixtures, columns, grids, settings)
     return Solution(np.stack(grids, axis=2), next_step, _between(mixtures), method, notes)
+
+
+def _hidden(context: Context, steps: int, settings: Settings) -> Decided | None:
+    """A field with hidden variables, where there is one."""
+    if not {"HIDDEN", "LABORATORY"}.isdisjoint(settings.without):
+        return None
+    from prophecy.dynamics import hidden_law  # loads Numba
+
+    return hidden_law.decide(context, steps, settings)
 
 
 def _columns(context: Context, steps: int, season: object, settings: Settings) -> list[Column]:

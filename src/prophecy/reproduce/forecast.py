@@ -254,8 +254,10 @@ def _equations(result: Result) -> Table:
     lines: list[list[Cell | str]] = []
     for system, found in result["details"]["equations"].items():
         for noise, one in found.items():
-            text = "; ".join(one["lines"]) if one["lines"] else f"none: {one['method']}"
-            lines.append([system, f"{float(noise):.0%}", text])
+            first = [system, f"{float(noise):.0%}"]
+            for text in one["lines"] or [f"none: {one['method']}"]:
+                lines.append([*first, text])
+                first = ["", ""]  # a line for each variable
     header = ["system", "noise", "what Forecast.equations() says"]
     return Table("The equations found from 512 samples, in the system's own units of time.", header, lines)
 

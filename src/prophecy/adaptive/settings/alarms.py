@@ -90,5 +90,4 @@ class AlarmSettings(Group):
 
     # Beyond the farthest.
     outermost: int = 10
-    steepest: float = 0.1
-    """Outermost values of a sketch that a power law is fitted to, and its least reciprocal exponent (10)."""
+    """Outermost values of a sketch that a power law is fitted to; `Settings.steepest` bounds its exponent."""

@@ -109,7 +109,8 @@ class Settings(Group):
     tail_over: int = 64
     """Errors beyond that quantile the field is averaged over: some 3200 values."""
     steepest: float = 0.1
-    """Least such mean, an exponent of 10: beyond the largest quantile an error of 10 times the size scores 10 more."""
+    """Least such mean, an exponent of 10: beyond the largest quantile an error of 10 times the size scores 10 more. The
+    same bounds the laws beyond the farthest values that alarms rank by."""
     few: float = 2.0
     """Intervals are wider by 1 + few/n² after n errors: 3 times after the first, 1.5 times after the second."""
     lowest: float = 0.01

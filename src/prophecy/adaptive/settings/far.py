@@ -12,7 +12,13 @@ from prophecy.adaptive.settings.checked import Group
 class FarSettings(Group):
     """Readouts solved for one distance, and how they are mixed."""
 
-    LIMITS: ClassVar = {"allowed": (0.0, 1.0), "discount": (0.5, 1.0), "forgetting": (0.5, 1.0), "rolled": (1, 4096)}
+    LIMITS: ClassVar = {
+        "allowed": (0.0, 1.0),
+        "discount": (0.5, 1.0),
+        "forgetting": (0.5, 1.0),
+        "rolled": (1, 4096),
+        "nearly": (0.0, 1.0),
+    }
 
     allowed: float = 0.018
     """Of copying's error, by which ours may exceed it: just below the 2 % that are promised, for rows a user counts

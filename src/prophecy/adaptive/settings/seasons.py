@@ -23,7 +23,6 @@ class SeasonSettings(Group):
         "check_every": (64, 2**20),
         "shortest_of_values": (4, 2048),
         "most_parts": (1, 64),
-        "most_multiples": (1, 4096),
         "multiples": (2, 4096),
         "stretches": (2, 32),
     }
@@ -53,19 +52,18 @@ class SeasonSettings(Group):
     lasting: float = 0.5
     """r on average at the farther multiples of a lag, relative to r at the lag: resonances lose their phase."""
     multiples: int = 64
-    """Most multiples of a lag at which r must have lasted."""
+    """Most multiples of a lag at which r must have lasted, and that the length of a period is fitted to: the error of
+    the peaks' places falls with the power 1.5."""
     nearly: float = 0.85
     """r of a lag 'as strong as the strongest', relative to that: the shortest of them is the season."""
     inside: float = 0.5
     """r of a season inside a longer one (a day in a week), relative to that of the longer."""
     partly: float = 0.25
-    """Share of what a season explains that one inside of it must explain."""
+    """Share of what a season explains, and of the power of its lines, that one inside of it must have."""
     decayed: float = 1.5
     """A lag with a shorter one so many times as strong is an echo of it that has decayed: a resonance, no season."""
     by_values: float = 0.2
     """By how much r among the values must exceed r among the differences for the season to be taken from there."""
-    most_multiples: int = 64
-    """Multiples of a period that its length is fitted to: the error of the peaks' places falls with the power 1.5."""
     unsure: float = 1.0
     """Error of one peak's place, in the lags looked at on each side."""
     full: float = 0.9
@@ -114,9 +112,8 @@ class LineSettings(Group):
     strongest: int = 6
     """Lines, the strongest first, of which each may be any harmonic of the season."""
     denser: float = 3.0
-    partly: float = 0.25
     """A season lies inside another one (a day in a week) where its harmonics have, one by one, three times the power of
-    the others and a quarter of all, its first one more than any of those near and above it."""
+    the others and `SeasonSettings.partly` of all, its first one more than any of those near and above it."""
     most_times: int = 4
     """Two lines that meet again after so many of the shorter period or fewer are parts of one season, as 4 and 6
     months."""

@@ -1,0 +1,377 @@
+"""Functions of single variables, found by drawing them: x_i' = powers + sum of curves g(x_j) times powers of the rest.
+
+Whatever their form, curves are sums of B-splines, and the integral equations are linear in these: which variables an
+equation has a curve of, and times what, is asked of splines, curve by curve. Each curve is then read: which function
+of its variable, moved to where it fits best, does as well as the splines, all other curves staying splines? One that
+is imitated by none is left to others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations_with_replacement
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import BSpline
+
+from prophecy.dynamics import flow
+from prophecy.dynamics.families import Proposal, functions_of
+from prophecy.dynamics.features import Units
+from prophecy.dynamics.flow import MODULUS, SIGN, TANH, Function
+from prophecy.dynamics.rises import Rises, alike, movable
+from prophecy.dynamics.settings import LawSettings
+
+Array = NDArray[np.float64]
+
+_SPLINES = 16  # in a curve: bends of a tenth of the range show
+_DETERMINED = 1e-7  # of a column: what powers and other curves leave of it must be more to count
+_TIMES = 2.0  # for every variable that a curve is multiplied by, it must leave this much less (in squares)
+_NEEDED = 2.0  # a curve without which this much more is left stays; the others were stand-ins
+_NEEDED_BROKEN = 8.0  # the same beside kinks and jumps, whose integrals over a step are less exact
+_WIDE = 4  # variables up to which curves are multiplied by products of two
+_STARTS = 2  # functions of each kind that are moved to read a curve
+_ROUNDS = 2  # in which all functions of a curve are moved when one has joined
+_MOST = 3  # functions of one kind in a curve
+_RIVALS = 10.0  # times what the best kind leaves: kinds that leave more are not tried with more functions
+_MOVABLE = 1.15  # for every parameter that it can be moved by a function must leave this much less
+_BEYOND = 1.2  # of what the spline leaves (in squares), a function may leave this much more
+_CLOSE = 3.0  # nats a step by which a function of another kind may be behind to be tried too
+_BROKEN = (MODULUS, SIGN, TANH)  # kinds that splines do not follow closely
+_SMOOTH = 100.0  # times the square sum of integration errors: where splines leave more, the curve has kinks, if any
+_AT_FLOOR = 0.05  # of the square sum of integration errors, which is an upper bound: nothing is left to explain
+_EXPLAINED = 0.3  # the same for a function that a curve is read as
+
+
+class _Curve(NamedTuple):
+    """Of variable `of`, times those in `times`; columns: the integrals of its splines, (steps, splines)."""
+
+    of: int
+    times: tuple[int, ...]
+    columns: Array
+
+    @property
+    def monomial(self) -> tuple[int, ...]:
+        """The variables in the power of degree 3 that the curve may be."""
+        return (*[self.of] * (3 - len(self.times)), *self.times)
+
+    def column(self, rises: Rises, function: Function | None) -> Array:
+        """The integral of that power, or of a function in the place of the curve, (steps, 1)."""
+        if function is None:
+            return rises.integrated(np.prod(rises.path[:, list(self.monomial)], axis=1)[:, None])
+        factor = np.prod(rises.path[:, list(self.times)], axis=1)[:, None]
+        return rises.integrated(_at(function, rises.path)[:, None] * factor)
+
+
+class Read(NamedTuple):
+    """A function times the variables in `times`; None and those alone where the curve is a power."""
+
+    function: Function | None
+    times: tuple[int, ...]
+
+
+def drawn(rises: Rises, units: Units, laws: LawSettings) -> Iterator[Proposal]:
+    """The field of powers and functions of single variables that curves are read as; then, for each variable in turn,
+    with the function of another kind that does nearly as well."""
+    if laws.functions == 0:
+        return
+    path = rises.path
+    powers = rises.known(flow.polynomial_terms(path.shape[1], 2))
+    curves = list(_curves(rises, path))
+    equations = [_Equation(rises, powers, curves, rise, units, laws) for rise in rises.rise.T]
+    for again in (False, True):
+        for each in equations:
+            each.read([other for equation in equations for other in equation.reads()], again)
+        if not again:
+            for variable in range(path.shape[1]):
+                _agree(variable, equations)
+    if not any(each.reads() for each in equations):
+        return
+    left = max(each.drop_idle() for each in equations)
+    yield _proposal([each.reads() for each in equations], path.shape[1], left)
+    others = [_other(variable, equations) for variable in range(path.shape[1])]
+    for gap, variable, function in sorted((each for each in others if each is not None), key=lambda each: each[0]):
+        if gap < _CLOSE:
+            reads = [each.reads_with(variable, function) for each in equations]
+            yield _proposal(reads, path.shape[1], left)
+
+
+def _curves(rises: Rises, path: Array) -> Iterator[_Curve]:
+    variables = path.shape[1]
+    for of in range(variables):
+        splines = _splines(path[:, of])
+        others = [k for k in range(variables) if k != of]
+        for degree in range(3 if variables <= _WIDE else 2):
+            for times in combinations_with_replacement(others, degree):
+                factor = np.prod(path[:, list(times)], axis=1)[:, None]
+                yield _Curve(of, times, rises.integrated(splines * factor))
+
+
+def _splines(along: Array) -> Array:
+    """Cubic B-splines, their knots half even and half as the samples lie: (time, splines)."""
+    low, high = float(along.min()), float(along.max())
+    places = np.linspace(0, 1, _SPLINES - 2)
+    inner = (np.quantile(along, places[1:-1]) + low + places[1:-1] * (high - low)) / 2
+    knots = np.concatenate([[low] * 4, inner, [high] * 4])
+    inside = np.clip(along, low, high - 1e-12 * (high - low))
+    return np.asarray(BSpline.design_matrix(inside, knots, 3).toarray())
+
+
+def _added(columns: Array, known: Array) -> Array:
+    """An orthonormal basis of what columns add to the known ones."""
+    size = np.linalg.norm(columns, axis=0).max() + 1e-300
+    u, s, _ = np.linalg.svd(columns - known @ (known.T @ columns), full_matrices=False)
+    return np.asarray(u[:, s > _DETERMINED * size])
+
+
+def _with(known: Array, further: Sequence[Array]) -> Array:
+    """The basis with that of further columns, (steps, count) each."""
+    for each in further:
+        known = np.column_stack([known, _added(each, known)])
+    return known
+
+
+def _left(known: Array, rise: Array) -> Array:
+    rest = rise - known @ (known.T @ rise)
+    return np.asarray(rest - known @ (known.T @ rest))
+
+
+class _Equation:
+    """The curves of one equation, and what they have been read as.
+
+    singles: for each curve, the best function of every kind. allowed: the square sum that a function may leave.
+    """
+
+    def __init__(
+        self, rises: Rises, powers: Array, curves: list[_Curve], rise: Array, units: Units, laws: LawSettings
+    ) -> None:
+        self._rises, self._powers, self._rise, self._units = rises, powers, rise, units
+        self._floor = len(rise) * rises.floor**2
+        self._chosen = self._choose(curves, laws)
+        self._found: list[tuple[list[Read], Array] | None] = [None] * len(self._chosen)
+        self.singles: list[list[Function]] = [[] for _ in self._chosen]
+        self.allowed = [0.0] * len(self._chosen)
+
+    def reads(self) -> list[Read]:
+        return [read for found in self._found if found is not None for read in found[0]]
+
+    def read(self, known: Sequence[Read], again: bool) -> None:
+        """Read each curve: at first while those not yet read are splines, again where it took several functions or
+        other equations (`known`) read a curve of the same variable differently."""
+        for place, curve in enumerate(self._chosen):
+            offered = [f for f, _ in known if again and f is not None and _variable(f) == curve.of]
+            before = self._found[place]
+            if again and before is not None:
+                own = [f for f, _ in before[0] if f is not None]
+                if (len(own) == 1 and all(alike(own[0], each) for each in offered)) or not (own or offered):
+                    continue
+            others = self._others(place)
+            spline = self._left(_with(others, [curve.columns if before is None else before[1]]))
+            enough = max(_BEYOND * float(spline @ spline), _EXPLAINED * self._floor)
+            reader = _Reader(self._rises, curve, others, self._left(others), enough, self._units)
+            functions = reader.functions(offered)
+            self.singles[place] += [*offered, *reader.singles]
+            self.allowed[place] = enough
+            self.take(place, functions)
+
+    def places(self, variable: int) -> list[int]:
+        return [place for place, curve in enumerate(self._chosen) if curve.of == variable]
+
+    def take(self, place: int, functions: Sequence[Function | None]) -> None:
+        """Read a curve as these functions, None for the power that is left."""
+        curve = self._chosen[place]
+        columns = np.column_stack([curve.column(self._rises, each) for each in functions])
+        self._found[place] = [Read(f, curve.times if f else curve.monomial) for f in functions], columns
+
+    def reads_with(self, variable: int, function: Function) -> list[Read]:
+        """What has been read, with another function for the curves of a variable."""
+        kept = [read for read in self.reads() if read.function is None or _variable(read.function) != variable]
+        return [*kept, *(Read(function, self._chosen[place].times) for place in self.places(variable))]
+
+    def moved(self, place: int, function: Function) -> Function:
+        """A function in the place of a curve moved to where it leaves least, all others being as they were read."""
+        known = self._others(place)
+        factor = np.prod(self._rises.path[:, list(self._chosen[place].times)], axis=1)[:, None]
+        return self._rises.moved(function, factor, known, self._left(known))[0]
+
+    def cost(self, place: int, function: Function | None) -> float:
+        """The square sum that is left where a curve is that function, or what it has been read as where None."""
+        found = self._found[place]
+        if function is None and found is not None:
+            columns = found[1]
+        else:
+            columns = self._chosen[place].column(self._rises, function)
+        there = self._left(_with(self._others(place), [columns]))
+        return float(there @ there) + _AT_FLOOR * _AT_FLOOR * self._floor
+
+    def drop_idle(self) -> float:
+        """Drop what was read and is not needed; the share of the rises that is left."""
+        left = self._left(self._others(-1))
+        for place in range(len(self._found))[::-1]:
+            there = self._left(self._others(place))
+            broken = any(f is not None and f.kind in (MODULUS, SIGN) for f, _ in self.reads())
+            needed = _NEEDED_BROKEN if broken else _NEEDED
+            if float(there @ there) < max(needed * float(left @ left), _AT_FLOOR * self._floor):
+                del self._found[place], self._chosen[place]
+                left = there
+        return float(np.linalg.norm(left) / (np.linalg.norm(self._rise) + 1e-300))
+
+    def _others(self, place: int) -> Array:
+        """A basis of powers and all curves but one, as functions where they have been read."""
+        columns = [
+            curve.columns if found is None else found[1]
+            for j, (curve, found) in enumerate(zip(self._chosen, self._found, strict=True))
+            if j != place
+        ]
+        return _with(self._powers, columns)
+
+    def _left(self, known: Array) -> Array:
+        return _left(known, self._rise)
+
+    def _choose(self, curves: list[_Curve], laws: LawSettings) -> list[_Curve]:
+        """Curves that explain what powers leave: the best one after the other, then none that is idle."""
+        known, chosen = self._powers, list[_Curve]()
+        left, floor = self._left(known), _AT_FLOOR * self._floor
+        while float(left @ left) > floor and len(chosen) < laws.curves:
+            scores = []
+            for each in curves:
+                basis = _added(each.columns, known)
+                scores.append((float(left @ left) - float(np.sum((basis.T @ left) ** 2))) * _TIMES ** len(each.times))
+            best = curves[int(np.argmin(scores))]
+            after = _with(known, [best.columns])
+            there = self._left(after)
+            nats = 0.5 * len(left) * np.log(float(left @ left) / (float(there @ there) + 1e-300))
+            if any(best is each for each in chosen) or not nats > laws.nats + _SPLINES:
+                break
+            known, left, chosen = after, there, [*chosen, best]
+        for each in chosen[:-1]:
+            fewer = [other for other in chosen if other is not each]
+            there = self._left(_with(self._powers, [other.columns for other in fewer]))
+            if float(there @ there) < max(_NEEDED * float(left @ left), floor):
+                chosen, left = fewer, there
+        return chosen
+
+
+def _agree(variable: int, equations: list[_Equation]) -> None:
+    """Where several equations have a curve of one variable: the one function that explains all of them best."""
+    curves = [(each, place) for each in equations for place in each.places(variable)]
+    offered = [function for each, place in curves for function in each.singles[place]]
+    if len(curves) < 2 or not offered:
+        return
+    costs = np.array([[each.cost(place, function) for each, place in curves] for function in offered])
+    best = int(np.argmin(np.log(costs).sum(axis=1)))
+    if (costs[best] < [_NEEDED * each.allowed[place] for each, place in curves]).all():
+        for each, place in curves:
+            each.take(place, [offered[best]])
+
+
+def _other(variable: int, equations: list[_Equation]) -> tuple[float, int, Function] | None:
+    """The best function of another kind for the curves of a variable, and by how many nats a step it is behind."""
+    curves = [(each, place) for each in equations for place in each.places(variable)]
+    kinds = {f.kind for each in equations for f, _ in each.reads() if f is not None and _variable(f) == variable}
+    offered = [f for each, place in curves for f in each.singles[place] if f.kind not in kinds and not f.bends]
+    if not offered:
+        return None
+    costs = np.array([[each.cost(place, function) for each, place in curves] for function in offered])
+    best = offered[int(np.argmin(np.log(costs).sum(axis=1)))]
+    offered = [each.moved(place, best) for each, place in curves]
+    costs = np.array([[each.cost(place, function) for each, place in curves] for function in offered])
+    here = np.array([each.cost(place, None) for each, place in curves])
+    gaps = 0.5 * np.log(costs / here).mean(axis=1)
+    return float(gaps.min()), variable, offered[int(np.argmin(gaps))]
+
+
+def _variable(function: Function) -> int:
+    """The one variable that a function is of."""
+    v = len(function.rates)
+    return (
+        int(np.argmax(np.abs(np.array(function.rates))))
+        if any(function.rates)
+        else int(np.argmax(np.abs(np.array(function.bends)))) // v
+    )
+
+
+class _Reader:
+    """Which functions of one variable do as well as a curve of splines."""
+
+    def __init__(self, rises: Rises, curve: _Curve, known: Array, left: Array, enough: float, units: Units) -> None:
+        self._rises, self._curve, self._known, self._rest, self._enough = rises, curve, known, left, enough
+        self._rough = enough > _SMOOTH * len(left) * rises.floor**2
+        self.singles: list[Function] = []
+        self._factor = np.prod(rises.path[:, list(curve.times)], axis=1)[:, None]
+        self._dictionary = list(functions_of(rises.path, units, curve.of))
+        terms = flow.polynomial_terms(rises.path.shape[1], 0, self._dictionary, 1)
+        self._table = rises.integrated(flow.features(terms, rises.path)[:, 1:] * self._factor)
+
+    def functions(self, offered: Sequence[Function]) -> Sequence[Function | None]:
+        """As few as do as well, all of one kind; None for the monomial. Else those that come closest.
+
+        offered: what other equations have of the variable, taken as it is if it does as well.
+        """
+        plain = [(self._cost(each), each) for each in (*offered, None)]
+        if min(plain, key=lambda item: item[0])[0] < self._enough:
+            return [min(plain, key=lambda item: item[0])[1]]
+        kinds = sorted({(f.kind, bool(f.bends)) for f in self._dictionary if not self._rough or f.kind in _BROKEN})
+        trials = sorted((self._further(kind, []) for kind in kinds), key=lambda trial: trial[0])
+        self.singles = [functions[0] for _, functions in trials]
+        near = [trial for j, trial in enumerate(trials) if j == 0 or trial[1][0].kind == MODULUS]
+        for _ in range(_MOST - 1):  # several of one kind: broken lines, and whatever came closest alone
+            if trials[0][0] < self._enough:
+                break
+            near = [self._further((fs[0].kind, bool(fs[0].bends)), fs) for c, fs in near if c < _RIVALS * trials[0][0]]
+            trials = sorted([*trials, *near], key=lambda trial: trial[0])
+        return trials[0][1]
+
+    def _cost(self, function: Function | None) -> float:
+        rest = _left(_added(self._curve.column(self._rises, function), self._known), self._rest)
+        return float(rest @ rest)
+
+    def _further(self, kind: tuple[int, bool], before: list[Function]) -> tuple[float, list[Function]]:
+        """One more function of a kind, all of them moved, and the square sum that they leave, with a handicap for what
+        can be moved."""
+        known, rest = self._beside(before)
+        own = [c for c, f in enumerate(self._dictionary) if (f.kind, bool(f.bends)) == kind]
+        fresh = self._table[:, own] - known @ (known.T @ self._table[:, own])
+        size = np.einsum("kc,kc->c", fresh, fresh)
+        sound = size > 1e-18 * np.einsum("kc,kc->c", self._table[:, own], self._table[:, own])
+        gain = np.where(sound, (rest @ fresh) ** 2 / np.where(sound, size, 1.0), 0.0)
+        starts = [self._dictionary[own[c]] for c in np.argsort(-gain)[: 1 if before else _STARTS]]
+        moved = [self._rises.moved(each, self._factor, known, rest) for each in starts]
+        found, cost = min(moved, key=lambda item: item[1])
+        functions = [*before, found]
+        for j in [*range(len(functions))] * (_ROUNDS if before else 0):
+            known, rest = self._beside([*functions[:j], *functions[j + 1 :]])
+            functions[j], cost = self._rises.moved(functions[j], self._factor, known, rest)
+        return cost * _MOVABLE ** sum(len(movable(each)) for each in functions), functions
+
+    def _beside(self, functions: list[Function]) -> tuple[Array, Array]:
+        """What is known with these functions, and what is left then."""
+        known = _with(self._known, [self._curve.column(self._rises, each) for each in functions])
+        return known, _left(known, self._rest)
+
+
+def _at(function: Function, path: Array) -> Array:
+    return np.asarray(flow.features(flow.polynomial_terms(path.shape[1], 0, [function], 1), path)[:, 1])
+
+
+def _proposal(found: list[list[Read]], variables: int, left: float) -> Proposal:
+    """One field of all equations' functions, each times what its own equation multiplies it by."""
+    functions: list[Function] = []
+    places = []
+    for i, own in enumerate(found):
+        for function, times in own:
+            same = [j for j, other in enumerate(functions) if function is not None and alike(function, other)]
+            if function is not None and not same:
+                functions.append(function)
+            places.append((None if function is None else same[0] if same else len(functions) - 1, times, i))
+    degree = 3 if any(j is None for j, _, _ in places) else 2
+    powers = flow.powers(flow.polynomial_terms(variables, degree, functions, 3))
+    plain = (powers[:, variables:].sum(axis=1) == 0) & (powers.sum(axis=1) <= 2)
+    mask = np.repeat(plain[:, None], variables, axis=1)
+    for j, times, i in places:
+        wanted = np.bincount(times, minlength=powers.shape[1])
+        if j is not None:
+            wanted[variables + j] = 1
+        mask[(powers == wanted).all(axis=1), i] = True
+    return Proposal(tuple(functions), 3, left, degree, mask)

@@ -1,0 +1,171 @@
+"""Which hidden variables a search starts from: what may be at hand, and the choices that close best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import make_interp_spline
+
+from prophecy.dynamics import flow
+from prophecy.dynamics.flow import Terms
+from prophecy.dynamics.hidden_starts import MARGIN, Pair, closing, leaky, refine, scan, unit
+from prophecy.dynamics.settings import Settings
+
+Array = NDArray[np.float64]
+
+_LEAST = 32  # samples below which nothing is guessed
+_WIDE = 8.0  # medians: derivatives are cut there; their tails are real
+_SPLINE = 7  # degree: the rate of a rate is still smooth
+_POLE = 0.1  # standard deviations around zero, squared, in which a quotient by x is bent down
+_SOFT = 0.03  # the same, less careful: what closes is looked at before it is solved
+_CENTRED = 5.0  # standard deviations: data farther from zero do not tell where zero is
+_ALIKE = 0.15  # share of its variance that an earlier guess may leave of a new one that is the same
+
+
+class Family(NamedTuple):
+    """Fields of so many variables, seen and hidden, of degree 2; degree 3 adds powers of all but the last one.
+
+    starts: how many guesses are solved in earnest.
+    """
+
+    variables: int
+    degree: int
+    starts: int
+
+    @property
+    def terms(self) -> Terms:
+        """A change of each hidden variable by affine functions of those before it leads to the same terms."""
+        terms = flow.polynomial_terms(self.variables, self.degree)
+        counts = flow.powers(terms)
+        kept = np.nonzero((counts.sum(axis=1) < 3) | (counts[:, -1] == 0))[0]
+        place = np.zeros(terms.size, dtype=np.int64)
+        place[kept] = np.arange(len(kept))
+        return terms._replace(parents=place[terms.parents[kept]], factors=terms.factors[kept])
+
+
+class Guess(NamedTuple):
+    """Hidden variables, (time, hidden), and the share of the rises of the last one that is left open."""
+
+    hidden: Array
+    share: float
+
+
+def pairs(visible: Array, centre: Array, family: Family, settings: Settings) -> list[Pair]:
+    """What may be at hand. centre: the mean of the data in standard deviations; visible + centre has its zero."""
+    times = np.arange(len(visible))
+    spline = make_interp_spline(times, visible, k=_SPLINE)
+    seen, rates, bends = (
+        [np.ascontiguousarray(column) for column in np.atleast_2d(each.T)]
+        for each in (visible, spline.derivative(1)(times), spline.derivative(2)(times))
+    )
+    found: list[Pair] = []
+
+    def add(at_hand: Sequence[Array | tuple[Array, float]], rate: Array) -> None:
+        leaks = np.array([each[1] if isinstance(each, tuple) else 0.0 for each in at_hand])
+        sources = np.column_stack([each[0] if isinstance(each, tuple) else each for each in at_hand])
+        u = [unit(leaky(*each)) if isinstance(each, tuple) else each for each in at_hand]
+        u[len(seen) :] = [unit(each) for each in u[len(seen) :]]
+        found.append(
+            Pair(np.column_stack(u), rate / (rate[MARGIN:-MARGIN].std() + 1e-300), family.degree, sources, leaks)
+        )
+
+    def integrals(which: int) -> list[tuple[Array, float]]:
+        """Leaky integrals of a variable and of its square; an undamped one from zero where the data tell zero."""
+        x, zero = seen[which], float(centre[which])
+        leaks = [(x, time) for time in settings.hidden_leaks if np.isfinite(time) or time > 0]
+        if abs(zero) < _CENTRED:
+            leaks.append((x + zero, -np.inf))
+        return [*leaks, *((x * x, time) for time in settings.hidden_square_leaks)]
+
+    lacking = family.variables - len(seen) - 1  # variables to put at hand
+    if lacking == 0:
+        for rate in rates:
+            add(seen, rate)
+        return found
+    if lacking == 1:
+        for rate, bend in zip(rates, bends, strict=True):
+            add([*seen, rate], bend)
+        for which in range(len(seen)):
+            for integral in integrals(which):
+                for rate in rates:
+                    add([*seen, integral], rate)
+        if len(seen) == 1 and abs(centre[0]) < _CENTRED:
+            raw = seen[0] + centre[0]
+            over = raw / (raw**2 + _SOFT**2)
+            add([*seen, rates[0] * over], bends[0] * over - (rates[0] * over) ** 2)
+        return found
+    if lacking > 2 or len(seen) > 1:
+        return found
+    x, rate, bend = seen[0], rates[0], bends[0]
+    add([x, rate, bend], np.ascontiguousarray(spline.derivative(3)(times)[:, 0]))
+    for integral in integrals(0):
+        add([x, rate, integral], bend)
+    for first, second in combinations(settings.hidden_double_leaks, 2):
+        add([x, (x, first), (x, second)], rate)
+    if abs(centre[0]) < _CENTRED:
+        for time in settings.hidden_double_leaks:
+            add([x, (x, time), (x + centre[0], -np.inf)], rate)
+    return found
+
+
+def directions(variables: int, angles: int) -> Array:
+    """(count, variables) unit vectors along which B may change, none the opposite of another."""
+    if variables == 2:
+        turn = np.pi * np.arange(angles) / angles
+        return np.column_stack([np.cos(turn), np.sin(turn)])
+    corners = np.array(list(np.ndindex(*[3] * variables)), dtype=np.float64)[(3**variables) // 2 + 1 :] - 1
+    return np.ascontiguousarray(corners / np.linalg.norm(corners, axis=1, keepdims=True))
+
+
+def guesses(visible: Array, centre: Array, family: Family, settings: Settings) -> list[Guess]:
+    """Hidden variables of a field, best first, none much like an earlier one."""
+    if len(visible) < _LEAST:
+        return []
+    seen, choices = visible.shape[1], []
+    for k, pair in enumerate(pairs(visible, centre, family, settings)):
+        towards = directions(pair.u.shape[1], settings.hidden_angles)
+        choices += [(choice[-1], k, pair, choice) for choice in scan(pair, towards, settings.hidden_offsets)]
+    choices = sorted((each for each in choices if np.isfinite(each[0])), key=lambda each: each[:2])
+    noise = np.random.default_rng(0).standard_normal((settings.hidden_refined, 2 * family.variables - 1))
+    found: list[Guess] = []
+    for _, _, pair, choice in choices[: settings.hidden_looked_at]:
+        better, refined = refine(pair, choice, noise)
+        z = closing(better, np.ascontiguousarray(refined[:-1]))[0]
+        hidden = np.column_stack([better.u[:, seen:], z])
+        if not any(alike(visible, hidden, earlier.hidden, _ALIKE) for earlier in found):
+            found.append(Guess(hidden, float(refined[-1])))
+        if len(found) == family.starts:
+            break
+    return sorted(found, key=lambda each: each.share)
+
+
+def plain(visible: Array, centre: Array, count: int) -> list[Array]:
+    """Derivatives and their quotients by x, and random quadratic functions of them: (time, 3 - seen) each."""
+    times, hidden = np.arange(len(visible)), 3 - visible.shape[1]
+    spline = make_interp_spline(times, visible, k=_SPLINE)
+    rates = [spline.derivative(order)(times) for order in (1, 2)]
+    first, second = (np.clip(each / np.median(np.abs(each), axis=0), -_WIDE, _WIDE) for each in rates)
+    raw = visible + np.where(np.abs(centre) < _CENTRED, centre, 0.0)
+    bent = _without(second, [visible, first]) * raw / (raw**2 + _POLE)
+    found = [np.column_stack([first, second])[:, :hidden], np.column_stack([first, bent])[:, :hidden]]
+    powers = flow.features(flow.polynomial_terms(3 * visible.shape[1], 2), np.column_stack([visible, first, second]))
+    powers = (powers[:, 1:] - powers[:, 1:].mean(axis=0)) / (powers[:, 1:].std(axis=0) + 1e-300)
+    generator = np.random.default_rng(0)
+    return found + [powers @ generator.standard_normal((powers.shape[1], hidden)) for _ in range(count - len(found))]
+
+
+def _without(values: Array, others: list[Array]) -> Array:
+    columns = np.column_stack([np.ones(len(values)), *others])
+    return np.asarray(values - columns @ np.linalg.lstsq(columns, values, rcond=None)[0])
+
+
+def alike(visible: Array, guess: Array, earlier: Array, share: float) -> bool:
+    """Whether the earlier guess is an affine function of the new one and what is seen, up to a share."""
+    columns = np.column_stack([np.ones(len(visible)), visible, guess])[MARGIN:-MARGIN]
+    inside = earlier[MARGIN:-MARGIN]
+    rest = inside - columns @ np.linalg.lstsq(columns, inside, rcond=None)[0]
+    return bool((rest.var(axis=0) < share * inside.var(axis=0)).all())
