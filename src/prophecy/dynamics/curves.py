@@ -74,7 +74,7 @@ class Read(NamedTuple):
 def drawn(rises: Rises, units: Units, laws: LawSettings) -> Iterator[Proposal]:
     """The field of powers and functions of single variables that curves are read as; then, for each variable in turn,
     with the function of another kind that does nearly as well."""
-    if laws.functions == 0:
+    if laws.functions == 0 or laws.curves == 0:
         return
     path = rises.path
     powers = rises.known(flow.polynomial_terms(path.shape[1], 2))

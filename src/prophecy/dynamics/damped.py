@@ -23,8 +23,9 @@ class Damped:
         self._norms = _beside(np.where(norms > 0, norms, 1.0), target)
         columns = system / np.where(norms > 0, norms, 1.0) if scaled else system
         if long:
-            q, columns = qr(columns, mode="economic", check_finite=False)
-            target = q.T @ target
+            count, beside = columns.shape[1], target.reshape(len(target), -1)
+            triangle = qr(np.column_stack([columns, beside]), mode="r", check_finite=False)[0][:count]
+            columns, target = triangle[:, :count], triangle[:, count:].reshape(-1, *target.shape[1:])
         u, self._s, self._vt = np.linalg.svd(columns, full_matrices=False)
         self._projected = u.T @ target
 

@@ -17,7 +17,7 @@ from prophecy.dynamics.flow import FOURTH, Terms
 from prophecy.dynamics.guesses import Budget, Steps, roughness, smoothed, unsure
 from prophecy.dynamics.quotients import quotients
 from prophecy.dynamics.rises import Rises
-from prophecy.dynamics.settings import LAWS, LawSettings
+from prophecy.dynamics.settings import BEYOND, LAWS, LawSettings
 from prophecy.dynamics.smoother import filtered
 from prophecy.dynamics.sparse import SparseField
 
@@ -25,7 +25,6 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-_BOUND = 30.0  # standard deviations: a path that far out does not come back
 _WINDOW = 128  # samples before an origin that its state is estimated from
 _OFFSET = 5.0  # standard deviations: means up to this stay in, so that sparse equations stay sparse
 _EXACT = 1e-6  # a residual, in standard deviations, that only the true equations leave
@@ -66,7 +65,7 @@ class FittedFlow:
     def _bound(self) -> float:
         if self.exact and self.conclusive and self.field.terms.variables == 1:
             return np.inf  # growth goes on without end
-        return _BOUND + float(np.abs(self.offset).max())
+        return BEYOND + float(np.abs(self.offset).max())
 
     def ensemble(self, steps: int, count: int, seed: int, wider: float = 1.0) -> Array:
         """Paths from the end of the series, (count, steps, variables), under drawn parameters, last states and errors

@@ -9,10 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import dct, idct
-from scipy.linalg import qr
 
 from prophecy.dynamics import flow
-from prophecy.dynamics.damped import LEAST, solve
+from prophecy.dynamics.damped import LEAST, Damped, solve
 from prophecy.dynamics.flow import Tableau
 from prophecy.dynamics.sparse import SparseField, eliminated
 from prophecy.dynamics.starts import WEIGHTS, interpolate
@@ -84,11 +83,7 @@ def regression(field: SparseField, path: Array, ridge: float = 1e-6) -> SparseFi
     inner, rise = integrated(phi), path[2:-1] - path[1:-2]
     theta = np.zeros(field.theta.shape)
     for i in range(field.terms.variables):
-        columns = inner[:, field.mask[:, i]]
-        norms = np.linalg.norm(columns, axis=0) + 1e-300
-        u, s, vt = np.linalg.svd(columns / norms, full_matrices=False)
-        gain = s / (s**2 + (ridge * s[0]) ** 2)
-        theta[field.mask[:, i], i] = (vt.T @ (gain * (u.T @ rise[:, i]))) / norms
+        theta[field.mask[:, i], i] = solve(inner[:, field.mask[:, i]], rise[:, i], ridge)
     return field.with_mask(field.mask, theta)
 
 
@@ -247,15 +242,9 @@ def one_step(
         weight = np.where(sound, _weights(target) if robust else 1.0, 0.0)
         system = np.where(sound[:, None], system, 0.0) * weight[:, None]
         target = np.where(sound, target, 0.0) * weight
-        norms = np.linalg.norm(system, axis=0) + 1e-300
-        triangle = qr(np.column_stack([system / norms, target]), mode="r", check_finite=False)[0]
-        triangle = triangle[: system.shape[1]]
-        u, s, vt = np.linalg.svd(triangle[:, :-1])
-        projected = u.T @ triangle[:, -1]
-        taken = False
+        change, taken = Damped(system, target, long=True), False
         for _ in range(4):
-            gain = s / (s**2 + (max(damping, 1e-13) * s[0]) ** 2)
-            trial = field.moved((vt.T @ (gain * projected)) / norms)
+            trial = field.moved(change(max(damping, LEAST)))
             there = steps.missed(trial, tableau, substeps)
             cost_there = _cost(there, robust, far)
             if cost_there < cost:

@@ -18,11 +18,11 @@ from prophecy.bases import legt
 from prophecy.dynamics.context import Rows
 from prophecy.dynamics.damped import solve
 from prophecy.dynamics.features import Monomials
+from prophecy.dynamics.settings import BEYOND
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_BEYOND = 30.0  # standard deviations: a path that far out does not come back
 # Of the kernel matrix's unit diagonal: rounding at one end, pure noise at the other.
 NUGGETS = np.array([1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1e-1, 1.0])
 
@@ -75,7 +75,7 @@ class FittedMap:
         inside = np.arange(len(origins))
         for k in range(horizon):
             latest = window[:, 0] + self.readout(self.memory.keep(window))
-            stays = (np.abs(latest) <= _BEYOND).all(axis=1)
+            stays = (np.abs(latest) <= BEYOND).all(axis=1)
             inside, latest, window = inside[stays], latest[stays], window[stays]
             if not len(inside):
                 break
