@@ -170,9 +170,6 @@ def test_names_of_several_words_are_told_from_products():
     step = 1 / (30 * chaos.lorenz.exponent)
     found = prophecy.forecast(frame, 5)
     assert found.equations(step=step).lines()[2] == "flux' = -2.6667 flux + [prey density] T"
-    seconds = found.equations()
-    state = frame.iloc[100].to_numpy()
-    assert np.allclose(seconds(state) * 37, found.equations(step=1.0)(state)), "per second of the frame's clock"
 
 
 def test_phases_are_folded_and_factors_taken_out_of_exponentials():
