@@ -129,7 +129,7 @@ class Settings:
     """Passed down from `forecast(settings=...)`; `dataclasses.replace(DEFAULT, ...)` is how ablations are made.
 
     Unless another reason is given, values were chosen on every other series of M1, a third of M4's hourly series and
-    ETTh1 (benchmarks/forecast_dev.py), and checked once on the rest.
+    ETTh1 (benchmarks/ordinary.py), and checked once on the rest.
     """
 
     # Rolling forecasts inside the context
