@@ -394,16 +394,15 @@ def _expanded(value: Array, root: Array, powers: NDArray[np.int64], centres: Arr
         for made, factor in ways:
             places.setdefault(made, []).append((c, factor))
     original = {tuple(row.tolist()) for row in powers}
-    made = list(places)
-    parts = np.zeros((len(made), len(value)))
-    for row, each in enumerate(made):
-        for c, factor in places[each]:
-            parts[row, c] += factor
-    coefficients, roots = parts @ value, parts @ root
-    brought = [not (each in original and len(places[each]) == 1) for each in made]
-    coefficients, roots, kept = _without_weak(coefficients, roots, np.array(brought, dtype=np.bool_))
+    products = list(places)
+    parts = np.zeros((len(products), len(value)))
+    for line, product in enumerate(products):
+        for c, factor in places[product]:
+            parts[line, c] += factor
+    brought = [not (product in original and len(places[product]) == 1) for product in products]
+    coefficients, roots, needed = _without_weak(parts @ value, parts @ root, np.array(brought, dtype=np.bool_))
     errors = np.linalg.norm(roots, axis=1)
-    return tuple(Term(float(coefficients[j]), float(errors[j]), made[j]) for j in np.nonzero(kept)[0])
+    return tuple(Term(float(coefficients[j]), float(errors[j]), products[j]) for j in np.nonzero(needed)[0])
 
 
 def _without_weak(value: Array, root: Array, weak: NDArray[np.bool_]) -> tuple[Array, Array, NDArray[np.bool_]]:
