@@ -314,9 +314,21 @@ def ablated(
     }
 
 
-def moved(both: dict[str, Any]) -> float:
+def typical(cell: dict[str, Any], streams: int) -> float:
+    """The geometric mean of the errors' ratios over all streams but the one that moves most, which is named apart."""
+    return float(np.exp((streams * np.log(cell["error"]) - np.log(cell["most_error"])) / (streams - 1)))
+
+
+def counted(name: str, result: dict[str, Any]) -> int:
+    """How many streams a number was tried on."""
+    return sum(stream.startswith("12 ahead") == name.startswith("far.") for stream in result["streams"])
+
+
+def moved(name: str, result: dict[str, Any]) -> float:
     """By how many per cent half or twice a number moves the error, on the mean over streams."""
-    return max(100.0 * abs(float(np.log(both[factor]["error"]))) for factor in ("0.5", "2") if factor in both)
+    both = result["ideas"][name]
+    streams = counted(name, result)
+    return max(100.0 * abs(typical(both[factor], streams) - 1.0) for factor in ("0.5", "2") if factor in both)
 
 
 def groups(result: dict[str, Any]) -> list[str]:
@@ -326,7 +338,7 @@ def groups(result: dict[str, Any]) -> list[str]:
     for name in result["ideas"]:
         names.setdefault(name.split(".")[0] if "." in name else "the step", []).append(name)
     for group, members in names.items():
-        by = [moved(result["ideas"][name]) for name in members]
+        by = [moved(name, result) for name in members]
         nothing = [still(result["ideas"][name]) for name in members]
         counts = [
             sum(x >= 1.0 for x in by),
@@ -342,11 +354,12 @@ def text(result: dict[str, Any], most: int | None = None) -> str:
     """The tables of docs/prophecy.md: groups, then the numbers that half and twice of move the error most."""
     head = ["| number | half: error | twice: error | the stream it moves most | rows changed |", "|---" * 5 + "|"]
     lines = []
-    for name, both in sorted(result["ideas"].items(), key=lambda item: -moved(item[1]))[:most]:
+    for name, both in sorted(result["ideas"].items(), key=lambda item: -moved(item[0], result))[:most]:
+        streams = counted(name, result)
         half, twice = both.get("0.5"), both.get("2")
         cells = [cell for cell in (half, twice) if cell]
         extreme = max(cells, key=lambda cell: abs(float(np.log(cell["most_error"]))))
-        shown = [f"{100 * (cell['error'] - 1):+.2f} %" if cell else "—" for cell in (half, twice)]
+        shown = [f"{100 * (typical(cell, streams) - 1):+.2f} %" if cell else "—" for cell in (half, twice)]
         stream = f"{extreme['most']} ({extreme['most_error']:.3g})" if extreme["most_error"] != 1.0 else "none"
         lines.append(f"| `{name}` | {' | '.join(shown)} | {stream} | {max(c['changed'] for c in cells):.1%} |")
     return "\n".join([*groups(result), "", *head, *lines])

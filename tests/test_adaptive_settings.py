@@ -257,3 +257,15 @@ def test_no_number_that_steers_the_step_stands_outside_the_settings():
     computed = {name for name in found if name.startswith("_") and name not in BESIDE}
     assert computed <= {"_ANGLES", "_NOWHERE", "_NOTHING", "_NONE", "_RARE", "_OFTEN", "_RAREST", "_OUTER", "_NINETY"}
     assert found - computed <= BESIDE
+
+
+def test_the_line_by_which_a_member_joins_is_one_that_works():
+    """The example of CONTRIBUTING.md, executed; and every solved member has its forgetting."""
+    text = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text()
+    line = next(line.strip() for line in text.splitlines() if line.strip().startswith("Solved("))
+    member = eval(line.rstrip(","), dict(vars(members)))
+    assert isinstance(member, members.Solved)
+    assert max(member.features) < members.FEATURES
+    assert member.start in (0, 1)
+    assert member.traces > len(member.features)
+    assert len(DEFAULT.solved_memory) == len(members.SOLVED)

@@ -5,13 +5,15 @@ The slow step starts from the same record each time, so differences do not add u
 
 from __future__ import annotations
 
+import math
+
 import numba
 import numpy as np
 import pytest
 
 from prophecy import signals
 from prophecy._compiled import kernel
-from prophecy.adaptive import Prophecy, members, record, step
+from prophecy.adaptive import Prophecy, alarms, calibration, gaps, members, readings, record, step
 from prophecy.adaptive.settings import DEFAULT
 from slow_step import COUNT, SOLVED, Slow
 
@@ -121,3 +123,78 @@ def test_reading_is_the_one_of_the_documentation(name):
             for guess in (mean, mean + 0.3 * half, mean - half, mean + 4 * half, mean + 1e6):
                 assert model.score(guess) == pytest.approx(slow.score(guess), rel=1e-9, abs=1e-9)
         model.observe(float(value))
+
+
+@kernel
+def _expected(records, table):
+    return step.expected(records[0], table[0])
+
+
+def test_the_ring_holds_each_value_in_its_place_and_a_line_of_corrections_under_gaps():
+    values = np.where(K[:60] % 13 > 9, np.nan, np.cumsum(RNG.normal(size=60)))
+    values[0] = 1.0
+    records, rings = record.fresh(1, TABLE, False), record.rings(1)
+    said = np.empty(60)
+    for k, value in enumerate(values):
+        said[k] = _expected(records, TABLE) if k else np.nan
+        taken(records, rings, value)
+    k = 0
+    while k < 60:
+        if not np.isnan(values[k]):
+            assert rings[0, k] == values[k]
+            k += 1
+            continue
+        gap = int(np.argmin(np.isnan(values[k:])))
+        if not gap:
+            break  # the gap is still open
+        slope = (values[k + gap] - said[k + gap]) / (gap + 1)
+        expected = said[k : k + gap] + slope * np.arange(1, gap + 1)
+        np.testing.assert_allclose(rings[0, k : k + gap], expected, rtol=1e-9, atol=1e-9)
+        k += gap
+    assert not rings[0, 60:].any()
+
+
+def test_the_usual_distance_follows_gaps_and_a_long_one_counts_as_twice_the_usual():
+    records, rings = record.fresh(1, TABLE, False), record.rings(1)
+    spacing = float(records[0]["spacing"])
+    for known, distance in enumerate([1, 1, 3, 2, 1, 40, 1, 2]):
+        for _ in range(distance - 1):
+            taken(records, rings, np.nan)
+        taken(records, rings, float(RNG.normal()))
+        if known:
+            steps = float(distance) if known == 1 else min(float(distance), 2.0 * spacing)
+            spacing += (steps - spacing) / min(known, int(TABLE["spacings"][0]))
+        assert records[0]["spacing"] == pytest.approx(spacing, rel=1e-12)
+
+
+@kernel
+def _scores(records, table, error):
+    r, t = records[0], table[0]
+    plain = calibration.surprise(r, t, error / gaps.across(r, t, 1.0))
+    highest = alarms.ceiling(r, t, abs(error), abs(error + step.expected(r, t) - r.last))
+    return step.surprise_of(r, t, error), plain, highest, readings.resolution(r, t)
+
+
+def test_within_n_ticks_no_error_is_rarer_than_one_beyond_2n_standard_deviations():
+    """A walk in ticks of a quarter, at a level that never comes twice: nothing but the tick bounds its scores."""
+    records, rings = record.fresh(1, TABLE, False), record.rings(1)
+    for value in 100 + 0.25 * np.arange(150) * (1 + np.arange(150) // 7 % 2):
+        taken(records, rings, value)
+    bounded = 0
+    for ticks in (0.5, 1.0, 1.5, 2.0, 3.5, 5.0, 100.0):
+        found, plain, highest, tick = _scores(records, TABLE, 0.25 * ticks)
+        assert tick == 0.25
+        rare = math.erfc(2 * ticks / math.sqrt(2))
+        by_tick = -math.log10(rare) if rare > 0 and highest == math.inf else math.inf
+        assert found == pytest.approx(min(plain, highest, by_tick), rel=1e-12)
+        bounded += by_tick < min(plain, highest)
+    assert bounded >= 3
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-12])
+def test_an_error_that_is_not_surprising_scores_nothing(error):
+    records, rings = record.fresh(1, TABLE, False), record.rings(1)
+    for value in SERIES["noisy"][:80]:
+        taken(records, rings, value)
+    found, plain, *_ = _scores(records, TABLE, error)
+    assert found == max(plain, 0.0)

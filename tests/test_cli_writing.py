@@ -98,3 +98,30 @@ def test_hostile_json_lines_are_skipped_and_the_stream_goes_on():
     assert "Traceback" not in done.stderr
     assert done.stderr.count("skipped") == 4
     assert len(done.stdout.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        ([1_700_000_000 + 60 * k for k in range(30)], ["1700001800", "1700001860"]),
+        ([1_700_000_000_000 + 60_000 * k for k in range(30)], ["1700001800000", "1700001860000"]),
+        ([f"{1_700_000_000.25 + 0.5 * k:.2f}" for k in range(30)], ["1700000015.25", "1700000015.75"]),
+        ([10 + 2 * k for k in range(30)], ["70", "72"]),
+        ([f"{0.5 + 0.25 * k}" for k in range(30)], ["8", "8.25"]),
+    ],
+    ids=["seconds", "milliseconds", "seconds with a fraction", "whole numbers", "numbers"],
+)
+def test_the_times_of_a_forecast_are_numbers_where_the_files_are(prophecy, tmp_path, times, expected):
+    path, out = tmp_path / "t.csv", tmp_path / "n.csv"
+    path.write_text("time,v\n" + "".join(f"{time},{k % 5}\n" for k, time in enumerate(times)))
+    assert prophecy("forecast", path, "--horizon", 2, "--time", "time", "--out", out)[0] == 0
+    assert [row.split(",")[0] for row in out.read_text().splitlines()[1:]] == expected
+
+
+def test_the_times_of_a_forecast_keep_the_type_and_zone_of_parquet(prophecy, tmp_path):
+    times = pd.date_range("2024-03-30 12:00", periods=30, freq="h", tz="Europe/Berlin")
+    pd.DataFrame({"when": times, "v": np.arange(30) % 5}).to_parquet(tmp_path / "t.parquet")
+    assert prophecy("forecast", tmp_path / "t.parquet", "-H", 2, "--out", tmp_path / "n.parquet")[0] == 0
+    made = pd.read_parquet(tmp_path / "n.parquet")["when"]
+    assert str(made.dt.tz) == "Europe/Berlin"
+    assert (made - times[-1]).dt.total_seconds().tolist() == [3600.0, 7200.0]

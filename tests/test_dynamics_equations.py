@@ -149,3 +149,32 @@ def test_intervals_of_a_noisy_oscillation_hold_the_noisy_values_to_come():
         answer = prophecy.forecast(values[:120], 24)
         inside.append((answer.lower <= values[120:]) & (values[120:] <= answer.upper))
     assert 0.8 < np.mean(inside) < 0.98
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(1e-6, 0.0), (1e6, 0.0), (1.0, 1e4)])
+def test_noisy_measurements_far_from_zero_or_in_any_unit_have_the_field_of_the_data(scale, offset):
+    series = chaos.lorenz.sample(512) * scale + offset
+    noise = 0.01 * series.std(axis=0) * np.random.default_rng(0).standard_normal(series.shape)
+    equations = prophecy.forecast(series + noise, 5).equations(step=1 / (30 * chaos.lorenz.exponent))
+    assert equations is not None
+    x, y, z = (series[50:].T - offset) / scale
+    truth = scale * np.column_stack([10 * (y - x), x * (28 - z) - y, x * y - 8 / 3 * z])
+    assert (np.abs(equations(series[50:]) - truth).max(axis=0) < 0.02 * truth.std(axis=0)).all()
+    assert len(equations.terms[0]) == 2
+
+
+def test_names_of_several_words_are_told_from_products():
+    pandas = pytest.importorskip("pandas")
+    clock = pandas.date_range("2024-01-01", periods=512, freq="37s")
+    frame = pandas.DataFrame(chaos.lorenz.sample(512), columns=["prey density", "T", "flux"], index=clock)
+    step = 1 / (30 * chaos.lorenz.exponent)
+    found = prophecy.forecast(frame, 5)
+    assert found.equations(step=step).lines()[2] == "flux' = -2.6667 flux + [prey density] T"
+
+
+def test_phases_are_folded_and_factors_taken_out_of_exponentials():
+    step = 0.5
+    equations = prophecy.forecast(chaos.thomas.sample(512), 5).equations(step=step, names="xyz")
+    assert [each.function for each in equations.functions] == ["sin"] * 3
+    assert all(each.shift == 0 for each in equations.functions)
+    assert all(term.coefficient > 0 for terms in equations.terms for term in terms if any(term.powers[3:]))

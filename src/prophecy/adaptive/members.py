@@ -97,7 +97,7 @@ SOLVED = (
 )
 """The first reaches the innovation floor on Filtered Noise and is the best member on most signals in noise; the others
 are autoregressions, for seasons up to 15 samples and for series of a few hundred and a few dozen values. A further
-member is one more line here; everything else, the record's layout included, follows."""
+member is one more line here and its forgetting in `Settings.solved_memory`; the record's layout and the rest follow."""
 
 # What follows from the lists above. Short members are ordered by window: old lags concern the last of them only.
 SHORT = sorted(

@@ -32,7 +32,7 @@ MOST_CONTEXT = 4352
 """Values every stream keeps: `seasons.RING`, behind an import that loads Numba."""
 
 GROUP = 256
-"""Series run at a time by `predict_all`: 4 MB of records."""
+"""Series run at a time by `predict_all`: 9 MB of records and as much of rings, whatever the number of series."""
 
 FORMAT = 4  # of saved files; others are refused
 METHOD = "memories mixed in context"

@@ -64,7 +64,8 @@ class TimeColumn:
             ticks = times.values.astype(f"datetime64[{self.unit}]").astype(np.int64)
             if self.whole:
                 return {self.columns[0]: ticks.tolist()}
-            return {self.columns[0]: (times.values.astype("datetime64[ns]").astype(np.int64) / 1e9).tolist()}
+            # Microseconds, as they were read: whole numbers of nanoseconds are not exact in float64.
+            return {self.columns[0]: (times.values.astype("datetime64[us]").astype(np.int64) / 1e6).tolist()}
         if times.dates:
             return {self.columns[0]: _arrow_times(times)}
         return {self.columns[0]: times.values.astype(np.int64).tolist() if self.whole else times.values.tolist()}

@@ -28,8 +28,8 @@ EXAMPLES = """Examples:
   prophecy equations lorenz.csv --joint --step 0.02
   prophecy equations pendulum.csv --joint --column angle --column speed --plot field.png --errors
 
-All columns are variables of one system. Derivatives are per unit of a numeric time column, per second where times are
-dates, per row otherwise; --step says how much time lies between two rows instead.
+With --joint all columns are variables of one system. Derivatives are per unit of a numeric time column, per second
+where times are dates, per row otherwise; --step says how much time lies between two rows instead.
 """
 
 
@@ -40,7 +40,9 @@ def register(app: typer.Typer) -> None:
 
 def equations(
     file: _options.File,
-    column: _options.Columns = None,
+    column: Annotated[
+        list[str] | None, typer.Option("--column", "-c", help="A variable; repeatable. All numbers if not given.")
+    ] = None,
     time: _options.Time = None,
     time_format: _options.TimeFormat = None,
     time_zone: _options.TimeZone = None,
@@ -52,7 +54,7 @@ def equations(
     duplicates: _options.Doubled = _options.Duplicates.refuse,
     decimal: _options.Decimal = None,
     header: _options.Header = None,
-    plot: _options.Plot = None,
+    plot: Annotated[Path | None, typer.Option(help="Picture of field and data: .png or .svg.")] = None,
 ) -> None:
     """Print the equations that one trajectory through all rows obeys, where there are some."""
     with guarded("equations"):

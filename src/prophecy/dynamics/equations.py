@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy.dynamics.features import Units
-from prophecy.dynamics.flow import RATE, SHIFT
+from prophecy.dynamics.flow import EXPONENTIAL, MODULUS, RATE, RECIPROCAL, SHIFT, SIGN, SINE, TANH
 from prophecy.dynamics.flow import powers as powers_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_NAMES = ("sin", "tanh", "abs", "exp", "1/", "sign")
+# How each kind of function in `terms.py` is written.
+_NAMES = {SINE: "sin", TANH: "tanh", MODULUS: "abs", EXPONENTIAL: "exp", RECIPROCAL: "1/", SIGN: "sign"}
 _ODD = ("sin", "tanh")  # f(-z) = -f(z)
 _FOLDED = 50.0  # exponents up to this become factors: exp(r x + s) is exp(s) exp(r x)
 _HOMOGENEOUS = {"abs": 1, "sign": 0, "1/": -1}  # f(c z) = c^p f(z) for positive c
@@ -86,7 +87,7 @@ class Equations:
 
     def lines(self, errors: bool = False) -> list[str]:
         """One line for each variable; with errors, the standard error behind each coefficient."""
-        return [f"{name}' = {self._sum(terms, errors)}" for name, terms in zip(self.names, self.terms, strict=True)]
+        return [f"{self._name(i)}' = {self._sum(terms, errors)}" for i, terms in enumerate(self.terms)]
 
     def __call__(self, state: ArrayLike) -> Array:
         """The time derivative at (variables,) or (points, variables)."""
@@ -166,6 +167,11 @@ class Equations:
             return f"-({inner})" if sign else inner
         return f"{sign}{factor} ({inner})"
 
+    def _name(self, j: int) -> str:
+        """A name as it stands in an equation: in brackets where it would not read as one word."""
+        name = self.names[j]
+        return name if name.isidentifier() else f"[{name}]"
+
     def _product(self, term: Term) -> str:
         parts = []
         for j, power in enumerate(term.powers):
@@ -175,12 +181,15 @@ class Equations:
 
     def _factor(self, j: int) -> str:
         if j < len(self.names):
-            return self.names[j]
+            return self._name(j)
         function = self.functions[j - len(self.names)]
         inside = ""
-        squares = [(c, self.names[a] + ("^2" if a == b else f" {self.names[b]}"), 0.0) for a, b, c in function.bends]
+        squares = [(c, self._name(a) + ("^2" if a == b else f" {self._name(b)}"), 0.0) for a, b, c in function.bends]
         errors = function.errors or (0.0,) * (len(self.names) + 1)
-        for rate, name, error in (*zip(function.rates, self.names, errors[:-1], strict=True), *squares):
+        for rate, name, error in (
+            *zip(function.rates, map(self._name, range(len(self.names))), errors[:-1], strict=True),
+            *squares,
+        ):
             if abs(rate) > _NO_RATE * max(abs(r) for r in (*function.rates, *(c for c, _, _ in squares))):
                 number = _number(abs(rate), error)
                 sign = ("-" if rate < 0 else "") if not inside else (" - " if rate < 0 else " + ")
@@ -274,7 +283,7 @@ class FoundSystem:
             shift = float(terms.shifts[j] - raw @ centres + centres @ bent @ centres)
             root_shift = root_shift - centres @ root_raw + np.einsum("a,b,abp->p", centres, centres, root_bent)
             errors = np.linalg.norm(np.vstack([root_along, root_shift]), axis=1)
-            argument, factor = _plain(_NAMES[kind], along, shift, pairs, errors)
+            argument, factor = _plain(_NAMES[int(kind)], along, shift, pairs, errors)
             out.append(argument)
             factors.append(factor)
         return tuple(out), factors
@@ -385,13 +394,36 @@ def _expanded(value: Array, root: Array, powers: NDArray[np.int64], centres: Arr
         for made, factor in ways:
             places.setdefault(made, []).append((c, factor))
     original = {tuple(row.tolist()) for row in powers}
-    terms = []
-    for made, parts in places.items():
-        coefficient = float(sum(value[c] * factor for c, factor in parts))
-        error = float(np.linalg.norm(sum(root[c] * factor for c, factor in parts)))
-        if (made in original and len(parts) == 1) or abs(coefficient) > _SIGNIFICANT * error:
-            terms.append(Term(coefficient, error, made))
-    return tuple(terms)
+    products = list(places)
+    parts = np.zeros((len(products), len(value)))
+    for line, product in enumerate(products):
+        for c, factor in places[product]:
+            parts[line, c] += factor
+    brought = [not (product in original and len(places[product]) == 1) for product in products]
+    coefficients, roots, needed = _without_weak(parts @ value, parts @ root, np.array(brought, dtype=np.bool_))
+    errors = np.linalg.norm(roots, axis=1)
+    return tuple(Term(float(coefficients[j]), float(errors[j]), products[j]) for j in np.nonzero(needed)[0])
+
+
+def _without_weak(value: Array, root: Array, weak: NDArray[np.bool_]) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Coefficients of which those marked `weak` are held at zero where they are not significant, the least first.
+
+    The others follow as far as they are correlated with it: far from zero, y - x has a constant of its own error, and
+    leaving it out without turning the rest would be off by all of that error. root: a square root of the covariance.
+    """
+    weak, kept = weak.copy(), np.ones(len(value), dtype=np.bool_)
+    while weak.any():
+        error = np.linalg.norm(root, axis=1)
+        ratio = np.where(weak, np.abs(value) / np.maximum(error, 1e-300), np.inf)
+        weakest = int(np.argmin(ratio))
+        if not ratio[weakest] <= _SIGNIFICANT:
+            break
+        if error[weakest] > 0:
+            share = root @ root[weakest] / error[weakest] ** 2
+            value = value - share * value[weakest]
+            root = root - np.outer(share, root[weakest])
+        kept[weakest] = weak[weakest] = False
+    return value, root, kept
 
 
 def _rounded(centres: Array, scale: Array) -> Array:

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-_ROUNDING = 1e-6  # standard deviations: only the true equations leave less
+ROUNDING = 1e-6  # standard deviations: only the true equations leave less
 _MOST_STEPS = 0.99  # share of the steps that must be as exact as that; spikes may be too fast to integrate blindly
 _REFINEMENTS, _SHARE = 3, 0.03  # rounds in which steps are integrated to this share of what they miss by
 _POLISHES = 3  # rounds of least squares, each over the steps that the one before came close to
@@ -99,7 +99,7 @@ def grown(field: SparseField, x: Array, known: Mask, left: float, laws: LawSetti
     _, _, rough, chosen = min(starts, key=lambda each: each[:2])
     while budget.left > 0:
         few, share = Steps(*(np.ascontiguousarray(each[chosen]) for each in steps)), len(chosen) / len(steps.before)
-        substeps = np.maximum(rough.substeps(EIGHTH, few.before, _ROUNDING), 2)
+        substeps = np.maximum(rough.substeps(EIGHTH, few.before, ROUNDING), 2)
         own = Budget(budget.left / share)
         rough, rest = one_step(rough, few, EIGHTH, substeps, _GROWING, robust=True, budget=own)
         budget.left = own.left * share
@@ -122,7 +122,7 @@ def grown(field: SparseField, x: Array, known: Mask, left: float, laws: LawSetti
 
 def as_it_is(field: SparseField, values: Array, steps: Steps, budget: Budget) -> Assimilated:
     """The field solved from single steps, every sample taken as a state, however much it leaves."""
-    substeps = field.substeps(EIGHTH, steps.before, _ROUNDING)
+    substeps = field.substeps(EIGHTH, steps.before, ROUNDING)
     field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget)
     return _taken(field, values, steps, substeps, rest)
 
@@ -132,19 +132,19 @@ def step_by_step(field: SparseField, values: Array, steps: Steps, budget: Budget
 
     Without noise every sample is a state, and the equations of single steps are all there is.
     """
-    for tolerance in (_ROUNDING, _INTEGRATED):
+    for tolerance in (ROUNDING, _INTEGRATED):
         substeps = field.substeps(EIGHTH, steps.before, tolerance, _MOST_SUBSTEPS)
         rest = steps.missed(field, EIGHTH, substeps)
-        if tolerance == _ROUNDING and _most(rest) < _ROUNDING:
+        if tolerance == ROUNDING and _most(rest) < ROUNDING:
             continue
-        if tolerance == _ROUNDING:
+        if tolerance == ROUNDING:
             field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget)
         for _ in range(_POLISHES):
             before = _most(rest)
             field, rest = one_step(field, steps, EIGHTH, substeps, 12, far=max(_FEW_OFF, 3 * before), budget=budget)
-            if _most(rest) < _ROUNDING or _most(rest) > 0.5 * before:
+            if _most(rest) < ROUNDING or _most(rest) > 0.5 * before:
                 break
-        if not _most(rest) < _ROUNDING:
+        if not _most(rest) < ROUNDING:
             return None
     field, rest = _thinned(field, steps, substeps, rest)
     return _taken(field, values, steps, substeps, rest)

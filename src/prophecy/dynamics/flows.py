@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from prophecy.dynamics import flow
 from prophecy.dynamics.assimilation import Assimilated, Problem, assimilate
 from prophecy.dynamics.curves import drawn
-from prophecy.dynamics.exactly import as_it_is, exactly, grown
+from prophecy.dynamics.exactly import ROUNDING, as_it_is, exactly, grown
 from prophecy.dynamics.families import Proposal, propose
 from prophecy.dynamics.features import Units, monomial_count
 from prophecy.dynamics.flow import FOURTH, Terms
@@ -27,7 +27,6 @@ Mask = NDArray[np.bool_]
 
 _WINDOW = 128  # samples before an origin that its state is estimated from
 _OFFSET = 5.0  # standard deviations: means up to this stay in, so that sparse equations stay sparse
-_EXACT = 1e-6  # a residual, in standard deviations, that only the true equations leave
 CLEAN = 1e-3  # noise, in standard deviations, below which single steps may be solved for exactly
 _INTEGRATED = 1e-13  # standard deviations: tightest tolerance, rounding
 _TENTH = 0.1  # of what exact steps miss by: what integrating them may add
@@ -381,7 +380,7 @@ def _finished(
     found: Assimilated, x: Array, measured: Array, offset: Array, values: Array, laws: LawSettings
 ) -> FittedFlow:
     residual = float(np.sqrt(np.mean(found.noise**2)))
-    exact = residual < _EXACT
+    exact = residual < ROUNDING
     noise_only = exact or (float(roughness(x).max()) < laws.resolved and _white(found, measured, laws))
     conclusive = found.tight and x.size > 3 * found.field.count and noise_only
     return FittedFlow(found, found.field, offset, residual, exact, conclusive, values + offset)

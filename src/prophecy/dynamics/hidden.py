@@ -33,10 +33,6 @@ Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 _FAR = 8.0  # standard deviations: derivatives at the ends of a spline are cut there
-_SAME = 1e-3  # share of the variance that may differ between two searches that have come to the same place
-_ACCELERATED = 1.5  # largest second-order correction, as a share of the step, that is trusted
-_AHEAD = 0.1  # share of the step at which its curvature is measured
-_REJECTIONS = 8  # steps in a row that may fail to improve before a search ends
 _LOST = 1e4  # square standard deviations: defects beyond it are those of a field that leads nowhere
 _INTEGRATED = 1e-10  # standard deviations: what a step ahead may miss by
 
@@ -134,7 +130,7 @@ class Search:
 def _tuning(settings: Settings) -> Tuning:
     return Tuning(
         settings.hidden_relaxed, settings.hidden_tightened, settings.hidden_least_damping, settings.hidden_stiffness,
-        _ACCELERATED, _AHEAD, _REJECTIONS, _LOST,
+        settings.hidden_accelerated, settings.hidden_ahead, settings.hidden_rejections, _LOST,
     )  # fmt: skip
 
 
@@ -145,9 +141,9 @@ def searched(visible: Array, centre: Array, family: Family, settings: Settings) 
     if not starts:
         return []
     if family.variables == 3 and family.degree == 2:
-        starts += plain(visible, centre, settings.hidden_plain)
+        starts += plain(visible, centre, settings)
     pool = _best([_started(visible, family.terms, start) for start in starts], settings)
-    return _different(sorted(pool, key=_reached))
+    return _different(sorted(pool, key=_reached), settings)
 
 
 def _started(visible: Array, terms: Terms, guess: Array) -> Search:
@@ -166,18 +162,18 @@ def _best(pool: list[Search], settings: Settings) -> list[Search]:
             if order == 8:  # order 4 was enough to tell where to go
                 start.tableau, start.tolerance = EIGHTH, settings.hidden_near / 10
             start.improve(steps, settings.hidden_near / 10, settings)
-        pool = _different(sorted(pool, key=_reached))[:kept]
+        pool = _different(sorted(pool, key=_reached), settings)[:kept]
         pool = [start for start in pool if start.reached < min(worst, behind * pool[0].reached)]
         if not pool or pool[0].reached < settings.hidden_near:
             break
     return pool
 
 
-def _different(pool: list[Search]) -> list[Search]:
+def _different(pool: list[Search], settings: Settings) -> list[Search]:
     """Without those that have come to the same place as a better one, up to an affine change."""
     found: list[Search] = []
     for search in pool:
-        if not any(alike(search.visible, search.hidden, other.hidden, _SAME) for other in found):
+        if not any(alike(search.visible, search.hidden, other.hidden, settings.hidden_same) for other in found):
             found.append(search)
     return found
 

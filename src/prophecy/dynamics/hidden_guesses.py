@@ -22,8 +22,6 @@ _WIDE = 8.0  # medians: derivatives are cut there; their tails are real
 _SPLINE = 7  # degree: the rate of a rate is still smooth
 _POLE = 0.1  # standard deviations around zero, squared, in which a quotient by x is bent down
 _SOFT = 0.03  # the same, less careful: what closes is looked at before it is solved
-_CENTRED = 5.0  # standard deviations: data farther from zero do not tell where zero is
-_ALIKE = 0.15  # share of its variance that an earlier guess may leave of a new one that is the same
 
 
 class Family(NamedTuple):
@@ -77,7 +75,7 @@ def pairs(visible: Array, centre: Array, family: Family, settings: Settings) -> 
         """Leaky integrals of a variable and of its square; an undamped one from zero where the data tell zero."""
         x, zero = seen[which], float(centre[which])
         leaks = [(x, time) for time in settings.hidden_leaks if np.isfinite(time) or time > 0]
-        if abs(zero) < _CENTRED:
+        if abs(zero) < settings.hidden_centred:
             leaks.append((x + zero, -np.inf))
         return [*leaks, *((x * x, time) for time in settings.hidden_square_leaks)]
 
@@ -93,7 +91,7 @@ def pairs(visible: Array, centre: Array, family: Family, settings: Settings) -> 
             for integral in integrals(which):
                 for rate in rates:
                     add([*seen, integral], rate)
-        if len(seen) == 1 and abs(centre[0]) < _CENTRED:
+        if len(seen) == 1 and abs(centre[0]) < settings.hidden_centred:
             raw = seen[0] + centre[0]
             over = raw / (raw**2 + _SOFT**2)
             add([*seen, rates[0] * over], bends[0] * over - (rates[0] * over) ** 2)
@@ -106,7 +104,7 @@ def pairs(visible: Array, centre: Array, family: Family, settings: Settings) -> 
         add([x, rate, integral], bend)
     for first, second in combinations(settings.hidden_double_leaks, 2):
         add([x, (x, first), (x, second)], rate)
-    if abs(centre[0]) < _CENTRED:
+    if abs(centre[0]) < settings.hidden_centred:
         for time in settings.hidden_double_leaks:
             add([x, (x, time), (x + centre[0], -np.inf)], rate)
     return found
@@ -136,26 +134,28 @@ def guesses(visible: Array, centre: Array, family: Family, settings: Settings) -
         better, refined = refine(pair, choice, noise)
         z = closing(better, np.ascontiguousarray(refined[:-1]))[0]
         hidden = np.column_stack([better.u[:, seen:], z])
-        if not any(alike(visible, hidden, earlier.hidden, _ALIKE) for earlier in found):
+        if not any(alike(visible, hidden, earlier.hidden, settings.hidden_alike) for earlier in found):
             found.append(Guess(hidden, float(refined[-1])))
         if len(found) == family.starts:
             break
     return sorted(found, key=lambda each: each.share)
 
 
-def plain(visible: Array, centre: Array, count: int) -> list[Array]:
+def plain(visible: Array, centre: Array, settings: Settings) -> list[Array]:
     """Derivatives and their quotients by x, and random quadratic functions of them: (time, 3 - seen) each."""
     times, hidden = np.arange(len(visible)), 3 - visible.shape[1]
     spline = make_interp_spline(times, visible, k=_SPLINE)
     rates = [spline.derivative(order)(times) for order in (1, 2)]
     first, second = (np.clip(each / np.median(np.abs(each), axis=0), -_WIDE, _WIDE) for each in rates)
-    raw = visible + np.where(np.abs(centre) < _CENTRED, centre, 0.0)
+    raw = visible + np.where(np.abs(centre) < settings.hidden_centred, centre, 0.0)
     bent = _without(second, [visible, first]) * raw / (raw**2 + _POLE)
     found = [np.column_stack([first, second])[:, :hidden], np.column_stack([first, bent])[:, :hidden]]
     powers = flow.features(flow.polynomial_terms(3 * visible.shape[1], 2), np.column_stack([visible, first, second]))
     powers = (powers[:, 1:] - powers[:, 1:].mean(axis=0)) / (powers[:, 1:].std(axis=0) + 1e-300)
     generator = np.random.default_rng(0)
-    return found + [powers @ generator.standard_normal((powers.shape[1], hidden)) for _ in range(count - len(found))]
+    return found + [
+        powers @ generator.standard_normal((powers.shape[1], hidden)) for _ in range(settings.hidden_plain - len(found))
+    ]
 
 
 def _without(values: Array, others: list[Array]) -> Array:

@@ -129,7 +129,7 @@ class Settings:
     """Passed down from `forecast(settings=...)`; `dataclasses.replace(DEFAULT, ...)` is how ablations are made.
 
     Unless another reason is given, values were chosen on every other series of M1, a third of M4's hourly series and
-    ETTh1 (benchmarks/forecast_dev.py), and checked once on the rest.
+    ETTh1 (benchmarks/ordinary.py), and checked once on the rest.
     """
 
     # Rolling forecasts inside the context
@@ -294,6 +294,12 @@ class Settings:
     hidden_relaxed: float = 3.0  # factor by which the damping falls after a success
     hidden_tightened: float = 2.0  # and rises after a failure
     hidden_least_damping: float = 1e-6  # below it squared equations lose their digits
+    hidden_accelerated: float = 1.5  # largest second-order correction, as a share of the step, that is trusted
+    hidden_ahead: float = 0.1  # share of the step at which its curvature is measured
+    hidden_rejections: int = 8  # steps in a row that may fail to improve before a search ends
+    hidden_same: float = 1e-3  # share of the variance that may differ between two searches that came to the same place
+    hidden_alike: float = 0.15  # share of its variance that an earlier guess may leave of a new one that is the same
+    hidden_centred: float = 5.0  # standard deviations: data farther from zero do not tell where zero is
 
     # Hidden periodic forcing (`forcing.py`)
     forcing_variables: int = 3  # seen at most: the field of degree 3 they are fitted with has 20 terms

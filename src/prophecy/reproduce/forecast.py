@@ -254,10 +254,10 @@ def _equations(result: Result) -> Table:
     lines: list[list[Cell | str]] = []
     for system, found in result["details"]["equations"].items():
         for noise, one in found.items():
-            first = [system, f"{float(noise):.0%}"]
-            for text in one["lines"] or [f"none: {one['method']}"]:
-                lines.append([*first, text])
-                first = ["", ""]  # a line for each variable
+            share = f"{float(noise):.0%}"
+            for text in one["lines"] or [f"none: {one['method']}"]:  # a line for each variable
+                lines.append([system, share, text])
+                share = ""
     header = ["system", "noise", "what Forecast.equations() says"]
     return Table("The equations found from 512 samples, in the system's own units of time.", header, lines)
 

@@ -58,7 +58,7 @@ class Settings(Group):
     belief_prior: tuple[float, ...] = (0.5, 0.5)
     """Prior of the forecast as it is, and of the part of it that is believed."""
     prior_solved: float = 4.0
-    """Prior of each member solved in context; constructed ones have 1/(degree + 1). There are four of them."""
+    """Prior of each member solved in context; constructed ones have 1/(degree + 1). They are few."""
     alternating: tuple[float, ...] = (0.9, 0.98)
     """Poles -ρ of the two filters that hold what alternates from sample to sample. The zero that sampling gives a
     smooth stochastic process lies near -1, so its best predictor remembers alternations for long: 16 lags leave 5 %."""

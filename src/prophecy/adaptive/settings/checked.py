@@ -20,7 +20,7 @@ class Group:
     those that mean nothing elsewhere."""
 
     RENAMED: ClassVar[dict[str, str]] = {}
-    """Names that files of earlier versions use, and those of now."""
+    """Names that files of the present format, saved before these numbers were renamed, use; and those of now."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
