@@ -44,7 +44,7 @@ def test_events_from_python_are_those_of_the_command_line(disturbed, found, prop
     code, printed, _ = prophecy("anomalies", source, "--column", "u", "--rate", RATE, "--out", out)
     assert code == 0 and f"in {len(found)} events" in printed
     with out.open() as file:
-        numbers = [int(float(row["u_event"] or 0)) for row in csv.DictReader(file)]
+        numbers = [int(float(row["event"] or 0)) for row in csv.DictReader(file)]
     for event in found:
         rows = [k for k, number in enumerate(numbers) if number == event.number]
         assert event.row in rows and min(rows) >= event.first
