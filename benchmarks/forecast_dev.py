@@ -5,7 +5,8 @@
 The file holds one array (trajectories, 812, variables) per system: 512 samples of context, 300 to predict, 30 samples
 per Lyapunov time. `--noise` is added to the context alone, as a share of each variable's standard deviation; the
 clean future is the truth. Intervals are for values as they are measured: `coverage` counts the clean future in them,
-`coverage_measured` the future with noise of the same size. `--single` forecasts every variable on its own. A third of
+`coverage_measured` the future with noise of the same size. `--single` forecasts every variable on its own, `--pairs`
+every two of them. A third of
 the systems, drawn by a seeded generator, is reported apart as "held-out"; docs/forecasting.md says how far it was
 used.
 """
@@ -18,6 +19,7 @@ import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +133,7 @@ def main() -> None:
     parser.add_argument("--systems", nargs="*")
     parser.add_argument("--noise", type=float, default=0.0)
     parser.add_argument("--single", action="store_true", help="every variable on its own")
+    parser.add_argument("--pairs", action="store_true", help="every two variables, without the others")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
@@ -140,8 +143,13 @@ def main() -> None:
     if options.part != "all" and not options.systems:
         names = [name for name in names if (name in held) == (options.part == "held-out")]
     jobs = [(name, t, data[name][t], options.noise) for name in names for t in options.trajectories]
-    if options.single:
-        jobs = [(name, t, series[:, [v]], noise) for name, t, series, noise in jobs for v in range(series.shape[1])]
+    if options.single or options.pairs:
+        seen = 2 if options.pairs else 1
+        jobs = [
+            (name, t, series[:, columns], noise)
+            for name, t, series, noise in jobs
+            for columns in map(list, combinations(range(series.shape[1]), seen))
+        ]
     rows = []
     with ProcessPoolExecutor(options.jobs, initializer=warm) as pool:
         for row in pool.map(one, jobs):
@@ -158,6 +166,8 @@ def main() -> None:
     result = {
         "noise": options.noise,
         "single": options.single,
+        "pairs": options.pairs,
+        "trajectories": options.trajectories,
         "rows": rows,
         "summary": {k: summary(v) for k, v in parts.items() if v},
     }
