@@ -34,7 +34,8 @@ def test_planted_changes_are_found_with_their_kind_and_rows(found):
     assert [event.first for event in by_kind[Kind.SPIKE]].count(1500) == 1
     assert any(2400 <= event.first <= 2403 for event in by_kind[Kind.SHIFT])
     flat = next(event for event in by_kind[Kind.FLAT_LINE])
-    assert flat.first == 3500 and 3559 <= flat.last <= 3561
+    assert flat.first == 3500
+    assert 3559 <= flat.last <= 3561
 
 
 def test_events_from_python_are_those_of_the_command_line(disturbed, found, prophecy, tmp_path):
@@ -42,12 +43,14 @@ def test_events_from_python_are_those_of_the_command_line(disturbed, found, prop
     with source.open("w", newline="") as file:
         csv.writer(file).writerows([["u"], *([repr(float(v))] if v == v else ["nan"] for v in disturbed)])
     code, printed, _ = prophecy("anomalies", source, "--column", "u", "--rate", RATE, "--out", out)
-    assert code == 0 and f"in {len(found)} events" in printed
+    assert code == 0
+    assert f"in {len(found)} events" in printed
     with out.open() as file:
         numbers = [int(float(row["event"] or 0)) for row in csv.DictReader(file)]
     for event in found:
         rows = [k for k, number in enumerate(numbers) if number == event.number]
-        assert event.row in rows and min(rows) >= event.first
+        assert event.row in rows
+        assert min(rows) >= event.first
 
 
 def test_a_row_is_flagged_where_either_sign_is_rarer_than_half_of_the_rate():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-SHAPES = {
+SHAPES: dict[str, tuple[str, str]] = {
     Kind.SPIKE: ("o", "circle"),
     Kind.SHIFT: ("s", "square"),
     Kind.NOISE: ("^", "triangle-up"),
