@@ -148,3 +148,8 @@ def test_pysindy_gets_even_steps_or_an_error_and_a_clone():
     assert method.smoothed_x_.shape == x.shape
     with pytest.raises(ValueError, match="even steps"):
         method(x, TIME[:100] ** 2)
+
+
+def test_a_shape_that_is_refused_is_named_beside_those_that_are_taken():
+    with pytest.raises(ValueError, match=r"x must be \(time,\) or \(time, variables\), got shape \(2, 3, 4\)"):
+        prophecydiff(np.zeros((2, 3, 4)), DT)

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import lzma
+import re
 
 import numpy as np
 import pytest
@@ -361,6 +362,27 @@ def test_wrong_columns_are_named(tmp_path, asked, says):
         read(written(tmp_path, "a,b\n1,y\n2,z\n"), **asked)
 
 
+@pytest.mark.parametrize("asked", [{}, {"columns": ["value"]}])
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("time,value\n1,1.5\n2,2\n3,x\n4,4\n", "'value' holds 'x' in row 3 of the data; 3 of 4 cells are numbers, 90%"),
+        ("time,value\n1,\n2,2\n3,NA\n4,1.5.2\n", "'value' holds '1.5.2' in row 4 of the data; 1 of 2 cells are"),
+        ("time;value\n1;1.000,5\n2;2,5\n3;x\n", "'value' holds 'x' in row 3 of the data; 2 of 3 cells are"),
+        ('{"value": 1}\n{"value": "low"}\n', "'value' holds 'low' in row 2 of the data; 1 of 2 cells are"),
+    ],
+    ids=["csv", "missing", "comma", "json"],
+)
+def test_a_cell_that_keeps_a_column_from_being_numbers_is_named(tmp_path, text, says, asked):
+    with pytest.raises(ValueError, match=re.escape(says)):
+        read(written(tmp_path, text), **asked)
+
+
+def test_a_column_without_any_value_is_said_to_be_empty(tmp_path):
+    with pytest.raises(ValueError, match="'b' does not hold numbers; columns that do: 'a'; all its cells are empty"):
+        read(written(tmp_path, "a,b\n1,\n2,\n"), columns=["b"])
+
+
 def test_damage_is_named_with_the_file(tmp_path):
     whole = gzip.compress(b"a\n" + b"1\n" * 100_000)
     for name, data, says in (
@@ -383,7 +405,7 @@ def test_damage_is_named_with_the_file(tmp_path):
     with pytest.raises(ValueError, match="folder"):
         read(str(tmp_path))
     (tmp_path / "t.csv").write_text("a;b\n1.000,5;x\n" + "2,5;y\n" * 30_000 + "2,5,5;y\n")
-    with pytest.raises(ValueError, match=r"column 'a': '2,5,5' is no number"):
+    with pytest.raises(ValueError, match=r"column 'a': '2,5,5' is no number, row 30002 of the data"):
         read(str(tmp_path / "t.csv"))
 
 

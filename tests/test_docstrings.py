@@ -56,6 +56,28 @@ def test_arrays_that_go_in_or_come_out_have_a_shape_in_the_docstring(name: str) 
     assert silent == []
 
 
+@pytest.mark.parametrize("name", ["prophecy", "prophecy.dynamics"])
+def test_forecast_names_every_argument_but_the_plain_ones(name: str) -> None:
+    function = importlib.import_module(name).forecast
+    keywords = [key for key, one in inspect.signature(function).parameters.items() if one.kind is one.KEYWORD_ONLY]
+    assert "settings" in keywords
+    assert [key for key in keywords if f"\n{key}: " not in (inspect.getdoc(function) or "")] == []
+    many = inspect.getdoc(importlib.import_module(name).forecast_many) or ""
+    assert "settings" in many
+
+
+def test_the_layers_docstring_names_all_that_a_subclass_must_give() -> None:
+    pytest.importorskip("torch")
+    layer = importlib.import_module("prophecy.nn.base").Layer
+    given = [name for name, thing in vars(layer).items() if "raise NotImplementedError" in source_of(thing)]
+    assert len(given) == 5
+    assert [name for name in given if f"`{name}`" not in (inspect.getdoc(layer) or "")] == []
+
+
+def source_of(thing: object) -> str:
+    return inspect.getsource(thing) if isinstance(thing, FunctionType) else ""
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_every_public_function_says_what_it_does(name: str) -> None:
     pytest.importorskip(name.split(".")[-1] if "adapters" in name else "torch" if name.endswith("nn") else "numpy")

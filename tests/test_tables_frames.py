@@ -411,3 +411,25 @@ def test_dates_in_a_text_index_and_columns_in_a_dict_are_tables_too():
     assert prophecy.forecast(texts, 1).to_frame().index[0] == pd.Timestamp("2024-02-10")
     table = {"day": days.to_numpy(), "sold": np.arange(40.0)}
     assert prophecy.forecast(table, 1, time="day").names == ("sold",)
+
+
+@pytest.mark.parametrize("shape", [(1, 400), (3, 100), (7, 65), (8, 65)])
+def test_a_transposed_table_is_refused_however_few_rows_it_has(shape):
+    values = RNG.standard_normal(shape)
+    with pytest.raises(ValueError, match=rf"got {shape[1]}; is it \(variables, time\)\?"):
+        prophecy.forecast(values, 5)
+    with pytest.raises(ValueError, match=rf"got {shape[1]}; is it \(variables, time\)\?"):
+        prophecy.forecast(pd.DataFrame(values).rename(columns=str), 5)
+
+
+def test_many_short_series_are_forecast_however_many_there_are():
+    values = RNG.standard_normal((3, 100))
+    alone = prophecy.forecast_many(values.T, 2, jobs=1)
+    wide = prophecy.forecast_many(pd.DataFrame(values).rename(columns=str), 2, jobs=1)
+    long = pd.DataFrame({"key": np.repeat(np.arange(100), 3), "value": values.T.ravel()})
+    keyed = prophecy.forecast(long, 2, key="key")
+    assert len(alone) == len(wide) == len(keyed) == 100
+    for one, other, third in zip(alone, wide.values(), keyed.values(), strict=True):
+        np.testing.assert_array_equal(one.mean, np.ravel(other.mean))
+        np.testing.assert_array_equal(one.mean, np.ravel(third.mean))
+    assert prophecy.forecast(values[:, :64], 2).mean.shape == (2, 64)

@@ -73,11 +73,11 @@ def shaped(name: str, value: ArrayLike, shape: Sequence[int]) -> NDArray[np.floa
     return array
 
 
-def series(name: str, value: ArrayLike) -> NDArray[Any]:
-    """Data to run over: (time,) or (series, time), at least one sample, not yet looked at."""
+def series(name: str, value: ArrayLike, several: str = "(series, time)") -> NDArray[Any]:
+    """Data to run over: (time,) or `several`, at least one sample, not yet looked at."""
     array = real_array(name, value)
     if array.ndim not in (1, 2):
-        raise ValueError(f"{name} must be (time,) or (series, time), got shape {array.shape}")
+        raise ValueError(f"{name} must be (time,) or {several}, got shape {array.shape}")
     if array.size == 0:
         raise ValueError(f"{name} must hold at least one sample, got shape {array.shape}")
     return array

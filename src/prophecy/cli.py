@@ -43,7 +43,7 @@ def main() -> None:
     _notices.to_stderr()
     app = typer.Typer(
         name="prophecy",
-        help="Predict any dynamical system from its context alone, with no training. --version tells which one.",
+        help="Predict any dynamical system from its context alone, with no training. --version prints the version.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
     )

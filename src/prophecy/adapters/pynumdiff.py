@@ -21,7 +21,7 @@ def prophecydiff(x: ArrayLike, dt: float) -> tuple[NDArray[np.float64], NDArray[
     >>> bool(np.abs(dxdt_hat - np.cos(t))[100:].max() < 1e-6)
     True
     """
-    data = _checks.series("x", x).astype(np.float64)
+    data = _checks.series("x", x, "(time, variables)").astype(np.float64)
     rows = data if data.ndim == 2 else data[:, None]
     model = Prophecy(rows.shape[1], dt=dt, context=1)
     smooth, slope = np.empty(rows.shape), np.empty(rows.shape)

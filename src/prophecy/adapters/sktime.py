@@ -39,8 +39,8 @@ class ProphecyForecaster(BaseForecaster):  # type: ignore[misc]
     """
 
     _tags: ClassVar[dict[str, Any]] = {
-        "authors": ["hippo-prophecy developers"],
-        "maintainers": ["hippo-prophecy developers"],
+        "authors": ["The prophecy authors"],
+        "maintainers": ["The prophecy authors"],
         "python_dependencies": ["hippo-prophecy"],
         "capability:multivariate": False,
         "capability:exogenous": True,

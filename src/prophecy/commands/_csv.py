@@ -15,7 +15,7 @@ from prophecy.commands._roles import Content, Layout, Roles
 def read_csv(opened: Opened, header: bool | None, decimal: str | None, piece: int) -> Content:
     """A text table in any dialect, parsed by Arrow. piece: bytes of text parsed at once."""
     dialect = sniff(opened.path, opened.stream, header, decimal)
-    layout = Layout(opened.path, dialect.names, dialect.kinds, dialect.cells)
+    layout = Layout(opened.path, dialect.names, dialect.kinds, dialect.cells, dialect.decimal)
     return Content(layout, lambda roles: _batches(opened, dialect, roles, piece), list(dialect.notes))
 
 
@@ -48,8 +48,10 @@ def _batches(opened: Opened, dialect: Dialect, roles: Roles, piece: int) -> Iter
     )
     with explained(path):
         try:
+            done = 0
             for batch in _ahead(lambda: arrow.open_csv(stream, read, parse, convert)):
-                yield batch if direct else _converted(batch, roles, dialect, path)
+                yield batch if direct else _converted(batch, roles, dialect, done)
+                done += batch.num_rows
         except pa.ArrowInvalid as error:
             raise ValueError(_cell_named(str(error), names)) from None
 
@@ -65,8 +67,11 @@ def _cell_named(problem: str, names: Sequence[str]) -> str:
     )
 
 
-def _converted(batch: Any, roles: Roles, dialect: Dialect, path: str) -> Any:
-    """A batch whose value columns, read as text, become numbers: thousands joined, the decimal mark a point."""
+def _converted(batch: Any, roles: Roles, dialect: Dialect, before: int) -> Any:
+    """A batch whose value columns, read as text, become numbers: thousands joined, the decimal mark a point.
+
+    before: rows of the data before it, for messages.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -79,11 +84,14 @@ def _converted(batch: Any, roles: Roles, dialect: Dialect, path: str) -> Any:
             try:
                 column = text.cast(pa.float64())
             except pa.ArrowInvalid as error:
-                bad = next(
-                    c for c in column.to_pylist() if c.strip() not in MISSING and number(c, dialect.decimal) is None
+                row, bad = next(
+                    (row, cell)
+                    for row, cell in enumerate(column.to_pylist(), before + 1)
+                    if cell.strip() not in MISSING and number(cell, dialect.decimal) is None
                 )
                 raise ValueError(
-                    f"column {name!r}: {bad!r} is no number ({error}); correct it, or leave the cell empty"
+                    f"column {name!r}: {bad!r} is no number, row {row} of the data ({error}); correct it, or leave the "
+                    "cell empty"
                 ) from None
         columns.append(column)
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -102,8 +103,15 @@ def bounds(least: float | None, most: float | None) -> tuple[float | None, float
     return None if least is None and most is None else (least, most)
 
 
-def check(level: float, out: Path | None, plot: Path | None, file: str, resume: bool = False) -> None:
-    """Refuse what cannot work before any work is done; a usage error, exit code 2."""
+def check(
+    level: float,
+    out: Path | None,
+    plot: Path | None,
+    file: str,
+    resume: bool = False,
+    endings: Sequence[str] = ENDINGS,
+) -> None:
+    """Refuse what cannot work before any work is done; a usage error, exit code 2. endings: those --plot may have."""
     try:
         if resume and out is None:
             raise ValueError("--resume goes on with an --out; name it")
@@ -113,8 +121,8 @@ def check(level: float, out: Path | None, plot: Path | None, file: str, resume: 
             raise ValueError(f"--level must lie between 0 and 1, got {level:g}")
         if out is not None:
             output_kind(out)
-        if plot is not None and plot.suffix.lower() not in ENDINGS:
-            raise ValueError(f"--plot must end in {', '.join(ENDINGS)}, got {plot.name!r}")
+        if plot is not None and plot.suffix.lower() not in endings:
+            raise ValueError(f"--plot must end in {', '.join(endings)}, got {plot.name!r}")
         for name, path in (("--out", out), ("--plot", plot)):
             if path is not None and file != "-" and path.exists() and Path(file).exists() and path.samefile(file):
                 raise ValueError(f"{name} would replace the file that is read; choose another name")

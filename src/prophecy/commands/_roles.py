@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.commands._dialect import MISSING
+from prophecy.commands._dialect import JUDGED, MISSING, MOSTLY, number
 from prophecy.frames import dates
 from prophecy.frames.times import Times
 from prophecy.frames.zones import zone_of
@@ -87,12 +87,16 @@ class Roles:
 
 @dataclass(frozen=True)
 class Layout:
-    """Columns of a table as found: names, kinds (number, date, clock, typed, text, empty), the first cells of each."""
+    """Columns of a table as found: names, kinds (number, date, clock, typed, text, empty), the first cells of each.
+
+    decimal: the mark by which text is a number; None where cells have types, and text is none.
+    """
 
     path: str
     names: tuple[str, ...]
     kinds: tuple[str, ...]
     cells: tuple[Sequence[Any], ...]
+    decimal: str | None = None
 
     def kind(self, name: str) -> str:
         return self.kinds[self.names.index(name)]
@@ -107,6 +111,34 @@ class Layout:
         except (ValueError, OverflowError):
             return np.empty(0)
         return found if np.isfinite(found).all() else np.empty(0)
+
+    def share(self, name: str) -> float:
+        """The share of numbers among the cells that decided about a column's kind and are not missing."""
+        cells = self._judged(name)
+        return sum(map(self._is_number, cells.values())) / max(1, len(cells))
+
+    def stray(self, name: str) -> str:
+        """Why a column is none of numbers: its first cell that is no number, where it stands, how many are numbers."""
+        cells = self._judged(name)
+        row = next((row for row, cell in cells.items() if not self._is_number(cell)), None)
+        if row is None:
+            return ""
+        many = sum(map(self._is_number, cells.values()))
+        return (
+            f"column {name!r} holds {str(cells[row])[:40]!r} in row {row} of the data; {many} of {len(cells)} cells "
+            f"are numbers, {MOSTLY:.0%} are needed (leave the cell empty, or write NA, where a value is missing)"
+        )
+
+    def _judged(self, name: str) -> dict[int, Any]:
+        """Cells that are not missing by the number of their row, from 1; of text as many as `_dialect` judges by."""
+        cells = self.cells[self.names.index(name)]
+        judged = cells if self.decimal is None else cells[:JUDGED]
+        return {row: cell for row, cell in enumerate(judged, 1) if cell is not None and cell not in MISSING}
+
+    def _is_number(self, cell: Any) -> bool:
+        if isinstance(cell, str):
+            return self.decimal is not None and number(cell, self.decimal) is not None
+        return isinstance(cell, int | float) and not isinstance(cell, bool)
 
 
 class Content(NamedTuple):
@@ -134,7 +166,9 @@ def resolve(
     # A column without a name is the row number pandas writes; it is predicted only where there is nothing else.
     values = tuple(columns) or tuple(name for name in free if name) or tuple(free)
     if not values:
-        raise ValueError(f"{layout.path} has no column of numbers to predict; it has {shown}; choose with --column")
+        partly = [name for name in layout.names if name not in taken and layout.share(name) > 0]
+        advice = layout.stray(max(partly, key=layout.share)) if partly else "choose with --column"
+        raise ValueError(f"{layout.path} has no column of numbers to predict; it has {shown}; {advice}")
     for name in values:
         if name in taken:
             raise ValueError(
@@ -144,7 +178,8 @@ def resolve(
         if layout.kind(name) != "number":
             having = ", ".join(repr(n) for n in layout.names if layout.kind(n) == "number" and n not in taken)
             raise ValueError(
-                f"{layout.path}: column {name!r} does not hold numbers; columns that do: {having or 'none'}"
+                f"{layout.path}: column {name!r} does not hold numbers; columns that do: {having or 'none'}; "
+                + (layout.stray(name) or "all its cells are empty")
             )
     return Roles(values, clock, key, tuple(notes))
 

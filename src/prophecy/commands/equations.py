@@ -22,6 +22,9 @@ from prophecy.frames.source import Source
 
 Array = NDArray[np.float64]
 
+PICTURES = (".png", ".svg")
+"""Endings of --plot: a field has no page to zoom in."""
+
 EXAMPLES = """Examples:
 
 \b
@@ -47,7 +50,9 @@ def equations(
     time_format: _options.TimeFormat = None,
     time_zone: _options.TimeZone = None,
     key: _options.Key = None,
-    joint: Annotated[bool, typer.Option("--joint", help="All columns are variables of one system.")] = False,
+    joint: Annotated[
+        bool, typer.Option("--joint", help="The columns are variables of one system; needed where there are several.")
+    ] = False,
     step: Annotated[float | None, typer.Option(help="Time between two rows, in the unit wanted.")] = None,
     errors: Annotated[bool, typer.Option("--errors", help="Print the standard error of every coefficient.")] = False,
     context: Annotated[int, typer.Option(min=8, help="Rows looked back at, at most.")] = 100_000,
@@ -58,11 +63,9 @@ def equations(
 ) -> None:
     """Print the equations that one trajectory through all rows obeys, where there are some."""
     with guarded("equations"):
-        _options.check(level=0.9, out=None, plot=plot, file=file)
+        _options.check(level=0.9, out=None, plot=plot, file=file, endings=PICTURES)
         if step is not None and not (np.isfinite(step) and step > 0):
             raise typer.BadParameter(f"--step must be a positive time, got {step:g}")
-        if plot is not None and plot.suffix.lower() == ".html":
-            raise typer.BadParameter(f"--plot must end in .png or .svg here, got {plot.name!r}")
         asked = _options.asked(column, time, key, time_format, decimal, header, time_zone)
         found = collect(open_table(file, asked), context, duplicates is _options.Duplicates.mean)
         say("equations", f"{Path(file).name}: {found.words()}")

@@ -147,6 +147,15 @@ def _deviation(values: Array) -> Array:
     return np.asarray(np.ldexp(np.ldexp(values, -exponent).std(axis=0), exponent))
 
 
+def check_variables(count: int) -> None:
+    """Refuse so many variables that the table is rather (variables, time), or many series and no system."""
+    if not 1 <= count <= _MOST_VARIABLES:
+        raise ValueError(
+            f"context must have 1 to {_MOST_VARIABLES} variables, got {count}; is it (variables, time)? Then transpose "
+            "it; series that are no system go to forecast_many"
+        )
+
+
 def _checked(context: ArrayLike) -> Array:
     array = _checks.real_array("context", context)
     if array.ndim not in (1, 2):
@@ -155,10 +164,7 @@ def _checked(context: ArrayLike) -> Array:
         )
     values = np.array(array, dtype=np.float64)
     values = values[:, None] if values.ndim == 1 else values
-    if not 1 <= values.shape[1] <= _MOST_VARIABLES:
-        raise ValueError(
-            f"context must have 1 to {_MOST_VARIABLES} variables, got {values.shape[1]}; is it (variables, time)?"
-        )
+    check_variables(values.shape[1])
     if len(values) < _SHORTEST:
         raise ValueError(f"context must hold at least {_SHORTEST} samples, got {len(values)}; observe a little longer")
     if np.isinf(values).any():

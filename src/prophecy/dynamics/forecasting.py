@@ -45,6 +45,7 @@ def forecast(
     bounds: (low, high), either may be None: no value lies outside. A series that was never negative stays so.
     known: regressors over past and future, (time + horizon, regressors); see `prophecy.dynamics.known`.
     average: far ahead of a chaotic system the mean of what can happen rather than one path of it.
+    settings: the constants of the search (`prophecy.dynamics.settings.Settings`), to replace some in an experiment.
 
     >>> wave = np.sin(np.arange(200) / 5)
     >>> ahead = forecast(wave, horizon=50)
@@ -89,7 +90,8 @@ def forecast_many(
     """`forecast` for every context of a batch: (series, time), (series, time, variables) or a list of either.
 
     A context that cannot be forecast has a `Failure` in its place. jobs: how many processes share the work; None takes
-    one per core this process may use, 1 stays in this process. progress(done, total) is called after each.
+    one per core this process may use, 1 stays in this process. progress(done, total) is called after each. settings and
+    all other arguments are those of `forecast`, the same for every context.
     """
     horizon, level = _checks.whole("horizon", horizon), _level(level)
     checked_bounds(bounds)

@@ -17,10 +17,10 @@ from prophecy.nn.padding import packed, unpacked
 class Layer(nn.Module):
     """One state-space model per channel over (batch, time, channels).
 
-    A subclass forms its memory (`memory`, `_lifted`, `_states`, `_step`); this class runs it. Memories are formed in
-    float64 and states kept in float32 or float64: `.to(torch.bfloat16)`, `.half()` and autocast change what goes in and
-    out, not the recurrence. Integers are promoted. What `get_extra_state` names travels in the `state_dict` and is
-    compared when one is loaded.
+    A subclass gives five methods, its memory (`memory`, `_lifted`, `_states`, `_step`) and its outputs (`_read`); this
+    class runs them. Memories are formed in float64 and states kept in float32 or float64: `.to(torch.bfloat16)`,
+    `.half()` and autocast change what goes in and out, not the recurrence. Integers are promoted. What
+    `get_extra_state` names travels in the `state_dict` and is compared when one is loaded.
     """
 
     C: Tensor

@@ -3,8 +3,8 @@
 Starting from the page's class, names are followed through the package without running anything: a function leads to the
 functions, classes and constants it names, in its own module or another; a class counts with all its methods, a page
 without those that only show results. What is reached counts as its syntax tree, so comments, docstrings and line breaks
-are free to change, and so is everything that no computation names. Compiled sources (C, C++, CUDA, Cython) beside a
-module that is reached, and data the page names, count byte for byte.
+are free to change, and so is everything that no computation names. Data the page names count byte for byte. Kernels are
+Python too (Numba, Triton), and are followed like everything else.
 
 Where a name cannot be followed (a module handed on as a value, a name made by `__getattr__`) its whole module counts.
 """
@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-COMPILED = (".c", ".cc", ".cpp", ".cu", ".h", ".hpp", ".pyx", ".pxd", ".f90")
 DRAWN = frozenset({"pictures", "tables", "verdicts", "slips"})
 """Methods of a page that only show what was computed."""
 WORDED = frozenset({"title", "reference", "introduction", "place", "early", "question", "method", "doubts"})
@@ -61,10 +60,8 @@ def digest(root: Path, module: str, page: str, data: Iterable[str] = ()) -> str:
     found = closure(root, module, page)
     for name, node in found:
         total.update(f"{name}\n{_module(root, name).reached[node.lineno].text}\n".encode())
-    folders = {_path(root, name).parent for name, _ in found}
-    compiled = [path for folder in folders for path in folder.iterdir() if path.suffix in COMPILED]
     named = [path for place in data for path in (root / place, *(root / place).rglob("*"))]
-    for path in sorted({*compiled, *named}):
+    for path in sorted({*named}):
         if path.is_file():
             total.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
     return total.hexdigest()

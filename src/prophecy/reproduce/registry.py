@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from prophecy.reproduce.framework import Experiment
 
 # These need torch, rich or jinja2, which may be absent; they are imported where they are used.
-_NOT_PAGES = ("trained", "training", "progress", "page", "report")
+NOT_PAGES = ("trained", "progress", "page", "report")
 
 
 def experiments() -> dict[str, Experiment]:
@@ -19,7 +19,7 @@ def experiments() -> dict[str, Experiment]:
 
     found = []
     for module in pkgutil.iter_modules(package.__path__):
-        if module.name not in _NOT_PAGES:
+        if module.name not in NOT_PAGES:
             loaded = importlib.import_module(f"{package.__name__}.{module.name}")
             if isinstance(getattr(loaded, "EXPERIMENT", None), Experiment):
                 found.append(loaded.EXPERIMENT)

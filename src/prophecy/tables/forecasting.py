@@ -15,6 +15,7 @@ from prophecy import _checks
 from prophecy._forecast import Failure, Forecast
 from prophecy.dynamics import forecast as solve
 from prophecy.dynamics.batch import in_order
+from prophecy.dynamics.context import check_variables
 from prophecy.dynamics.known import Known
 from prophecy.dynamics.settings import DEFAULT, Settings
 from prophecy.frames.cells import is_frame
@@ -111,6 +112,7 @@ def forecast(
     known: what is known in advance, over past and future: a frame with the same times, or (time + horizon, regressors).
     average: beyond where a chaotic system can be foreseen, the mean over what is possible instead of one such path.
     duplicates: "refuse" rows of one time, or take their "mean".
+    settings: the constants of the search (`prophecy.dynamics.settings.Settings`), to replace some in an experiment.
 
     >>> import pandas as pd
     >>> sales = pd.Series([10.0, 12, 14] * 8, index=pd.date_range("2024-01-31", periods=24, freq="ME"), name="sales")
@@ -153,6 +155,7 @@ def forecast_many(
     jobs: processes that share the work; None is one for each core this process may use.
     progress: progress(done, total) is called after each series; True shows a bar (needs tqdm).
     client: a Dask client, whose workers then share the work; series of workers that die are solved by others.
+    settings: as in `forecast`, the same for all series; so are all arguments not named here.
     """
     options: dict[str, Any] = {"level": level, "bounds": bounds, "average": average, "settings": settings}
     if is_frame(data):
@@ -223,6 +226,7 @@ def _task(source: Source, horizon: int, season: Season, known: Any) -> Task:
 
 def solve_task(task: Task, horizon: int, level: float, **options: Any) -> Forecast:
     """One series, however short."""
+    check_variables(1 if task.values.ndim == 1 else task.values.shape[1])
     known = int((~np.isnan(task.values.reshape(len(task.values), -1))).any(axis=1).sum())
     if known < LEAST:
         raise ValueError(f"{known} value{'s' if known != 1 else ''} cannot be forecast from; give at least {LEAST}")
