@@ -1,8 +1,8 @@
 """Numbers of predictions h values ahead (`far.py`).
 
 Where no other reason is given a value is a round one, chosen without study; beside it stands what half and twice do to
-the squared error 12 values ahead, as the geometric mean over four made series (benchmarks/results/bank_ideas.json). That
-is 5 % at most, and nowhere are both better. Several are better at one side; they stay until that is seen on other data.
+the squared error 12 values ahead, as the geometric mean over four made series (benchmarks/results/bank_ideas.json): 5 %
+at most, and nowhere are both better. Several are better at one side; they stay until that is seen on other data.
 """
 
 from __future__ import annotations
@@ -48,9 +48,11 @@ class FarSettings(Group):
     discount: float = 0.999
     """Per value, of the errors members are weighed by. 0.9995: 0.6 % more; 0.998: 1.2 % less."""
     sharpness: float = 0.03
-    """A member whose errors are this share above the best has e^-1 of its weight. Half: 0.5 % more; twice: 1.6 % less."""
+    """A member whose errors are this share above the best has e^-1 of its weight. Half: 0.5 % more;
+    twice: 1.6 % less."""
     handicap: float = 8.0
-    """Usual steps a member must be ahead before it counts as much as the copy. 4: 0.7 % more; 16: the same to 0.03 %."""
+    """Usual steps a member must be ahead before it counts as much as the copy. 4: 0.7 % more; 16: the
+    same to 0.03 %."""
     rolled: int = 48
     """Distance up to which the bank is rolled forward beside them: it costs h steps a value."""
     alike: float = 0.2
