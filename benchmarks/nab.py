@@ -1,10 +1,11 @@
-"""Labelled anomalies, by NAB's published rule: `python benchmarks/nab.py [--data ../shared/data]`.
+"""Labelled anomalies, by NAB's published rule: `python benchmarks/nab.py --data FOLDER`.
 
 Compares `Prophecy.follow(...).alarm` with its own raw surprise, a windowed Gaussian and a rolling median, each
 causal, on the development files (38 of NAB's 58). Reported are the standard profile with the threshold chosen on
 every other file and scored on the rest (both ways, averaged), the same for ten random halves (mean and standard
 deviation over the twenty scores: one split alone moves by several points), and with the best threshold for all files,
-as NAB's own table has it. Writes benchmarks/results/nab.json. Nothing that is shipped needs these files.
+as NAB's own table has it. FOLDER is what benchmarks/nab_data.py makes from the public files. Writes
+benchmarks/results/nab.json. Nothing that is shipped needs these files.
 """
 
 from __future__ import annotations
@@ -117,9 +118,11 @@ def measured(folder: Path) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--data", type=Path, required=True, metavar="FOLDER", help="what nab_data.py made")
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
+    if not (options.data / "nab_dev.npz").is_file():
+        parser.error(f"{options.data} has no nab_dev.npz: python benchmarks/nab_data.py NAB FOLDER makes it")
     found = measured(options.data)
     options.out.parent.mkdir(exist_ok=True)
     options.out.write_text(json.dumps(found, indent=1) + "\n")

@@ -1,9 +1,9 @@
 """Streams as they come, measured: `python benchmarks/streams.py [part ...]` writes benchmarks/results/streams.json.
 
 Parts: etth1, made, jitter, irregular, seasons, alarms, levels, skaters, measured. Each replaces its own entry in the
-file. `etth1` needs the development data (`--data ordinary_dev.npz`); `--held-out` looks at the part of ETTh1 that
-nothing was chosen on. `measured` needs the packages the series ship in; `--label before` stores its errors under
-another name, for comparisons between versions.
+file. `etth1` and `jitter` need `--data ORDINARY.npz`, which benchmarks/ordinary_data.py makes from the public
+ETTh1.csv; `--held-out` looks at the part of ETTh1 that nothing was chosen on. `measured` needs the packages the series
+ship in; `--label before` stores its errors under another name, for comparisons between versions.
 """
 
 from __future__ import annotations
@@ -386,11 +386,14 @@ def main() -> None:
         "measured": measured,
     }
     parser.add_argument("parts", nargs="*", default=[*plain, "etth1", "jitter"])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data/ordinary_dev.npz"))
+    parser.add_argument("--data", type=Path, metavar="ORDINARY.npz", help="what ordinary_data.py made")
     parser.add_argument("--held-out", action="store_true")
     parser.add_argument("--label", default=None)
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
+    if {"etth1", "jitter"} & set(options.parts) and not (options.data and options.data.is_file()):
+        made_by = "python benchmarks/ordinary_data.py ORDINARY.npz --etth1 ETTh1.csv"
+        parser.error(f"etth1 and jitter need --data ORDINARY.npz, a file, got {options.data}; {made_by} makes it")
     for part in options.parts:
         if part == "etth1":
             found = etth1(options.data, options.held_out)

@@ -86,3 +86,9 @@ def test_tables_are_those_of_the_result_files(name):
         [sys.executable, ROOT / "docs" / f"{name}.py", "--check"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_files_that_the_page_of_words_names_are_in_the_package():
+    named = re.findall(r"`([\w/]+\.py)`", (DOCS / "notation.md").read_text())
+    assert len(named) > 30
+    assert [name for name in named if not (ROOT / "src" / "prophecy" / name).is_file()] == []

@@ -41,9 +41,12 @@ class Settings(Group):
     sample at most, and lets a member that was wrong for ever come back within about 10 samples. With 0.02 the squared
     error of short series is 0.5 % less, that of exactly repeated steps four times as large."""
     settle: int = 8
-    """Samples the first error counts for as a scale: one error alone says little."""
+    """Samples the first error counts for as a scale: one error alone says little. Chosen without study: with 4 or 16
+    the squared error of made streams moves by 0.03 and 0.14 %, the one that moves most (nine values in ten missing)
+    left out (bank_ideas.json)."""
     block: int = 8
-    """Samples between looks at the largest recent errors."""
+    """Samples between looks at the largest recent errors: of made streams, the one that moves most left out, 4 have
+    0.8 % and 16 have 3.2 % more squared error (bank_ideas.json)."""
     ceiling: float = 3.0
     """A scale above this many times the largest squared error of the last one to two blocks comes down to that: a jump
     is forgotten in 16 samples, where discounting takes 2000 from 1 to 1e-30. Under normal noise three binds once in
