@@ -196,7 +196,7 @@ def test_quantiles_bounds_seasons_and_jobs_are_passed_on(prophecy, wide, tmp_pat
 
 
 def test_an_interrupted_run_keeps_what_is_done_and_goes_on(prophecy, tmp_path):
-    keys = [f"s{k:03}" for k in range(3 * AT_ONCE - 10)]
+    keys = [f"s{k:04}" for k in range(12 * AT_ONCE - 10)]  # some seconds of work after the first part is written
     rows = pd.DataFrame({"g": np.repeat(keys, 12), "v": np.tile(np.arange(12.0), len(keys))})
     rows.to_csv(tmp_path / "m.csv", index=False)
     out, part = tmp_path / "n.csv", tmp_path / "n.csv.part"
