@@ -36,7 +36,7 @@ ECHO = 80
 """Rows after an event in which the alarm's windows still hold it."""
 
 
-class Event(NamedTuple):
+class Anomaly(NamedTuple):
     """Rows first … last of a series, the strangest of them, and what it was."""
 
     number: int
@@ -56,7 +56,7 @@ class Events:
     """The events of one series, from rows and flags as they come, in pieces of any size."""
 
     def __init__(self) -> None:
-        self.found: list[Event] = []
+        self.found: list[Anomaly] = []
         self._past = np.zeros((0, 2))
         self._open: Open | None = None
         self._waiting: list[Open] = []
@@ -136,7 +136,7 @@ class Events:
                 self._waiting.remove(event)
                 self._close(event, seasons)
 
-    def finish(self, seasons: tuple[float, ...]) -> list[Event]:
+    def finish(self, seasons: tuple[float, ...]) -> list[Anomaly]:
         """All events, those too that are still going on."""
         for event in [*self._waiting, *([self._open] if self._open is not None else [])]:
             event.over = True
@@ -154,7 +154,7 @@ class Events:
             self._lost = event
         worst = event.worst
         numbers = (worst.value, worst.lower, worst.upper, worst.surprise, worst.alarm)
-        self.found.append(Event(event.number, first, last, worst.row, *numbers, kind, sentence))
+        self.found.append(Anomaly(event.number, first, last, worst.row, *numbers, kind, sentence))
 
     def _end_of_lost_season(self, event: Open) -> None:
         """The season is back: `event` is where the lost one ends, and no event of its own."""
@@ -171,7 +171,7 @@ def flagged(surprise: Array, alarm: Array, rate: float) -> NDArray[np.bool_]:
     return np.asarray((surprise > -math.log10(rate / 2)) | (alarm >= 1 - rate / 2))
 
 
-def find_events(values: ArrayLike, track: Track, rate: float = 1e-3, seasons: tuple[float, ...] = ()) -> list[Event]:
+def find_events(values: ArrayLike, track: Track, rate: float = 1e-3, seasons: tuple[float, ...] = ()) -> list[Anomaly]:
     """The events of one series: values (time,), what `Prophecy.follow` said of them, and the seasons it found.
 
     rate is the share of ordinary rows flagged by mistake. The track's level decides what lies outside its interval:

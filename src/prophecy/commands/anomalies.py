@@ -10,7 +10,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from prophecy.anomalies import Event, Events, flagged
+from prophecy.anomalies import Anomaly, Events, flagged
 from prophecy.commands import _options
 from prophecy.commands._common import guarded, say, series_title
 from prophecy.commands._journal import Journal, keeping
@@ -192,7 +192,7 @@ def _rows(watches: list[Watch]) -> list[list[str]]:
     return _table_of(events, when)
 
 
-def _table_of(events: list[tuple[str, Event]], when: dict[tuple[str, int], Any], most: int = MOST) -> list[list[str]]:
+def _table_of(events: list[tuple[str, Anomaly]], when: dict[tuple[str, int], Any], most: int = MOST) -> list[list[str]]:
     """The most unusual events of all series in the order they were noticed in, header first. `noticed`: the time of the
     first row that was flagged (a flat line may have begun before); rows count from 0, without the header."""
     lines = [["event", "series", "rows", "noticed", "kind", "what happened"]]
@@ -204,7 +204,7 @@ def _table_of(events: list[tuple[str, Event]], when: dict[tuple[str, int], Any],
     return lines
 
 
-def _noticed(title: str, event: Event, when: dict[tuple[str, int], Any]) -> Any:
+def _noticed(title: str, event: Anomaly, when: dict[tuple[str, int], Any]) -> Any:
     for row in range(event.first, event.row + 1):
         if (title, row) in when:
             return when[title, row]
