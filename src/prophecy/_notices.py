@@ -39,3 +39,10 @@ def compiling(kept: bool) -> None:
             "compiling the predictor for this machine, which takes some seconds; the cache folder cannot be written "
             "(or others could write to it), so every start will: PROPHECY_CACHE names another"
         )
+
+
+def pass_interrupt_on(error: BaseException) -> None:
+    """Raise KeyboardInterrupt where `error` hides one: Ctrl-C while Numba calls compiled code comes out as a
+    SystemError with the interrupt as its cause, which nobody may take for the failure of one series."""
+    if isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt):
+        raise KeyboardInterrupt from error
