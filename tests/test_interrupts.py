@@ -17,6 +17,11 @@ def test_an_interrupt_inside_compiled_code_stops_a_batch():
         in_order(interrupted, [np.arange(9.0)], 1, None)
 
 
+def test_an_interrupt_whose_cause_was_lost_stops_a_batch_too():
+    with pytest.raises(KeyboardInterrupt):
+        pass_interrupt_on(SystemError("CPUDispatcher(...) returned a result with an exception set"))
+
+
 def test_other_errors_are_left_to_the_series():
     pass_interrupt_on(SystemError("another"))
     pass_interrupt_on(ValueError("too short"))

@@ -43,6 +43,14 @@ def compiling(kept: bool) -> None:
 
 def pass_interrupt_on(error: BaseException) -> None:
     """Raise KeyboardInterrupt where `error` hides one: Ctrl-C while Numba calls compiled code comes out as a
-    SystemError with the interrupt as its cause, which nobody may take for the failure of one series."""
-    if isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt):
+    SystemError that names the interrupt, which nobody may take for the failure of one series."""
+    hidden: BaseException | None = error
+    while isinstance(hidden, SystemError):
+        hidden = hidden.__cause__ or hidden.__context__
+    if isinstance(hidden, KeyboardInterrupt) or _unnamed(error):
         raise KeyboardInterrupt from error
+
+
+def _unnamed(error: BaseException) -> bool:
+    """A SystemError of a compiled function whose cause was lost on its way."""
+    return isinstance(error, SystemError) and "exception set" in str(error)
