@@ -30,4 +30,4 @@ def test_another_error_inside_compiled_code_is_the_failure_of_its_series(cause):
 def test_an_error_whose_cause_was_an_interrupt_somebody_handled_is_a_failure():
     error = ValueError("too short")
     error.__context__ = KeyboardInterrupt()
-    assert Failure.of(3, error) == Failure(3, error)
+    assert Failure.of(3, error).error is error
