@@ -160,7 +160,7 @@ def test_half_widths_never_narrow_and_never_exceed_unrelated_moments():
 def test_repetition_never_finds_its_match_in_another_twin():
     values = np.sin(np.arange(100.0) / 3)[:, None]
     nudges = np.array([[0.0], [1e-3], [2e-3], [-1e-3]])
-    together = tournament._followed(Repetition(12), values, nudges, 20)
+    together = tournament._followed(Repetition(12), values, nudges, 20, DEFAULT)
     for path, nudge in zip(together, nudges, strict=True):
         twin = values.copy()
         twin[-1] += nudge

@@ -13,6 +13,7 @@ from prophecy.dynamics.choice import Rolling
 from prophecy.dynamics.columns import Column, Kind
 from prophecy.dynamics.context import Context
 from prophecy.dynamics.intervals import dependence, half_widths, offsets, rare_quantiles, upper_quantiles
+from prophecy.dynamics.maps import left_open
 from prophecy.dynamics.mixing import Mixture, Rolled, mixed, roll
 from prophecy.dynamics.mixing import score as column_score
 from prophecy.dynamics.settings import Settings
@@ -20,7 +21,7 @@ from prophecy.dynamics.words import mixture_notes
 
 if TYPE_CHECKING:
     from prophecy.dynamics.equations import FoundSystem
-    from prophecy.dynamics.flows import FittedFlow
+    from prophecy.dynamics.fitted import FittedFlow
     from prophecy.dynamics.trajectory import Decided
 
 Array = NDArray[np.float64]
@@ -61,7 +62,7 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
         law = tournament.answer(context, closest, rolling, steps, settings)
         lawful = law.exact and bool(np.isfinite(law.paths[0]).all())
     # Rolling forecasts without any error (waves, lines, repetition) are the whole law: nothing is hidden.
-    if not (lawful and law is not None and law.best.score < settings.exact):
+    if not (lawful and law is not None and law.best.score < settings.laboratory.exact):
         decided = _hidden(context, steps, settings)
         if decided is not None:
             return _decided(context, decided, average)
@@ -70,7 +71,7 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
     known = context.known[-settings.longest :]
     rolling = Rolling.over(known, steps, shortest, settings)
     mixtures = [mixed(column, roll(column, rolling, settings), settings) for column in columns]
-    if law is not None and (law.exact or law.best.score < settings.laboratory_lead * _scores(mixtures, context)):
+    if law is not None and (law.exact or law.best.score < settings.laboratory.lead * _scores(mixtures, context)):
         return _lawful(context, law, mixtures, average)
     if law is not None and len(known) == len(context.known):
         mixtures = [_joined_by(law, v, mixtures[v], columns[v], context, settings) for v in range(len(columns))]
@@ -84,8 +85,11 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
 
 def _hidden(context: Context, steps: int, settings: Settings) -> Decided | None:
     """A field with hidden variables, where there is one."""
+    how = settings.laboratory
     if not {"HIDDEN", "LABORATORY"}.isdisjoint(settings.without):
         return None
+    if context.values.shape[1] > 1 and left_open(context.values, context.rows, how) < how.complete:
+        return None  # every sample determines the next: nothing is hidden
     from prophecy.dynamics import hidden_law  # loads Numba
 
     return hidden_law.decide(context, steps, settings)
