@@ -69,19 +69,23 @@ class FittedFlow:
         """How far paths inside the series are from it, as a share of what draws from the same moments say.
 
         What single steps miss by may add up (errors of whoever integrated the series) or not (rounding of each sample):
-        paths show which.
+        paths show which, as long as they are followed while draws are still close to each other.
         """
         laws = self.laws
-        steps = min(laws.stray_steps, len(values) // 4)
+        steps = min(laws.stray_steps, len(values) // 2)
         origins = np.linspace(1, len(values) - steps, laws.draws // 2).astype(np.intp)
         ahead = np.tile(self.rollout(values, origins, steps), (2, 1, 1))
         fields, ends = self.found.draws(len(ahead), 2)
         kicks = np.random.default_rng(3).standard_normal(ahead.shape) * self.found.missed
         starts = (values + self.offset)[np.tile(origins, 2) - 1] + ends - self.found.states[-1]
         drawn = self.field.paths(starts, steps, 10 * self._tolerance, self._bound, kicks, fields) - self.offset
-        at = origins[:, None] + np.arange(steps // 2, steps)
-        missed = np.where(known[at][..., None], np.abs(ahead[: len(at), steps // 2 :] - values[at]), np.nan)
-        share = float(np.nanmedian(missed) / np.nanmedian(np.abs(drawn - ahead)[:, steps // 2 :]))
+        apart = np.nan_to_num(np.abs(drawn - ahead), nan=np.inf)
+        small = np.median(apart, axis=(0, 2)) < laws.stray_small
+        last = int(np.argmin(small)) if not small.all() else steps
+        late = slice(last // 2, max(last, 1))
+        at = origins[:, None] + np.arange(steps)[late]
+        missed = np.where(known[at][..., None], np.abs(ahead[: len(at), late] - values[at]), np.nan)
+        share = float(np.nanmedian(missed) / np.median(apart[:, late]))
         return share if np.isfinite(share) else 1.0
 
     def _located(self, x: Array, origins: Indices) -> Array:

@@ -39,6 +39,16 @@ class LaboratorySettings:
     complete: float = 0.03
     complete_width: float = 2.5  #: as `kernel_widths`, of that look
 
+    # A plausible path where nothing is known (`plausible.py`)
+    #: `maps.left_open` above which a series is not taken to be deterministic: white noise has 0.71, noisy oscillators
+    #: more than 0.8, systems with 3 % noise mostly less than 0.3
+    deterministic: float = 0.5
+    skilled: float = 0.7  #: standard deviations: rolling errors up to which a forecast is followed as it is
+    lost: float = 0.95  #: standard deviations: rolling errors from which it is not; the mean of the series has 1
+    lively: float = 0.7  #: standard deviation of a path from which it is not a flat line
+    beyond: float = 0.05  #: of the range of the series: a path that is lost later went astray from there
+    repeats: float = 1.6  #: standard deviations: unrelated moments are 1.41 apart; more where the past does not recur
+
     # Repetition
     repetition_windows: tuple[int, ...] = (4, 12, 30, 80)  #: samples that must be alike
     repetition_searched: int = 8192  #: samples back from each origin in which a match is looked for: bounds the cost
