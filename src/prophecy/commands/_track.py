@@ -146,7 +146,7 @@ class RowModel:
         return self._model.seasons() if self._seasons is None else self._seasons
 
 
-class Baselines:
+class CopyAndLine:
     """Copy and straight line, `horizon` rows ahead: what any prediction has to beat."""
 
     def __init__(self, horizon: int) -> None:
@@ -160,7 +160,7 @@ class Baselines:
         return {"copy": values - newest, "line": values - newest - self._horizon * (newest - before)}
 
 
-class Curve:
+class ErrorCurve:
     """Root mean square errors over a file of unknown length, in at most `BINS` equal stretches."""
 
     def __init__(self) -> None:
@@ -197,10 +197,10 @@ class Tracker:
 
     def __init__(self, title: str, bank: RowModel, horizon: int, level: float) -> None:
         self.title, self.bank = title, bank
-        self._baselines, self._level = Baselines(horizon), level
+        self._baselines, self._level = CopyAndLine(horizon), level
         self.rows = self.compared = 0
         self.totals = dict.fromkeys(("prophecy", "copy", "line"), 0.0)
-        self._curves = {name: Curve() for name in self.totals}
+        self._curves = {name: ErrorCurve() for name in self.totals}
         self._tail: deque[tuple[Array, NDArray[Any]]] = deque()
         self._held = 0
 
