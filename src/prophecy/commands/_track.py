@@ -89,7 +89,7 @@ class RowGrid:
 class RowModel:
     """`Prophecy` over the rows of one series, each predicted from those at least `horizon` rows above it.
 
-    With a journal, answers made by an earlier run are taken from it, and new ones noted there (one row ahead alone).
+    With a journal, answers made by an earlier run are taken from it, and new ones noted there.
     """
 
     def __init__(
@@ -118,10 +118,18 @@ class RowModel:
             self._seasons = kept.seasons
             return RowPredictions(*kept.rows)
         if self._seasons is not None:
-            self._model, self._seasons = self._journal.model(self._title), None
+            self._go_on(self._journal)
         rows = self._answers(values, slots, seconds)
-        self._journal.add(self._title, rows, self._model)
+        self._journal.add(self._title, rows, self.seasons(), self._model if self._far is None else self._far)
         return RowPredictions(*rows)
+
+    def _go_on(self, journal: Journal) -> None:
+        """Take up the model of the run before."""
+        state, self._seasons = journal.model(self._title), None
+        if self._far is None:
+            self._model = Prophecy.load(state)
+        else:
+            self._far = type(self._far).load(state)
 
     def _answers(self, values: Array, slots: NDArray[np.int64] | None, seconds: Array | None) -> Array:
         """(parts, rows): what is said of each row; rows missing between them, by their slots on the grid, are gaps."""
