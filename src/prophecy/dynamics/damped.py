@@ -49,13 +49,15 @@ def svd(columns: Array) -> tuple[Array, Array, Array]:
     no decomposition: s is NaN, and so is every solution read from it, which no caller accepts.
     """
     try:
-        return tuple(np.linalg.svd(columns, full_matrices=False))
+        u, s, vt = np.linalg.svd(columns, full_matrices=False)
     except np.linalg.LinAlgError:
         if np.isfinite(columns).all():
-            return tuple(slow_svd(columns, full_matrices=False, lapack_driver="gesvd"))
+            u, s, vt = slow_svd(columns, full_matrices=False, lapack_driver="gesvd")
+            return u, s, vt
         rows, count = columns.shape
         least = min(rows, count)
         return np.zeros((rows, least)), np.full(least, np.nan), np.zeros((least, count))
+    return u, s, vt
 
 
 def _beside(factors: Array, columns: Array) -> Array:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
 
 from prophecy.dynamics.assimilation import Assimilated, Problem
 from prophecy.dynamics.flow import FOURTH
@@ -69,10 +70,12 @@ class FittedFlow:
         """How far paths inside the series are from it, as a share of what draws from the same moments say.
 
         What single steps miss by may add up (errors of whoever integrated the series) or not (rounding of each sample):
-        paths show which, as long as they are followed while draws are still close to each other.
+        paths show which, as long as they are followed while draws are still close to each other. A series has few
+        stretches that do not overlap: the share is as much larger as a quantile of Student's distribution with so many
+        degrees of freedom is than a normal one.
         """
         laws = self.laws
-        steps = min(laws.stray_steps, len(values) // 2)
+        steps = min(laws.stray_steps, len(values) // 4)
         origins = np.linspace(1, len(values) - steps, laws.draws // 2).astype(np.intp)
         ahead = np.tile(self.rollout(values, origins, steps), (2, 1, 1))
         fields, ends = self.found.draws(len(ahead), 2)
@@ -85,7 +88,8 @@ class FittedFlow:
         late = slice(last // 2, max(last, 1))
         at = origins[:, None] + np.arange(steps)[late]
         missed = np.where(known[at][..., None], np.abs(ahead[: len(at), late] - values[at]), np.nan)
-        share = float(np.nanmedian(missed) / np.median(apart[:, late]))
+        few = float(stdtrit(len(values) / steps, 0.95) / ndtri(0.95))
+        share = few * float(np.nanmedian(missed) / np.median(apart[:, late]))
         return share if np.isfinite(share) else 1.0
 
     def _located(self, x: Array, origins: Indices) -> Array:

@@ -141,7 +141,10 @@ def fit_kernel_map(memory: Memory, values: Array, rows: Rows, how: LaboratorySet
 
 def left_open(values: Array, rows: Rows, how: LaboratorySettings = LABORATORY) -> float:
     """The share of its size that the rise after a sample has when all other samples are known: 0 where a sample
-    determines the next one, as when all variables of a system are seen; 1 where it says nothing about it."""
+    determines the next one, as when all variables of a system are seen; 1 where it says nothing about it, or where
+    there are too few samples."""
+    if len(rows) < how.least:
+        return 1.0
     rise = values[rows.index + 1] - values[rows.index]
     error = _tuned(values[rows.index], rise, how.complete_width, how)[0]
     return error / max(float(np.sqrt(np.mean((rise - rise.mean(axis=0)) ** 2))), 1e-300)

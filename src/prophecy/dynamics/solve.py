@@ -58,29 +58,44 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
         if sought.decided is not None:
             return _decided(context, sought.decided, average)
         closest = sought.closest
-    columns = _columns(context, steps, season, settings)
-    shortest = min((min(column.seasons, default=1) for column in columns), default=1)
-    law: tournament.Answer | None = None
+    columns, how = _columns(context, steps, season, settings), settings.laboratory
     seasonal = all(seasons.strong(column.y, column.seasons, settings) for column in columns)
-    lawful, how = False, settings.laboratory
     share = left_open(context.values, context.rows, how) if context.values.shape[1] > 1 else np.inf
+    law: tournament.Answer | None = None
     if tournament.promising(context.values, seasonal, share, settings):
-        whole = Rolling.over(context.known, steps, 1, settings)
-        law = tournament.answer(context, closest, whole, steps, settings)
-        lawful = law.exact and bool(np.isfinite(law.paths[0]).all())
+        rolling = Rolling.over(context.known, steps, 1, settings)
+        law = tournament.answer(context, closest, rolling, steps, settings)
+    lawful = law if law is not None and law.exact and bool(np.isfinite(law.paths[0]).all()) else None
     # Rolling forecasts without any error (waves, lines, repetition) are the whole law, and where every sample
     # determines the next one all variables are seen: nothing is hidden.
-    if share >= how.complete and not (lawful and law is not None and law.best.score < how.exact):
+    if share >= how.complete and (lawful is None or lawful.best.score >= how.exact):
         decided = _hidden(context, steps, settings)
         if decided is not None:
             return _decided(context, decided, average)
-    further = whole if law is not None and not average and share < how.deterministic else None
-    if lawful and law is not None:
-        return _lawful(context, law, None, further, average, settings)
+    further = rolling if law is not None and not average and share < how.deterministic else None
+    if lawful is not None:
+        return _lawful(context, lawful, None, further, average, settings)
+    return _mixed(context, columns, law, further, steps, average, settings)
+
+
+def _mixed(
+    context: Context,
+    columns: list[Column],
+    law: tournament.Answer | None,
+    further: Rolling | None,
+    steps: int,
+    average: bool,
+    settings: Settings,
+) -> Solution:
+    """The mixture of candidates for each column, joined by the laboratory's; that one alone where it is well ahead.
+
+    further: over the context, where a plausible path goes on from where nothing is known.
+    """
     known = context.known[-settings.longest :]
+    shortest = min((min(column.seasons, default=1) for column in columns), default=1)
     rolling = Rolling.over(known, steps, shortest, settings)
     mixtures = [mixed(column, roll(column, rolling, settings), settings) for column in columns]
-    if law is not None and (law.exact or law.best.score < how.lead * _scores(mixtures, context)):
+    if law is not None and (law.exact or law.best.score < settings.laboratory.lead * _scores(mixtures, context)):
         return _lawful(context, law, mixtures, further, average, settings)
     if law is not None and len(known) == len(context.known):
         mixtures = [_joined_by(law, v, mixtures[v], columns[v], context, settings) for v in range(len(columns))]

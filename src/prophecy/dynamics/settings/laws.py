@@ -106,5 +106,5 @@ class LawSettings:
     noise: float = 0.25  #: standard deviations: more than this left unexplained is not a measurement of a system
     draws: int = 64  #: trajectories that say how uncertain the forecast is
     staying: float = 0.25  #: share of the draws that must not leave for good; poles and exponentials throw many out
-    stray_steps: int = 256  #: samples of paths inside a context of exact samples that measure how wide its draws are
+    stray_steps: int = 100  #: samples of paths inside a context of exact samples that measure how wide its draws are
     stray_small: float = 0.03  #: standard deviations between draws from which on these paths are no longer compared
