@@ -207,7 +207,7 @@ def innovation_floor(time_constant: float, dt: float = DT) -> float:
 
 
 def filtered_noise_oracle(u: ArrayLike, time_constant: float, dt: float = DT) -> Array:
-    """The best causal predictor of Filtered Noise from rest, which knows the process and attains the floor.
+    """The best causal predictor of Filtered Noise from rest, which is given the process and attains the floor.
 
     u: (time,) or (series, time). The floor: `innovation_floor`.
     """

@@ -1,10 +1,10 @@
 """Scores of predictions: one step ahead (predict, then observe), many steps ahead, and in the long run.
 
 One-step predictions follow the project's convention: y[..., k] predicts u[..., k + 1]. The paper's loss (Sec. 4)
-averages |y[k] - u[k + 1]| over k from T_s to the end, with T_s = T / 2 unless said otherwise.
+averages |y[k] - u[k + 1]| over k from T_s to the end, with T_s = T / 2 unless given otherwise.
 
 Past its valid time no path of a chaotic system is right step by step. What can be right are its statistics: Hellinger
-distances, sqrt(1 - sum sqrt(p q)) for shares p and q, between spectra and between histograms say how far they are off.
+distances, sqrt(1 - sum sqrt(p q)) for shares p and q, between spectra and between histograms measure them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _JOINT = 3  # variables whose joint histogram is taken: with more, cells have no
 
 
 class Streaming(Protocol):
-    """Anything that predicts the next value and is then told it."""
+    """Anything that predicts the next value and then observes it."""
 
     def predict(self) -> Any: ...
     def observe(self, value: float) -> object: ...

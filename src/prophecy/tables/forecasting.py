@@ -27,7 +27,7 @@ Season = float | Sequence[float] | None
 Bounds = tuple[float | None, float | None] | None
 Progress = Callable[[int, int], None]
 
-LEAST = 2  # values without which nothing can be said
+LEAST = 2  # values: one alone has no difference to measure a width by
 SHORTEST = 8  # values `prophecy.dynamics` needs; fewer are left to the bank, whose next value is repeated
 
 
@@ -110,7 +110,7 @@ def forecast(
     season: rows in a season, or several; None takes those the dates suggest and looks for others.
     bounds: (low, high) that mean and interval stay inside; either may be None.
     known: what is known in advance, over past and future: a frame with the same times, or (time + horizon, regressors).
-    average: beyond where a chaotic system can be foreseen, the mean over what is possible instead of one such path.
+    average: beyond a chaotic system's valid prediction time, the mean over its possible paths instead of one of them.
     duplicates: "refuse" rows of one time, or take their "mean".
     settings: the constants of the search (`prophecy.dynamics.settings.Settings`), to replace some in an experiment.
 

@@ -110,15 +110,15 @@ def _check_apart(sources: Sequence[str], client: Any, key: tuple[str, ...]) -> N
                 if one in seen:
                     names = " and ".join(sorted((Path(seen[one]).name, Path(source).name)))
                     shown = one if len(one) > 1 else one[0]
-                    told = f"series {shown!r} lies in two partitions ({names})"
-                    raise ValueError(f"{told}; partition the table by its key")
+                    wrong = f"series {shown!r} lies in two partitions ({names})"
+                    raise ValueError(f"{wrong}; partition the table by its key")
                 seen[one] = source
     finally:
         client.cancel(futures)
 
 
 def _keys_of(source: str, key: tuple[str, ...]) -> tuple[str, list[tuple[Any, ...]]]:
-    """The keys of one partition; none where it lacks a column, which its task says better."""
+    """The keys of one partition; none where it lacks a column: its task then fails with the better message."""
     import pyarrow.parquet as parquet
 
     if not set(key) <= set(parquet.read_schema(source).names):
