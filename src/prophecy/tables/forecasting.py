@@ -37,8 +37,8 @@ _NUMBERED = re.compile(r"\b[Vv]ariable (\d+)\b")
 class Forecasts(Mapping[Key, Forecast | Failure]):
     """Forecasts by key (or by column), in the order the series began; a series that failed has its `Failure`."""
 
-    def __init__(self, made: Mapping[Key, Forecast | Failure], keys: tuple[str, ...]) -> None:
-        self._made, self.keys_named = dict(made), keys
+    def __init__(self, made: Mapping[Key, Forecast | Failure]) -> None:
+        self._made = dict(made)
 
     def __getitem__(self, key: Key) -> Forecast | Failure:
         if key not in self._made:
@@ -202,7 +202,7 @@ def forecast_sources(
     """Forecasts of series that were read already; `options` are level, bounds, average and settings of `forecast`."""
     horizon = _checks.whole("horizon", horizon)
     if not sources:
-        return Forecasts({}, ())
+        return Forecasts({})
     tasks = [_task(source, horizon, season, known) for source in sources.values()]
     with shown(progress, len(tasks)) as tell:
         one: Callable[[Any], Forecast] = partial(solve_task, horizon=horizon, **options)
@@ -216,7 +216,7 @@ def forecast_sources(
         key: answer if isinstance(answer, Failure) else _dressed(answer, source)
         for (key, source), answer in zip(sources.items(), answers, strict=True)
     }
-    return Forecasts(made, next(iter(sources.values())).kind.key)
+    return Forecasts(made)
 
 
 def _task(source: Source, horizon: int, season: Season, known: Any) -> Task:

@@ -177,7 +177,7 @@ def _table(made: dict[Key, Forecast | Failure], errors: dict[Key, str], asked: P
     frames = []
     good = {key: one for key, one in made.items() if isinstance(one, Forecast)}
     if good:
-        frame = Forecasts(good, asked.key).to_frame(asked.quantiles)
+        frame = Forecasts(good).to_frame(asked.quantiles)
         frames.append(frame.append_column("error", pyarrow.nulls(len(frame), pyarrow.string())))
     if errors:
         cells = [key if len(asked.key) > 1 else (key,) for key in errors]
