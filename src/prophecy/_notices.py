@@ -39,18 +39,3 @@ def compiling(kept: bool) -> None:
             "compiling the predictor for this machine, which takes some seconds; the cache folder cannot be written "
             "(or others could write to it), so every start will: PROPHECY_CACHE names another"
         )
-
-
-def pass_interrupt_on(error: BaseException) -> None:
-    """Raise KeyboardInterrupt where `error` hides one: Ctrl-C while Numba calls compiled code comes out as a
-    SystemError that names the interrupt, which nobody may take for the failure of one series."""
-    hidden: BaseException | None = error
-    while isinstance(hidden, SystemError):
-        hidden = hidden.__cause__ or hidden.__context__
-    if isinstance(hidden, KeyboardInterrupt) or _unnamed(error):
-        raise KeyboardInterrupt from error
-
-
-def _unnamed(error: BaseException) -> bool:
-    """A SystemError of a compiled function whose cause was lost on its way."""
-    return isinstance(error, SystemError) and "exception set" in str(error)

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks, _machine
 from prophecy._forecast import Failure, Forecast
-from prophecy._notices import pass_interrupt_on
 
 _CHUNKS = 8  # pieces of work per process: small enough to share evenly, large enough to send cheaply
 
@@ -68,5 +67,4 @@ def _guarded(one: Callable[[ArrayLike], Forecast], item: tuple[int, ArrayLike]) 
     try:
         return one(context)
     except Exception as error:  # whatever it is, it is this series' alone; it is handed to the caller
-        pass_interrupt_on(error)
-        return Failure(index, error)
+        return Failure.of(index, error)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from prophecy import _checks, evaluation
 from prophecy._forecast import Failure, Forecast
-from prophecy._notices import pass_interrupt_on
 from prophecy.dynamics.batch import in_order
 from prophecy.dynamics.known import Known
 from prophecy.dynamics.settings import DEFAULT, Settings
@@ -235,8 +234,7 @@ def _rival(model: Model, source: Source, cut: int, horizon: int, level: float, s
     try:
         found = [model(column, horizon, level, season) for column in context.T]
     except Exception as error:  # whatever a model of another library raises is kept as its score's `error`
-        pass_interrupt_on(error)
-        return Failure(cut, error)
+        return Failure.of(cut, error)
     if source.single:
         return found[0]
     mean, lower, upper = (

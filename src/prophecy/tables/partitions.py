@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from prophecy import _checks, _files
 from prophecy._forecast import Failure, Forecast
-from prophecy._notices import pass_interrupt_on
 from prophecy.frames.source import Key, Source, split
 from prophecy.tables.forecasting import Forecasts, Season, forecast_sources
 
@@ -228,8 +227,7 @@ def _solve_piece(
         try:
             answers.append(solve(task))
         except Exception as error:  # it is this series' alone; it is handed to the caller
-            pass_interrupt_on(error)
-            answers.append(Failure(first + k, error))
+            answers.append(Failure.of(first + k, error))
     return first, answers
 
 
