@@ -106,7 +106,7 @@ class Fleet:
             row = _checks.first_text(values)
             if row is None:
                 raise
-            found = values[row]  # type: ignore[index, call-overload]
+            found = values[row]  # type: ignore[index]
             raise Refused(row, "value", f"must be a number, NaN where it is missing, got {found!r}") from None
         if numbers.ndim != 1:
             raise ValueError(f"values must be (rows,), got shape {numbers.shape}")
