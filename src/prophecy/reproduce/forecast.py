@@ -284,7 +284,8 @@ def _white(result: Result) -> Table:
         for m in METHODS
     ]
     header = ["White Signal", "method", "periods, mean over origins", "fewest"]
-    return Table("Periods of the highest frequency until the error passes 0.3 standard deviations (2 predicted).", header, lines)
+    caption = "Periods of the highest frequency until the error passes 0.3 standard deviations (2 predicted)."
+    return Table(caption, header, lines)
 
 
 EXPERIMENT = ForecastPage()
