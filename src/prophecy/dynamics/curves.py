@@ -19,7 +19,7 @@ from scipy.interpolate import BSpline
 from prophecy.dynamics import flow
 from prophecy.dynamics.families import Proposal, functions_of
 from prophecy.dynamics.features import Units
-from prophecy.dynamics.flow import MODULUS, SIGN, TANH, Function
+from prophecy.dynamics.flow import MODULUS, SIGN, SINE, Function
 from prophecy.dynamics.rises import Rises, alike, movable
 from prophecy.dynamics.settings import LawSettings
 
@@ -38,8 +38,8 @@ _RIVALS = 10.0  # times what the best kind leaves: kinds that leave more are not
 _MOVABLE = 1.15  # for every parameter that it can be moved by a function must leave this much less
 _BEYOND = 1.2  # of what the spline leaves (in squares), a function may leave this much more
 _CLOSE = 3.0  # nats a step by which a function of another kind may be behind to be tried too
-_BROKEN = (MODULUS, SIGN, TANH)  # kinds that splines do not follow closely
-_SMOOTH = 100.0  # times the square sum of integration errors: where splines leave more, the curve has kinks, if any
+_WIDE_BENDS = (SINE,)  # kinds that splines follow closely: curves that splines leave much of are none of them
+_SMOOTH = 100.0  # times the square sum of integration errors: where splines leave more, the curve bends sharply
 _AT_FLOOR = 0.05  # of the square sum of integration errors, which is an upper bound: nothing is left to explain
 _EXPLAINED = 0.3  # the same for a function that a curve is read as
 
@@ -312,7 +312,7 @@ class _Reader:
         plain = [(self._cost(each), each) for each in (*offered, None)]
         if min(plain, key=lambda item: item[0])[0] < self._enough:
             return [min(plain, key=lambda item: item[0])[1]]
-        kinds = sorted({(f.kind, bool(f.bends)) for f in self._dictionary if not self._rough or f.kind in _BROKEN})
+        kinds = sorted({(f.kind, bool(f.bends)) for f in self._dictionary if not self._rough or f.kind not in _WIDE_BENDS})
         trials = sorted((self._further(kind, []) for kind in kinds), key=lambda trial: trial[0])
         self.singles = [functions[0] for _, functions in trials]
         near = [trial for j, trial in enumerate(trials) if j == 0 or trial[1][0].kind == MODULUS]
@@ -343,6 +343,8 @@ class _Reader:
         for j in [*range(len(functions))] * (_ROUNDS if before else 0):
             known, rest = self._beside([*functions[:j], *functions[j + 1 :]])
             functions[j], cost = self._rises.moved(functions[j], self._factor, known, rest)
+        if kind[0] == SIGN and not before:  # moved as its mean over a sample; where all samples are on their side, it
+            cost = min(cost, self._cost(found))  # leaves less as it is
         return cost * _MOVABLE ** sum(len(movable(each)) for each in functions), functions
 
     def _beside(self, functions: list[Function]) -> tuple[Array, Array]:
