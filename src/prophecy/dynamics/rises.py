@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
-from prophecy.dynamics.flow import EXPONENTIAL, MODULUS, RECIPROCAL, SIGN, SINE, TANH, Function, Terms
+from prophecy.dynamics.flow import EXPONENTIAL, MODULUS, RECIPROCAL, SIGN, SINE, Function, Terms
+from prophecy.dynamics.lanes import function_at
 
 Array = NDArray[np.float64]
 
 _MOVES = 6  # Gauss-Newton steps on the way to where a function explains most
+_AT_POLE = 1e-12  # a sum as close to zero as this is taken as this: its reciprocal is a number
 _OFF = 1.0 / 60  # of a sixth difference: the error of integrals over one step by six points, roughly
 
 
@@ -133,24 +135,13 @@ def orthonormal(columns: Array, least: float = 1e-10) -> Array:
 
 
 def _value(kind: int, at: Array) -> tuple[Array, Array]:
-    """Value and slope of a function."""
-    if kind == SINE:
-        return np.sin(at), np.cos(at)
-    if kind == TANH:
-        value = np.tanh(at)
-        return value, 1 - value**2
-    if kind == MODULUS:
-        return np.abs(at), np.sign(at)
+    """Value and slope of a function at (time,); a jump is its mean over a sample, which moves with its place."""
     if kind == SIGN:
-        # The mean over a sample, which moves with the place of the switch.
         passing = np.maximum(np.abs(np.gradient(at)), 1e-300)  # how far the sum goes from sample to sample
         inside = np.abs(2 * at) < passing
         return np.clip(2 * at / passing, -1.0, 1.0), np.where(inside, 2 / passing, 0.0)
-    if kind == EXPONENTIAL:
-        value = np.exp(np.minimum(at, 300.0))
-        return value, value
-    value = 1 / np.where(np.abs(at) > 1e-12, at, 1e-12)
-    return value, -(value**2)
+    value, slope = function_at(kind, np.where(np.abs(at) > _AT_POLE, at, _AT_POLE) if kind == RECIPROCAL else at)
+    return value, slope
 
 
 def movable(function: Function) -> list[int]:
