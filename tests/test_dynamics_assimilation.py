@@ -174,7 +174,8 @@ def test_gathered_terms_cannot_be_improved_by_one_more_or_one_less(seed, count, 
         return float(rest @ rest)
 
     x, there = gathered(system, target, held, 4.0)
-    assert there[0] and (x[~there] == 0).all()
+    assert there[0]
+    assert (x[~there] == 0).all()
     rest = target - system @ x
     here = left(there)
     assert rest @ rest == pytest.approx(here, rel=1e-3, abs=1e-6)

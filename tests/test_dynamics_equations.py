@@ -113,7 +113,7 @@ def test_a_driven_relaxation_oscillator_whose_jumps_take_less_than_a_sample_is_f
 
 @pytest.mark.parametrize("noise", [0.01, 0.05])
 def test_a_variable_a_hundred_times_slower_has_its_own_three_terms(noise):
-    """Its powers are nearly combinations of each other: what is removed from all of them one by one depends on noise."""
+    """Its powers are nearly combinations of each other: noise decides which are removed from all of them first."""
     series = _sampled(
         lambda t, x: [
             x[1] - x[0] ** 3 + 3 * x[0] ** 2 - x[2] + 3.2,

@@ -312,7 +312,8 @@ class _Reader:
         plain = [(self._cost(each), each) for each in (*offered, None)]
         if min(plain, key=lambda item: item[0])[0] < self._enough:
             return [min(plain, key=lambda item: item[0])[1]]
-        kinds = sorted({(f.kind, bool(f.bends)) for f in self._dictionary if not self._rough or f.kind not in _WIDE_BENDS})
+        possible = [f for f in self._dictionary if not self._rough or f.kind not in _WIDE_BENDS]
+        kinds = sorted({(f.kind, bool(f.bends)) for f in possible})
         trials = sorted((self._further(kind, []) for kind in kinds), key=lambda trial: trial[0])
         self.singles = [functions[0] for _, functions in trials]
         near = [trial for j, trial in enumerate(trials) if j == 0 or trial[1][0].kind == MODULUS]
@@ -343,8 +344,8 @@ class _Reader:
         for j in [*range(len(functions))] * (_ROUNDS if before else 0):
             known, rest = self._beside([*functions[:j], *functions[j + 1 :]])
             functions[j], cost = self._rises.moved(functions[j], self._factor, known, rest)
-        if kind[0] == SIGN and not before:  # moved as its mean over a sample; where all samples are on their side, it
-            cost = min(cost, self._cost(found))  # leaves less as it is
+        if kind[0] == SIGN and not before:
+            cost = min(cost, self._cost(found))  # it was moved as its mean over a sample; as a jump it may leave less
         return cost * _MOVABLE ** sum(len(movable(each)) for each in functions), functions
 
     def _beside(self, functions: list[Function]) -> tuple[Array, Array]:
