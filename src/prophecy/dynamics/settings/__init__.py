@@ -7,6 +7,17 @@
 
 from prophecy.dynamics.settings.context import ContextSettings, KnownSettings
 from prophecy.dynamics.settings.forecasts import DEFAULT, LAWS, Settings
+from prophecy.dynamics.settings.functions import ExactSettings, FunctionSettings
 from prophecy.dynamics.settings.laws import BEYOND, LawSettings
 
-__all__ = ["BEYOND", "DEFAULT", "LAWS", "ContextSettings", "KnownSettings", "LawSettings", "Settings"]
+__all__ = [
+    "BEYOND",
+    "DEFAULT",
+    "LAWS",
+    "ContextSettings",
+    "ExactSettings",
+    "FunctionSettings",
+    "KnownSettings",
+    "LawSettings",
+    "Settings",
+]
