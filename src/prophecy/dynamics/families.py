@@ -68,7 +68,7 @@ def propose(
                 best.append((share, function))
         if not best:
             return
-        further = laws.further if noise < laws.shapes.noiseless else laws.further_noisy
+        further = laws.further if noise < laws.clean else laws.further_noisy
         proposals: list[Proposal] = []
         bent = not found and best[0][1].kind in (MODULUS, SIGN, TANH) and laws.kinks > 1
         for _, function in sorted(best)[: laws.functions - len(found)]:

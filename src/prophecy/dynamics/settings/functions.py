@@ -33,7 +33,6 @@ class FunctionSettings:
     movable: float = 1.15  #: for every parameter beyond the first that it can be moved by it must leave this much less
     jump: float = 2.0  #: one that jumps this much less than a smooth one: a steep rise looks like a jump through noise
     bent: float = 1.5  #: and one of a square or product this much less than one of a variable
-    noiseless: float = 1e-3  #: standard deviations of noise below which what is left is the functions' fault
     #: Times the square sum of integration errors: a single function that leaves less makes broken lines needless.
     explains: float = 10.0
 
