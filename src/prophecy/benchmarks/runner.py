@@ -46,7 +46,8 @@ def run(
 ) -> dict[str, Any]:
     """Run these cases; `told` gets each one's text as soon as it is there, and `out` what there is so far.
 
-    A file that exists keeps its other cases, each with the machine it ran on. tune: the GPU's plans are searched.
+    A file that exists keeps its other cases, each with the machine and version it ran on. tune: the GPU's plans are
+    searched.
     """
     cases = chosen(wanted, device)
     old = json.loads(out.read_text()) if out is not None and out.exists() else None
@@ -67,7 +68,8 @@ def run(
             told(f"scaling: {len(result['scaling'])} points measured")
         else:
             case = CASES[name](rounds, quick) if device == "cpu" else gpu.CASES[name](tune)
-            result["cases"].append(case.as_dict() | {"machine": measure.machine()})
+            made = {"machine": measure.machine(), "version": prophecy.__version__}
+            result["cases"].append(case.as_dict() | made)
             told(measure.describe(case))
         if out is not None:
             _files.write_json(out, result if old is None else merged(old, result))
