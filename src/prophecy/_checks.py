@@ -74,7 +74,7 @@ def shaped(name: str, value: ArrayLike, shape: Sequence[int]) -> NDArray[np.floa
 
 
 def series(name: str, value: ArrayLike, several: str = "(series, time)") -> NDArray[Any]:
-    """Data to run over: (time,) or `several`, at least one sample, not yet looked at."""
+    """Data to run over: (time,) or `several`, at least one sample; NaN and sizes are checked elsewhere."""
     array = real_array(name, value)
     if array.ndim not in (1, 2):
         raise ValueError(f"{name} must be (time,) or {several}, got shape {array.shape}")

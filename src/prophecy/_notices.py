@@ -1,4 +1,4 @@
-"""What is told to whoever waits; a module of its own, so that setting it up loads nothing else."""
+"""The notice to users who wait for the compiler; a module of its own, so that setting it up loads nothing else."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ def _log(text: str) -> None:
 
 
 _tell: Callable[[str], None] | None = _log
-"""Until something was said: in a Python session the logger "prophecy", whose warnings appear on stderr unless it is
-told otherwise; the command line prints. With PROPHECY_QUIET set nothing is said."""
+"""Writes the notice; None once it was written. In a Python session the logger "prophecy", whose warnings appear on
+stderr unless it is configured otherwise; the command line prints. With PROPHECY_QUIET set nothing is written."""
 
 
 def to_stderr() -> None:
-    """From now on, say once on stderr when something has to be compiled first."""
+    """From now on, print once on stderr when something has to be compiled first."""
     global _tell
     _tell = lambda text: print(f"prophecy: {text}", file=sys.stderr, flush=True)  # noqa: E731
 
 
 def compiling(kept: bool) -> None:
-    """Called before anything is compiled; speaks the first time only. kept: whether the next start will find it."""
+    """Called before anything is compiled; the notice comes the first time only. kept: whether the next start finds it."""
     global _tell
     tell, _tell = _tell, None
     processes = sys.modules.get("multiprocessing.process")

@@ -2,8 +2,8 @@
 
 Every predictor takes (time,) or (series, time) and returns the same shape, with y[..., k] predicting u[..., k + 1] from
 u[..., : k + 1] alone. `local_level(u)`, `savitzky_golay(u)` and their like choose their settings in context, by their
-own past errors; `in_hindsight` chooses the setting that turned out best, which no honest predictor can do and ours must
-nearly match all the same.
+own past errors; `in_hindsight` chooses the setting that turned out best, which no causal predictor can do; it is the
+mark that ours are compared with.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _JOINT = 3  # variables whose joint histogram is taken: with more, cells have no
 
 
 class Streaming(Protocol):
-    """Anything that predicts the next value and is then told it."""
+    """Anything that predicts the next value and then observes it."""
 
     def predict(self) -> Any: ...
     def observe(self, value: float) -> object: ...
