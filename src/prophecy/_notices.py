@@ -25,7 +25,7 @@ def to_stderr() -> None:
 
 
 def compiling(kept: bool) -> None:
-    """Called before anything is compiled; the notice comes the first time only. kept: whether the next start finds it."""
+    """Called before anything is compiled; the notice comes once. kept: whether the next start finds the result."""
     global _tell
     tell, _tell = _tell, None
     processes = sys.modules.get("multiprocessing.process")

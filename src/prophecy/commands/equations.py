@@ -71,7 +71,7 @@ def equations(
         say("equations", f"{Path(file).name}: {found.words()}")
         if not joint and len(found.table.roles.values) > 1:
             raise typer.BadParameter(
-                f"{', '.join(found.table.roles.values)}: add --joint if these are variables of one system, or choose a --column"
+                f"{', '.join(found.table.roles.values)}: add --joint if they are one system, or choose one --column"
             )
         panels: list[tuple[str, Source, Equations]] = []
         for name, source in found.sources.items():
