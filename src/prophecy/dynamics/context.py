@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
 from prophecy.dynamics.features import Units
-from prophecy.dynamics.guesses import roughness
 from prophecy.dynamics.outliers import outliers
 from prophecy.dynamics.settings import DEFAULT, ContextSettings, Settings
 
@@ -247,6 +246,8 @@ def _quarter_later(column: Array, known: Mask, how: ContextSettings) -> Array | 
     left = float(np.sqrt(np.mean(rest**2)))
     if not 1e-3 < frequency < np.pi - 1e-3 or left > how.sinusoid:
         return None
+    from prophecy.dynamics.guesses import roughness  # loads Numba, which `import prophecy` must not
+
     if left > max(how.sinusoid_clean, how.sinusoid_noise * float(roughness(column[:, None])[0])):
         return None
     return np.asarray(_wave(frequency * times) @ np.array([b, -a, 0.0]) / np.sqrt((a * a + b * b) / 2))
