@@ -2,8 +2,9 @@
 
 Parts: etth1, made, jitter, irregular, seasons, alarms, levels, skaters, measured. Each replaces its own entry in the
 file. `etth1` and `jitter` need `--data ORDINARY.npz`, which benchmarks/ordinary_data.py makes from the public
-ETTh1.csv; `--held-out` looks at the part of ETTh1 that nothing was chosen on. `measured` needs the packages the series
-ship in; `--label before` stores its errors under another name, for comparisons between versions.
+ETTh1.csv; `--held-out` looks at the part of ETTh1 that nothing was chosen on. `measured` and `skaters` need the
+packages the series ship in, or a file of them (`--series`); `--label before` stores errors under another name, for
+comparisons between versions.
 """
 
 from __future__ import annotations
@@ -307,34 +308,35 @@ def _each(work: Callable[[str], dict[str, float]], names: list[str]) -> dict[str
         return dict(zip(names, pool.map(work, names), strict=True))
 
 
-def skaters() -> dict[str, Any]:
+def skaters(series: dict[str, Array]) -> dict[str, Any]:
     """Mean squared error and time a value beside the package `skaters`, one step ahead: second half of each series, and
     second half of its first 300 values."""
+    together = {**_signals(), **series}
+    prophecy.Prophecy().follow(np.zeros(8))  # compiled once, before there are workers
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        return dict(zip(together, pool.map(_beside_skaters, together.values()), strict=True))
+
+
+def _beside_skaters(u: Array) -> dict[str, float]:
     from skaters import laplace
 
-    out: dict[str, Any] = {}
-    for name, u in {**_signals(), **_measured_series()}.items():
-        predict = laplace(1)
-        state, means = None, []
+    predict = laplace(1)
+    state, means = None, []
+    begin = time.perf_counter()
+    for value in u.tolist():
+        dists, state = predict(value, state)
+        means.append(dists[0].mean)
+    theirs = (time.perf_counter() - begin) / len(u)
+    times = []
+    for _ in range(5):
         begin = time.perf_counter()
-        for value in u.tolist():
-            dists, state = predict(value, state)
-            means.append(dists[0].mean)
-        theirs = (time.perf_counter() - begin) / len(u)
-        times = []
-        for _ in range(5):
-            begin = time.perf_counter()
-            ours = prophecy.Prophecy().follow(u).mean
-            times.append((time.perf_counter() - begin) / len(u))
-        said = {"prophecy": ours, "skaters": np.concatenate([[np.nan], means[:-1]])}
-        out[name] = {who: _second_half(mean, u) for who, mean in said.items()}
-        if len(u) > 300:
-            out[name] |= {f"{who}, first 300": _second_half(mean[:300], u[:300]) for who, mean in said.items()}
-        out[name] |= {
-            "microseconds, prophecy": 1e6 * min(times),
-            "microseconds, skaters": 1e6 * theirs,
-        }
-    return out
+        ours = prophecy.Prophecy().follow(u).mean
+        times.append((time.perf_counter() - begin) / len(u))
+    both = {"prophecy": ours, "skaters": np.concatenate([[np.nan], means[:-1]])}
+    row = {who: _second_half(mean, u) for who, mean in both.items()}
+    if len(u) > 300:
+        row |= {f"{who}, first 300": _second_half(mean[:300], u[:300]) for who, mean in both.items()}
+    return row | {"microseconds, prophecy": 1e6 * min(times), "microseconds, skaters": 1e6 * theirs}
 
 
 def _second_half(mean: Array, u: Array) -> float:
@@ -353,22 +355,29 @@ def _signals(n: int = 800) -> dict[str, Array]:
     return made
 
 
-def _measured_series() -> dict[str, Array]:
+def _measured_series(kept: Path | None) -> dict[str, Array]:
+    """The measured series of the report, from the packages they ship in; `kept`: a file for machines without these,
+    written where there is none, else read."""
     from importlib.util import find_spec
 
     from prophecy.reproduce.measured import SERIES
 
+    if kept is not None and kept.exists():
+        with np.load(kept) as file:
+            return dict(file)
     found = {}
     for name, source in SERIES.items():
         if find_spec(source.package):
             found[name] = np.asarray(source.read(), dtype=np.float64)
+    if kept is not None:
+        np.savez(kept, **found)
     return found
 
 
-def measured() -> dict[str, float]:
+def measured(series: dict[str, Array]) -> dict[str, float]:
     """Mean squared error over the second half of every measured series of the report."""
     out = {}
-    for name, u in _measured_series().items():
+    for name, u in series.items():
         y, half = prophecy.Prophecy().predict_all(u), len(u) // 2
         out[name] = float(np.mean((y[half - 1 : -1] - u[half:]) ** 2))
     return out
@@ -382,10 +391,10 @@ def main() -> None:
         "seasons": seasons,
         "alarms": alarms,
         "levels": levels,
-        "skaters": skaters,
-        "measured": measured,
     }
-    parser.add_argument("parts", nargs="*", default=[*plain, "etth1", "jitter"])
+    on_series = {"skaters": skaters, "measured": measured}
+    parser.add_argument("parts", nargs="*", default=[*plain, *on_series, "etth1", "jitter"])
+    parser.add_argument("--series", type=Path, default=None, help="keep the measured series in this file, or read them")
     parser.add_argument("--data", type=Path, metavar="ORDINARY.npz", help="what ordinary_data.py made")
     parser.add_argument("--held-out", action="store_true")
     parser.add_argument("--label", default=None)
@@ -397,6 +406,8 @@ def main() -> None:
     for part in options.parts:
         if part == "etth1":
             found = etth1(options.data, options.held_out)
+        elif part in on_series:
+            found = on_series[part](_measured_series(options.series))
         else:
             found = jitter(options.data) if part == "jitter" else plain[part]()
         label = options.label or (f"{part}, held out" if part == "etth1" and options.held_out else part)

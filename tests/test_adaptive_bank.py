@@ -147,7 +147,7 @@ def test_a_factor_beyond_its_bound_is_brought_down_in_the_directions_that_have_g
     record.check(records, TABLE)
     for s, forgetting in enumerate(DEFAULT.solved_memory):
         place, stride, used = (int(TABLE[0][name][s]) for name in ("place", "stride", "used"))
-        factor = records[0]["factor"][place : place + used * stride].reshape(used, stride) * records[0]["stretch"][s]
+        factor = records[0]["factor"][place : place + used * stride].reshape(used, stride) * records[0]["growth"][s]
         assert np.sum(factor**2) * records[0]["power"][s] < 10 * DEFAULT.bound
         phi = solved_features(records[0], s)
         # The one direction that is excited has the variance it would have had alone: 1/Σ λ^age φ² = (1 - λ)/|φ|².

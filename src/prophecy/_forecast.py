@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 Values = float | NDArray[np.floating[Any]]
 
+SHORTEST = 8
+"""Values a forecast several steps ahead is solved from, at least."""
+
 #: Probabilities at which distributions are kept: close in the middle, and out to one in 2 000 on either side.
 _LOW = (0.0005, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
 PROBABILITIES: Array = np.array([*_LOW, 0.5, *(1 - q for q in reversed(_LOW))])

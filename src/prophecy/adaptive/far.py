@@ -31,12 +31,12 @@ from prophecy.adaptive.settings.far import FarSettings
 
 Array = NDArray[np.float64]
 
-RING = 8192  # values remembered: seasons up to 2 700 values, and what is solved anew when seasons are found
-NEAR = 6  # newest lags read
+KEPT = 8192  # values kept: seasons up to 2 700 values, and what is solved anew when seasons are found
+NEWEST = 6  # newest lags read
 WIDEST = 26  # lags at most
 SIZE = WIDEST + 2 + 2 + 1  # features: lags, two seasonal profiles, two slow means, one constant
 
-_CALIBRATION = record_type([(field.name, field.kind, field.shape) for field in FIELDS if field.name in ERRORS])
+_CALIBRATION = record_type(field for field in FIELDS if field.name in ERRORS)
 _SETS, _READOUTS = len(DEFAULT.far.forgetting), len(DEFAULT.far.ridges)
 _MEMBERS = _READOUTS + 2  # the copy first, the bank last
 
@@ -52,7 +52,7 @@ class Far:
         self._horizon, self._seen, self._next = horizon, 0, settings.far.first
         self._seasons: tuple[int, ...] = ()
         self._lags = _lags(horizon, ())
-        self._ring = np.zeros(RING)
+        self._ring = np.zeros(KEPT)
         self._features, self._last = np.zeros((horizon, SIZE)), np.full(horizon, np.nan)
         self._due, self._mixed = np.full((horizon, _MEMBERS), np.nan), np.full(horizon, np.nan)
         self._power, self._moment = np.zeros((_SETS, SIZE, SIZE)), np.zeros((_SETS, SIZE))
@@ -85,8 +85,8 @@ class Far:
 
     def _find_seasons(self) -> None:
         """Find the seasons of what is remembered; other ones than before have other features, solved from the ring."""
-        first = max(0, self._seen - RING)
-        found = seasons(self._ring[np.arange(first, self._seen) % RING], self._settings)
+        first = max(0, self._seen - KEPT)
+        found = seasons(self._ring[np.arange(first, self._seen) % KEPT], self._settings)
         if found == self._seasons:
             return
         self._seasons, self._lags = found, _lags(self._horizon, found)
@@ -127,11 +127,11 @@ def _pair(found: tuple[int, ...]) -> NDArray[np.int64]:
 
 def _lags(horizon: int, found: tuple[int, ...]) -> NDArray[np.int64]:
     """Ages of the values read: the newest, and those one and two seasons before the one predicted, and beside them."""
-    lags = list(range(1, NEAR + 1))
+    lags = list(range(1, NEWEST + 1))
     for season in found:
         whole = -(-horizon // season)
         for age in ((whole + k) * season - horizon + beside for k in (0, 1) for beside in (-1, 0, 1)):
-            if age > NEAR and age not in lags and len(lags) < WIDEST:
+            if age > NEWEST and age not in lags and len(lags) < WIDEST:
                 lags.append(age)
     return np.array(lags, dtype=np.int64)
 
@@ -141,13 +141,13 @@ def _read(
     t: Any, ring: Any, count: int, first: int, horizon: int, lags: Any, found: Any, slow: Any, unit: float, out: Any
 ) -> None:
     """Features after `count` values, relative to the newest; what lies before value `first` is not there."""
-    newest, place = ring[(count - 1) % RING], 0
-    first = max(first, count - RING)
+    newest, place = ring[(count - 1) % KEPT], 0
+    first = max(first, count - KEPT)
     out[:] = 0.0
     for i in range(len(lags)):
         at = count - 1 - lags[i]
         if at >= first:
-            out[place] = ring[at % RING] - newest
+            out[place] = ring[at % KEPT] - newest
         place += 1
     for season in found:
         if season > 0:
@@ -156,7 +156,7 @@ def _read(
             for k in range(t.far.profile):
                 at = count - 1 - ((whole + k) * season - horizon)
                 if at >= first:
-                    total += ring[at % RING]
+                    total += ring[at % KEPT]
                     seen += 1
             if seen:
                 out[place] = total / seen - newest
@@ -269,13 +269,13 @@ def _run(
             continue  # nothing but gaps so far
         newest = value
         if math.isnan(value):  # a gap is filled by what was expected here
-            newest = ring[(count - 1) % RING] if math.isnan(expected) else expected
+            newest = ring[(count - 1) % KEPT] if math.isnan(expected) else expected
         elif count > 0 and records[0].count > 1:
-            sums[3] += max(1.0 / count, t.far.slow[1]) * (abs(value - ring[(count - 1) % RING]) - sums[3])
-        ring[count % RING] = newest
+            sums[3] += max(1.0 / count, t.far.slow[1]) * (abs(value - ring[(count - 1) % KEPT]) - sums[3])
+        ring[count % KEPT] = newest
         _follow(t, slow, newest, count + 1)
         _read(t, ring, count + 1, 0, horizon, lags, found, slow, sums[3], features[place])
-        if count % t.far.solved_every == 0 and sums[4] > 2 * NEAR:
+        if count % t.far.solved_every == 0 and sums[4] > 2 * NEWEST:
             for m in range(len(weights)):
                 _solve(power[m % len(power)], moment[m % len(power)], t.far.ridges[m], factor, weights[m])
         last[place] = newest
@@ -302,13 +302,13 @@ def _again(
     table: Any, seen: int, lags: Any, found: Any, ring: Any, features: Any, power: Any, moment: Any, unit: float
 ) -> None:
     """Normal equations and waiting features from the ring alone."""
-    t, first, horizon = table[0], max(0, seen - RING), len(features)
+    t, first, horizon = table[0], max(0, seen - KEPT), len(features)
     slow, now = np.zeros(len(t.far.slow)), np.zeros(SIZE)
-    slow[:] = ring[first % RING]
+    slow[:] = ring[first % KEPT]
     for count in range(first + 1, seen + 1):
-        _follow(t, slow, ring[(count - 1) % RING], count - first)
+        _follow(t, slow, ring[(count - 1) % KEPT], count - first)
         _read(t, ring, count, first, horizon, lags, found, slow, unit, now)
         if count - 1 + horizon < seen:
-            _learn(t, power, moment, now, ring[(count - 1 + horizon) % RING] - ring[(count - 1) % RING])
+            _learn(t, power, moment, now, ring[(count - 1 + horizon) % KEPT] - ring[(count - 1) % KEPT])
         else:
             features[(count - 1) % horizon] = now

@@ -1,6 +1,6 @@
 """Folding a series on a period: how much of its power a mean profile explains, and which period explains it best.
 
-Autocorrelations say whether something repeats (`seasons.py`); at which shortest period it does is said here.
+Autocorrelations show whether a series repeats (`seasons.py`); its shortest period is found here.
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ def _beside(z: Any, period: float, parts: int) -> float:
 
 @inner
 def sharpened(z: Any, known: Any, period: float) -> float:
-    """The period within what z can tell apart that explains most; a whole number where none explains much more."""
+    """The period that explains most, within the resolution of z (period²/length); a whole number where none explains
+    much more."""
     wide, best = period * period / len(z), period
     most = explained(z, known, period)
     for i in range(-8, 9):
@@ -120,15 +121,9 @@ def sharpened(z: Any, known: Any, period: float) -> float:
 
 
 @inner
-def evenness(t: Any, z: Any) -> float:
+def evenness(z: Any) -> float:
     """The share of the values of z that carry its power, 1 up to a kurtosis of 10: a few events among many rests repeat
     at some distance by chance, and so does noise that grows with what it is the noise of."""
     square = z * z
-    stretches = t.seasons.stretches
-    total, fourth, long = square.sum(), (square * square).sum(), len(z) // stretches
-    if not fourth > 0.0:
-        return 1.0
-    uneven = 0.0
-    for i in range(stretches):
-        uneven += square[i * long : (i + 1) * long].sum() ** 2
-    return min(10.0 * total**2 / (fourth * len(z)), 2.0 * total**2 / (uneven * stretches), 1.0)  # type: ignore[no-any-return]
+    total, fourth = square.sum(), (square * square).sum()
+    return min(10.0 * total**2 / (fourth * len(z)), 1.0) if fourth > 0.0 else 1.0

@@ -13,21 +13,22 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy.adaptive.settings import DEFAULT
+
 Array: TypeAlias = NDArray[np.float64]
 
-APART = 20
-"""Rows between flagged ones that still belong to one event: the window the alarm averages level and noise over
-(`adaptive.DEFAULT.alarms.window`; its own number here, so that reading a file of answers needs no compiler)."""
+APART = DEFAULT.alarms.window
+"""Rows between flagged ones that still belong to one event: the 20 that the alarm averages level and noise over."""
 
 AROUND = 200
 """Rows before an event that say what was usual: a standard deviation of so many is known to 5 %, and they are
 recent."""
 
-LONGEST = 4096
-"""Rows of an event that are looked at; a season before it must lie within as many."""
+KEPT = 4096
+"""Rows of an event that are kept, and rows before it; a season before it must lie within as many."""
 
-FLAT = 16
-"""Equal rows in a row that make a flat line, as for the model itself."""
+FLAT = DEFAULT.stuck
+"""Equal rows in a row that make a flat line: as many as the model takes for a sensor at rest or stuck."""
 
 BRIEF = 3
 """Rows of a spike at most, wherever they lie; more are one where they lie apart from the rest together."""
@@ -40,11 +41,11 @@ RISING = 0.95
 """Share of all changes over 20 rows that have one sign where values rise or fall throughout, as counters do; of
 values that do not, half have."""
 
-NEAR = 5
+SIDE = 5
 """Rows before and after an event whose medians say whether the level stepped: the fewest of which two may
 be outliers."""
 
-FAR = 4.0
+JUMP = 4.0
 """Standard deviations (from the median absolute one) between medians that make a shift. Medians of five normal rows
 differ by 0.76 of them, so that this comes by chance once in ten million."""
 
@@ -66,8 +67,8 @@ class Kind(StrEnum):
     """Errors of another size than usual; and whatever is none of the others."""
 
 
-class Row(NamedTuple):
-    """A row with what was said of it."""
+class FollowedRow(NamedTuple):
+    """A row with its forecast error, interval, surprise and alarm."""
 
     row: int
     value: float
@@ -87,16 +88,16 @@ class Open:
     number: int
     first: int
     last: int
-    worst: Row
+    worst: FollowedRow
     before: Array
     same: int
     standing: float
-    rows: list[Row] = field(default_factory=list)
+    rows: list[FollowedRow] = field(default_factory=list)
     over: bool = False
     noise: bool | None = None
 
     @property
-    def newest(self) -> Row:
+    def newest(self) -> FollowedRow:
         return self.rows[-1]
 
     def flat(self) -> bool:
@@ -106,16 +107,16 @@ class Open:
 
     def noisy(self) -> bool:
         """Whether the newest rows still have errors of another size than those before it, as far as rows are kept."""
-        if not APART <= len(self.rows) < LONGEST:
+        if not APART <= len(self.rows) < KEPT:
             return False
         return other_noise(np.array([row.residual for row in self.rows[-APART:]]), self.before[-AROUND:, 1])
 
 
-def append(event: Open, row: Row) -> None:
+def append(event: Open, row: FollowedRow) -> None:
     missing = bool(np.isnan(row.value))
     event.same = event.same + 1 if missing or row.value == event.standing else 1
     event.standing = event.standing if missing else row.value
-    if len(event.rows) >= LONGEST:
+    if len(event.rows) >= KEPT:
         event.rows.pop(len(event.rows) // 2)  # a long flat line: its beginning and its end are kept
     event.rows.append(row)
 
@@ -150,16 +151,16 @@ def judged(event: Open, seasons: tuple[float, ...]) -> tuple[Kind, str, int, int
     ):
         sentence = f"The rows after it differ from one season ({period} rows) before by {ratio:.3g} times as usual."
         return Kind.LOST_SEASON, sentence, *here
-    if abs(jump) > FAR * deviation and rise:
+    if abs(jump) > JUMP * deviation and rise:
         return Kind.SHIFT, _about_jump(event, rise), *here
     step = _step(before[:, 0], own[:, 0], long, period) if period and abs(jump) > 2.0 * deviation else 0.0
-    if abs(jump) > FAR * deviation or 0.5 * abs(step) < jump * np.sign(step) < 2.0 * abs(step):
+    if abs(jump) > JUMP * deviation or 0.5 * abs(step) < jump * np.sign(step) < 2.0 * abs(step):
         level = _median(own[min(long, len(own) - 1) :, 0])
         return Kind.SHIFT, f"The level moves by {step or jump:.4g}, to {level:.6g}, and stays there.", *here
     if other_noise(own[long:, 1], before[-AROUND:, 1]):
         return change_of_noise(event)
     apart = _median(now[:long]) - _median(usual)
-    if long > BRIEF and abs(apart) > FAR * deviation:
+    if long > BRIEF and abs(apart) > JUMP * deviation:
         return Kind.SPIKE, f"{long} rows lie {apart:.4g} away from what is usual; then all is as before.", *here
     inside = event.worst.lower <= event.worst.value <= event.worst.upper
     if long <= BRIEF and not inside:
@@ -168,17 +169,17 @@ def judged(event: Open, seasons: tuple[float, ...]) -> tuple[Kind, str, int, int
 
 
 def _step(before: Array, own: Array, long: int, period: int) -> float:
-    """By how much more the medians of `NEAR` rows right before and after an event differ than they did a season
+    """By how much more the medians of `SIDE` rows right before and after an event differ than they did a season
     earlier; 0 where such differences are usual. Seasons that differ, as days in a week do, hide a shift less here."""
-    values = np.concatenate([before, own[: long + NEAR]])
-    if len(own) < long + NEAR or len(values) < period + AROUND + long + 2 * NEAR:
+    values = np.concatenate([before, own[: long + SIDE]])
+    if len(own) < long + SIDE or len(values) < period + AROUND + long + 2 * SIDE:
         return 0.0
-    medians = np.nanmedian(np.lib.stride_tricks.sliding_window_view(values[-period - AROUND :], NEAR), axis=1)
-    rises = medians[NEAR + long :] - medians[: -NEAR - long]
+    medians = np.nanmedian(np.lib.stride_tricks.sliding_window_view(values[-period - AROUND :], SIDE), axis=1)
+    rises = medians[SIDE + long :] - medians[: -SIDE - long]
     changes = rises[period:] - rises[:-period]
     known = changes[:-1][np.isfinite(changes[:-1])]
     step = float(changes[-1])
-    return step if len(known) > NEAR and abs(step) > FAR * _robust_deviation(known) else 0.0
+    return step if len(known) > SIDE and abs(step) > JUMP * _robust_deviation(known) else 0.0
 
 
 def change_of_noise(event: Open) -> tuple[Kind, str, int, int]:
@@ -234,8 +235,8 @@ def _about_noise(before: Array, own: Array, long: int) -> str:
 
 
 def _noisy_rows(event: Open, own: Array) -> tuple[int, int]:
-    """Where errors began to be of another size, and where they ceased to be, or the last row looked at: the alarm comes
-    in the middle of it."""
+    """Where errors began to be of another size, and where they ceased to be, or the last row kept: the alarm comes in
+    the middle of it."""
     before = event.before[-AROUND:, 1]
     errors = np.concatenate([before, own])
     start = _split(errors, min(len(before) + max(event.last - event.first + 1, APART), len(errors)))
@@ -297,7 +298,7 @@ def season_is_back(lost: Open, event: Open, seasons: tuple[float, ...]) -> bool:
     return bool(_size(now - _median(now)) < 2.0 * _size(usual[-AROUND:]))
 
 
-def _expected(row: Row) -> str:
+def _expected(row: FollowedRow) -> str:
     return f"{row.value:.6g}, where {row.lower:.6g} to {row.upper:.6g} was expected."
 
 

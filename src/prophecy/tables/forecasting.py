@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _checks
-from prophecy._forecast import Failure, Forecast
+from prophecy._forecast import SHORTEST, Failure, Forecast
 from prophecy.dynamics import forecast as solve
 from prophecy.dynamics.batch import in_order
 from prophecy.dynamics.context import check_variables
@@ -28,7 +28,6 @@ Bounds = tuple[float | None, float | None] | None
 Progress = Callable[[int, int], None]
 
 LEAST = 2  # values without which nothing can be said
-SHORTEST = 8  # values `prophecy.dynamics` needs; fewer are left to the bank, whose next value is repeated
 
 
 _NUMBERED = re.compile(r"\b[Vv]ariable (\d+)\b")
@@ -230,7 +229,7 @@ def solve_task(task: Task, horizon: int, level: float, **options: Any) -> Foreca
     known = int((~np.isnan(task.values.reshape(len(task.values), -1))).any(axis=1).sum())
     if known < LEAST:
         raise ValueError(f"{known} value{'s' if known != 1 else ''} cannot be forecast from; give at least {LEAST}")
-    if len(task.values) < SHORTEST:
+    if len(task.values) < SHORTEST:  # the bank alone, whose next value is repeated
         return _next_repeated(task.values, horizon, level)
     return solve(task.values, horizon, level, season=task.season, known=task.known, **options)
 

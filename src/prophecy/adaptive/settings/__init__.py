@@ -11,6 +11,6 @@ recent values there are fixes the layout of the record and of the rings, and wit
 """
 
 from prophecy.adaptive.settings.bank import DEFAULT, Settings
-from prophecy.adaptive.settings.checked import Group
+from prophecy.adaptive.settings.checked import Group, places
 
-__all__ = ["DEFAULT", "Group", "Settings"]
+__all__ = ["DEFAULT", "Group", "Settings", "places"]
