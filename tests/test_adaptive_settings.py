@@ -15,8 +15,8 @@ import pytest
 from prophecy import Prophecy
 from prophecy.adaptive import members
 from prophecy.adaptive.far import Far
-from prophecy.adaptive.members import TABLE, table
 from prophecy.adaptive.settings import DEFAULT, Group, Settings, places
+from prophecy.adaptive.table import TABLE, table
 
 RNG = np.random.default_rng(4)
 K = np.arange(3000)

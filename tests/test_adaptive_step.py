@@ -13,12 +13,13 @@ import pytest
 
 from prophecy import signals
 from prophecy._compiled import kernel
-from prophecy.adaptive import Prophecy, alarms, calibration, gaps, members, readings, record, step
+from prophecy.adaptive import Prophecy, alarms, calibration, gaps, readings, record, step
 from prophecy.adaptive.limits import FLAGS, RING
 from prophecy.adaptive.settings import DEFAULT
+from prophecy.adaptive.table import between, table
 from slow_step import COUNT, SOLVED, Slow
 
-TABLE = members.table(DEFAULT)
+TABLE = table(DEFAULT)
 RNG = np.random.default_rng(0)
 K = np.arange(1400)
 SERIES = {
@@ -260,10 +261,10 @@ def test_reading_many_records_is_reading_each():
         for value in SERIES[name][:40]:
             taken(records[series : series + 1], rings[series : series + 1], value)
     out, one = np.empty((2, 3)), np.empty((2, 1))
-    last = step.read_all(records, TABLE, members.between(0.9), out)
+    last = step.read_all(records, TABLE, between(0.9), out)
     assert last == (out[0, 2], out[1, 2])
     for series in range(3):
-        step.read_all(records[series : series + 1], TABLE, members.between(0.9), one)
+        step.read_all(records[series : series + 1], TABLE, between(0.9), one)
         assert out[:, series].tolist() == one[:, 0].tolist()
         assert one[0, 0] == _expected(records[series : series + 1], TABLE)
         assert one[1, 0] > 0.0

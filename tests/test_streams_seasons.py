@@ -8,9 +8,9 @@ import pytest
 
 from prophecy import Prophecy
 from prophecy.adaptive import folding, lines, season_check, seasonal, spectra
-from prophecy.adaptive.members import table
 from prophecy.adaptive.record import RECORD, check, rings
 from prophecy.adaptive.settings import DEFAULT
+from prophecy.adaptive.table import table
 
 RNG = np.random.default_rng(3)
 N = 4352

@@ -15,9 +15,10 @@ from prophecy.adaptive import feed, step
 from prophecy.adaptive.clock import fresh_clocks
 from prophecy.adaptive.context import joined
 from prophecy.adaptive.irregular import fresh_samples
-from prophecy.adaptive.members import FIXED, between, table
+from prophecy.adaptive.members import FIXED
 from prophecy.adaptive.record import Records, fresh, rings
 from prophecy.adaptive.settings import Settings
+from prophecy.adaptive.table import between, table
 from prophecy.adaptive.times import LARGEST_TIME
 
 Array = NDArray[np.float64]

@@ -24,10 +24,10 @@ from prophecy._compiled import inner, kernel
 from prophecy._periods import autocorrelation, less_line
 from prophecy.adaptive import calibration, step
 from prophecy.adaptive.fields import record_type
-from prophecy.adaptive.members import between, table
 from prophecy.adaptive.record import ERRORS, FIELDS, fresh, rings
 from prophecy.adaptive.settings import DEFAULT, Settings
 from prophecy.adaptive.settings.far import FarSettings
+from prophecy.adaptive.table import between, table
 
 Array = NDArray[np.float64]
 

@@ -41,7 +41,7 @@ def take(
     """values (n,) into the streams `which` (n,) says, in their order.
 
     times (n,): seconds, NaN for one step after the value before; empty for streams without timestamps. out (n, 4) gets
-    mean and half width of each value as they were before it came, at the level that `where` says (`members.between`),
+    mean and half width of each value as they were before it came, at the level that `where` says (`table.between`),
     its score, and the alarm with it; out (n, 7) also mean and half width of the forecast one step ahead, and which of
     the record's ranks (`alarm_tail`) is the smallest; an empty `out` gets nothing. passed (n,) gets the seconds since
     the value before: 0 where it came too late and was not taken (its row of `out` is NaN), NaN for a first value.

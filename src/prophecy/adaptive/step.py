@@ -2,7 +2,7 @@ r"""The bank: one value of one stream, `step(record, table, value)`, and what is
 
 The arithmetic is that of docs/prophecy.md, in its order: first what is learned from the value (calibration, solved
 readouts, bias of the derivative, mixture), then memories, members and their mixture for the next value. `record` is a
-`RECORD` and changes in place; `table` holds the constants (`members.TABLE`). A value is a number or NaN, which is a
+`RECORD` and changes in place; `table` holds the constants (`table.TABLE`). A value is a number or NaN, which is a
 gap.
 
 One value, an array, many channels and many series all run these functions, and sums are taken in one order, so results

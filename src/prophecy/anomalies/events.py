@@ -14,19 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy.adaptive.limits import LONG
-from prophecy.anomalies.kinds import (
-    APART,
-    KEPT,
-    FollowedRow,
-    Kind,
-    Open,
-    append,
-    change_of_noise,
-    held,
-    judged,
-    run_at_end,
-    season_is_back,
-)
+from prophecy.anomalies.kinds import KEPT, FollowedRow, Kind, Open, append, change_of_noise, judged, season_is_back
+from prophecy.anomalies.rows import APART, held, run_at_end
 
 if TYPE_CHECKING:
     from prophecy.adaptive.track import Track

@@ -14,15 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.adaptive.settings import DEFAULT
+from prophecy.anomalies.rows import (
+    APART,
+    AROUND,
+    CHANGED,
+    JUMP,
+    alike,
+    held,
+    longest_run,
+    median,
+    other_noise,
+    rise_of,
+    robust_deviation,
+    run_at_end,
+    size,
+    split,
+    step_of,
+)
 
 Array: TypeAlias = NDArray[np.float64]
-
-APART = DEFAULT.alarms.window
-"""Rows between flagged ones that still belong to one event: the 20 that the alarm averages level and noise over."""
-
-AROUND = 200
-"""Rows before an event that say what was usual: a standard deviation of so many is known to 5 %, and they are
-recent."""
 
 KEPT = 4096
 """Rows of an event that are kept, and rows before it; a season before it must lie within as many."""
@@ -33,21 +43,9 @@ FLAT = DEFAULT.stuck
 BRIEF = 3
 """Rows of a spike at most, wherever they lie; more are one where they lie apart from the rest together."""
 
-LATELY, CHANGED = 60, 1.8
-"""Rows before the first flagged one that a change of noise is judged by, and the ratio that is one: by then most of the
-80 rows that the alarm averages errors over are new ones."""
-
-RISING = 0.95
-"""Share of all changes over 20 rows that have one sign where values rise or fall throughout, as counters do; of
-values that do not, half have."""
-
-SIDE = 5
-"""Rows before and after an event whose medians say whether the level stepped: the fewest of which two may
-be outliers."""
-
-JUMP = 4.0
-"""Standard deviations (from the median absolute one) between medians that make a shift. Medians of five normal rows
-differ by 0.76 of them, so that this comes by chance once in ten million."""
+LATELY = 60
+"""Rows before the first flagged one that a change of noise is judged by: by then most of the 80 rows that the alarm
+averages errors over are new ones."""
 
 
 class Kind(StrEnum):
@@ -103,7 +101,7 @@ class Open:
     def flat(self) -> bool:
         """Whether the newest rows stand still, as they never did for half as long before."""
         moving = self.before[: max(len(self.before) + len(self.rows) - self.same, 0), 0]
-        return self.same >= FLAT and _longest_run(moving) < max(self.same / 2, FLAT)
+        return self.same >= FLAT and longest_run(moving) < max(self.same / 2, FLAT)
 
     def noisy(self) -> bool:
         """Whether the newest rows still have errors of another size than those before it, as far as rows are kept."""
@@ -131,7 +129,7 @@ def judged(event: Open, seasons: tuple[float, ...]) -> tuple[Kind, str, int, int
         return flat
     period = round(seasons[0]) if seasons and len(before) >= 2 * round(seasons[0]) else 0
     usual, now = before[-AROUND:, 0], own[:, 0]
-    rise = 0.0 if period else _rise(usual)
+    rise = 0.0 if period else rise_of(usual)
     if rise:
         now = now - rise * (len(usual) + np.arange(len(now)))
         usual = usual - rise * np.arange(len(usual))
@@ -139,27 +137,27 @@ def judged(event: Open, seasons: tuple[float, ...]) -> tuple[Kind, str, int, int
         usual = (before[period:, 0] - before[:-period, 0])[-AROUND:]
         offset = np.arange(len(own))
         now = own[:, 0] - before[len(before) + offset % period - period, 0]
-    deviation, after = _robust_deviation(usual), now[min(long, len(now) - 1) :]
-    ratio = _size(after) / max(_size(usual), 1e-300)
-    jump = _median(after) - _median(usual)
+    deviation, after = robust_deviation(usual), now[min(long, len(now) - 1) :]
+    ratio = size(after) / max(size(usual), 1e-300)
+    jump = median(after) - median(usual)
     if (
         period
         and len(after) >= min(period, APART)
         and ratio > 2.0
-        and _alike(after) > 0.5
+        and alike(after) > 0.5
         and abs(jump) < 2.0 * deviation
     ):
         sentence = f"The rows after it differ from one season ({period} rows) before by {ratio:.3g} times as usual."
         return Kind.LOST_SEASON, sentence, *here
     if abs(jump) > JUMP * deviation and rise:
         return Kind.SHIFT, _about_jump(event, rise), *here
-    step = _step(before[:, 0], own[:, 0], long, period) if period and abs(jump) > 2.0 * deviation else 0.0
+    step = step_of(before[:, 0], own[:, 0], long, period) if period and abs(jump) > 2.0 * deviation else 0.0
     if abs(jump) > JUMP * deviation or 0.5 * abs(step) < jump * np.sign(step) < 2.0 * abs(step):
-        level = _median(own[min(long, len(own) - 1) :, 0])
+        level = median(own[min(long, len(own) - 1) :, 0])
         return Kind.SHIFT, f"The level moves by {step or jump:.4g}, to {level:.6g}, and stays there.", *here
     if other_noise(own[long:, 1], before[-AROUND:, 1]):
         return change_of_noise(event)
-    apart = _median(now[:long]) - _median(usual)
+    apart = median(now[:long]) - median(usual)
     if long > BRIEF and abs(apart) > JUMP * deviation:
         return Kind.SPIKE, f"{long} rows lie {apart:.4g} away from what is usual; then all is as before.", *here
     inside = event.worst.lower <= event.worst.value <= event.worst.upper
@@ -168,34 +166,11 @@ def judged(event: Open, seasons: tuple[float, ...]) -> tuple[Kind, str, int, int
     return change_of_noise(event)
 
 
-def _step(before: Array, own: Array, long: int, period: int) -> float:
-    """By how much more the medians of `SIDE` rows right before and after an event differ than they did a season
-    earlier; 0 where such differences are usual. Seasons that differ, as days in a week do, hide a shift less here."""
-    values = np.concatenate([before, own[: long + SIDE]])
-    if len(own) < long + SIDE or len(values) < period + AROUND + long + 2 * SIDE:
-        return 0.0
-    medians = np.nanmedian(np.lib.stride_tricks.sliding_window_view(values[-period - AROUND :], SIDE), axis=1)
-    rises = medians[SIDE + long :] - medians[: -SIDE - long]
-    changes = rises[period:] - rises[:-period]
-    known = changes[:-1][np.isfinite(changes[:-1])]
-    step = float(changes[-1])
-    return step if len(known) > SIDE and abs(step) > JUMP * _robust_deviation(known) else 0.0
-
-
 def change_of_noise(event: Open) -> tuple[Kind, str, int, int]:
     """The kind, the sentence, the first and the last row of what is a change of noise."""
     own = np.array([row.residual for row in event.rows])
     first, last = _noisy_rows(event, own)
     return Kind.NOISE, _about_noise(event.before[:, 1], own, last - event.first + 1), first, last
-
-
-def other_noise(errors: Array, usual: Array) -> bool:
-    """Whether at least 20 errors are of another size than usual: by their medians, which the traces of a spike do not
-    move."""
-    if len(errors) < APART:
-        return False
-    ratio = _median(np.abs(errors)) / max(_median(np.abs(usual)), 1e-300)
-    return ratio > CHANGED or ratio < 1.0 / CHANGED
 
 
 def _flat_line(event: Open, own: Array) -> tuple[Kind, str, int, int] | None:
@@ -212,7 +187,7 @@ def _flat_line(event: Open, own: Array) -> tuple[Kind, str, int, int] | None:
     lead = int(moved[0]) if len(moved) else 0
     start, end = event.first - still, event.rows[lead - 1].row if lead else event.first - 1
     run = end - start + 1
-    if run < FLAT or _longest_run(before[: len(before) - still]) >= max(run / 2, FLAT):
+    if run < FLAT or longest_run(before[: len(before) - still]) >= max(run / 2, FLAT):
         return None
     sentence = f"{run} rows were exactly {before[-1]:.6g}, from row {start} to {end}."
     return Kind.FLAT_LINE, sentence, start, max(event.last, end)
@@ -221,13 +196,13 @@ def _flat_line(event: Open, own: Array) -> tuple[Kind, str, int, int] | None:
 def _about_noise(before: Array, own: Array, long: int) -> str:
     """How the errors changed: over the event, or where it is brief over the rows around its first."""
     if long > BRIEF:
-        noise = _size(own[:long]) / max(_size(before[-AROUND:]), 1e-300)
+        noise = size(own[:long]) / max(size(before[-AROUND:]), 1e-300)
         if noise < 1.0 / CHANGED:
             return f"Noise, less: the errors of {long} rows are {noise:.2g} times their usual size."
-        size = f"{noise:.3g} times their usual size" if noise < 1e6 else "far above their usual size"
-        return f"Errors are {size} over {long} rows."
+        times = f"{noise:.3g} times their usual size" if noise < 1e6 else "far above their usual size"
+        return f"Errors are {times} over {long} rows."
     lately = np.concatenate([before[-LATELY:], own])
-    noise = _size(lately) / max(_size(before[:-LATELY][-2 * AROUND :]), 1e-300)
+    noise = size(lately) / max(size(before[:-LATELY][-2 * AROUND :]), 1e-300)
     for word, changed in (("less", noise < 1.0 / CHANGED), ("more", CHANGED < noise < 1e6)):
         if changed:
             return f"Noise, {word}: the errors of these {len(lately)} rows are {noise:.2g} times their usual size."
@@ -239,42 +214,16 @@ def _noisy_rows(event: Open, own: Array) -> tuple[int, int]:
     the middle of it."""
     before = event.before[-AROUND:, 1]
     errors = np.concatenate([before, own])
-    start = _split(errors, min(len(before) + max(event.last - event.first + 1, APART), len(errors)))
+    start = split(errors, min(len(before) + max(event.last - event.first + 1, APART), len(errors)))
     if start is None:
         return event.first, event.last
     first, last = event.first - len(before) + start, event.newest.row
-    ends = _split(errors[start:], len(errors) - start)
+    ends = split(errors[start:], len(errors) - start)
     if ends is not None:
-        earlier, within, later = (_size(part) for part in np.split(errors, [start, start + ends]))
+        earlier, within, later = (size(part) for part in np.split(errors, [start, start + ends]))
         if (within - earlier) * (later - within) < 0.0:
             last = first + ends - 1
     return first, max(last, event.last)
-
-
-def _split(errors: Array, among: int) -> int | None:
-    """The place that parts errors[:among] best into two normal samples of different size, 20 or more in each; None
-    where their sizes do not differ by `CHANGED`."""
-    squares = np.nan_to_num(errors[:among]) ** 2
-    places = np.arange(APART, among - APART)
-    if not len(places):
-        return None
-    sums = np.cumsum(squares)
-    left, right = sums[places - 1] / places, (sums[-1] - sums[places - 1]) / (among - places)
-    tiny = 1e-300 + 1e-12 * sums[-1] / among
-    cost = places * np.log(left + tiny) + (among - places) * np.log(right + tiny)
-    best = int(np.argmin(cost))
-    ratio = np.sqrt((right[best] + tiny) / (left[best] + tiny))
-    return int(places[best]) if ratio > CHANGED or ratio < 1.0 / CHANGED else None
-
-
-def _rise(values: Array) -> float:
-    """By how much values rise a row (fall where it is negative), where they do so throughout; 0 elsewhere."""
-    known = values[~np.isnan(values)]
-    if len(known) < 2 * APART:
-        return 0.0
-    changes = known[APART:] - known[:-APART]
-    one_way = np.mean(changes > 0) >= RISING or np.mean(changes < 0) >= RISING
-    return float(np.median(changes)) / APART if one_way else 0.0
 
 
 def _about_jump(event: Open, rise: float) -> str:
@@ -295,54 +244,8 @@ def season_is_back(lost: Open, event: Open, seasons: tuple[float, ...]) -> bool:
     usual = lost.before[period:, 0] - lost.before[:-period, 0]
     place = np.array([row.row for row in event.rows]) - lost.first
     now = np.array([row.value for row in event.rows]) - lost.before[len(lost.before) + place % period - period, 0]
-    return bool(_size(now - _median(now)) < 2.0 * _size(usual[-AROUND:]))
+    return bool(size(now - median(now)) < 2.0 * size(usual[-AROUND:]))
 
 
 def _expected(row: FollowedRow) -> str:
     return f"{row.value:.6g}, where {row.lower:.6g} to {row.upper:.6g} was expected."
-
-
-def _robust_deviation(values: Array) -> float:
-    """A standard deviation that outliers do not move."""
-    known = values[~np.isnan(values)]
-    if len(known) < 2:
-        return 0.0
-    return 1.4826 * float(np.median(np.abs(known - np.median(known)))) or float(np.std(known))
-
-
-def _size(residuals: Array) -> float:
-    known = np.abs(residuals[~np.isnan(residuals)])
-    return float(np.mean(known)) if len(known) else np.nan
-
-
-def held(values: Array) -> Array:
-    """Values with each missing one replaced by the last known before it."""
-    last = np.maximum.accumulate(np.where(np.isnan(values), 0, np.arange(len(values))))
-    return np.asarray(values[last])
-
-
-def _longest_run(values: Array) -> int:
-    if not len(values):
-        return 0
-    cuts = np.flatnonzero(np.diff(held(values)) != 0.0)
-    edges = np.concatenate([[-1], cuts, [len(values) - 1]])
-    return int(np.diff(edges).max())
-
-
-def run_at_end(values: Array) -> int:
-    """How many of the last values are the same, missing ones between them among them."""
-    values = held(values)
-    other = np.flatnonzero(values[::-1] != values[-1]) if len(values) else np.zeros(0)
-    return int(other[0]) if len(other) else len(values)
-
-
-def _median(values: Array) -> float:
-    known = values[~np.isnan(values)]
-    return float(np.median(known)) if len(known) else 0.0
-
-
-def _alike(values: Array) -> float:
-    """How much neighbours resemble each other: their autocorrelation, 0 for noise."""
-    known = values[~np.isnan(values)]
-    power = float(np.sum(known * known))
-    return float(np.sum(known[1:] * known[:-1])) / power if power > 0.0 else 0.0
