@@ -105,7 +105,7 @@ def judged(found: list[dict[str, float]], truth: list[dict[str, float]]) -> dict
 
 
 def ours(values: Array, step: float) -> list[dict[str, float]] | None:
-    equations = forecast(values, 1).equations(step=step, names="xyz"[: values.shape[1]])
+    equations = forecast(values, 1).equations(dt=step, names="xyz"[: values.shape[1]])
     if equations is None:
         return None
     letters = "xyzp"

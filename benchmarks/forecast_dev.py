@@ -71,25 +71,32 @@ def warm() -> None:
     forecast(series[:, 0], 10)
 
 
-def one(job: tuple[str, int, Array, float]) -> dict[str, Any]:
-    name, trajectory, series, noise = job
-    context, truth = series[:CONTEXT], series[CONTEXT:]
-    generator = np.random.default_rng([trajectory, len(name)])
+def judged(
+    context: Array, truth: Array, noise: float, generator: np.random.Generator, per_lyapunov: int = PER_LYAPUNOV
+) -> dict[str, Any]:
+    """Forecast from a context with noise (a share of each variable's standard deviation) and score every method.
+
+    coverage: of the clean future; coverage_measured: of the future with noise of the same size.
+    """
     scale = noise * context.std(axis=0)
     context = context + scale * generator.standard_normal(context.shape)
     measured = truth + scale * generator.standard_normal(truth.shape)
     began = time.process_time()
     answer = forecast(context, len(truth))
-    seconds = time.process_time() - began
+    row: dict[str, Any] = {"method": answer.method, "seconds": time.process_time() - began}
     low, high = np.asarray(answer.lower), np.asarray(answer.upper)
-    inside, held = (low <= truth) & (truth <= high), (low <= measured) & (measured <= high)
-    row: dict[str, Any] = {"system": name, "trajectory": trajectory, "method": answer.method, "seconds": seconds}
-    row |= {"coverage": float(inside.mean()), "coverage_tenths": [float(p.mean()) for p in np.array_split(inside, 10)]}
-    row |= {"coverage_measured": float(held.mean())}
-    row |= {"coverage_measured_tenths": [float(p.mean()) for p in np.array_split(held, 10)]}
-    row |= {"ours": scores(np.asarray(answer.mean), truth)}
-    row |= {kind: scores(path, truth) for kind, path in baselines(context, len(truth)).items()}
-    return row
+    for kind, values in (("coverage", truth), ("coverage_measured", measured)):
+        inside = (low <= values) & (values <= high)
+        row |= {kind: float(inside.mean()), f"{kind}_tenths": [float(p.mean()) for p in np.array_split(inside, 10)]}
+    paths = {"ours": np.asarray(answer.mean), **baselines(context, len(truth))}
+    return row | {kind: scores(path, truth, per_lyapunov) for kind, path in paths.items()}
+
+
+def one(job: tuple[str, int, Array, float]) -> dict[str, Any]:
+    name, trajectory, series, noise = job
+    generator = np.random.default_rng([trajectory, len(name)])
+    row = judged(series[:CONTEXT], series[CONTEXT:], noise, generator)
+    return {"system": name, "trajectory": trajectory, **row}
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:

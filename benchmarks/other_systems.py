@@ -1,11 +1,15 @@
-"""Forecasts of systems that were never looked at, at other sampling rates and noise levels: run once, at the end.
+"""Forecasts of systems outside the development file, at other sampling rates, noise levels and lengths of context.
 
-    python benchmarks/other_systems.py --out benchmarks/results/forecast_other.json
+    python benchmarks/other_systems.py --make FLOWS.npz     # integrate them (needs dysts)
+    python benchmarks/other_systems.py FLOWS.npz --part all --jobs 16 --out benchmarks/results/forecast_other.json
 
-The systems are those of the package `dysts` that are not in the development file (its equations and parameters, our
-integration): a third of them, drawn by a seed, autonomous, of three to six variables. 512 samples of context, ten
-Lyapunov times to predict, at 20 samples per Lyapunov time and at 50; without noise, with 2 % and with 10 %, on the
-context alone. Scores are those of `forecast_dev.py`. A system whose integration fails is listed, not left out silently.
+Every flow of the package `dysts` that is not in the development file of `forecast_dev.py`, has no delays and can be
+integrated in 90 seconds (its equations and parameters, our integration), seen as the package shows it: 10, 30 and 100
+samples per Lyapunov time, ten Lyapunov times to predict. Noise is added to the context alone, as a share of each
+variable's standard deviation; scores are those of `forecast_dev.py`. FLOWS.npz holds an array under NAME/RATE whose
+first 1024 samples are the context, or their last 512 or 256: the future is the same for all three.
+
+A third of the systems, drawn by a seed, is the part "apart"; docs/dynamics.md says how far it was used.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ import os
 import sys
 import time
 import types
+import warnings
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -26,13 +31,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from forecast_dev import CONTEXT, baselines, scores, summary, warm
-from prophecy.dynamics import forecast
+import chaos_data
+from forecast_dev import judged, set_apart, summary, warm
 
 Array = NDArray[np.float64]
-SETTINGS = ((20, 0.0), (50, 0.02), (20, 0.1))  # samples per Lyapunov time, noise in standard deviations
-SEED, SHARE = 41, 3
-ALLOWED = 60.0  # seconds: an integration that takes longer is listed as failed
+RATES, NOISES = (10, 30, 100), (0.0, 0.003, 0.01, 0.03, 0.1)  # samples per Lyapunov time, standard deviations
+LONGEST, USUAL = 1024, 512  # samples of context
+# Samples per Lyapunov time, noise, samples of context
+SETTINGS = tuple((rate, noise, USUAL) for rate in RATES for noise in NOISES) + tuple(
+    (30, noise, length) for length in (256, LONGEST) for noise in (0.0, 0.01)
+)
+SEED = 2031  # of the third that is set apart
+TRANSIENT = 40.0  # Lyapunov times before the first sample: other stretches than those of survey.py
+ALLOWED = 90.0  # seconds: an integration that takes longer is listed as failed
 
 
 def catalogue() -> Any:
@@ -53,107 +64,133 @@ def catalogue() -> Any:
     return dysts.flows
 
 
-def drawn(seen: set[str]) -> list[str]:
-    """A third of the autonomous flows with three to six variables that are not among `seen`."""
-    flows = catalogue()
-    names = []
-    for name in sorted(vars(flows)):
-        kind = getattr(flows, name)
-        if not isinstance(kind, type) or name.startswith("DynSys") or name in seen or "Delay" in name:
+def candidates() -> list[str]:
+    """Flows without delays and with a known positive Lyapunov exponent that are not in the development file."""
+    found = []
+    for name, kind in sorted(vars(catalogue()).items()):
+        if not isinstance(kind, type) or name.startswith("DynSys") or name in chaos_data.SYSTEMS:
             continue
-        try:
-            system = kind()
-            regular = (
-                3 <= len(np.atleast_1d(system.ic)) <= 6 and not system.nonautonomous and not system.unbounded_indices
-            )
-            if regular and (system.maximum_lyapunov_estimated or 0) > 0:
-                names.append(name)
-        except (AttributeError, KeyError, TypeError):
-            continue
-    return sorted(np.random.default_rng(SEED).permutation(names)[: len(names) // SHARE].tolist())
+        if "Delay" not in kind.__mro__[1].__name__ and (getattr(kind(), "maximum_lyapunov_estimated", 0) or 0) > 0:
+            found.append(name)
+    return found
 
 
-def series(name: str, per_lyapunov: int) -> Array | None:
-    """(512 + ten Lyapunov times, variables), after twenty Lyapunov times; None where that cannot be integrated."""
-    system = getattr(catalogue(), name)()
-    exponent = float(system.maximum_lyapunov_estimated)
-    times = 20 / exponent + np.arange(CONTEXT + 10 * per_lyapunov) / (per_lyapunov * exponent)
+def integrated(name: str) -> dict[int, Array] | None:
+    """For each rate (1024 + ten Lyapunov times, variables); None where that cannot be integrated."""
+    model = getattr(catalogue(), name)()
+    unit = 1.0 / float(model.maximum_lyapunov_estimated)
+    fine = 300  # samples per Lyapunov time of which all rates are multiples
+    places = {rate: fine // rate * np.arange(LONGEST + 10 * rate) for rate in RATES}
+    every = np.unique(np.concatenate(list(places.values())))
+    times = TRANSIENT * unit + every * unit / fine
     began = time.monotonic()
 
-    def field(t: float, x: Array) -> Any:
+    def field(t: float, x: Array) -> Array:
         if time.monotonic() - began > ALLOWED:
             raise TimeoutError
-        return system.rhs(x, t)
+        return np.asarray(model.rhs(x, t), dtype=np.float64)
 
     try:
-        start = np.atleast_1d(np.asarray(system.ic, dtype=np.float64))
-        done = solve_ivp(
-            field, (0, times[-1]), start, "DOP853", times, rtol=1e-9, atol=1e-9 * (np.abs(start).max() + 1e-3)
-        )
+        start = np.atleast_1d(np.asarray(model.ic, dtype=np.float64))
+        done = solve_ivp(field, (0, times[-1]), start, "DOP853", times, rtol=1e-10, atol=1e-10)
     except (TimeoutError, ValueError, FloatingPointError):
         return None
-    values = done.y.T
-    sound = (
-        done.success and values.shape[0] == len(times) and np.isfinite(values).all() and (values.std(axis=0) > 0).all()
-    )
-    return np.ascontiguousarray(values) if sound else None
+    values = chaos_data.seen(model, done.y.T)
+    if not (done.success and len(values) == len(every) and np.isfinite(values).all()):
+        return None
+    found = {rate: np.ascontiguousarray(values[np.searchsorted(every, at)]) for rate, at in places.items()}
+    return found if all((each[-USUAL:].std(axis=0) > 0).all() for each in found.values()) else None
 
 
-def one(job: tuple[str, int, float]) -> dict[str, Any]:
-    name, per_lyapunov, noise = job
-    whole = series(name, per_lyapunov)
-    if whole is None:
-        return {"system": name, "per_lyapunov": per_lyapunov, "noise": noise, "failed": True}
-    context, truth = whole[:CONTEXT], whole[CONTEXT:]
-    generator = np.random.default_rng([SEED, len(name)])
-    context = context + noise * context.std(axis=0) * generator.standard_normal(context.shape)
-    measured = truth + noise * whole[:CONTEXT].std(axis=0) * generator.standard_normal(truth.shape)
-    began = time.process_time()
-    answer = forecast(context, len(truth))
-    seconds = time.process_time() - began
-    low, high = np.asarray(answer.lower), np.asarray(answer.upper)
-    inside, held = (low <= truth) & (truth <= high), (low <= measured) & (measured <= high)
-    row: dict[str, Any] = {"system": name, "per_lyapunov": per_lyapunov, "noise": noise, "method": answer.method}
-    row |= {"seconds": seconds, "coverage": float(inside.mean()), "coverage_measured": float(held.mean())}
-    row |= {"coverage_tenths": [float(p.mean()) for p in np.array_split(inside, 10)]}
-    row |= {"coverage_measured_tenths": [float(p.mean()) for p in np.array_split(held, 10)]}
-    paths = {"ours": np.asarray(answer.mean), **baselines(context, len(truth))}
-    row |= {kind: scores(path, truth, per_lyapunov) for kind, path in paths.items()}
-    return row
+def make(path: Path, jobs: int) -> None:
+    names, kept = candidates(), {}
+    with ProcessPoolExecutor(jobs) as pool:
+        for name, found in zip(names, pool.map(integrated, names), strict=True):
+            print(name, "failed" if found is None else found[RATES[0]].shape, flush=True)
+            kept |= {f"{name}/{rate}": values for rate, values in (found or {}).items()}
+    np.savez_compressed(path, **kept)
+
+
+def one(job: tuple[str, Array, int, float, int]) -> dict[str, Any]:
+    name, whole, rate, noise, length = job
+    warnings.filterwarnings("ignore")
+    row: dict[str, Any] = {"system": name, "per_lyapunov": rate, "noise": noise, "context": length}
+    generator = np.random.default_rng([SEED, *name.encode()])
+    try:
+        return row | judged(whole[LONGEST - length : LONGEST], whole[LONGEST:], noise, generator, rate)
+    except Exception as error:  # a forecast that raises is a finding: it is listed
+        return row | {"raised": repr(error)}
+
+
+def label(rate: int, noise: float, length: int) -> str:
+    return f"{rate} samples per Lyapunov time, noise {noise:g}" + (f", {length} samples" if length != USUAL else "")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seen", type=Path, required=True, help="the development file, whose systems are left out")
+    parser.add_argument("flows", type=Path, nargs="?", help="a file that --make has written")
+    parser.add_argument("--make", type=Path)
+    parser.add_argument("--part", choices=["development", "apart", "all"], default="development")
+    parser.add_argument("--systems", nargs="*")
+    parser.add_argument("--every", type=int, default=1, help="every so many systems only")
+    parser.add_argument("--settings", type=int, nargs="*", help="numbers of the settings, all if none")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    with np.load(options.seen) as data:
-        names = drawn(set(data.files))
-    print(len(names), "systems:", ", ".join(names), flush=True)
-    jobs = [(name, rate, noise) for rate, noise in SETTINGS for name in names]
-    warm()
+    warnings.filterwarnings("ignore")
+    if options.make:
+        make(options.make, options.jobs)
+        return
+    with np.load(options.flows) as file:
+        data = {key: file[key] for key in file.files}
+    names = sorted({key.split("/")[0] for key in data})
+    apart = set_apart(names, SEED)
+    names = [name for name in names if options.part == "all" or (name in apart) == (options.part == "apart")]
+    names = options.systems or names[:: options.every]
+    settings = [SETTINGS[k] for k in options.settings] if options.settings else SETTINGS
+    jobs = [(name, data[f"{name}/{s[0]}"], *s) for s in settings for name in names]
     rows = []
-    with ProcessPoolExecutor(options.jobs) as pool:
+    with ProcessPoolExecutor(options.jobs, initializer=warm) as pool:
         for row in pool.map(one, jobs):
             rows.append(row)
-            ours = row.get("ours", {})
-            print(
-                f"{row['system']:22} {row['per_lyapunov']} {row['noise']} {ours} {row.get('method', 'failed')}",
-                flush=True,
-            )
-    good = [row for row in rows if not row.get("failed")]
+            print(_line(row), flush=True)
+    good = [row for row in rows if "raised" not in row]
+    keys = {label(*s): s for s in settings}
     parts = {
-        f"{rate} samples per Lyapunov time, noise {noise:g}": summary(
-            [r for r in good if (r["per_lyapunov"], r["noise"]) == (rate, noise)]
-        )
-        for rate, noise in SETTINGS
+        text: summary([r for r in good if (r["per_lyapunov"], r["noise"], r["context"]) == s])
+        for text, s in keys.items()
     }
-    failed = sorted({row["system"] for row in rows if row.get("failed")})
-    result = {"seed": SEED, "systems": names, "failed": failed, "summary": parts, "rows": good}
-    print(json.dumps({"failed": failed, "summary": parts}, indent=1))
+    raised = [row for row in rows if "raised" in row]
+    print(json.dumps({"raised": raised, "summary": parts}, indent=1))
     if options.out:
-        options.out.write_text(json.dumps(result, indent=1) + "\n")
+        short = [json.dumps(_kept(row)) for row in good]
+        head = json.dumps({"seed": SEED, "apart": sorted(apart), "raised": raised, "summary": parts}, indent=1)
+        options.out.write_text(head[:-2] + ',\n "rows": [\n  ' + ",\n  ".join(short) + "\n ]\n}\n")
+
+
+def _line(row: dict[str, Any]) -> str:
+    start = f"{row['system']:22} {row['per_lyapunov']:3} {row['noise']:5g} {row['context']:4}"
+    if "raised" in row:
+        return f"{start} RAISED {row['raised']}"
+    least = min(row[kind]["smape"] for kind in ("copy", "repetition", "linear"))
+    return (
+        f"{start} vpt {row['ours']['vpt']:5.2f} smape {row['ours']['smape']:6.1f} (baseline {least:5.1f})"
+        f" cover {row['coverage_measured']:.2f} {row['seconds']:.2f} s  {row['method']}"
+    )
+
+
+def _kept(row: dict[str, Any]) -> dict[str, Any]:
+    """What the result file has of a forecast."""
+    names = ("system", "per_lyapunov", "noise", "context", "method", "seconds", "coverage", "coverage_measured")
+    kept = {name: row[name] for name in names}
+    kept |= {kind: row[kind] for kind in ("ours", "repetition", "linear")}
+    return {name: _rounded(value) for name, value in kept.items()}
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 if __name__ == "__main__":

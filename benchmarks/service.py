@@ -46,7 +46,17 @@ class Service:
     """A running `prophecy serve`, its memory, and one connection to it."""
 
     def __init__(self, *arguments: object) -> None:
-        command = [sys.executable, "-m", "prophecy.cli", "serve", "--port", "0", "--rate", "1e9", *map(str, arguments)]
+        command = [
+            sys.executable,
+            "-m",
+            "prophecy.cli",
+            "serve",
+            "--port",
+            "0",
+            "--max-per-second",
+            "1e9",
+            *map(str, arguments),
+        ]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
         for line in self.process.stderr:

@@ -30,7 +30,7 @@ def test_the_equations_of_a_file_are_printed_in_its_own_time(prophecy, lorenz):
 
 
 def test_a_step_of_our_own_changes_the_unit_of_time(prophecy, lorenz):
-    _, out, _ = prophecy("equations", lorenz, "--joint", "--time", "t", "--step", 2 * STEP)
+    _, out, _ = prophecy("equations", lorenz, "--joint", "--time", "t", "--dt", 2 * STEP)
     assert out.startswith("x' = 5 (y - x)")
 
 

@@ -61,7 +61,7 @@ def product():
 def test_curves_of_several_variables_are_each_read_as_the_function_they_are():
     series = _sampled(_neurons, np.array([1.5, 2.37, 0.66]), 0.86)
     ahead = prophecy.forecast(series[:512], 300)
-    equations = ahead.equations(step=0.86)
+    equations = ahead.equations(dt=0.86)
     assert equations is not None
     assert [each.function for each in equations.functions] == ["tanh"] * 3
     assert np.allclose([np.abs(each.rates).max() for each in equations.functions], 0.5, rtol=1e-4)
@@ -73,7 +73,7 @@ def test_a_function_times_another_variable_is_found_without_noise_and_with(produ
     for noise, close in ((0.0, 1e-5), (0.01, 0.05)):
         values = product[:512]
         values = values + noise * values.std(axis=0) * np.random.default_rng(3).standard_normal(values.shape)
-        equations = prophecy.forecast(values, 10).equations(step=0.128, names="xyz")
+        equations = prophecy.forecast(values, 10).equations(dt=0.128, names="xyz")
         assert equations is not None
         assert sorted(each.function for each in equations.functions) == ["abs", "tanh"], noise
         assert [len(each) for each in equations.terms] == [2, 1, 3], noise
@@ -114,7 +114,7 @@ def test_growing_from_the_slowest_steps_is_given_up_at_once_where_there_is_noise
 
 def test_powers_of_degree_four_are_found():
     series = _sampled(_quartic, [-0.785, -0.629, -0.176], 0.247)
-    equations = prophecy.forecast(series[:512], 10).equations(step=0.247, names="xyz")
+    equations = prophecy.forecast(series[:512], 10).equations(dt=0.247, names="xyz")
     assert equations is not None
     assert max(sum(term.powers) for term in equations.terms[2]) == 4
     state = np.array([0.3, -0.5, 0.9])
@@ -125,7 +125,7 @@ def test_eight_variables_are_told_through_noise():
     system = next(each for each in chaos.SYSTEMS if "96" in each.name)
     series = system.sample(512)
     noisy = series + 0.01 * series.std(axis=0) * np.random.default_rng(0).standard_normal(series.shape)
-    equations = prophecy.forecast(noisy, 5).equations(step=1 / (30 * system.exponent))
+    equations = prophecy.forecast(noisy, 5).equations(dt=1 / (30 * system.exponent))
     assert equations is not None
     assert [len(each) for each in equations.terms] == [4] * 8
     state = series[100]

@@ -44,7 +44,7 @@ def exponential():
 
 def test_an_exponential_of_a_product_is_found_exactly_printed_and_evaluated(exponential):
     ahead = prophecy.forecast(exponential[:512], 100)
-    equations = ahead.equations(step=0.018, names="xyz")
+    equations = ahead.equations(dt=0.018, names="xyz")
     assert equations is not None
     assert "exp(x y)" in equations.lines()[2]
     state = np.array([0.5, 1.0, 12.0])
@@ -60,7 +60,7 @@ def test_an_exponential_of_a_product_is_found_exactly_printed_and_evaluated(expo
 def test_it_is_found_through_noise_and_without_functions_it_is_not(exponential):
     clean = exponential[:512]
     noisy = clean + 0.01 * clean.std(axis=0) * np.random.default_rng(0).standard_normal(clean.shape)
-    found = forecast(noisy, 30).equations(step=0.018, names="xyz")
+    found = forecast(noisy, 30).equations(dt=0.018, names="xyz")
     assert found is not None
     assert "exp(" in found.lines()[2]
     plain = replace(DEFAULT, laws=replace(DEFAULT.laws, functions=0))
@@ -73,7 +73,7 @@ def test_it_is_found_through_noise_and_without_functions_it_is_not(exponential):
 def test_saturations_and_bells_are_found_exactly(field, start, kind):
     values = _sampled(field, start, 0.12, 400, wait=0.0)
     ahead = prophecy.forecast(values[:300], 100)
-    equations = ahead.equations(step=0.12)
+    equations = ahead.equations(dt=0.12)
     assert equations is not None
     kinds = {argument.function for argument in equations.functions}
     assert ("1/" if kind == RECIPROCAL else "exp") in kinds

@@ -87,7 +87,7 @@ def test_interpolation_reproduces_polynomials_below_its_width_and_their_slopes(w
 
 
 def test_the_equations_of_lorenz_are_read_off_two_hundred_samples():
-    found = forecast(chaos.lorenz.sample(200, per_lyapunov=30), 10).equations(step=1 / (0.906 * 30), names="xyz")
+    found = forecast(chaos.lorenz.sample(200, per_lyapunov=30), 10).equations(dt=1 / (0.906 * 30), names="xyz")
     assert found is not None
     points = np.random.default_rng(0).normal(0, 10, (20, 3))
     x, y, z = points.T

@@ -48,7 +48,7 @@ def test_a_forced_duffing_oscillator_is_followed_without_its_phase() -> None:
     made = forecast(series[:512], 300)
     assert made.method == "field with hidden forcing"
     assert np.abs(made.mean - series[512:])[:200].max() < 1e-3
-    found = made.equations(step=0.2, names=("x", "v"))
+    found = made.equations(dt=0.2, names=("x", "v"))
     assert found is not None
     assert found.lines()[0] == "x' = v"
     assert "26.1799 samples" in " ".join(made.notes)

@@ -135,7 +135,7 @@ def test_a_field_that_switches_with_the_sign_of_a_variable_is_found_and_followed
     times = np.arange(812) * 0.2
     series = _exact(_relay, lambda x: x[2], [0.0, 1.0, 0.3], times)
     ahead = prophecy.forecast(series[:512], 200)
-    equations = ahead.equations(step=0.2, names="xyz")
+    equations = ahead.equations(dt=0.2, names="xyz")
     assert equations is not None
     assert "sign" in {each.function for each in equations.functions}
     error = np.abs(np.asarray(ahead.mean) - series[512:712]) / series.std(axis=0)
@@ -149,7 +149,7 @@ def test_a_piecewise_linear_circuit_with_several_kinks_is_found():
         max_step=0.01,
     ).y.T  # fmt: skip
     ahead = prophecy.forecast(series[:512], 100)
-    equations = ahead.equations(step=0.1, names="xyz")
+    equations = ahead.equations(dt=0.1, names="xyz")
     assert equations is not None
     assert {each.function for each in equations.functions} == {"abs"}
     error = np.abs(np.asarray(ahead.mean) - series[512:612]) / series.std(axis=0)

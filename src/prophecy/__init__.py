@@ -19,7 +19,7 @@ from prophecy.tables import backtest, forecast, forecast_many
 if TYPE_CHECKING:
     from prophecy.fleet import Fleet, step_bytes
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Basis",

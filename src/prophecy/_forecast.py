@@ -179,17 +179,17 @@ class Forecast:
     def _distribution(self) -> Distribution:
         return self.distribution or SplitNormal(self.mean, self.lower, self.upper, self.level)
 
-    def equations(self, step: float = 1.0, names: Sequence[str] | None = None) -> Any:
+    def equations(self, dt: float = 1.0, names: Sequence[str] | None = None) -> Any:
         """The differential equations behind the mean (`prophecy.dynamics.equations`); None where none were found.
 
-        step: time between two samples, in the unit that derivatives shall be taken in; 1 gives them per sample.
+        dt: time between two samples, in the unit that derivatives shall be taken in; 1 gives them per sample.
         names: of the variables, in place of the forecast's own.
         """
         if self.system is None:
             return None
-        if not np.isfinite(step) or step <= 0:
-            raise ValueError(f"step must be a positive time between samples, got {step!r}")
-        return self.system.equations(names if names is not None else self.names, float(step))
+        if not np.isfinite(dt) or dt <= 0:
+            raise ValueError(f"dt must be a positive time between samples, got {dt!r}")
+        return self.system.equations(names if names is not None else self.names, float(dt))
 
     def explain(self) -> str:
         """Say in words what was predicted, by what, and how sure it is."""

@@ -38,23 +38,31 @@ def main() -> None:
         nowhere = open(os.devnull, "w")  # noqa: SIM115 (for as long as the process lives)
         sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     if sys.argv[1:] == ["--version"]:
-        print(f"prophecy {__version__}")
+        _print_version()  # without loading the commands
         return
     _notices.to_stderr()
     app = typer.Typer(
         name="prophecy",
-        help="Predict any dynamical system from its context alone, with no training. --version prints the version.",
+        help="Predict any dynamical system from its context alone, with no training.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
     )
-    app.callback(invoke_without_command=True)(_root)
+    option = typer.Option(False, "--version", help="Print the version and exit.")
+
+    def root(version: bool = option) -> None:
+        """Keeps `prophecy <command>` the way to call it, however many commands there are."""
+        if version:
+            _print_version()
+            raise typer.Exit
+
+    app.callback(invoke_without_command=True)(root)
     for name in COMMANDS:
         importlib.import_module(f"prophecy.commands.{name}").register(app)
     app()
 
 
-def _root() -> None:
-    """Keeps `prophecy <command>` the way to call it, however many commands there are."""
+def _print_version() -> None:
+    print(f"prophecy {__version__}")
 
 
 if __name__ == "__main__":

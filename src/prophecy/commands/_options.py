@@ -20,41 +20,52 @@ File: TypeAlias = Annotated[
     ),
 ]
 Columns: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--column", "-c", help="A column to predict; repeatable. All numbers if not given.")
+    list[str] | None,
+    typer.Option("--column", "-c", help="A column to predict; repeatable. All columns of numbers if not given."),
 ]
 Time: TypeAlias = Annotated[
-    str | None, typer.Option(help="The column that says when; found by content if not given. 'DATE + TIME' joins two.")
+    str | None, typer.Option(help="The column with the times; found by content if not given. 'DATE + TIME' joins two.")
 ]
 TimeFormat: TypeAlias = Annotated[
     str | None, typer.Option("--time-format", help="How dates are written, such as '%d.%m.%Y %H:%M'.")
 ]
 TimeZone: TypeAlias = Annotated[
     str | None,
-    typer.Option("--time-zone", help="The zone of local times, such as Europe/Berlin: one hour comes twice in autumn."),
+    typer.Option("--time-zone", help="The zone that local times are in, such as Europe/Berlin."),
 ]
 Key: TypeAlias = Annotated[
-    str | None, typer.Option("--key", "--group", help="The column that tells series apart in a long table.")
+    str | None, typer.Option("--key", "--group", help="The column that names the series a row belongs to.")
 ]
 Decimal: TypeAlias = Annotated[
-    str | None, typer.Option(help="The decimal mark, . or , ; told by content if not given.")
+    str | None, typer.Option(help="The decimal mark, . or , ; found by content if not given.")
 ]
 Header: TypeAlias = Annotated[
-    bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.", show_default=False)
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line has names; found by content if not given.",
+        show_default=False,
+    ),
 ]
-Level: TypeAlias = Annotated[float, typer.Option(help="Probability that an interval holds the value.")]
+Level: TypeAlias = Annotated[float, typer.Option(help="Probability that an interval contains the value.")]
 Season: TypeAlias = Annotated[
-    str | None, typer.Option(help="Rows in a season, or several: 24,168. From the dates, or found, if not given.")
+    str | None, typer.Option(help="Rows in a season, or in several: 24,168. From the dates, or found, if not given.")
 ]
 Least: TypeAlias = Annotated[float | None, typer.Option("--min", help="Values never lie below this.")]
 Most: TypeAlias = Annotated[float | None, typer.Option("--max", help="Values never lie above this.")]
 Known: TypeAlias = Annotated[
-    Path | None, typer.Option(help="Table of what is known in advance, over past and future, with the same times.")
+    Path | None,
+    typer.Option(
+        help="Table of what is known in advance (prices, holidays), over past and future, with the same times."
+    ),
 ]
 Jobs: TypeAlias = Annotated[
     int | None, typer.Option(min=1, help="Processes that share the work; all cores if not given.")
 ]
 Out: TypeAlias = Annotated[Path | None, typer.Option(help="Table to write: .csv, .csv.gz or .parquet.")]
-Resume: TypeAlias = Annotated[bool, typer.Option("--resume", help="Go on with what an interrupted run left of --out.")]
+Resume: TypeAlias = Annotated[
+    bool, typer.Option("--resume", help="Continue the interrupted run that was writing --out.")
+]
 Plot: TypeAlias = Annotated[Path | None, typer.Option(help="Picture: .png, .svg, or .html to zoom and hover.")]
 
 
@@ -65,7 +76,9 @@ class Duplicates(enum.StrEnum):
     mean = "mean"
 
 
-Doubled: TypeAlias = Annotated[Duplicates, typer.Option("--duplicates", help="Rows of one time: refuse, or average.")]
+Doubled: TypeAlias = Annotated[
+    Duplicates, typer.Option("--duplicates", help="Rows with the same time: refuse the file, or average them.")
+]
 
 
 def asked(
@@ -135,7 +148,7 @@ def check(
 
 
 Irregular: TypeAlias = Annotated[
-    bool, typer.Option("--irregular", help="Rows come at uneven times: predict each for the time it came at.")
+    bool, typer.Option("--irregular", help="Rows come at uneven times: predict each for its own time.")
 ]
 
 

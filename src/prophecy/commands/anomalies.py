@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from prophecy.anomalies import Anomaly, Events, flagged
 from prophecy.commands import _options
-from prophecy.commands._common import guarded, say, series_title
+from prophecy.commands._common import epilog, guarded, say, series_title
 from prophecy.commands._journal import Journal, keeping
 from prophecy.commands._rows import answer
 from prophecy.commands._show import console, show
@@ -30,9 +30,8 @@ DRAWN = 3  # series in the picture, two panels each
 SHADED = 200  # events shaded in a panel: more are a texture, and slow to draw
 POINTS = 4096  # of a long series, that many are drawn, and all flagged ones up to as many again
 
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
+Examples:
   prophecy anomalies sensor.csv --plot sensor.html
   prophecy anomalies machines.parquet --key machine --rate 1e-4 --out scored.csv
 
@@ -126,7 +125,7 @@ class Watch:
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="anomalies", epilog=EXAMPLES)(anomalies)
+    app.command(name="anomalies", epilog=epilog(EXAMPLES))(anomalies)
 
 
 def anomalies(

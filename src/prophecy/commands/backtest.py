@@ -11,7 +11,7 @@ import typer
 
 from prophecy.commands import _options
 from prophecy.commands._collect import collect
-from prophecy.commands._common import guarded, say
+from prophecy.commands._common import epilog, guarded, say
 from prophecy.commands._progress import Progress
 from prophecy.commands._show import show
 from prophecy.commands._table import open_table
@@ -25,9 +25,8 @@ from prophecy.tables.rivals import SIMPLE
 
 AT_ONCE = 16  # series scored between two reports: some seconds of work
 
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
+Examples:
   prophecy backtest power.csv --horizon 48
   prophecy backtest sales.csv --key shop --horizon 12 --folds 3 --out scores.csv --plot sales.html
 
@@ -38,14 +37,16 @@ sMAPE in percent, MASE in units of the error of copying the value a season ago. 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="backtest", epilog=EXAMPLES)(backtest)
+    app.command(name="backtest", epilog=epilog(EXAMPLES))(backtest)
 
 
 def backtest(
     file: _options.File,
     horizon: Annotated[int, typer.Option("--horizon", "-H", min=1, help="How many rows ahead.")],
-    folds: Annotated[int, typer.Option(min=1, help="How many times.")] = 5,
-    step: Annotated[int | None, typer.Option(min=1, help="Rows between folds; the horizon if not given.")] = None,
+    folds: Annotated[int, typer.Option(min=1, help="How many forecasts are scored.")] = 5,
+    step: Annotated[
+        int | None, typer.Option(min=1, help="Rows from one forecast to the next; the horizon if not given.")
+    ] = None,
     column: _options.Columns = None,
     time: _options.Time = None,
     time_format: _options.TimeFormat = None,
@@ -57,7 +58,7 @@ def backtest(
     most: _options.Most = None,
     known: _options.Known = None,
     joint: Annotated[bool, typer.Option("--joint", help="All columns are variables of one system.")] = False,
-    context: Annotated[int, typer.Option(min=8, help="Rows looked back at, at most.")] = 100_000,
+    context: Annotated[int, typer.Option(min=8, help="Use at most this many of the last rows.")] = 100_000,
     duplicates: _options.Doubled = _options.Duplicates.refuse,
     jobs: _options.Jobs = None,
     decimal: _options.Decimal = None,

@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from prophecy.commands._common import guarded, say
+from prophecy.commands._common import epilog, guarded, say
 
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
+Examples:
   prophecy bench                           all CPU cases, a few minutes
   prophecy bench stream-legt batch-double
   prophecy bench --device cuda --json gpu.json
@@ -20,7 +19,7 @@ EXAMPLES = """Examples:
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="bench", epilog=EXAMPLES)(bench)
+    app.command(name="bench", epilog=epilog(EXAMPLES))(bench)
 
 
 def bench(
@@ -29,7 +28,7 @@ def bench(
     json: Annotated[
         Path | None, typer.Option(help="Write the numbers here too; a file that exists keeps its other cases.")
     ] = None,
-    rounds: Annotated[int, typer.Option(min=1, help="Turns each contestant gets; the best counts.")] = 5,
+    rounds: Annotated[int, typer.Option(min=1, help="How often each is timed; the best time counts.")] = 5,
     quick: Annotated[
         bool, typer.Option("--quick", help="Small sizes: a check that it runs, not a measurement.")
     ] = False,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from prophecy import _files
 from prophecy.commands import _options
 from prophecy.commands._collect import collect
-from prophecy.commands._common import guarded, say, series_title
+from prophecy.commands._common import epilog, guarded, say, series_title
 from prophecy.commands._table import open_table
 from prophecy.dynamics import forecast
 from prophecy.dynamics.equations import Equations
@@ -25,26 +25,26 @@ Array = NDArray[np.float64]
 PICTURES = (".png", ".svg")
 """Endings of --plot: a field has no page to zoom in."""
 
-EXAMPLES = """Examples:
-
-\b
-  prophecy equations lorenz.csv --joint --step 0.02
+EXAMPLES = """
+Examples:
+  prophecy equations lorenz.csv --joint --dt 0.02
   prophecy equations pendulum.csv --joint --column angle --column speed --plot field.png --errors
 
 With --joint all columns are variables of one system. Derivatives are per unit of a numeric time column, per second
-where times are dates, per row otherwise; --step says how much time lies between two rows instead.
+where times are dates, per row otherwise; --dt says how much time lies between two rows instead.
 """
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="equations", epilog=EXAMPLES)(equations)
+    app.command(name="equations", epilog=epilog(EXAMPLES))(equations)
 
 
 def equations(
     file: _options.File,
     column: Annotated[
-        list[str] | None, typer.Option("--column", "-c", help="A variable; repeatable. All numbers if not given.")
+        list[str] | None,
+        typer.Option("--column", "-c", help="A variable; repeatable. All columns of numbers if not given."),
     ] = None,
     time: _options.Time = None,
     time_format: _options.TimeFormat = None,
@@ -53,9 +53,9 @@ def equations(
     joint: Annotated[
         bool, typer.Option("--joint", help="The columns are variables of one system; needed where there are several.")
     ] = False,
-    step: Annotated[float | None, typer.Option(help="Time between two rows, in the unit wanted.")] = None,
+    dt: Annotated[float | None, typer.Option(help="Time between two rows, in the unit wanted.")] = None,
     errors: Annotated[bool, typer.Option("--errors", help="Print the standard error of every coefficient.")] = False,
-    context: Annotated[int, typer.Option(min=8, help="Rows looked back at, at most.")] = 100_000,
+    context: Annotated[int, typer.Option(min=8, help="Use at most this many of the last rows.")] = 100_000,
     duplicates: _options.Doubled = _options.Duplicates.refuse,
     decimal: _options.Decimal = None,
     header: _options.Header = None,
@@ -64,8 +64,8 @@ def equations(
     """Print the equations that one trajectory through all rows obeys, where there are some."""
     with guarded("equations"):
         _options.check(level=0.9, out=None, plot=plot, file=file, endings=PICTURES)
-        if step is not None and not (np.isfinite(step) and step > 0):
-            raise typer.BadParameter(f"--step must be a positive time, got {step:g}")
+        if dt is not None and not (np.isfinite(dt) and dt > 0):
+            raise typer.BadParameter(f"--dt must be a positive time, got {dt:g}")
         asked = _options.asked(column, time, key, time_format, decimal, header, time_zone)
         found = collect(open_table(file, asked), context, duplicates is _options.Duplicates.mean)
         say("equations", f"{Path(file).name}: {found.words()}")
@@ -76,7 +76,7 @@ def equations(
         panels: list[tuple[str, Source, Equations]] = []
         for name, source in found.sources.items():
             title = series_title(name, ", ".join(source.names))
-            answer = forecast(source.series.values, 1).equations(_step(source, step), source.names)
+            answer = forecast(source.series.values, 1).equations(_dt(source, dt), source.names)
             if answer is None:
                 say("equations", f"{title}: no field explains these rows; `prophecy forecast` goes by other models")
                 continue
@@ -90,7 +90,7 @@ def equations(
             raise typer.Exit(1)
 
 
-def _step(source: Source, asked: float | None) -> float:
+def _dt(source: Source, asked: float | None) -> float:
     """Time between two rows: what was asked for, else that of the times, in seconds where they are dates."""
     times = source.series.times
     if asked is not None or times is None or len(times.values) < 2:
@@ -110,7 +110,7 @@ def _drawn(panels: list[tuple[str, Source, Equations]], kind: str) -> bytes:
     axes: Any = figure.subplots(len(panels), most, squeeze=False)
     for row, (title, source, answer) in zip(axes, panels, strict=True):
         values = source.series.values
-        slopes = (values[2:] - values[:-2]) / (2 * answer.step)
+        slopes = (values[2:] - values[:-2]) / (2 * answer.dt)
         seen = [source.names.index(name) for name in answer.names if name in source.names]
         whole = len(seen) == len(answer.names)
         field = answer(values[1:-1][:, seen]) if whole else None

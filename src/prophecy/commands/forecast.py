@@ -14,7 +14,7 @@ import typer
 from prophecy._forecast import Failure, Forecast
 from prophecy.commands import _options
 from prophecy.commands._collect import Collected, collect
-from prophecy.commands._common import INTERRUPTED, digits_between, guarded, say, series_title
+from prophecy.commands._common import INTERRUPTED, digits_between, epilog, guarded, say, series_title
 from prophecy.commands._dask import forecast_on
 from prophecy.commands._parts import input_of
 from prophecy.commands._progress import Progress
@@ -33,9 +33,8 @@ from prophecy.tables.regressors import beside, row_by_row
 AT_ONCE = 64  # series solved between two writes: some seconds of work
 PRINTED = 20  # series in the table on stdout: a screen
 
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
+Examples:
   prophecy forecast power.csv --horizon 48 --plot power.html
   prophecy forecast sales.parquet --key shop --horizon 12 --min 0 --quantiles 0.1,0.9 --out next.csv
   prophecy forecast sales/ --key item --horizon 12 --dask local --out next/
@@ -48,7 +47,7 @@ OUT.part as they are finished; after Ctrl-C, --resume goes on with the rest.
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="forecast", epilog=EXAMPLES)(forecast)
+    app.command(name="forecast", epilog=epilog(EXAMPLES))(forecast)
 
 
 def forecast(
@@ -66,7 +65,7 @@ def forecast(
     most: _options.Most = None,
     known: _options.Known = None,
     joint: Annotated[bool, typer.Option("--joint", help="All columns are variables of one system.")] = False,
-    context: Annotated[int, typer.Option(min=8, help="Rows looked back at, at most.")] = 100_000,
+    context: Annotated[int, typer.Option(min=8, help="Use at most this many of the last rows.")] = 100_000,
     duplicates: _options.Doubled = _options.Duplicates.refuse,
     jobs: _options.Jobs = None,
     decimal: _options.Decimal = None,

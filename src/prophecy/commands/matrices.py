@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from prophecy import _files, bases, conventions, fading
 from prophecy.bases import Basis, ScaledBasis
-from prophecy.commands._common import USAGE, guarded, say
+from prophecy.commands._common import USAGE, epilog, guarded, say
 from prophecy.constructions import next_value
 
 Array: TypeAlias = NDArray[Any]
 
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
+Examples:
   prophecy matrices legt --order 8 --window 1
   prophecy matrices legt --order 64 --window 2 --convention s4 --out legt.npz
   prophecy matrices fout --order 9 --window 1 --dt 0.01 --format latex
@@ -74,7 +73,7 @@ MAKERS: dict[Family, Callable[[int, float], Basis]] = {
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="matrices", epilog=EXAMPLES)(matrices)
+    app.command(name="matrices", epilog=epilog(EXAMPLES))(matrices)
 
 
 def matrices(
@@ -90,7 +89,10 @@ def matrices(
     convention: Annotated[Convention, typer.Option(help="Whose scaling; each but ours has its own unit of time.")] = (
         Convention.ours
     ),
-    layout: Annotated[Format | None, typer.Option("--format", help="Told by --out if not given, else text.")] = None,
+    layout: Annotated[
+        Format | None,
+        typer.Option("--format", help="How they are written; from the ending of --out if not given, else text."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="File to write; otherwise stdout.")] = None,
 ) -> None:
     """The matrices of a memory, continuous and (with --dt) discrete, ready to paste or load."""

@@ -10,7 +10,7 @@ import typer
 from numpy.typing import NDArray
 
 from prophecy.commands import _options
-from prophecy.commands._common import guarded, say, series_title
+from prophecy.commands._common import epilog, guarded, say, series_title
 from prophecy.commands._journal import Journal, keeping
 from prophecy.commands._rows import answer
 from prophecy.commands._show import show
@@ -25,9 +25,8 @@ Array: TypeAlias = NDArray[np.float64]
 PARTS = ("prediction", "lower", "upper", "residual", "surprise")
 DRAWN = 3  # series in the picture, two panels each
 
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
+Examples:
   prophecy predict sensor.csv --plot sensor.html
   prophecy predict sensor.csv --column temperature --out predictions.csv
   prophecy predict shops.parquet --key shop --column sales --horizon 7 --out predictions.parquet
@@ -42,7 +41,7 @@ the answers so far are kept in OUT.part; after Ctrl-C, --resume goes on with the
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="predict", epilog=EXAMPLES)(predict)
+    app.command(name="predict", epilog=epilog(EXAMPLES))(predict)
 
 
 def predict(
@@ -52,7 +51,7 @@ def predict(
     time_format: _options.TimeFormat = None,
     time_zone: _options.TimeZone = None,
     key: _options.Key = None,
-    horizon: Annotated[int, typer.Option("--horizon", "-H", min=1, help="Rows ahead.")] = 1,
+    horizon: Annotated[int, typer.Option("--horizon", "-H", min=1, help="How many rows ahead.")] = 1,
     level: _options.Level = 0.9,
     irregular: _options.Irregular = False,
     duplicates: _options.Doubled = _options.Duplicates.refuse,

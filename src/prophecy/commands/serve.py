@@ -8,11 +8,10 @@ from typing import Annotated
 
 import typer
 
-from prophecy.commands._common import guarded, say
+from prophecy.commands._common import epilog, guarded, say
 
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
+Examples:
   prophecy serve --demo
   prophecy serve --db plant.db
   PROPHECY_TOKEN=$(openssl rand -hex 24) prophecy serve --db plant.db --host 0.0.0.0
@@ -23,7 +22,7 @@ Then open http://127.0.0.1:8765. Values come in by POST /v1/observe (JSON, JSON 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="serve", epilog=EXAMPLES)(serve)
+    app.command(name="serve", epilog=epilog(EXAMPLES))(serve)
 
 
 def serve(
@@ -31,16 +30,28 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on; any but loopback needs a token.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 chooses one.")] = 8765,
     token: Annotated[
-        str | None, typer.Option(envvar="PROPHECY_TOKEN", help="What clients must send. Better in the environment.")
+        str | None,
+        typer.Option(
+            envvar="PROPHECY_TOKEN",
+            help="What clients must send; other users of the machine can read it here, not in the environment.",
+        ),
     ] = None,
     token_file: Annotated[Path | None, typer.Option(help="File whose first line is the token.")] = None,
     allow_host: Annotated[
-        list[str] | None, typer.Option(help="Name a proxy passes on as Host; repeatable. Others are refused.")
+        list[str] | None,
+        typer.Option(help="Host name that requests may carry (a proxy's); repeatable. Others are refused."),
     ] = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Start with a few living example streams.")] = False,
-    level: Annotated[float, typer.Option(help="Probability that an interval holds the next value.")] = 0.9,
-    keys: Annotated[int | None, typer.Option(min=1, help="Series in all; 100 000 if not given.")] = None,
-    rate: Annotated[float | None, typer.Option(min=1.0, help="Values a second of one address; 400 000.")] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Start with a few example streams that go on by themselves.")
+    ] = False,
+    level: Annotated[float, typer.Option(help="Probability that an interval contains the next value.")] = 0.9,
+    max_keys: Annotated[
+        int | None, typer.Option(min=1, help="Refuse more streams than this; 100 000 if not given.")
+    ] = None,
+    max_per_second: Annotated[
+        float | None,
+        typer.Option(min=1.0, help="Refuse more values a second from one address than this; 400 000 if not given."),
+    ] = None,
 ) -> None:
     """Take in live values over HTTP; serve predictions, alarms, forecasts and a page that shows them."""
     if not 0 < level < 1:
@@ -60,7 +71,7 @@ def serve(
             server.check_access(host, secret, hosts)
         except ValueError as error:
             raise typer.BadParameter(str(error)) from None
-        settings = dataclasses.replace(DEFAULT, keys=keys or DEFAULT.keys, values=rate or DEFAULT.values)
+        settings = dataclasses.replace(DEFAULT, keys=max_keys or DEFAULT.keys, values=max_per_second or DEFAULT.values)
         bound = server.listening(host, port)
         with bound:
             fleet = Fleet(db, level=level)

@@ -11,13 +11,12 @@ from typing import Annotated, Any
 import typer
 
 from prophecy import _files
-from prophecy.commands._common import DATA, guarded, say
+from prophecy.commands._common import DATA, epilog, guarded, say
 from prophecy.commands._show import show
 from prophecy.fleet import Fleet
 
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
+Examples:
   prophecy state plant.state
   prophecy state plant.state --search pump --limit 50
   prophecy state plant.state --check
@@ -32,7 +31,7 @@ EVENTS = ("number", "key", "time", "value", "score", "alarm", "kind", "fault")
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="state", epilog=EXAMPLES)(state)
+    app.command(name="state", epilog=epilog(EXAMPLES))(state)
 
 
 def state(

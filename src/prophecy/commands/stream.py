@@ -12,16 +12,15 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from prophecy.commands._common import DATA, guarded, say
+from prophecy.commands._common import DATA, epilog, guarded, say
 from prophecy.commands._lines import Csv, Jsonl, Line
 from prophecy.fleet import Answers, Fleet
 
 READ = 2**16
 """Bytes taken at a time at most: the lines that are there are one batch, and one transaction where there is a state."""
 
-EXAMPLES = """Examples:
-
-\b
+EXAMPLES = """
+Examples:
   sensor | prophecy stream
   tail -f log.jsonl | prophecy stream --format jsonl --column temperature
   sensor | prophecy stream --state sensor.state >> predictions.csv
@@ -49,7 +48,7 @@ class Malformed(enum.StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="stream", epilog=EXAMPLES)(stream)
+    app.command(name="stream", epilog=epilog(EXAMPLES))(stream)
 
 
 def stream(
@@ -58,16 +57,17 @@ def stream(
     column: Annotated[
         str | None, typer.Option(help="csv: number or name of the field (else the last); jsonl: key.")
     ] = None,
-    key: Annotated[str | None, typer.Option(help="Field that tells series apart; each is a stream of its own.")] = None,
+    key: Annotated[str | None, typer.Option(help="Field that names the stream a line belongs to.")] = None,
     time: Annotated[str | None, typer.Option(help="Field with the time: seconds, or dates in ISO form.")] = None,
     time_format: Annotated[str | None, typer.Option(help="How dates are written, such as '%d.%m.%Y %H:%M'.")] = None,
-    level: Annotated[float, typer.Option(help="Probability that an interval holds the next value.")] = 0.9,
+    level: Annotated[float, typer.Option(help="Probability that an interval contains the next value.")] = 0.9,
     malformed: Annotated[Malformed, typer.Option(help="Lines without a number: report and skip, or stop.")] = (
         Malformed.skip
     ),
     state: Annotated[Path | None, typer.Option(help="File that keeps all streams through kill -9 and reboots.")] = None,
     from_line: Annotated[
-        int | None, typer.Option(min=1, help="Number of the first input line, after a restart.")
+        int | None,
+        typer.Option(min=1, help="Number of the first line of this input, counted from the first run's; see below."),
     ] = None,
 ) -> None:
     """Read values; for each print its surprise and the prediction of the next one, flushed at once."""

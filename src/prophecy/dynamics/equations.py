@@ -63,14 +63,14 @@ class Equations:
     """d(variable)/dt as sums of terms, in the data's units.
 
     names: of the variables. terms: for each variable. functions: what further factors the powers speak of.
-    step: time between samples that t is measured by.
+    dt: time between samples that t is measured by.
     noise: standard deviation of what was left of each variable.
 
     >>> from prophecy.dynamics import forecast
     >>> from prophecy import chaos
     >>> series = chaos.lorenz.sample(512)
-    >>> step = 1 / (30 * chaos.lorenz.exponent)
-    >>> print(forecast(series, 10).equations(step=step, names=("x", "y", "z")))
+    >>> dt = 1 / (30 * chaos.lorenz.exponent)
+    >>> print(forecast(series, 10).equations(dt=dt, names=("x", "y", "z")))
     x' = 10 (y - x)
     y' = 28 x - y - x z
     z' = -2.6667 z + x y
@@ -79,7 +79,7 @@ class Equations:
     names: tuple[str, ...]
     terms: tuple[tuple[Term, ...], ...]
     functions: tuple[Argument, ...]
-    step: float
+    dt: float
     noise: tuple[float, ...]
 
     def __str__(self) -> str:
@@ -234,8 +234,8 @@ class FoundSystem:
     stride: int
     columns: tuple[int, ...]
 
-    def equations(self, names: Sequence[str] | None = None, step: float = 1.0) -> Equations:
-        """names: of the variables, x0, x1, … if None. step: time between two samples, in the unit wanted."""
+    def equations(self, names: Sequence[str] | None = None, dt: float = 1.0) -> Equations:
+        """names: of the variables, x0, x1, … if None. dt: time between two samples, in the unit wanted."""
         variables = len(self.units.scale)
         if names is None:
             names = "xyzw" if max(self.columns) < 4 else [f"x{i}" for i in range(max(self.columns) + 1)]
@@ -243,7 +243,7 @@ class FoundSystem:
             raise ValueError(f"names must be {max(self.columns) + 1}, one for each variable, got {list(names)}")
         names = [str(names[i]) for i in self.columns]
         names += [f"phase{i + 1}" for i in range(variables - len(names))]
-        step *= self.stride
+        dt *= self.stride
         field, found = self.model.field, self.model.found
         powers = powers_of(field.terms)
         scale = self.units.scale
@@ -254,7 +254,7 @@ class FoundSystem:
         terms: list[tuple[Term, ...]] = []
         for i in range(variables):
             own = np.nonzero(whose == i)[0]
-            factor = scale[i] / step * np.prod(ratio ** powers[chosen[own]], axis=1)
+            factor = scale[i] / dt * np.prod(ratio ** powers[chosen[own]], axis=1)
             value, root = field.theta[chosen[own], i] * factor, found.freedom[own] * factor[:, None]
             terms.append(
                 _expanded(value, root, powers[chosen[own]], np.append(centres, np.zeros(len(ratio) - variables)))
@@ -263,7 +263,7 @@ class FoundSystem:
             tuple(names),
             tuple(terms),
             functions,
-            step / self.stride,
+            dt / self.stride,
             tuple((found.noise * scale).tolist()),
         )
         return _without_idle(_used(whole), len(self.columns))

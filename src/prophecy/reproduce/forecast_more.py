@@ -49,7 +49,7 @@ def equations_case(system: str, noise: float) -> dict[str, Any]:
     seen = series + noise * series.std(axis=0) * np.random.default_rng(0).standard_normal(series.shape)
     made = forecast(seen, RATE)
     names = NAMES if series.shape[1] <= len(NAMES) else [f"x{i}" for i in range(series.shape[1])]
-    found = made.equations(step=1 / (RATE * chosen.exponent), names=tuple(names[: series.shape[1]]))
+    found = made.equations(dt=1 / (RATE * chosen.exponent), names=tuple(names[: series.shape[1]]))
     return {"lines": None if found is None else found.lines(), "method": made.method}
 
 

@@ -160,7 +160,7 @@ class Writer:
                 raise Problem(
                     413,
                     f"the batch begins {new} new series; there are {len(self._fleet)} and {most} are allowed",
-                    "remove some with DELETE /v1/series/{key}, or start the service with a larger --keys",
+                    "remove some with DELETE /v1/series/{key}, or start the service with a larger --max-keys",
                 )
 
 

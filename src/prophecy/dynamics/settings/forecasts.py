@@ -1,0 +1,220 @@
+"""All numbers of `forecast`: rolling, seasons, smoothers, mixing, intervals, the laboratory; groups of others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from prophecy.dynamics.settings.context import ContextSettings, KnownSettings
+from prophecy.dynamics.settings.laws import LawSettings
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Passed down from `forecast(settings=...)`; `dataclasses.replace(DEFAULT, ...)` is how ablations are made.
+
+    Unless another reason is given, values were chosen on every other series of M1, a third of M4's hourly series and
+    ETTh1 (benchmarks/ordinary.py), and checked once on the rest.
+    """
+
+    # Rolling forecasts inside the context
+    rolling_forecasts: int = 16  #: origins; more cost time and overlap more
+    rolling_long: int = 200  #: samples from which a context is rolled over its last 30 % rather than 45 %
+    rolling_early_long: float = 0.7  #: share of a long context that candidates are fitted to, before the first origin
+    rolling_early_short: float = 0.55  #: the same of a short one
+
+    # Seasons
+    season_cycles: float = 2.0  #: seasons a context must hold: phase means of fewer have no noise to compare to
+    season_least_strength: float = 1.0  #: F statistic; below 1 the phases differ less than noise alone would make them
+    season_said: float = 2.0  #: F statistic from which notes call a season found: half of its profile is kept
+    season_shrinkage: float = 1.0  #: of James and Stein, in units of the noise; 1 is their own
+    season_searched: int = 8192  #: samples in which an unknown season is looked for: bounds its cost
+    season_peaks: int = 3  #: maxima of the autocorrelation tried beside the periods of the calendar
+    season_handicap: float = 6.0  #: nats a period outside the calendar must explain more
+    season_least_merit: float = 0.0  #: nats by which Akaike's criterion must gain
+    season_strong: float = 0.5  #: share of the variance a season leaves at most to count as what the series is about
+    week_least_strength: float = 1.5  #: F statistic of the profile over seven seasons of what one leaves
+    multiple_least: int = 2  #: seasons in the longer one that is looked for beside a given one
+    multiple_most: int = 16  #: a fortnight of days, a year of months twice over
+    multiple_least_likeness: float = 0.2  #: autocorrelation of what one season leaves, at its multiple
+
+    # Outliers
+    outlier_least: int = 16  #: samples below which nothing is set aside: the range around is hardly known
+    outlier_around: int = 24  #: samples on either side that say what is usual: a day of hours, two years of months
+    outlier_ranges: float = 2.0  #: times their range: 11 deviations of white noise, five amplitudes of a season
+    outlier_most: int = 2  #: runs; more are how the series is
+    #: Of the larger's height, from which two runs on one side are taken for a spike that recurs
+    outlier_alike: float = 0.5
+
+    outliers_compared: int = 16  #: samples that stand out most, looked at more closely: bounds the cost
+
+    longest: int = 6144  #: latest samples that ordinary candidates look at: bounds their cost
+
+    # Smoothers
+    log_damping: float = 4.0  #: contexts' lengths of growth that logarithms may go on for, spread over all time
+    slope_fade: float = 0.125  #: a slope learned from the last n values goes on for about eight times as many
+    smoothed: int = 1024  #: samples before the first origin that they run over: what is older has faded
+    season_states: int = 400  #: samples of the longest season that systems keep states for: memory, 24 kB each
+
+    # Direct readouts
+    readout_windows: int = 4096  #: values they are solved from: more cost time and are older
+    readout_most: int = 336  #: lags: two weeks of hours; eigenvalues of a matrix of this size take 25 ms
+    readout_seen: float = 0.9  #: share of values that must be there: bridges teach a readout to draw bridges
+    readout_seasons: tuple[int, ...] = (1, 2, 7, 14)  #: lags in seasons: a day, two, a week, two weeks
+    readout_lags: tuple[int, ...] = (8, 24)  #: lags where there is no season
+    readout_ridges: tuple[float, ...] = tuple(10.0 ** (k / 2) for k in range(-10, 3))  #: of the mean eigenvalue
+    hippo_order: int = 64  #: LegT coefficients of a window of seven seasons: nine for each
+
+    # Mean profiles
+    profile_cycles: tuple[int, ...] = (1, 3, 7, 14, 28)  #: seasons averaged: last day ... last four weeks
+    long_profile_cycles: tuple[int, ...] = (1, 2, 4)  #: the same for the longer of two seasons
+    rare_zeros: float = 0.3  #: share of zeros from which events count as rare
+
+    # Mixing
+    #: Weights of kinds of candidates (`columns.Kind`) before anything is known of their errors
+    priors: tuple[tuple[str, float], ...] = (
+        ("SMOOTHERS", 3.0),  # on short series nothing else comes close; the exact figures matter little (0.3 %)
+        ("LOG_SMOOTHERS", 3.0),
+        ("THETA", 0.25),  # good with seasons, 30 % behind on yearly series that grow
+        ("READOUT", 0.5),
+        ("SEASONAL_READOUT", 0.25),
+        ("HIPPO_READOUT", 0.25),
+        ("PROFILE", 0.75),
+        ("LONG_PROFILE", 0.5),
+        ("COPY", 0.05),
+        ("DRIFT", 0.1),
+        ("GROWTH", 0.05),
+        ("RARE", 3.0),
+        ("LABORATORY", 1.0),
+    )
+    mixing_power: float = 10.0  #: weights fall with this power of the relative error once there are many forecasts
+    mixing_folds: float = 16.0  #: rolling forecasts at which half of that power is reached
+    mixing_unrolled: float = 0.75  #: quantile of the rolled candidates' errors that one too long to be rolled is given
+    rare_least: float = 0.25  #: weight from which rare events shape the distribution
+    mixing_least: float = 1e-3  #: of the largest weight; what has less is left out
+    mixing_rounding: float = 1e-9  #: standard deviations; errors below this are rounding and count as equal
+
+    # Intervals: what errors outside a context were, relative to what smoothers expected, on every other series of M1
+    scale_floor: float = 0.9  #: factor on the standard deviation that smoothers expect
+    #: Samples: the factor grows by this over the length, for what the grid was free to choose
+    scale_samples: float = 6.0
+    scale_short: float = 12.0  #: samples: and by this times step / length², because short trends end soon
+    scale_refit: float = 0.7  #: what solving again from everything, not 70 % of it, does to errors of readouts
+    scale_skill_folds: float = 2.0  #: independent rolling forecasts at which half of the mixture's lead is believed
+    scale_folds: float = 10.0  #: the same for how much worse than expected smoothers rolled: a noisier ratio
+    disagreement: float = 1.0  #: share of the candidates' standard deviation around their mean that is added
+    scale_spans: float = 4.0  #: steps a context must be long before past differences bound the scale
+    tail_least: float = 2.3  #: degrees of freedom of Student's distribution for the shortest contexts
+    tail_most: float = 5.0  #: degrees of freedom for long contexts
+    tail_samples: float = 40.0  #: samples that add a degree of freedom, beyond the first twenty
+    rare_rates: tuple[float, ...] = (0.02, 0.05, 0.1, 0.2, 0.3)  #: at which estimates follow; Croston's range
+    rare_latest: int = 400  #: latest values whose quantiles are those of rare events: a year of days and some
+    rare_beyond: float = 1.5  #: times the largest value: what lies beyond it where quantiles ask for more values
+    dependence: float = 0.7  #: correlation of one step's error with the next where nothing was rolled to tell it
+    dependence_pairs: float = 16.0  #: pairs of errors at which a step's own correlation counts half, the mean the rest
+    unrelated_latest: int = 4096  #: latest samples whose differences far apart bound the widths of a law's intervals
+    twins_agree: float = 0.8  #: quantile of rolling errors over twins' distances by which these are scaled: most fit in
+    rolling_span: float = 1.5  #: lengths of the stretch rolled over that errors are taken to come from: origins overlap
+
+    # The laboratory: fields, maps, waves and repetition of all variables together
+    laboratory_least: int = 24  #: samples below which nothing of it can be solved and checked
+    laboratory_glance: float = 0.6  #: share of the steps' size that a quick look may leave unexplained
+    laboratory_glance_several: float = 0.8  #: the same for several variables, which together tell more than a glance
+    laboratory_glance_seasonal: float = 0.2  #: the same where a strong season explains the series already
+    laboratory_glanced: int = 512  #: latest samples of that look: bounds its cost
+    laboratory_glance_lags: int = 4  #: lags of that look
+    laboratory_lead: float = 0.8  #: of the mixture's error: below it the laboratory's best is followed alone
+    laboratory_joins: int = 2  #: of its candidates that join the mixture otherwise
+    good_enough: float = 0.0003  #: standard deviations; rolling forecasts this close end the search
+    glance_origins: int = 256  #: moments of the rest that a candidate's one-step error is taken at
+    first_stretch: int = 16  #: steps after which a candidate twice as bad as the best is given up
+    slight: float = 0.02  #: standard deviations; scores closer than this count as equal
+    map_features: int = 130  #: most a polynomial map may have: a quarter of 512 samples
+    exact: float = 1e-6  #: standard deviations; a residual that only the true equations leave
+    repetition_searched: int = 8192  #: samples back from each origin in which a match is looked for: bounds the cost
+    twins: int = 6  #: paths from a nudged end, whose distance says how errors grow
+
+    # Hidden variables (`hidden.py`); chosen on 29 chaotic systems seen one variable at a time
+    #: Variables (seen and hidden), degree, and guesses solved in earnest, one family after the other (`Family`)
+    hidden_families: tuple[tuple[int, int, int], ...] = ((3, 2, 12), (4, 2, 20), (3, 3, 12))
+    hidden_hopeless: float = 0.15  #: share of the rises of a hidden variable left open from which no search arrives
+    hidden_plain: int = 4  #: derivatives, their quotients, two random quadratic functions of them
+    hidden_angles: int = 8  #: directions of B in the plane of two variables at hand (`hidden_starts.py`)
+    hidden_offsets: int = 7  #: and where it vanishes along each: quantiles, and beyond either end
+    hidden_refined: int = 40  #: trials that improve direction and offset of a choice
+    hidden_looked_at: int = 60  #: choices so improved, at most
+    #: Samples of the leaky integrals of the visible variable that may be a hidden one, of the future where negative
+    hidden_leaks: tuple[float, ...] = (1, 2, 4, 8, 16, float("inf"), -1, -2, -4, -8, -16)
+    hidden_square_leaks: tuple[float, ...] = (2, 8, -2, -8)  #: the same of its square
+    hidden_double_leaks: tuple[float, ...] = (2, 6, 16, float("inf"), -2, -6, -16)  #: two of these together
+    #: Order of the steps, how many from each start, how many starts go on, and the misfit they must be below: in
+    #: standard deviations, and as a multiple of the least. Twelve searches that arrived were among these throughout.
+    hidden_rounds: tuple[tuple[int, int, int, float, float], ...] = (
+        (4, 3, 12, 0.1, 30.0),
+        (4, 4, 7, 0.03, 10.0),
+        (4, 4, 5, 0.012, 4.0),
+        (8, 6, 3, 3e-3, 3.0),
+        (8, 14, 3, 3e-4, 3.0),
+    )
+    hidden_early: int = 256  #: samples searched first: half the time, and the rest is there to be foretold
+    hidden_stretch: int = 64  #: samples foretold at a time: two Lyapunov times of the systems above
+    hidden_foretold: float = 0.3  #: standard deviations: the error of a stretch foretold that ends it
+    hidden_extended: int = 10  #: steps after each stretch
+    hidden_polished: int = 12  #: steps after the search; twice as many, of order 8, at the end
+    hidden_least_gain: float = 0.02  #: share of the misfit below which a step of these is the last
+    hidden_near: float = 1e-6  #: standard deviations: the misfit of a search that has arrived
+    hidden_exact: float = 1e-7  #: the same once all samples are in: stand-ins come to 1e-6, laws to 1e-8
+    hidden_certain: float = 1e-3  #: standard deviations: the error of the last stretch that a law foretold
+    hidden_trusted: float = 0.01  #: standard deviations: a field whose stretches foretold are all this good is followed
+    #: Standard deviations: rougher series have noise or samples too far apart. No law was found beyond; the smoothest
+    #: of 207 hourly series of the M4 competition has 7e-3.
+    hidden_smooth: float = 3e-3
+    hidden_least: int = 128  #: samples: four for every unknown that is not a state
+    hidden_most: int = 1024  #: latest samples looked at
+    hidden_draws: int = 64  #: paths that say how uncertain the forecast is
+    hidden_wider: float = 5.0  #: draws are this much farther from the path: each sample has an integration error too
+    hidden_restandardised: int = 4  #: steps after which hidden variables get unit variance again
+    hidden_stiffness: float = 0.4  #: damping of scaled parameters relative to that of hidden variables
+    hidden_relaxed: float = 3.0  #: factor by which the damping falls after a success
+    hidden_tightened: float = 2.0  #: and rises after a failure
+    hidden_least_damping: float = 1e-6  #: below it squared equations lose their digits
+    hidden_accelerated: float = 1.5  #: largest second-order correction, as a share of the step, that is trusted
+    hidden_ahead: float = 0.1  #: share of the step at which its curvature is measured
+    hidden_rejections: int = 8  #: steps in a row that may fail to improve before a search ends
+    hidden_same: float = 1e-3  #: share of the variance that may differ between two searches that came to the same place
+    hidden_alike: float = 0.15  #: share of its variance that an earlier guess may leave of a new one that is the same
+    hidden_centred: float = 5.0  #: standard deviations: data farther from zero do not tell where zero is
+
+    # Hidden periodic forcing (`forcing.py`)
+    forcing_variables: int = 3  #: seen at most: the field of degree 3 they are fitted with has 20 terms
+    forcing_least: int = 128  #: samples: six for each of those terms
+    forcing_most: int = 1024  #: latest samples looked at
+    forcing_periods: float = 4.0  #: that a forcing has at least in them; slower ones are drifts
+    forcing_worth: float = 0.8  #: as `forcing_left`, before the frequency is refined: half a period off leaves 0.8
+    forcing_left: float = 0.2  #: share of the unexplained variance that one sinusoid must leave less of
+
+    #: Share of what a quadratic field leaves that its terms times a clock leave of that: a parameter that drifts by a
+    #: fifth leaves 0.02 with 1 % noise and 0.14 with 3 %, systems without a drift 0.3 to 1.
+    drift_left: float = 0.25
+
+    context: ContextSettings = field(default_factory=ContextSettings)  #: how a context is read
+    known: KnownSettings = field(default_factory=KnownSettings)  #: regressors known in advance
+
+    law_behind: float = 1.1  #: of the rolling error of repetition or autoregression: a law that has more is none
+    laws: LawSettings = field(default_factory=LawSettings)  #: fields through noise
+
+    #: Ablations: kinds of candidates that are not tried (names of `columns.Kind`, or REPETITION, LINEAR, WAVES,
+    #: ASSIMILATION, FORCING, DRIFT_FIELDS, HIDDEN, POLYNOMIAL_MAPS, KERNEL_MAPS, LABORATORY)
+    without: frozenset[str] = frozenset()
+    hidden_phases: bool = True  #: give each sinusoid among the variables a partner a quarter period later
+
+    def tail_freedom(self, samples: int) -> float:
+        """Degrees of freedom of Student's distribution for a context of so many samples."""
+        return min(max(self.tail_least + (samples - 20) / self.tail_samples, self.tail_least), self.tail_most)
+
+    def prior(self, kind: str) -> float:
+        """The weight of a kind of candidate before anything is known of its errors."""
+        return dict(self.priors)[kind]
+
+
+DEFAULT = Settings()
+LAWS = DEFAULT.laws

@@ -1,0 +1,94 @@
+"""What steers the search for fields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+BEYOND = 30.0  # standard deviations: a path of whatever model that far out does not come back
+
+
+@dataclass(frozen=True)
+class LawSettings:
+    """What steers the search for one field whose trajectory passes through the whole context (`trajectory.py`).
+
+    Chosen on the development systems of benchmarks/forecast_dev.py; what other systems make of them is in
+    benchmarks/results/forecast_other.json.
+    """
+
+    # A glance, before anything is solved
+    shortest: int = 64  #: samples below which a field is not told from chance
+    most_variables: int = 6  #: a quadratic field of more has more coefficients than 512 noisy samples determine
+    widest: int = 12  #: the same for exact samples, which determine a coefficient each
+    explained: float = 0.1  #: share of the rises that powers explain; random walks stay below 0.06
+    resolved: float = 1.0  #: standard deviations: rougher series are noise, or sampled too coarsely to be told from it
+
+    # Samples that may be exact
+    complete: float = 0.75  #: share of the steps between samples that were both observed
+    hopeful: float = 0.02  #: share of the rises: functions that leave more of a smooth path are not tried as exact
+    spare: float = 30.0  #: nats that a term beside functions must be worth: these can imitate many others
+    roughly: float = 2e-3  #: standard deviations: a field that misses half of the single steps by more is not exact
+    nearly: float = 3e-6  #: the same once each step has the substeps it needs
+    costly: int = 90  #: coefficients: families with more (degree 4 of three variables) must begin close
+    costly_left: float = 5e-4  #: standard deviations that the first guess misses half of the steps by
+    almost: float = 1e-5  #: the same with functions of which one may be an imitation of another
+    growing: float = 0.01  #: standard deviations: the same while a field learned from the slowest steps meets others
+    grown: float = 1.3  #: how many times as many steps such a field is solved from next
+    grown_left: float = 0.1  #: of what the field of all steps misses: one that grows from the slowest misses less
+    fastest: float = 0.9  #: quantile of how well paths between samples are known: the other steps are too fast
+    #: Of the noise seen in high differences: single steps that miss by this much are noisy ones. Those of noisy samples
+    #: of a law miss by 0.7 to 1.5; what is missed by more, the field misses.
+    noise_like: tuple[float, float] = (0.4, 3.0)
+    #: Share of the median of how far polynomials of two widths are apart that a tenth of the steps are below: samples
+    #: too far apart have steps that are well known (0.01), noise is everywhere (0.5).
+    noise_even: float = 0.1
+
+    # Work, in derivatives per sample; 5e3 take about half a second with 512 samples. Laws that were found took less.
+    work: float = 3e3  #: for each family with noise, and for a part of the series
+    work_noisy: float = 6e3  #: for all of them together
+    work_more: float = 2e3  #: added after every stage whose evidence rose by `rising`: a law shows itself on the way
+    rising: float = 100.0  #: nats
+    work_grown: float = 8e3  #: for each family that grows from the slowest steps: coarse samples need many substeps
+    work_drawn: float = 6e3  #: for functions that curves were read as
+    work_exact: float = 1e4  #: for all families together while samples are taken to be exact
+
+    # Assimilation
+    latest: int = 1024  #: samples that are assimilated
+    most_parameters: int = 200  #: before any is removed
+    most_quadratic: int = 400  #: the same for quadratic fields: 360 of eight variables
+    most_exact: int = 1100  #: the same for exact samples: a quadratic field of twelve variables
+    stages: tuple[float, ...] = (3.0, 0.6, 0.12, 0.03, 0.01)  #: model error per step as a share of the noise
+    returns: tuple[float, ...] = (0.6, 0.12, 0.03, 0.01)  #: stages at which terms may come back
+    returns_of_many: tuple[float, ...] = (0.6,)  #: the same for more than `most_parameters`: all are solved for there
+    tight: float = 0.12  #: from this stage on what the states leave is the noise of each variable
+    substeps: int = 16  #: of one step, half as many at looser stages: a spike between two samples has no more
+    converged: float = 0.02  #: of the noise: integration errors below this do not matter
+    #: Of the model error: errors of integration differ from sample to sample and must not pass for it
+    below: float = 0.1
+    quiet: float = 1e-3  #: of the noisiest variable's noise: the least that a variable is taken to have
+    held: float = 1e-7  #: of the largest singular value: what is below belongs to directions that nothing determines
+    first: int = 5  #: steps of least squares on single steps, before any stage: what comes next starts anywhere near
+    hopeless: float = 30.0  #: nats: two stages in a row that far below the best end the tightening
+    lost: float = 60.0  #: nats: one stage that far below the best does
+    many: int = 24  #: coefficients above which the first guess is thinned out
+    kept: int = 20  #: terms of an equation that are kept then, at most
+    thin: float = 5.0  #: nats along the smooth path that a term must be worth to be there from the start
+    coarser: float = 1.3  #: how far the noise may rise above its first estimate, which is an upper bound
+    alike: float = 5.0  #: standard errors of an autocorrelation above which a remainder is not noise
+    useless: float = 1.0  #: model error as a share of the noise: a field that needs more is no candidate either
+
+    # Functions beside powers
+    short: float = 5.0  #: terms for each variable: a law of powers with more may be an imitation of functions
+    functions: int = 4  #: in one field; 0 leaves them out
+    quotients: tuple[int, ...] = (1, 2)  #: degrees of denominators; () leaves quotients out
+    curves: int = 5  #: in one equation while they are looked for; those that were stand-ins go again
+    kinks: int = 10  #: in one field that has no other functions: a piecewise linear one with eleven pieces
+    nats: float = 15.0  #: what a function must add to the log likelihood beyond its penalty
+    share: float = 0.8  #: of what the powers leave of an equation, a function must leave less than this
+    further: float = 3.0  #: products with monomials one degree higher must leave this much less of some equation
+    further_noisy: float = 1.12  #: the same where most of what is left is noise
+
+    # The forecast
+    noise: float = 0.25  #: standard deviations: more than this left unexplained is not a measurement of a system
+    draws: int = 64  #: trajectories that say how uncertain the forecast is
+    staying: float = 0.25  #: share of the draws that must not leave for good; poles and exponentials throw many out
+    stray_steps: int = 100  #: samples of the paths inside a context of exact samples that tell how wide its draws are
