@@ -211,7 +211,7 @@ class Slow:
         block = (n + 1) % S.block == 0
         if self.same < 16:
             self.calibrate(((u - said) * p) ** 2, rho, block)
-        self.believe(u, du, p, rho, block)
+        self.shrink(u, du, p, rho, block)
         for s in range(4):
             self.solve(s, du, p)
         errors = (du - self.prediction) * p
@@ -250,8 +250,8 @@ class Slow:
             self.error_scale = min(self.error_scale, highest)
             self.last_error_peak, self.error_peak = self.error_peak, 0.0
 
-    def believe(self, u, du, p, rho, block):
-        """The forecast as it was foretold and the part of it believed, mixed by the bank's rule."""
+    def shrink(self, u, du, p, rho, block):
+        """The forecast change in full and shrunk, mixed by the bank's rule, and the sums of its share."""
         least = (S.rounding * u) ** 2 + S.smallest
         squared = ((du - self.shrink_ahead) * p) ** 2
         scale = np.where(self.shrink_scale == 0, np.maximum(squared, least), self.shrink_scale)
@@ -263,10 +263,10 @@ class Slow:
             highest = S.ceiling * np.maximum(np.maximum(self.shrink_peak, self.shrink_last_peak), least)
             self.shrink_scale = np.minimum(self.shrink_scale, highest)
             self.shrink_last_peak, self.shrink_peak = self.shrink_peak, np.zeros(2)
-        came, told = du * p, self.shrink_ahead[0] * p
-        usual = self.shrink_scale[0] + S.rounding**2 * (came**2 + told**2)
-        if told**2 / usual > S.smallest:
-            self.shrink_sums = S.shrink_discount * self.shrink_sums + told * np.array([came, told]) / usual
+        actual, full = du * p, self.shrink_ahead[0] * p
+        usual = self.shrink_scale[0] + S.rounding**2 * (actual**2 + full**2)
+        if full**2 / usual > S.smallest:
+            self.shrink_sums = S.shrink_discount * self.shrink_sums + full * np.array([actual, full]) / usual
 
     def solve(self, s, du, p):
         numbers, forgetting, start, traces = SOLVED[s]
@@ -341,13 +341,13 @@ class Slow:
             ahead.append([start * phi[0] if self.learned < needed else said])
         self.prediction = np.concatenate(ahead)
         shares = self.weight / np.where(self.scale > 0, self.scale, 1.0)
-        told = shares @ self.prediction / shares.sum()
-        believe = 1.0
+        full = shares @ self.prediction / shares.sum()
+        share_kept = 1.0
         if self.learned >= S.settle and self.shrink_sums[1] > 0:
-            believe = np.clip(self.shrink_sums[0] / self.shrink_sums[1], 0, 1)
-        self.shrink_ahead = np.array([told, believe * told])
+            share_kept = np.clip(self.shrink_sums[0] / self.shrink_sums[1], 0, 1)
+        self.shrink_ahead = np.array([full, share_kept * full])
         shares = self.shrink_weight / np.where(self.shrink_scale > 0, self.shrink_scale, 1.0)
-        self.change = told if filled else shares @ self.shrink_ahead / shares.sum()
+        self.change = full if filled else shares @ self.shrink_ahead / shares.sum()
 
     def read(self, level):
         knots, normal = ndtri((1 + LEVELS) / 2), ndtri((1 + level) / 2)
