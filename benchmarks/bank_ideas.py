@@ -74,11 +74,12 @@ def streams() -> dict[str, tuple[Array, Array | None]]:
         "growth": (np.exp(k / 2000) * (1 + 0.01 * z), None),
         "counter": ((k * 7.0) % 1500, None),
     }
-    # What single guards are for: a day whose amplitude changes with the year, a counter that breaks, a sum that jumps.
+    # What single guards are for: a day that changes with the year, a counter that breaks, a sum that jumps.
     year = np.sin(2 * np.pi * k / 1000)
     found["year modulates day"] = np.sin(2 * np.pi * k / 48) * (1 + 0.5 * year) + year + 0.3 * z, None
     found["counter that breaks"] = 3.0 * k + 50.0 * (k >= 2000), None
     found["sum that jumps"] = np.cumsum(0.5 + z) + 5.0 * (k >= 3000), None
+    found["growing noise"] = np.exp(k / 300) * (1 + 0.05 * z), None
     events = 3 * day + 0.3 * z
     events[1500:1700] = events[1500]
     events[[800, 2200]] += 20

@@ -1,8 +1,8 @@
 """Streams as they come, measured: `python benchmarks/streams.py [part ...]` writes benchmarks/results/streams.json.
 
-Parts: etth1, made, jitter, irregular, seasons, alarms, levels, skaters, measured. Each replaces its own entry in the
-file. `etth1` and `jitter` need `--data ORDINARY.npz`, which benchmarks/ordinary_data.py makes from the public
-ETTh1.csv; `--held-out` looks at the part of ETTh1 that nothing was chosen on. `measured` and `skaters` need the
+Parts: etth1, made, jitter, irregular, seasons, alarms, levels, skaters, measured, far. Each replaces its own entry in
+the file. `etth1`, `jitter` and `far` need `--data ORDINARY.npz`, made by benchmarks/ordinary_data.py from the public
+ETTh1.csv; `--held-out` looks at the part of ETTh1 that nothing was chosen on. `measured`, `skaters` and `far` need the
 packages the series ship in, or a file of them (`--series`); `--label before` stores errors under another name, for
 comparisons between versions.
 """
@@ -15,6 +15,7 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import prophecy
+from prophecy.adaptive.far import Far
+from prophecy.adaptive.settings import DEFAULT
 from prophecy.reproduce.measured import generated
 
 Array = NDArray[np.float64]
@@ -374,6 +377,65 @@ def _measured_series(kept: Path | None) -> dict[str, Array]:
     return found
 
 
+VARIANTS: dict[str, dict[str, Any]] = {
+    "usual": {},
+    "profile of 4": {"profile": 4},
+    "profile of 8": {"profile": 8},
+    "solved every 8": {"solved_every": 8},
+    "solved every 32": {"solved_every": 32},
+    "memory of 250": {"forgetting": (1.0, 1 - 1 / 250)},
+    "memory of 1000": {"forgetting": (1.0, 1 - 1 / 1000)},
+    "memory of 2000": {"forgetting": (1.0, 1 - 1 / 2000)},
+    "discount 0.998": {"discount": 0.998},
+    "discount 0.9995": {"discount": 0.9995},
+    "sharpness 0.015": {"sharpness": 0.015},
+    "sharpness 0.06": {"sharpness": 0.06},
+    "ridges, half": {"ridges": (5e-4, 5e-4, 0.15, 0.15)},
+    "ridges, twice": {"ridges": (2e-3, 2e-3, 0.6, 0.6)},
+    "handicap 4": {"handicap": 4.0},
+    "handicap 16": {"handicap": 16.0},
+    "slow, half": {"slow": (1 / 64, 1 / 1024)},
+    "slow, twice": {"slow": (1 / 16, 1 / 256)},
+    "first at 64": {"first": 64},
+    "first at 256": {"first": 256},
+    "alike 0.1": {"alike": 0.1},
+    "alike 0.4": {"alike": 0.4},
+    "stands out by nothing": {"stands_out": 1e-9},
+    "nearly 0.5": {"nearly": 0.5},
+    "nearly 0.9": {"nearly": 0.9},
+    "longer 3": {"longer": 3.0},
+    "better 0.01": {"better": 0.01},
+    "better 0.05": {"better": 0.05},
+}
+"""Other numbers of `FarSettings`, one at a time."""
+
+
+def far(series: dict[str, Array], data: Path) -> dict[str, Any]:
+    """Mean absolute errors 4 and 24 values ahead over those with the usual settings: geometric means over every other
+    series (`even`) and over the rest (`odd`): what is chosen on the first is seen on the second."""
+    table = np.load(data)["etth1"].T[:, :6000].astype(np.float64)
+    together = {f"ETTh1, column {i}": column for i, column in enumerate(table)}
+    together |= {name: u[:4000] for name, u in series.items() if len(u) > 300}
+    jobs = [(name, u, horizon) for name in VARIANTS for u in together.values() for horizon in (4, 24)]
+    _far_error(jobs[0])  # compiled once, before there are workers
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        errors = np.array(list(pool.map(_far_error, jobs, chunksize=4))).reshape(len(VARIANTS), len(together), 2)
+    logs = np.log(np.maximum(errors, 1e-300) / np.maximum(errors[0], 1e-300))
+    found: dict[str, Any] = {"series": list(together)}
+    for name, rows in zip(VARIANTS, logs, strict=True):
+        halves = {f"{half}, {horizon} ahead": float(np.exp(rows[first::2, place].mean()))
+                  for first, half in enumerate(("even", "odd")) for place, horizon in enumerate((4, 24))}  # fmt: skip
+        found[name] = {**halves, "worst": float(np.exp(rows.max()))}
+    return found
+
+
+def _far_error(job: tuple[str, Array, int]) -> float:
+    name, u, horizon = job
+    settings = replace(DEFAULT, far=replace(DEFAULT.far, **VARIANTS[name]))
+    mean = Far(horizon, 0.9, settings).advance(u)[0]
+    return float(np.nanmean(np.abs(mean - u)[max(300, horizon) :]))
+
+
 def measured(series: dict[str, Array]) -> dict[str, float]:
     """Mean squared error over the second half of every measured series of the report."""
     out = {}
@@ -393,19 +455,21 @@ def main() -> None:
         "levels": levels,
     }
     on_series = {"skaters": skaters, "measured": measured}
-    parser.add_argument("parts", nargs="*", default=[*plain, *on_series, "etth1", "jitter"])
+    parser.add_argument("parts", nargs="*", default=[*plain, *on_series, "etth1", "jitter", "far"])
     parser.add_argument("--series", type=Path, default=None, help="keep the measured series in this file, or read them")
     parser.add_argument("--data", type=Path, metavar="ORDINARY.npz", help="what ordinary_data.py made")
     parser.add_argument("--held-out", action="store_true")
     parser.add_argument("--label", default=None)
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
-    if {"etth1", "jitter"} & set(options.parts) and not (options.data and options.data.is_file()):
+    if {"etth1", "jitter", "far"} & set(options.parts) and not (options.data and options.data.is_file()):
         made_by = "python benchmarks/ordinary_data.py ORDINARY.npz --etth1 ETTh1.csv"
-        parser.error(f"etth1 and jitter need --data ORDINARY.npz, a file, got {options.data}; {made_by} makes it")
+        parser.error(f"etth1, jitter and far need --data ORDINARY.npz, a file, got {options.data}; {made_by} makes it")
     for part in options.parts:
         if part == "etth1":
             found = etth1(options.data, options.held_out)
+        elif part == "far":
+            found = far(_measured_series(options.series), options.data)
         elif part in on_series:
             found = on_series[part](_measured_series(options.series))
         else:

@@ -215,11 +215,11 @@ def follow_stamp(c: Any, t: Any, offset: float, whole: float) -> None:
 @inner
 def _remembered(c: Any, t: Any, offset: float) -> float:
     """Over how many stamps the grid is fitted, with this one: fewer once the clock has drifted."""
-    c.fitted = min(c.fitted + 1.0, t.clock.steadiest)
+    c.fitted += 1.0
     rate = 1.0 / min(c.fitted, t.clock.steady)
     c.mean_offset += (offset - c.mean_offset) * rate
     c.mean_square += (offset * offset - c.mean_square) * rate
-    doubt = max(math.sqrt(0.5 * t.clock.drifted * c.mean_square / t.clock.steady), t.clock.slipped * c.unit / c.dt)
+    doubt = math.sqrt(0.5 * t.clock.drifted * c.mean_square / t.clock.steady)
     if c.fitted > t.clock.steady and abs(c.mean_offset) > doubt:
         c.fitted, c.mean_offset = t.clock.steady, 0.0
     return c.fitted  # type: ignore[no-any-return]
@@ -272,13 +272,12 @@ def check_grid(c: Any, t: Any, true: bool) -> int:
 @inner
 def _verdict(c: Any, t: Any, true: bool, times: Any, young: bool) -> int:
     """What the last stamps, in rising order, ask for."""
-    c.found, off, miss = fit(t, times)
+    c.found, off = fit(t, times)
     c.start = c.last
     regular = off <= t.clock.regular
     same = abs(math.log(c.found / c.dt)) < (t.clock.changed if regular else 0.25 if young else 0.5)
     if regular and same:
-        settled = c.irregular == RANDOM or miss < t.clock.regular_again or not true
-        return AGAIN if c.irregular != ON_GRID and settled else FINE
+        return AGAIN if c.irregular == RANDOM or (c.irregular == JITTER and not true) else FINE
     if not regular and same and c.irregular != ON_GRID:
         c.irregular = RANDOM
     if not regular and (len(times) < t.clock.fewest or (c.irregular == RANDOM and same)):
@@ -299,7 +298,4 @@ def check_clocks(clocks: NDArray[np.void], count: int, settings: Settings = DEFA
         raise ValueError(f"clocks must be {count} records of {CLOCK.itemsize} bytes")
     within(clocks, FIELDS)
     require(clocks, "jumps", clocks["jumps"] <= settings.clock.late, f"must be at most {settings.clock.late}")
-    require(
-        clocks, "fitted", clocks["fitted"] <= settings.clock.steadiest, f"must be at most {settings.clock.steadiest}"
-    )
     require(clocks, "dt", (clocks["dt"] > 0.0) | (clocks["count"] <= 1), "must be positive by now")

@@ -2,7 +2,7 @@ r"""Predictions h values ahead, for one series that arrives in pieces: readouts 
 
 A readout solved for h = 1 and rolled forward 24 times is wrong 24 times over. Here the change from the newest value to
 the value h ahead is itself read out: linearly, from lags, from the values one and two seasons before the one predicted,
-from the mean profile of four seasons and from slow means (least squares with a little ridge, with and without
+from the mean profile of up to 16 seasons and from slow means (least squares with a little ridge, with and without
 forgetting, kept as normal equations and solved anew every few values). They are weighed, together with the copy of the
 newest value and with the bank rolled forward, by discounted absolute errors.
 

@@ -121,9 +121,15 @@ def sharpened(z: Any, known: Any, period: float) -> float:
 
 
 @inner
-def evenness(z: Any) -> float:
+def evenness(t: Any, z: Any) -> float:
     """The share of the values of z that carry its power, 1 up to a kurtosis of 10: a few events among many rests repeat
     at some distance by chance, and so does noise that grows with what it is the noise of."""
     square = z * z
-    total, fourth = square.sum(), (square * square).sum()
-    return min(10.0 * total**2 / (fourth * len(z)), 1.0) if fourth > 0.0 else 1.0
+    stretches = t.seasons.stretches
+    total, fourth, long = square.sum(), (square * square).sum(), len(z) // stretches
+    if not fourth > 0.0:
+        return 1.0
+    uneven = 0.0
+    for i in range(stretches):
+        uneven += square[i * long : (i + 1) * long].sum() ** 2
+    return min(10.0 * total**2 / (fourth * len(z)), 2.0 * total**2 / (uneven * stretches), 1.0)  # type: ignore[no-any-return]

@@ -170,8 +170,8 @@ def find(t: Any, values: Any, known: Any, periods: Any, strengths: Any) -> None:
     autocorrelations(steps, flat, top, of_steps, of_flat)
     of_known(t, of_steps, both, pairs)
     of_known(t, of_flat, known, pairs_of_flat)
-    pairs *= evenness(steps)
-    pairs_of_flat *= evenness(flat)
+    pairs *= evenness(t, steps)
+    pairs_of_flat *= evenness(t, flat)
     lag = shortest_strong(t, of_steps, n, pairs, SHORTEST, top, t.seasons.least, squares)
     slow = shortest_strong(t, of_flat, n, pairs_of_flat, SHORTEST, top, t.seasons.least_of_values, squares_of_flat)
     r, z, power, there, across = of_steps, steps, power_steps, both, pairs
@@ -241,7 +241,7 @@ def further(
     `power`?"""
     period, n, top = periods[0], len(rest), len(pairs) - 1
     of_known(t, r, known, pairs)
-    pairs *= evenness(rest)
+    pairs *= evenness(t, rest)
     full = known.sum() > t.seasons.full * n
     lag = shortest_strong(t, r, n, pairs, SHORTEST if full else int(2.5 * period), top, least, squares)
     if lag == 0:

@@ -31,7 +31,8 @@ JUMP = 4.0
 differ by 0.76 of them, so that this comes by chance once in ten million."""
 
 CHANGED = 1.8
-"""Ratio of the sizes of errors that is a change of noise: medians of 20 normal errors differ by that in 2 % of cases."""
+"""Ratio of the sizes of errors that is a change of noise: medians of 20 normal errors differ by that in 2 % of
+cases."""
 
 
 def step_of(before: Array, own: Array, long: int, period: int) -> float:

@@ -23,6 +23,7 @@ class SeasonSettings(Group):
         "check_every": (64, 2**20),
         "most_parts": (1, 64),
         "multiples": (2, 4096),
+        "stretches": (2, 32),
     }
 
     first_check: int = 32
@@ -76,6 +77,9 @@ class SeasonSettings(Group):
     """Parts of a lag that are tried as the period: 17.3 repeats in whole samples at 173, 30.4375 at 487."""
     same: float = 0.8
     """Share of what a period explains that a part of it must explain to be the season itself."""
+    stretches: int = 16
+    """Parts of a series whose powers are compared: half of them may have all of it before it counts as uneven. Without
+    this comparison noise that grows e-fold in 300 values has seasons; 2 to 32 parts do as well as 16."""
 
 
 @dataclass(frozen=True)

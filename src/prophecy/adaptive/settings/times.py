@@ -25,7 +25,6 @@ class ClockSettings(Group):
         "fitted_over": (3, 128),
         "parts": (1, 32),
         "steady": (2.0, 1e6),
-        "steadiest": (2.0, 1e9),
     }
 
     off: float = 0.3
@@ -50,15 +49,12 @@ class ClockSettings(Group):
     fitted_over: int = 64
     """Stamps a grid is looked for in: more would hide a rate that has just changed."""
     steady: float = 400.0
-    steadiest: float = 16384.0
-    """Stamps over which phase and step of the grid are fitted, at least and at most: by least squares over all since
-    the last time the clock drifted. Jitter of 10 % moves a phase fitted over 400 stamps by 0.6 % and from one stamp to
-    the next by 0.06 %, which where a signal moves by a thousand times its noise a step is noise as large as that."""
+    """Stamps over which phase and step of the grid are fitted, at least: by least squares over all since the last time
+    the clock drifted. Jitter of 10 % moves a phase fitted over 400 stamps by 0.6 % and from one stamp to the next by
+    0.06 %, which where a signal moves by a thousand times its noise a step is noise as large as that."""
     drifted: float = 16.0
-    slipped: float = 0.3
     """Square of the standard errors that the mean offset of the last 400 stamps lies from 0 where the clock has
-    drifted; units of rounded stamps it may lie there in any case: steps of nearly 4/3 units are off by 1/6 for hundreds
-    of them."""
+    drifted."""
     rounded: float = 0.65
     most_rounded: float = 0.8
     """Units that a rounded stamp may be from its place: half a unit, and what the phase of the grid is not known by;
@@ -75,8 +71,6 @@ class ClockSettings(Group):
     """Share by which a step must differ to be another one: what was learned per step is void then."""
     fewest: int = 16
     """Stamps before times may be called irregular."""
-    regular_again: float = 1e-3
-    """Mean distance from the grid, in steps, below which stamps no longer jitter."""
     off_over: float = 32.0
     """Stamps over which the share of those off the grid is averaged."""
     parts: int = 6
