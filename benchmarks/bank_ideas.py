@@ -363,7 +363,22 @@ def text(result: dict[str, Any], most: int | None = None) -> str:
         shown = [f"{100 * (typical(cell, streams) - 1):+.2f} %" if cell else "—" for cell in (half, twice)]
         stream = f"{extreme['most']} ({extreme['most_error']:.3g})" if extreme["most_error"] != 1.0 else "none"
         lines.append(f"| `{name}` | {' | '.join(shown)} | {stream} | {max(c['changed'] for c in cells):.1%} |")
-    return "\n".join([*groups(result), "", *head, *lines])
+    return "\n".join([*groups(result), "", *head, *lines, "", quiet(result)])
+
+
+def quiet(result: dict[str, Any]) -> str:
+    """A sentence about the numbers of which half and twice change nothing."""
+    still_so = [name for name, both in result["ideas"].items() if not _moves(both, ("0.5", "2"))]
+    never = [f"`{name}`" for name in still_so if not _moves(result["ideas"][name], ("0.01", "100"))]
+    rest = f"; for {', '.join(never)} these change nothing either" if never else ""
+    return (
+        f"Of {len(result['ideas'])} numbers, half and twice change nothing of these streams for {len(still_so)}; for "
+        f"{len(still_so) - len(never)} of them a hundredth or a hundred times does{rest}."
+    )
+
+
+def _moves(both: dict[str, Any], factors: tuple[str, ...]) -> bool:
+    return not still({factor: both[factor] for factor in factors if factor in both})
 
 
 def insert(result: dict[str, Any]) -> None:
