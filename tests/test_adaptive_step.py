@@ -268,3 +268,35 @@ def test_reading_many_records_is_reading_each():
         assert out[:, series].tolist() == one[:, 0].tolist()
         assert one[0, 0] == _expected(records[series : series + 1], TABLE)
         assert one[1, 0] > 0.0
+
+
+@pytest.mark.parametrize("name", ["events", "rounded"])
+def test_scores_of_values_that_repeat_are_bounded_by_earlier_errors_and_changes(name):
+    """The score of an event is bounded by the share of changes as large, from the newest value, not from the forecast."""
+    records, rings = record.fresh(1, TABLE, False), record.rings(1)
+    u = np.zeros(150) if name == "events" else SERIES[name][:150]
+    u = u + 3.0 * (np.arange(150) % 37 == 36) if name == "events" else u
+    for value in u:
+        taken(records, rings, value)
+    bounded = 0
+    for error in (0.5, 1.0, 2.0, 3.0, 10.0):
+        found, plain, highest, _ = _scores(records, TABLE, error)
+        assert found == pytest.approx(min(plain, highest), rel=1e-12)
+        bounded += highest < plain
+    assert bounded
+
+
+def test_an_error_across_a_gap_is_ranked_by_step_and_before_the_first_value_nothing_is_known():
+    records, rings = record.fresh(1, TABLE, False), record.rings(1)
+    mean, half = step.read_all(records, TABLE, between(0.9), np.empty((2, 1)))
+    assert math.isnan(mean)
+    assert math.isnan(half)
+    for value in SERIES["noisy"][:60]:
+        taken(records, rings, value)
+    for _ in range(2):
+        taken(records, rings, np.nan)
+    value, ahead, last = 5.0, _expected(records, TABLE), float(records[0]["last"])
+    taken(records, rings, value)
+    found = records[0]["alarm_quantity"]
+    assert found[alarms.ERROR] == pytest.approx(abs(value - ahead) / 3, rel=1e-12)
+    assert found[alarms.DIFFERENCE] == pytest.approx(abs(value - last) / 3, rel=1e-12)
