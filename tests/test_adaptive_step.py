@@ -272,7 +272,7 @@ def test_reading_many_records_is_reading_each():
 
 @pytest.mark.parametrize("name", ["events", "rounded"])
 def test_scores_of_values_that_repeat_are_bounded_by_earlier_errors_and_changes(name):
-    """The score of an event is bounded by the share of changes as large, from the newest value, not from the forecast."""
+    """The score of an event is bounded by the share of changes as large, taken from the newest value."""
     records, rings = record.fresh(1, TABLE, False), record.rings(1)
     u = np.zeros(150) if name == "events" else SERIES[name][:150]
     u = u + 3.0 * (np.arange(150) % 37 == 36) if name == "events" else u
