@@ -12,9 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 Values = float | NDArray[np.floating[Any]]
 
-SHORTEST = 8
-"""Values a forecast several steps ahead is solved from, at least."""
-
 #: Probabilities at which distributions are kept: close in the middle, and out to one in 2 000 on either side.
 _LOW = (0.0005, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
 PROBABILITIES: Array = np.array([*_LOW, 0.5, *(1 - q for q in reversed(_LOW))])
@@ -88,7 +85,7 @@ class QuantileGrid:
 
 @dataclass(frozen=True, eq=False)
 class SplitNormal:
-    """Half a normal distribution on either side of the median, as wide as the interval says."""
+    """Half a normal distribution on either side of the median, as wide as the interval."""
 
     mean: Values
     lower: Values
@@ -115,7 +112,7 @@ class Forecast:
 
     mean, lower, upper: floats (one value), (horizon,) or (horizon, variables); lower <= mean <= upper. `mean` is the
     median, `quantile(0.5)`; lower and upper are the quantiles that leave (1 - level) / 2 on either side.
-    method: what made the mean. notes: what a reader should know, one sentence each.
+    method: what made the mean. notes: what was assumed or found, one sentence each.
     index: the times of the values, names: those of the variables, where they are known.
     distribution: what `quantile` and `samples` read; without one a normal distribution on each side of the mean.
 
@@ -155,7 +152,7 @@ class Forecast:
         return float(found[0]) if np.ndim(found[0]) == 0 else found[0]
 
     def samples(self, n: int, seed: int = 0) -> Array:
-        """n paths, (n, *shape of the mean), whose values at every step are distributed as `quantile` says."""
+        """n paths, (n, *shape of the mean), whose values at every step have the quantiles of `quantile`."""
         if int(n) != n or n < 1:
             raise ValueError(f"n must be a whole number of at least 1, got {n!r}")
         return self._distribution().samples(int(n), seed)
@@ -192,7 +189,7 @@ class Forecast:
         return self.system.equations(names if names is not None else self.names, float(dt))
 
     def explain(self) -> str:
-        """Say in words what was predicted, by what, and how sure it is."""
+        """Describe in sentences what was predicted, by which method, and how wide the interval is."""
         lines = [f"{self.method}: {self._interval()}"]
         lines += [f"  {note}" for note in self.notes]
         return "\n".join(lines)

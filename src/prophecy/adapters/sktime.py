@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from sktime.forecasting.base import BaseForecaster
 
-from prophecy._forecast import SHORTEST, Forecast
+from prophecy._checks import SHORTEST
+from prophecy._forecast import Forecast
 from prophecy.adapters._ahead import ahead
 from prophecy.adaptive import Prophecy
 from prophecy.dynamics import forecast as solve

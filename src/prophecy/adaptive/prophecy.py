@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks, _files
-from prophecy._forecast import SHORTEST, Forecast
+from prophecy._forecast import Forecast
 from prophecy.adaptive.arguments import as_moments, checked_level, one_moment, without_none
 from prophecy.adaptive.limits import LARGEST, RING
 from prophecy.adaptive.settings import DEFAULT, Settings
@@ -219,10 +219,10 @@ class Prophecy:
 
         if not self.count:
             raise ValueError("forecast needs a context, and nothing has been observed yet; observe some values first")
-        if self._length < SHORTEST:
+        if self._length < _checks.SHORTEST:
             raise ValueError(
-                f"forecast needs {SHORTEST} values and this model keeps {self._length}; "
-                f"make it with context={SHORTEST} or more, such as the default 2048"
+                f"forecast needs {_checks.SHORTEST} values and this model keeps {self._length}; "
+                f"make it with context={_checks.SHORTEST} or more, such as the default 2048"
             )
         values = self._stream.regular_context()
         return forecast(values[0] if self._channels is None else values.T, horizon, level)
