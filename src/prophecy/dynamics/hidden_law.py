@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
-from prophecy.dynamics.assimilation import Problem
 from prophecy.dynamics.context import Context
 from prophecy.dynamics.guesses import roughness
 from prophecy.dynamics.hidden import Search, found
+from prophecy.dynamics.problem import Problem
 from prophecy.dynamics.settings import Settings
 from prophecy.dynamics.trajectory import Decided
 
