@@ -15,7 +15,7 @@ import pytest
 
 from prophecy.fleet import Fleet
 from prophecy.fleet.answers import ROW
-from prophecy.fleet.bank import BYTES
+from prophecy.fleet.slots import BYTES
 from prophecy.fleet.store import FORMAT
 from prophecy.fleet.streams import Log
 
@@ -248,8 +248,8 @@ def test_damaged_and_foreign_files_are_refused_with_the_reason(tmp_path, stateme
 
 @pytest.mark.parametrize("field", ["weight", "quantile", "last", "scale", "season_check"])
 def test_a_record_no_stream_could_have_reached_is_refused(tmp_path, field):
-    from prophecy.fleet.bank import PARTS
     from prophecy.fleet.pack import pack, unpack
+    from prophecy.fleet.slots import PARTS
 
     db = sqlite3.connect(filled(tmp_path / "s"))
     ((state,),) = db.execute("SELECT state FROM streams")
