@@ -237,7 +237,7 @@ def _reopened(db, path):
         ("PRAGMA user_version = 99", "format 99"),
         ("PRAGMA application_id = 7", "another program"),
         ("UPDATE facts SET value = '[\"elsewhere\"]' WHERE name = 'layout'", "laid out otherwise"),
-        ("DELETE FROM facts", "does not say"),
+        ("DELETE FROM facts", "it lacks its"),
     ],
 )
 def test_damaged_and_foreign_files_are_refused_with_the_reason(tmp_path, statement, says):

@@ -77,7 +77,7 @@ class Settings:
     choice is megabytes."""
 
     readers: int = 64
-    """Live connections at once: their `send_buffer`s are 16 MB."""
+    """Live connections at once: with a `send_buffer` each, 16 MB in all."""
 
     watched: int = 500
     """Keys one live reader may name; it can ask for all instead."""
