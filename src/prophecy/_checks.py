@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+SHORTEST = 8  # samples that a forecast of many steps needs: fewer leave nothing to check a model on
+
 
 def whole(name: str, value: object, least: int = 1) -> int:
     """A count: a whole number of at least `least` (booleans and 3.0 are refused: they are usually mistakes)."""

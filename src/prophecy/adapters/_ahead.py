@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from prophecy._checks import SHORTEST
 from prophecy._forecast import Forecast
 from prophecy.adaptive import Prophecy
-
-SHORTEST = 8  # what `prophecy.dynamics` needs
 
 
 def ahead(model: Prophecy, horizon: int, level: float = 0.9) -> Forecast:

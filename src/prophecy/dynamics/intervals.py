@@ -152,7 +152,7 @@ def half_widths(errors: Array, paths: Array, values: Array, settings: Settings =
     path has left its range.
     """
     horizon = paths.shape[1]
-    ceiling = _unrelated(values, settings)
+    ceiling = unrelated(values, settings)
     rolling = _rolling(errors, ceiling, settings)[:, :horizon]
     steps = rolling.shape[1]
     twins = _twins(paths)
@@ -216,7 +216,7 @@ def _grown(widths: Array, further: int) -> Array:
     return np.asarray(widths[:, -1:] * np.exp(np.minimum(growth[:, None] * steps, 700.0)))
 
 
-def _unrelated(values: Array, settings: Settings) -> Array:
+def unrelated(values: Array, settings: Settings) -> Array:
     """(levels, variables): quantiles of |difference| between samples far apart."""
     recent = values[-settings.unrelated_latest :]
     shifts = np.unique(np.linspace(len(recent) // 4, len(recent) // 2, 8).astype(np.intp))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _checks
+from prophecy._checks import SHORTEST
 from prophecy._forecast import Failure, Forecast
 from prophecy.dynamics import forecast as solve
 from prophecy.dynamics.batch import in_order
@@ -28,7 +29,6 @@ Bounds = tuple[float | None, float | None] | None
 Progress = Callable[[int, int], None]
 
 LEAST = 2  # values: one alone has no difference to measure a width by
-SHORTEST = 8  # values `prophecy.dynamics` needs; fewer are left to the bank, whose next value is repeated
 
 
 _NUMBERED = re.compile(r"\b[Vv]ariable (\d+)\b")
