@@ -26,7 +26,7 @@ from prophecy.dynamics.flow import EIGHTH, FOURTH, Tableau, Terms
 from prophecy.dynamics.guesses import regression
 from prophecy.dynamics.hidden_descent import Tuning, descend
 from prophecy.dynamics.hidden_guesses import Family, alike, guesses, plain
-from prophecy.dynamics.settings import BEYOND, Settings
+from prophecy.dynamics.settings import BEYOND, HiddenSettings
 from prophecy.dynamics.sparse import SparseField
 
 Array = NDArray[np.float64]
@@ -63,12 +63,12 @@ class Search:
         size = float(np.sqrt(np.mean(self._defects(self.field, self.states) ** 2)))
         return size if np.isfinite(size) else np.inf
 
-    def improve(self, steps: int, enough: float, settings: Settings, least_gain: float = 0.0) -> float:
+    def improve(self, steps: int, enough: float, settings: HiddenSettings, least_gain: float = 0.0) -> float:
         """At most that many steps, until the misfit is below `enough` or falls by no more than a share; the misfit."""
         misfit, onward = np.inf, True
-        for done in range(0, steps, settings.hidden_restandardised):
+        for done in range(0, steps, settings.restandardised):
             self.standardise()
-            most = min(settings.hidden_restandardised, steps - done)
+            most = min(settings.restandardised, steps - done)
             theta, self.states, self.damping, misfit, onward = descend(
                 self.field.terms, self.field.theta, self.tableau, self.states, self._counts(),
                 self.seen, self.damping, most, enough, least_gain, _tuning(settings),
@@ -127,27 +127,32 @@ class Search:
         )
 
 
-def _tuning(settings: Settings) -> Tuning:
+def _tuning(settings: HiddenSettings) -> Tuning:
     return Tuning(
-        settings.hidden_relaxed, settings.hidden_tightened, settings.hidden_least_damping, settings.hidden_stiffness,
-        settings.hidden_accelerated, settings.hidden_ahead, settings.hidden_rejections, _LOST,
+        settings.relaxed, settings.tightened, settings.least_damping, settings.stiffness,
+        settings.accelerated, settings.ahead, settings.rejections, _LOST,
     )  # fmt: skip
 
 
-def searched(visible: Array, centre: Array, family: Family, settings: Settings) -> list[Search]:
-    """The searches on an early stretch that came close to a law, closest first; often none."""
+def searched(
+    visible: Array, centre: Array, family: Family, settings: HiddenSettings, noisy: float = np.inf
+) -> list[Search] | None:
+    """The searches on an early stretch that came close to a law, closest first; often none.
+
+    None where the misfit stays above `noisy`, in standard deviations, after two rounds.
+    """
     best = guesses(visible, centre, family, settings)
-    starts = [guess.hidden for guess in best if guess.share < settings.hidden_hopeless]
+    starts = [guess.hidden for guess in best if guess.share < settings.hopeless]
     if not starts:
         return []
     if family.variables == 3 and family.degree == 2:
         starts += plain(visible, centre, settings)
-    pool = _best([_started(visible, family.terms, start) for start in starts], settings)
-    return _different(sorted(pool, key=_reached), settings)
+    pool = _best([_started(visible, family.terms, start, settings) for start in starts], settings, noisy)
+    return None if pool is None else _different(sorted(pool, key=_reached), settings)
 
 
-def _started(visible: Array, terms: Terms, guess: Array) -> Search:
-    start = Search(visible, SparseField.of(terms), np.concatenate([visible, guess], axis=1))
+def _started(visible: Array, terms: Terms, guess: Array, settings: HiddenSettings) -> Search:
+    start = Search(visible, SparseField.of(terms), np.concatenate([visible, guess], axis=1), damping=settings.damping)
     start.standardise()
     start.states = np.clip(start.states, -_FAR, _FAR)
     start.states[:, : visible.shape[1]] = visible
@@ -155,25 +160,27 @@ def _started(visible: Array, terms: Terms, guess: Array) -> Search:
     return start
 
 
-def _best(pool: list[Search], settings: Settings) -> list[Search]:
-    """What is left of some starts after all rounds: those that came close to a law."""
-    for order, steps, kept, worst, behind in settings.hidden_rounds:
+def _best(pool: list[Search], settings: HiddenSettings, noisy: float) -> list[Search] | None:
+    """What is left of some starts after all rounds: those that came close to a law; None if that is noise."""
+    for number, (order, steps, kept, worst, behind) in enumerate(settings.rounds):
         for start in pool:
             if order == 8:  # order 4 was enough to tell where to go
-                start.tableau, start.tolerance = EIGHTH, settings.hidden_near / 10
-            start.improve(steps, settings.hidden_near / 10, settings)
+                start.tableau, start.tolerance = EIGHTH, settings.near / 10
+            start.improve(steps, settings.near / 10, settings)
         pool = _different(sorted(pool, key=_reached), settings)[:kept]
+        if number == 1 and pool and pool[0].reached > noisy:
+            return None
         pool = [start for start in pool if start.reached < min(worst, behind * pool[0].reached)]
-        if not pool or pool[0].reached < settings.hidden_near:
+        if not pool or pool[0].reached < settings.near:
             break
     return pool
 
 
-def _different(pool: list[Search], settings: Settings) -> list[Search]:
+def _different(pool: list[Search], settings: HiddenSettings) -> list[Search]:
     """Without those that have come to the same place as a better one, up to an affine change."""
     found: list[Search] = []
     for search in pool:
-        if not any(alike(search.visible, search.hidden, other.hidden, settings.hidden_same) for other in found):
+        if not any(alike(search.visible, search.hidden, other.hidden, settings.same) for other in found):
             found.append(search)
     return found
 
@@ -193,38 +200,41 @@ class Foretold:
     def worst(self) -> float:
         return max(self.errors, default=np.inf)
 
-    def exact(self, settings: Settings) -> bool:
+    def exact(self, settings: HiddenSettings) -> bool:
         """Whether it is the law: it passes through all samples, and had learned enough to foretell the last ones."""
-        return self.search.reached < settings.hidden_exact and self.errors[-1] < settings.hidden_certain
+        return self.search.reached < settings.exact and self.errors[-1] < settings.certain
 
 
-def found(visible: Array, centre: Array, settings: Settings) -> Foretold | None:
+def found(visible: Array, centre: Array, settings: HiddenSettings, noisy: float = np.inf) -> Foretold | None:
     """A field that passes through all of (time, seen), in standard deviations; None if none comes close.
 
     It is found on an early stretch and has to foretell the rest, a stretch at a time, before it may learn from it. The
     first family with an exact one has it; otherwise the one that foretold best, if it did well.
     """
-    early = min(settings.hidden_early, int(0.6 * len(visible)))
+    early = min(settings.early, int(settings.early_share * len(visible)))
     best: Foretold | None = None
     with np.errstate(all="ignore"):  # fields that lead nowhere overflow
-        for family in (Family(*each) for each in settings.hidden_families if each[0] > visible.shape[1]):
-            for search in searched(visible[:early], centre, family, settings):
+        for family in (Family(*each) for each in settings.families if each[0] > visible.shape[1]):
+            pool = searched(visible[:early], centre, family, settings, noisy)
+            if pool is None:
+                return best
+            for search in pool:
                 law = _foretelling(search, visible, settings)
                 if law is not None and law.exact(settings):
                     return law
-                if law is not None and law.worst < min(settings.hidden_trusted, best.worst if best else np.inf):
+                if law is not None and law.worst < min(settings.trusted, best.worst if best else np.inf):
                     best = law
     return best
 
 
-def _foretelling(search: Search, visible: Array, settings: Settings) -> Foretold | None:
+def _foretelling(search: Search, visible: Array, settings: HiddenSettings) -> Foretold | None:
     """The search gone on to the end of the series; None where it fails to foretell a stretch."""
     errors: list[float] = []
     while (known := len(search.visible)) < len(visible):
-        errors.append(search.extended(visible[: known + settings.hidden_stretch]))
-        if not errors[-1] < settings.hidden_foretold:
+        errors.append(search.extended(visible[: known + settings.stretch]))
+        if not errors[-1] < settings.lost:
             return None
-        search.improve(settings.hidden_extended, settings.hidden_near / 10, settings, settings.hidden_least_gain)
-    search.tableau, search.tolerance = EIGHTH, settings.hidden_near / 100
-    search.improve(2 * settings.hidden_polished, 1e-9, settings, settings.hidden_least_gain)
+        search.improve(settings.extended, settings.near / 10, settings, settings.least_gain)
+    search.tableau, search.tolerance = EIGHTH, settings.near / 100
+    search.improve(settings.polished, 1e-9, settings, settings.least_gain)
     return Foretold(search, tuple(errors))

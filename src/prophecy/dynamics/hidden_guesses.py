@@ -13,7 +13,7 @@ from scipy.interpolate import make_interp_spline
 from prophecy.dynamics import flow
 from prophecy.dynamics.flow import Terms
 from prophecy.dynamics.hidden_starts import MARGIN, Pair, closing, leaky, refine, scan, unit
-from prophecy.dynamics.settings import Settings
+from prophecy.dynamics.settings import HiddenSettings
 
 Array = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ class Guess(NamedTuple):
     share: float
 
 
-def pairs(visible: Array, centre: Array, family: Family, settings: Settings) -> list[Pair]:
+def pairs(visible: Array, centre: Array, family: Family, settings: HiddenSettings) -> list[Pair]:
     """What may be at hand. centre: the mean of the data in standard deviations; visible + centre has its zero."""
     times = np.arange(len(visible))
     spline = make_interp_spline(times, visible, k=_SPLINE)
@@ -61,6 +61,7 @@ def pairs(visible: Array, centre: Array, family: Family, settings: Settings) -> 
         for each in (visible, spline.derivative(1)(times), spline.derivative(2)(times))
     )
     found: list[Pair] = []
+    scales = [time_scale(column) for column in seen]
 
     def add(at_hand: Sequence[Array | tuple[Array, float]], rate: Array) -> None:
         leaks = np.array([each[1] if isinstance(each, tuple) else 0.0 for each in at_hand])
@@ -74,10 +75,10 @@ def pairs(visible: Array, centre: Array, family: Family, settings: Settings) -> 
     def integrals(which: int) -> list[tuple[Array, float]]:
         """Leaky integrals of a variable and of its square; an undamped one from zero where the data tell zero."""
         x, zero = seen[which], float(centre[which])
-        leaks = [(x, time) for time in settings.hidden_leaks if np.isfinite(time) or time > 0]
-        if abs(zero) < settings.hidden_centred:
+        leaks = [(x, time) for time in leaking(scales[which], settings.leaks, settings)]
+        if abs(zero) < settings.centred:
             leaks.append((x + zero, -np.inf))
-        return [*leaks, *((x * x, time) for time in settings.hidden_square_leaks)]
+        return [*leaks, *((x * x, time) for time in leaking(scales[which], settings.square_leaks, settings))]
 
     lacking = family.variables - len(seen) - 1  # variables to put at hand
     if lacking == 0:
@@ -91,7 +92,7 @@ def pairs(visible: Array, centre: Array, family: Family, settings: Settings) -> 
             for integral in integrals(which):
                 for rate in rates:
                     add([*seen, integral], rate)
-        if len(seen) == 1 and abs(centre[0]) < settings.hidden_centred:
+        if len(seen) == 1 and abs(centre[0]) < settings.centred:
             raw = seen[0] + centre[0]
             over = raw / (raw**2 + _SOFT**2)
             add([*seen, rates[0] * over], bends[0] * over - (rates[0] * over) ** 2)
@@ -102,12 +103,23 @@ def pairs(visible: Array, centre: Array, family: Family, settings: Settings) -> 
     add([x, rate, bend], np.ascontiguousarray(spline.derivative(3)(times)[:, 0]))
     for integral in integrals(0):
         add([x, rate, integral], bend)
-    for first, second in combinations(settings.hidden_double_leaks, 2):
+    double = leaking(scales[0], settings.double_leaks, settings)
+    for first, second in combinations(double, 2):
         add([x, (x, first), (x, second)], rate)
-    if abs(centre[0]) < settings.hidden_centred:
-        for time in settings.hidden_double_leaks:
+    if abs(centre[0]) < settings.centred:
+        for time in double:
             add([x, (x, time), (x + centre[0], -np.inf)], rate)
     return found
+
+
+def time_scale(column: Array) -> float:
+    """Samples in which a variable changes by its standard deviation: that over the one of its rises."""
+    return float(column.std() / (np.diff(column).std() + 1e-300))
+
+
+def leaking(scale: float, times: Sequence[float], settings: HiddenSettings) -> list[float]:
+    """Leak times in samples, from those in time scales; too short ones are left out."""
+    return [time * scale for time in times if abs(time) * scale >= settings.shortest]
 
 
 def directions(variables: int, angles: int) -> Array:
@@ -119,42 +131,42 @@ def directions(variables: int, angles: int) -> Array:
     return np.ascontiguousarray(corners / np.linalg.norm(corners, axis=1, keepdims=True))
 
 
-def guesses(visible: Array, centre: Array, family: Family, settings: Settings) -> list[Guess]:
+def guesses(visible: Array, centre: Array, family: Family, settings: HiddenSettings) -> list[Guess]:
     """Hidden variables of a field, best first, none much like an earlier one."""
     if len(visible) < _LEAST:
         return []
     seen, choices = visible.shape[1], []
     for k, pair in enumerate(pairs(visible, centre, family, settings)):
-        towards = directions(pair.u.shape[1], settings.hidden_angles)
-        choices += [(choice[-1], k, pair, choice) for choice in scan(pair, towards, settings.hidden_offsets)]
+        towards = directions(pair.u.shape[1], settings.angles)
+        choices += [(choice[-1], k, pair, choice) for choice in scan(pair, towards, settings.offsets)]
     choices = sorted((each for each in choices if np.isfinite(each[0])), key=lambda each: each[:2])
-    noise = np.random.default_rng(0).standard_normal((settings.hidden_refined, 2 * family.variables - 1))
+    noise = np.random.default_rng(0).standard_normal((settings.refined, 2 * family.variables - 1))
     found: list[Guess] = []
-    for _, _, pair, choice in choices[: settings.hidden_looked_at]:
+    for _, _, pair, choice in choices[: settings.looked_at]:
         better, refined = refine(pair, choice, noise)
         z = closing(better, np.ascontiguousarray(refined[:-1]))[0]
         hidden = np.column_stack([better.u[:, seen:], z])
-        if not any(alike(visible, hidden, earlier.hidden, settings.hidden_alike) for earlier in found):
+        if not any(alike(visible, hidden, earlier.hidden, settings.alike) for earlier in found):
             found.append(Guess(hidden, float(refined[-1])))
         if len(found) == family.starts:
             break
     return sorted(found, key=lambda each: each.share)
 
 
-def plain(visible: Array, centre: Array, settings: Settings) -> list[Array]:
+def plain(visible: Array, centre: Array, settings: HiddenSettings) -> list[Array]:
     """Derivatives and their quotients by x, and random quadratic functions of them: (time, 3 - seen) each."""
     times, hidden = np.arange(len(visible)), 3 - visible.shape[1]
     spline = make_interp_spline(times, visible, k=_SPLINE)
     rates = [spline.derivative(order)(times) for order in (1, 2)]
     first, second = (np.clip(each / np.median(np.abs(each), axis=0), -_WIDE, _WIDE) for each in rates)
-    raw = visible + np.where(np.abs(centre) < settings.hidden_centred, centre, 0.0)
+    raw = visible + np.where(np.abs(centre) < settings.centred, centre, 0.0)
     bent = _without(second, [visible, first]) * raw / (raw**2 + _POLE)
     found = [np.column_stack([first, second])[:, :hidden], np.column_stack([first, bent])[:, :hidden]]
     powers = flow.features(flow.polynomial_terms(3 * visible.shape[1], 2), np.column_stack([visible, first, second]))
     powers = (powers[:, 1:] - powers[:, 1:].mean(axis=0)) / (powers[:, 1:].std(axis=0) + 1e-300)
     generator = np.random.default_rng(0)
     return found + [
-        powers @ generator.standard_normal((powers.shape[1], hidden)) for _ in range(settings.hidden_plain - len(found))
+        powers @ generator.standard_normal((powers.shape[1], hidden)) for _ in range(settings.plain - len(found))
     ]
 
 

@@ -1,12 +1,13 @@
 """The numbers that steer `forecast`, each with its unit and the reason for it. `forecast(settings=...)` takes others.
 
 `Settings` (`forecasts.py`) holds those of ordinary series and of the laboratory, and groups of others: `context` and
-`known` (`context.py`), `laws` (`laws.py`). `replace(DEFAULT, laws=replace(DEFAULT.laws, draws=32))`, with
+`known` (`context.py`), `laws` (`laws.py`), `hidden` (`hidden.py`). `replace(DEFAULT, laws=replace(DEFAULT.laws, draws=32))`, with
 `dataclasses.replace`, is how ablations are made (benchmarks/forecast_ideas.py).
 """
 
 from prophecy.dynamics.settings.context import ContextSettings, KnownSettings
 from prophecy.dynamics.settings.forecasts import DEFAULT, LAWS, Settings
+from prophecy.dynamics.settings.hidden import HiddenSettings
 from prophecy.dynamics.settings.laws import BEYOND, LawSettings
 
-__all__ = ["BEYOND", "DEFAULT", "LAWS", "ContextSettings", "KnownSettings", "LawSettings", "Settings"]
+__all__ = ["BEYOND", "DEFAULT", "LAWS", "ContextSettings", "HiddenSettings", "KnownSettings", "LawSettings", "Settings"]
