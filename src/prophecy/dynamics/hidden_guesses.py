@@ -12,6 +12,7 @@ from scipy.interpolate import make_interp_spline
 
 from prophecy.dynamics import flow
 from prophecy.dynamics.flow import Terms
+from prophecy.dynamics.forcing import strongest
 from prophecy.dynamics.hidden_starts import MARGIN, Pair, closing, leaky, refine, scan, unit
 from prophecy.dynamics.settings import HiddenSettings
 
@@ -25,7 +26,7 @@ _SOFT = 0.03  # the same, less careful: what closes is looked at before it is so
 
 
 class Family(NamedTuple):
-    """Fields of so many variables, seen and hidden, of degree 2; degree 3 adds powers of all but the last one.
+    """Fields of so many variables, seen and hidden, of degree 2; degree 3 adds powers of the first two.
 
     starts: how many guesses are solved in earnest.
     """
@@ -39,7 +40,7 @@ class Family(NamedTuple):
         """A change of each hidden variable by affine functions of those before it leads to the same terms."""
         terms = flow.polynomial_terms(self.variables, self.degree)
         counts = flow.powers(terms)
-        kept = np.nonzero((counts.sum(axis=1) < 3) | (counts[:, -1] == 0))[0]
+        kept = np.nonzero((counts.sum(axis=1) < 3) | (counts[:, 2:].sum(axis=1) == 0))[0]
         place = np.zeros(terms.size, dtype=np.int64)
         place[kept] = np.arange(len(kept))
         return terms._replace(parents=place[terms.parents[kept]], factors=terms.factors[kept])
@@ -131,10 +132,27 @@ def directions(variables: int, angles: int) -> Array:
     return np.ascontiguousarray(corners / np.linalg.norm(corners, axis=1, keepdims=True))
 
 
+def driven(visible: Array, settings: HiddenSettings) -> list[Guess]:
+    """The rate of x and a sinusoid with its partner, where x'' is a function of x, x' and a periodic forcing.
+
+    Its frequency is the one that explains what a field of degree 3 in x and x' leaves (`forcing.strongest`).
+    """
+    if visible.shape[1] > 1 or len(visible) < settings.least // 2:
+        return []
+    times = np.arange(len(visible))
+    rate = unit(np.ascontiguousarray(make_interp_spline(times, visible[:, 0], k=_SPLINE).derivative()(times)))
+    both = np.column_stack([visible[:, 0], rate])[MARGIN:-MARGIN]
+    frequency, left = strongest(both, settings.forcing)
+    wave = np.sqrt(2) * np.column_stack([np.cos(frequency * times), np.sin(frequency * times)])
+    return [Guess(np.column_stack([rate, wave]), left)]
+
+
 def guesses(visible: Array, centre: Array, family: Family, settings: HiddenSettings) -> list[Guess]:
     """Hidden variables of a field, best first, none much like an earlier one."""
     if len(visible) < _LEAST:
         return []
+    if family.variables == 4 and family.degree == 3:
+        return driven(visible, settings)
     seen, choices = visible.shape[1], []
     for k, pair in enumerate(pairs(visible, centre, family, settings)):
         towards = directions(pair.u.shape[1], settings.angles)
