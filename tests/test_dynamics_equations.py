@@ -47,6 +47,15 @@ SYSTEMS = {
 }
 
 
+#: Oscillations so close to a sinusoid that one was taken for the drive of the rest, and found in no field
+SYSTEMS["slow Van der Pol"] = (
+    lambda t, x: [x[1], 0.5 * (1 - x[0] ** 2) * x[1] - x[0]],
+    [2.0, 0.0],
+    0.2,
+    [{"y": 1}, {"x": -1, "y": 0.5, "xxy": -0.5}],
+)
+
+
 def _coefficients(equations):
     letters = "xyz"[: len(equations.names)]
     return [
@@ -88,6 +97,18 @@ def test_a_driven_oscillator_seen_with_its_drive_is_found():
     assert equations is not None
     assert equations.names[-1] == "phase1"
     assert [len(each) for each in equations.terms] == [1, 4, 1, 1]
+
+
+def test_a_driven_relaxation_oscillator_whose_jumps_take_less_than_a_sample_is_found():
+    """Its steps need more substeps the closer the field comes to the law: those of the first guess are far too few."""
+    drive, step = 1.8, 0.5
+    series = _sampled(
+        lambda t, x: [8 * (x[0] - x[0] ** 3 / 3 - x[1]), (x[0] + np.cos(drive * t)) / 8], [1.0, 0.5], step, settle=50.0
+    )
+    series = np.column_stack([series, np.cos(drive * (50 + step * np.arange(512)))])
+    equations = prophecy.forecast(series, 5).equations(dt=step, names=("x", "y", "u"))
+    assert equations is not None
+    assert equations.lines()[:2] == ["x' = 8 x - 8 y - 2.6667 x^3", "y' = 0.125 (x + u)"]
 
 
 def test_the_callable_the_expression_and_the_printed_line_agree():

@@ -185,6 +185,20 @@ def test_a_driving_sinusoid_gets_its_quarter_period_partner():
     np.testing.assert_allclose((cosine - cosine.mean()) ** 2 + sine**2, 2.0, atol=0.05)
 
 
+@pytest.mark.parametrize("noise", [0.0, 0.01, 0.2])
+def test_a_drive_is_told_through_noise_and_gaps_from_an_oscillation_with_overtones(noise):
+    times = 0.3 * np.arange(400)
+    drive, own = np.cos(times), np.cos(0.8 * times) + 0.1 * np.cos(2.4 * times)
+    series = np.column_stack([drive, np.sign(np.sin(0.3 * times)) + 0.1 * drive, own])
+    series += noise * series.std(axis=0) * np.random.default_rng(3).standard_normal(series.shape)
+    series[100:130] = np.nan
+    context = read(series)
+    if noise < 0.1:  # the overtones are a tenth: larger noise hides them
+        assert context.values.shape[1] == 4
+    partner, there = context.values[:, 3], context.known
+    np.testing.assert_allclose(partner[there], -np.sqrt(2) * np.sin(times)[there], atol=0.02 + noise)
+
+
 def test_gaps_are_bridged_but_not_learned_from():
     series = np.sin(np.arange(100) / 5)[:, None].repeat(2, axis=1)
     series[:, 1] *= 3

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
 from prophecy.dynamics.features import Units
+from prophecy.dynamics.guesses import roughness
 from prophecy.dynamics.outliers import outliers
 from prophecy.dynamics.settings import DEFAULT, ContextSettings, Settings
 
@@ -91,7 +92,7 @@ def read(context: ArrayLike, settings: Settings = DEFAULT) -> Context:
     pace = int(np.clip(period / stride / how.per_period_linear, 1, len(scaled) // stride // how.kept_linear + 1))
     values = scaled[(len(scaled) - 1) % stride :: stride]
     known = ~np.asarray(missing.any(axis=1))[(len(scaled) - 1) % stride :: stride]
-    partners = _hidden_phases(values, how) if settings.hidden_phases else np.empty((len(values), 0))
+    partners = _hidden_phases(values, known, how) if settings.hidden_phases else np.empty((len(values), 0))
     values = np.column_stack([values, partners])
     units = Units(np.append(centre, np.zeros(partners.shape[1])), np.append(scale, np.ones(partners.shape[1])))
     rows = _rows(known, how)
@@ -218,30 +219,35 @@ def _filled(raw: Array, missing: Mask) -> Array:
     return full
 
 
-def _hidden_phases(values: Array, how: ContextSettings) -> Array:
+def _hidden_phases(values: Array, known: Mask, how: ContextSettings) -> Array:
     """For every variable that is a sinusoid, the same a quarter of a period later: (time, sinusoids).
 
     A system driven by a sinusoid and observed together with it is autonomous again once the phase is known.
     """
     none = np.empty((len(values), 0))
-    if len(values) < how.phased or values.shape[1] > how.driven:
+    if known.sum() < how.phased or values.shape[1] > how.driven:
         return none
-    partners = [partner for column in values.T if (partner := _quarter_later(column, how)) is not None]
+    partners = [partner for column in values.T if (partner := _quarter_later(column, known, how)) is not None]
     return np.column_stack([none, *partners]) if len(partners) < values.shape[1] else none
 
 
-def _quarter_later(column: Array, how: ContextSettings) -> Array | None:
+def _quarter_later(column: Array, known: Mask, how: ContextSettings) -> Array | None:
+    """None where a sinusoid leaves more of the column than noise: an oscillation of the system itself has overtones."""
     recent = column[-how.latest :]
     frequency = _frequency(recent - recent.mean())
     times: Array = np.arange(len(column), dtype=np.float64) - len(column) / 2
-    some = np.unique(np.linspace(0, len(column) - 1, min(len(column), how.latest)).astype(np.intp))
+    there = np.nonzero(known)[0]
+    some = there[np.unique(np.linspace(0, len(there) - 1, min(len(there), how.latest)).astype(np.intp))]
     for _ in range(8):
         wave = _wave(frequency * times[some])
         a, b, c = np.linalg.lstsq(wave, column[some], rcond=None)[0]
         rest = column[some] - wave @ np.array([a, b, c])
         slope = times[some] * (b * wave[:, 0] - a * wave[:, 1])
         frequency += float(np.linalg.lstsq(np.column_stack([wave, slope]), rest, rcond=None)[0][3])
-    if not 1e-3 < frequency < np.pi - 1e-3 or np.mean(rest**2) > how.sinusoid**2:
+    left = float(np.sqrt(np.mean(rest**2)))
+    if not 1e-3 < frequency < np.pi - 1e-3 or left > how.sinusoid:
+        return None
+    if left > max(how.sinusoid_clean, how.sinusoid_noise * float(roughness(column[:, None])[0])):
         return None
     return np.asarray(_wave(frequency * times) @ np.array([b, -a, 0.0]) / np.sqrt((a * a + b * b) / 2))
 

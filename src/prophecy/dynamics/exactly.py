@@ -141,6 +141,7 @@ def step_by_step(field: SparseField, values: Array, steps: Steps, budget: Budget
             field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget)
         for _ in range(_POLISHES):
             before = _most(rest)
+            substeps = np.maximum(substeps, field.substeps(EIGHTH, steps.before, tolerance, _MOST_SUBSTEPS))
             field, rest = one_step(field, steps, EIGHTH, substeps, 12, far=max(_FEW_OFF, 3 * before), budget=budget)
             if _most(rest) < ROUNDING or _most(rest) > 0.5 * before:
                 break
