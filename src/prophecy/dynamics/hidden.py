@@ -25,7 +25,7 @@ from prophecy.dynamics import flow
 from prophecy.dynamics.flow import EIGHTH, FOURTH, Tableau, Terms
 from prophecy.dynamics.guesses import regression
 from prophecy.dynamics.hidden_descent import Tuning, descend
-from prophecy.dynamics.hidden_guesses import Family, alike, guesses, plain
+from prophecy.dynamics.hidden_guesses import Family, alike, drifting, guesses, plain
 from prophecy.dynamics.settings import BEYOND, HiddenSettings
 from prophecy.dynamics.sparse import SparseField
 
@@ -142,11 +142,14 @@ def searched(
     None where the misfit stays above `noisy`, in standard deviations, after two rounds.
     """
     best = guesses(visible, centre, family, settings)
-    starts = [guess.hidden for guess in best if guess.share < settings.hopeless]
+    worst = settings.forcing_worth if family.forced else settings.hopeless
+    starts = [guess.hidden for guess in best if guess.share < worst]
     if not starts:
         return []
     if family.variables == 3 and family.degree == 2:
         starts += plain(visible, centre, settings)
+    if family.variables == 3 and family.degree == 3 and visible.shape[1] == 1:
+        starts.append(drifting(visible))
     pool = _best([_started(visible, family.terms, start, settings) for start in starts], settings, noisy)
     return None if pool is None else _different(sorted(pool, key=_reached), settings)
 

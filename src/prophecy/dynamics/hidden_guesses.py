@@ -36,6 +36,11 @@ class Family(NamedTuple):
     starts: int
 
     @property
+    def forced(self) -> bool:
+        """Whether the last two variables are a sinusoid and its quarter-period partner."""
+        return self.variables == 4 and self.degree == 3
+
+    @property
     def terms(self) -> Terms:
         """A change of each hidden variable by affine functions of those before it leads to the same terms."""
         terms = flow.polynomial_terms(self.variables, self.degree)
@@ -47,7 +52,10 @@ class Family(NamedTuple):
 
 
 class Guess(NamedTuple):
-    """Hidden variables, (time, hidden), and the share of the rises of the last one that is left open."""
+    """Hidden variables, (time, hidden), and the share of the rises of the last one that is left open.
+
+    Where that is a forcing, the share of what a field without it leaves of the other rises.
+    """
 
     hidden: Array
     share: float
@@ -142,16 +150,23 @@ def driven(visible: Array, settings: HiddenSettings) -> list[Guess]:
     times = np.arange(len(visible))
     rate = unit(np.ascontiguousarray(make_interp_spline(times, visible[:, 0], k=_SPLINE).derivative()(times)))
     both = np.column_stack([visible[:, 0], rate])[MARGIN:-MARGIN]
-    frequency, left = strongest(both, settings.forcing)
+    frequency, left = strongest(both, settings.forcing_periods, settings.forcing_worth)
     wave = np.sqrt(2) * np.column_stack([np.cos(frequency * times), np.sin(frequency * times)])
     return [Guess(np.column_stack([rate, wave]), left)]
+
+
+def drifting(visible: Array) -> Array:
+    """The rate of x and time itself, (time, 2): parameters of x'' = f(x, x') may drift."""
+    times = np.arange(len(visible))
+    rate = unit(np.ascontiguousarray(make_interp_spline(times, visible[:, 0], k=_SPLINE).derivative()(times)))
+    return np.column_stack([rate, unit(times.astype(np.float64))])
 
 
 def guesses(visible: Array, centre: Array, family: Family, settings: HiddenSettings) -> list[Guess]:
     """Hidden variables of a field, best first, none much like an earlier one."""
     if len(visible) < _LEAST:
         return []
-    if family.variables == 4 and family.degree == 3:
+    if family.forced:
         return driven(visible, settings)
     seen, choices = visible.shape[1], []
     for k, pair in enumerate(pairs(visible, centre, family, settings)):

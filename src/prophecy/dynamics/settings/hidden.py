@@ -27,7 +27,10 @@ class HiddenSettings:
 
     # Where searches start
     #: Variables (seen and hidden), degree, and guesses solved in earnest, one family after the other (`Family`)
-    families: tuple[tuple[int, int, int], ...] = ((3, 2, 12), (4, 2, 20), (3, 3, 12))
+    #: Four variables of degree 3 are x, its rate and a sinusoidal forcing.
+    families: tuple[tuple[int, int, int], ...] = ((4, 3, 1), (3, 2, 12), (4, 2, 20), (3, 3, 12))
+    forcing_periods: float = 4.0  #: that a forcing has at least in the early stretch; slower ones are drifts
+    forcing_worth: float = 0.8  #: share of what a field without it leaves, above which no frequency is looked for
     hopeless: float = 0.15  #: share of the rises of a hidden variable left open from which no search arrives
     plain: int = 4  #: derivatives, their quotients, two random quadratic functions of them
     angles: int = 8  #: directions of B in the plane of two variables at hand (`hidden_starts.py`)
