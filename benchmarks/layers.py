@@ -23,7 +23,7 @@ from torch import Tensor
 
 import prophecy
 from prophecy.engines import torch_lifted, triton_blocks
-from prophecy.engines.triton_blocks import Plan
+from prophecy.engines.triton_blocks import BlockPlan
 from prophecy.nn import ProphecySSM, scan
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -121,23 +121,24 @@ def looped(layer: ProphecySSM) -> Callable[[Tensor], Tensor]:
 
 
 def tune(layer: ProphecySSM, u: Tensor, rounds: int = 3) -> list[dict[str, Any]]:
-    """Plans of the fused kernels, fastest first, forward and adjoint together; the best goes into PLANS."""
+    """Plans of the fused kernels, fastest first, forward and adjoint together; the best of earlier runs stands in
+    `triton_blocks.PLANS`."""
     less, B = layer.memory()
     A = less + torch.eye(layer.order, dtype=less.dtype, device=less.device)
     blocks = torch_lifted.lift(A, B, layer.C.double(), layer.D.double(), layer.block).to(torch.float32)
-    rows, order = u.detach().permute(2, 0, 1).contiguous(), triton_blocks.padded_order(layer.order)
+    rows = u.detach().permute(2, 0, 1).contiguous()
     x = torch.zeros(layer.channels, len(u), layer.order, device=DEVICE)
     reference, _ = torch_lifted.forward(rows[:1], x[:1], *(part[:1] for part in blocks))
     found: list[dict[str, Any]] = []
     for group, warps, stages, precision in [
         (32, 4, 2, "tf32x3"), (64, 8, 2, "tf32x3"), (64, 4, 1, "tf32x3"), (64, 8, 1, "ieee"),
     ]:  # fmt: skip
-        plan = Plan(group, warps, stages, precision)
+        plan = BlockPlan(group, warps, stages, precision)
         try:
             y, _ = triton_blocks.forward(rows, x, *blocks, plan=plan)
             error = float((y[:1] - reference).norm() / reference.norm())
 
-            def both(plan: Plan = plan, y: Tensor = y) -> None:
+            def both(plan: BlockPlan = plan, y: Tensor = y) -> None:
                 triton_blocks.forward(rows, x, *blocks, plan=plan)
                 triton_blocks.backward(y, None, *blocks, plan=plan)
 
@@ -146,10 +147,6 @@ def tune(layer: ProphecySSM, u: Tensor, rounds: int = 3) -> list[dict[str, Any]]
             found.append({"plan": plan._asdict(), "why": str(refused)[:120]})
             continue
         found.append({"plan": plan._asdict(), "seconds": took, "error": error})
-    right = [row for row in found if row.get("error", math.inf) < TOLERANCE]
-    if right:
-        best = min(right, key=lambda row: row["seconds"])["plan"]
-        triton_blocks.PLANS[False, order] = Plan(**best)
     return sorted(found, key=lambda row: row.get("seconds", math.inf))
 
 

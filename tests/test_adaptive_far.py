@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -43,6 +46,72 @@ def test_where_a_series_is_cut_changes_nothing(cuts, horizon):
     model = Far(horizon, 0.9)
     parts = [model.advance(np.ascontiguousarray(part)) for part in np.split(values, sorted(cuts))]
     assert np.array_equal(np.concatenate(parts, axis=1), whole, equal_nan=True)
+
+
+@pytest.mark.parametrize("cut", [0, 1, 127, 128, 129, 500, 999])
+@pytest.mark.parametrize("horizon", [2, 60])
+def test_a_saved_model_goes_on_as_if_it_had_not_been(cut, horizon, tmp_path):
+    values = np.where(np.arange(1000) % 97 == 5, np.nan, STEPS + 5 * np.sin(np.arange(1000) / 4))
+    whole, model = Far(horizon, 0.8).advance(values), Far(horizon, 0.8)
+    first = model.advance(values[:cut].copy())
+    model.save(tmp_path / "far")
+    rest = Far.load(tmp_path / "far").advance(values[cut:].copy())
+    assert np.array_equal(np.concatenate([first, rest], axis=1), whole, equal_nan=True)
+
+
+def forged(path, header=(), **arrays):
+    """A saved model with some of its numbers replaced."""
+    with np.load(path) as file:
+        held = {name: file[name] for name in file.files}
+    meta = {**json.loads(str(held.pop("header"))), **dict(header)}
+    buffer = io.BytesIO()
+    np.savez(buffer, header=np.array(json.dumps(meta)), **{**held, **arrays})
+    return io.BytesIO(buffer.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("header", "says"),
+    [
+        ({"horizon": 10**12}, "last must have"),
+        ({"horizon": 1}, "horizon"),
+        ({"level": 1.0}, "level"),
+        ({"seen": -1}, "seen"),
+        ({"seen": 2**60}, "seen and next"),
+        ({"next": 2**40}, "seen and next"),
+        ({"seasons": [24, 25, 26]}, "seasons must be two"),
+        ({"seasons": [-24]}, "season"),
+        ({"seasons": [10**9]}, "seasons must be two"),
+        ({"settings": {"nonsense": 1}}, "nonsense"),
+        ({"kind": "Prophecy"}, "holds a saved Prophecy"),
+        ({"version": 2}, "format 2"),
+    ],
+)
+def test_a_header_no_model_could_have_written_is_refused(header, says, tmp_path):
+    model = Far(5, 0.9)
+    model.advance(STEPS)
+    model.save(tmp_path / "far")
+    with pytest.raises(ValueError, match=says):
+        Far.load(forged(tmp_path / "far", header))
+
+
+def test_numbers_no_model_could_have_reached_are_refused(tmp_path):
+    model = Far(5, 0.9)
+    model.advance(STEPS)
+    model.save(tmp_path / "far")
+    for name, own in model.arrays().items():
+        wrong = own.copy()
+        if own.dtype.names is None:
+            wrong.flat[0] = np.inf
+        else:
+            wrong["quantile"] = np.inf
+        for array in (wrong, own[:0].copy(), np.zeros(own.shape, dtype=np.float32)):
+            with pytest.raises(ValueError, match="damaged Far file"):
+                Far.load(forged(tmp_path / "far", **{name: array}))
+    with pytest.raises(ValueError, match="it must hold"):
+        Far.load(forged(tmp_path / "far", more=np.zeros(3)))
+    for name in ("rings", "ring"):
+        with pytest.raises(ValueError, match=r"at most 1e\+75"):
+            Far.load(forged(tmp_path / "far", **{name: np.full_like(model.arrays()[name], 1e100)}))
 
 
 HOSTILE = st.floats(-1e6, 1e6) | st.sampled_from([0.0, 1e9, -1e9, 5.0])

@@ -101,7 +101,7 @@ def test_gaps_are_predicted_through(prophecy, tmp_path):
 def test_it_beats_copy_and_line_where_there_is_something_to_gain(horizon):
     values = np.sin(np.arange(5000) / 40) + 0.02 * np.random.default_rng(1).standard_normal(5000)
     said = _track.RowModel(0.9, horizon).advance(values, None)
-    errors = _track.Baselines(horizon).errors(values)
+    errors = _track.CopyAndLine(horizon).errors(values)
     ours = np.abs(said.residual[600:]).mean()
     assert ours < 0.85 * min(np.abs(errors["copy"][600:]).mean(), np.abs(errors["line"][600:]).mean())
     covered = (values >= said.lower) & (values <= said.upper)
@@ -121,7 +121,7 @@ def test_a_series_is_cut_anywhere_without_a_trace():
 @pytest.mark.parametrize("cuts", [[], [1], [3, 200], list(range(0, 400, 37))])
 def test_error_curves_hold_every_error_however_they_arrive(cuts):
     errors = np.random.default_rng(3).standard_normal(2000)
-    curve = _track.Curve()
+    curve = _track.ErrorCurve()
     for part in np.split(errors, cuts):
         if len(part):
             curve.add(part)

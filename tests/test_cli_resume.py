@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from itertools import product
 
 import numpy as np
 import pytest
@@ -65,8 +66,12 @@ def pieces(path):
     return table
 
 
-def predicted(path, out, journal):
-    trackers = run(pieces(path), 0.9, 1, False, out, journal=journal)
+def ahead(path, out, journal):
+    return predicted(path, out, journal, 24)
+
+
+def predicted(path, out, journal, horizon=1):
+    trackers = run(pieces(path), 0.9, horizon, False, out, journal=journal)
     return [(one.title, one.rows, one.mean_errors(), one.bank.seasons()) for one in trackers]
 
 
@@ -75,9 +80,10 @@ def watched(path, out, journal):
     return [(one.title, one.count, one.events.finish(one.bank.seasons())) for one in watches]
 
 
-@pytest.mark.parametrize("command", [predicted, watched])
 @pytest.mark.parametrize("every", [1e-9, 1e9], ids=["saved after every answer", "saved when stopped"])
-@pytest.mark.parametrize("at", [1, 6, 11, 24])
+@pytest.mark.parametrize(
+    ("command", "at"), [*product((predicted, watched), (1, 6, 11, 24)), (ahead, 6), (ahead, 24)]
+)  # fmt: skip
 def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(table, tmp_path, command, every, at):
     whole = command(table, tmp_path / "whole.csv", None)
     out, part = tmp_path / "o.csv", tmp_path / "o.csv.part"
@@ -95,27 +101,32 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(table, tmp_path, comman
 
 
 def test_a_part_of_another_question_input_or_kind_is_refused(table, tmp_path):
-    out = tmp_path / "o.csv"
-    stopping = Stopping(out, {"level": 0.9}, False)
+    out, plan = tmp_path / "o.csv", {"level": 0.9, "horizon": 1}
+    stopping = Stopping(out, plan, False)
     stopping.at = 7
     with pytest.raises(KeyboardInterrupt), stopping:
         predicted(table, out, stopping)
     with pytest.raises(ValueError, match="made with another level; leave out --resume"):
-        Journal(out, {"level": 0.5}, True)
+        Journal(out, {**plan, "level": 0.5}, True)
+    with pytest.raises(ValueError, match="made with another horizon"):
+        Journal(out, {**plan, "horizon": 24}, True)
     shorter = tmp_path / "u.csv"
     shorter.write_text("\n".join(table.read_text().splitlines()[:250]))
     part = (tmp_path / "o.csv.part").read_bytes()
-    with pytest.raises(ValueError, match="does not fit the input"), Journal(out, {"level": 0.9}, True) as journal:
+    with pytest.raises(ValueError, match="does not fit the input"), Journal(out, plan, True) as journal:
         predicted(shorter, out, journal)
     (tmp_path / "o.csv.part").write_bytes(part)
     with sqlite3.connect(tmp_path / "o.csv.part") as file:
         file.execute("UPDATE models SET state = substr(state, 1, 5000)")
-    with pytest.raises(ValueError, match="not a saved Prophecy"), Journal(out, {"level": 0.9}, True) as journal:
+    with pytest.raises(ValueError, match="not a saved Prophecy"), Journal(out, plan, True) as journal:
         predicted(table, out, journal)
+    (tmp_path / "o.csv.part").write_bytes(part)
+    with pytest.raises(ValueError, match="holds a saved Prophecy, not a Far"), Journal(out, plan, True) as journal:
+        ahead(table, out, journal)
     (tmp_path / "o.csv.part").write_text("{}")
     with pytest.raises(ValueError, match="no part of such a run"):
-        Journal(out, {"level": 0.9}, True)
-    Journal(out, {"level": 0.9}, False).__exit__(None, None, None)
+        Journal(out, plan, True)
+    Journal(out, plan, False).__exit__(None, None, None)
     assert not (tmp_path / "o.csv.part").exists()
 
 
@@ -134,7 +145,6 @@ def test_what_cannot_go_on_is_said(prophecy, table, tmp_path):
     for arguments, says in (
         ((table, "--resume"), "--resume goes on with an --out"),
         (("-", "--resume", "--out", tmp_path / "o.csv"), "stdin cannot be"),
-        ((table, "--resume", "--out", tmp_path / "o.csv", "-H", 3), "predictions of the next row"),
     ):
         code, _, err = prophecy("predict", *arguments)
         assert code == 2

@@ -103,6 +103,30 @@ def test_noise_gain_is_the_squared_kernel_summed_and_solves_the_lyapunov_equatio
     assert noise_gain(system) == pytest.approx(by_lyapunov, rel=1e-9)
 
 
+@pytest.mark.parametrize("order", [1, 2, 3, 6, 7, 12])
+def test_the_noise_gain_of_a_moving_average_is_the_sum_of_its_squared_weights(order):
+    """A register that shifts its values forgets in `order` steps, although its powers do not become small before."""
+    weights = np.random.default_rng(order).standard_normal(order)
+    newest = np.eye(order)[0]
+    register = System(np.eye(order, k=-1), newest, weights, 0.5, dt=1.0)
+    assert noise_gain(register) == pytest.approx((weights[0] + 0.5) ** 2 + weights[1:] @ weights[1:], rel=1e-13)
+    louder = System(3.0 * np.eye(order, k=-1), newest, weights, 0.0, dt=1.0)
+    assert noise_gain(louder) == pytest.approx(np.sum((weights * 3.0 ** np.arange(order)) ** 2), rel=1e-13)
+
+
+def test_a_system_without_memory_passes_noise_on_by_its_gain():
+    assert noise_gain(System(np.zeros((3, 3)), np.ones(3), np.arange(3.0), 0.5, dt=1.0)) == pytest.approx(3.5**2)
+
+
+@pytest.mark.parametrize("size", [1.0, -1.0, 1.0 + 1e-9, 2.0, 1e60])
+@pytest.mark.parametrize("order", [1, 4])
+@pytest.mark.filterwarnings("error")
+def test_what_does_not_forget_has_no_noise_gain(size, order):
+    kept = System(np.diag([size] + [0.5] * (order - 1)), np.ones(order), np.ones(order), 0.0, dt=1.0)
+    with pytest.raises(ValueError, match="does not forget"):
+        noise_gain(kept)
+
+
 def test_noise_gain_is_the_variance_noise_comes_out_with():
     system = exact(legt(8, 64.0), 1.0, 3)
     noise = np.random.default_rng(1).normal(size=200_000)
@@ -216,10 +240,11 @@ def test_a_constant_has_no_slope_to_read_and_a_line_has() -> None:
     assert slope.C @ x + slope.D * u == pytest.approx(3.0, rel=1e-9)
 
 
+@pytest.mark.parametrize("dt", [1.0, 1e-3])
 @pytest.mark.parametrize("order", [17, 33])
-def test_polynomials_over_two_windows_serve_where_those_over_one_are_hopeless(order: int) -> None:
+def test_polynomials_over_two_windows_serve_where_those_over_one_are_hopeless(order: int, dt: float) -> None:
     """LegT over 16 samples, backward Euler, degree 8: condition 1e4 over the window, 23 over two of them."""
-    system = exact(legt(order, 16.0), 1.0, degree=8, memory=discretize.backward)
+    system = exact(legt(order, 16.0 * dt), dt, degree=8, memory=discretize.backward)
     k = np.arange(600.0)
     u = ((k - 300) / 300) ** 7
     y, _ = run(system, u, "step")

@@ -17,7 +17,7 @@ from prophecy.reproduce.framework import Ask  # noqa: E402
 from prophecy.reproduce.trained import __main__ as command  # noqa: E402
 from prophecy.reproduce.trained import common, memories, perceptron, readouts, selective  # noqa: E402
 
-SMALL = common.Plan(order=4, samples=400, steps=3, batch=3, pool=6, functions=2, checks=2)
+SMALL = common.TrainingPlan(order=4, samples=400, steps=3, batch=3, pool=6, functions=2, checks=2)
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +86,7 @@ def test_a_convolution_before_the_layer_equals_convolving_the_input() -> None:
 
 
 def test_the_untouched_construction_scores_what_the_package_scores() -> None:
-    plan = common.Plan(steps=1, functions=4, batch=2, pool=2)
+    plan = common.TrainingPlan(steps=1, functions=4, batch=2, pool=2)
     result = readouts.train(plan, "radians", [0], variants=readouts.PAPER[:1])
     u = signals.mixed(4, seed=common.EVALUATION_SEED)
     y, _ = run(next_value(legt(32, window=10.0), dt=1e-3), u)
@@ -96,7 +96,7 @@ def test_the_untouched_construction_scores_what_the_package_scores() -> None:
 
 
 def test_the_solved_readout_has_the_least_squared_error_on_its_pool() -> None:
-    plan = common.Plan(order=6, samples=300, steps=0, batch=3, pool=5, functions=2, checks=1)
+    plan = common.TrainingPlan(order=6, samples=300, steps=0, batch=3, pool=5, functions=2, checks=1)
     result = readouts.train(plan, "radians", [0], variants=readouts.PAPER[:1])
     pool = common.training_pool(plan, "radians", 0)
     system = next_value(legt(6, 1.0), 1.0 / 300)
@@ -110,7 +110,7 @@ def test_the_solved_readout_has_the_least_squared_error_on_its_pool() -> None:
 
 
 def test_every_pass_uses_every_function_once() -> None:
-    plan = common.Plan(pool=10, batch=4)
+    plan = common.TrainingPlan(pool=10, batch=4)
     batches = common.Batches(plan, 0)
     seen = [batches.next() for _ in range(6)]
     assert [len(batch) for batch in seen] == [4, 4, 2, 4, 4, 2]
@@ -131,7 +131,7 @@ def test_a_seed_does_not_depend_on_its_neighbours(module) -> None:  # type: igno
 
 
 def test_training_the_discrete_memory_at_the_papers_rate_blows_up() -> None:
-    plan = common.Plan(samples=4000, steps=10, batch=6, pool=12, functions=3, checks=2)
+    plan = common.TrainingPlan(samples=4000, steps=10, batch=6, pool=12, functions=3, checks=2)
     found = trained_runs.stats(memories.train(plan, "radians", [0]), "mixed, held out", "IV discrete")
     assert found is None or found[0] > 1.0
 
@@ -224,7 +224,7 @@ def test_the_committed_construction_is_what_this_package_computes_now() -> None:
 
 
 def test_full_means_the_papers_size_and_a_quick_look_is_cut_down() -> None:
-    assert fig_training._plan(Ask(full=True)) == common.FULL == common.Plan()
+    assert fig_training._plan(Ask(full=True)) == common.FULL == common.TrainingPlan()
     assert fig_training._plan(Ask()) == common.SHORT
     assert fig_training._plan(Ask(functions=10)).steps == common.SHORT.steps // 10
 

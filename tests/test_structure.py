@@ -51,6 +51,12 @@ def foreign(path: Path, text: str) -> Iterator[str]:
                 yield f"{path.name}:{node.lineno} reaches {ast.unparse(node)}"
 
 
+def _table(node: ast.expr) -> bool:
+    """Whether this names a module's table of constants, such as `engine.PLANS`; arrays such as `system.A` are data."""
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    return len(name) > 2 and name.isupper()
+
+
 def changed(path: Path, text: str) -> Iterator[str]:
     """Where a file sets a name of one of our modules or classes."""
     tree = ast.parse(text)
@@ -67,6 +73,8 @@ def changed(path: Path, text: str) -> Iterator[str]:
         )
         for target in targets:
             if isinstance(target, ast.Attribute) and ours(target.value):
+                yield f"{path.name}:{node.lineno} sets {ast.unparse(target)}"
+            if isinstance(target, ast.Subscript) and ours(target.value) and _table(target.value):
                 yield f"{path.name}:{node.lineno} sets {ast.unparse(target)}"
         if isinstance(node, ast.Call) and node.args:
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -96,6 +104,8 @@ def test_nobody_changes_names_of_another_module(path: Path) -> None:
         ("from prophecy.dynamics import context as c\ndef test(patch):\n    patch.setattr(c, 'MOST', 3)", changed),
         ("def test(monkeypatch):\n    monkeypatch.setattr('prophecy.dynamics.context.MOST', 3)", changed),
         ("from prophecy import Prophecy\nProphecy.predict = None", changed),
+        ("from prophecy.engines import triton_engine as e\ne.PLANS['half', 16] = None", changed),
+        ("from prophecy.engines import ENGINES\nENGINES['mine'] = None", changed),
     ],
 )  # fmt: skip
 def test_the_rules_find_what_they_forbid(text: str, rule) -> None:  # type: ignore[no-untyped-def]

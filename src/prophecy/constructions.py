@@ -21,8 +21,9 @@ __all__ = ["RULES", "derivative", "exact", "next_value", "noise_gain", "series_d
 
 RULES = ("trapezoid", "euler", "twice")
 
-# How near to its pole the trapezoid rule is refused: it divides by the gain 1 - D dt/2, and with it multiplies noise.
-NEAR = 0.1
+# Near its pole the trapezoid rule is refused: it divides the slope by the gain 1 - D dt/2, and with it multiplies the
+# noise of the slope, by ten where the gain is this.
+SMALLEST_GAIN = 0.1
 
 
 @overload
@@ -173,7 +174,7 @@ def _refuse_pole(basis: Basis, dt: float, rule: str, gain: float) -> None:
             f"{where}: rule 'euler' would follow a ramp with {gain:.3g} of its slope, the wrong way; "
             "use a longer window, a smaller order or rule='trapezoid'"
         )
-    if rule != "euler" and abs(gain) < NEAR:
+    if rule != "euler" and abs(gain) < SMALLEST_GAIN:
         raise ValueError(
             f"{where} sits near the trapezoid rule's pole (LegT: N²·dt/window = 2): it would divide by {gain:.2g}; "
             "use another window, a smaller order or memory=prophecy.discretize.backward"

@@ -141,21 +141,20 @@ def _kernel_factor(A: Array, B: Array) -> Array:
     """
     order = len(B)
     later, power = (A @ B)[:, None], A
-    for _ in range(64):
+    for _ in range(64):  # 2^64 samples: what is not forgotten by then is kept for ever
         more = power @ later
-        if not np.linalg.norm(more) > 1e-17 * np.linalg.norm(later):
+        grown, size = np.linalg.norm(more), np.linalg.norm(later)
+        if grown <= 1e-17 * size:
+            return np.block([[B[:, None], later], [np.ones((1, 1)), np.zeros((1, later.shape[1]))]])
+        if grown > 1e30 * size:  # no memory that forgets grows so; its squares overflow soon
             break
         later = np.hstack([later, more])
         if later.shape[1] > order:
             later = np.asarray(np.linalg.qr(later.T, mode="r")).T
         power = power @ power
-        if np.linalg.norm(power) > 1e100:
-            break
-    if np.linalg.norm(power) > 1:
-        raise ValueError(
-            "the memory does not forget (its A has an eigenvalue on or outside the unit circle); use another rule"
-        )
-    return np.block([[B[:, None], later], [np.ones((1, 1)), np.zeros((1, later.shape[1]))]])
+    raise ValueError(
+        "the memory does not forget (its A has an eigenvalue on or outside the unit circle); use another rule"
+    )
 
 
 class _Conditions(NamedTuple):

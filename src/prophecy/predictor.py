@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from prophecy import _checks, _files
 from prophecy.engines import run, usual
 from prophecy.engines.lifted import SEARCH
-from prophecy.engines.stream import LENGTH, Stream, stream, streams
+from prophecy.engines.stream import LENGTH, SystemStream, stream, streams
 from prophecy.system import LAGS, Readout, ScaledState, ScaledSystem, System
 
 Array: TypeAlias = NDArray[Any]
@@ -50,9 +50,10 @@ class Predictor:
         self._system = system
         self._channels = None if channels is None else _checks.whole("channels", channels)
         self._gaps = _checks.choice("gaps", gaps, GAPS)
-        # Single numbers up to this size go to a `Stream`; none do where it would not give the numbers of the step.
+        # Single numbers up to this size go to a `SystemStream`; none do where it would not give the numbers of the
+        # step.
         self._quick = _checks.largest(system.dtype) if channels is None and streams(system) else -1.0
-        self._spare: Stream | None = None
+        self._spare: SystemStream | None = None
         self.reset()
 
     def __repr__(self) -> str:
@@ -85,7 +86,7 @@ class Predictor:
         self._low = np.full(width, np.inf, self._system.dtype)
         self._high = np.full(width, -np.inf, self._system.dtype)
         self._count = 0
-        self._stream: Stream | None = None
+        self._stream: SystemStream | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and pickles: a stream's buffers are views of each other and do not survive either."""
@@ -177,7 +178,7 @@ class Predictor:
             raise ValueError(f"{os.fspath(path)!r} is a damaged Predictor file: {error}") from error
         return made
 
-    def _begin(self) -> Stream:
+    def _begin(self) -> SystemStream:
         self._spare = self._spare or stream(self._system)
         self._spare.begin(self._x[0], self._count, float(self._low[0]), float(self._high[0]))
         self._stream = self._spare

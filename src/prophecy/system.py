@@ -24,7 +24,7 @@ LAGS: dict[discretize.Rule, float] = {discretize.bilinear: 0.5, discretize.backw
 
 # How near to zero the gain of LegS's slope may come. Measured on White Signals (`prophecy reproduce legs`): the
 # trapezoid rule is good on both sides of its pole and errs by 1e-2 within one per cent of it.
-NEAR = 0.02
+SMALLEST_SCALED_GAIN = 0.02
 
 
 class Readout(NamedTuple):
@@ -133,8 +133,9 @@ class ScaledSystem:
     `memory` is one of LAGS, the rules that discretise the memory stably
     from the first sample on. Its state trails the newest sample by `lag` steps, so the bare slope C x + D u answers a
     ramp with the gain 1 - lag D/count. `corrected` divides by it (the trapezoid rule of Eq. 5), which has a pole at
-    count = lag D = N²/2: where the gain is nearer to 0 than NEAR, the last value is repeated instead. Uncorrected
-    (forward Euler) slopes would point the wrong way before the pole, so the last value is repeated there too.
+    count = lag D = N²/2: where the gain is nearer to 0 than SMALLEST_SCALED_GAIN, the last value is repeated instead.
+    Uncorrected (forward Euler) slopes would point the wrong way before the pole, so the last value is repeated there
+    too.
 
     dt cancels out of the prediction (LegS does not know the time scale) and only sets the derivative's unit.
     """
@@ -172,7 +173,7 @@ class ScaledSystem:
         """The slope per step once `count` samples have been seen; zero near the pole."""
         count = _checks.whole("count", count)
         gain = 1 - LAGS[self.memory] * self.D / count
-        if abs(gain) < NEAR or (gain < 0 and not self.corrected):
+        if abs(gain) < SMALLEST_SCALED_GAIN or (gain < 0 and not self.corrected):
             return Readout(np.zeros_like(self.C), 0.0)
         size = count * (gain if self.corrected else 1.0)
         return Readout(self.C / self.dtype.type(size), self.D / size)

@@ -14,15 +14,18 @@ every later time: the mean absolute error is never more than `allowed` above tha
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy import _checks, _files
 from prophecy._compiled import inner, kernel
 from prophecy._periods import autocorrelation, less_line
 from prophecy.adaptive import calibration, step
+from prophecy.adaptive.arguments import checked_level
 from prophecy.adaptive.fields import record_type
 from prophecy.adaptive.members import between, table
 from prophecy.adaptive.record import ERRORS, FIELDS, fresh, rings
@@ -31,6 +34,7 @@ from prophecy.adaptive.settings.far import FarSettings
 
 Array = NDArray[np.float64]
 
+FORMAT = 1  # of saved files
 RING = 8192  # values remembered: seasons up to 2 700 values, and what is solved anew when seasons are found
 NEAR = 6  # newest lags read
 WIDEST = 26  # lags at most
@@ -45,6 +49,7 @@ class Far:
     """Predictions `horizon` values ahead with intervals of one level; where the series is cut changes nothing."""
 
     def __init__(self, horizon: int, level: float, settings: Settings = DEFAULT) -> None:
+        self._level, self._all = level, settings
         self._table, self._where, self._settings = table(settings), between(level), settings.far
         self._records, self._rings = fresh(2, self._table), rings(2)
         self._errors = np.zeros(1, dtype=_CALIBRATION)
@@ -73,6 +78,45 @@ class Far:
                 self._find_seasons()
                 self._next *= 2
         return out
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All it has learned, by name: the arrays themselves."""
+        return {
+            "records": self._records, "rings": self._rings, "errors": self._errors, "ring": self._ring,
+            "features": self._features, "last": self._last, "due": self._due, "mixed": self._mixed,
+            "power": self._power, "moment": self._moment, "weights": self._weights, "loss": self._loss,
+            "slow": self._slow, "sums": self._sums,
+        }  # fmt: skip
+
+    def save(self, path: _files.Place) -> None:
+        """Write everything to one file, atomically, or to a file open for bytes; no pickles."""
+        meta = {
+            "horizon": self._horizon,
+            "level": self._level,
+            "seen": self._seen,
+            "next": self._next,
+            "seasons": list(self._seasons),
+            "settings": dataclasses.asdict(self._all),
+        }
+        _files.write_state(path, "Far", FORMAT, meta, **self.arrays())
+
+    @classmethod
+    def load(cls, path: _files.Place) -> Far:
+        """A model that goes on where the saved one stood. Every number of the file is checked before it is used."""
+        from prophecy.adaptive import restore
+
+        meta, arrays = _files.read_state(path, "Far", FORMAT)
+        try:
+            horizon = _checks.whole("horizon", meta["horizon"], least=2)
+            if arrays["last"].shape != (horizon,):  # before anything of its size is made
+                raise ValueError(f"last must have {horizon} values, got shape {arrays['last'].shape}")
+            model = cls(horizon, checked_level(meta["level"]), Settings.from_file(meta["settings"]))
+            model._seen, model._next, model._seasons = restore.progress(meta, model._settings.first, RING)
+            model._lags = _lags(horizon, model._seasons)
+            restore.refill(model.arrays(), arrays, model._table)
+        except (KeyError, AttributeError, ValueError, TypeError, IndexError, OverflowError) as error:
+            raise ValueError(f"{_files.named(path)} is a damaged Far file: {error}") from error
+        return model
 
     def _run(self, values: Array, out: Array) -> None:
         made = np.empty((3, len(values)))

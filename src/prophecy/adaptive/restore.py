@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from prophecy import _checks
 from prophecy.adaptive.clock import check_clocks
 from prophecy.adaptive.irregular import check_samples
-from prophecy.adaptive.record import LARGEST, MOST, RECORD, check
+from prophecy.adaptive.record import ERRORS, FIELDS, LARGEST, MOST, RECORD, check, within
 from prophecy.adaptive.stream import Stream
 
 
@@ -40,3 +40,38 @@ def _refill_rings(stream: Stream, records: NDArray[Any], rings: NDArray[Any]) ->
     if not (np.abs(rings) <= LARGEST).all():
         raise ValueError(f"rings must hold values of at most {LARGEST:g} in size")
     stream.rings[:, :used] = rings
+
+
+def progress(meta: dict[str, Any], first: int, longest: int) -> tuple[int, int, tuple[int, ...]]:
+    """How many values a `Far` has seen, when it looks for seasons next, and those it found, each at most `longest`."""
+    seen = _checks.whole("seen", meta["seen"], least=0)
+    following = _checks.whole("next", meta["next"], least=first)
+    if seen > MOST or following != first << max(0, (seen // first).bit_length()):
+        raise ValueError(f"seen and next must be the times of {first} values, doubled until the latter is larger")
+    found = tuple(_checks.whole("season", season, least=4) for season in meta["seasons"])
+    if len(found) > 2 or any(season > longest for season in found):
+        raise ValueError(f"seasons must be two at most, of at most {longest} values, got {found}")
+    return seen, following, found
+
+
+WAITING = frozenset({"last", "due", "mixed"})
+"""Arrays of a `Far` that are NaN where nothing is predicted yet."""
+
+
+def refill(own: dict[str, NDArray[Any]], arrays: dict[str, NDArray[Any]], table: NDArray[np.void]) -> None:
+    """Set the arrays of a fresh `Far` to those of a file."""
+    if own.keys() != arrays.keys():
+        raise ValueError(f"it must hold {', '.join(own)}, and holds {', '.join(arrays)}")
+    for name, mine in own.items():
+        theirs = arrays[name]
+        if (theirs.dtype, theirs.shape) != (mine.dtype, mine.shape):
+            raise ValueError(f"{name} must be {mine.dtype} {mine.shape}, got {theirs.dtype} {theirs.shape}")
+        if mine.dtype == np.float64 and not (np.isfinite(theirs) | (np.isnan(theirs) & (name in WAITING))).all():
+            raise ValueError(f"{name} must hold finite numbers")
+    check(arrays["records"], table)
+    within(arrays["errors"], tuple(field for field in FIELDS if field.name in ERRORS))
+    for name in ("rings", "ring"):
+        if not (np.abs(arrays[name]) <= LARGEST).all():
+            raise ValueError(f"{name} must hold values of at most {LARGEST:g} in size")
+    for name, mine in own.items():
+        mine[...] = arrays[name]

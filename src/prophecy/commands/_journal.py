@@ -18,13 +18,12 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from prophecy.adaptive import Prophecy
 from prophecy.commands._common import INTERRUPTED, say
 from prophecy.commands._parts import check_plan, input_of, part_of
 from prophecy.commands._table import Hints
@@ -38,6 +37,12 @@ CREATE TABLE plan (text TEXT);
 CREATE TABLE answers (number INTEGER PRIMARY KEY, series TEXT, seasons TEXT, rows BLOB);
 CREATE TABLE models (series TEXT PRIMARY KEY, state BLOB);
 """
+
+
+class Model(Protocol):
+    """What predicts a series and can be written down: `Prophecy`, `adaptive.far.Far`."""
+
+    def save(self, path: io.BytesIO, /) -> None: ...
 
 
 class Kept(NamedTuple):
@@ -65,7 +70,7 @@ class Journal:
         self._stored = self._read()
         self._next = next(self._stored, None)
         self.kept = self._file.execute("SELECT count(*) FROM answers").fetchone()[0]
-        self._models: dict[str, Prophecy] = {}
+        self._models: dict[str, Model] = {}
         self._stopped = False
         self._before: Any = None
         self._last = time.monotonic()
@@ -95,16 +100,16 @@ class Journal:
         self._next = next(self._stored, None)
         return Kept(kept.rows.reshape(parts, count), kept.seasons)
 
-    def model(self, series: str) -> Prophecy:
-        """The model of a series as it stood after the last answer that was kept."""
+    def model(self, series: str) -> io.BytesIO:
+        """What the model of a series wrote after the last answer that was kept, to be loaded."""
         found = self._file.execute("SELECT state FROM models WHERE series = ?", (series,)).fetchone()
         if found is None:
             raise ValueError(f"{self.path} has no model of series {series!r}; leave out --resume to start afresh")
-        return Prophecy.load(io.BytesIO(found[0]))
+        return io.BytesIO(found[0])
 
-    def add(self, series: str, rows: Array, model: Prophecy) -> None:
-        """Note answers (parts, rows) just made, and that the model has gone on."""
-        text = json.dumps(model.seasons())
+    def add(self, series: str, rows: Array, seasons: tuple[float, ...], model: Model) -> None:
+        """Note answers (parts, rows) just made, the seasons known after them, and that the model has gone on."""
+        text = json.dumps(seasons)
         self._file.execute(
             "INSERT INTO answers (series, seasons, rows) VALUES (?, ?, ?)", (series, text, rows.tobytes())
         )

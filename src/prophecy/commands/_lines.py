@@ -1,4 +1,4 @@
-"""Lines of a stream: a value out of each, with its key and time where there are any, and an answer to each."""
+"""LineReader of a stream: a value out of each, with its key and time where there are any, and an answer to each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ONLY = "value"
 """The key of a stream without keys."""
 
 
-class Line(NamedTuple):
+class InputLine(NamedTuple):
     """What one line says. shown: the time as it was written."""
 
     key: str
@@ -32,7 +32,7 @@ class Line(NamedTuple):
 
 
 @dataclass
-class Lines:
+class LineReader:
     """column, key, time: what was asked for, None where there is none; pattern: how dates are written, ISO by default.
 
     places: where in a line each of them stands, once that is known; under "dated", whether times are dates.
@@ -56,19 +56,19 @@ class Lines:
         """Whether a header must say where the named fields stand."""
         return False
 
-    def _line(self, key: Any, time: Any, value: float) -> Line:
+    def _line(self, key: Any, time: Any, value: float) -> InputLine:
         name = ONLY if self.key is None else _key(key)
         if self.time is None:
-            return Line(name, math.nan, False, None, value)
+            return InputLine(name, math.nan, False, None, value)
         number, dated = _moment(time, self.pattern)
         if self.places.setdefault("dated", int(dated)) != dated:
             kinds = ("numbers", "dates")
             raise ValueError(f"time {time!r}: {kinds[not dated]} came before, and these are {kinds[dated]}")
-        return Line(name, number, dated, time, value)
+        return InputLine(name, number, dated, time, value)
 
 
 @dataclass
-class Csv(Lines):
+class Csv(LineReader):
     """Fields by number (1 is the first), or by name if there is a header; the value is the last by default.
 
     They stand between commas, or semicolons or tabs where a line has any.
@@ -91,7 +91,7 @@ class Csv(Lines):
         self.places |= {role: cells.index(name) for role, name in wanted.items()}
         return True
 
-    def read(self, text: str) -> Line:
+    def read(self, text: str) -> InputLine:
         """What a line says; ValueError for one that says nothing."""
         cells, mark = _cells(text), _mark(text)
         if not cells:
@@ -132,13 +132,13 @@ class Csv(Lines):
 
 
 @dataclass
-class Jsonl(Lines):
+class Jsonl(LineReader):
     """One JSON value per line: a number, null, or an object holding value, key and time under their names."""
 
     def is_header(self, text: str) -> bool:
         return False
 
-    def read(self, text: str) -> Line:
+    def read(self, text: str) -> InputLine:
         """What a line says; ValueError for one that says nothing."""
         try:
             found = json.loads(text)

@@ -89,7 +89,7 @@ class RowGrid:
 class RowModel:
     """`Prophecy` over the rows of one series, each predicted from those at least `horizon` rows above it.
 
-    With a journal, answers made by an earlier run are taken from it, and new ones noted there (one row ahead alone).
+    With a journal, answers made by an earlier run are taken from it, and new ones noted there.
     """
 
     def __init__(
@@ -118,10 +118,18 @@ class RowModel:
             self._seasons = kept.seasons
             return RowPredictions(*kept.rows)
         if self._seasons is not None:
-            self._model, self._seasons = self._journal.model(self._title), None
+            self._go_on(self._journal)
         rows = self._answers(values, slots, seconds)
-        self._journal.add(self._title, rows, self._model)
+        self._journal.add(self._title, rows, self.seasons(), self._model if self._far is None else self._far)
         return RowPredictions(*rows)
+
+    def _go_on(self, journal: Journal) -> None:
+        """Take up the model of the run before."""
+        state, self._seasons = journal.model(self._title), None
+        if self._far is None:
+            self._model = Prophecy.load(state)
+        else:
+            self._far = type(self._far).load(state)
 
     def _answers(self, values: Array, slots: NDArray[np.int64] | None, seconds: Array | None) -> Array:
         """(parts, rows): what is said of each row; rows missing between them, by their slots on the grid, are gaps."""
@@ -146,7 +154,7 @@ class RowModel:
         return self._model.seasons() if self._seasons is None else self._seasons
 
 
-class Baselines:
+class CopyAndLine:
     """Copy and straight line, `horizon` rows ahead: what any prediction has to beat."""
 
     def __init__(self, horizon: int) -> None:
@@ -160,7 +168,7 @@ class Baselines:
         return {"copy": values - newest, "line": values - newest - self._horizon * (newest - before)}
 
 
-class Curve:
+class ErrorCurve:
     """Root mean square errors over a file of unknown length, in at most `BINS` equal stretches."""
 
     def __init__(self) -> None:
@@ -197,10 +205,10 @@ class Tracker:
 
     def __init__(self, title: str, bank: RowModel, horizon: int, level: float) -> None:
         self.title, self.bank = title, bank
-        self._baselines, self._level = Baselines(horizon), level
+        self._baselines, self._level = CopyAndLine(horizon), level
         self.rows = self.compared = 0
         self.totals = dict.fromkeys(("prophecy", "copy", "line"), 0.0)
-        self._curves = {name: Curve() for name in self.totals}
+        self._curves = {name: ErrorCurve() for name in self.totals}
         self._tail: deque[tuple[Array, NDArray[Any]]] = deque()
         self._held = 0
 

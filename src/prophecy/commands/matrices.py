@@ -51,7 +51,7 @@ class Convention(enum.StrEnum):
     hippox = "hippox"
 
 
-class Format(enum.StrEnum):
+class MatrixFormat(enum.StrEnum):
     """How to write them."""
 
     text = "text"
@@ -90,7 +90,7 @@ def matrices(
         Convention.ours
     ),
     layout: Annotated[
-        Format | None,
+        MatrixFormat | None,
         typer.Option("--format", help="How they are written; from the ending of --out if not given, else text."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="File to write; otherwise stdout.")] = None,
@@ -104,15 +104,15 @@ def matrices(
         data = _render(made, chosen)
         if out is not None:
             _files.write_atomic(out, data)
-        elif chosen is Format.npz:
+        elif chosen is MatrixFormat.npz:
             raise ValueError("npz is binary and goes to a file; add --out matrices.npz")
         else:
             typer.echo(data.decode(), nl=False)
 
 
-def _told_by(out: Path | None) -> Format:
-    endings = {".npz": Format.npz, ".csv": Format.csv, ".tex": Format.latex}
-    return endings.get(out.suffix, Format.text) if out else Format.text
+def _told_by(out: Path | None) -> MatrixFormat:
+    endings = {".npz": MatrixFormat.npz, ".csv": MatrixFormat.csv, ".tex": MatrixFormat.latex}
+    return endings.get(out.suffix, MatrixFormat.text) if out else MatrixFormat.text
 
 
 def _collect(
@@ -181,12 +181,12 @@ def _converted(basis: Basis, convention: Convention) -> Basis:
     return made
 
 
-def _render(made: dict[str, Array], layout: Format) -> bytes:
-    if layout is Format.npz:
+def _render(made: dict[str, Array], layout: MatrixFormat) -> bytes:
+    if layout is MatrixFormat.npz:
         buffer = io.BytesIO()
         np.savez(buffer, **made)  # type: ignore[arg-type]
         return buffer.getvalue()
-    writers = {Format.text: _text, Format.csv: _csv, Format.latex: _latex}
+    writers = {MatrixFormat.text: _text, MatrixFormat.csv: _csv, MatrixFormat.latex: _latex}
     return (writers[layout](made) + "\n").encode()
 
 

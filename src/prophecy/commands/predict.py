@@ -64,14 +64,11 @@ def predict(
     """Predict each row from those before it; print the error beside those of a copy and of a straight line."""
     with guarded("predict"):
         _options.check(level, out, plot, file, resume)
-        if resume and horizon > 1:
-            raise typer.BadParameter("--resume goes on with predictions of the next row; leave out --horizon")
         asked = _options.asked(column, time, key, time_format, decimal, header, time_zone)
         table = open_table(file, asked)
         _options.check_irregular(irregular, horizon, table)
-        made = {"level": level, "irregular": irregular, "duplicates": duplicates.value}
-        size = table.size if horizon == 1 else 0
-        with keeping("predict", file, size, asked, out, resume, **made) as journal:
+        made = {"horizon": horizon, "level": level, "irregular": irregular, "duplicates": duplicates.value}
+        with keeping("predict", file, table.size, asked, out, resume, **made) as journal:
             trackers = run(table, level, horizon, irregular, out, duplicates is _options.Duplicates.mean, journal)
         counted = sum(one.rows for one in trackers) // len(table.roles.values)
         say("predict", f"{Path(file).name}: {words([one.bank.clock for one in trackers], counted, table)}")

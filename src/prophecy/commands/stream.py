@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from prophecy.commands._common import DATA, epilog, guarded, say
-from prophecy.commands._lines import Csv, Jsonl, Line
+from prophecy.commands._lines import Csv, InputLine, Jsonl
 from prophecy.fleet import Answers, Fleet
 
 READ = 2**16
@@ -32,7 +32,7 @@ lost or doubled. Without --from-line the input is taken to go on after the last 
 """
 
 
-class Format(enum.StrEnum):
+class LineFormat(enum.StrEnum):
     """How lines are written, in and out."""
 
     csv = "csv"
@@ -53,7 +53,7 @@ def register(app: typer.Typer) -> None:
 
 def stream(
     files: Annotated[list[Path] | None, typer.Argument(help="Files read one after the other; stdin if none.")] = None,
-    layout: Annotated[Format, typer.Option("--format", help="How lines are written, in and out.")] = Format.csv,
+    layout: Annotated[LineFormat, typer.Option("--format", help="How lines are written, in and out.")] = LineFormat.csv,
     column: Annotated[
         str | None, typer.Option(help="csv: number or name of the field (else the last); jsonl: key.")
     ] = None,
@@ -61,7 +61,7 @@ def stream(
     time: Annotated[str | None, typer.Option(help="Field with the time: seconds, or dates in ISO form.")] = None,
     time_format: Annotated[str | None, typer.Option(help="How dates are written, such as '%d.%m.%Y %H:%M'.")] = None,
     level: Annotated[float, typer.Option(help="Probability that an interval contains the next value.")] = 0.9,
-    malformed: Annotated[Malformed, typer.Option(help="Lines without a number: report and skip, or stop.")] = (
+    malformed: Annotated[Malformed, typer.Option(help="LineReader without a number: report and skip, or stop.")] = (
         Malformed.skip
     ),
     state: Annotated[Path | None, typer.Option(help="File that keeps all streams through kill -9 and reboots.")] = None,
@@ -75,7 +75,7 @@ def stream(
         raise typer.BadParameter(f"--level must lie between 0 and 1, got {level:g}")
     if from_line is not None and state is None:
         raise typer.BadParameter("--from-line is for streams with --state")
-    lines = (Csv if layout is Format.csv else Jsonl)(column, key, time, time_format)
+    lines = (Csv if layout is LineFormat.csv else Jsonl)(column, key, time, time_format)
     asked = {"format": layout.value, "column": column, "key": key, "time": time, "time-format": time_format}
     with guarded("stream"), Fleet(state, level=level) as fleet:
         seen = SeenLines(fleet, asked)
@@ -176,7 +176,7 @@ class Loop:
             self._take_new(first + seen, texts[seen:], starts_file and not seen)
 
     def _take_new(self, first: int, texts: list[str], starts_file: bool) -> None:
-        fresh: list[tuple[int, Line]] = []
+        fresh: list[tuple[int, InputLine]] = []
         for number, text in enumerate(texts, start=first):
             if starts_file and number == first and self.lines.is_header(text.removeprefix("\ufeff")):
                 continue
@@ -189,7 +189,7 @@ class Loop:
                     raise typer.Exit(DATA) from None
         self._observe(first, first + len(texts) - 1, fresh)
 
-    def _observe(self, first: int, last: int, fresh: list[tuple[int, Line]]) -> None:
+    def _observe(self, first: int, last: int, fresh: list[tuple[int, InputLine]]) -> None:
         if last < first:
             return
         found = [line for _, line in fresh]
@@ -199,13 +199,13 @@ class Loop:
         )
         _print([self._answer(number, line, answers, k) for k, (number, line) in enumerate(fresh)])
 
-    def _times(self, found: list[Line]) -> Any:
+    def _times(self, found: list[InputLine]) -> Any:
         if self.lines.time is None:
             return None
         times = np.array([line.time for line in found])
         return (times * 1e6).round().astype("datetime64[us]") if self.lines.places.get("dated") else times
 
-    def _answer(self, number: int, line: Line, answers: Answers, k: int) -> str:
+    def _answer(self, number: int, line: InputLine, answers: Answers, k: int) -> str:
         row = answers.rows[k]
         mean, half = float(row["next"]), float(row["next_half"])
         fields = {

@@ -27,7 +27,7 @@ Array = NDArray[Any]
 LENGTH = 12  # measured at orders 8 to 128: shorter blocks move the state too often, longer ones make long sums
 
 
-class Stream:
+class SystemStream:
     """Where a state stood and the values since. For speed, the owner fills `pending`:
 
     if len(stream.pending) == LENGTH: stream.advance()
@@ -68,7 +68,7 @@ class Stream:
         return min(self._low, *self.pending), max(self._high, *self.pending)
 
 
-class LiftedStream(Stream):
+class LiftedStream(SystemStream):
     """A constant float64 system."""
 
     def __init__(self, system: System) -> None:
@@ -110,7 +110,7 @@ class LiftedStream(Stream):
         return x
 
 
-class ScaledStream(Stream):
+class ScaledStream(SystemStream):
     """LegS in float64. `_taken` of the pending values are in the sums already."""
 
     def __init__(self, system: ScaledSystem) -> None:
@@ -142,7 +142,7 @@ class ScaledStream(Stream):
         self._taken = len(self.pending)
 
 
-def stream(system: System | ScaledSystem) -> Stream:
+def stream(system: System | ScaledSystem) -> SystemStream:
     """The stream of a system that `streams`."""
     return LiftedStream(system) if isinstance(system, System) else ScaledStream(system)
 

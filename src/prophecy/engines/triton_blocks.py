@@ -23,7 +23,7 @@ SHARED = 200_000  # bytes of shared memory a block of order 64 takes at most (co
 FEWEST = 256  # series (times channels) below which programs are too few to fill a GPU; torch's products take those
 
 
-class Plan(NamedTuple):
+class BlockPlan(NamedTuple):
     """Series per program, warps, loads ahead, and how numbers are multiplied: as Triton names it, or "double"."""
 
     group: int
@@ -34,15 +34,15 @@ class Plan(NamedTuple):
 
 # By float64 or not and padded order. 16 and 64 in float32 are the fastest of four on an H200
 # (benchmarks/results/layers-gpu.json); the others were not searched.
-PLANS: dict[tuple[bool, int], Plan] = {
-    (False, 16): Plan(64, 4, 1, "tf32x3"),
-    (False, 32): Plan(64, 4, 1, "tf32x3"),
-    (False, 64): Plan(64, 4, 1, "tf32x3"),
-    (False, 128): Plan(16, 8, 1, "ieee"),  # tf32x3 keeps both halves of the matrices: 311 KB of shared memory
-    (True, 16): Plan(16, 4, 2, "double"),
-    (True, 32): Plan(16, 4, 2, "double"),
-    (True, 64): Plan(16, 4, 1, "double"),
-    (True, 128): Plan(16, 4, 1, "double"),
+PLANS: dict[tuple[bool, int], BlockPlan] = {
+    (False, 16): BlockPlan(64, 4, 1, "tf32x3"),
+    (False, 32): BlockPlan(64, 4, 1, "tf32x3"),
+    (False, 64): BlockPlan(64, 4, 1, "tf32x3"),
+    (False, 128): BlockPlan(16, 8, 1, "ieee"),  # tf32x3 keeps both halves of the matrices: 311 KB of shared memory
+    (True, 16): BlockPlan(16, 4, 2, "double"),
+    (True, 32): BlockPlan(16, 4, 2, "double"),
+    (True, 64): BlockPlan(16, 4, 1, "double"),
+    (True, 128): BlockPlan(16, 4, 1, "double"),
 }
 
 
@@ -71,7 +71,7 @@ def _shared(device: torch.device) -> int:
 
 
 def forward(
-    u: Tensor, x: Tensor, kernel: Tensor, observe: Tensor, reach: Tensor, power: Tensor, plan: Plan | None = None
+    u: Tensor, x: Tensor, kernel: Tensor, observe: Tensor, reach: Tensor, power: Tensor, plan: BlockPlan | None = None
 ) -> tuple[Tensor, Tensor]:
     """`torch_lifted.run` for one readout: y (channels, series, time, 1), before (channels, series, blocks + 2, N)."""
     channels, series, time = u.shape
@@ -94,7 +94,7 @@ def backward(
     observe: Tensor,
     reach: Tensor,
     power: Tensor,
-    plan: Plan | None = None,
+    plan: BlockPlan | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Gradients of u and, all told, of the states before each block."""
     channels, series, time = to_y.shape[:3]
@@ -122,7 +122,7 @@ def _launch(
     shape: torch.Size,
     length: int,
     order: int,
-    plan: Plan | None,
+    plan: BlockPlan | None,
     built: dict[str, Any],
 ) -> None:
     channels, series, time = shape

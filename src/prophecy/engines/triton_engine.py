@@ -102,25 +102,27 @@ def predict(
     return _run(system, u, state, plan, pieces, out, transposed=False)
 
 
-def differentiable(system: System, u: Tensor, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
+def differentiable(
+    system: System, u: Tensor, state: Tensor | None = None, *, plan: Plan | None = None
+) -> tuple[Tensor, Tensor]:
     """`predict` with gradients to u and to the state, by the same kernel (`torch_engine.simulate`: to the matrices)."""
     torch_engine.check(system, u, state)
     x = u.new_zeros(len(u), system.order) if state is None else state
-    result: tuple[Tensor, Tensor] = _Fused.apply(u, x, system)  # type: ignore[no-untyped-call]
+    result: tuple[Tensor, Tensor] = _Fused.apply(u, x, system, plan)  # type: ignore[no-untyped-call]
     return result
 
 
 class _Fused(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, u: Tensor, x: Tensor, system: System) -> tuple[Tensor, Tensor]:
-        ctx.system = system
-        return _run(system, u, x, None, None, None, transposed=False)
+    def forward(ctx: Any, u: Tensor, x: Tensor, system: System, plan: Plan | None) -> tuple[Tensor, Tensor]:
+        ctx.system, ctx.plan = system, plan
+        return _run(system, u, x, plan, None, None, transposed=False)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None, None]:
         y_grad, x_grad = grads
-        u_grad, start_grad = _run(ctx.system, y_grad, x_grad, None, None, None, transposed=True)
-        return u_grad, start_grad, None
+        u_grad, start_grad = _run(ctx.system, y_grad, x_grad, ctx.plan, None, None, transposed=True)
+        return u_grad, start_grad, None, None
 
 
 def _run(

@@ -13,7 +13,7 @@ import numpy as np
 Json = Any
 Result = dict[str, Any]
 
-NEAR = 0.15
+MARGIN = 0.15
 """How far ours may lie from a paper value that comes without a standard deviation."""
 
 
@@ -194,7 +194,7 @@ def agrees(line: Mapping[str, Json]) -> bool | None:
     """Within the paper's mean ± std, or within 15 % where it gives none; None where the paper has no value."""
     if line["paper_mean"] is None:
         return None
-    margin = line["paper_std"] if line["paper_std"] is not None else NEAR * line["paper_mean"]
+    margin = line["paper_std"] if line["paper_std"] is not None else MARGIN * line["paper_mean"]
     return bool(abs(line["mean"] - line["paper_mean"]) <= margin)
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from prophecy import _files
 from prophecy.reproduce import page, registry, trained_runs
 from prophecy.reproduce.framework import (
-    NEAR,
+    MARGIN,
     Experiment,
     OpenQuestion,
     Picture,
@@ -153,7 +153,7 @@ def _facts(pages: Pages, cells: Sequence[dict[str, Any]]) -> list[tuple[str, str
         wide = sum(c["paper_std"] is not None and c["paper_std"] > c["paper_mean"] for c in cells)
         criterion = (
             f"table cells agree: our mean lies within the paper's mean ± std (in {wide} of them that std exceeds the "
-            f"mean), or within {100 * NEAR:g} % where it gives none"
+            f"mean), or within {100 * MARGIN:g} % where it gives none"
         )
         facts.append((f"{sum(bool(agrees(c)) for c in cells)} of {len(cells)}", criterion))
     if theirs:

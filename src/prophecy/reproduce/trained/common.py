@@ -27,7 +27,7 @@ READINGS = {"radians": 1.0, "cycles": 2.0 * math.pi}
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """What a run of Fig. 1d depends on, the seeds aside. The defaults are the paper's; see docs/reproduction.md."""
 
     order: int = 32
@@ -50,19 +50,19 @@ class Plan:
         return sorted({0, *(int(step) for step in spaced), self.steps})
 
 
-FULL = Plan()
-SHORT = Plan(steps=120, batch=12, pool=24, functions=12, checks=6)
+FULL = TrainingPlan()
+SHORT = TrainingPlan(steps=120, batch=12, pool=24, functions=12, checks=6)
 """What `prophecy reproduce` trains now, on a CPU."""
-TINY = Plan(order=8, samples=400, steps=6, batch=4, pool=9, functions=3, checks=3)
+TINY = TrainingPlan(order=8, samples=400, steps=6, batch=4, pool=9, functions=3, checks=3)
 """What tests train."""
 
 
-def training_pool(plan: Plan, reading: str, seed: int) -> Array:
+def training_pool(plan: TrainingPlan, reading: str, seed: int) -> Array:
     """The functions of one seed: (pool, samples). Seeds share none with each other or with the evaluation sets."""
     return signals.mixed(plan.pool, plan.samples, seed=100_000 * seed, unit=READINGS[reading])
 
 
-def evaluation_sets(plan: Plan, reading: str) -> dict[str, Array]:
+def evaluation_sets(plan: TrainingPlan, reading: str) -> dict[str, Array]:
     """The paper's four: held-out mixture, lines, Filtered Noise, and its own Van der Pol run."""
     count, samples = plan.functions, plan.samples
     return {
@@ -76,7 +76,7 @@ def evaluation_sets(plan: Plan, reading: str) -> dict[str, Array]:
 class Batches:
     """Which functions each step uses: every pass goes once through the pool, in an order drawn anew."""
 
-    def __init__(self, plan: Plan, seed: int) -> None:
+    def __init__(self, plan: TrainingPlan, seed: int) -> None:
         self._plan, self._draw = plan, np.random.default_rng((seed, 7))
         self._left: NDArray[np.intp] = np.empty(0, dtype=np.intp)
 

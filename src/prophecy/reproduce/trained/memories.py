@@ -21,17 +21,17 @@ from prophecy import legt, next_value
 from prophecy.engines.torch_lifted import impulse_responses
 from prophecy.nn.memory import bilinear
 from prophecy.reproduce.trained import common
-from prophecy.reproduce.trained.common import Plan
+from prophecy.reproduce.trained.common import TrainingPlan
 
 SETTINGS = {"radians": ("IV", "IV discrete", "random, all trained"), "cycles": ("IV",)}
 BRIEF, BRIEF_STEPS = "IV discrete", 100
 """It has diverged after one step; a hundred show that it stays so."""
 
 
-class Layer:
+class TrainedMemory:
     """A, B, C, D of one setting for all seeds, and the coordinates A and B are trained in."""
 
-    def __init__(self, name: str, plan: Plan, seeds: Sequence[int], device: torch.device) -> None:
+    def __init__(self, name: str, plan: TrainingPlan, seeds: Sequence[int], device: torch.device) -> None:
         basis = legt(plan.order, window=1.0)
         system = next_value(basis, dt=1.0 / plan.samples)
         self.continuous, self.dt, self.samples = name == "IV", 1.0 / plan.samples, plan.samples
@@ -57,13 +57,13 @@ class Layer:
 
 
 def train(
-    plan: Plan, reading: str = "radians", seeds: Sequence[int] = (0, 1, 2), device: str = "cpu"
+    plan: TrainingPlan, reading: str = "radians", seeds: Sequence[int] = (0, 1, 2), device: str = "cpu"
 ) -> dict[str, Any]:
     """Train every setting for every seed; scores on the evaluation sets, None where a model has diverged."""
     where, began = common.torch_device(device), time.perf_counter()
     pools = torch.stack([torch.tensor(common.training_pool(plan, reading, seed), device=where) for seed in seeds])
     sets = {name: torch.tensor(u, device=where) for name, u in common.evaluation_sets(plan, reading).items()}
-    layers = {name: Layer(name, plan, seeds, where) for name in SETTINGS[reading]}
+    layers = {name: TrainedMemory(name, plan, seeds, where) for name in SETTINGS[reading]}
     batches = [common.Batches(plan, seed) for seed in seeds]
     history, checks = [], plan.check_steps()
     for step in range(plan.steps + 1):
@@ -88,7 +88,7 @@ def train(
 
 
 def _scores(
-    layers: dict[str, Layer], sets: dict[str, Tensor], seeds: Sequence[int], start: int
+    layers: dict[str, TrainedMemory], sets: dict[str, Tensor], seeds: Sequence[int], start: int
 ) -> list[dict[str, Any]]:
     found = []
     with torch.no_grad():

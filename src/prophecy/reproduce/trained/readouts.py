@@ -24,7 +24,7 @@ from torch import Tensor
 
 from prophecy import legt, next_value
 from prophecy.reproduce.trained import common
-from prophecy.reproduce.trained.common import Array, Plan
+from prophecy.reproduce.trained.common import Array, TrainingPlan
 
 AHEAD = (1, 10, 50)
 """Steps after which the free-running error is recorded at the end."""
@@ -79,7 +79,7 @@ VARIANTS = {"radians": PAPER + FURTHER, "cycles": PAPER}
 
 
 @dataclass(frozen=True)
-class Memory:
+class FixedMemory:
     """Discrete A, B of every seed, and the states they leave on the training pool and the evaluation sets."""
 
     A: Tensor
@@ -91,7 +91,9 @@ class Memory:
 class Readouts:
     """The readouts of all variants, (variant, seed, N + 1), with the taps of their convolutions."""
 
-    def __init__(self, plan: Plan, variants: Sequence[Variant], seeds: Sequence[int], device: torch.device) -> None:
+    def __init__(
+        self, plan: TrainingPlan, variants: Sequence[Variant], seeds: Sequence[int], device: torch.device
+    ) -> None:
         self.variants = {variant.name: variant for variant in variants}
         system = next_value(legt(plan.order, window=1.0), dt=1.0 / plan.samples)
         self.construction = torch.tensor(np.append(system.C, system.D), device=device)
@@ -114,7 +116,7 @@ class Readouts:
     def parameters(self, variant: Variant) -> list[Tensor]:
         return [self.weights[variant.name]] + ([self.taps[variant.name]] if variant.taps else [])
 
-    def errors(self, z: dict[str, Tensor], truth: Tensor, memories: dict[str, Memory]) -> dict[str, Tensor]:
+    def errors(self, z: dict[str, Tensor], truth: Tensor, memories: dict[str, FixedMemory]) -> dict[str, Tensor]:
         """Errors of every variant, (seed, …); z (seed, batch, time, N + 1) by memory, truth (seed, batch, time)."""
         made: dict[str, Tensor] = {}
         for kind, states in z.items():
@@ -147,7 +149,7 @@ def _start(variant: Variant, order: int, seed: int, construction: Array) -> Arra
     return np.random.default_rng(seed).normal(size=order + 1)
 
 
-def _optimiser(variant: Variant, parameters: list[Tensor], plan: Plan) -> torch.optim.Optimizer:
+def _optimiser(variant: Variant, parameters: list[Tensor], plan: TrainingPlan) -> torch.optim.Optimizer:
     kind: Callable[..., torch.optim.Optimizer] = getattr(torch.optim, variant.optimiser)
     return kind(parameters, lr=plan.learning_rate if variant.rate is None else variant.rate)
 
@@ -182,7 +184,7 @@ def loop_radius(A: Array, B: Array, w: Array) -> float | None:
 
 
 def train(
-    plan: Plan,
+    plan: TrainingPlan,
     reading: str = "radians",
     seeds: Sequence[int] = (0, 1, 2),
     device: str = "cpu",
@@ -235,8 +237,8 @@ def train(
 
 
 def _memory(
-    kind: str, plan: Plan, seeds: Sequence[int], pools: Array, sets: dict[str, Array], device: torch.device
-) -> Memory:
+    kind: str, plan: TrainingPlan, seeds: Sequence[int], pools: Array, sets: dict[str, Array], device: torch.device
+) -> FixedMemory:
     system = next_value(legt(plan.order, window=1.0), dt=1.0 / plan.samples)
     pairs = [(system.A, system.B) if kind == "LegT" else common.random_memory(plan.order, seed) for seed in seeds]
     A, B = (torch.tensor(np.stack(part), device=device) for part in zip(*pairs, strict=True))
@@ -248,11 +250,11 @@ def _memory(
         inputs = torch.tensor(u, device=device)
         own = range(len(seeds)) if kind == "random" else (0,)
         scored[name] = torch.stack([common.features(A[s], B[s], inputs, plan.start) for s in own])
-    return Memory(A, B, pool, scored)
+    return FixedMemory(A, B, pool, scored)
 
 
 def _scores(
-    readouts: Readouts, memories: dict[str, Memory], wanted: dict[str, Tensor], seeds: Sequence[int]
+    readouts: Readouts, memories: dict[str, FixedMemory], wanted: dict[str, Tensor], seeds: Sequence[int]
 ) -> list[dict[str, Any]]:
     """One-step errors of every variant (and II, the construction itself) on every set."""
     found = []
@@ -283,7 +285,7 @@ def _distances(readouts: Readouts) -> dict[str, Any]:
 
 
 def _ahead(
-    readouts: Readouts, memories: dict[str, Memory], wanted: dict[str, Tensor], seeds: Sequence[int]
+    readouts: Readouts, memories: dict[str, FixedMemory], wanted: dict[str, Tensor], seeds: Sequence[int]
 ) -> list[dict[str, Any]]:
     """Free-running errors after `AHEAD` steps and the radius of the closed loop, at the end."""
     made = []
@@ -321,7 +323,9 @@ def _ahead(
     return made
 
 
-def _solved(memory: Memory, truths: Tensor, wanted: dict[str, Tensor], seeds: Sequence[int]) -> list[dict[str, Any]]:
+def _solved(
+    memory: FixedMemory, truths: Tensor, wanted: dict[str, Tensor], seeds: Sequence[int]
+) -> list[dict[str, Any]]:
     """The readout with the least squared error on the whole pool, in closed form: what training may hope for."""
     made = []
     for s, seed in enumerate(seeds):
