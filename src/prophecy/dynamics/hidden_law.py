@@ -7,10 +7,9 @@ from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
 from prophecy.dynamics.assimilation import Problem
-from prophecy.dynamics.context import Context
+from prophecy.dynamics.context import Context, fastest_period
 from prophecy.dynamics.guesses import roughness
 from prophecy.dynamics.hidden import Search, found
-from prophecy.dynamics.hidden_guesses import time_scale
 from prophecy.dynamics.settings import HiddenSettings, Settings
 from prophecy.dynamics.trajectory import Decided
 
@@ -27,7 +26,7 @@ def decide(context: Context, steps: int, all_settings: Settings) -> Decided | No
     rough = np.inf if visible is None else float(roughness(visible).max())
     if visible is None or rough > settings.rough:
         return None
-    stride = thinning(visible, settings)
+    stride = thinning(visible, all_settings)
     seen, thin = visible.shape[1], np.ascontiguousarray(visible[(len(visible) - 1) % stride :: stride])
     noisy = np.inf if rough < settings.smooth else settings.noisy * rough
     law = found(thin, context.units.centre / context.units.scale, settings, noisy)
@@ -60,10 +59,11 @@ def _complete(context: Context, settings: HiddenSettings) -> Array | None:
     return np.ascontiguousarray(tail) if len(tail) >= settings.least else None
 
 
-def thinning(visible: Array, settings: HiddenSettings) -> int:
-    """Take every so manieth sample: a series that changes slowly tells its law as well, in less time."""
-    fastest = min(time_scale(column) for column in visible.T)
-    return int(np.clip(round(fastest / settings.pace), 1, max(len(visible) // settings.kept, 1)))
+def thinning(visible: Array, all_settings: Settings) -> int:
+    """Take every so manieth sample: a series without fast parts tells its law as well with fewer, in less time."""
+    settings = all_settings.hidden
+    period = fastest_period(visible, all_settings.context)
+    return int(np.clip(period / settings.pace, 1, max(len(visible) // settings.kept, 1)))
 
 
 def _draws(search: Search, steps: int, stride: int, settings: HiddenSettings) -> Array:

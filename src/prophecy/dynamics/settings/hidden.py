@@ -17,7 +17,7 @@ class HiddenSettings:
     # Which series are searched
     least: int = 128  #: samples: four for every unknown that is not a state
     most: int = 1024  #: latest samples looked at
-    pace: float = 4.0  #: samples in a time scale: finer series are thinned to that, at least
+    pace: float = 6.0  #: samples of the fastest period: series with twice as many are thinned
     kept: int = 160  #: samples that thinning must leave
     #: Standard deviations: what is rougher may be noise. No law was found in noise; the smoothest of 207 hourly series
     #: of the M4 competition has 7e-3.
@@ -35,8 +35,8 @@ class HiddenSettings:
     plain: int = 4  #: derivatives, their quotients, two random quadratic functions of them
     angles: int = 8  #: directions of B in the plane of two variables at hand (`hidden_starts.py`)
     offsets: int = 7  #: and where it vanishes along each: quantiles, and beyond either end
-    refined: int = 40  #: trials that improve direction and offset of a choice
-    looked_at: int = 60  #: choices so improved, at most
+    refined: int = 16  #: trials that improve direction and offset of a choice
+    looked_at: int = 40  #: choices so improved, at most
     #: Time scales of the leaky integrals of a visible variable that may be a hidden one, of the future where negative
     leaks: tuple[float, ...] = (0.25, 0.5, 1, 2, 4, float("inf"), -0.25, -0.5, -1, -2, -4)
     square_leaks: tuple[float, ...] = (0.5, 2, -0.5, -2)  #: the same of its square
