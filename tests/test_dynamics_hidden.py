@@ -186,7 +186,9 @@ def test_only_smooth_series_are_searched_for_hidden_variables() -> None:
     assert smooth < DEFAULT.hidden.smooth < rough
     assert hidden_law.decide(read(noisy), 30, DEFAULT) is None
     assert hidden_law.decide(read(series), 30, DEFAULT) is not None
-    assert hidden_law.decide(read(series), 30, replace(DEFAULT, hidden=replace(DEFAULT.hidden, rough=smooth / 2))) is None
+    assert (
+        hidden_law.decide(read(series), 30, replace(DEFAULT, hidden=replace(DEFAULT.hidden, rough=smooth / 2))) is None
+    )
 
 
 @pytest.mark.parametrize("seen", [(0, 1), (0, 2), (1, 2)])
@@ -197,7 +199,7 @@ def test_two_variables_of_lorenz_are_followed_without_the_third(seen: tuple[int,
     assert np.abs(ahead.mean - series[512:])[:240].max() < 0.05 * series.std()
 
 
-def test_a_law_has_foretold_what_it_later_learned_from() -> None:
+def test_a_law_has_forecast_what_it_was_later_solved_from() -> None:
     series = chaos.lorenz.sample(512)[:, :1]
     law = found((series - series.mean()) / series.std(), series.mean(axis=0) / series.std(axis=0), DEFAULT.hidden)
     assert law is not None

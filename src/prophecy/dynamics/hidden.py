@@ -1,17 +1,17 @@
 """Fields of which only some variables are seen: the hidden ones are unknowns at every sample, solved with the field.
 
-One variable of a system of three still tells everything, but in coordinates made of its delays or derivatives the field
-is no short formula, and 512 samples do not tell a long one. With the hidden variables themselves as unknowns it is
-short again: powers up to degree 2 of three variables or four, and up to degree 3 of two of three (`Family`). Four are
-also what a variable needs that cannot tell all states of three apart: z of Lorenz' system and x y, x^2 and y^2 obey a
-quadratic field of their own. What is minimised is the distance between the flow from each state
+One variable of a system of three still determines all of it, but in coordinates made of its delays or derivatives the
+field is no short formula, and 512 samples do not determine a long one. With the hidden variables themselves as unknowns
+it is short again: powers up to degree 2 of three variables or four, and up to degree 3 of two of three (`Family`). Four
+are also what a variable needs that has the same values in different states of three: z of Lorenz' system and x y, x^2
+and y^2 obey a quadratic field of their own. What is minimised is the distance between the flow from each state
 and the next state, over the hidden part of all states and the coefficients; the visible part is the data, exactly.
 Hidden variables are known up to an affine change only, so they are kept uncorrelated and of unit variance.
 
 The problem has many minima and long curved valleys. Several starts (`hidden_guesses.py`) take a few steps each, the
 best go on; steps are Levenberg-Marquardt with the second-order correction along
 the step (geodesic acceleration, Transtrum and Sethna 2012), which follows a curved valley several times faster.
-The law found from an early stretch must then foretell the rest before it is believed.
+The law found from an early stretch is accepted once it has forecast the rest.
 """
 
 from __future__ import annotations
@@ -110,9 +110,9 @@ class Search:
         self.states = np.ascontiguousarray(self.states @ matrix.T - centre)
 
     def extended(self, visible: Array) -> float:
-        """Go on over further samples, hidden variables first as the flow foretells them.
+        """Go on over further samples, hidden variables first as the flow forecasts them.
 
-        visible: all samples from the beginning. Returns the root mean square error of the visible part foretold.
+        visible: all samples from the beginning. Returns the root mean square error of that forecast.
         """
         further = len(visible) - len(self.visible)
         ahead = self.ahead(self.states[-1:], self.field.theta[None], further)[0]
@@ -142,7 +142,7 @@ def searched(
     None where the misfit stays above `noisy`, in standard deviations, after two rounds.
     """
     best = guesses(visible, centre, family, settings)
-    worst = settings.forcing_worth if family.forced else settings.hopeless
+    worst = settings.forcing_left if family.forced else settings.hopeless
     starts = [guess.hidden for guess in best if guess.share < worst]
     if not starts:
         return []
@@ -167,7 +167,7 @@ def _best(pool: list[Search], settings: HiddenSettings, noisy: float) -> list[Se
     """What is left of some starts after all rounds: those that came close to a law; None if that is noise."""
     for number, (order, steps, kept, worst, behind) in enumerate(settings.rounds):
         for start in pool:
-            if order == 8:  # order 4 was enough to tell where to go
+            if order == 8:  # order 4 was enough to choose the starts
                 start.tableau, start.tolerance = EIGHTH, settings.near / 10
             start.improve(steps, settings.near / 10, settings)
         pool = _different(sorted(pool, key=_reached), settings)[:kept]
@@ -193,10 +193,15 @@ def _reached(search: Search) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Foretold:
-    """A search that went on to the end, and the root mean square errors of the stretches it foretold on the way."""
+class Law:
+    """A search that went on to the end.
+
+    errors: root mean square errors, in standard deviations, of its forecasts of the stretches on the way, each made
+    before the stretch was used.
+    """
 
     search: Search
+    family: Family
     errors: tuple[float, ...]
 
     @property
@@ -204,25 +209,25 @@ class Foretold:
         return max(self.errors, default=np.inf)
 
     def exact(self, settings: HiddenSettings) -> bool:
-        """Whether it is the law: it passes through all samples, and had learned enough to foretell the last ones."""
+        """Whether it is the law: it passes through all samples, and forecast the last ones."""
         return self.search.reached < settings.exact and self.errors[-1] < settings.certain
 
 
-def found(visible: Array, centre: Array, settings: HiddenSettings, noisy: float = np.inf) -> Foretold | None:
+def found(visible: Array, centre: Array, settings: HiddenSettings, noisy: float = np.inf) -> Law | None:
     """A field that passes through all of (time, seen), in standard deviations; None if none comes close.
 
-    It is found on an early stretch and has to foretell the rest, a stretch at a time, before it may learn from it. The
-    first family with an exact one has it; otherwise the one that foretold best, if it did well.
+    It is found on an early stretch and has to forecast the rest, a stretch at a time, before that is used. The first
+    family with an exact one has it; otherwise the field with the best forecasts, if these are good.
     """
     early = min(settings.early, int(settings.early_share * len(visible)))
-    best: Foretold | None = None
+    best: Law | None = None
     with np.errstate(all="ignore"):  # fields that lead nowhere overflow
         for family in (Family(*each) for each in settings.families if each[0] > visible.shape[1]):
-            pool = searched(visible[:early], centre, family, settings, noisy)
+            pool = searched(visible[:early], centre, family, settings, np.inf if family.forced else noisy)
             if pool is None:
                 return best
             for search in pool:
-                law = _foretelling(search, visible, settings)
+                law = _continued(search, family, visible, settings)
                 if law is not None and law.exact(settings):
                     return law
                 if law is not None and law.worst < min(settings.trusted, best.worst if best else np.inf):
@@ -230,8 +235,8 @@ def found(visible: Array, centre: Array, settings: HiddenSettings, noisy: float 
     return best
 
 
-def _foretelling(search: Search, visible: Array, settings: HiddenSettings) -> Foretold | None:
-    """The search gone on to the end of the series; None where it fails to foretell a stretch."""
+def _continued(search: Search, family: Family, visible: Array, settings: HiddenSettings) -> Law | None:
+    """The search gone on to the end of the series; None where its forecast of a stretch fails."""
     errors: list[float] = []
     while (known := len(search.visible)) < len(visible):
         errors.append(search.extended(visible[: known + settings.stretch]))
@@ -240,4 +245,4 @@ def _foretelling(search: Search, visible: Array, settings: HiddenSettings) -> Fo
         search.improve(settings.extended, settings.near / 10, settings, settings.least_gain)
     search.tableau, search.tolerance = EIGHTH, settings.near / 100
     search.improve(settings.polished, 1e-9, settings, settings.least_gain)
-    return Foretold(search, tuple(errors))
+    return Law(search, family, tuple(errors))

@@ -82,7 +82,7 @@ def pairs(visible: Array, centre: Array, family: Family, settings: HiddenSetting
         )
 
     def integrals(which: int) -> list[tuple[Array, float]]:
-        """Leaky integrals of a variable and of its square; an undamped one from zero where the data tell zero."""
+        """Leaky integrals of a variable and of its square; an undamped one from zero where zero is near the data."""
         x, zero = seen[which], float(centre[which])
         leaks = [(x, time) for time in leaking(scales[which], settings.leaks, settings)]
         if abs(zero) < settings.centred:
@@ -140,26 +140,33 @@ def directions(variables: int, angles: int) -> Array:
     return np.ascontiguousarray(corners / np.linalg.norm(corners, axis=1, keepdims=True))
 
 
-def driven(visible: Array, settings: HiddenSettings) -> list[Guess]:
-    """The rate of x and a sinusoid with its partner, where x'' is a function of x, x' and a periodic forcing.
+def velocity(x: Array) -> Array:
+    """The rate of x, standardised."""
+    times = np.arange(len(x))
+    return unit(np.ascontiguousarray(make_interp_spline(times, x, k=_SPLINE).derivative()(times)))
 
-    Its frequency is the one that explains what a field of degree 3 in x and x' leaves (`forcing.strongest`).
-    """
+
+def forcing(x: Array, settings: HiddenSettings) -> tuple[float, float]:
+    """Radians a sample of the sinusoid that explains most of what a field of degree 3 in x and x' leaves, and what is
+    left then (`forcing.strongest`)."""
+    both = np.column_stack([x, velocity(x)])[MARGIN:-MARGIN]
+    return strongest(both, settings.forcing_periods, settings.forcing_worth)
+
+
+def driven(visible: Array, settings: HiddenSettings) -> list[Guess]:
+    """The rate of x and a sinusoid with its partner: x'' may be a function of x, x' and a periodic forcing."""
     if visible.shape[1] > 1 or len(visible) < settings.least // 2:
         return []
-    times = np.arange(len(visible))
-    rate = unit(np.ascontiguousarray(make_interp_spline(times, visible[:, 0], k=_SPLINE).derivative()(times)))
-    both = np.column_stack([visible[:, 0], rate])[MARGIN:-MARGIN]
-    frequency, left = strongest(both, settings.forcing_periods, settings.forcing_worth)
-    wave = np.sqrt(2) * np.column_stack([np.cos(frequency * times), np.sin(frequency * times)])
-    return [Guess(np.column_stack([rate, wave]), left)]
+    x = np.ascontiguousarray(visible[:, 0])
+    frequency, left = forcing(x, settings)
+    phase = frequency * np.arange(len(x))
+    return [Guess(np.column_stack([velocity(x), np.sqrt(2) * np.cos(phase), np.sqrt(2) * np.sin(phase)]), left)]
 
 
 def drifting(visible: Array) -> Array:
     """The rate of x and time itself, (time, 2): parameters of x'' = f(x, x') may drift."""
-    times = np.arange(len(visible))
-    rate = unit(np.ascontiguousarray(make_interp_spline(times, visible[:, 0], k=_SPLINE).derivative()(times)))
-    return np.column_stack([rate, unit(times.astype(np.float64))])
+    x = np.ascontiguousarray(visible[:, 0])
+    return np.column_stack([velocity(x), unit(np.arange(float(len(x))))])
 
 
 def guesses(visible: Array, centre: Array, family: Family, settings: HiddenSettings) -> list[Guess]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.dynamics import flow
 from prophecy.dynamics.assimilation import Problem
 from prophecy.dynamics.context import Context, fastest_period
 from prophecy.dynamics.guesses import roughness
 from prophecy.dynamics.hidden import Search, found
+from prophecy.dynamics.hidden_guesses import Family, forcing
 from prophecy.dynamics.settings import HiddenSettings, Settings
 from prophecy.dynamics.trajectory import Decided
 
@@ -17,9 +17,9 @@ Array = NDArray[np.float64]
 
 
 def decide(context: Context, steps: int, all_settings: Settings) -> Decided | None:
-    """The forecast of a field with hidden variables that foretold the later part of the context; None elsewhere.
+    """The forecast of a field with hidden variables that forecast the later part of the context; None elsewhere.
 
-    Only smooth series are searched: no law was ever found behind a rougher one, be it of noise or of samples far apart.
+    Rough series are not searched, and where two rounds show that what makes them rough is noise, no further.
     """
     settings = all_settings.hidden
     visible = _complete(context, settings)
@@ -39,20 +39,28 @@ def decide(context: Context, steps: int, all_settings: Settings) -> Decided | No
     if not np.isfinite(path).all() or stay.mean() < 0.5:
         return None
     draws = draws[stay]
-    hidden = search.hidden.shape[1]
+    method, note = _words(search, law.family, stride * context.stride, settings)
+    note = f"{note} that passes through the context up to {search.misfit:.1g} standard deviations."
+    return Decided(path, draws, None, method, (note,), None)
+
+
+def _words(search: Search, family: Family, stride: int, settings: HiddenSettings) -> tuple[str, str]:
+    """Method and the beginning of a note. stride: samples of the context in one of the search's."""
+    seen, hidden = search.seen, search.hidden.shape[1] - (2 if family.forced else 0)
     who = "The variable" if seen == 1 else f"The {seen} variables"
-    degree = int(flow.powers(search.field.terms).sum(axis=1).max())
-    note = f"{who} and {hidden} hidden obey a field of degree {degree} that passes through the context"
-    method = f"field with {hidden} hidden variable" + ("s" if hidden > 1 else "")
-    return Decided(path, draws, None, method, (f"{note} up to {search.misfit:.1g} standard deviations.",), None)
+    several = f"{hidden} hidden variable" + ("s" if hidden > 1 else "")
+    field = f"obey a field of degree {family.degree}"
+    if not family.forced:
+        return f"field with {several}", f"{who} and {hidden} hidden {field}"
+    period = 2 * np.pi / forcing(np.ascontiguousarray(search.visible[:, 0]), settings)[0] * stride
+    note = f"{who}, {hidden} hidden and a forcing with a period of {period:.6g} samples {field}"
+    return f"field with hidden forcing and {several}", note
 
 
 def _complete(context: Context, settings: HiddenSettings) -> Array | None:
     """The latest samples without a gap, where there are few enough variables and enough samples."""
     values = context.values
-    if values.shape[1] >= max(each[0] for each in settings.families) or values.shape[1] > int(
-        context.varying.sum()
-    ):
+    if values.shape[1] >= max(each[0] for each in settings.families) or values.shape[1] > int(context.varying.sum()):
         return None
     gaps = np.nonzero(~context.known)[0]
     tail = values[gaps[-1] + 1 if len(gaps) else 0 :][-settings.most :]
@@ -60,7 +68,7 @@ def _complete(context: Context, settings: HiddenSettings) -> Array | None:
 
 
 def thinning(visible: Array, all_settings: Settings) -> int:
-    """Take every so manieth sample: a series without fast parts tells its law as well with fewer, in less time."""
+    """Which samples are searched: one in so many, where the fastest period has more of them than needed."""
     settings = all_settings.hidden
     period = fastest_period(visible, all_settings.context)
     return int(np.clip(period / settings.pace, 1, max(len(visible) // settings.kept, 1)))

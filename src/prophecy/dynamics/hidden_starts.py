@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 MARGIN = 5  # samples at either end where derivatives of a spline are worth little
 FAR = 6.0  # standard deviations: guesses are cut there, poles go on for ever
-_POLE = 0.1  # of B's standard deviation: nearer to its zero, z is not believed
+_POLE = 0.1  # of B's standard deviation: nearer to its zero, z is not used
 
 
 class Pair(NamedTuple):

@@ -1,8 +1,8 @@
 """The numbers that steer `forecast`, each with its unit and the reason for it. `forecast(settings=...)` takes others.
 
 `Settings` (`forecasts.py`) holds those of ordinary series and of the laboratory, and groups of others: `context` and
-`known` (`context.py`), `laws` (`laws.py`), `hidden` (`hidden.py`). `replace(DEFAULT, laws=replace(DEFAULT.laws, draws=32))`, with
-`dataclasses.replace`, is how ablations are made (benchmarks/forecast_ideas.py).
+`known` (`context.py`), `laws` (`laws.py`), `hidden` (`hidden.py`). `replace(DEFAULT, laws=replace(DEFAULT.laws,
+draws=32))`, with `dataclasses.replace`, is how ablations are made (benchmarks/forecast_ideas.py).
 """
 
 from prophecy.dynamics.settings.context import ContextSettings, KnownSettings

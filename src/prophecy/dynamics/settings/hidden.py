@@ -30,7 +30,8 @@ class HiddenSettings:
     #: Four variables of degree 3 are x, its rate and a sinusoidal forcing.
     families: tuple[tuple[int, int, int], ...] = ((4, 3, 1), (3, 2, 12), (4, 2, 20), (3, 3, 12))
     forcing_periods: float = 4.0  #: that a forcing has at least in the early stretch; slower ones are drifts
-    forcing_worth: float = 0.8  #: share of what a field without it leaves, above which no frequency is looked for
+    forcing_worth: float = 0.8  #: share of what a field without it leaves, above which its frequency is not refined
+    forcing_left: float = 0.3  #: the same after that, above which there is no forcing
     hopeless: float = 0.15  #: share of the rises of a hidden variable left open from which no search arrives
     plain: int = 4  #: derivatives, their quotients, two random quadratic functions of them
     angles: int = 8  #: directions of B in the plane of two variables at hand (`hidden_starts.py`)
@@ -43,13 +44,13 @@ class HiddenSettings:
     double_leaks: tuple[float, ...] = (0.5, 1.5, 4, float("inf"), -0.5, -1.5, -4)  #: two of these together
     shortest: float = 0.7  #: samples: a shorter leak says nothing that the variable itself does not
     alike: float = 0.15  #: share of its variance that an earlier guess may leave of a new one that is the same
-    centred: float = 5.0  #: standard deviations: data farther from zero do not tell where zero is
+    centred: float = 5.0  #: standard deviations: data farther from zero do not determine their zero
 
     # The early stretch
     early: int = 256  #: samples searched first: half the time, and the rest is there to be forecast
     early_share: float = 0.6  #: of all samples, at most
     #: Order of the steps, how many from each start, how many starts go on, and the misfit they must be below: in
-    #: standard deviations, and as a multiple of the least one. Twelve searches that arrived were among these throughout.
+    #: standard deviations, and as a multiple of the least one. Twelve searches that arrived were among these always.
     rounds: tuple[tuple[int, int, int, float, float], ...] = (
         (4, 3, 12, 0.1, 30.0),
         (4, 4, 7, 0.03, 10.0),
