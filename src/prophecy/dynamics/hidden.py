@@ -48,6 +48,7 @@ class Search:
     tolerance: float = 0.0  # standard deviations that a step may miss by; 0: one step a sample
     damping: float = 0.3  # of hidden variables against the equations; as large as the equations' own errors at first
     reached: float = np.inf  # the misfit after the last steps
+    guess: Array | None = None  # hidden variables it began with, over as many samples or more
 
     @property
     def seen(self) -> int:
@@ -121,6 +122,16 @@ class Search:
         self.states = np.concatenate([self.states, np.column_stack([visible[-further:], ahead[:, self.seen :]])])
         return error
 
+    def widened(self, visible: Array) -> None:
+        """Go on over further samples, hidden variables as affine functions of those it began with."""
+        known = len(self.visible)
+        if self.guess is None or known >= len(visible):
+            return
+        columns = np.column_stack([np.ones(len(visible)), visible, self.guess[: len(visible)]])
+        later = columns[known:] @ np.linalg.lstsq(columns[:known], self.hidden, rcond=None)[0]
+        self.visible = visible
+        self.states = np.concatenate([self.states, np.column_stack([visible[known:], later])])
+
     def ahead(self, starts: Array, thetas: Array, steps: int) -> Array:
         return self.field.paths(
             starts, steps, _INTEGRATED, BEYOND, fields=[replace(self.field, theta=each) for each in thetas]
@@ -150,12 +161,14 @@ def searched(
         starts += plain(visible, centre, settings)
     if family.variables == 3 and family.degree == 3 and visible.shape[1] == 1:
         starts.append(drifting(visible))
-    pool = _best([_started(visible, family.terms, start, settings) for start in starts], settings, noisy)
+    pool = _best([_started(visible, family.terms, start, settings) for start in starts], visible, settings, noisy)
     return None if pool is None else _different(sorted(pool, key=_reached), settings)
 
 
 def _started(visible: Array, terms: Terms, guess: Array, settings: HiddenSettings) -> Search:
-    start = Search(visible, SparseField.of(terms), np.concatenate([visible, guess], axis=1), damping=settings.damping)
+    whole, visible = guess, visible[: settings.first]
+    states = np.concatenate([visible, guess[: settings.first]], axis=1)
+    start = Search(visible, SparseField.of(terms), states, damping=settings.damping, guess=whole)
     start.standardise()
     start.states = np.clip(start.states, -_FAR, _FAR)
     start.states[:, : visible.shape[1]] = visible
@@ -163,10 +176,12 @@ def _started(visible: Array, terms: Terms, guess: Array, settings: HiddenSetting
     return start
 
 
-def _best(pool: list[Search], settings: HiddenSettings, noisy: float) -> list[Search] | None:
+def _best(pool: list[Search], visible: Array, settings: HiddenSettings, noisy: float) -> list[Search] | None:
     """What is left of some starts after all rounds: those that came close to a law; None if that is noise."""
     for number, (order, steps, kept, worst, behind) in enumerate(settings.rounds):
         for start in pool:
+            if number == settings.narrow:
+                start.widened(visible)
             if order == 8:  # order 4 was enough to choose the starts
                 start.tableau, start.tolerance = EIGHTH, settings.near / 10
             start.improve(steps, settings.near / 10, settings)

@@ -58,6 +58,8 @@ class HiddenSettings:
         (8, 6, 3, 3e-3, 3.0),
         (8, 14, 3, 3e-4, 3.0),
     )
+    first: int = 256  #: samples of the first rounds, which choose among starts
+    narrow: int = 1  #: how many rounds that are
     near: float = 1e-6  #: standard deviations: the misfit of a search that has arrived
     same: float = 1e-3  #: share of the variance that may differ between two searches that came to the same place
 
