@@ -82,7 +82,7 @@ CHAOS: dict[str, Settings] = {
     "without polynomial maps": without("POLYNOMIAL_MAPS"),
     "without undamped waves": without("WAVES"),
     "without repetition": without("REPETITION"),
-    "the laboratory does not join the mixture": replace(DEFAULT, laboratory_joins=0),
+    "the laboratory does not join the mixture": replace(DEFAULT, laboratory=replace(DEFAULT.laboratory, joins=0)),
     "without hidden phases": replace(DEFAULT, hidden_phases=False),
     "without hidden forcing": without("FORCING"),
     "without drifting parameters": without("DRIFT_FIELDS"),

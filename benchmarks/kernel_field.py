@@ -25,7 +25,8 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from prophecy import chaos
 from prophecy.dynamics.context import Rows
 from prophecy.dynamics.guesses import smoothed
-from prophecy.dynamics.maps import NUGGETS, delays, fit_kernel_map, kernel, leave_one_out
+from prophecy.dynamics.maps import delays, fit_kernel_map, kernel, leave_one_out
+from prophecy.dynamics.settings import LABORATORY
 from prophecy.dynamics.starts import WEIGHTS, interpolate
 from prophecy.evaluation import valid_prediction_time
 
@@ -59,7 +60,7 @@ def by_integrals(x: Array, width: float) -> tuple[float, Solve]:
     root = vectors / np.sqrt(np.maximum(values, 1e-14 * values[-1]))
     u, s, vt = np.linalg.svd(system @ root, full_matrices=False)
     found = []
-    for nugget in NUGGETS:
+    for nugget in LABORATORY.nuggets:
         share = s**2 / (s**2 + nugget)
         left = (rise - u @ (share[:, None] * (u.T @ rise))) / (1 - (u**2) @ share)[:, None]
         found.append((float(np.sqrt(np.mean(left**2))), float(nugget)))

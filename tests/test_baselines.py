@@ -118,15 +118,6 @@ def test_floor_has_the_published_values() -> None:
     np.testing.assert_allclose(floors, [3.89e-5, 2.47e-6, 3.07e-8], rtol=3e-3)
 
 
-def test_hindsight_is_never_worse_than_any_member_nor_than_choosing_in_context() -> None:
-    u = signals.filtered_noise(0.1, 4, 2000, seed=6)
-    members = baselines.savitzky_golay_members(u)
-    name, ahead = baselines.in_hindsight(u, members, start=1000)
-    best = mean_squared_error(u, ahead).mean()
-    assert name in members
-    assert all(best <= mean_squared_error(u, member).mean() for member in members.values())
-
-
 def test_choosing_in_context_follows_the_member_that_has_been_right() -> None:
     u = np.arange(50.0)
     wrong, right = baselines.copy(u), baselines.line(u)
@@ -144,7 +135,6 @@ def test_choosing_in_context_follows_the_member_that_has_been_right() -> None:
         (lambda: baselines.local_trend(np.ones(9), 0.5), "go together"),
         (lambda: baselines.in_context(np.ones(9), []), "members must hold at least one"),
         (lambda: baselines.in_context(np.ones(9), [np.ones(9)], discount=0.0), "discount"),
-        (lambda: baselines.in_hindsight(np.ones(9), {"copy": np.ones(9)}, start=8), "start must lie between"),
         (lambda: baselines.innovation_floor(0.0), "time_constant must be positive"),
     ],
 )

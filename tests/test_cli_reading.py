@@ -213,7 +213,7 @@ def test_a_header_longer_than_any_buffer_is_a_header(tmp_path):
 def test_numbers_that_could_be_either_are_said(tmp_path):
     values, _, table = read(written(tmp_path, "a;b\n1,234;x\n5,678;y\n"))
     assert same(values["a"], [1.234, 5.678])
-    assert "'1,234' is read as 1.234; if it is not, --decimal ." in table.notes
+    assert "'1,234' is read as 1.234; if it is not, --decimal '.'" in table.notes
     values, _, _ = read(written(tmp_path, "a;b\n1,234;x\n5,678;y\n"), decimal=".")
     assert same(values["a"], [1234, 5678])
     values, _, table = read(written(tmp_path, "a;b\n1,234;0,5\n5,678;1,25\n"))
@@ -224,10 +224,10 @@ def test_numbers_that_could_be_either_are_said(tmp_path):
 def test_points_that_could_be_either_are_thousands_beside_german_dates_and_said(tmp_path):
     values, _, table = read(written(tmp_path, "zeit;v\n01.07.2016 00:00;1.334\n01.07.2016 01:00;2.871\n"))
     assert same(values["v"], [1334, 2871])
-    assert "'1.334' is read as 1334; if it is not, --decimal ." in table.notes
+    assert "'1.334' is read as 1334; if it is not, --decimal '.'" in table.notes
     values, _, table = read(written(tmp_path, "zeit;v\n2016-07-01;1.334\n2016-07-02;2.871\n"))
     assert same(values["v"], [1.334, 2.871])
-    assert "'1.334' is read as 1.334; if it is not, --decimal ," in table.notes
+    assert "'1.334' is read as 1.334; if it is not, --decimal ','" in table.notes
 
 
 def test_day_and_month_that_cannot_be_told_are_refused_until_said(tmp_path):
@@ -328,7 +328,12 @@ HOPELESS = {
     "a,b\n": "has a header but no rows",
     "a,b\nx,y\n": "no column of numbers",
     "a,a\n1,2\n": "several columns called 'a'",
-    "day,v\n2024-01-01,1\n2024-01-02,2\nnever,3\n2024-01-04,4\n" + "2024-01-05,1\n" * 20: "but not 'never'",
+    "day,v\n2024-01-01,1\n2024-01-02,2\nnever,3\n2024-01-04,4\n"
+    + "2024-01-05,1\n" * 20: "holds 'never' among its dates",
+    "time,v\n01/03/2024 00:00,1\n2024-03-01 01:00,2\n": "in two ways, '01/03/2024 00:00' and '2024-03-01 01:00'",
+    "time,v\n[s],[degC]\n" + "2024-01-05,1\n" * 20: r"'time' begins with '\[s\]', which is no date",
+    "a,b\n1,2\n3,4,5\n6,7\n": "row 3 of the file has 3 cells and the first 2: '3,4,5'",
+    "time,v\n2024-01-05,1%\n2024-01-06,2%\n": "'v' holds '1%' in row 1 of the data; 0 of 2 cells are numbers",
     '{"v": 1}\n{"v": \n': "line 2 is not JSON",
     '{"v": 1}\n[1]\n': "line 2 is list, not an object",
     '{"v": ' + "9" * 401 + "}\n": "digits",
@@ -392,7 +397,7 @@ def test_damage_is_named_with_the_file(tmp_path):
         ("x.xlsx", b"PK\x03\x04 and so on", "Excel"),
         ("x.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "save it as .xlsx"),
         ("x.csv", b"a\n\x00\x01\x02\xff\n", "no text"),
-        ("wide.csv", b"a,b\n" + b"1,2\n" * 9000 + b"1,2,3\n", "Expected 2 columns, got 3"),
+        ("wide.csv", b"a,b\n" + b"1,2\n" * 9000 + b"1,2,3\n", "row 9002 of the file has 3 cells and the first 2"),
         ("cell.csv", b"a\n" + b"1\n" * 40000 + b"oops\n", "column 'a', row 40002 of the file: .*oops"),
     ):
         (tmp_path / name).write_bytes(data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from prophecy.dynamics import damped
 from prophecy.dynamics.damped import LEAST, Damped, solve
 
 
@@ -47,3 +48,22 @@ def test_the_root_is_that_of_the_inverse_and_holds_what_nothing_determines():
     assert np.abs(held).max() < 10 * np.abs(root).max()
     known = doubled @ held
     assert np.allclose(np.linalg.svd(known, compute_uv=False)[:4], 1.0)
+
+
+def test_a_matrix_that_the_fast_driver_gives_up_on_is_decomposed_by_the_slow_one(monkeypatch):
+    def gives_up(*rest, **named):
+        raise np.linalg.LinAlgError("SVD did not converge")
+
+    matrix = np.random.default_rng(3).standard_normal((12, 4))
+    expected = np.linalg.svd(matrix, compute_uv=False)
+    monkeypatch.setattr(np.linalg, "svd", gives_up)
+    u, s, vt = damped.svd(matrix)
+    np.testing.assert_allclose(s, expected, rtol=1e-12)
+    np.testing.assert_allclose((u * s) @ vt, matrix, atol=1e-12)
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_numbers_that_are_not_finite_have_no_solution_and_raise_nothing(long):
+    system, target = np.random.default_rng(4).standard_normal((20, 3)), np.ones(20)
+    system[3, 1] = np.nan
+    assert np.isnan(Damped(system, target, long=long)(1e-3)).all()

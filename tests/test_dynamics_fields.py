@@ -11,8 +11,9 @@ from prophecy import chaos, forecast
 from prophecy.dynamics import flow
 from prophecy.dynamics.context import read
 from prophecy.dynamics.features import Monomials, Units, monomial_count
+from prophecy.dynamics.fitted import FittedFlow
 from prophecy.dynamics.flow import EXPONENTIAL, RECIPROCAL, SIGN, SINE, Function
-from prophecy.dynamics.flows import FittedFlow, Search, fit_flow
+from prophecy.dynamics.flows import Search, fit_flow
 from prophecy.dynamics.guesses import roughness, smoothed
 from prophecy.dynamics.settings import DEFAULT
 from prophecy.dynamics.sparse import SparseField

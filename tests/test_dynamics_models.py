@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,15 @@ from prophecy.dynamics.choice import Candidate, Rolling, Tier, score, trials
 from prophecy.dynamics.context import Rows, read
 from prophecy.dynamics.intervals import half_widths
 from prophecy.dynamics.linear import fit_linear
-from prophecy.dynamics.maps import delays, fit_kernel_map, fit_polynomial_map, kernel, leave_one_out, legendre
+from prophecy.dynamics.maps import (
+    delays,
+    fit_kernel_map,
+    fit_polynomial_map,
+    kernel,
+    leave_one_out,
+    left_open,
+    legendre,
+)
 from prophecy.dynamics.repeats import Copy, Repetition
 from prophecy.dynamics.settings import DEFAULT
 from prophecy.dynamics.undamped import fit_waves
@@ -44,6 +54,32 @@ def test_a_legendre_memory_keeps_constants_lines_and_the_newest_sample():
 def test_delays_are_the_samples_themselves_newest_first():
     values = np.arange(20.0)[:, None]
     assert delays(3, 2).read(values, np.array([10]))[0].tolist() == [10, 8, 6]
+
+
+def test_a_sample_leaves_nothing_open_once_all_variables_are_seen():
+    """Lorenz whole; two of its variables, where the same values come before different ones; and noise."""
+    series = chaos.lorenz.sample(512, 30, seed=3)
+    series = (series - series.mean(axis=0)) / series.std(axis=0)
+    rows, noise = all_rows(series), np.random.default_rng(0).standard_normal((512, 3))
+    pairs = [left_open(series[:, list(pair)], rows) for pair in ((0, 1), (0, 2), (1, 2))]
+    assert left_open(series, rows) < DEFAULT.laboratory.complete < min(pairs)
+    swapped = left_open(np.ascontiguousarray(series[:, ::-1]), rows)
+    assert left_open(series, rows) == pytest.approx(swapped, rel=1e-3)  # a nugget of 1e-12 costs the other digits
+    assert left_open(noise, rows) > 0.6
+    assert left_open(np.cumsum(noise, axis=0) / 30, rows) == pytest.approx(1, abs=0.1)
+
+
+def test_hidden_variables_are_not_looked_for_where_none_can_be_missing(monkeypatch):
+    from prophecy.dynamics import hidden_law
+
+    asked = []
+    monkeypatch.setattr(hidden_law, "decide", lambda *rest: asked.append(rest))
+    without = replace(DEFAULT, without=frozenset({"ASSIMILATION", "KERNEL_MAPS", "POLYNOMIAL_MAPS"}))
+    series = chaos.lorenz.sample(300, 30, seed=3)
+    forecast(series, 30, settings=without)
+    assert not asked
+    forecast(series[:, :2], 30, settings=without)
+    assert len(asked) == 1
 
 
 def test_leave_one_out_errors_are_those_of_leaving_one_out():
@@ -160,7 +196,7 @@ def test_half_widths_never_narrow_and_never_exceed_unrelated_moments():
 def test_repetition_never_finds_its_match_in_another_twin():
     values = np.sin(np.arange(100.0) / 3)[:, None]
     nudges = np.array([[0.0], [1e-3], [2e-3], [-1e-3]])
-    together = tournament._followed(Repetition(12), values, nudges, 20)
+    together = tournament._followed(Repetition(12), values, nudges, 20, DEFAULT)
     for path, nudge in zip(together, nudges, strict=True):
         twin = values.copy()
         twin[-1] += nudge
@@ -173,9 +209,9 @@ def test_a_glance_lets_laws_into_the_laboratory_and_keeps_noise_out(seed):
     generator = np.random.default_rng(seed)
     law = chaos.lorenz.sample(300, seed=seed)
     walk, noise = generator.standard_normal(300).cumsum()[:, None], generator.standard_normal((300, 1))
-    assert tournament.promising((law - law.mean(axis=0)) / law.std(axis=0), False, DEFAULT)
-    assert not tournament.promising(walk / walk.std(), False, DEFAULT)
-    assert not tournament.promising(noise, False, DEFAULT)
+    assert tournament.promising((law - law.mean(axis=0)) / law.std(axis=0), False, np.inf, DEFAULT)
+    assert not tournament.promising(walk / walk.std(), False, np.inf, DEFAULT)
+    assert not tournament.promising(noise, False, np.inf, DEFAULT)
 
 
 def test_a_driving_sinusoid_gets_its_quarter_period_partner():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prophecy import baselines, evaluation
+from prophecy import evaluation
 
 
 def test_a_perfect_prediction_scores_zero_only_when_it_is_one_step_ahead() -> None:
@@ -21,22 +21,6 @@ def test_only_the_second_half_counts_by_default() -> None:
     assert evaluation.mean_absolute_error(u, y) == 0.0
     assert evaluation.one_step_errors(u, y).shape == (4,)
     assert evaluation.mean_absolute_error(u, y, start=0) == pytest.approx(500 / 9)
-
-
-class Copy:
-    def __init__(self) -> None:
-        self.last = 0.0
-
-    def predict(self) -> float:
-        return self.last
-
-    def observe(self, value: float) -> None:
-        self.last = value
-
-
-def test_streaming_equals_the_whole_array() -> None:
-    u = np.random.default_rng(1).normal(size=30)
-    np.testing.assert_array_equal(evaluation.predict_then_observe(Copy(), u), baselines.copy(u))
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20))
@@ -68,7 +52,6 @@ def test_coverage_counts_values_inside() -> None:
             lambda: evaluation.one_step_errors(np.ones(5), np.ones(5), start=4),
             "start must lie between 0 and time - 2 = 3",
         ),
-        (lambda: evaluation.predict_then_observe(Copy(), np.ones((2, 3))), "one series at a time"),
         (lambda: evaluation.smape(np.ones(3), np.ones(4)), "truth and forecast"),
         (lambda: evaluation.coverage([], [], []), "one shape"),
         (

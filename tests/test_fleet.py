@@ -154,6 +154,8 @@ def test_four_late_rows_in_a_row_mean_a_clock_set_back():
         (["a", "b"], [60.0, 1e31], [1.0, 2.0], 1, "time"),
         (["a", "b"], [60.0, 60.0], [1.0, math.inf], 1, "value"),
         (["a", "b"], [60.0, 60.0], [1.0, 1e80], 1, "value"),
+        (["a", "b"], [60.0, 60.0], [1.0, "x"], 1, "value"),
+        (["a", "b"], [60.0, 60.0], [None, 1.0], 0, "value"),
         (["b", "a"], None, [1.0, 2.0], 1, "time"),
         (["a", "untimed"], [60.0, 60.0], [1.0, 2.0], 1, "time"),
         (["b", "a"], np.array(["2026-01-01", "2026-01-01"], "datetime64[s]"), [1.0, 2.0], 1, "time"),
@@ -177,7 +179,7 @@ def test_arguments_of_the_wrong_shape_are_named():
     with pytest.raises(ValueError, match="times must be one for each"):
         fleet.observe(["a", "b"], [1.0], [1.0, 2.0])
     with pytest.raises(TypeError, match="values"):
-        fleet.observe(["a"], None, ["x"])
+        fleet.observe(["a"], None, np.array(["x"]))
     with pytest.raises(ValueError, match="level"):
         fleet.predict(level=1.5)
     with pytest.raises(ValueError, match="rate"):

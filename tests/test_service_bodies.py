@@ -30,6 +30,8 @@ def parsed(read, text, asked=PLAIN):
 
 
 WRONG_JSON = [
+    ('{"key": "a", "timestamp": "2024-01-01T00:00:00Z", "value": 1}', 1, "time"),
+    ('{"key": "a", "ts": [0, 1], "value": [1, 2]}', None, "time"),
     ("", None, None),
     ("{", None, None),
     ("3", None, None),
@@ -77,6 +79,8 @@ def test_wrong_json_is_refused_naming_row_and_field(text, row, field):
 
 
 WRONG_CSV = [
+    ("Zeit;Wert\n01.03.2024 00:00;1,5\n01.03.2024 01:00;2,5\n", 1),
+    ("Zeit,key,value\n2024-03-01,a,1\n", 1),
     ("", None),
     ("key,value\n", None),
     ("1,2\n3,4\n", 1),

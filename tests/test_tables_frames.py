@@ -42,18 +42,33 @@ def test_a_frame_with_a_time_column_gives_a_frame_of_its_kind_with_future_times(
     names = made.column_names if library == "arrow" else list(made.columns)
     assert names == ["when", "mean", "lower", "upper", "q0.1", "q0.9"]
     expected = pd.date_range(HOURS[-1], periods=31, freq="h")[1:]
-    got = (
-        pd.DatetimeIndex(pd.Series(column(made, "when")))
-        if library != "arrow"
-        else pd.DatetimeIndex(made["when"].to_pandas())
-    )
-    got = got.tz_localize("UTC") if got.tz is None else got
-    assert (got.tz_convert("UTC") == expected.tz_convert("UTC")).all()
-    if library == "polars":
+    got = pd.DatetimeIndex(made["when"].to_pandas() if library != "pandas" else made["when"])
+    assert str(got.tz) == "Europe/Berlin", "the zone of a column comes back with it"
+    assert (got == expected).all()
+    if library != "arrow":
         assert made["when"].dtype == data["when"].dtype
     plain = dynamics.forecast(DAY, 30, season=(24,))
     assert np.array_equal(column(made, "mean"), plain.mean)
     assert np.array_equal(column(made, "q0.1"), plain.quantile(0.1))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
+def test_the_only_column_of_text_that_reads_as_dates_is_the_time(library):
+    text = [f"{moment:%d.%m.%Y %H:%M}" for moment in HOURS.tz_convert("UTC")]
+    data = frame(library, room=["hall"] * 240, when=text, load=DAY)
+    made = prophecy.forecast(data, 3).to_frame()
+    named = prophecy.forecast(data, 3, time="when").to_frame()
+    assert column(made, "when").tolist() == column(named, "when").tolist()
+    assert np.array_equal(column(made, "mean"), column(named, "mean"))
+    with pytest.raises(ValueError, match="several columns hold dates: 'when', 'seen'; name one with time="):
+        prophecy.forecast(frame(library, when=text, seen=text, load=DAY), 3)
+
+
+def test_long_frames_keep_the_zone_of_their_column():
+    data = frame("pandas", room=["hall", "roof"] * 120, when=HOURS.repeat(2)[:240], load=DAY)
+    made = prophecy.forecast_many(data, 2, key="room", time="when").to_frame()
+    assert made["when"].dtype == data["when"].dtype
+    assert made["when"].iloc[0] == data["when"].iloc[-1] + pd.Timedelta("1h")
 
 
 def test_an_index_of_dates_stays_an_index():

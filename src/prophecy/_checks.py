@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+SHORTEST = 8  # samples that a forecast of many steps needs: fewer leave nothing to check a model on
+
 
 def whole(name: str, value: object, least: int = 1) -> int:
     """A count: a whole number of at least `least` (booleans and 3.0 are refused: they are usually mistakes)."""
@@ -49,10 +51,20 @@ def real_array(name: str, value: ArrayLike) -> NDArray[Any]:
     if kind == "c":
         raise TypeError(f"{name} must be real, got {array.dtype}; pass {name}.real or |{name}|")
     if kind not in "iuf":
-        raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}; convert it to floats first")
+        place = first_text(value)
+        which = "" if place is None else f" ({value[place]!r} at index {place})"  # type: ignore[index]
+        raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}{which}; convert it to floats first")
     if kind == "f" and array.dtype.itemsize not in (4, 8):
         raise TypeError(f"{name} must be float32 or float64, got {array.dtype}; use {name}.astype(np.float64)")
     return array
+
+
+def first_text(value: object) -> int | None:
+    """The place of the first cell of a list that is no number; None where there is none, or for other things than
+    lists: an array does not tell which of its cells made all of them text."""
+    if not isinstance(value, list | tuple):
+        return None
+    return next((k for k, cell in enumerate(value) if isinstance(cell, str | bytes) or cell is None), None)
 
 
 def _as_array(name: str, value: ArrayLike) -> NDArray[Any]:
@@ -74,7 +86,7 @@ def shaped(name: str, value: ArrayLike, shape: Sequence[int]) -> NDArray[np.floa
 
 
 def series(name: str, value: ArrayLike, several: str = "(series, time)") -> NDArray[Any]:
-    """Data to run over: (time,) or `several`, at least one sample, not yet looked at."""
+    """Data to run over: (time,) or `several`, at least one sample, values not yet checked."""
     array = real_array(name, value)
     if array.ndim not in (1, 2):
         raise ValueError(f"{name} must be (time,) or {several}, got shape {array.shape}")

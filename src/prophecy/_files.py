@@ -117,9 +117,10 @@ def named(path: Place) -> str:
 
 
 def read_state(path: Place, kind: str, version: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What `write_state` wrote, refusing any other file with a message that says what it is.
+    """What `write_state` wrote, refusing any other file with a message that names what it is.
 
-    Nothing is allocated on a file's word: arrays must be stored uncompressed, and take what the file itself holds.
+    No memory is allocated by a size that a header claims: arrays must be stored uncompressed, and are as large as the
+    file holds.
     """
     what = named(path)
     try:
@@ -160,7 +161,7 @@ def _size(path: Place) -> int:
 
 
 def _array(name: str, data: bytes) -> NDArray[Any]:
-    """An array in NumPy's format, which must have exactly the size its header says."""
+    """An array in NumPy's format, which must have exactly the size its header states."""
     if name == "header.npy" and len(data) > LARGEST_HEADER:
         raise ValueError(f"its header has {len(data)} bytes, more than {LARGEST_HEADER}")
     stream = io.BytesIO(data)

@@ -85,7 +85,7 @@ class QuantileGrid:
 
 @dataclass(frozen=True, eq=False)
 class SplitNormal:
-    """Half a normal distribution on either side of the median, as wide as the interval says."""
+    """Half a normal distribution on either side of the median, as wide as the interval."""
 
     mean: Values
     lower: Values
@@ -112,7 +112,7 @@ class Forecast:
 
     mean, lower, upper: floats (one value), (horizon,) or (horizon, variables); lower <= mean <= upper. `mean` is the
     median, `quantile(0.5)`; lower and upper are the quantiles that leave (1 - level) / 2 on either side.
-    method: what made the mean. notes: what a reader should know, one sentence each.
+    method: what made the mean. notes: what was assumed or found, one sentence each.
     index: the times of the values, names: those of the variables, where they are known.
     distribution: what `quantile` and `samples` read; without one a normal distribution on each side of the mean.
 
@@ -152,7 +152,7 @@ class Forecast:
         return float(found[0]) if np.ndim(found[0]) == 0 else found[0]
 
     def samples(self, n: int, seed: int = 0) -> Array:
-        """n paths, (n, *shape of the mean), whose values at every step are distributed as `quantile` says."""
+        """n paths, (n, *shape of the mean), whose values at every step have the quantiles of `quantile`."""
         if int(n) != n or n < 1:
             raise ValueError(f"n must be a whole number of at least 1, got {n!r}")
         return self._distribution().samples(int(n), seed)
@@ -189,7 +189,7 @@ class Forecast:
         return self.system.equations(names if names is not None else self.names, float(dt))
 
     def explain(self) -> str:
-        """Say in words what was predicted, by what, and how sure it is."""
+        """Describe in sentences what was predicted, by which method, and how wide the interval is."""
         lines = [f"{self.method}: {self._interval()}"]
         lines += [f"  {note}" for note in self.notes]
         return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""What is told to whoever waits; a module of its own, so that setting it up loads nothing else."""
+"""The one-line notice before something is compiled; a module of its own, so that setting it up loads nothing else."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ def _log(text: str) -> None:
 
 
 _tell: Callable[[str], None] | None = _log
-"""Until something was said: in a Python session the logger "prophecy", whose warnings appear on stderr unless it is
-told otherwise; the command line prints. With PROPHECY_QUIET set nothing is said."""
+"""Prints the notice; None once it was printed. In a Python session that is the logger "prophecy", whose warnings appear
+on stderr unless it is set otherwise; the command line prints. With PROPHECY_QUIET set there is no notice."""
 
 
 def to_stderr() -> None:
-    """From now on, say once on stderr when something has to be compiled first."""
+    """From now on, print once on stderr when something has to be compiled first."""
     global _tell
     _tell = lambda text: print(f"prophecy: {text}", file=sys.stderr, flush=True)  # noqa: E731
 
 
 def compiling(kept: bool) -> None:
-    """Called before anything is compiled; speaks the first time only. kept: whether the next start will find it."""
+    """Called before anything is compiled; prints the first time only. kept: whether the next start will find it."""
     global _tell
     tell, _tell = _tell, None
     processes = sys.modules.get("multiprocessing.process")
     worker = processes is not None and processes.parent_process() is not None
-    if tell is None or worker or os.environ.get("PROPHECY_QUIET"):  # of several processes the first one speaks
+    if tell is None or worker or os.environ.get("PROPHECY_QUIET"):  # of several processes the first one prints
         return
     if kept:
         tell("compiling the predictor for this machine, once; this takes some seconds, a minute if it is busy")

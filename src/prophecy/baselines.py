@@ -2,14 +2,14 @@
 
 Every predictor takes (time,) or (series, time) and returns the same shape, with y[..., k] predicting u[..., k + 1] from
 u[..., : k + 1] alone. `local_level(u)`, `savitzky_golay(u)` and their like choose their settings in context, by their
-own past errors; `in_hindsight` chooses the setting that turned out best, which no honest predictor can do and ours must
-nearly match all the same.
+own past errors; the functions ending in `_members` give the prediction of every setting, of which the best in hindsight
+can be taken.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -207,7 +207,7 @@ def innovation_floor(time_constant: float, dt: float = DT) -> float:
 
 
 def filtered_noise_oracle(u: ArrayLike, time_constant: float, dt: float = DT) -> Array:
-    """The best causal predictor of Filtered Noise from rest, which knows the process and attains the floor.
+    """The best causal predictor of Filtered Noise from rest, which is given the process and attains the floor.
 
     u: (time,) or (series, time). The floor: `innovation_floor`.
     """
@@ -227,21 +227,6 @@ def in_context(u: ArrayLike, members: Iterable[Array], discount: float = DISCOUN
     if not 0.0 < discount <= 1.0:
         raise ValueError(f"discount must lie in (0, 1], got {discount}")
     return _select(_rows(u), members, discount)
-
-
-def in_hindsight(u: ArrayLike, members: Mapping[str, Array], start: int) -> tuple[str, Array]:
-    """Name and prediction of the member with the least mean squared error from `start` on, over all series.
-
-    u and every prediction: (time,) or (series, time).
-    """
-    rows = _rows(u)
-    if not 0 <= start < rows.shape[-1] - 1:
-        raise ValueError(f"start must lie between 0 and time - 2 = {rows.shape[-1] - 2}, got {start}")
-    if not members:
-        raise ValueError("members must hold at least one prediction, got none")
-    target = rows[..., start + 1 :]
-    name = min(members, key=lambda name: float(np.mean((members[name][..., start:-1] - target) ** 2)))
-    return name, members[name]
 
 
 def _select(rows: Array, members: Iterable[Array], discount: float = DISCOUNT) -> Array:

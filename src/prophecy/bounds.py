@@ -55,7 +55,7 @@ def value_bound(time: float, order: int, smoothness: int, lipschitz: float, wind
     r"""Corollary 1: |u(t) - ∫₀ᵗ u'_N| ≤ |u(0)| + t times the bound of Theorem 1; `start` is u(0).
     Left at 0 it bounds |u(t) - u(0) - ∫₀ᵗ u'_N|.
 
-    The paper leaves u(0) out: an integral of a derivative does not know where it began. For u = cos 2πt, window 1,
+    The paper leaves u(0) out: an integral of a derivative leaves its start open. For u = cos 2πt, window 1,
     N = 9, k = 5 and t = 1/4 the difference is 1 and the printed bound 0.0071.
 
     >>> round(value_bound(0.25, 9, 5, (2 * np.pi) ** 5, 1.0), 4)

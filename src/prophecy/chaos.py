@@ -2,8 +2,8 @@
 
     series = lorenz.sample(800, per_lyapunov=30, seed=1)       # (samples, variables)
 
-Times are in the system's own units; `exponent` is the largest Lyapunov exponent per such unit, as measured by
-`largest_exponent` on a long trajectory. One Lyapunov time is 1 / exponent: errors grow e-fold in it.
+Times are in the system's own units; `exponent` is the largest Lyapunov exponent per such unit, as measured on
+a long trajectory (`tests/test_chaos.py` has the method). One Lyapunov time is 1 / exponent: errors grow e-fold in it.
 """
 
 from __future__ import annotations
@@ -53,28 +53,6 @@ class ChaoticSystem:
         span = (0.0, float(times[-1]))
         done = solve_ivp(self.field, span, start, "DOP853", times, rtol=_TOLERANCE, atol=_TOLERANCE)
         return np.asarray(done.y, dtype=np.float64)
-
-
-def largest_exponent(system: ChaoticSystem, span: float = 200.0, renewals: int = 2000) -> float:
-    """The mean rate at which a nudge of 1e-7 grows over `span` Lyapunov times, renewed again and again (Benettin)."""
-    clock, step, size = 20.0 / system.exponent, span / system.exponent / renewals, 1e-7
-    state = system.solve(np.array(system.start), np.array([clock]))[:, 0]
-    variables = len(state)
-    twin = state + size / np.sqrt(variables)
-
-    def both(t: float, x: Array) -> Array:
-        return np.concatenate([system.field(t, x[:variables]), system.field(t, x[variables:])])
-
-    growth = 0.0
-    for _ in range(renewals):
-        start = np.concatenate([state, twin])
-        end = solve_ivp(both, (clock, clock + step), start, "DOP853", rtol=1e-9, atol=1e-12).y[:, -1]
-        clock += step
-        state, gap = end[:variables], end[variables:] - end[:variables]
-        distance = float(np.linalg.norm(gap))
-        growth += float(np.log(distance / size))
-        twin = state + gap * (size / distance)
-    return growth / (renewals * step)
 
 
 def _lorenz(t: float, x: Array) -> ArrayLike:

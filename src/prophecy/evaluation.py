@@ -1,15 +1,13 @@
-"""Scores of predictions: one step ahead (predict, then observe), many steps ahead, and in the long run.
+"""Scores of predictions: one step ahead, many steps ahead, and in the long run.
 
 One-step predictions follow the project's convention: y[..., k] predicts u[..., k + 1]. The paper's loss (Sec. 4)
-averages |y[k] - u[k + 1]| over k from T_s to the end, with T_s = T / 2 unless said otherwise.
+averages |y[k] - u[k + 1]| over k from T_s to the end, with T_s = T / 2 unless given otherwise.
 
 Past its valid time no path of a chaotic system is right step by step. What can be right are its statistics: Hellinger
-distances, sqrt(1 - sum sqrt(p q)) for shares p and q, between spectra and between histograms say how far they are off.
+distances, sqrt(1 - sum sqrt(p q)) for shares p and q, between spectra and between histograms measure them.
 """
 
 from __future__ import annotations
-
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,13 +20,6 @@ _SMOOTHED = 2.0  # frequencies: standard deviation of the kernel over neighbouri
 _BINS = 10  # a side of the histogram's cells, between the quantiles below
 _INSIDE = (0.01, 0.99)  # quantiles of the true values: outliers must not stretch the cells
 _JOINT = 3  # variables whose joint histogram is taken: with more, cells have no samples
-
-
-class Streaming(Protocol):
-    """Anything that predicts the next value and is then told it."""
-
-    def predict(self) -> Any: ...
-    def observe(self, value: float) -> object: ...
 
 
 def one_step_errors(u: ArrayLike, y: ArrayLike, start: int | None = None) -> Array:
@@ -55,22 +46,6 @@ def mean_absolute_error(u: ArrayLike, y: ArrayLike, start: int | None = None) ->
 def mean_squared_error(u: ArrayLike, y: ArrayLike, start: int | None = None) -> Array:
     """The measure of the paper's tables, of y and u as above: () or (series,)."""
     return np.asarray(np.mean(one_step_errors(u, y, start) ** 2, axis=-1), dtype=np.float64)
-
-
-def predict_then_observe(model: Streaming, u: ArrayLike) -> Array:
-    """Feed `u` one value at a time and collect predictions: (time,), the last one predicting beyond the end.
-
-    `predict()` may return a number or an object with a `mean`.
-    """
-    values = np.asarray(_checks.series("u", u), dtype=np.float64)
-    if values.ndim != 1:
-        raise ValueError(f"u must be (time,), got shape {values.shape}; stream one series at a time")
-    ahead = np.empty_like(values)
-    for k, value in enumerate(values):
-        model.observe(float(value))
-        forecast = model.predict()
-        ahead[k] = float(getattr(forecast, "mean", forecast))
-    return ahead
 
 
 def smape(truth: ArrayLike, forecast: ArrayLike) -> Array:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from prophecy._checks import SHORTEST
 from prophecy._forecast import Forecast
 from prophecy.adaptive import Prophecy
 
-SHORTEST = 8  # what `prophecy.dynamics` needs
-
 
 def ahead(model: Prophecy, horizon: int, level: float = 0.9) -> Forecast:
-    """(horizon,) values: one from the bank, more from dynamics; the bank's repeated where dynamics know too little."""
+    """(horizon,) values: one from the bank, more from `dynamics`; the bank's repeated in short contexts."""
     if horizon > 1 and model.count >= SHORTEST:
         return model.forecast(horizon, level)
     now = model.predict(level)

@@ -1,6 +1,6 @@
 """Keyed streams inside a bytewax dataflow, with its recovery: `predict` is one operator.
 
-Items are (key, value) or (key, (time, value)); each gives (key, Answer). What a stream knows is a snapshot of plain
+Items are (key, value) or (key, (time, value)); each gives (key, Answer). The state of a stream is a snapshot of plain
 bytes, so a dataflow that was killed goes on from its last snapshots; with a source that can go back and a sink that can
 (bytewax's files and Kafka can), every answer is given exactly once.
 

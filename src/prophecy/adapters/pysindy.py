@@ -15,7 +15,7 @@ class ProphecyDifferentiation(BaseDifferentiation):  # type: ignore[misc]
     """Causal derivatives by `prophecy.Prophecy`: each from the rows up to its own, as they would come online.
 
     settle : int, default=0
-        Rows at the start whose derivatives are NaN, which PySINDy leaves out: a causal method knows little there.
+        Rows at the start whose derivatives are NaN, which PySINDy leaves out: a causal method has few values there.
 
     Use it as `pysindy.SINDy(differentiation_method=ProphecyDifferentiation(settle=20))`.
     """

@@ -15,7 +15,7 @@ EXPECTED_FAILED_CHECKS = {
     "check_methods_sample_order_invariance": "rows are moments: their order is the data",
     "check_methods_subset_invariance": "a row's features depend on the rows before it: that is what they are for",
 }
-"""For `parametrize_with_checks(expected_failed_checks=...)`: what no transformer of a time series can promise."""
+"""For `parametrize_with_checks(expected_failed_checks=...)`: what no transformer of a time series can pass."""
 
 
 class CausalFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from sktime.forecasting.base import BaseForecaster
 
+from prophecy._checks import SHORTEST
 from prophecy._forecast import Forecast
-from prophecy.adapters._ahead import SHORTEST, ahead
+from prophecy.adapters._ahead import ahead
 from prophecy.adaptive import Prophecy
 from prophecy.dynamics import forecast as solve
 from prophecy.dynamics.known import Known

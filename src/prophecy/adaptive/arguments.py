@@ -34,7 +34,11 @@ def as_moments(value: ArrayLike, channels: int | None, refuse_gaps: bool) -> Arr
         raise ValueError(f"value is NaN at moment {first} of {len(found)}; drop it, or use gaps='predict' or 'hold'")
     size = np.max(np.abs(found), where=~gone, initial=0.0)
     if not size <= LARGEST:
-        raise ValueError(f"value must be finite and at most {LARGEST:g} in size, got {size:g}; rescale the data")
+        moment = int(np.argwhere(~gone & ~(np.abs(found) <= LARGEST))[0][0])
+        raise ValueError(
+            f"value must be finite and at most {LARGEST:g} in size, got {size:g} (moment {moment} of {len(found)}); "
+            "put NaN where a value is missing, or rescale the data"
+        )
     return found
 
 

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 GAPS = ("predict", "hold", "raise")
-LEAST = 8
-"""Values `forecast` needs."""
-
 MOST_CONTEXT = 4352
 """Values every stream keeps: `seasons.RING`, behind an import that loads Numba."""
 
@@ -223,10 +220,10 @@ class Prophecy:
 
         if not self.count:
             raise ValueError("forecast needs a context, and nothing has been observed yet; observe some values first")
-        if self._length < LEAST:
+        if self._length < _checks.SHORTEST:
             raise ValueError(
-                f"forecast needs {LEAST} values and this model keeps {self._length}; "
-                f"make it with context={LEAST} or more, such as the default 2048"
+                f"forecast needs {_checks.SHORTEST} values and this model keeps {self._length}; "
+                f"make it with context={_checks.SHORTEST} or more, such as the default 2048"
             )
         values = self._stream.regular_context()
         return forecast(values[0] if self._channels is None else values.T, horizon, level)

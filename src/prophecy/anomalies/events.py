@@ -172,7 +172,7 @@ def flagged(surprise: Array, alarm: Array, rate: float) -> NDArray[np.bool_]:
 
 
 def find_events(values: ArrayLike, track: Track, rate: float = 1e-3, seasons: tuple[float, ...] = ()) -> list[Anomaly]:
-    """The events of one series: values (time,), what `Prophecy.follow` said of them, and the seasons it found.
+    """The events of one series: values (time,), the track of `Prophecy.follow` over them, and the seasons it found.
 
     rate is the share of ordinary rows flagged by mistake. The track's level decides what lies outside its interval:
     1 - rate is what `prophecy anomalies` takes. Seasons are those of `Prophecy.seasons()`, in rows.

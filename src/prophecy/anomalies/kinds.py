@@ -20,11 +20,11 @@ APART = 20
 (`adaptive.DEFAULT.alarms.window`; its own number here, so that reading a file of answers needs no compiler)."""
 
 AROUND = 200
-"""Rows before an event that say what was usual: a standard deviation of so many is known to 5 %, and they are
-recent."""
+"""Rows before an event from which what is usual is estimated: their standard deviation has an error of 5 %, and they
+are recent."""
 
 LONGEST = 4096
-"""Rows of an event that are looked at; a season before it must lie within as many."""
+"""Rows of an event that are used; a season before it must lie within as many."""
 
 FLAT = 16
 """Equal rows in a row that make a flat line, as for the model itself."""
@@ -41,7 +41,7 @@ RISING = 0.95
 values that do not, half have."""
 
 NEAR = 5
-"""Rows before and after an event whose medians say whether the level stepped: the fewest of which two may
+"""Rows before and after an event whose medians decide whether the level stepped: the fewest of which two may
 be outliers."""
 
 FAR = 4.0
@@ -67,7 +67,7 @@ class Kind(StrEnum):
 
 
 class Row(NamedTuple):
-    """A row with what was said of it."""
+    """A row with its prediction, score and alarm."""
 
     row: int
     value: float
@@ -234,7 +234,7 @@ def _about_noise(before: Array, own: Array, long: int) -> str:
 
 
 def _noisy_rows(event: Open, own: Array) -> tuple[int, int]:
-    """Where errors began to be of another size, and where they ceased to be, or the last row looked at: the alarm comes
+    """Where errors began to be of another size, and where they ceased to be, or the last row used: the alarm comes
     in the middle of it."""
     before = event.before[-AROUND:, 1]
     errors = np.concatenate([before, own])

@@ -57,8 +57,17 @@ def _batches(opened: Opened, dialect: Dialect, roles: Roles, piece: int) -> Iter
 
 
 def _cell_named(problem: str, names: Sequence[str]) -> str:
-    """Arrow's word on a bad cell, in terms of the file's columns."""
+    """Arrow's message about a bad cell or row, in terms of the file's columns."""
     cell = re.fullmatch(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to double: (.*)", problem)
+    ragged = re.fullmatch(
+        r"CSV parse error: (?:Row #(\d+): )?Expected (\d+) columns, got (\d+): (.*)", problem, re.DOTALL
+    )
+    if ragged is not None:
+        row = "a row" if ragged[1] is None else f"row {ragged[1]} of the file"
+        return (
+            f"{row} has {ragged[3]} cells and the first {ragged[2]}: {ragged[4][:80]!r}; quote cells that hold the "
+            "separator, or correct the row"
+        )
     if cell is None:
         return problem
     row = "" if cell[2] is None else f", row {cell[2]} of the file"

@@ -180,7 +180,7 @@ def _decimal(columns: list[list[str]], separator: str, given: str | None) -> tup
     german = any("." in cell and dates.is_date(cell) for column in columns for cell in column[1 : JUDGED + 1])
     mark = "," if separator != "," and ("," in open_ or german) else "."
     read = number(open_, mark)
-    return mark, [f"{open_!r} is read as {read:g}; if it is not, --decimal {'.' if mark == ',' else ','}"]
+    return mark, [f"{open_!r} is read as {read:g}; if it is not, --decimal '{'.' if mark == ',' else ','}'"]
 
 
 def _kind(cells: Sequence[str], decimal: str) -> str:

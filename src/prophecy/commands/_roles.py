@@ -166,8 +166,8 @@ def resolve(
     # A column without a name is the row number pandas writes; it is predicted only where there is nothing else.
     values = tuple(columns) or tuple(name for name in free if name) or tuple(free)
     if not values:
-        partly = [name for name in layout.names if name not in taken and layout.share(name) > 0]
-        advice = layout.stray(max(partly, key=layout.share)) if partly else "choose with --column"
+        others = [name for name in layout.names if name not in taken and layout.filled(name)]
+        advice = layout.stray(max(others, key=layout.share)) if others else "choose with --column"
         raise ValueError(f"{layout.path} has no column of numbers to predict; it has {shown}; {advice}")
     for name in values:
         if name in taken:

@@ -269,7 +269,7 @@ def summary(trackers: Sequence[Tracker], most: int = 12) -> list[list[str]]:
 
 def words(clocks: Sequence[RowGrid], rows: int, table: Table) -> str:
     """One line about what was read and assumed. Columns of one key share its times, which count once."""
-    facts = [f"{rows:,} rows"]
+    facts = [f"{rows:,} row{'' if rows == 1 else 's'}"]
     grids = list(dict.fromkeys(clock.grid.words() for clock in clocks if clock.grid is not None))
     facts += grids[:2] if len(grids) < 3 else [*grids[:2], "and other steps"]
     filled = sum(clock.filled for clock in clocks) // len(table.roles.values)

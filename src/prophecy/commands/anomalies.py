@@ -214,7 +214,8 @@ def _show(watches: list[Watch]) -> None:
     found, rows = sum(watch.count for watch in watches), sum(watch.rows for watch in watches)
     events = sum(len(watch.events.found) for watch in watches)
     listed = f"; the {MOST} most unusual:" if events > MOST else ""
-    console().print(f"{found} of {rows:,} rows flagged, in {events} event{'' if events == 1 else 's'}{listed}")
+    of = f"{rows:,} row{'' if rows == 1 else 's'}"
+    console().print(f"{found} of {of} flagged, in {events} event{'' if events == 1 else 's'}{listed}")
     lines = _rows(watches)
     if len(lines) > 1:
         show(lines, left=(1, 3, 4, 5))

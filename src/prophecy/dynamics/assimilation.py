@@ -38,9 +38,6 @@ Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
 
-_MOVED = 1e-9  # damping of the step that terms which may come back take first
-_PRIOR = 1e-3  # 1 / standard deviations: how little is known about the first state
-
 
 class Problem:
     """The nonlinear least-squares problem, and Gauss-Newton steps on it.
@@ -116,7 +113,9 @@ class Problem:
         ends, tangent = self.field.tangents(FOURTH, self.states[:-1], self.substeps, not self.fixed)
         tight = 1 / (self.looseness * self.noise)
         misfit = np.ascontiguousarray(self.values - self.states)  # one layout, or everything is compiled twice
-        self.system = eliminate(misfit, self.seen / self.noise, ends - self.states[1:], tangent, tight, _PRIOR)
+        self.system = eliminate(
+            misfit, self.seen / self.noise, ends - self.states[1:], tangent, tight, self.laws.first_state
+        )
         rest = self.system.rest
         if not np.isfinite(rest).all():
             return False
@@ -209,7 +208,7 @@ class Problem:
             return 0
         count = self.field.coefficients
         value = np.append(self.field.theta.T[self.field.mask.T], np.zeros(self.field.count - count))
-        value = value + (self._solved(_MOVED) if moved else 0.0)
+        value = value + (self._solved(self.laws.returning) if moved else 0.0)
         root = self._solved.root()
         inverse = root @ root.T
         alive = np.arange(len(value)) < count
@@ -244,11 +243,6 @@ class Assimilated:
     last: Array
     evidence: float
     stray: Array | None = None
-
-    @property
-    def tight(self) -> bool:
-        """Whether one trajectory of the field passes through the whole series, up to the noise."""
-        return self.looseness <= 0.03
 
     @property
     def missed(self) -> Array:

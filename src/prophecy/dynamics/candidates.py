@@ -14,11 +14,11 @@ from prophecy.dynamics.features import monomial_count
 from prophecy.dynamics.linear import fit_linear
 from prophecy.dynamics.maps import Memory, delays, fit_kernel_map, fit_polynomial_map, legendre
 from prophecy.dynamics.repeats import Copy, Repetition
-from prophecy.dynamics.settings import Settings
+from prophecy.dynamics.settings import LaboratorySettings, Settings
 from prophecy.dynamics.undamped import fit_waves
 
 if TYPE_CHECKING:
-    from prophecy.dynamics.flows import FittedFlow
+    from prophecy.dynamics.fitted import FittedFlow
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -30,10 +30,10 @@ def _fixed(name: str, model: Model) -> Candidate:
     return Candidate(name, lambda values, rows, known: model)
 
 
-def _linear(lags: int, spacing: int, ridge: float) -> Candidate:
+def _linear(lags: int, spacing: int, ridge: float, how: LaboratorySettings) -> Candidate:
     apart = f" {spacing} apart" if spacing > 1 else ""
     name = f"linear, {lags} lags{apart}, ridge {ridge:g}"
-    return Candidate(name, lambda values, rows, known: fit_linear(lags, spacing, ridge, values, rows))
+    return Candidate(name, lambda values, rows, known: fit_linear(lags, spacing, ridge, values, rows, how))
 
 
 def _waves(pairs: int, spacing: int, ridge: float) -> Candidate:
@@ -42,42 +42,49 @@ def _waves(pairs: int, spacing: int, ridge: float) -> Candidate:
     return Candidate(name, lambda values, rows, known: fit_waves(pairs, spacing, ridge, values, rows))
 
 
-def _linears(pace: int, variables: int, autoregressions: bool, waves: bool) -> list[Candidate]:
+def _linears(pace: int, variables: int, autoregressions: bool, waves: bool, how: LaboratorySettings) -> list[Candidate]:
     """Linear models of neighbouring samples, and of samples as far apart as the fastest period allows."""
-    near = [_linear(lags, 1, ridge) for lags in (2, 4, 8, 24) for ridge in (1e-12, 1e-5)]
+    near = [_linear(lags, 1, ridge, how) for lags in how.linear_lags for ridge in how.linear_ridges]
     if variables > 2:
-        return [*(near if autoregressions else ()), *(_waves(pairs, pace, 1e-12) for pairs in (4, 12) if waves)]
-    shapes = [(pairs, ridge) for pairs in (1, 2, 4, 8, 16, 32) for ridge in (1e-15, 1e-12, 1e-6)]
-    apart = [_linear(lags, pace, 1e-10) for lags in (12, 24, 48)] if pace > 1 else []
+        shared = [_waves(pairs, pace, how.wave_ridge_several) for pairs in how.wave_pairs_several if waves]
+        return [*near, *shared] if autoregressions else shared
+    shapes = [(pairs, ridge) for pairs in how.wave_pairs for ridge in how.wave_ridges]
+    apart = [_linear(lags, pace, how.spaced_ridge, how) for lags in how.spaced_lags] if pace > 1 else []
     swinging = [_waves(pairs, pace, ridge) for pairs, ridge in shapes] if waves else []
     return [*near, *swinging, *apart] if autoregressions else swinging
 
 
-def _polynomial_map(name: str, memory: Memory, degree: int, ridge: float) -> Candidate:
+def _polynomial_map(name: str, memory: Memory, degree: int, ridge: float, how: LaboratorySettings) -> Candidate:
     name = f"polynomial map of degree {degree}, {name}, ridge {ridge:g}"
-    return Candidate(name, lambda values, rows, known: fit_polynomial_map(memory, degree, ridge, values, rows))
+    return Candidate(name, lambda values, rows, known: fit_polynomial_map(memory, degree, ridge, values, rows, how))
 
 
-def _polynomial_maps(variables: int, most: int) -> list[Candidate]:
+def _polynomial_maps(variables: int, how: LaboratorySettings) -> list[Candidate]:
     """Memory, degree and ridge of readouts with at most a few hundred features."""
-    memories = {"1 delay": delays(1), "2 delays": delays(2), "4 delays": delays(4), "Legendre memory": legendre(3, 8)}
+    memories = {_delayed(count, 1): delays(count) for count in how.map_delays}
+    memories["Legendre memory"] = legendre(*how.map_legendre)
     found = []
     for name, memory in memories.items():
         kept = len(memory.weights) * variables
-        degrees = [degree for degree in (2, 3, 4, 5) if monomial_count(kept, degree) <= most]
-        found += [_polynomial_map(name, memory, degree, ridge) for degree in degrees[-1:] for ridge in (1e-10, 1e-5)]
+        degrees = [degree for degree in how.map_degrees if monomial_count(kept, degree) <= how.map_features]
+        found += [
+            _polynomial_map(name, memory, degree, ridge, how) for degree in degrees[-1:] for ridge in how.map_ridges
+        ]
     return found
 
 
-def _kernel(name: str, memory: Memory) -> Candidate:
-    return Candidate(f"kernel map, {name}", lambda values, rows, known: fit_kernel_map(memory, values, rows))
+def _kernel(name: str, memory: Memory, how: LaboratorySettings) -> Candidate:
+    return Candidate(f"kernel map, {name}", lambda values, rows, known: fit_kernel_map(memory, values, rows, how))
 
 
-def _kernels(variables: int) -> list[Candidate]:
-    """Few variables need a longer memory to tell the states of a system apart."""
-    shapes = [(1, 1), (2, 1), (4, 1)] if variables > 2 else [(2, 1), (4, 1), (8, 1), (6, 3), (6, 8)]
-    found = [_kernel(_delayed(count, spacing), delays(count, spacing)) for count, spacing in shapes]
-    return found if variables > 2 else [*found, _kernel("Legendre memory of 32 samples", legendre(6, 32))]
+def _kernels(variables: int, how: LaboratorySettings) -> list[Candidate]:
+    """Few variables need a longer memory to distinguish the states of a system."""
+    shapes = how.kernel_delays_several if variables > 2 else how.kernel_delays
+    found = [_kernel(_delayed(count, spacing), delays(count, spacing), how) for count, spacing in shapes]
+    if variables > 2:
+        return found
+    order, length = how.kernel_legendre
+    return [*found, _kernel(f"Legendre memory of {length} samples", legendre(order, length), how)]
 
 
 def _delayed(count: int, spacing: int) -> str:
@@ -97,16 +104,17 @@ def _flow(context: Context, whole: FittedFlow, settings: Settings) -> Candidate:
 def tiers(context: Context, closest: Sequence[FittedFlow], settings: Settings) -> Iterator[Tier]:
     """Lists of candidates to try one after the other. closest: fields that came close to a law."""
     values = context.values
-    off = settings.without
+    off, how = settings.without, settings.laboratory
     yield Tier([_fixed("copy of the last value", Copy())])
     if "REPETITION" not in off:
-        yield Tier([_fixed(f"repetition, {w} samples", Repetition(w)) for w in (4, 12, 30, 80)], finalists=_ALL)
-    linears = _linears(context.pace, values.shape[1], "LINEAR" not in off, "WAVES" not in off)
+        alike = [(w, Repetition(w, how.repetition_searched)) for w in how.repetition_windows]
+        yield Tier([_fixed(f"repetition, {w} samples", model) for w, model in alike], finalists=_ALL)
+    linears = _linears(context.pace, values.shape[1], "LINEAR" not in off, "WAVES" not in off, how)
     if linears:
         yield Tier(linears, finalists=_ALL)
     for field in closest:
         yield Tier([_flow(context, field, settings)])
     if "POLYNOMIAL_MAPS" not in off:
-        yield Tier(_polynomial_maps(values.shape[1], settings.map_features))
+        yield Tier(_polynomial_maps(values.shape[1], how))
     if "KERNEL_MAPS" not in off:
-        yield Tier(_kernels(values.shape[1]))
+        yield Tier(_kernels(values.shape[1], how))

@@ -105,16 +105,16 @@ class Rolling:
     def glance(self, model: Model, values: Array, settings: Settings) -> float:
         """The typical error one step ahead, from every moment of the rest."""
         origins = np.arange(self.early, len(values))
-        origins = origins[self.known[origins - 1]][-settings.glance_origins :]
+        origins = origins[self.known[origins - 1]][-settings.laboratory.glance_origins :]
         distance = np.sqrt(np.mean(self._errors(model, values, origins, 1) ** 2, axis=2))
         distance = distance[~np.isnan(distance)]
         return float(np.median(distance)) if distance.size else 0.0
 
     def soon_lost(self, model: Model, values: Array, best: Array, settings: Settings) -> bool:
         """Whether a first stretch of the forecasts is already much worse than the best so far."""
-        stretch = min(settings.first_stretch, self.horizon)
+        stretch = min(settings.laboratory.first_stretch, self.horizon)
         first = self._errors(model, values, self.origins, stretch)
-        return score(first) > 2 * score(best[:, :stretch]) + settings.slight
+        return score(first) > 2 * score(best[:, :stretch]) + settings.laboratory.slight
 
     def _errors(self, model: Model, values: Array, origins: Indices, horizon: int) -> Array:
         forecast = model.rollout(values, origins, horizon)
@@ -153,6 +153,6 @@ def trials(tiers: Iterable[Tier], values: Array, rows: Rows, rolling: Rolling, s
             errors = rolling.errors(model, values)
             found.append(Trial(candidate, model, errors, score(errors)))
         found.sort(key=lambda trial: trial.score)
-        if found and (found[0].score < settings.good_enough or found[0].model.conclusive):
+        if found and (found[0].score < settings.laboratory.good_enough or found[0].model.conclusive):
             break
     return found

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
 from prophecy.dynamics.features import Units
-from prophecy.dynamics.guesses import roughness
 from prophecy.dynamics.outliers import outliers
 from prophecy.dynamics.settings import DEFAULT, ContextSettings, Settings
 
@@ -20,7 +19,6 @@ Mask = NDArray[np.bool_]
 LARGEST = _checks.largest(np.dtype(np.float64)) * 1e-10
 """Largest magnitude taken: squares of values ten decades beyond it are still numbers."""
 
-_SHORTEST = 8  # samples a context needs
 _MOST_VARIABLES = 64  # beyond it the error asks whether the table is (variables, time)
 
 
@@ -111,7 +109,7 @@ def read(context: ArrayLike, settings: Settings = DEFAULT) -> Context:
             "hardly any two neighbours were complete, so the bridges were used" if bridged else "none was learned from"
         )
         notes.append(f"{_count(lacking, 'missing value')} bridged by straight lines; {use}.")
-    if known.sum() < _SHORTEST:
+    if known.sum() < _checks.SHORTEST:
         notes.append(f"Only {_count(int(known.sum()), 'sample')} complete: the intervals say little.")
     if not varying.all():
         notes.append(f"{_count(int((~varying).sum()), 'constant variable')} continued unchanged.")
@@ -166,8 +164,10 @@ def _checked(context: ArrayLike) -> Array:
     values = np.array(array, dtype=np.float64)
     values = values[:, None] if values.ndim == 1 else values
     check_variables(values.shape[1])
-    if len(values) < _SHORTEST:
-        raise ValueError(f"context must hold at least {_SHORTEST} samples, got {len(values)}; observe a little longer")
+    if len(values) < _checks.SHORTEST:
+        raise ValueError(
+            f"context must hold at least {_checks.SHORTEST} samples, got {len(values)}; observe a little longer"
+        )
     if np.isinf(values).any():
         bad = _checks.first_bad(np.where(np.isnan(values), 0.0, values))
         raise ValueError(f"context must be finite, or NaN where a value is missing, got {bad}")
@@ -201,13 +201,13 @@ def _overdue(missing: Mask, how: ContextSettings) -> int:
     """How many samples at the end are to be forecast as well: all without any value, and those with some if few."""
     empty, late = (int(np.argmin(np.asarray(lacking)[::-1])) for lacking in (missing.all(axis=1), missing.any(axis=1)))
     late = late if late - empty <= int(how.overdue * len(missing)) else empty
-    return late if len(missing) - late >= _SHORTEST else 0
+    return late if len(missing) - late >= _checks.SHORTEST else 0
 
 
 def _empty_at_start(missing: Mask) -> int:
     """How many samples at the beginning have no value at all."""
     early = int(np.argmin(np.asarray(missing.all(axis=1))))
-    return early if len(missing) - early >= _SHORTEST else 0
+    return early if len(missing) - early >= _checks.SHORTEST else 0
 
 
 def _filled(raw: Array, missing: Mask) -> Array:
@@ -247,6 +247,8 @@ def _quarter_later(column: Array, known: Mask, how: ContextSettings) -> Array | 
     left = float(np.sqrt(np.mean(rest**2)))
     if not 1e-3 < frequency < np.pi - 1e-3 or left > how.sinusoid:
         return None
+    from prophecy.dynamics.guesses import roughness  # loads Numba, which `import prophecy` must not
+
     if left > max(how.sinusoid_clean, how.sinusoid_noise * float(roughness(column[:, None])[0])):
         return None
     return np.asarray(_wave(frequency * times) @ np.array([b, -a, 0.0]) / np.sqrt((a * a + b * b) / 2))
@@ -290,7 +292,7 @@ def _rows(known: Mask, how: ContextSettings) -> Rows:
     times = np.arange(len(known))
     history = times - np.maximum.accumulate(np.where(known, -1, times))
     index = np.nonzero(known[:-1] & known[1:])[0]
-    if len(index) < min(_SHORTEST, len(known) // 2):
+    if len(index) < min(_checks.SHORTEST, len(known) // 2):
         index = times[:-1]
     half = how.transitions // 2
     if len(index) > 2 * half:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
+from scipy.linalg import svd as slow_svd
 
 Array = NDArray[np.float64]
 
@@ -26,7 +27,7 @@ class Damped:
             count, beside = columns.shape[1], target.reshape(len(target), -1)
             triangle = qr(np.column_stack([columns, beside]), mode="r", check_finite=False)[0][:count]
             columns, target = triangle[:, :count], triangle[:, count:].reshape(-1, *target.shape[1:])
-        u, self._s, self._vt = np.linalg.svd(columns, full_matrices=False)
+        u, self._s, self._vt = svd(columns)
         self._projected = u.T @ target
 
     def __call__(self, damping: float) -> Array:
@@ -39,6 +40,24 @@ class Damped:
         errors of unit size. Directions below the share `held` of the largest are taken as known, with 0."""
         s = np.maximum(self._s, LEAST * self._s[0])
         return np.asarray(self._vt.T * np.where(s > held * s[0], 1 / s, 0.0) / self._norms.reshape(-1, 1))
+
+
+def svd(columns: Array) -> tuple[Array, Array, Array]:
+    """The thin singular value decomposition u, s, vt of (rows, columns), for all input.
+
+    LAPACK's fast driver gives up on some matrices, the slower one does not. Where not all numbers are finite there is
+    no decomposition: s is NaN, and so is every solution read from it, which no caller accepts.
+    """
+    try:
+        u, s, vt = np.linalg.svd(columns, full_matrices=False)
+    except np.linalg.LinAlgError:
+        if np.isfinite(columns).all():
+            u, s, vt = slow_svd(columns, full_matrices=False, lapack_driver="gesvd")
+            return u, s, vt
+        rows, count = columns.shape
+        least = min(rows, count)
+        return np.zeros((rows, least)), np.full(least, np.nan), np.zeros((least, count))
+    return u, s, vt
 
 
 def _beside(factors: Array, columns: Array) -> Array:

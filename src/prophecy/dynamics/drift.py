@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from prophecy.dynamics import trajectory
 from prophecy.dynamics.context import Context
 from prophecy.dynamics.features import Units
+from prophecy.dynamics.fitted import FittedFlow
 from prophecy.dynamics.flow import features, polynomial_terms, powers
-from prophecy.dynamics.flows import FittedFlow, fit_flow
+from prophecy.dynamics.flows import fit_flow
 from prophecy.dynamics.guesses import integrated, roughness, smoothed
 from prophecy.dynamics.settings import Settings
 from prophecy.dynamics.trajectory import Decided

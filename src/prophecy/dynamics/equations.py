@@ -19,7 +19,7 @@ from prophecy.dynamics.flow import EXPONENTIAL, MODULUS, RATE, RECIPROCAL, SHIFT
 from prophecy.dynamics.flow import powers as powers_of
 
 if TYPE_CHECKING:
-    from prophecy.dynamics.flows import FittedFlow
+    from prophecy.dynamics.fitted import FittedFlow
 
 Array = NDArray[np.float64]
 

@@ -134,7 +134,7 @@ def _step_all(
 
 @inner
 def _miss(tableau: Tableau, slopes: Array, lane: int, h: float) -> float:
-    """What a step of order 8 misses by, as its lower orders tell (Hairer, Norsett and Wanner's estimate)."""
+    """What a step of order 8 misses by, estimated from its lower orders (Hairer, Norsett and Wanner's estimate)."""
     fifth, third = 0.0, 0.0
     for i in range(slopes.shape[1]):
         five, three = 0.0, 0.0

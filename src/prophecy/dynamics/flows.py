@@ -1,126 +1,26 @@
-"""Models that continue a series along the flow of a field found by assimilation."""
+"""The search for the field whose single trajectory passes best through a series."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
-from prophecy.dynamics.assimilation import Assimilated, Problem, assimilate
+from prophecy.dynamics.assimilation import Assimilated, assimilate
 from prophecy.dynamics.curves import drawn
 from prophecy.dynamics.exactly import ROUNDING, as_it_is, exactly, grown
 from prophecy.dynamics.families import Proposal, propose
 from prophecy.dynamics.features import Units, monomial_count
-from prophecy.dynamics.flow import FOURTH, Terms
+from prophecy.dynamics.fitted import FittedFlow
+from prophecy.dynamics.flow import Terms
 from prophecy.dynamics.guesses import Budget, Steps, roughness, smoothed, unsure
 from prophecy.dynamics.quotients import quotients
 from prophecy.dynamics.rises import Rises
-from prophecy.dynamics.settings import BEYOND, LAWS, LawSettings
-from prophecy.dynamics.smoother import filtered
+from prophecy.dynamics.settings import LAWS, LawSettings
 from prophecy.dynamics.sparse import SparseField
 
 Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
-
-_WINDOW = 128  # samples before an origin that its state is estimated from
-_OFFSET = 5.0  # standard deviations: means up to this stay in, so that sparse equations stay sparse
-CLEAN = 1e-3  # noise, in standard deviations, below which single steps may be solved for exactly
-_INTEGRATED = 1e-13  # standard deviations: tightest tolerance, rounding
-_TENTH = 0.1  # of what exact steps miss by: what integrating them may add
-_FOLLOWED = 1e-3  # of the noise: what a step may miss by
-_SETTLED = (3.0, 0.3)  # model errors, as shares of the noise, on the way to a state
-
-
-@dataclass(frozen=True, eq=False)
-class FittedFlow:
-    """A field and where the series is on its flow. The field's variables are values + offset, in standard deviations.
-
-    residual: what it left of the series. exact: the samples are taken as they are.
-    """
-
-    found: Assimilated
-    field: SparseField
-    offset: Array
-    residual: float
-    exact: bool
-    conclusive: bool
-    end: Array
-    whole_past: bool = False
-
-    @property
-    def _tolerance(self) -> float:
-        return max(_INTEGRATED, _TENTH * self.residual) if self.exact else _FOLLOWED * self.residual
-
-    def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
-        """Follow the flow from the state at each origin: (origins, horizon, variables)."""
-        x = values + self.offset
-        states = x[origins - 1] if self.exact else self._located(x, origins)
-        return self.field.paths(states, horizon, self._tolerance, self._bound) - self.offset
-
-    @property
-    def _bound(self) -> float:
-        if self.exact and self.conclusive and self.field.terms.variables == 1:
-            return np.inf  # growth goes on without end
-        return BEYOND + float(np.abs(self.offset).max())
-
-    def ensemble(self, steps: int, count: int, seed: int, wider: float = 1.0) -> Array:
-        """Paths from the end of the series, (count, steps, variables), under drawn parameters, last states and errors
-        of the field at every step, all of them `wider` times as large as they are known to be."""
-        fields, states = self.found.draws(count, seed, wider)
-        kicks = np.random.default_rng(seed + 1).standard_normal((count, steps, states.shape[1])) * (
-            wider * self.found.missed
-        )
-        loose = 10 * self._tolerance  # draws are kicked by more at every step
-        return self.field.paths(states, steps, loose, self._bound, kicks, fields) - self.offset
-
-    def stray(self, values: Array, known: Mask, laws: LawSettings) -> float:
-        """How far paths inside the series are from it, as a share of what draws from the same moments say.
-
-        What single steps miss by may add up (errors of whoever integrated the series) or not (rounding of each sample):
-        only paths tell.
-        """
-        steps = min(laws.stray_steps, len(values) // 4)
-        origins = np.linspace(1, len(values) - steps, laws.draws // 2).astype(np.intp)
-        ahead = np.tile(self.rollout(values, origins, steps), (2, 1, 1))
-        fields, ends = self.found.draws(len(ahead), 2)
-        kicks = np.random.default_rng(3).standard_normal(ahead.shape) * self.found.missed
-        starts = (values + self.offset)[np.tile(origins, 2) - 1] + ends - self.found.states[-1]
-        drawn = self.field.paths(starts, steps, 10 * self._tolerance, self._bound, kicks, fields) - self.offset
-        at = origins[:, None] + np.arange(steps // 2, steps)
-        missed = np.where(known[at][..., None], np.abs(ahead[: len(at), steps // 2 :] - values[at]), np.nan)
-        share = float(np.nanmedian(missed) / np.nanmedian(np.abs(drawn - ahead)[:, steps // 2 :]))
-        return share if np.isfinite(share) else 1.0
-
-    def _located(self, x: Array, origins: Indices) -> Array:
-        """The state before each origin, from the samples before it alone. Origins close to each other share a pass."""
-        out = np.empty((len(origins), x.shape[1]))
-        order = np.argsort(origins)
-        groups = np.split(order, np.nonzero(np.diff(origins[order]) > _WINDOW)[0] + 1)
-        for group in groups:
-            first, last = int(origins[group].min()), int(origins[group].max())
-            if len(group) == 1 and last == len(self.end) and np.array_equal(x[:last], self.end):
-                out[group] = self.found.states[-1]
-                continue
-            start = max(0, first - _WINDOW)
-            out[group] = self._states(x[start:last])[origins[group] - 1 - start]
-        return out
-
-    def _states(self, x: Array) -> Array:
-        """The state at every sample as the samples up to it tell: the filter along the smoothed trajectory."""
-        noise = self.found.noise
-        problem = Problem(self.field, x, np.ones_like(x), noise, smoothed(x, noise), fixed=True)
-        for looseness in (*(each for each in _SETTLED if each > self.found.looseness), self.found.looseness):
-            problem.at(looseness)
-            problem.improve(4, 1e-2)
-        ends, tangent = self.field.tangents(FOURTH, problem.states[:-1], problem.substeps, False)
-        tight = 1 / (problem.looseness * noise)
-        seen = problem.seen / noise
-        return np.asarray(
-            problem.states + filtered(x - problem.states, seen, ends - problem.states[1:], tangent, tight, 1e-3)
-        )
 
 
 class Search:
@@ -135,7 +35,7 @@ class Search:
         self, values: Array, known: Mask, units: Units, phases: int = 0, laws: LawSettings = LAWS, clocked: bool = False
     ) -> None:
         centre = units.centre / units.scale
-        self._offset = np.where(np.abs(centre) < _OFFSET, centre, 0.0)
+        self._offset = np.where(np.abs(centre) < laws.centred, centre, 0.0)
         self._values, self._laws = values, laws
         self._x, self._seen = _read(values, known, self._offset, laws)
         self._circles, self._clocked = _circles(values, phases), clocked
@@ -154,7 +54,7 @@ class Search:
 
     @property
     def _finest(self) -> bool:
-        return bool(self._rough.max() < CLEAN)
+        return bool(self._rough.max() < self._laws.clean)
 
     def exact_powers(self) -> FittedFlow | None:
         """The field of powers that takes every sample to the next up to rounding."""
@@ -272,7 +172,7 @@ class Search:
 
     def _law(self, found: Assimilated) -> bool:
         """Whether one trajectory passes through everything and leaves nothing but noise."""
-        return found.tight and _white(found, self._measured, self._laws)
+        return found.looseness <= self._laws.one_trajectory and _white(found, self._measured, self._laws)
 
     def _with(self, proposal: Proposal) -> SparseField:
         field = _free(proposal.terms(self._x.shape[1]), self._circles, self._clocked)
@@ -311,7 +211,7 @@ def _as_it_is(
     """A field that leaves more of single steps than rounding, for the tournament."""
     found = as_it_is(field, x, Steps.of(x, known), Budget(laws.work))
     residual = float(np.sqrt(np.mean(found.noise**2)))
-    return FittedFlow(found, found.field, offset, residual, True, False, values + offset)
+    return FittedFlow(found, found.field, offset, residual, True, False, values + offset, laws)
 
 
 def _read(values: Array, known: Mask, offset: Array, laws: LawSettings) -> tuple[Array, Array]:
@@ -362,7 +262,7 @@ def _white(found: Assimilated, seen: Array, laws: LawSettings) -> bool:
     Variables without noise, such as a phase that is a function of time, leave rounding and do not count.
     """
     rest = seen - found.states[:, : seen.shape[1]]
-    rest = rest[:, rest.std(axis=0) > CLEAN * 1e-4]
+    rest = rest[:, rest.std(axis=0) > laws.noiseless]
     rest = rest / rest.std(axis=0)
     return all(
         bool((np.abs(np.mean(rest[lag:] * rest[:-lag], axis=0)) < laws.alike / np.sqrt(len(seen))).all())
@@ -382,5 +282,5 @@ def _finished(
     residual = float(np.sqrt(np.mean(found.noise**2)))
     exact = residual < ROUNDING
     noise_only = exact or (float(roughness(x).max()) < laws.resolved and _white(found, measured, laws))
-    conclusive = found.tight and x.size > 3 * found.field.count and noise_only
-    return FittedFlow(found, found.field, offset, residual, exact, conclusive, values + offset)
+    conclusive = found.looseness <= laws.one_trajectory and x.size > 3 * found.field.count and noise_only
+    return FittedFlow(found, found.field, offset, residual, exact, conclusive, values + offset, laws)

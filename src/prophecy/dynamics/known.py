@@ -6,7 +6,7 @@ from a local mean. The ridge is the one with the least leave-one-out error, in c
 decomposition. Then y - x b is forecast by the usual candidates and x b of the future added.
 
 Which differences, and whether any, is decided by rolling forecasts: the last stretches of the context are forecast with
-effects solved before them, and with none. An effect that does not lower the error is not used, and this is said.
+effects solved before them, and with none. An effect that does not lower the error is not used, and a note reports it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from prophecy.dynamics.settings import DEFAULT, KnownSettings
 
 Array = NDArray[np.float64]
 
-SHOWN = 4  # regressors whose size is told
+SHOWN = 4  # regressors whose size is reported
 
 
 @dataclass(frozen=True, eq=False)

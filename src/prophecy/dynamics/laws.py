@@ -9,7 +9,8 @@ import numpy as np
 from prophecy.dynamics import drift, forcing, trajectory
 from prophecy.dynamics.choice import Model, Rolling, score
 from prophecy.dynamics.context import Context
-from prophecy.dynamics.flows import CLEAN, FittedFlow, Search
+from prophecy.dynamics.fitted import FittedFlow
+from prophecy.dynamics.flows import Search
 from prophecy.dynamics.guesses import roughness
 from prophecy.dynamics.linear import fit_linear
 from prophecy.dynamics.repeats import Repetition
@@ -63,8 +64,8 @@ def _unpromising(context: Context, steps: int, settings: Settings) -> Sought:
         decided = trajectory.decide(context, _search(context, settings).from_slow_moments(), steps, laws)
         if decided is not None:
             return Sought(decided)
-    rough = float(roughness(values).max()) if len(values) >= settings.laboratory_least else np.inf
-    if rough > CLEAN or values.shape[1] > laws.widest:
+    rough = float(roughness(values).max()) if len(values) >= settings.laboratory.least else np.inf
+    if rough > laws.clean or values.shape[1] > laws.widest:
         return Sought()
     if np.abs(np.diff(values, 2, axis=0)).max() < STRAIGHT:
         return Sought()  # a line obeys any law; readouts follow it to rounding

@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from prophecy.dynamics.context import Rows
 from prophecy.dynamics.damped import Damped
+from prophecy.dynamics.settings import LABORATORY, LaboratorySettings
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Complex = NDArray[np.complex128]
-
-_GROWTH = 1e-4  # per step; what grows no faster is not clipped
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +72,14 @@ def interleaved(paths: Array, horizon: int) -> Array:
     return np.asarray(merged.reshape(len(paths), -1, paths.shape[3])[:, :horizon])
 
 
-def fit_linear(lags: int, spacing: int, ridge: float, values: Array, rows: Rows) -> FittedLinear | None:
+def fit_linear(
+    lags: int, spacing: int, ridge: float, values: Array, rows: Rows, how: LaboratorySettings = LABORATORY
+) -> FittedLinear | None:
     """Ridge regression of the increments over `spacing` on `lags` samples of every variable and a constant, by SVD."""
     index = rows.remembering(lags * spacing)
     index = index[index + spacing < len(values)]
     variables = values.shape[1]
-    if len(index) < 4 or lags * variables + 1 > 0.8 * len(index):
+    if len(index) < 4 or lags * variables + 1 > how.determined * len(index):
         return None
     past = values[index[:, None] - spacing * np.arange(lags)].reshape(len(index), -1)
     features = np.column_stack([past, np.ones(len(index))])
@@ -87,7 +88,7 @@ def fit_linear(lags: int, spacing: int, ridge: float, values: Array, rows: Rows)
     residual = float(np.sqrt(np.mean((features @ coefficients - rise) ** 2)))
     coefficients[:variables] += np.eye(variables)
     # A trend is a double root at 1, where modes are ill-defined; a little growth is better than that.
-    stable = bool(np.max(np.abs(np.linalg.eigvals(companion(coefficients)))) < 1 + _GROWTH)
+    stable = bool(np.max(np.abs(np.linalg.eigvals(companion(coefficients)))) < 1 + how.growth)
     return FittedLinear(lags, spacing, coefficients, *companion_modes(coefficients), stable, residual)
 
 

@@ -18,13 +18,10 @@ from prophecy.bases import legt
 from prophecy.dynamics.context import Rows
 from prophecy.dynamics.damped import solve
 from prophecy.dynamics.features import Monomials
-from prophecy.dynamics.settings import BEYOND
+from prophecy.dynamics.settings import BEYOND, LABORATORY, LaboratorySettings
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
-
-# Of the kernel matrix's unit diagonal: rounding at one end, pure noise at the other.
-NUGGETS = np.array([1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1e-1, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,14 +106,16 @@ def kernel(a: Array, b: Array, width: float) -> Array:
     return np.asarray(1.0 / np.sqrt(1.0 + cdist(a, b, "sqeuclidean") / width**2))
 
 
-def fit_polynomial_map(memory: Memory, degree: int, ridge: float, values: Array, rows: Rows) -> FittedMap | None:
+def fit_polynomial_map(
+    memory: Memory, degree: int, ridge: float, values: Array, rows: Rows, how: LaboratorySettings = LABORATORY
+) -> FittedMap | None:
     """Ridge regression of the increments on all monomials of the memory, by SVD; ridge relative to the largest."""
     index = rows.remembering(memory.length)
     if len(index) < 4:
         return None
     kept = memory.read(values, index)
     monomials = Monomials(kept.shape[1], degree)
-    if monomials.size > 0.8 * len(index):
+    if monomials.size > how.determined * len(index):
         return None
     features, rise = monomials(kept.T).T, values[index + 1] - values[index]
     coefficients = solve(features, rise, ridge)
@@ -124,16 +123,13 @@ def fit_polynomial_map(memory: Memory, degree: int, ridge: float, values: Array,
     return FittedMap(memory, Monomial(monomials, coefficients), residual)
 
 
-def fit_kernel_map(memory: Memory, values: Array, rows: Rows, tune_on: int = 240) -> FittedMap | None:
+def fit_kernel_map(memory: Memory, values: Array, rows: Rows, how: LaboratorySettings = LABORATORY) -> FittedMap | None:
     """Kernel regression of the increments; width and nugget by leave-one-out errors, which are known in closed form."""
     index = rows.remembering(memory.length)
     if len(index) < 4:
         return None
     kept, rise = memory.read(values, index), values[index + 1] - values[index]
-    some = np.unique(np.linspace(0, len(index) - 1, min(tune_on, len(index))).astype(np.intp))
-    spread = float(np.sqrt(np.mean(np.var(kept, axis=0)) * kept.shape[1])) or 1.0
-    trials = [(*leave_one_out(kept[some], rise[some], width * spread), width * spread) for width in (0.7, 2.5, 8.0)]
-    residual, nugget, width = min(trials)
+    residual, nugget, width = min(_tuned(kept, rise, share, how) for share in how.kernel_widths)
     gram = kernel(kept, kept, width)
     gram[np.diag_indices_from(gram)] += nugget
     try:
@@ -143,13 +139,33 @@ def fit_kernel_map(memory: Memory, values: Array, rows: Rows, tune_on: int = 240
     return FittedMap(memory, Kernel(kept, width, coefficients), residual)
 
 
-def leave_one_out(kept: Array, rise: Array, width: float) -> tuple[float, float]:
+def left_open(values: Array, rows: Rows, how: LaboratorySettings = LABORATORY) -> float:
+    """The share of its size that the rise after a sample has when all other samples are known: 0 where a sample
+    determines the next one, as when all variables of a system are seen; 1 where it says nothing about it, or where
+    there are too few samples."""
+    if len(rows) < how.least:
+        return 1.0
+    rise = values[rows.index + 1] - values[rows.index]
+    error = _tuned(values[rows.index], rise, how.complete_width, how)[0]
+    return error / max(float(np.sqrt(np.mean((rise - rise.mean(axis=0)) ** 2))), 1e-300)
+
+
+def _tuned(kept: Array, rise: Array, share: float, how: LaboratorySettings) -> tuple[float, float, float]:
+    """Least leave-one-out error of a kernel `share` times as wide as the states are spread, its nugget, its width."""
+    some = np.unique(np.linspace(0, len(kept) - 1, min(how.kernel_tuned, len(kept))).astype(np.intp))
+    width = share * (float(np.sqrt(np.mean(np.var(kept, axis=0)) * kept.shape[1])) or 1.0)
+    return *leave_one_out(kept[some], rise[some], width, how.nuggets), width
+
+
+def leave_one_out(
+    kept: Array, rise: Array, width: float, nuggets: tuple[float, ...] = LABORATORY.nuggets
+) -> tuple[float, float]:
     """The least leave-one-out error over the nuggets, and that nugget: error_i = alpha_i / inverse_ii."""
     eigenvalues, vectors = eigh(kernel(kept, kept, width), check_finite=False)
     projected = vectors.T @ rise
     best = np.inf, 1.0
-    for nugget in NUGGETS:
+    for nugget in nuggets:
         inverse = 1.0 / (np.maximum(eigenvalues, 0.0) + nugget)
         errors = (vectors @ (inverse[:, None] * projected)) / ((vectors**2) @ inverse)[:, None]
-        best = min(best, (float(np.sqrt(np.mean(errors**2))), float(nugget)))
+        best = min(best, (float(np.sqrt(np.mean(errors**2))), nugget))
     return best

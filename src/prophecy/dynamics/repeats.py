@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.dynamics.settings import DEFAULT
+from prophecy.dynamics.settings import LABORATORY
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -31,7 +31,7 @@ class Repetition:
     """
 
     window: int
-    searched: int = DEFAULT.repetition_searched
+    searched: int = LABORATORY.repetition_searched
     residual: float = np.inf
     conclusive: bool = False
     whole_past: bool = True

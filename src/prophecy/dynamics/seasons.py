@@ -159,7 +159,7 @@ def strong(x: Array, periods: Sequence[int], settings: Settings) -> bool:
 def _with_multiple(x: Array, periods: tuple[int, ...], settings: Settings) -> tuple[int, ...]:
     """Weeks beside days: a multiple of the longest period over which what is left still has a clear profile.
 
-    Seven is tried first and believed sooner: it is how days make weeks, whatever the number of samples in a day.
+    Seven is tried first and accepted sooner: it is how days make weeks, whatever the number of samples in a day.
     """
     if not periods:
         return ()

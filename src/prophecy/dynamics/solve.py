@@ -13,17 +13,21 @@ from prophecy.dynamics.choice import Rolling
 from prophecy.dynamics.columns import Column, Kind
 from prophecy.dynamics.context import Context
 from prophecy.dynamics.intervals import dependence, half_widths, offsets, rare_quantiles, upper_quantiles
+from prophecy.dynamics.maps import left_open
 from prophecy.dynamics.mixing import Mixture, Rolled, mixed, roll
 from prophecy.dynamics.mixing import score as column_score
+from prophecy.dynamics.plausible import completed, continued
 from prophecy.dynamics.settings import Settings
 from prophecy.dynamics.words import mixture_notes
 
 if TYPE_CHECKING:
     from prophecy.dynamics.equations import FoundSystem
-    from prophecy.dynamics.flows import FittedFlow
+    from prophecy.dynamics.fitted import FittedFlow
     from prophecy.dynamics.trajectory import Decided
 
 Array = NDArray[np.float64]
+
+_ONE_PATH = "Far ahead nothing is known but what the series does in general: it goes on as it once did."
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,39 +51,65 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
     if "ASSIMILATION" not in settings.without and "LABORATORY" not in settings.without:
         from prophecy.dynamics import laws  # loads Numba
 
-        sought = laws.decide(context, steps, settings)
+        try:
+            sought = laws.decide(context, steps, settings)
+        except np.linalg.LinAlgError:  # a decomposition without an end: no law was found
+            sought = laws.Sought()
         if sought.decided is not None:
-            return _decided(context, sought.decided, average)
+            return _decided(context, sought.decided, average, settings)
         closest = sought.closest
-    columns = _columns(context, steps, season, settings)
-    shortest = min((min(column.seasons, default=1) for column in columns), default=1)
-    law: tournament.Answer | None = None
+    columns, how = _columns(context, steps, season, settings), settings.laboratory
     seasonal = all(seasons.strong(column.y, column.seasons, settings) for column in columns)
-    lawful = False
-    if tournament.promising(context.values, seasonal, settings):
+    share = left_open(context.values, context.rows, how) if context.values.shape[1] > 1 else np.inf
+    law: tournament.Answer | None = None
+    if tournament.promising(context.values, seasonal, share, settings):
         rolling = Rolling.over(context.known, steps, 1, settings)
         law = tournament.answer(context, closest, rolling, steps, settings)
-        lawful = law.exact and bool(np.isfinite(law.paths[0]).all())
-    # Rolling forecasts without any error (waves, lines, repetition) are the whole law: nothing is hidden.
-    if not (lawful and law is not None and law.best.score < settings.exact):
+    lawful = law if law is not None and law.exact and bool(np.isfinite(law.paths[0]).all()) else None
+    # Rolling forecasts without any error (waves, lines, repetition) are the whole law, and where every sample
+    # determines the next one all variables are seen: nothing is hidden.
+    if share >= how.complete and (lawful is None or lawful.best.score >= how.exact):
         decided = _hidden(context, steps, settings)
         if decided is not None:
-            return _decided(context, decided, average)
-    if lawful and law is not None:
-        return _lawful(context, law, None, average)
+            return _decided(context, decided, average, settings)
+    further = rolling if law is not None and not average and share < how.deterministic else None
+    if lawful is not None:
+        return _lawful(context, lawful, None, further, average, settings)
+    return _mixed(context, columns, law, further, steps, average, settings)
+
+
+def _mixed(
+    context: Context,
+    columns: list[Column],
+    law: tournament.Answer | None,
+    further: Rolling | None,
+    steps: int,
+    average: bool,
+    settings: Settings,
+) -> Solution:
+    """The mixture of candidates for each column, joined by the laboratory's; that one alone where it is well ahead.
+
+    further: over the context, where a plausible path goes on from where nothing is known.
+    """
     known = context.known[-settings.longest :]
+    shortest = min((min(column.seasons, default=1) for column in columns), default=1)
     rolling = Rolling.over(known, steps, shortest, settings)
     mixtures = [mixed(column, roll(column, rolling, settings), settings) for column in columns]
-    if law is not None and (law.exact or law.best.score < settings.laboratory_lead * _scores(mixtures, context)):
-        return _lawful(context, law, mixtures, average)
+    if law is not None and (law.exact or law.best.score < settings.laboratory.lead * _scores(mixtures, context)):
+        return _lawful(context, law, mixtures, further, average, settings)
     if law is not None and len(known) == len(context.known):
         mixtures = [_joined_by(law, v, mixtures[v], columns[v], context, settings) for v in range(len(columns))]
     grids = [_quantiles(*pair, rolling, settings) for pair in zip(mixtures, columns, strict=True)]
-    next_step = np.stack([dependence(mixture.errors) for mixture in mixtures], axis=1)
-    further = np.repeat(next_step[-1:] if len(next_step) else np.full((1, len(columns)), 0.7), steps, axis=0)
-    next_step = np.concatenate([next_step, further])[: steps - 1]
+    next_step = np.stack([dependence(mixture.errors, settings) for mixture in mixtures], axis=1)
+    unknown = np.full((1, len(columns)), settings.dependence)
+    last = np.repeat(next_step[-1:] if len(next_step) else unknown, steps, axis=0)
+    next_step = np.concatenate([next_step, last])[: steps - 1]
     method, notes = mixture_notes(mixtures, columns, grids, settings)
-    return Solution(np.stack(grids, axis=2), next_step, _between(mixtures), method, notes)
+    grid = np.stack(grids, axis=2)
+    if further is not None:
+        grid, names, more = _with_a_plausible_end(grid, context, mixtures, further, settings)
+        method, notes = ", then ".join([method, *names]), (*notes, *more)
+    return Solution(grid, next_step, _between(mixtures, settings), method, notes)
 
 
 def _hidden(context: Context, steps: int, settings: Settings) -> Decided | None:
@@ -125,13 +155,30 @@ def _joined_by(
     return mixed(column, parts, settings) if len(parts) > len(mixture.parts) else mixture
 
 
+def _with_a_plausible_end(
+    grid: Array, context: Context, mixtures: list[Mixture], rolling: Rolling, settings: Settings
+) -> tuple[Array, list[str], tuple[str, ...]]:
+    """(probabilities, steps, variables) with a plausible path from where the mixtures know nothing; what that is, and
+    a note about it."""
+    variables, middle = len(mixtures), len(grid) // 2
+    centre, scale = context.units.centre[:variables], context.units.scale[:variables]
+    scaled = (grid - centre) / scale
+    errors = np.stack([mixture.errors for mixture in mixtures], axis=2) / scale
+    found = continued(scaled[middle], errors, context.values, rolling, settings)
+    if found is None:
+        return grid, [], ()
+    above, below = scaled[middle + 1 :] - scaled[middle], (scaled[middle] - scaled[:middle])[::-1]
+    low, high = found.path - found.offsets(below), found.path + found.offsets(above)
+    return np.concatenate([low[::-1], found.path[None], high]) * scale + centre, [found.name], (_ONE_PATH,)
+
+
 def _quantiles(mixture: Mixture, column: Column, rolling: Rolling, settings: Settings) -> Array:
     if mixture.weight(Kind.RARE) >= settings.rare_least:
-        return rare_quantiles(column, mixture.path)
+        return rare_quantiles(column, mixture.path, settings)
     return mixture.path + offsets(mixture, column, rolling, settings)
 
 
-def _between(mixtures: list[Mixture]) -> Array:
+def _between(mixtures: list[Mixture], settings: Settings) -> Array:
     """The correlation of the variables' errors over all rolling forecasts, drawn towards none where these are few."""
     if len(mixtures) == 1:
         return np.eye(1)
@@ -141,44 +188,64 @@ def _between(mixtures: list[Mixture]) -> Array:
     if count < 3:
         return np.eye(len(mixtures))
     found = np.nan_to_num(np.corrcoef(errors), nan=0.0)
-    shrunk = found * count / (count + len(mixtures) + 8.0)
+    shrunk = found * count / (count + len(mixtures) + settings.between_pairs)
     np.fill_diagonal(shrunk, 1.0)
     return np.asarray(shrunk)
 
 
-def _decided(context: Context, decided: Decided, average: bool) -> Solution:
+def _decided(context: Context, decided: Decided, average: bool, settings: Settings) -> Solution:
     """One trajectory explains the context; its draws are the distribution."""
     variables, steps = int(context.varying.sum()), len(decided.path)
     centre, scale = context.units.centre[:variables], context.units.scale[:variables]
     path = np.mean(decided.draws, axis=0) if average else decided.path
     half = upper_quantiles(np.abs(decided.draws - path), len(decided.draws))
     grid = np.concatenate([(path - half)[::-1], path[None], path + half])[:, :, :variables]
-    next_step = np.full((steps - 1, variables), 0.99)
+    next_step = np.full((steps - 1, variables), settings.dependence_law)
     return Solution(grid * scale + centre, next_step, np.eye(variables), decided.method, decided.notes, decided.system)
 
 
-def _lawful(context: Context, law: tournament.Answer, mixtures: list[Mixture] | None, average: bool) -> Solution:
-    """Follow the laboratory's best path, and the mixture's from where that is lost."""
+def _lawful(
+    context: Context,
+    law: tournament.Answer,
+    mixtures: list[Mixture] | None,
+    rolling: Rolling | None,
+    average: bool,
+    settings: Settings,
+) -> Solution:
+    """Follow the laboratory's best path, and the mixture's from where that is lost.
+
+    rolling: over the context, where a plausible path goes on from where nothing is known.
+    """
     variables = int(context.varying.sum())
     centre, scale = context.units.centre, context.units.scale
     path, names = law.paths[0], [law.best.candidate.name]
-    if mixtures is not None and not np.isfinite(path).all():
+    lost = not np.isfinite(path).all()
+    further = completed(path, context.values, rolling, settings) if lost and rolling is not None else None
+    if further is not None:
+        path = further.path
+    elif mixtures is not None and lost:
         other = (np.stack([m.path for m in mixtures], axis=1) - centre[:variables]) / scale[:variables]
         other = np.column_stack([other, np.zeros((len(other), path.shape[1] - variables))])
         path, names = np.where(np.isfinite(path), path, other), [*names, "a mixture of smoothers and readouts"]
     twins = np.concatenate([path[None], law.twins[1:]])
-    half = half_widths(law.best.errors, twins, context.values)
+    half = half_widths(law.best.errors, twins, context.values, settings)
     if average:
         ceiling = half.max(axis=1, keepdims=True)
         trust = 1 - (half / np.maximum(ceiling, 1e-300)) ** 2
         path = path * trust[0]
         half = half * (trust + (1 - trust) / np.sqrt(2))
-    above = path + half
-    grid = np.concatenate([(path - half)[::-1], path[None], above])[:, :, :variables]
-    steps = len(path)
+    if further is not None:
+        half, names = further.offsets(half), [*names, further.name]
+    path, half = path[:, :variables], half[:, :, :variables]
+    if rolling is not None and not law.exact and further is None:
+        further = continued(path, law.best.errors, context.values, rolling, settings)
+        if further is not None:
+            path, half, names = further.path, further.offsets(half), [*names, further.name]
+    grid = np.concatenate([(path - half)[::-1], path[None], path + half])
+    next_step = np.full((len(path) - 1, variables), settings.dependence_law)
     off = f"Rolling forecasts inside the context were off by {law.best.score:.2g} standard deviations on average."
     together = f"{variables} variables were solved together." if variables > 1 else ""
     return Solution(
-        grid * scale[:variables] + centre[:variables], np.full((steps - 1, variables), 0.99), np.eye(variables),
-        ", then ".join(names), tuple(note for note in (off, together) if note),
+        grid * scale[:variables] + centre[:variables], next_step, np.eye(variables),
+        ", then ".join(names), tuple(note for note in (off, together, _ONE_PATH if further else "") if note),
     )  # fmt: skip

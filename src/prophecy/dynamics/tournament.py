@@ -15,12 +15,10 @@ from prophecy.dynamics.context import Context
 from prophecy.dynamics.settings import Settings
 
 if TYPE_CHECKING:
-    from prophecy.dynamics.flows import FittedFlow
+    from prophecy.dynamics.fitted import FittedFlow
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
-
-_TAIL = 1024  # samples of a twin's past: more than any model but repetition looks back
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,17 +38,21 @@ class Answer:
         return self.ranking[0]
 
 
-def promising(values: Array, seasonal: bool, settings: Settings) -> bool:
+def promising(values: Array, seasonal: bool, left_open: float, settings: Settings) -> bool:
     """Whether a quick look finds a law: steps that a few lags or the nearest neighbour explain for the most part.
 
-    seasonal: a strong season explains the series already. Ordinary series fail: a random walk's steps cannot be
-    foretold (share 1), those of noise by half. The look takes a millisecond, the candidates it spares a hundred.
+    seasonal: a strong season explains the series already. left_open: what samples leave open of the next ones
+    (`maps.left_open`): where that is little, several variables are a system, seasons or not. Ordinary series fail: a
+    random walk's steps cannot be predicted (share 1), those of noise by half. The look takes a millisecond, the
+    candidates it spares a hundred.
     """
-    if len(values) < settings.laboratory_least or "LABORATORY" in settings.without:
+    if len(values) < settings.laboratory.least or "LABORATORY" in settings.without:
         return False
-    most = settings.laboratory_glance_several if values.shape[1] > 1 else settings.laboratory_glance
-    most = settings.laboratory_glance_seasonal if seasonal else most
-    recent, lags = values[-settings.laboratory_glanced :], settings.laboratory_glance_lags
+    if left_open < settings.laboratory.deterministic:
+        return True
+    most = settings.laboratory.glance_several if values.shape[1] > 1 else settings.laboratory.glance
+    most = settings.laboratory.glance_seasonal if seasonal else most
+    recent, lags = values[-settings.laboratory.glanced :], settings.laboratory.glance_lags
     rise = np.diff(recent[lags - 1 :], axis=0)
     size = np.sqrt(np.mean((rise - rise.mean(axis=0)) ** 2, axis=0)) + 1e-300
     states = np.stack([recent[lags - 1 - k : len(recent) - 1 - k] for k in range(lags)], axis=1)
@@ -60,7 +62,7 @@ def promising(values: Array, seasonal: bool, settings: Settings) -> bool:
         share = np.sqrt(np.sum(left**2, axis=0) / (len(rise) - features.shape[1])) / size
         if float(np.mean(share)) < most:
             return True
-    for delays in (2, lags):  # two tell the states of most systems apart, and leave more neighbours
+    for delays in (2, lags):  # two distinguish the states of most systems, and leave more neighbours
         near = states[:, :delays].reshape(len(rise), -1)
         neighbour = cKDTree(near).query(near, k=2)[1][:, 1]
         share = np.sqrt(np.mean((rise - rise[neighbour]) ** 2, axis=0)) / size
@@ -78,11 +80,11 @@ def answer(
     known = [trial.model for trial in ranking]
     best = ranking[0]
     model = _final(best, context, known)
-    exact = best.model.conclusive or best.score < settings.good_enough
-    twins = _followed(model, values, _nudges(best.errors, values.shape[1], settings), steps)
+    exact = best.model.conclusive or best.score < settings.laboratory.good_enough
+    twins = _followed(model, values, _nudges(best.errors, values.shape[1], settings), steps, settings)
     paths = [_within_reach(twins[:1], model, values, settings)[0]]
     twins = _within_reach(twins, model, values, settings)
-    for trial in ranking[1 : 1 if exact else settings.laboratory_joins]:
+    for trial in ranking[1 : 1 if exact else settings.laboratory.joins]:
         other = _final(trial, context, known)
         path = other.rollout(values, np.array([len(values)]), steps)
         paths.append(_within_reach(path, other, values, settings)[0])
@@ -98,11 +100,11 @@ def _nudges(errors: Array, variables: int, settings: Settings) -> Array:
     """(twins + 1, variables): nothing, then as much as first steps are off."""
     first = errors[:, int(np.argmax(~np.isnan(errors[:, :, 0]).all(axis=0)))]
     size = np.sqrt(np.nanmean(np.where(np.isinf(first), 1.0, first) ** 2, axis=0))
-    drawn = np.random.default_rng(0).standard_normal((settings.twins, variables)) * size
+    drawn = np.random.default_rng(0).standard_normal((settings.laboratory.twins, variables)) * size
     return np.concatenate([np.zeros((1, variables)), drawn])
 
 
-def _followed(model: Model, values: Array, nudges: Array, steps: int) -> Array:
+def _followed(model: Model, values: Array, nudges: Array, steps: int, settings: Settings) -> Array:
     """(nudges, steps, variables): paths after the context whose last sample is moved by each of `nudges`."""
     if model.whole_past:
         paths = []
@@ -111,7 +113,7 @@ def _followed(model: Model, values: Array, nudges: Array, steps: int) -> Array:
             twin[-1] += nudge
             paths.append(model.rollout(twin, np.array([len(values)]), steps)[0])
         return np.stack(paths)
-    tail = values[-_TAIL:]
+    tail = values[-settings.laboratory.twin_past :]
     copies = np.repeat(tail[None], len(nudges) - 1, axis=0)
     copies[:, -1] += nudges[1:]
     joined = np.concatenate([values, copies.reshape(-1, values.shape[1])])
@@ -121,7 +123,7 @@ def _followed(model: Model, values: Array, nudges: Array, steps: int) -> Array:
 def _within_reach(paths: Array, model: Model, values: Array, settings: Settings) -> Array:
     """Paths, NaN from where they are a range away from the context: a law that was not found exactly is lost there."""
     lost = ~np.isfinite(paths).all(axis=2)
-    if model.residual >= settings.exact:
+    if model.residual >= settings.laboratory.exact:
         low, high = values.min(axis=0), values.max(axis=0)
         lost |= ~((paths >= 2 * low - high) & (paths <= 2 * high - low)).all(axis=2)
     return np.where(np.logical_or.accumulate(lost, axis=1)[..., None], np.nan, paths)

@@ -15,15 +15,12 @@ from numpy.typing import NDArray
 from prophecy.dynamics import flow
 from prophecy.dynamics.context import Context
 from prophecy.dynamics.equations import FoundSystem
+from prophecy.dynamics.fitted import FittedFlow
 from prophecy.dynamics.flow import SINE, Function
-from prophecy.dynamics.flows import FittedFlow
 from prophecy.dynamics.guesses import integrated, roughness, smoothed
 from prophecy.dynamics.settings import LAWS, LawSettings
 
 Array = NDArray[np.float64]
-
-_BLOCK = 32  # samples
-_APART = 4  # samples over which the rises are taken: noise averages out
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,16 +40,19 @@ def promising(context: Context, laws: LawSettings = LAWS) -> bool:
     values = context.values
     if not 2 <= values.shape[1] <= laws.widest or len(values) < laws.shortest:
         return False
-    recent = values[-1024:]
+    recent = values[-laws.glanced :]
     noise = roughness(recent)
     path = smoothed(recent, noise)
+    apart, block = laws.glance_apart, laws.glance_block
     rates = np.diag(context.units.scale)
     waves = [Function(SINE, tuple(each), shift) for each in rates for shift in (0.0, np.pi / 2)]
     columns = flow.features(flow.polynomial_terms(values.shape[1], 2, waves), path)
     sums = [np.cumsum(each, axis=0) for each in (integrated(columns), path[2:-1] - path[1:-2])]
-    system, rise = (each[_APART:] - each[:-_APART] for each in sums)
+    system, rise = (each[apart:] - each[:-apart] for each in sums)
     powers = system[:, : -len(waves)]
-    return bool(_explained(powers, rise, powers, rise) > laws.explained or _foretold(system, rise) > laws.explained)
+    return bool(
+        _explained(powers, rise, powers, rise) > laws.explained or _held_out(system, rise, block) > laws.explained
+    )
 
 
 def _explained(system: Array, rise: Array, there: Array, truth: Array) -> float:
@@ -62,9 +62,9 @@ def _explained(system: Array, rise: Array, there: Array, truth: Array) -> float:
     return float(np.min(1 - (rest**2).sum(axis=0) / np.maximum(total, 1e-300)))
 
 
-def _foretold(system: Array, rise: Array) -> float:
+def _held_out(system: Array, rise: Array, block: int) -> float:
     """The same with coefficients solved from every other block of samples and tried on the blocks between."""
-    odd = np.arange(len(rise)) // _BLOCK % 2 == 1
+    odd = np.arange(len(rise)) // block % 2 == 1
     shares = [_explained(system[~part], rise[~part], system[part], rise[part]) for part in (odd, ~odd)]
     return min(shares)
 
@@ -78,7 +78,7 @@ def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSett
         return None
     end = np.array([len(context.values)])
     path = model.rollout(context.values, end, steps)[0]
-    wider = model.stray(context.values, context.known, laws) if model.exact else 1.0
+    wider = model.stray(context.values, context.known) if model.exact else 1.0
     draws = model.ensemble(steps, laws.draws, 0, wider)
     stay = np.isfinite(draws).all(axis=(1, 2))
     if stay.mean() < laws.staying:

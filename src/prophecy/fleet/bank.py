@@ -2,7 +2,7 @@
 
 A slot is one row of the arrays that compiled code works on (`adaptive.feed`), and the last rows with their answers. A
 stream that has seen few values is saved as these values: taking them in again costs less than reading, checking and
-writing everything it knows, and takes 16 bytes each instead of some 30 kB.
+writing its whole state, and takes 16 bytes each instead of some 30 kB.
 """
 
 from __future__ import annotations
@@ -110,10 +110,10 @@ class Bank:
         late = passed == 0.0
         rows["status"][order] = np.where(late, LATE, np.where(np.isnan(values), MISSING, TAKEN))
         self._late[which[late]], self.stamps[which] = True, stamps_of(rows)[order]
-        told = np.zeros((2, len(rows)), np.int64)
-        told[0, order[~late]] = self._remember(which[~late], rows[order[~late]])
-        told[1, order] = out[:, 6]
-        return told
+        noted = np.zeros((2, len(rows)), np.int64)
+        noted[0, order[~late]] = self._remember(which[~late], rows[order[~late]])
+        noted[1, order] = out[:, 6]
+        return noted
 
     def _share(self, some: Any, which: NDArray[np.int64]) -> None:
         """some(part) for all rows, in threads that each have streams of their own."""
@@ -171,7 +171,7 @@ class Bank:
     # States.
 
     def state(self, slot: int) -> bytes:
-        """Everything a stream knows: its values while it is young and they came in order, then all of it."""
+        """The state of a stream: its values while it is young and they came in order, then all of it."""
         count = int(self._rows[slot])
         if self._is_young(slot):
             first = self._recent[slot, :count]
@@ -297,7 +297,7 @@ def _young(data: bytes) -> Young:
     _, count, timed, dated = _HEAD.unpack_from(data)
     middle = _HEAD.size + (8 * count if timed else 0)
     if not 0 < count <= YOUNG or len(data) != middle + 8 * count + 4:
-        raise ValueError("the state of a stream does not have the length it says")
+        raise ValueError("the state of a stream is not as long as its header states")
     return Young(count, timed != 0, dated != 0, data[_HEAD.size : middle], data[middle:-4])
 
 

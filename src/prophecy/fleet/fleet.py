@@ -100,7 +100,14 @@ class Fleet:
         self, keys: str | Sequence[str], times: ArrayLike | None, values: ArrayLike
     ) -> tuple[NDArray[np.void], list[str]]:
         """Rows and keys, every number checked, so that what follows cannot fail half-way."""
-        numbers = np.atleast_1d(_checks.real_array("values", values))
+        try:
+            numbers = np.atleast_1d(_checks.real_array("values", values))
+        except TypeError:
+            row = _checks.first_text(values)
+            if row is None:
+                raise
+            found = values[row]  # type: ignore[index]
+            raise Refused(row, "value", f"must be a number, NaN where it is missing, got {found!r}") from None
         if numbers.ndim != 1:
             raise ValueError(f"values must be (rows,), got shape {numbers.shape}")
         names = [keys] * len(numbers) if isinstance(keys, str) else list(keys)
@@ -157,7 +164,7 @@ class Fleet:
         return self.model(key).forecast(horizon, self._level if level is None else level)
 
     def explain(self, key: str) -> str:
-        """Say in words and numbers how one stream is predicted."""
+        """Describe in sentences and numbers how one stream is predicted."""
         return self.model(key).explain()
 
     def derivative(self, key: str) -> float:

@@ -31,7 +31,7 @@ def unpack(data: bytes, dtypes: Mapping[str, np.dtype[Any]]) -> dict[str, NDArra
         raise ValueError("the state of a stream does not have its checksum")
     lengths = struct.unpack(f"<{len(dtypes)}I", data[4:head])
     if head + sum(lengths) + 4 != len(data):
-        raise ValueError("the state of a stream does not have the length it says")
+        raise ValueError("the state of a stream is not as long as its header states")
     found, start = {}, head
     for (name, dtype), length in zip(dtypes.items(), lengths, strict=True):
         if length % dtype.itemsize:

@@ -34,11 +34,11 @@ class Residents:
     def run(self, which: NDArray[np.int64], timed: bool, rows: NDArray[np.void]) -> NDArray[np.int64]:
         """Rows of the batch of now through their slots; answers are written into them. Returns what `Bank.run` does."""
         rows["stream"] = self.ids[which]
-        told = self.bank.run(which, timed, rows)
+        noted = self.bank.run(which, timed, rows)
         self._touched[which] = self._ran[which] = self.batch
         for slot in np.unique(which).tolist():
             self.dirty.setdefault(slot, self.batch)
-        return told
+        return noted
 
     def hold(self, keys: Iterable[str], new: bool = True) -> None:
         """Have these streams in memory, no more than there is room for; unknown ones are made, or are a KeyError."""

@@ -15,7 +15,7 @@ from prophecy.fleet.bank import Bank, stamps_of
 
 
 class Answer(NamedTuple):
-    """What is said about one value. mean, lower, upper: predicted before it came; score and alarm: with it; status:
+    """The answer to one value. mean, lower, upper: predicted before it came; score and alarm: with it; status:
     taken, late or missing; next, next_lower, next_upper: predicted after it."""
 
     mean: float
@@ -33,7 +33,7 @@ class Single:
     """One stream that is observed value by value and is bytes whenever you like."""
 
     def __init__(self, state: bytes | None = None, *, dt: float | None = None, level: float = 0.9) -> None:
-        """state: of a stream to go on with; every number in it is checked, and ValueError says what is wrong."""
+        """state: of a stream to go on with; every number in it is checked, and a ValueError names what is wrong."""
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must lie strictly between 0 and 1, got {level}")
         self._bank, self._slot = Bank(1, dt, level), np.zeros(1, np.int64)
@@ -63,7 +63,7 @@ class Single:
         return Answer(mean, mean - half, mean + half, score, alarm, status, ahead, ahead - reach, ahead + reach)
 
     def state(self) -> bytes:
-        """Everything the stream knows: 16 bytes a value while it is young, then up to some 85 kB."""
+        """The stream's state: 16 bytes a value for its first 64 values, then 43 to 92 kB."""
         return self._bank.state(0)
 
 

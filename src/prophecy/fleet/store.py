@@ -107,7 +107,7 @@ class Store:
 
     def _open(self, new: bool) -> None:
         run = self._db.execute
-        self._db.create_function("folded", 1, str.casefold, deterministic=True)  # SQLite's lower knows ASCII alone
+        self._db.create_function("folded", 1, str.casefold, deterministic=True)  # SQLite's lower() folds ASCII alone
         run("PRAGMA trusted_schema=OFF")
         run("PRAGMA cell_size_check=ON")
         run("PRAGMA locking_mode=EXCLUSIVE")
@@ -280,7 +280,7 @@ class Store:
         for row, place, kind in zip(rows, places, kinds, strict=True):
             time = None if np.isnan(row["time"]) else float(row["time"])
             value, score = float(row["value"]), float(row["score"])
-            # An alarm is 1 - a probability; a score says the same of one value alone.
+            # An alarm is 1 - a probability; a score is -log10 of such a probability, of one value alone.
             alarm = max(float(row["alarm"]), 1.0 - 10.0**-score)
             stream = int(row["stream"])
             made = self._db.execute(
@@ -347,7 +347,7 @@ class Store:
 
 
 def layout(dtypes: Iterable[np.dtype[Any]]) -> str:
-    """A fingerprint of how states are laid out, so that other versions' are told apart."""
+    """A fingerprint of how states are laid out, so that those of other versions are recognised."""
     return hashlib.sha256(repr([dtype.descr for dtype in dtypes]).encode()).hexdigest()[:16]
 
 

@@ -28,7 +28,7 @@ class Log:
     some 4 µs against some 250 µs for a state written."""
 
     kept_rows: int = 4096
-    """Rows kept at least, to be told again (`Fleet.batches`)."""
+    """Rows kept at least, to be read again by `Fleet.batches`."""
 
 
 LOG = Log()
@@ -93,7 +93,7 @@ class Streams:
             known = [usual if asked is None else asked]
             store.set_fact(name, known)
         if not isinstance(known, list) or len(known) != 1:
-            raise ValueError(f"{store.name} is damaged: it does not say its {name}")
+            raise ValueError(f"{store.name} is damaged: it lacks its {name}")
         if asked is not None and known[0] != asked:
             if name == "layout":
                 raise ValueError(f"{store.name} was written by a version whose streams are laid out otherwise; use it")
@@ -188,15 +188,15 @@ class Streams:
         if len(unique) <= held.capacity:
             held.hold(unique)
             return held.run(held.which(keys), timed, rows)
-        told = np.zeros((2, len(rows)), np.int64)
+        noted = np.zeros((2, len(rows)), np.int64)
         for start in range(0, len(unique), held.capacity):
             some = dict.fromkeys(unique[start : start + held.capacity])
             part = np.array([row for row, key in enumerate(keys) if key in some], np.int64)
             taken = rows[part]
             held.hold(some)
-            told[:, part] = held.run(held.which([keys[row] for row in part.tolist()]), timed, taken)
+            noted[:, part] = held.run(held.which([keys[row] for row in part.tolist()]), timed, taken)
             rows[part] = taken
-        return told
+        return noted
 
     def _note_events(
         self, rows: NDArray[np.void], before: NDArray[np.int64], rarest: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Rows into series: sorted by time, one row per time, missing grid times as NaN; what was done is said."""
+"""Rows into series: sorted by time, one row per time, missing grid times as NaN; `facts` lists what was done."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOLE = 10_000  # grid times: a hole longer than this and than all rows together 
 
 
 class WaysOut(NamedTuple):
-    """How the caller's user tells series apart, averages rows of one time, and says which zone local times are of."""
+    """What an error proposes: how to name a key, average rows of one time, and give local times their zone."""
 
     key: str = "by a key"
     mean: str = "duplicates='mean'"
@@ -117,10 +117,13 @@ def doubled_times(values: Array, times: Times, ways: WaysOut) -> str:
     rows = [_row(values[k]) for k in range(start, start + min(size, SHOWN))]
     shown = ", ".join(rows[:-1]) + (" and " if size <= SHOWN else ", ") + rows[-1] + (" …" if size > SHOWN else "")
     more = f" (and {_count(len(doubled) - 1, 'further time')} likewise)" if len(doubled) > 1 else ""
-    said = f"{times.text(int(start))} comes {_times(int(size))}, with {shown}{more}"
+    found = f"{times.text(int(start))} comes {_times(int(size))}, with {shown}{more}"
     if summer_time_ends(times, starts[doubled]) and int(size) == 2:
-        return f"{said}, as on the night when summer time ends: if these are local times, {ways.zone}"
-    return f"{said}; tell series apart {ways.key}, or average with {ways.mean}"
+        return (
+            f"{found}, as on the night when summer time ends: if these are local times, {ways.zone}; if not, average "
+            f"with {ways.mean}"
+        )
+    return f"{found}; tell series apart {ways.key}, or average with {ways.mean}"
 
 
 def _gridded(values: Array, times: Times, facts: list[str]) -> Aligned:

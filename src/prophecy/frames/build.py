@@ -82,11 +82,12 @@ def build(columns: dict[str, Any], kind: Kind, index: Any = None) -> Any:
     import narwhals.stable.v2 as nw
 
     backend: Any = kind.backend or any_library()
-    series = {
-        name: values if isinstance(values, nw.Series) else nw.new_series(name, values, backend=backend)
+    series = [
+        values if isinstance(values, nw.Series) else nw.new_series(name, values, backend=backend)
         for name, values in columns.items()
-    }
-    frame = nw.from_dict(series, backend=backend).to_native()
+    ]
+    # Joined side by side: `nw.from_dict` drops the time zone of a pandas column and leaves the hours of UTC.
+    frame = nw.concat([column.to_frame() for column in series], how="horizontal").to_native()
     if index is not None:
         frame.index = index
     return frame

@@ -21,7 +21,7 @@ def is_frame(data: object) -> bool:
 
 
 def in_narwhals(data: Any) -> Any:
-    """A narwhals frame or series of what it was given; None where narwhals does not know it."""
+    """A narwhals frame or series of what it was given; None where narwhals has no such type."""
     import narwhals.stable.v2 as nw
 
     try:
@@ -32,7 +32,7 @@ def in_narwhals(data: Any) -> Any:
 
 
 def is_clock(index: Any) -> bool:
-    """Whether pandas' index says when: dates, periods, or increasing numbers that are not mere row numbers."""
+    """Whether pandas' index holds times: dates, periods, or increasing numbers that are not mere row numbers."""
     if type(index).__name__ in ("DatetimeIndex", "PeriodIndex"):
         return True
     if len(index) and all(isinstance(cell, str) for cell in index):

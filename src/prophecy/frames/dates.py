@@ -130,13 +130,25 @@ def style_of(cells: Sequence[str], name: str = "time", way_out: str = "time_form
             patterns.remove(pattern)
             first_wrong = wrong
     if not patterns:
-        seen = f", but not {first_wrong!r}" if _fitting(cells[0]) else ""
-        raise ValueError(
-            f"column {name!r} cannot be read as dates: {cells[0]!r}{seen}; say how with {way_out}'%d.%m.%Y %H:%M'"
-        )
+        raise ValueError(_unreadable(cells, name, way_out, first_wrong if _fitting(cells[0]) else None))
     if len(patterns) == 1:
         return _styled(patterns[0], cells[-1]), None
     return _day_or_month(patterns, cells, name, way_out)
+
+
+def _unreadable(cells: Sequence[str], name: str, way_out: str, wrong: str | None) -> str:
+    """Why cells are not dates of one pattern, and what to do. wrong: the first that is unlike the first cell, if that
+    one is a date."""
+    if wrong is not None and _fitting(wrong):
+        return f"column {name!r} writes dates in two ways, {cells[0]!r} and {wrong!r}; write all of them in one"
+    if wrong is not None:
+        return f"column {name!r} holds {wrong!r} among its dates; correct it, or leave the cell empty"
+    if len(cells) > 1 and _fitting(cells[1]):
+        return (
+            f"column {name!r} begins with {cells[0]!r}, which is no date, and goes on with dates; remove that line (a "
+            "line of units, perhaps)"
+        )
+    return f"column {name!r} cannot be read as dates: {cells[0]!r}; say how with {way_out}'%d.%m.%Y %H:%M'"
 
 
 def _day_or_month(patterns: list[str], cells: Sequence[str], name: str, way_out: str) -> tuple[Style, str | None]:

@@ -19,7 +19,7 @@ Positions = NDArray[np.int64]
 
 DAY = 86400  # seconds
 JITTER = 0.25  # of the step: times closer to an even grid than this are taken as on it; half would be ambiguous
-SPARSE = 0.3  # share of grid times with a row below which a finer grid is not believed: two of three would be missing
+SPARSE = 0.3  # share of grid times with a row below which a finer grid is not taken: two of three rows would be missing
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 BUSINESS = (True,) * 5 + (False,) * 2  # Monday to Friday
 
@@ -219,7 +219,7 @@ def _weekdays(wall: Moments) -> Weekdays | None:
         return None
     passed = np.bincount((np.arange(numbers[0], numbers[-1] + 1) + 3) % 7, minlength=7)
     chances = min(int(passed[i]) for i in range(7) if not mask[i])
-    # Five working days and a weekend off are believed at once, other weeks when they repeat.
+    # Five working days and a weekend off are taken at once, other weeks when they repeat.
     return Weekdays(mask) if chances >= (1 if mask == BUSINESS else 3) else None
 
 

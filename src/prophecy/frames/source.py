@@ -1,6 +1,6 @@
 """Series out of arrays and frames of any library: which columns, which times, which keys (out again: `build`).
 
-Frames are read through narwhals, which imports none of the libraries it speaks to; neither does this.
+Frames are read through narwhals, which imports none of the frame libraries; neither does this module.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from prophecy.frames.align import Aligned, align
 from prophecy.frames.build import Kind, any_library, native_times
 from prophecy.frames.cells import as_times, has_periods, in_narwhals, index_times, is_clock, is_frame
+from prophecy.frames.dates import is_date
 from prophecy.frames.times import Times
 
 Array = NDArray[np.float64]
@@ -44,11 +45,11 @@ class Source:
 
     def notes(self) -> tuple[str, ...]:
         """What was read and assumed, as sentences."""
-        said: tuple[str, ...] = ()
+        read_as: tuple[str, ...] = ()
         if self.series.facts:
             rows = len(self.series.values) - self.series.filled
-            said = (f"{rows:,} rows, {', '.join(self.series.facts)}.",)
-        return (*said, *self.remarks)
+            read_as = (f"{rows:,} rows, {', '.join(self.series.facts)}.",)
+        return (*read_as, *self.remarks)
 
     def future(self, horizon: int) -> Any:
         """The times of the next `horizon` rows, as the frame's own library holds them; None without times."""
@@ -192,10 +193,11 @@ def _opened(data: Any, time: Any, keys: tuple[str, ...] = ()) -> tuple[Any, Time
             Kind(backend, index.name, True, None, getattr(index, "freq", None) if has_periods(index) else None, keys),
         )
     dated = [name for name in names if frame[name].dtype in (nw.Date, nw.Datetime)]
-    if len(dated) == 1:
-        return frame, as_times(frame[dated[0]]), Kind(backend, dated[0], False, frame[dated[0]].dtype, None, keys)
+    dated = dated or [name for name in names if name not in keys and _reads_as_dates(frame[name])]
     if len(dated) > 1:
         raise ValueError(f"several columns hold dates: {', '.join(map(repr, dated))}; name one with time=")
+    if dated:
+        return frame, as_times(frame[dated[0]]), Kind(backend, dated[0], False, frame[dated[0]].dtype, None, keys)
     if index is not None and not keys and len(index) > 1 and type(index).__name__ == "RangeIndex":
         return (
             frame,
@@ -203,6 +205,16 @@ def _opened(data: Any, time: Any, keys: tuple[str, ...] = ()) -> tuple[Any, Time
             Kind(backend, index.name, True, nw.Int64(), None, keys),
         )
     return frame, None, Kind(backend, None, False, None, None, keys)
+
+
+def _reads_as_dates(column: Any) -> bool:
+    """Whether a column holds text, and all of it that is there reads as dates."""
+    import narwhals.stable.v2 as nw
+
+    if column.dtype not in (nw.String, nw.Object):
+        return False
+    cells = [cell for cell in column.to_list() if cell is not None and cell == cell]
+    return bool(cells) and all(isinstance(cell, str) and is_date(cell) for cell in cells)
 
 
 def _column(frame: Any, name: str, what: str) -> Any:
@@ -214,7 +226,7 @@ def _column(frame: Any, name: str, what: str) -> Any:
 def _variables(
     data: Any, frame: Any, kind: Kind, columns: str | Sequence[str] | None
 ) -> tuple[tuple[str, ...], bool, tuple[str, ...]]:
-    """The columns to forecast, whether the answer has one column, and what to say about the others."""
+    """The columns to forecast, whether the answer has one column, and a note on the others."""
     asked = (columns,) if isinstance(columns, str) else tuple(columns) if columns is not None else None
     taken = {*kind.key, *([] if kind.as_index or kind.time is None else [kind.time])}
     if asked is not None:
@@ -227,12 +239,12 @@ def _variables(
     if not names:
         raise ValueError(f"no column of numbers to forecast; the frame has {', '.join(frame.columns)}")
     left = [name for name in rest if name not in names]
-    said = (
+    notes = (
         (f"{'Column' if len(left) == 1 else 'Columns'} {', '.join(map(repr, left))} left out: no numbers.",)
         if left
         else ()
     )
-    return names, len(names) == 1, said
+    return names, len(names) == 1, notes
 
 
 def _boolean(column: Any) -> bool:

@@ -1,7 +1,7 @@
 """Local times of a zone with summer time: which moments they are, the hour that autumn has twice included.
 
 A clock that is put back in autumn shows one hour twice, so a table of local times has rows that look like duplicates.
-Which of the two a row belongs to is told by its place: rows stand in the order of time, or in its reverse.
+Which of the two a row belongs to follows from its place: rows are in the order of time, or in its reverse.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def summer_time_ends(times: Times, doubled: NDArray[np.intp]) -> bool:
 
 
 def _passes(rows: Moments) -> NDArray[np.bool_] | None:
-    """Which rows (in the order of time) are of the second pass through an hour; None where they cannot be told."""
+    """Which rows (in the order of time) are of the second pass through an hour; None where order does not decide."""
     back = np.flatnonzero(rows[1:] <= rows[:-1])
     if len(back) < 2:
         return np.arange(len(rows)) > (back[0] if len(back) else len(rows))

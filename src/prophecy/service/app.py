@@ -36,7 +36,7 @@ READERS: dict[str, Callable[[bytes, BodyNames, Settings], Batch]] = {
 Background = Callable[[Core], Coroutine[Any, Any, None]]
 
 Key = Annotated[str, Query(description="The series.", min_length=1, max_length=DEFAULT.key_length)]
-Keys = Annotated[list[str] | None, Query(description="Series to be told of; repeatable; all if not given.")]
+Keys = Annotated[list[str] | None, Query(description="Series to send; repeatable; all if not given.")]
 
 
 def create_app(
@@ -97,7 +97,7 @@ def _json(content: Any, status: int = 200, headers: dict[str, str] | None = None
 
 
 def _errors(app: FastAPI) -> None:
-    """All errors have one shape; what is not expected is logged here and told to nobody."""
+    """All errors have one shape; what is not expected is logged here, and the client gets no details."""
 
     @app.exception_handler(Problem)
     async def refused(_: Request, error: Problem) -> Response:
@@ -107,13 +107,13 @@ def _errors(app: FastAPI) -> None:
     async def invalid(_: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         field = str(first["loc"][-1])
-        told = bad(f"{field}: {first['msg']}", "GET /docs describes every parameter", field=field)
-        return _json(told.answer(), told.status)
+        found = bad(f"{field}: {first['msg']}", "GET /docs describes every parameter", field=field)
+        return _json(found.answer(), found.status)
 
     @app.exception_handler(HTTPException)
     async def other(_: Request, error: HTTPException) -> Response:
-        told = Problem(error.status_code, str(error.detail).lower(), "GET /docs lists what there is")
-        return _json(told.answer(), told.status, dict(error.headers or {}))
+        found = Problem(error.status_code, str(error.detail).lower(), "GET /docs lists what there is")
+        return _json(found.answer(), found.status, dict(error.headers or {}))
 
     @app.exception_handler(Exception)
     async def unexpected(_: Request, error: Exception) -> Response:
@@ -209,11 +209,11 @@ async def _body(request: Request, core: Core) -> bytes:
                 if core.held > settings.bodies:
                     raise Problem(503, "too many bodies are arriving", "send the batch again", retry_after=1.0)
     except TimeoutError:
-        told = f"the body did not arrive within {settings.body_seconds:g} s"
-        raise Problem(408, told, "send smaller batches") from None
+        late = f"the body did not arrive within {settings.body_seconds:g} s"
+        raise Problem(408, late, "send smaller batches") from None
     except asyncio.CancelledError:  # by the server, which has waited for the body as long as a stop may take
-        told = "the service is stopping and the body has not arrived"
-        raise Problem(503, told, "send the batch again to the next one", retry_after=1.0) from None
+        late = "the service is stopping and the body has not arrived"
+        raise Problem(503, late, "send the batch again to the next one", retry_after=1.0) from None
     finally:
         core.held -= size
     return b"".join(parts)

@@ -17,6 +17,9 @@ from prophecy.service.settings import Settings
 
 Array = NDArray[np.float64]
 
+TIME_NAMES = ("time", "at", "timestamp", "datetime", "date", "ds", "ts")
+"""Names under which times are usual. CSV reads the first of them; JSON reads `time` alone, and refuses the others."""
+
 ROW = 'write a row as {"key": "boiler", "time": "2026-03-01T12:00:00Z", "value": 20.5}'
 MISSING = frozenset({"", "nan", "na", "n/a", "null", "none", "-"})
 """Cells of a CSV that mean "no value", whatever their case."""
@@ -42,7 +45,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class BodyNames:
-    """What a request's address says about its body. name: the series of rows without a key."""
+    """What a request's query parameters give about its body. name: the series of rows without a key."""
 
     name: str | None = None
     key: str = "key"
@@ -92,7 +95,7 @@ def _parsed(text: str, row: int | None) -> Any:
     except RecursionError:
         raise bad("lists and objects are nested too deeply", ROW, row) from None
     except ValueError as error:
-        # JSONDecodeError says where; a number of more than 4 300 digits is a plain ValueError.
+        # JSONDecodeError names the place; a number of more than 4 300 digits is a plain ValueError.
         reason = str(error) if isinstance(error, json.JSONDecodeError | _Constant) else "a number has too many digits"
         raise bad(f"the body is no JSON: {reason}", "null is a missing value; " + ROW, row) from None
 
@@ -108,6 +111,8 @@ def _no_number(name: str) -> Any:
 def _from_columns(found: dict[str, Any], asked: BodyNames, settings: Settings) -> list[dict[str, Any]]:
     """{"key": …, "time": [...], "value": [...]} as rows; a single key or time stands for all of them."""
     values = found[asked.value]
+    if asked.time not in found:
+        _refuse_other_time(found, None, asked)
     _check_size(len(values), settings)
     columns = {}
     for field in (asked.key, asked.time, asked.value):
@@ -129,14 +134,25 @@ def _batch(rows: Sequence[Any], lines: Sequence[int], asked: BodyNames, settings
     keys, moments, values = [], [], []
     for number, row in zip(lines, rows, strict=True):
         if not isinstance(row, dict):
-            raise bad(f"row {number} is {shown(row)} and no object", ROW, number)
+            raise bad(f"row {number} is {shown(row)}, not an object", ROW, number)
         if asked.value not in row:
             raise bad(f"row {number} has no {asked.value!r}", ROW + "; null is a missing value", number, asked.value)
         keys.append(row.get(asked.key, asked.name))
+        if asked.time not in row:
+            _refuse_other_time(row, number, asked)
         moments.append(row.get(asked.time))
         values.append(_number(row[asked.value], number, asked.value))
     times, dated = times_of(moments, lines, asked.time)
     return Batch(_keys(keys, lines, asked, settings), times, np.array(values, dtype=np.float64), dated, lines)
+
+
+def _refuse_other_time(row: dict[str, Any], number: int | None, asked: BodyNames) -> None:
+    """Refuse a row whose time stands under another usual name: it would be taken without a time, and a stream that
+    began without times cannot be given any later."""
+    other = next((name for name in TIME_NAMES if name in row and name not in (asked.key, asked.value)), None)
+    if other is not None:
+        where = "the body" if number is None else f"row {number}"
+        raise bad(f"{where} has {other!r} and no {asked.time!r}", f"say ?time={other}, or leave it out", number, "time")
 
 
 def _number(value: Any, row: int, field: str) -> float:
@@ -144,7 +160,7 @@ def _number(value: Any, row: int, field: str) -> float:
         return math.nan
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise bad(
-            f"row {row}: {field} is {shown(value)} and no number",
+            f"row {row}: {field} is {shown(value)}, not a number",
             "send a number, or null where it is missing",
             row,
             field,
@@ -179,7 +195,7 @@ def check_key(key: Any, settings: Settings, row: int | None = None, field: str =
     """Refuse keys that cannot be shown in a line or be part of an address."""
     where = "" if row is None else f"row {row}: "
     if not isinstance(key, str):
-        raise bad(f"{where}{field} is {shown(key)} and no text", 'write keys as text, "7" rather than 7', row, field)
+        raise bad(f"{where}{field} is {shown(key)}, not text", 'write keys as text, "7" rather than 7', row, field)
     if not 0 < len(key) <= settings.key_length:
         raise bad(f"{where}{field} has {len(key)} characters", f"use 1 to {settings.key_length} characters", row, field)
     if not key.isprintable() or key != key.strip():

@@ -48,7 +48,7 @@ class Core:
         self._forecaster = ThreadPoolExecutor(1, thread_name_prefix="prophecy-forecast")
 
     async def warm(self) -> None:
-        """Have the step compiled before values come, and say so in `ready`; the page is there meanwhile."""
+        """Compile the step before values come, then set `ready`; the page is served meanwhile."""
         await asyncio.to_thread(_compiled)
         self.ready = True
 

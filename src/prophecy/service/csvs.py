@@ -12,11 +12,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from prophecy.frames import dates
-from prophecy.service.bodies import MISSING, Array, Batch, BodyNames, check_date, check_key, text_of, times_of
+from prophecy.service.bodies import (
+    MISSING,
+    TIME_NAMES,
+    Array,
+    Batch,
+    BodyNames,
+    check_date,
+    check_key,
+    text_of,
+    times_of,
+)
 from prophecy.service.errors import Problem, bad, shown
 from prophecy.service.settings import Settings
 
-TIME_NAMES = ("time", "at", "timestamp", "datetime", "date", "ds", "ts")
 KEY_NAMES = ("key", "series", "sensor", "id", "unique_id", "name")
 VALUE_NAMES = ("value", "y", "values")
 LONGEST_TIME = 64
@@ -93,6 +102,8 @@ def _roles(names: Sequence[str], rows: Sequence[Sequence[str]], asked: BodyNames
     key = _place(names, asked.key, "key", KEY_NAMES)
     time = _place(names, asked.time, "time", TIME_NAMES)
     value = _place(names, asked.value, "value", VALUE_NAMES)
+    if time is None:
+        _refuse_other_dates(names, rows, {key, value})
     if key is not None and value is None:
         left = [place for place in range(len(names)) if place not in (key, time)]
         if len(left) != 1:
@@ -106,6 +117,19 @@ def _roles(names: Sequence[str], rows: Sequence[Sequence[str]], asked: BodyNames
     if not wide:
         raise bad(f"none of the columns {', '.join(map(shown, names[:20]))} holds numbers", HEADER, 1, "value")
     return Places(None, time, wide)
+
+
+def _refuse_other_dates(names: Sequence[str], rows: Sequence[Sequence[str]], taken: set[int | None]) -> None:
+    """Refuse a table whose dates stand under a name that says nothing: its rows would be taken without times, and a
+    stream that began without times cannot be given any later."""
+    for place, name in enumerate(names):
+        if place not in taken and not _is_number(rows[0][place]) and dates.is_date(rows[0][place].strip()):
+            raise bad(
+                f"column {shown(name)} holds dates ({shown(rows[0][place])}), and no column is called time",
+                f"say ?time={name} to read them, or leave the column out",
+                1,
+                "time",
+            )
 
 
 def _place(names: Sequence[str], asked: str, usual: str, others: Sequence[str]) -> int | None:
@@ -145,8 +169,8 @@ def _times(table: Cells, column: int | None, asked: BodyNames) -> tuple[Array | 
     moments = [row[column].strip() for row in table.rows]
     for line, moment in zip(table.lines, moments, strict=True):
         if not 0 < len(moment) <= LONGEST_TIME:
-            told = f"line {line} has a time of {len(moment)} characters"
-            raise bad(told, f"write times of 1 to {LONGEST_TIME}, and leave out rows without one", line, asked.time)
+            wrong = f"line {line} has a time of {len(moment)} characters"
+            raise bad(wrong, f"write times of 1 to {LONGEST_TIME}, and leave out rows without one", line, asked.time)
     if asked.time_format is not None:
         return _other_dates(moments, table.lines, asked), True
     if _is_number(moments[0]):
@@ -207,7 +231,7 @@ def _cell(cell: str, row: int, name: str, decimal: str) -> float:
             raise ValueError
     except ValueError:
         way_out = "leave the cell empty where a value is missing; ?decimal=, reads 3,5 as a number"
-        raise bad(f"line {row}: {name} is {shown(text)} and no finite number", way_out, row, name) from None
+        raise bad(f"line {row}: {name} is {shown(text)}, not a finite number", way_out, row, name) from None
     return number
 
 

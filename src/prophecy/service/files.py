@@ -75,7 +75,7 @@ def answer(name: str, headers: Mapping[str, str]) -> Response:
 
 
 def memory() -> float:
-    """The largest resident memory of this process so far, in bytes; NaN where the system does not say."""
+    """The largest resident memory of this process so far, in bytes; NaN where the system does not report it."""
     try:
         import resource
     except ImportError:  # not on Windows

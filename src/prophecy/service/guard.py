@@ -49,7 +49,7 @@ FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "v
 
 
 class Bucket:
-    """Tokens that refill at `rate` a second up to `most`; `take` says how long to wait where too few are left."""
+    """Tokens that refill at `rate` a second up to `most`; `take` returns how long to wait where too few are left."""
 
     def __init__(self, rate: float, most: float, now: float) -> None:
         self.rate, self.most, self.left, self.then = rate, most, most, now
@@ -169,7 +169,7 @@ class Guard:
 
 
 class GuardMiddleware:
-    """Asks the guard, adds the headers, and tells `note` what was answered."""
+    """Asks the guard, adds the headers, and passes the answer's status to `note`."""
 
     def __init__(self, app: App, guard: Guard, note: Callable[[str, str, int, float], None]) -> None:
         self._app, self._guard, self._note = app, guard, note

@@ -1,7 +1,7 @@
 """The live channel: one numbered backlog that all readers read at their own pace.
 
 Values are numbered as they are acknowledged. A reader is nothing but the number it has read up to, so a slow one costs
-no memory and holds up nobody: it falls behind in the backlog, and where the backlog has gone past it, it is told which
+no memory and holds up nobody: it falls behind in the backlog, and where the backlog has gone past it, it is sent which
 numbers it missed. Whoever comes back with its number goes on from there.
 """
 
@@ -79,7 +79,7 @@ class Backlog:
         return self.last
 
     def read(self, after: int, most: int, keys: Set[str] | None = None) -> Read:
-        """Values numbered after `after`, of the keys named (None: all), at most `most` of them looked at."""
+        """Values numbered after `after`, of the keys named (None: all), searching at most `most` of them."""
         missed = None
         if after + 1 < self.oldest:
             missed = (after + 1, self.oldest - 1)

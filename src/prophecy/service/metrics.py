@@ -57,7 +57,11 @@ class Metrics:
         lines += [_line("prophecy_values_total", count, status=status) for status, count in sorted(self.values.items())]
         for name, text, count in (
             ("prophecy_alarms_total", "Alarms raised.", self.alarms),
-            ("prophecy_live_missed_total", "Values that live readers were told they missed.", self.missed),
+            (
+                "prophecy_live_missed_total",
+                "Values that live readers missed and were named to them.",
+                self.missed,
+            ),
         ):
             lines += [*_head(name, "counter", text), _line(name, count)]
         for name, text, value in (("prophecy_live_readers", "Live readers connected.", self.readers), *gauges):

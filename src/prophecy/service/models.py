@@ -21,7 +21,7 @@ class Error(BaseModel):
 
 
 class Answer(BaseModel):
-    """What was said of one value: mean, lower, upper before it came, next… after it."""
+    """One value with its predictions: mean, lower, upper made before it came, next… after it."""
 
     key: str
     time: Time

@@ -1,4 +1,4 @@
-"""One live reader: shows its token, says which series it wants, and is sent values and alarms as fast as it reads."""
+"""One live reader: sends its token, names the series it wants, and is sent values and alarms as fast as it reads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Reader:
 
     def __init__(self, after: int, event: int, keys: frozenset[str] | None) -> None:
         self.after, self.event, self.keys = after, event, keys
-        self.told = 0  # the last request of its own that it was answered
+        self.answered = 0  # the newest of its requests that was answered
         self.asked = 0
         self.changed = asyncio.Event()
 
@@ -32,7 +32,7 @@ class Reader:
 async def follow(socket: WebSocket, core: Core) -> None:
     """Serve one live connection until either side ends it."""
     if core.metrics.readers >= core.settings.readers:
-        await socket.accept()  # a refused handshake could not say why
+        await socket.accept()  # a refused handshake carries no reason
         await socket.close(TOO_MANY, "too many live readers")
         return
     await socket.accept()
@@ -44,7 +44,7 @@ async def follow(socket: WebSocket, core: Core) -> None:
         await _send(socket, _hello(core, reader))
         await _both(socket, core, reader)
     except (WebSocketDisconnect, RuntimeError, OSError):
-        pass  # the reader has left; there is nobody to tell
+        pass  # the reader has left; nobody is there to be answered
     except Problem as refused:
         await _send(socket, {"type": "error", **refused.answer()})
         await socket.close(UNREADABLE, refused.error[:100])
@@ -109,9 +109,9 @@ async def _sending(socket: WebSocket, core: Core, reader: Reader) -> None:
     backlog, settings = core.backlog, core.settings
     while True:
         more = backlog.more
-        if reader.told != reader.asked:
-            reader.told = reader.asked
-            await _send(socket, {"type": "watching", "request": reader.told, "cursor": reader.after})
+        if reader.answered != reader.asked:
+            reader.answered = reader.asked
+            await _send(socket, {"type": "watching", "request": reader.answered, "cursor": reader.after})
         read = backlog.read(reader.after, settings.frame_rows, reader.keys)
         reader.after = read.after
         first = max(0, reader.event - backlog.event_offset)
@@ -123,7 +123,7 @@ async def _sending(socket: WebSocket, core: Core, reader: Reader) -> None:
             await socket.send_text(_written(core, read, shared=reader.keys is None))
         if events:
             await _send(socket, {"type": "alarms", "alarms": events})
-        if backlog.last > reader.after or reader.told != reader.asked:
+        if backlog.last > reader.after or reader.answered != reader.asked:
             await asyncio.sleep(settings.frame_seconds)
             continue
         await _either(more.wait(), reader.changed.wait())
@@ -160,7 +160,7 @@ def _missed(core: Core, numbers: tuple[int, int]) -> dict[str, Any]:
 
 
 async def _listening(socket: WebSocket, core: Core, reader: Reader) -> None:
-    """{"keys": ["a", "b"] or null, "request": 7}: which series to be told of from now on."""
+    """{"keys": ["a", "b"] or null, "request": 7}: which series to send from now on."""
     while True:
         try:
             text = await socket.receive_text()

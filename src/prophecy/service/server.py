@@ -64,7 +64,7 @@ def serve(
     background: Background | None = None,
     ready: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve until SIGINT or SIGTERM. Requests in flight are answered, live readers told, the database is closed."""
+    """Serve until SIGINT or SIGTERM; then answer requests in flight, close live readers (1012) and the database."""
     app = create_app(fleet, settings=settings, token=token, hosts=hosts, background=background)
     config = uvicorn.Config(
         app,
@@ -91,7 +91,7 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, telling when it answers."""
+    """uvicorn's server, which calls back when it answers."""
 
     ready: Callable[[], None]
 

@@ -78,7 +78,7 @@ def rows_of(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
 
 
 def recent_of(recent: Recent) -> dict[str, list[Any]]:
-    """The last values of a series, oldest first, with what was said of each before it came."""
+    """The last values of a series, oldest first, with the prediction of each made before it came."""
     columns: dict[str, list[Any]] = {"time": stamps(np.asarray(recent.time), recent.dated)}
     for name in ("value", "mean", "lower", "upper", "score", "alarm"):
         columns[name] = listed(np.asarray(getattr(recent, name), dtype=np.float64))
@@ -87,7 +87,7 @@ def recent_of(recent: Recent) -> dict[str, list[Any]]:
 
 
 def row_of(row: Row) -> dict[str, Any]:
-    """What the list of series says of one."""
+    """One series as the list of series shows it."""
     found: dict[str, Any] = {"key": row.key, "count": int(row.count)}
     found["time"], found["last_alarm"] = (
         stamps(np.array([moment]), row.dated)[0] for moment in (row.time, row.event_time)

@@ -203,9 +203,11 @@ def _cuts(source: Source, horizon: int, folds: int, step: int, name: Key) -> lis
     cuts = [rows - horizon - step * back for back in range(folds - 1, -1, -1)]
     if cuts[0] < SHORTEST:
         fit = max(0, (rows - horizon - SHORTEST) // step + 1)
-        way = f"folds={fit}" if fit else f"a horizon of at most {max(1, rows - SHORTEST)}"
+        one = f"one fold needs {SHORTEST + horizon}: {SHORTEST} to forecast from and {horizon} to score"
+        way = f"use folds={fit}" if fit else one
         which = f"series {name!r}: " if name != "" else ""
-        raise ValueError(f"{which}{rows} rows are too few for {folds} folds of {horizon} rows; use {way}")
+        short = "1 row is" if rows == 1 else f"{rows} rows are"
+        raise ValueError(f"{which}{short} too few for {folds} folds of {horizon} rows; {way}")
     return cuts
 
 
@@ -231,7 +233,7 @@ def _rival(model: Model, source: Source, cut: int, horizon: int, level: float, s
     context = source.series.values[:cut]
     try:
         found = [model(column, horizon, level, season) for column in context.T]
-    except Exception as error:  # whatever a stranger's model raises is part of its score
+    except Exception as error:  # whatever a model of another library raises is kept as its score's `error`
         return Failure.of(cut, error)
     if source.single:
         return found[0]

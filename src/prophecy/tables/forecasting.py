@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _checks
+from prophecy._checks import SHORTEST
 from prophecy._forecast import Failure, Forecast
 from prophecy.dynamics import forecast as solve
 from prophecy.dynamics.batch import in_order
@@ -27,8 +28,7 @@ Season = float | Sequence[float] | None
 Bounds = tuple[float | None, float | None] | None
 Progress = Callable[[int, int], None]
 
-LEAST = 2  # values without which nothing can be said
-SHORTEST = 8  # values `prophecy.dynamics` needs; fewer are left to the bank, whose next value is repeated
+LEAST = 2  # values: one alone has no difference to measure a width by
 
 
 _NUMBERED = re.compile(r"\b[Vv]ariable (\d+)\b")
@@ -37,8 +37,8 @@ _NUMBERED = re.compile(r"\b[Vv]ariable (\d+)\b")
 class Forecasts(Mapping[Key, Forecast | Failure]):
     """Forecasts by key (or by column), in the order the series began; a series that failed has its `Failure`."""
 
-    def __init__(self, made: Mapping[Key, Forecast | Failure], keys: tuple[str, ...]) -> None:
-        self._made, self.keys_named = dict(made), keys
+    def __init__(self, made: Mapping[Key, Forecast | Failure]) -> None:
+        self._made = dict(made)
 
     def __getitem__(self, key: Key) -> Forecast | Failure:
         if key not in self._made:
@@ -110,7 +110,7 @@ def forecast(
     season: rows in a season, or several; None takes those the dates suggest and looks for others.
     bounds: (low, high) that mean and interval stay inside; either may be None.
     known: what is known in advance, over past and future: a frame with the same times, or (time + horizon, regressors).
-    average: beyond where a chaotic system can be foreseen, the mean over what is possible instead of one such path.
+    average: beyond a chaotic system's valid prediction time, the mean over its possible paths instead of one of them.
     duplicates: "refuse" rows of one time, or take their "mean".
     settings: the constants of the search (`prophecy.dynamics.settings.Settings`), to replace some in an experiment.
 
@@ -202,7 +202,7 @@ def forecast_sources(
     """Forecasts of series that were read already; `options` are level, bounds, average and settings of `forecast`."""
     horizon = _checks.whole("horizon", horizon)
     if not sources:
-        return Forecasts({}, ())
+        return Forecasts({})
     tasks = [_task(source, horizon, season, known) for source in sources.values()]
     with shown(progress, len(tasks)) as tell:
         one: Callable[[Any], Forecast] = partial(solve_task, horizon=horizon, **options)
@@ -216,7 +216,7 @@ def forecast_sources(
         key: answer if isinstance(answer, Failure) else _dressed(answer, source)
         for (key, source), answer in zip(sources.items(), answers, strict=True)
     }
-    return Forecasts(made, next(iter(sources.values())).kind.key)
+    return Forecasts(made)
 
 
 def _task(source: Source, horizon: int, season: Season, known: Any) -> Task:

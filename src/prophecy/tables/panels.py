@@ -185,7 +185,7 @@ def of_track(
     title: str = "",
     flags: NDArray[np.bool_] | None = None,
 ) -> Panel:
-    """Every value with what was said about it before it came."""
+    """Every value with the prediction made before it came."""
     marks = [] if flags is None else [Line("flagged", x[flags], truth[flags], "flagged", dots=True)]
     return Panel(
         title,

@@ -109,15 +109,15 @@ def _check_apart(sources: Sequence[str], client: Any, key: tuple[str, ...]) -> N
                 if one in seen:
                     names = " and ".join(sorted((Path(seen[one]).name, Path(source).name)))
                     shown = one if len(one) > 1 else one[0]
-                    told = f"series {shown!r} lies in two partitions ({names})"
-                    raise ValueError(f"{told}; partition the table by its key")
+                    wrong = f"series {shown!r} lies in two partitions ({names})"
+                    raise ValueError(f"{wrong}; partition the table by its key")
                 seen[one] = source
     finally:
         client.cancel(futures)
 
 
 def _keys_of(source: str, key: tuple[str, ...]) -> tuple[str, list[tuple[Any, ...]]]:
-    """The keys of one partition; none where it lacks a column, which its task says better."""
+    """The keys of one partition; none where it lacks a column: its task then fails with the better message."""
     import pyarrow.parquet as parquet
 
     if not set(key) <= set(parquet.read_schema(source).names):
@@ -176,7 +176,7 @@ def _table(made: dict[Key, Forecast | Failure], errors: dict[Key, str], asked: P
     frames = []
     good = {key: one for key, one in made.items() if isinstance(one, Forecast)}
     if good:
-        frame = Forecasts(good, asked.key).to_frame(asked.quantiles)
+        frame = Forecasts(good).to_frame(asked.quantiles)
         frames.append(frame.append_column("error", pyarrow.nulls(len(frame), pyarrow.string())))
     if errors:
         cells = [key if len(asked.key) > 1 else (key,) for key in errors]

@@ -111,7 +111,7 @@ def _statsforecast(model: Any, context: Array, horizon: int, level: float) -> Fo
 
 
 def _filled(context: Array) -> Array:
-    """Gaps bridged by straight lines: these rules know no gaps."""
+    """Gaps filled by straight lines between their neighbours: these rules cannot take NaN."""
     there = np.isfinite(context)
     if not there.any():
         raise ValueError(f"the context has no values, {len(context)} missing ones alone; leave the series out")

@@ -1,13 +1,26 @@
 """The numbers that steer `forecast`, each with its unit and the reason for it. `forecast(settings=...)` takes others.
 
-`Settings` (`forecasts.py`) holds those of ordinary series and of the laboratory, and groups of others: `context` and
-`known` (`context.py`), `laws` (`laws.py`), `hidden` (`hidden.py`). `replace(DEFAULT, laws=replace(DEFAULT.laws,
-draws=32))`, with `dataclasses.replace`, is how ablations are made (benchmarks/forecast_ideas.py).
+`Settings` (`forecasts.py`) holds those of ordinary series, and groups of others: `context` and `known` (`context.py`),
+`laboratory` (`laboratory.py`), `laws` (`laws.py`), `hidden` (`hidden.py`). `replace(DEFAULT,
+laws=replace(DEFAULT.laws, draws=32))`, with `dataclasses.replace`, is how ablations are made
+(benchmarks/forecast_ideas.py).
 """
 
 from prophecy.dynamics.settings.context import ContextSettings, KnownSettings
-from prophecy.dynamics.settings.forecasts import DEFAULT, LAWS, Settings
+from prophecy.dynamics.settings.forecasts import DEFAULT, LABORATORY, LAWS, Settings
 from prophecy.dynamics.settings.hidden import HiddenSettings
+from prophecy.dynamics.settings.laboratory import LaboratorySettings
 from prophecy.dynamics.settings.laws import BEYOND, LawSettings
 
-__all__ = ["BEYOND", "DEFAULT", "LAWS", "ContextSettings", "HiddenSettings", "KnownSettings", "LawSettings", "Settings"]
+__all__ = [
+    "BEYOND",
+    "DEFAULT",
+    "LABORATORY",
+    "LAWS",
+    "ContextSettings",
+    "HiddenSettings",
+    "KnownSettings",
+    "LaboratorySettings",
+    "LawSettings",
+    "Settings",
+]

@@ -1,4 +1,4 @@
-"""All numbers of `forecast`: rolling, seasons, smoothers, mixing, intervals, the laboratory; groups of others."""
+"""All numbers of `forecast`: rolling, seasons, smoothers, mixing, intervals, hidden variables; groups of others."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from prophecy.dynamics.settings.context import ContextSettings, KnownSettings
 from prophecy.dynamics.settings.hidden import HiddenSettings
+from prophecy.dynamics.settings.laboratory import LaboratorySettings
 from prophecy.dynamics.settings.laws import LawSettings
 
 
@@ -40,7 +41,7 @@ class Settings:
 
     # Outliers
     outlier_least: int = 16  #: samples below which nothing is set aside: the range around is hardly known
-    outlier_around: int = 24  #: samples on either side that say what is usual: a day of hours, two years of months
+    outlier_around: int = 24  #: samples on either side that define what is usual: a day of hours, two years of months
     outlier_ranges: float = 2.0  #: times their range: 11 deviations of white noise, five amplitudes of a season
     outlier_most: int = 2  #: runs; more are how the series is
     #: Of the larger's height, from which two runs on one side are taken for a spike that recurs
@@ -54,6 +55,14 @@ class Settings:
     log_damping: float = 4.0  #: contexts' lengths of growth that logarithms may go on for, spread over all time
     slope_fade: float = 0.125  #: a slope learned from the last n values goes on for about eight times as many
     smoothed: int = 1024  #: samples before the first origin that they run over: what is older has faded
+    #: Gains of a smoother's level: a grid over 0 ... 1, finer where errors change faster with it
+    level_gains: tuple[float, ...] = (0.0, 0.05, *(k / 10 for k in range(1, 11)))
+    level_gains_seasonal: tuple[float, ...] = (0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0)  #: beside season states
+    slope_gains: tuple[float, ...] = (0.0, 0.05, 0.1, 0.2, 0.4, 0.7)  #: of the slope, as shares of the level's
+    slope_gains_seasonal: tuple[float, ...] = (0.0, 0.05, 0.15, 0.4)  #: beside season states
+    slope_dampings: tuple[float, ...] = (0.8, 0.9, 0.95, 0.98, 1.0)  #: per step; slopes below 0.8 are gone in ten steps
+    slope_dampings_seasonal: tuple[float, ...] = (0.8, 0.9, 0.97, 1.0)  #: beside season states
+    season_gains: tuple[float, ...] = (0.0, 0.05, 0.1, 0.2, 0.35, 0.6)  #: of season states, of what the level leaves
     season_states: int = 400  #: samples of the longest season that systems keep states for: memory, 24 kB each
 
     # Direct readouts
@@ -100,7 +109,7 @@ class Settings:
     scale_samples: float = 6.0
     scale_short: float = 12.0  #: samples: and by this times step / length², because short trends end soon
     scale_refit: float = 0.7  #: what solving again from everything, not 70 % of it, does to errors of readouts
-    scale_skill_folds: float = 2.0  #: independent rolling forecasts at which half of the mixture's lead is believed
+    scale_skill_folds: float = 2.0  #: independent rolling forecasts at which half of the mixture's lead is trusted
     scale_folds: float = 10.0  #: the same for how much worse than expected smoothers rolled: a noisier ratio
     disagreement: float = 1.0  #: share of the candidates' standard deviation around their mean that is added
     scale_spans: float = 4.0  #: steps a context must be long before past differences bound the scale
@@ -110,29 +119,15 @@ class Settings:
     rare_rates: tuple[float, ...] = (0.02, 0.05, 0.1, 0.2, 0.3)  #: at which estimates follow; Croston's range
     rare_latest: int = 400  #: latest values whose quantiles are those of rare events: a year of days and some
     rare_beyond: float = 1.5  #: times the largest value: what lies beyond it where quantiles ask for more values
-    dependence: float = 0.7  #: correlation of one step's error with the next where nothing was rolled to tell it
+    dependence: float = 0.7  #: correlation of one step's error with the next where nothing was rolled to estimate it
+    dependence_law: float = 0.99  #: the same of paths that follow a law: they leave the truth slowly
+    between_pairs: float = 8.0  #: errors at which correlations between two variables count about half
     dependence_pairs: float = 16.0  #: pairs of errors at which a step's own correlation counts half, the mean the rest
     unrelated_latest: int = 4096  #: latest samples whose differences far apart bound the widths of a law's intervals
     twins_agree: float = 0.8  #: quantile of rolling errors over twins' distances by which these are scaled: most fit in
+    bound_share: float = 0.1  #: of the distance from the median, kept by quantiles that would all lie at a bound
+    interval_rounding: float = 1e-8  #: of a value: what integrating an exact law leaves, three times its tolerance
     rolling_span: float = 1.5  #: lengths of the stretch rolled over that errors are taken to come from: origins overlap
-
-    # The laboratory: fields, maps, waves and repetition of all variables together
-    laboratory_least: int = 24  #: samples below which nothing of it can be solved and checked
-    laboratory_glance: float = 0.6  #: share of the steps' size that a quick look may leave unexplained
-    laboratory_glance_several: float = 0.8  #: the same for several variables, which together tell more than a glance
-    laboratory_glance_seasonal: float = 0.2  #: the same where a strong season explains the series already
-    laboratory_glanced: int = 512  #: latest samples of that look: bounds its cost
-    laboratory_glance_lags: int = 4  #: lags of that look
-    laboratory_lead: float = 0.8  #: of the mixture's error: below it the laboratory's best is followed alone
-    laboratory_joins: int = 2  #: of its candidates that join the mixture otherwise
-    good_enough: float = 0.0003  #: standard deviations; rolling forecasts this close end the search
-    glance_origins: int = 256  #: moments of the rest that a candidate's one-step error is taken at
-    first_stretch: int = 16  #: steps after which a candidate twice as bad as the best is given up
-    slight: float = 0.02  #: standard deviations; scores closer than this count as equal
-    map_features: int = 130  #: most a polynomial map may have: a quarter of 512 samples
-    exact: float = 1e-6  #: standard deviations; a residual that only the true equations leave
-    repetition_searched: int = 8192  #: samples back from each origin in which a match is looked for: bounds the cost
-    twins: int = 6  #: paths from a nudged end, whose distance says how errors grow
 
     # Hidden periodic forcing (`forcing.py`)
     forcing_variables: int = 3  #: seen at most: the field of degree 3 they are fitted with has 20 terms
@@ -150,6 +145,7 @@ class Settings:
     known: KnownSettings = field(default_factory=KnownSettings)  #: regressors known in advance
 
     hidden: HiddenSettings = field(default_factory=HiddenSettings)  #: fields of which some variables are seen
+    laboratory: LaboratorySettings = field(default_factory=LaboratorySettings)  #: models of all variables together
     law_behind: float = 1.1  #: of the rolling error of repetition or autoregression: a law that has more is none
     laws: LawSettings = field(default_factory=LawSettings)  #: fields through noise
 
@@ -168,4 +164,4 @@ class Settings:
 
 
 DEFAULT = Settings()
-LAWS = DEFAULT.laws
+LAWS, LABORATORY = DEFAULT.laws, DEFAULT.laboratory

@@ -23,7 +23,9 @@ class HiddenSettings:
     #: of the M4 competition has 7e-3.
     smooth: float = 3e-3
     rough: float = 0.06  #: the same up to which samples may be far apart instead; `noisy` says which it is
-    noisy: float = 0.35  #: of the roughness: noise leaves a misfit of 0.45 to 0.9 of it after two rounds, coarse samples 0.2
+    noisy: float = (
+        0.35  #: of the roughness: noise leaves a misfit of 0.45 to 0.9 of it after two rounds, coarse samples 0.2
+    )
 
     # Where searches start
     #: Variables (seen and hidden), degree, and guesses solved in earnest, one family after the other (`Family`)

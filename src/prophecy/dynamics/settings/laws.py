@@ -16,13 +16,18 @@ class LawSettings:
     """
 
     # A glance, before anything is solved
-    shortest: int = 64  #: samples below which a field is not told from chance
+    shortest: int = 64  #: samples below which a field cannot be distinguished from chance
     most_variables: int = 6  #: a quadratic field of more has more coefficients than 512 noisy samples determine
     widest: int = 12  #: the same for exact samples, which determine a coefficient each
     explained: float = 0.1  #: share of the rises that powers explain; random walks stay below 0.06
-    resolved: float = 1.0  #: standard deviations: rougher series are noise, or sampled too coarsely to be told from it
+    resolved: float = 1.0  #: standard deviations: rougher series are noise, or sampled too coarsely to be distinguished
+
+    glanced: int = 1024  #: latest samples of that glance: bounds its cost
+    glance_apart: int = 4  #: samples over which rises are taken: noise averages out
+    glance_block: int = 32  #: samples: coefficients solved from every other block are tried on those between
 
     # Samples that may be exact
+    clean: float = 1e-3  #: standard deviations: noise below which single steps may be solved for exactly
     complete: float = 0.75  #: share of the steps between samples that were both observed
     hopeful: float = 0.02  #: share of the rises: functions that leave more of a smooth path are not tried as exact
     spare: float = 30.0  #: nats that a term beside functions must be worth: these can imitate many others
@@ -52,6 +57,11 @@ class LawSettings:
     work_exact: float = 1e4  #: for all families together while samples are taken to be exact
 
     # Assimilation
+    centred: float = 5.0  #: standard deviations: means up to this stay in, so that sparse equations stay sparse
+    first_state: float = 1e-3  #: 1 / standard deviations: how little is known about the first state
+    returning: float = 1e-9  #: damping of the step that terms which may come back take first
+    one_trajectory: float = 0.03  #: model error as a share of the noise: one trajectory passes through everything
+    noiseless: float = 1e-7  #: standard deviations: variables that leave less are functions of time, or exact
     latest: int = 1024  #: samples that are assimilated
     most_parameters: int = 200  #: before any is removed
     most_quadratic: int = 400  #: the same for quadratic fields: 360 of eight variables
@@ -88,7 +98,13 @@ class LawSettings:
     further_noisy: float = 1.12  #: the same where most of what is left is noise
 
     # The forecast
+    integrated: float = 1e-13  #: standard deviations: tightest tolerance, rounding
+    integrated_exact: float = 0.1  #: of what exact steps miss by: what integrating them may add
+    integrated_noisy: float = 1e-3  #: of the noise: the same for noisy ones
+    located: int = 128  #: samples before an origin that its state is estimated from
+    settled: tuple[float, ...] = (3.0, 0.3)  #: model errors, as shares of the noise, on the way to that state
     noise: float = 0.25  #: standard deviations: more than this left unexplained is not a measurement of a system
     draws: int = 64  #: trajectories that say how uncertain the forecast is
     staying: float = 0.25  #: share of the draws that must not leave for good; poles and exponentials throw many out
-    stray_steps: int = 100  #: samples of the paths inside a context of exact samples that tell how wide its draws are
+    stray_steps: int = 100  #: samples of paths inside a context of exact samples that measure how wide its draws are
+    stray_small: float = 0.03  #: standard deviations between draws from which on these paths are no longer compared

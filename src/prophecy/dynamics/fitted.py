@@ -1,0 +1,122 @@
+"""A field and where a series is on its flow: the model that a search for fields ends with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
+
+from prophecy.dynamics.assimilation import Assimilated, Problem
+from prophecy.dynamics.flow import FOURTH
+from prophecy.dynamics.guesses import smoothed
+from prophecy.dynamics.settings import BEYOND, LAWS, LawSettings
+from prophecy.dynamics.smoother import filtered
+from prophecy.dynamics.sparse import SparseField
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedFlow:
+    """A field and where the series is on its flow. The field's variables are values + offset, in standard deviations.
+
+    residual: what it left of the series. exact: the samples are taken as they are.
+    """
+
+    found: Assimilated
+    field: SparseField
+    offset: Array
+    residual: float
+    exact: bool
+    conclusive: bool
+    end: Array
+    laws: LawSettings = LAWS
+    whole_past: bool = False
+
+    @property
+    def _tolerance(self) -> float:
+        laws = self.laws
+        if self.exact:
+            return max(laws.integrated, laws.integrated_exact * self.residual)
+        return laws.integrated_noisy * self.residual
+
+    def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
+        """Follow the flow from the state at each origin: (origins, horizon, variables)."""
+        x = values + self.offset
+        states = x[origins - 1] if self.exact else self._located(x, origins)
+        return self.field.paths(states, horizon, self._tolerance, self._bound) - self.offset
+
+    @property
+    def _bound(self) -> float:
+        if self.exact and self.conclusive and self.field.terms.variables == 1:
+            return np.inf  # growth goes on without end
+        return BEYOND + float(np.abs(self.offset).max())
+
+    def ensemble(self, steps: int, count: int, seed: int, wider: float = 1.0) -> Array:
+        """Paths from the end of the series, (count, steps, variables), under drawn parameters, last states and errors
+        of the field at every step, all of them `wider` times as large as they are known to be."""
+        fields, states = self.found.draws(count, seed, wider)
+        kicks = np.random.default_rng(seed + 1).standard_normal((count, steps, states.shape[1])) * (
+            wider * self.found.missed
+        )
+        loose = 10 * self._tolerance  # draws are kicked by more at every step
+        return self.field.paths(states, steps, loose, self._bound, kicks, fields) - self.offset
+
+    def stray(self, values: Array, known: Mask) -> float:
+        """How far paths inside the series are from it, as a share of what draws from the same moments say.
+
+        What single steps miss by may add up (errors of whoever integrated the series) or not (rounding of each sample):
+        paths show which, as long as they are followed while draws are still close to each other. A series has few
+        stretches that do not overlap: the share is as much larger as a quantile of Student's distribution with so many
+        degrees of freedom is than a normal one.
+        """
+        laws = self.laws
+        steps = min(laws.stray_steps, len(values) // 4)
+        origins = np.linspace(1, len(values) - steps, laws.draws // 2).astype(np.intp)
+        ahead = np.tile(self.rollout(values, origins, steps), (2, 1, 1))
+        fields, ends = self.found.draws(len(ahead), 2)
+        kicks = np.random.default_rng(3).standard_normal(ahead.shape) * self.found.missed
+        starts = (values + self.offset)[np.tile(origins, 2) - 1] + ends - self.found.states[-1]
+        drawn = self.field.paths(starts, steps, 10 * self._tolerance, self._bound, kicks, fields) - self.offset
+        apart = np.nan_to_num(np.abs(drawn - ahead), nan=np.inf)
+        small = np.median(apart, axis=(0, 2)) < laws.stray_small
+        last = int(np.argmin(small)) if not small.all() else steps
+        late = slice(last // 2, max(last, 1))
+        at = origins[:, None] + np.arange(steps)[late]
+        missed = np.where(known[at][..., None], np.abs(ahead[: len(at), late] - values[at]), np.nan)
+        few = float(stdtrit(len(values) / steps, 0.95) / ndtri(0.95))
+        share = few * float(np.nanmedian(missed) / np.median(apart[:, late]))
+        return share if np.isfinite(share) else 1.0
+
+    def _located(self, x: Array, origins: Indices) -> Array:
+        """The state before each origin, from the samples before it alone. Origins close to each other share a pass."""
+        out, window = np.empty((len(origins), x.shape[1])), self.laws.located
+        order = np.argsort(origins)
+        groups = np.split(order, np.nonzero(np.diff(origins[order]) > window)[0] + 1)
+        for group in groups:
+            first, last = int(origins[group].min()), int(origins[group].max())
+            if len(group) == 1 and last == len(self.end) and np.array_equal(x[:last], self.end):
+                out[group] = self.found.states[-1]
+                continue
+            start = max(0, first - window)
+            out[group] = self._states(x[start:last])[origins[group] - 1 - start]
+        return out
+
+    def _states(self, x: Array) -> Array:
+        """The state at every sample estimated from the samples up to it: the filter along the smoothed trajectory."""
+        noise = self.found.noise
+        problem = Problem(self.field, x, np.ones_like(x), noise, smoothed(x, noise), fixed=True, laws=self.laws)
+        for looseness in (*(each for each in self.laws.settled if each > self.found.looseness), self.found.looseness):
+            problem.at(looseness)
+            problem.improve(4, 1e-2)
+        ends, tangent = self.field.tangents(FOURTH, problem.states[:-1], problem.substeps, False)
+        tight = 1 / (problem.looseness * noise)
+        seen = problem.seen / noise
+        return np.asarray(
+            problem.states
+            + filtered(x - problem.states, seen, ends - problem.states[1:], tangent, tight, self.laws.first_state)
+        )
