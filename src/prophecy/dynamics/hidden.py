@@ -48,7 +48,6 @@ class Search:
     tolerance: float = 0.0  # standard deviations that a step may miss by; 0: one step a sample
     damping: float = 0.3  # of hidden variables against the equations; as large as the equations' own errors at first
     reached: float = np.inf  # the misfit after the last steps
-    guess: Array | None = None  # hidden variables it began with, over as many samples or more
 
     @property
     def seen(self) -> int:
@@ -122,16 +121,6 @@ class Search:
         self.states = np.concatenate([self.states, np.column_stack([visible[-further:], ahead[:, self.seen :]])])
         return error
 
-    def widened(self, visible: Array) -> None:
-        """Go on over further samples, hidden variables as affine functions of those it began with."""
-        known = len(self.visible)
-        if self.guess is None or known >= len(visible):
-            return
-        columns = np.column_stack([np.ones(len(visible)), visible, self.guess[: len(visible)]])
-        later = columns[known:] @ np.linalg.lstsq(columns[:known], self.hidden, rcond=None)[0]
-        self.visible = visible
-        self.states = np.concatenate([self.states, np.column_stack([visible[known:], later])])
-
     def ahead(self, starts: Array, thetas: Array, steps: int) -> Array:
         return self.field.paths(
             starts, steps, _INTEGRATED, BEYOND, fields=[replace(self.field, theta=each) for each in thetas]
@@ -146,11 +135,11 @@ def _tuning(settings: HiddenSettings) -> Tuning:
 
 
 def searched(
-    visible: Array, centre: Array, family: Family, settings: HiddenSettings, noisy: float = np.inf
+    visible: Array, centre: Array, family: Family, settings: HiddenSettings, rough: float = 0.0
 ) -> list[Search] | None:
     """The searches on an early stretch that came close to a law, closest first; often none.
 
-    None where the misfit stays above `noisy`, in standard deviations, after two rounds.
+    rough: the roughness of samples that may be far apart or noisy. None where the misfit shows that they are noisy.
     """
     best = guesses(visible, centre, family, settings)
     worst = settings.forcing_left if family.forced else settings.hopeless
@@ -161,14 +150,12 @@ def searched(
         starts += plain(visible, centre, settings)
     if family.variables == 3 and family.degree == 3 and visible.shape[1] == 1:
         starts.append(drifting(visible))
-    pool = _best([_started(visible, family.terms, start, settings) for start in starts], visible, settings, noisy)
+    pool = _best([_started(visible, family.terms, start, settings) for start in starts], settings, rough)
     return None if pool is None else _different(sorted(pool, key=_reached), settings)
 
 
 def _started(visible: Array, terms: Terms, guess: Array, settings: HiddenSettings) -> Search:
-    whole, visible = guess, visible[: settings.first]
-    states = np.concatenate([visible, guess[: settings.first]], axis=1)
-    start = Search(visible, SparseField.of(terms), states, damping=settings.damping, guess=whole)
+    start = Search(visible, SparseField.of(terms), np.concatenate([visible, guess], axis=1), damping=settings.damping)
     start.standardise()
     start.states = np.clip(start.states, -_FAR, _FAR)
     start.states[:, : visible.shape[1]] = visible
@@ -176,19 +163,18 @@ def _started(visible: Array, terms: Terms, guess: Array, settings: HiddenSetting
     return start
 
 
-def _best(pool: list[Search], visible: Array, settings: HiddenSettings, noisy: float) -> list[Search] | None:
+def _best(pool: list[Search], settings: HiddenSettings, rough: float) -> list[Search] | None:
     """What is left of some starts after all rounds: those that came close to a law; None if that is noise."""
     for number, (order, steps, kept, worst, behind) in enumerate(settings.rounds):
         for start in pool:
-            if number == settings.narrow:
-                start.widened(visible)
             if order == 8:  # order 4 was enough to choose the starts
                 start.tableau, start.tolerance = EIGHTH, settings.near / 10
             start.improve(steps, settings.near / 10, settings)
         pool = _different(sorted(pool, key=_reached), settings)[:kept]
-        if number == 1 and pool and pool[0].reached > noisy:
+        if number == 1 and rough and pool and pool[0].reached > settings.noisy * rough:
             return None
-        pool = [start for start in pool if start.reached < min(worst, behind * pool[0].reached)]
+        limit = max(worst, settings.coarse * rough)
+        pool = [start for start in pool if start.reached < min(limit, behind * pool[0].reached)]
         if not pool or pool[0].reached < settings.near:
             break
     return pool
@@ -228,17 +214,18 @@ class Law:
         return self.search.reached < settings.exact and self.errors[-1] < settings.certain
 
 
-def found(visible: Array, centre: Array, settings: HiddenSettings, noisy: float = np.inf) -> Law | None:
+def found(visible: Array, centre: Array, settings: HiddenSettings, rough: float = 0.0) -> Law | None:
     """A field that passes through all of (time, seen), in standard deviations; None if none comes close.
 
-    It is found on an early stretch and has to forecast the rest, a stretch at a time, before that is used. The first
-    family with an exact one has it; otherwise the field with the best forecasts, if these are good.
+    rough: the roughness, where it may be that of noise. A law is found on an early stretch and has to forecast the
+    rest, a stretch at a time, before that is used. The first family with an exact one has it; otherwise the field with
+    the best forecasts, if these are good.
     """
     early = min(settings.early, int(settings.early_share * len(visible)))
     best: Law | None = None
     with np.errstate(all="ignore"):  # fields that lead nowhere overflow
         for family in (Family(*each) for each in settings.families if each[0] > visible.shape[1]):
-            pool = searched(visible[:early], centre, family, settings, np.inf if family.forced else noisy)
+            pool = searched(visible[:early], centre, family, settings, 0.0 if family.forced else rough)
             if pool is None:
                 return best
             for search in pool:

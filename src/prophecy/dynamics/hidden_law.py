@@ -28,8 +28,8 @@ def decide(context: Context, steps: int, all_settings: Settings) -> Decided | No
         return None
     stride = thinning(visible, all_settings)
     seen, thin = visible.shape[1], np.ascontiguousarray(visible[(len(visible) - 1) % stride :: stride])
-    noisy = np.inf if rough < settings.smooth else settings.noisy * rough
-    law = found(thin, context.units.centre / context.units.scale, settings, noisy)
+    uncertain = rough if rough > settings.smooth else 0.0
+    law = found(thin, context.units.centre / context.units.scale, settings, uncertain)
     if law is None:
         return None
     search = law.search

@@ -22,7 +22,7 @@ class HiddenSettings:
     #: Standard deviations: what is rougher may be noise. No law was found in noise; the smoothest of 207 hourly series
     #: of the M4 competition has 7e-3.
     smooth: float = 3e-3
-    rough: float = 0.06  #: the same up to which samples may be far apart instead; `noisy` says which it is
+    rough: float = 0.1  #: the same up to which samples may be far apart instead; `noisy` says which it is
     noisy: float = (
         0.35  #: of the roughness: noise leaves a misfit of 0.45 to 0.9 of it after two rounds, coarse samples 0.2
     )
@@ -52,16 +52,16 @@ class HiddenSettings:
     early: int = 256  #: samples searched first: half the time, and the rest is there to be forecast
     early_share: float = 0.6  #: of all samples, at most
     #: Order of the steps, how many from each start, how many starts go on, and the misfit they must be below: in
-    #: standard deviations, and as a multiple of the least one. Twelve searches that arrived were among these always.
+    #: standard deviations, and as a multiple of the least. Of 66 searches that arrived all but two, of coarse samples,
+    #: had a misfit below these; of 371 families that did not, three quarters end before the last round.
     rounds: tuple[tuple[int, int, int, float, float], ...] = (
-        (4, 3, 12, 0.1, 30.0),
-        (4, 4, 7, 0.03, 10.0),
-        (4, 4, 5, 0.012, 4.0),
-        (8, 6, 3, 3e-3, 3.0),
-        (8, 14, 3, 3e-4, 3.0),
+        (4, 3, 12, 0.03, 20.0),
+        (4, 4, 6, 0.01, 6.0),
+        (4, 4, 4, 4e-3, 4.0),
+        (8, 6, 2, 3e-4, 3.0),
+        (8, 14, 2, 1e-4, 3.0),
     )
-    first: int = 256  #: samples of the first rounds, which choose among starts
-    narrow: int = 1  #: how many rounds that are
+    coarse: float = 0.1  #: of the roughness: limits of the rounds are no less than this
     near: float = 1e-6  #: standard deviations: the misfit of a search that has arrived
     same: float = 1e-3  #: share of the variance that may differ between two searches that came to the same place
 
