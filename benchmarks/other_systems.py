@@ -2,6 +2,7 @@
 
     python benchmarks/other_systems.py --make FLOWS.npz     # integrate them (needs dysts)
     python benchmarks/other_systems.py FLOWS.npz --part all --jobs 16 --out benchmarks/results/forecast_other.json
+    python benchmarks/other_systems.py FLOWS.npz --part apart --single --settings 5 0 10 6 7 15 17 --out SINGLE.json
 
 Every flow of the package `dysts` that is not in the development file of `forecast_dev.py`, has no delays and can be
 integrated in 90 seconds (its equations and parameters, our integration), seen as the package shows it: 10, 30 and 100
@@ -134,6 +135,7 @@ def main() -> None:
     parser.add_argument("--systems", nargs="*")
     parser.add_argument("--every", type=int, default=1, help="every so many systems only")
     parser.add_argument("--settings", type=int, nargs="*", help="numbers of the settings, all if none")
+    parser.add_argument("--single", action="store_true", help="every variable on its own")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
@@ -149,6 +151,8 @@ def main() -> None:
     names = options.systems or names[:: options.every]
     settings = [SETTINGS[k] for k in options.settings] if options.settings else SETTINGS
     jobs = [(name, data[f"{name}/{s[0]}"], *s) for s in settings for name in names]
+    if options.single:
+        jobs = [(job[0], job[1][:, [v]], *job[2:]) for job in jobs for v in range(job[1].shape[1])]
     rows = []
     with ProcessPoolExecutor(options.jobs, initializer=warm) as pool:
         for row in pool.map(one, jobs):
