@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from prophecy.dynamics.settings.functions import ExactSettings, FunctionSettings
 
 BEYOND = 30.0  # standard deviations: a path of whatever model that far out does not come back
 
@@ -96,6 +98,9 @@ class LawSettings:
     share: float = 0.8  #: of what the powers leave of an equation, a function must leave less than this
     further: float = 3.0  #: products with monomials one degree higher must leave this much less of some equation
     further_noisy: float = 1.12  #: the same where most of what is left is noise
+
+    shapes: FunctionSettings = field(default_factory=FunctionSettings)  #: which functions, and how they are found
+    exact: ExactSettings = field(default_factory=ExactSettings)  #: fields through exact samples
 
     # The forecast
     integrated: float = 1e-13  #: standard deviations: tightest tolerance, rounding
