@@ -38,7 +38,7 @@ def _drifting() -> Array:
 
 
 def test_the_frequency_of_a_hidden_forcing_is_found_to_seven_digits() -> None:
-    frequency, left = forcing.strongest(read(_duffing()[:512]).values, DEFAULT)
+    frequency, left = forcing.strongest(read(_duffing()[:512]).values, DEFAULT.forcing_periods, DEFAULT.forcing_worth)
     assert frequency == pytest.approx(0.24, rel=1e-7)
     assert left < 1e-6
 
