@@ -72,7 +72,7 @@ def test_systems_without_forcing_or_drift_get_neither(noise: float) -> None:
         series = system.sample(512)
         noisy = series + noise * series.std(axis=0) * np.random.default_rng(1).standard_normal(series.shape)
         values = read(noisy).values
-        assert forcing.strongest(values, DEFAULT)[1] > 2 * DEFAULT.forcing_left
+        assert forcing.strongest(values, DEFAULT.forcing_periods, DEFAULT.forcing_worth)[1] > 2 * DEFAULT.forcing_left
         assert drift.unexplained(values) > 1.5 * DEFAULT.drift_left
 
 
