@@ -68,14 +68,8 @@ class FoundSystem:
             own = np.nonzero(whose == i)[0]
             factor = scale[i] / dt * np.prod(ratio ** powers[chosen[own]], axis=1)
             value, root = field.theta[chosen[own], i] * factor, found.freedom[own] * factor[:, None]
-            terms.append(
-                _expanded(
-                    value,
-                    root,
-                    powers[chosen[own]],
-                    np.append(centres, np.zeros(len(ratio) - variables)),
-                    self.significant,
-                )
+            around = np.append(centres, np.zeros(len(ratio) - variables))
+            terms.append(_expanded(value, root, powers[chosen[own]], around, self.significant))
             )
         whole = Equations(
             tuple(names),
