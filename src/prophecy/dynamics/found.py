@@ -70,7 +70,6 @@ class FoundSystem:
             value, root = field.theta[chosen[own], i] * factor, found.freedom[own] * factor[:, None]
             around = np.append(centres, np.zeros(len(ratio) - variables))
             terms.append(_expanded(value, root, powers[chosen[own]], around, self.significant))
-            )
         whole = Equations(
             tuple(names),
             tuple(terms),
