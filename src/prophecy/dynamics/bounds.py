@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from prophecy._forecast import PROBABILITIES
 from prophecy.dynamics.context import Context
+from prophecy.dynamics.settings import DEFAULT, Settings
 
 Array = NDArray[np.float64]
 Bounds: TypeAlias = tuple[float | None, float | None] | None
 
 _MIDDLE = len(PROBABILITIES) // 2
-_KEPT = 0.1  # of the distance from the median, for quantiles that would all lie at a bound
 
 
 def checked_bounds(bounds: Bounds) -> tuple[float, float] | None:
@@ -31,19 +31,21 @@ def checked_bounds(bounds: Bounds) -> tuple[float, float] | None:
     return limits
 
 
-def bounded(grid: Array, context: Context, limits: tuple[float, float] | None) -> tuple[Array, tuple[str, ...]]:
+def bounded(
+    grid: Array, context: Context, limits: tuple[float, float] | None, settings: Settings = DEFAULT
+) -> tuple[Array, tuple[str, ...]]:
     """Quantiles (probabilities, horizon, variables) inside the bounds, and notes.
 
     Without bounds, variables that were never negative in the context stay so. No interval loses its width.
     """
     if limits is not None:
-        return _squeezed(grid, *limits), _said(grid, context, *limits)
+        return _squeezed(grid, *limits, settings.bound_share), _said(grid, context, *limits)
     never = np.asarray((context.full >= 0).all(axis=0)) & context.varying
     touched = never & (grid.min(axis=(0, 1)) < 0)
     if not touched.any():
         return grid, ()
     grid = grid.copy()
-    grid[:, :, touched] = _squeezed(grid[:, :, touched], 0.0, np.inf)
+    grid[:, :, touched] = _squeezed(grid[:, :, touched], 0.0, np.inf, settings.bound_share)
     which = "The series was" if len(never) == 1 else f"{int(touched.sum())} variables were"
     return grid, (f"{which} never negative, so the forecast is not either; bounds= sets other limits.",)
 
@@ -62,13 +64,13 @@ def _said(grid: Array, context: Context, low: float, high: float) -> tuple[str, 
     return tuple(notes)
 
 
-def _squeezed(grid: Array, low: float, high: float) -> Array:
+def _squeezed(grid: Array, low: float, high: float, share: float) -> Array:
     """Clipped, except that quantiles beyond a clipped median keep a share of their distance from it.
 
     A maximum (minimum) of functions that do not decrease in the probability does not decrease either; where the median
     lies inside, nothing but what lies outside is moved.
     """
-    distance = _KEPT * (grid - grid[_MIDDLE])
+    distance = share * (grid - grid[_MIDDLE])
     out = np.clip(grid, low, high)
     if np.isfinite(low):
         out[_MIDDLE + 1 :] = np.maximum(out[_MIDDLE + 1 :], low + distance[_MIDDLE + 1 :])

@@ -17,7 +17,6 @@ Array = NDArray[np.float64]
 _UPPER = PROBABILITIES[len(PROBABILITIES) // 2 + 1 :]
 _LEVELS = 2 * _UPPER - 1
 _SOLVED = (Kind.READOUT, Kind.SEASONAL_READOUT, Kind.HIPPO_READOUT, Kind.LABORATORY)  # parts with many coefficients
-_ROUNDING = 1e-8  # of a value: what the integration of a law found exactly leaves, three times its tolerance
 
 
 def offsets(mixture: Mixture, column: Column, rolling: Rolling, settings: Settings) -> Array:
@@ -166,7 +165,7 @@ def half_widths(errors: Array, paths: Array, values: Array, settings: Settings =
     widths = np.minimum(np.maximum.accumulate(widths, axis=1), ceiling[:, None])
     low, high = values.min(axis=0), values.max(axis=0)
     outside = np.maximum(paths[0] - high, low - paths[0]) / np.maximum(high - low, 1e-300)
-    return np.asarray(widths * (1 + np.maximum(outside, 0.0)) + _ROUNDING * (1 + np.abs(paths[0])))
+    return np.asarray(widths * (1 + np.maximum(outside, 0.0)) + settings.interval_rounding * (1 + np.abs(paths[0])))
 
 
 def _rolling(errors: Array, ceiling: Array, settings: Settings) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics.seasons import Profile, profiles
-from prophecy.dynamics.settings import Settings
+from prophecy.dynamics.settings import DEFAULT, Settings
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -27,12 +27,12 @@ class Bank:
 
 
 @cache
-def bank(seasonal: bool, slopes: bool) -> Bank:
+def bank(seasonal: bool, slopes: bool, settings: Settings = DEFAULT) -> Bank:
     """A grid over the stable region: level gain, slope gain as a share of it, damping, season gain of what is left."""
-    gains = (0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0) if seasonal else (0.0, 0.05, *np.arange(1, 11) / 10)
-    shares = (0.0, 0.05, 0.15, 0.4) if seasonal else (0.0, 0.05, 0.1, 0.2, 0.4, 0.7)
-    dampings = (0.8, 0.9, 0.97, 1.0) if seasonal else (0.8, 0.9, 0.95, 0.98, 1.0)
-    season_gains = (0.0, 0.05, 0.1, 0.2, 0.35, 0.6) if seasonal else (0.0,)
+    gains = settings.level_gains_seasonal if seasonal else settings.level_gains
+    shares = settings.slope_gains_seasonal if seasonal else settings.slope_gains
+    dampings = settings.slope_dampings_seasonal if seasonal else settings.slope_dampings
+    season_gains = settings.season_gains if seasonal else (0.0,)
     rows = set()
     for alpha in gains:
         for gain in season_gains:
@@ -56,8 +56,7 @@ class FittedSmoothers:
     found: list[Profile]
     states: int  # samples of the season that the systems keep states for; 1 without
     kept: int
-    log_damping: float
-    fade: float
+    settings: Settings
 
     def run(self, y: Array, seen: NDArray[np.bool_], origins: Indices, horizon: int) -> tuple[Array, Array]:
         """Paths and standard deviations of their errors, (origins, horizon), in units of y or of its logarithm."""
@@ -75,10 +74,10 @@ class FittedSmoothers:
         flat = x - slope * at
         scale = float(np.nanstd(flat)) or 1.0
         centre = float(flat[np.nonzero(~np.isnan(flat))[0][-1]])
-        grid = bank(self.states > 1, not self.half_slope)
+        grid = bank(self.states > 1, not self.half_slope, self.settings)
         mean, within, between, _ = smooth(
             (flat - centre) / scale, grid.alpha, grid.beta, grid.phi, grid.gamma, grid.free, self.states,
-            origins - first, horizon, self._drag(len(x)) * (1 - self.fade * grid.beta),
+            origins - first, horizon, self._drag(len(x)) * (1 - self.settings.slope_fade * grid.beta),
         )  # fmt: skip
         ahead = origins[:, None] + np.arange(horizon)
         paths = mean * scale + centre + slope * (origins[:, None] - 1 - first + self._along(horizon, len(x)))
@@ -115,7 +114,7 @@ class FittedSmoothers:
 
     def _drag(self, samples: int) -> float:
         """Of a slope per step. A slope of logarithms is growth: without end it is more than any context can say."""
-        return 1 - 1 / (self.log_damping * samples) if self.log else 1.0
+        return 1 - 1 / (self.settings.log_damping * samples) if self.log else 1.0
 
     def _along(self, horizon: int, samples: int) -> Array:
         """How many undamped steps of the slope each step is worth."""
@@ -133,7 +132,7 @@ def fit_smoothers(
     longest = max((len(one.deviations) for one in found), default=1)
     states = longest if longest <= settings.season_states else 1
     kept = max(settings.smoothed, 4 * states)
-    return FittedSmoothers(log, half_slope, found, states, kept, settings.log_damping, settings.slope_fade)
+    return FittedSmoothers(log, half_slope, found, states, kept, settings)
 
 
 def _slope(x: Array) -> float:

@@ -56,7 +56,7 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
         except np.linalg.LinAlgError:  # a decomposition without an end: no law was found
             sought = laws.Sought()
         if sought.decided is not None:
-            return _decided(context, sought.decided, average)
+            return _decided(context, sought.decided, average, settings)
         closest = sought.closest
     columns, how = _columns(context, steps, season, settings), settings.laboratory
     seasonal = all(seasons.strong(column.y, column.seasons, settings) for column in columns)
@@ -71,7 +71,7 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
     if share >= how.complete and (lawful is None or lawful.best.score >= how.exact):
         decided = _hidden(context, steps, settings)
         if decided is not None:
-            return _decided(context, decided, average)
+            return _decided(context, decided, average, settings)
     further = rolling if law is not None and not average and share < how.deterministic else None
     if lawful is not None:
         return _lawful(context, lawful, None, further, average, settings)
@@ -100,15 +100,16 @@ def _mixed(
     if law is not None and len(known) == len(context.known):
         mixtures = [_joined_by(law, v, mixtures[v], columns[v], context, settings) for v in range(len(columns))]
     grids = [_quantiles(*pair, rolling, settings) for pair in zip(mixtures, columns, strict=True)]
-    next_step = np.stack([dependence(mixture.errors) for mixture in mixtures], axis=1)
-    last = np.repeat(next_step[-1:] if len(next_step) else np.full((1, len(columns)), 0.7), steps, axis=0)
+    next_step = np.stack([dependence(mixture.errors, settings) for mixture in mixtures], axis=1)
+    unknown = np.full((1, len(columns)), settings.dependence)
+    last = np.repeat(next_step[-1:] if len(next_step) else unknown, steps, axis=0)
     next_step = np.concatenate([next_step, last])[: steps - 1]
     method, notes = mixture_notes(mixtures, columns, grids, settings)
     grid = np.stack(grids, axis=2)
     if further is not None:
         grid, names, more = _with_a_plausible_end(grid, context, mixtures, further, settings)
         method, notes = ", then ".join([method, *names]), (*notes, *more)
-    return Solution(grid, next_step, _between(mixtures), method, notes)
+    return Solution(grid, next_step, _between(mixtures, settings), method, notes)
 
 
 def _hidden(context: Context, steps: int, settings: Settings) -> Decided | None:
@@ -173,11 +174,11 @@ def _with_a_plausible_end(
 
 def _quantiles(mixture: Mixture, column: Column, rolling: Rolling, settings: Settings) -> Array:
     if mixture.weight(Kind.RARE) >= settings.rare_least:
-        return rare_quantiles(column, mixture.path)
+        return rare_quantiles(column, mixture.path, settings)
     return mixture.path + offsets(mixture, column, rolling, settings)
 
 
-def _between(mixtures: list[Mixture]) -> Array:
+def _between(mixtures: list[Mixture], settings: Settings) -> Array:
     """The correlation of the variables' errors over all rolling forecasts, drawn towards none where these are few."""
     if len(mixtures) == 1:
         return np.eye(1)
@@ -187,19 +188,19 @@ def _between(mixtures: list[Mixture]) -> Array:
     if count < 3:
         return np.eye(len(mixtures))
     found = np.nan_to_num(np.corrcoef(errors), nan=0.0)
-    shrunk = found * count / (count + len(mixtures) + 8.0)
+    shrunk = found * count / (count + len(mixtures) + settings.between_pairs)
     np.fill_diagonal(shrunk, 1.0)
     return np.asarray(shrunk)
 
 
-def _decided(context: Context, decided: Decided, average: bool) -> Solution:
+def _decided(context: Context, decided: Decided, average: bool, settings: Settings) -> Solution:
     """One trajectory explains the context; its draws are the distribution."""
     variables, steps = int(context.varying.sum()), len(decided.path)
     centre, scale = context.units.centre[:variables], context.units.scale[:variables]
     path = np.mean(decided.draws, axis=0) if average else decided.path
     half = upper_quantiles(np.abs(decided.draws - path), len(decided.draws))
     grid = np.concatenate([(path - half)[::-1], path[None], path + half])[:, :, :variables]
-    next_step = np.full((steps - 1, variables), 0.99)
+    next_step = np.full((steps - 1, variables), settings.dependence_law)
     return Solution(grid * scale + centre, next_step, np.eye(variables), decided.method, decided.notes, decided.system)
 
 
@@ -227,7 +228,7 @@ def _lawful(
         other = np.column_stack([other, np.zeros((len(other), path.shape[1] - variables))])
         path, names = np.where(np.isfinite(path), path, other), [*names, "a mixture of smoothers and readouts"]
     twins = np.concatenate([path[None], law.twins[1:]])
-    half = half_widths(law.best.errors, twins, context.values)
+    half = half_widths(law.best.errors, twins, context.values, settings)
     if average:
         ceiling = half.max(axis=1, keepdims=True)
         trust = 1 - (half / np.maximum(ceiling, 1e-300)) ** 2
@@ -241,10 +242,10 @@ def _lawful(
         if further is not None:
             path, half, names = further.path, further.offsets(half), [*names, further.name]
     grid = np.concatenate([(path - half)[::-1], path[None], path + half])
-    steps = len(path)
+    next_step = np.full((len(path) - 1, variables), settings.dependence_law)
     off = f"Rolling forecasts inside the context were off by {law.best.score:.2g} standard deviations on average."
     together = f"{variables} variables were solved together." if variables > 1 else ""
     return Solution(
-        grid * scale[:variables] + centre[:variables], np.full((steps - 1, variables), 0.99), np.eye(variables),
+        grid * scale[:variables] + centre[:variables], next_step, np.eye(variables),
         ", then ".join(names), tuple(note for note in (off, together, _ONE_PATH if further else "") if note),
     )  # fmt: skip

@@ -185,7 +185,7 @@ class ForecastPage(Experiment):
             Verdict(
                 "White Signals are known for a full period of their highest frequency.",
                 min(fewest) >= 1,
-                f"The worst origin reached {min(fewest):.2f} periods with an error under 0.3 spreads.",
+                f"The worst origin reached {min(fewest):.2f} periods with an error under 0.3 standard deviations.",
             ),
         ]
 
@@ -284,7 +284,8 @@ def _white(result: Result) -> Table:
         for m in METHODS
     ]
     header = ["White Signal", "method", "periods, mean over origins", "fewest"]
-    return Table("Periods of the highest frequency until the error passes 0.3 spreads (2 predicted).", header, lines)
+    caption = "Periods of the highest frequency until the error passes 0.3 standard deviations (2 predicted)."
+    return Table(caption, header, lines)
 
 
 EXPERIMENT = ForecastPage()

@@ -72,7 +72,7 @@ def chaos_case(system: str, rate: int, noise: float, seed: int) -> dict[str, Any
 
 
 def white_case(cutoff: float, seed: int) -> dict[str, Any]:
-    """Rolling origins on one White Signal: periods of the highest frequency until the error passes 0.3 spreads."""
+    """Rolling origins on one White Signal: periods of the highest frequency until the error passes 0.3 deviations."""
     period = int(1000 / cutoff)
     series = signals.white_signal(cutoff, samples=10_000, seed=seed)[0]
     found: dict[str, list[float]] = {}

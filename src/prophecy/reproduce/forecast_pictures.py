@@ -57,7 +57,7 @@ def gallery(curves: Mapping[str, Any], methods: Mapping[str, str]) -> Any:
         axis.text(
             0.99,
             1.03,
-            methods[f"{system}|{case}"],
+            methods[f"{system}|{case}"].partition(", ")[0],
             transform=axis.transAxes,
             ha="right",
             fontsize=7.5,

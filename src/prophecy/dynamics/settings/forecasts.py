@@ -54,6 +54,14 @@ class Settings:
     log_damping: float = 4.0  #: contexts' lengths of growth that logarithms may go on for, spread over all time
     slope_fade: float = 0.125  #: a slope learned from the last n values goes on for about eight times as many
     smoothed: int = 1024  #: samples before the first origin that they run over: what is older has faded
+    #: Gains of a smoother's level: a grid over 0 ... 1, finer where errors change faster with it
+    level_gains: tuple[float, ...] = (0.0, 0.05, *(k / 10 for k in range(1, 11)))
+    level_gains_seasonal: tuple[float, ...] = (0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0)  #: beside season states
+    slope_gains: tuple[float, ...] = (0.0, 0.05, 0.1, 0.2, 0.4, 0.7)  #: of the slope, as shares of the level's
+    slope_gains_seasonal: tuple[float, ...] = (0.0, 0.05, 0.15, 0.4)  #: beside season states
+    slope_dampings: tuple[float, ...] = (0.8, 0.9, 0.95, 0.98, 1.0)  #: per step; slopes below 0.8 are gone in ten steps
+    slope_dampings_seasonal: tuple[float, ...] = (0.8, 0.9, 0.97, 1.0)  #: beside season states
+    season_gains: tuple[float, ...] = (0.0, 0.05, 0.1, 0.2, 0.35, 0.6)  #: of season states, of what the level leaves
     season_states: int = 400  #: samples of the longest season that systems keep states for: memory, 24 kB each
 
     # Direct readouts
@@ -111,9 +119,13 @@ class Settings:
     rare_latest: int = 400  #: latest values whose quantiles are those of rare events: a year of days and some
     rare_beyond: float = 1.5  #: times the largest value: what lies beyond it where quantiles ask for more values
     dependence: float = 0.7  #: correlation of one step's error with the next where nothing was rolled to estimate it
+    dependence_law: float = 0.99  #: the same of paths that follow a law: they leave the truth slowly
+    between_pairs: float = 8.0  #: errors at which correlations between two variables count about half
     dependence_pairs: float = 16.0  #: pairs of errors at which a step's own correlation counts half, the mean the rest
     unrelated_latest: int = 4096  #: latest samples whose differences far apart bound the widths of a law's intervals
     twins_agree: float = 0.8  #: quantile of rolling errors over twins' distances by which these are scaled: most fit in
+    bound_share: float = 0.1  #: of the distance from the median, kept by quantiles that would all lie at a bound
+    interval_rounding: float = 1e-8  #: of a value: what integrating an exact law leaves, three times its tolerance
     rolling_span: float = 1.5  #: lengths of the stretch rolled over that errors are taken to come from: origins overlap
 
     # Hidden variables (`hidden.py`); chosen on 29 chaotic systems seen one variable at a time
