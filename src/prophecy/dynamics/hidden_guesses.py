@@ -199,7 +199,7 @@ def plain(visible: Array, centre: Array, settings: HiddenSettings) -> list[Array
         np.clip(each / np.median(np.abs(each), axis=0), -settings.farthest, settings.farthest) for each in rates
     )
     raw = visible + np.where(np.abs(centre) < settings.centred, centre, 0.0)
-    bent = _without(second, [visible, first]) * raw / (raw**2 + settings.pole**2)
+    bent = _without(second, [visible, first]) * raw / (raw**2 + settings.pole)
     found = [np.column_stack([first, second])[:, :hidden], np.column_stack([first, bent])[:, :hidden]]
     powers = flow.features(flow.polynomial_terms(3 * visible.shape[1], 2), np.column_stack([visible, first, second]))
     powers = (powers[:, 1:] - powers[:, 1:].mean(axis=0)) / (powers[:, 1:].std(axis=0) + 1e-300)

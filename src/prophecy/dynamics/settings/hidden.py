@@ -46,8 +46,8 @@ class HiddenSettings:
     double_leaks: tuple[float, ...] = (0.5, 1.5, 4, float("inf"), -0.5, -1.5, -4)  #: two of these together
     shortest: float = 0.7  #: samples: a shorter leak says nothing that the variable itself does not
     farthest: float = 8.0  #: standard deviations or medians: derivatives are cut there, mostly at the ends
-    pole: float = 0.32  #: standard deviations around zero in which a quotient by x is bent down
-    soft_pole: float = 0.03  #: the same of guesses that are ranked before they are solved
+    pole: float = 0.1  #: square standard deviations around zero in which a quotient by x is bent down
+    soft_pole: float = 0.03  #: standard deviations, the same of guesses that are ranked before they are solved
     ridge: float = 0.01  #: of the coefficients a search starts with, in units of the errors of single steps
     alike: float = 0.15  #: share of its variance that an earlier guess may leave of a new one that is the same
     centred: float = 5.0  #: standard deviations: data farther from zero do not determine their zero
