@@ -32,7 +32,6 @@ from prophecy.dynamics.sparse import SparseField
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-_FAR = 8.0  # standard deviations: derivatives at the ends of a spline are cut there
 _LOST = 1e4  # square standard deviations: defects beyond it are those of a field that leads nowhere
 _INTEGRATED = 1e-10  # standard deviations: what a step ahead may miss by
 
@@ -157,9 +156,9 @@ def searched(
 def _started(visible: Array, terms: Terms, guess: Array, settings: HiddenSettings) -> Search:
     start = Search(visible, SparseField.of(terms), np.concatenate([visible, guess], axis=1), damping=settings.damping)
     start.standardise()
-    start.states = np.clip(start.states, -_FAR, _FAR)
+    start.states = np.clip(start.states, -settings.farthest, settings.farthest)
     start.states[:, : visible.shape[1]] = visible
-    start.field = regression(start.field, start.states, 1e-2)
+    start.field = regression(start.field, start.states, settings.ridge)
     return start
 
 
@@ -246,5 +245,5 @@ def _continued(search: Search, family: Family, visible: Array, settings: HiddenS
             return None
         search.improve(settings.extended, settings.near / 10, settings, settings.least_gain)
     search.tableau, search.tolerance = EIGHTH, settings.near / 100
-    search.improve(settings.polished, 1e-9, settings, settings.least_gain)
+    search.improve(settings.polished, settings.rounding, settings, settings.least_gain)
     return Law(search, family, tuple(errors))
