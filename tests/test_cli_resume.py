@@ -143,7 +143,7 @@ def test_an_error_in_the_data_leaves_no_part(tmp_path):
 
 def test_what_cannot_go_on_is_said(prophecy, table, tmp_path):
     for arguments, says in (
-        ((table, "--resume"), "--resume goes on with an --out"),
+        ((table, "--resume"), "continues the run that was writing --out"),
         (("-", "--resume", "--out", tmp_path / "o.csv"), "stdin cannot be"),
     ):
         code, _, err = prophecy("predict", *arguments)

@@ -111,6 +111,31 @@ def test_a_driven_relaxation_oscillator_whose_jumps_take_less_than_a_sample_is_f
     assert equations.lines()[:2] == ["x' = 8 x - 8 y - 2.6667 x^3", "y' = 0.125 (x + u)"]
 
 
+@pytest.mark.parametrize("noise", [0.01, 0.05])
+def test_a_variable_a_hundred_times_slower_has_its_own_three_terms(noise):
+    """Its powers are nearly combinations of each other: noise decides which are removed from all of them first."""
+    series = _sampled(
+        lambda t, x: [
+            x[1] - x[0] ** 3 + 3 * x[0] ** 2 - x[2] + 3.2,
+            1 - 5 * x[0] ** 2 - x[1],
+            0.006 * (4 * (x[0] + 1.6) - x[2]),
+        ],
+        [-1.0, 0.0, 3.0],
+        0.1,
+        samples=1000,
+        settle=50.0,
+    )
+    series = series + noise * series.std(axis=0) * np.random.default_rng([2, 7]).standard_normal(series.shape)
+    equations = prophecy.forecast(series, 1).equations(dt=0.1)
+    assert equations is not None
+    assert [set(each) for each in _coefficients(equations)] == [
+        {"", "y", "z", "xx", "xxx"},
+        {"", "y", "xx"},
+        {"", "x", "z"},
+    ]
+    assert _coefficients(equations)[2]["z"] == pytest.approx(-0.006, rel=10 * noise)
+
+
 def test_the_callable_the_expression_and_the_printed_line_agree():
     sympy = pytest.importorskip("sympy")
     series = chaos.thomas.sample(512, seed=1)

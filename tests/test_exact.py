@@ -10,7 +10,7 @@ from scipy.linalg import solve_discrete_lyapunov
 
 from prophecy import discretize, run
 from prophecy.baselines import extrapolation_weights
-from prophecy.bases import fout, legs, legt
+from prophecy.bases import Basis, fout, legs, legt
 from prophecy.exact import exact, noise_gain, polynomial_response
 from prophecy.signals import white_signal
 from prophecy.system import Readout, System
@@ -250,3 +250,15 @@ def test_polynomials_over_two_windows_serve_where_those_over_one_are_hopeless(or
     y, _ = run(system, u, "step")
     error = np.abs(y[300:-1] - u[301:]).max()
     assert error < 1e-9
+
+
+def test_states_that_all_hold_the_same_are_one_state() -> None:
+    """Three copies of one leaky mean are one number: with the newest value enough for lines, not for parabolas."""
+    ones = np.ones(3)
+    copies = Basis(-np.eye(3), ones, ones, np.zeros(3), 8.0, lambda ages: np.exp(-ages)[:, None] * ones, "copies")
+    system = exact(copies, 0.5, degree=1)
+    u = 2.0 - 0.3 * np.arange(200)
+    y, _ = run(system, u, "step")
+    assert y[-1] == pytest.approx(u[-1] - 0.3, rel=1e-9)
+    with pytest.raises(ValueError, match=r"degree 2 is beyond what copies of order 3 .*condition inf"):
+        exact(copies, 0.5, degree=2)

@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import stat
 import zlib
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -62,6 +63,26 @@ def test_reopened_after_any_batch_it_goes_on_to_the_last_bit(tmp_path, told, mem
                 with Fleet(copied(tmp_path / "s", tmp_path / "copy"), memory=memory) as twin:
                     for j in range(k + 1, ROUNDS):
                         same(twin.observe(*batch(j)).rows, told[j])
+
+
+def test_a_checkpoint_leaves_nothing_to_catch_up_with(tmp_path, told):
+    """The file then holds the state of every stream after its last row; before, rows of the log are ahead of it."""
+
+    def in_the_file():
+        with contextlib.closing(sqlite3.connect(copied(tmp_path / "s", tmp_path / "copy"))) as file:
+            return dict(file.execute("SELECT key, count FROM streams WHERE state IS NOT NULL"))
+
+    rows = Counter(key for k in range(5) for key in batch(k)[0])
+    with Fleet(tmp_path / "s") as fleet:
+        for k in range(5):
+            fleet.observe(*batch(k))
+        assert in_the_file() == {}
+        fleet.checkpoint()
+        assert in_the_file() == rows
+        with Fleet(copied(tmp_path / "s", tmp_path / "copy")) as twin:
+            same(twin.observe(*batch(5)).rows, told[5])
+    with Fleet() as held:
+        held.checkpoint()  # nothing to write, and no error
 
 
 def test_closed_and_opened_it_goes_on_to_the_last_bit(tmp_path, told):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import UTC, date, datetime, timedelta, timezone
 
 import numpy as np
 import pytest
@@ -449,3 +450,48 @@ def test_many_short_series_are_forecast_however_many_there_are():
         np.testing.assert_array_equal(one.mean, np.ravel(other.mean))
         np.testing.assert_array_equal(one.mean, np.ravel(third.mean))
     assert prophecy.forecast(values[:, :64], 2).mean.shape == (2, 64)
+
+
+def test_times_that_are_objects_of_python_are_dates():
+    """Cells of date, datetime and datetime64, with offsets of their own or missing: a column that has no type."""
+    days = [date(2024, 1, 1) + timedelta(days=k) for k in range(30)]
+    values = np.arange(30.0)
+    wanted = np.datetime64("2024-01-31") + np.arange(3)
+    for cells in (days, [datetime(day.year, day.month, day.day) for day in days], [np.datetime64(day) for day in days]):
+        index = prophecy.forecast(pd.DataFrame({"t": pd.Series(cells, dtype=object), "v": values}), 3).index
+        np.testing.assert_array_equal(np.asarray(index, dtype="datetime64[D]"), wanted)
+    east = timezone(timedelta(hours=2))
+    aware = [datetime(2024, 1, 1, 12, tzinfo=east) + timedelta(hours=k) for k in range(30)]
+    mixed = [time if k % 2 else time.astimezone(UTC) for k, time in enumerate(aware)]
+    index = prophecy.forecast(pd.DataFrame({"t": pd.Series(mixed, dtype=object), "v": values}), 3).index
+    assert [time.timestamp() for time in index] == [aware[-1].timestamp() + 3600 * k for k in (1, 2, 3)]
+    holes = pd.Series([*days[:-1], None], dtype=object)
+    typed = prophecy.forecast(pd.DataFrame({"t": pd.to_datetime(holes), "v": values}), 3)
+    untyped = prophecy.forecast(pd.DataFrame({"t": holes, "v": values}), 3)
+    assert [*untyped.index] == [*typed.index]
+    assert untyped.notes == typed.notes
+
+
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_regressors_without_times_belong_to_the_rows_in_order(as_frame):
+    price = RNG.choice([1.0, 2.0], size=130)
+    sold = 50 - 10 * price + 0.1 * RNG.standard_normal(130)
+    known = pd.DataFrame({"price": price}) if as_frame else price
+    ahead = prophecy.forecast(sold[:120], 10, known=known)
+    np.testing.assert_allclose(ahead.mean, sold[120:], atol=1.0)
+    assert ("price" if as_frame else "regressor 1") in ahead.explain()
+    with pytest.raises(
+        ValueError, match="known must have a row for each of the 120 rows and the 10 to come, got shape"
+    ):
+        prophecy.forecast(sold[:120], 10, known=price[:120])
+
+
+def test_a_key_with_one_dated_row_has_no_dates_ahead():
+    """One row has no step: its forecast is there, and the times of a long frame are missing for it."""
+    table = pd.DataFrame(
+        {"k": ["a"] * 20 + ["b"], "t": [*pd.date_range("2024-01-01", periods=20), pd.Timestamp("2024-01-20")]}
+    )
+    made = prophecy.forecast_many(table.assign(v=np.arange(21.0)), 3, key="k").to_frame()
+    assert made[made.k == "a"].t.tolist() == [*pd.date_range("2024-01-21", periods=3)]
+    assert made[made.k == "b"].t.isna().all()
+    assert np.isfinite(made[made.k == "b"]["mean"]).all()

@@ -1,16 +1,17 @@
 """Build wheel and sdist, look at what is in them, and try them in clean environments.
 
-    python tools/packages.py [--python EXECUTABLE ...] [--lowest] [--extra cli] [--out dist]
+    python tools/packages.py [--python EXECUTABLE ...] [--lowest] [--extra cli] [--out dist] [--json FILE]
 
 The wheel is built from the sdist, so what is tried is what would be uploaded. For each interpreter a fresh environment
 gets the wheel with the newest allowed dependencies; with `--lowest` another one with the lowest that pyproject.toml
 allows. In each: tools/smoke.py away from the sources, and a file that uses the library under `mypy --strict`, whose one
-deliberate mistake must be found (types of the installed package are seen).
+deliberate mistake must be found (types of the installed package are seen). `--json` writes sizes, and what was tried.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -59,8 +60,8 @@ def build(out: Path) -> tuple[Path, Path]:
     return wheel, sdist
 
 
-def review(wheel: Path, sdist: Path) -> None:
-    """Refuse a wheel with files that do not belong there; say its size by package."""
+def review(wheel: Path, sdist: Path) -> dict[str, object]:
+    """Refuse a wheel with files that do not belong there; say its size by package, in bytes as compressed."""
     with zipfile.ZipFile(wheel) as file:
         entries = file.infolist()
     strange = [e.filename for e in entries if Path(e.filename).suffix not in KINDS and ".dist-info/" not in e.filename]
@@ -88,6 +89,10 @@ def review(wheel: Path, sdist: Path) -> None:
         if needed not in names:
             raise SystemExit(f"{sdist.name} lacks {needed}")
     print(f"{sdist.name}: {sdist.stat().st_size / 1e3:.0f} kB, {len(names)} files")
+    return {
+        "wheel": {"bytes": wheel.stat().st_size, "files": len(entries), "packages": dict(sizes.most_common())},
+        "sdist": {"bytes": sdist.stat().st_size, "files": len(names)},
+    }
 
 
 def lowest(extras: list[str], python: tuple[int, int]) -> list[str]:
@@ -160,12 +165,17 @@ def main() -> int:
     parser.add_argument("--extra", nargs="*", default=[], help="extras to install, such as cli")
     parser.add_argument("--lowest", action="store_true", help="also with the lowest versions allowed")
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
+    parser.add_argument("--json", type=Path, help="where sizes and what was tried are written")
     options = parser.parse_args()
     wheel, sdist = build(options.out)
-    review(wheel, sdist)
-    for python in options.python:
-        for least in (False, True) if options.lowest else (False,):
-            print(f"{'lowest' if least else 'newest'}: {attempt(python, wheel, options.extra, least)}", flush=True)
+    found = {"made_by": "tools/packages.py", **review(wheel, sdist), "extras": options.extra}
+    tried: list[str] = []
+    for least in (False, True) if options.lowest else (False,):
+        for python in options.python:
+            tried.append(f"{'lowest' if least else 'newest'}: {attempt(python, wheel, options.extra, least)}")
+            print(tried[-1], flush=True)
+            if options.json:
+                options.json.write_text(json.dumps({**found, "tried": tried}, indent=1) + "\n")
     return 0
 
 

@@ -118,7 +118,7 @@ def to_s4(basis: Basis | ScaledBasis, double: bool = False) -> Basis:
 
 
 def from_s4(A: ArrayLike, B: ArrayLike, window: float) -> Basis:
-    """The memory of S4's A (N, N) and B (N,), told apart by A, with `window` seconds for its window, or its timescale.
+    """The memory of S4's A (N, N) and B (N,), recognised by A, with `window` seconds for its window, or its timescale.
 
     S4's own units: 2 for LegT, FouT and fourier_decay; 1 for the others.
     """

@@ -105,8 +105,8 @@ def noise_gain(system: System, readout: Readout | None = None) -> float:
 def polynomial_response(A: Array, B: Array, samples: float, degree: int) -> Array:
     r"""The steady state of x = A @ x + B * u for u = P_i(1 + 2k/samples), i ≤ degree, at k = 0: (N, degree + 1).
 
-    Legendre polynomials over the window, because monomials are hopeless in floating point. One step back in time is a
-    triangular matrix S with ones on its diagonal, p(k - 1) = S p(k), so that the states X of all inputs obey
+    Legendre polynomials over the window, because monomials lose all their digits in floating point. One step back in
+    time is a triangular matrix S with ones on its diagonal, p(k - 1) = S p(k), so that the states X of all inputs obey
     X = B p(0)ᵀ + A X Sᵀ: one solve with I - A per column.
     """
     shift = _shift(2.0 / samples, degree)

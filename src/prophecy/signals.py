@@ -36,7 +36,7 @@ class Tolerance(NamedTuple):
 
 
 SCIPY_DEFAULTS = Tolerance(rtol=1e-3, atol=1e-6)
-"""What `solve_ivp` does when nobody asks for more: the paper's ODE tables were made with it."""
+"""The tolerances that are the defaults of `solve_ivp`: the paper's ODE tables were made with it."""
 
 
 class AlphaFilter(NamedTuple):

@@ -17,8 +17,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="turns each contestant gets; the best counts")
     parser.add_argument("--tune", action="store_true", help="search the GPU's plans instead of taking the stored ones")
     asked = parser.parse_args()
-    told = lambda text: print(text, flush=True)  # noqa: E731
-    runner.run(asked.names, asked.device, asked.rounds, False, told, asked.out, asked.tune)
+    report = lambda text: print(text, flush=True)  # noqa: E731
+    runner.run(asked.names, asked.device, asked.rounds, False, report, asked.out, asked.tune)
 
 
 main()

@@ -13,7 +13,7 @@ from prophecy.benchmarks.measure import Case, Entry, in_turns
 
 Array = NDArray[Any]
 
-SKIPPED = 200  # values at the start that nobody is judged by: every model is still learning
+SKIPPED = 200  # values at the start that are not scored: every model is still learning
 
 
 def signals(samples: int, seed: int = 0) -> dict[str, list[float]]:

@@ -139,7 +139,7 @@ SIZES = {
 
 
 def run(name: str, tuning: bool) -> Case:
-    """One case: ceiling, our kernel, peers. tuning: plans are searched, and what each took is told."""
+    """One case: ceiling, our kernel, peers. tuning: plans are searched, and the time of each is recorded."""
     size = SIZES[name]
     system = system_of(size.order, size.dtype)
     u = data(size.series, size.samples, torch.float32 if size.dtype == np.float32 else torch.float64)

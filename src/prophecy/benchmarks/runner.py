@@ -40,13 +40,14 @@ def run(
     device: str,
     rounds: int,
     quick: bool,
-    told: Callable[[str], None],
+    report: Callable[[str], None],
     out: Path | None = None,
     tune: bool = False,
 ) -> dict[str, Any]:
-    """Run these cases; `told` gets each one's text as soon as it is there, and `out` what there is so far.
+    """Run these cases; `report` gets the text of each as soon as it is measured, and `out` all so far.
 
-    A file that exists keeps its other cases, each with the machine it ran on. tune: the GPU's plans are searched.
+    A file that exists keeps its other cases, each with the machine and version it ran on. tune: the GPU's plans are
+    searched.
     """
     cases = chosen(wanted, device)
     old = json.loads(out.read_text()) if out is not None and out.exists() else None
@@ -64,11 +65,12 @@ def run(
     for name in cases:
         if name == "scaling":
             result["scaling"] = _scaling(device, rounds, quick)
-            told(f"scaling: {len(result['scaling'])} points measured")
+            report(f"scaling: {len(result['scaling'])} points measured")
         else:
             case = CASES[name](rounds, quick) if device == "cpu" else gpu.CASES[name](tune)
-            result["cases"].append(case.as_dict() | {"machine": measure.machine()})
-            told(measure.describe(case))
+            made = {"machine": measure.machine(), "version": prophecy.__version__}
+            result["cases"].append(case.as_dict() | made)
+            report(measure.describe(case))
         if out is not None:
             _files.write_json(out, result if old is None else merged(old, result))
     return result

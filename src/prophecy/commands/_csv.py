@@ -1,4 +1,4 @@
-"""CSV in pieces: Arrow's parser, told how the file is written, with bad cells named by their column."""
+"""CSV in pieces: Arrow's parser, set to how the file is written, with bad cells named by their column."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Dialect:
     """separator, decimal mark and marks between thousands; names of the columns, whether the first line has them
     (`header`), lines before it (`skipped`); kinds of the columns: number, date, clock (a time of day), text or empty.
 
-    cells: the columns of the first rows, for whoever must look at them. width: bytes of a usual line.
+    cells: the columns of the first rows, to recognise them by. width: bytes of a usual line.
     """
 
     separator: str

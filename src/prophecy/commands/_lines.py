@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from prophecy.adaptive.arguments import LARGEST
+from prophecy.adaptive.limits import LARGEST
 from prophecy.adaptive.times import LARGEST_TIME
 from prophecy.commands._dialect import MISSING
 
@@ -22,7 +22,7 @@ ONLY = "value"
 
 
 class InputLine(NamedTuple):
-    """What one line says. shown: the time as it was written."""
+    """What one line holds. shown: the time as it was written."""
 
     key: str
     time: float
@@ -53,7 +53,7 @@ class LineReader:
 
     @property
     def unplaced(self) -> bool:
-        """Whether a header must say where the named fields stand."""
+        """Whether a header is needed to find the named fields."""
         return False
 
     def _line(self, key: Any, time: Any, value: float) -> InputLine:
@@ -92,7 +92,7 @@ class Csv(LineReader):
         return True
 
     def read(self, text: str) -> InputLine:
-        """What a line says; ValueError for one that says nothing."""
+        """What a line holds; ValueError for one without a number."""
         cells, mark = _cells(text), _mark(text)
         if not cells:
             raise ValueError("the line is empty")
@@ -139,7 +139,7 @@ class Jsonl(LineReader):
         return False
 
     def read(self, text: str) -> InputLine:
-        """What a line says; ValueError for one that says nothing."""
+        """What a line holds; ValueError for one without a number."""
         try:
             found = json.loads(text)
         except (ValueError, RecursionError) as error:  # integers of thousands of digits and deep nesting among them

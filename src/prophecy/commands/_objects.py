@@ -18,7 +18,7 @@ from prophecy.frames import dates
 Array: TypeAlias = NDArray[np.float64]
 
 LINES = 50_000  # rows per piece: some megabytes
-LOOKED = 10_000  # rows looked at to find roles: about as many as the first megabyte of a CSV has
+LOOKED = 10_000  # rows read to find roles: about as many as the first megabyte of a CSV has
 DEEPEST = 50  # levels of nested JSON objects whose keys are columns: far below Python's limit of 1 000 calls
 
 

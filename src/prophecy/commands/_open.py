@@ -1,4 +1,4 @@
-"""Files as bytes: what kind they are (by content, not by name), unpacked, and looked at without consuming anything."""
+"""Files as bytes: what kind they are (by content, not by name), unpacked, and examined without consuming anything."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-HEAD = 1 << 20  # bytes looked at: some ten thousand rows
+HEAD = 1 << 20  # bytes read to recognise a file: some ten thousand rows
 LARGEST_HEAD = 1 << 26  # a single line longer than this is no table
 
 
 class Replay(io.RawIOBase):
-    """A stream whose beginning can be looked at before it is read."""
+    """A stream whose beginning can be examined before it is read."""
 
     def __init__(self, stream: Any) -> None:
         self._stream, self._held = stream, b""
@@ -144,7 +144,7 @@ def encoding_of(path: str, head: bytes) -> str:
 
 
 class explained:
-    """Errors of readers, told in terms of the file."""
+    """Errors of readers, reworded to name the file."""
 
     def __init__(self, path: str) -> None:
         self._path = path

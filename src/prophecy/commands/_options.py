@@ -110,7 +110,7 @@ def numbers(option: str, text: str | None, least: float, most: float) -> tuple[f
 
 
 def bounds(least: float | None, most: float | None) -> tuple[float | None, float | None] | None:
-    """What --min and --max say together."""
+    """The bounds of --min and --max together."""
     if least is not None and most is not None and least >= most:
         raise typer.BadParameter(f"--min {least:g} must lie below --max {most:g}")
     return None if least is None and most is None else (least, most)
@@ -127,7 +127,7 @@ def check(
     """Refuse what cannot work before any work is done; a usage error, exit code 2. endings: those --plot may have."""
     try:
         if resume and out is None:
-            raise ValueError("--resume goes on with an --out; name it")
+            raise ValueError("--resume continues the run that was writing --out; name that file")
         if resume and file == "-":
             raise ValueError("--resume reads the input again, and stdin cannot be; name a file")
         if not 0 < level < 1:

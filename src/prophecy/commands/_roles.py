@@ -1,4 +1,4 @@
-"""Which columns are predicted, which say when, which tells series apart: by content, and said where it was a choice."""
+"""Which columns are predicted, which hold the times, which names the series: by content, noted where it is a choice."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CLOCKS = (
 
 KEYS = ("unique_id",)
 EPOCHS = (("s", 10**0), ("ms", 10**3), ("us", 10**6), ("ns", 10**9))
-ERA = (631_152_000, 4_102_444_800)  # seconds: epochs between 1990 and 2100 are believed
+ERA = (631_152_000, 4_102_444_800)  # seconds: numbers between 1990 and 2100 are taken for epochs
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class TimeColumn:
 
 @dataclass(frozen=True)
 class Roles:
-    """Columns to predict, the clock, the column that tells series apart, and what to say about the choice."""
+    """Columns to predict, the clock, the column that names the series, and what to print about the choice."""
 
     values: tuple[str, ...]
     clock: TimeColumn | None

@@ -136,7 +136,7 @@ def _increasing(batch: Any, times: Times | None, key: str | None) -> bool:
 def _added(
     table: Table, batch: Any, times: Times | None, advance: Advance, parts: tuple[str, ...], doubled: _Doubled | None
 ) -> dict[str, Array]:
-    """What `advance(key, column, values, times)` says about each series' rows, as columns to stand beside the batch."""
+    """What `advance(key, column, values, times)` gives for each series' rows, as columns to stand beside the batch."""
     roles = table.roles
     names = free_names(parts, roles.values, table.names)
     found = list(keys_of(batch, roles.key))

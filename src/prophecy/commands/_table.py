@@ -98,7 +98,7 @@ READERS: dict[str, Callable[[Opened, Hints, Sizes], Content]] = {
 
 
 def open_table(path: str, asked: Hints = NOTHING, sizes: Sizes = SIZES) -> Table:
-    """Open a table of any kind; what was not said is told by its content, and noted."""
+    """Open a table of any kind; what was not given is found by its content, and noted."""
     opened = open_bytes(path)
     with explained(path):
         layout, batches, notes = READERS[opened.kind](opened, asked, sizes)

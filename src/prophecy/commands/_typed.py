@@ -1,4 +1,4 @@
-"""Files that say themselves what their columns hold, in pieces: Parquet and .npy."""
+"""Files whose columns have types, in pieces: Parquet and .npy."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def equations(
         say("equations", f"{Path(file).name}: {found.words()}")
         if not joint and len(found.table.roles.values) > 1:
             raise typer.BadParameter(
-                f"{', '.join(found.table.roles.values)} are one system only if you say so: add --joint"
+                f"{', '.join(found.table.roles.values)}: add --joint if they are one system, or choose one --column"
             )
         panels: list[tuple[str, Source, Equations]] = []
         for name, source in found.sources.items():

@@ -1,4 +1,4 @@
-"""`prophecy predict`: every row of a file predicted before it is looked at."""
+"""`prophecy predict`: every row of a file predicted from the rows before it."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class SeenLines:
         self.asked, self.last, self.oldest = asked, 0, 1
         self.places: dict[str, int] = {}
         self._fleet, self._notes = fleet, [_note(note) for _, _, note in fleet.batches()]
-        self._told: dict[int, tuple[Answers, int]] = {}
+        self._answered: dict[int, tuple[Answers, int]] = {}
         if not self._notes:
             if len(fleet):
                 raise ValueError("the state was not made by `prophecy stream`; name another")
@@ -121,13 +121,13 @@ class SeenLines:
             raise ValueError(f"--from-line {first}: {state} remembers answers from line {self.oldest} on; start there")
         if first <= self.last:
             for note, (_, answers, _) in zip(self._notes, self._fleet.batches(), strict=True):
-                self._told |= {line: (answers, place) for place, line in enumerate(note["lines"])}
+                self._answered |= {line: (answers, place) for place, line in enumerate(note["lines"])}
         say("stream", f"{state} has seen {self.last} lines; this input starts with line {first}")
         return first
 
-    def told(self, line: int) -> tuple[Answers, int] | None:
+    def answer_to(self, line: int) -> tuple[Answers, int] | None:
         """What was answered to this line: a batch and the row in it; None for a line without an answer."""
-        return self._told.get(line)
+        return self._answered.get(line)
 
     def note(self, first: int, last: int, lines: list[int], places: dict[str, int]) -> bytes:
         """What is kept with a batch."""
@@ -171,7 +171,7 @@ class Loop:
         """The lines from number `first` on."""
         seen = min(max(self._seen.last - first + 1, 0), len(texts))
         for number, text in enumerate(texts[:seen], start=first):
-            self._tell_again(number, text)
+            self._repeat(number, text)
         if seen < len(texts):
             self._take_new(first + seen, texts[seen:], starts_file and not seen)
 
@@ -222,12 +222,12 @@ class Loop:
         }
         return self.lines.answer({name: fields[name] for name in self.lines.fields})
 
-    def _tell_again(self, number: int, text: str) -> None:
-        """A line the model has seen already: the answer of then, and no second look."""
-        told = self._seen.told(number)
-        if told is None:
+    def _repeat(self, number: int, text: str) -> None:
+        """A line the model has seen already: its first answer is printed again, and the model is unchanged."""
+        known = self._seen.answer_to(number)
+        if known is None:
             return
-        answers, k = told
+        answers, k = known
         line, value, key = self.lines.read(text), float(answers.value[k]), answers.key[k]
         if repr(line.value) != repr(value) or line.key != key:
             raise ValueError(f"line {number} is {text!r} now and was {value} when first read; wrong --from-line?")

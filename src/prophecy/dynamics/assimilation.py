@@ -31,7 +31,7 @@ from prophecy.dynamics.guesses import (
 )
 from prophecy.dynamics.settings import LAWS, LawSettings
 from prophecy.dynamics.smoother import eliminate, substitute
-from prophecy.dynamics.sparse import SparseField, eliminated
+from prophecy.dynamics.sparse import SparseField, eliminated, gathered
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -63,6 +63,7 @@ class Problem:
         self._damping, self._cost = 1e-4, np.inf
         self._linear: tuple[object, ...] | None = None
         self._solved: Damped | None = None
+        self._triangle = np.zeros((0, 0))
         self._sound = False
 
     def at(self, looseness: float) -> None:
@@ -121,7 +122,8 @@ class Problem:
             return False
         count = rest.shape[1] - 1
         triangle = qr(rest, mode="r", check_finite=False)[0]
-        self._solved = Damped(triangle[:count, :count], triangle[:count, count]) if count else None
+        self._triangle = np.asarray(triangle[:count, :count])
+        self._solved = Damped(self._triangle, triangle[:count, count]) if count else None
         return True
 
     def freedom(self) -> Array:
@@ -186,7 +188,7 @@ class Problem:
             return
         kept, mask = self._state(), self.field.mask
         self.field = self.field.with_mask(allowed)
-        if self._prune(1.0, moved=True) and (self.field.mask != mask).any():
+        if self._prune(1.0, anew=True) and (self.field.mask != mask).any():
             self.improve(5, 1e-2)
             self.rescale()
             if self.evidence() > evidence:
@@ -199,22 +201,29 @@ class Problem:
     def _restore(self, kept: tuple[SparseField, Array, Array, float, float, Counts]) -> None:
         self.field, self.states, self.noise, self._cost, self._damping, self.substeps = kept
 
-    def _prune(self, most: float = 1.0, moved: bool = False) -> int:
+    def _prune(self, most: float = 1.0, anew: bool = False) -> int:
         """Backward elimination in the quadratic approximation: terms whose loss costs less than log(n). How many went.
 
-        most: the share of the terms that may go at once. moved: first take the Gauss-Newton step.
+        most: the share of the terms that may go at once. anew: first take the Gauss-Newton step; terms are removed one
+        after the other or gathered from none, whichever leaves the lower cost.
         """
         if not self.linearise() or self._solved is None:
             return 0
         count = self.field.coefficients
         value = np.append(self.field.theta.T[self.field.mask.T], np.zeros(self.field.count - count))
-        value = value + (self._solved(self.laws.returning) if moved else 0.0)
+        value = value + (self._solved(self.laws.returning) if anew else 0.0)
         root = self._solved.root()
-        inverse = root @ root.T
-        alive = np.arange(len(value)) < count
-        limit = np.log(self.seen.sum())
-        value, alive = eliminated(value, inverse, alive, limit, int(np.ceil(most * count)))
-        gone = count - int(alive.sum())
+        terms = np.arange(len(value)) < count
+        limit = float(np.log(self.seen.sum()))
+        choices = [eliminated(value, root @ root.T, terms, limit, int(np.ceil(most * count)))]
+        if anew:
+            aim, triangle = self._triangle @ value, self._triangle
+            choices.append(gathered(triangle, aim, ~terms, limit))
+            choices.sort(
+                key=lambda each: float(np.sum((aim - triangle @ each[0]) ** 2)) + limit * each[1][:count].sum()
+            )
+        value, alive = choices[0]
+        gone = count - int(alive[:count].sum())
         if gone:
             mask, theta = np.zeros_like(self.field.mask), np.zeros_like(self.field.theta)
             mask.T[self.field.mask.T], theta.T[self.field.mask.T] = alive[:count], value[:count]
@@ -328,6 +337,8 @@ def _start(
     if np.median(np.abs(rest)) < 3 * np.median(noise) and noise.max() < 0.1:
         return start, noise
     starts = [start, linear_field(field, values)]
-    found = [one_step(each, Steps.of(values), FOURTH, 2, laws.first) for each in starts if each is not None]
+    found = [
+        one_step(each, Steps.of(values), FOURTH, 2, laws.first, exact=laws.exact) for each in starts if each is not None
+    ]
     start, rest = min(found, key=lambda item: float(np.mean(np.minimum(np.nan_to_num(np.abs(item[1]), nan=9.0), 9.0))))
     return start, np.maximum(np.minimum(noise, np.median(np.abs(rest), axis=0) / 0.6745), LEAST_NOISE)

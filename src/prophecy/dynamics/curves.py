@@ -17,51 +17,14 @@ from numpy.typing import NDArray
 from scipy.interpolate import BSpline
 
 from prophecy.dynamics import flow
-from prophecy.dynamics.families import Proposal, functions_of
+from prophecy.dynamics.families import Proposal
 from prophecy.dynamics.features import Units
-from prophecy.dynamics.flow import MODULUS, SIGN, TANH, Function
-from prophecy.dynamics.rises import Rises, alike, movable
-from prophecy.dynamics.settings import LawSettings
+from prophecy.dynamics.flow import MODULUS, SIGN, Function
+from prophecy.dynamics.readings import Curve, Reader, added, joined, unexplained
+from prophecy.dynamics.rises import Rises, alike
+from prophecy.dynamics.settings import FunctionSettings, LawSettings
 
 Array = NDArray[np.float64]
-
-_SPLINES = 16  # in a curve: bends of a tenth of the range show
-_DETERMINED = 1e-7  # of a column: what powers and other curves leave of it must be more to count
-_TIMES = 2.0  # for every variable that a curve is multiplied by, it must leave this much less (in squares)
-_NEEDED = 2.0  # a curve without which this much more is left stays; the others were stand-ins
-_NEEDED_BROKEN = 8.0  # the same beside kinks and jumps, whose integrals over a step are less exact
-_WIDE = 4  # variables up to which curves are multiplied by products of two
-_STARTS = 2  # functions of each kind that are moved to read a curve
-_ROUNDS = 2  # in which all functions of a curve are moved when one has joined
-_MOST = 3  # functions of one kind in a curve
-_RIVALS = 10.0  # times what the best kind leaves: kinds that leave more are not tried with more functions
-_MOVABLE = 1.15  # for every parameter that it can be moved by a function must leave this much less
-_BEYOND = 1.2  # of what the spline leaves (in squares), a function may leave this much more
-_CLOSE = 3.0  # nats a step by which a function of another kind may be behind to be tried too
-_BROKEN = (MODULUS, SIGN, TANH)  # kinds that splines do not follow closely
-_SMOOTH = 100.0  # times the square sum of integration errors: where splines leave more, the curve has kinks, if any
-_AT_FLOOR = 0.05  # of the square sum of integration errors, which is an upper bound: nothing is left to explain
-_EXPLAINED = 0.3  # the same for a function that a curve is read as
-
-
-class _Curve(NamedTuple):
-    """Of variable `of`, times those in `times`; columns: the integrals of its splines, (steps, splines)."""
-
-    of: int
-    times: tuple[int, ...]
-    columns: Array
-
-    @property
-    def monomial(self) -> tuple[int, ...]:
-        """The variables in the power of degree 3 that the curve may be."""
-        return (*[self.of] * (3 - len(self.times)), *self.times)
-
-    def column(self, rises: Rises, function: Function | None) -> Array:
-        """The integral of that power, or of a function in the place of the curve, (steps, 1)."""
-        if function is None:
-            return rises.integrated(np.prod(rises.path[:, list(self.monomial)], axis=1)[:, None])
-        factor = np.prod(rises.path[:, list(self.times)], axis=1)[:, None]
-        return rises.integrated(_at(function, rises.path)[:, None] * factor)
 
 
 class Read(NamedTuple):
@@ -78,7 +41,7 @@ def drawn(rises: Rises, units: Units, laws: LawSettings) -> Iterator[Proposal]:
         return
     path = rises.path
     powers = rises.known(flow.polynomial_terms(path.shape[1], 2))
-    curves = list(_curves(rises, path))
+    curves = list(_curves(rises, path, laws.shapes))
     equations = [_Equation(rises, powers, curves, rise, units, laws) for rise in rises.rise.T]
     for again in (False, True):
         for each in equations:
@@ -92,49 +55,30 @@ def drawn(rises: Rises, units: Units, laws: LawSettings) -> Iterator[Proposal]:
     yield _proposal([each.reads() for each in equations], path.shape[1], left)
     others = [_other(variable, equations) for variable in range(path.shape[1])]
     for gap, variable, function in sorted((each for each in others if each is not None), key=lambda each: each[0]):
-        if gap < _CLOSE:
+        if gap < laws.shapes.close:
             reads = [each.reads_with(variable, function) for each in equations]
             yield _proposal(reads, path.shape[1], left)
 
 
-def _curves(rises: Rises, path: Array) -> Iterator[_Curve]:
+def _curves(rises: Rises, path: Array, shapes: FunctionSettings) -> Iterator[Curve]:
     variables = path.shape[1]
     for of in range(variables):
-        splines = _splines(path[:, of])
+        splines = _splines(path[:, of], shapes)
         others = [k for k in range(variables) if k != of]
-        for degree in range(3 if variables <= _WIDE else 2):
+        for degree in range(3 if variables <= shapes.multiplied else 2):
             for times in combinations_with_replacement(others, degree):
                 factor = np.prod(path[:, list(times)], axis=1)[:, None]
-                yield _Curve(of, times, rises.integrated(splines * factor))
+                yield Curve(of, times, rises.integrated(splines * factor))
 
 
-def _splines(along: Array) -> Array:
+def _splines(along: Array, shapes: FunctionSettings) -> Array:
     """Cubic B-splines, their knots half even and half as the samples lie: (time, splines)."""
     low, high = float(along.min()), float(along.max())
-    places = np.linspace(0, 1, _SPLINES - 2)
+    places = np.linspace(0, 1, shapes.splines - 2)
     inner = (np.quantile(along, places[1:-1]) + low + places[1:-1] * (high - low)) / 2
     knots = np.concatenate([[low] * 4, inner, [high] * 4])
     inside = np.clip(along, low, high - 1e-12 * (high - low))
     return np.asarray(BSpline.design_matrix(inside, knots, 3).toarray())
-
-
-def _added(columns: Array, known: Array) -> Array:
-    """An orthonormal basis of what columns add to the known ones."""
-    size = np.linalg.norm(columns, axis=0).max() + 1e-300
-    u, s, _ = np.linalg.svd(columns - known @ (known.T @ columns), full_matrices=False)
-    return np.asarray(u[:, s > _DETERMINED * size])
-
-
-def _with(known: Array, further: Sequence[Array]) -> Array:
-    """The basis with that of further columns, (steps, count) each."""
-    for each in further:
-        known = np.column_stack([known, _added(each, known)])
-    return known
-
-
-def _left(known: Array, rise: Array) -> Array:
-    rest = rise - known @ (known.T @ rise)
-    return np.asarray(rest - known @ (known.T @ rest))
 
 
 class _Equation:
@@ -144,9 +88,10 @@ class _Equation:
     """
 
     def __init__(
-        self, rises: Rises, powers: Array, curves: list[_Curve], rise: Array, units: Units, laws: LawSettings
+        self, rises: Rises, powers: Array, curves: list[Curve], rise: Array, units: Units, laws: LawSettings
     ) -> None:
         self._rises, self._powers, self._rise, self._units = rises, powers, rise, units
+        self._shapes = laws.shapes
         self._floor = len(rise) * rises.floor**2
         self._chosen = self._choose(curves, laws)
         self._found: list[tuple[list[Read], Array] | None] = [None] * len(self._chosen)
@@ -167,13 +112,17 @@ class _Equation:
                 if (len(own) == 1 and all(alike(own[0], each) for each in offered)) or not (own or offered):
                     continue
             others = self._others(place)
-            spline = self._left(_with(others, [curve.columns if before is None else before[1]]))
-            enough = max(_BEYOND * float(spline @ spline), _EXPLAINED * self._floor)
-            reader = _Reader(self._rises, curve, others, self._left(others), enough, self._units)
+            spline = self._left(self._with(others, [curve.columns if before is None else before[1]]))
+            enough = max(self._shapes.beyond * float(spline @ spline), self._shapes.explained * self._floor)
+            reader = Reader(self._rises, curve, others, self._left(others), enough, self._units, self._shapes)
             functions = reader.functions(offered)
             self.singles[place] += [*offered, *reader.singles]
             self.allowed[place] = enough
             self.take(place, functions)
+
+    def allowed_more(self, place: int) -> float:
+        """The square sum that a function which other equations have too may leave in the place of a curve."""
+        return self._shapes.needed * self.allowed[place]
 
     def places(self, variable: int) -> list[int]:
         return [place for place, curve in enumerate(self._chosen) if curve.of == variable]
@@ -202,8 +151,8 @@ class _Equation:
             columns = found[1]
         else:
             columns = self._chosen[place].column(self._rises, function)
-        there = self._left(_with(self._others(place), [columns]))
-        return float(there @ there) + _AT_FLOOR * _AT_FLOOR * self._floor
+        there = self._left(self._with(self._others(place), [columns]))
+        return float(there @ there) + self._shapes.at_floor**2 * self._floor
 
     def drop_idle(self) -> float:
         """Drop what was read and is not needed; the share of the rises that is left."""
@@ -211,8 +160,8 @@ class _Equation:
         for place in range(len(self._found))[::-1]:
             there = self._left(self._others(place))
             broken = any(f is not None and f.kind in (MODULUS, SIGN) for f, _ in self.reads())
-            needed = _NEEDED_BROKEN if broken else _NEEDED
-            if float(there @ there) < max(needed * float(left @ left), _AT_FLOOR * self._floor):
+            needed = self._shapes.needed_broken if broken else self._shapes.needed
+            if float(there @ there) < max(needed * float(left @ left), self._shapes.at_floor * self._floor):
                 del self._found[place], self._chosen[place]
                 left = there
         return float(np.linalg.norm(left) / (np.linalg.norm(self._rise) + 1e-300))
@@ -224,32 +173,36 @@ class _Equation:
             for j, (curve, found) in enumerate(zip(self._chosen, self._found, strict=True))
             if j != place
         ]
-        return _with(self._powers, columns)
+        return self._with(self._powers, columns)
+
+    def _with(self, known: Array, further: Sequence[Array]) -> Array:
+        return joined(known, further, self._shapes.determined)
 
     def _left(self, known: Array) -> Array:
-        return _left(known, self._rise)
+        return unexplained(known, self._rise)
 
-    def _choose(self, curves: list[_Curve], laws: LawSettings) -> list[_Curve]:
+    def _choose(self, curves: list[Curve], laws: LawSettings) -> list[Curve]:
         """Curves that explain what powers leave: the best one after the other, then none that is idle."""
-        known, chosen = self._powers, list[_Curve]()
-        left, floor = self._left(known), _AT_FLOOR * self._floor
+        known, chosen = self._powers, list[Curve]()
+        left, floor = self._left(known), self._shapes.at_floor * self._floor
         while float(left @ left) > floor and len(chosen) < laws.curves:
             scores = []
             for each in curves:
-                basis = _added(each.columns, known)
-                scores.append((float(left @ left) - float(np.sum((basis.T @ left) ** 2))) * _TIMES ** len(each.times))
+                basis = added(each.columns, known, laws.shapes.determined)
+                there = float(left @ left) - float(np.sum((basis.T @ left) ** 2))
+                scores.append(there * laws.shapes.times ** len(each.times))
             best = curves[int(np.argmin(scores))]
-            after = _with(known, [best.columns])
-            there = self._left(after)
-            nats = 0.5 * len(left) * np.log(float(left @ left) / (float(there @ there) + 1e-300))
-            if any(best is each for each in chosen) or not nats > laws.nats + _SPLINES:
+            after = self._with(known, [best.columns])
+            rest = self._left(after)
+            nats = 0.5 * len(left) * np.log(float(left @ left) / (float(rest @ rest) + 1e-300))
+            if any(best is each for each in chosen) or not nats > laws.nats + laws.shapes.splines:
                 break
-            known, left, chosen = after, there, [*chosen, best]
+            known, left, chosen = after, rest, [*chosen, best]
         for each in chosen[:-1]:
             fewer = [other for other in chosen if other is not each]
-            there = self._left(_with(self._powers, [other.columns for other in fewer]))
-            if float(there @ there) < max(_NEEDED * float(left @ left), floor):
-                chosen, left = fewer, there
+            rest = self._left(self._with(self._powers, [other.columns for other in fewer]))
+            if float(rest @ rest) < max(laws.shapes.needed * float(left @ left), floor):
+                chosen, left = fewer, rest
         return chosen
 
 
@@ -261,7 +214,7 @@ def _agree(variable: int, equations: list[_Equation]) -> None:
         return
     costs = np.array([[each.cost(place, function) for each, place in curves] for function in offered])
     best = int(np.argmin(np.log(costs).sum(axis=1)))
-    if (costs[best] < [_NEEDED * each.allowed[place] for each, place in curves]).all():
+    if (costs[best] < [each.allowed_more(place) for each, place in curves]).all():
         for each, place in curves:
             each.take(place, [offered[best]])
 
@@ -290,69 +243,6 @@ def _variable(function: Function) -> int:
         if any(function.rates)
         else int(np.argmax(np.abs(np.array(function.bends)))) // v
     )
-
-
-class _Reader:
-    """Which functions of one variable do as well as a curve of splines."""
-
-    def __init__(self, rises: Rises, curve: _Curve, known: Array, left: Array, enough: float, units: Units) -> None:
-        self._rises, self._curve, self._known, self._rest, self._enough = rises, curve, known, left, enough
-        self._rough = enough > _SMOOTH * len(left) * rises.floor**2
-        self.singles: list[Function] = []
-        self._factor = np.prod(rises.path[:, list(curve.times)], axis=1)[:, None]
-        self._dictionary = list(functions_of(rises.path, units, curve.of))
-        terms = flow.polynomial_terms(rises.path.shape[1], 0, self._dictionary, 1)
-        self._table = rises.integrated(flow.features(terms, rises.path)[:, 1:] * self._factor)
-
-    def functions(self, offered: Sequence[Function]) -> Sequence[Function | None]:
-        """As few as do as well, all of one kind; None for the monomial. Else those that come closest.
-
-        offered: what other equations have of the variable, taken as it is if it does as well.
-        """
-        plain = [(self._cost(each), each) for each in (*offered, None)]
-        if min(plain, key=lambda item: item[0])[0] < self._enough:
-            return [min(plain, key=lambda item: item[0])[1]]
-        kinds = sorted({(f.kind, bool(f.bends)) for f in self._dictionary if not self._rough or f.kind in _BROKEN})
-        trials = sorted((self._further(kind, []) for kind in kinds), key=lambda trial: trial[0])
-        self.singles = [functions[0] for _, functions in trials]
-        near = [trial for j, trial in enumerate(trials) if j == 0 or trial[1][0].kind == MODULUS]
-        for _ in range(_MOST - 1):  # several of one kind: broken lines, and whatever came closest alone
-            if trials[0][0] < self._enough:
-                break
-            near = [self._further((fs[0].kind, bool(fs[0].bends)), fs) for c, fs in near if c < _RIVALS * trials[0][0]]
-            trials = sorted([*trials, *near], key=lambda trial: trial[0])
-        return trials[0][1]
-
-    def _cost(self, function: Function | None) -> float:
-        rest = _left(_added(self._curve.column(self._rises, function), self._known), self._rest)
-        return float(rest @ rest)
-
-    def _further(self, kind: tuple[int, bool], before: list[Function]) -> tuple[float, list[Function]]:
-        """One more function of a kind, all of them moved, and the square sum that they leave, with a handicap for what
-        can be moved."""
-        known, rest = self._beside(before)
-        own = [c for c, f in enumerate(self._dictionary) if (f.kind, bool(f.bends)) == kind]
-        fresh = self._table[:, own] - known @ (known.T @ self._table[:, own])
-        size = np.einsum("kc,kc->c", fresh, fresh)
-        sound = size > 1e-18 * np.einsum("kc,kc->c", self._table[:, own], self._table[:, own])
-        gain = np.where(sound, (rest @ fresh) ** 2 / np.where(sound, size, 1.0), 0.0)
-        starts = [self._dictionary[own[c]] for c in np.argsort(-gain)[: 1 if before else _STARTS]]
-        moved = [self._rises.moved(each, self._factor, known, rest) for each in starts]
-        found, cost = min(moved, key=lambda item: item[1])
-        functions = [*before, found]
-        for j in [*range(len(functions))] * (_ROUNDS if before else 0):
-            known, rest = self._beside([*functions[:j], *functions[j + 1 :]])
-            functions[j], cost = self._rises.moved(functions[j], self._factor, known, rest)
-        return cost * _MOVABLE ** sum(len(movable(each)) for each in functions), functions
-
-    def _beside(self, functions: list[Function]) -> tuple[Array, Array]:
-        """What is known with these functions, and what is left then."""
-        known = _with(self._known, [self._curve.column(self._rises, each) for each in functions])
-        return known, _left(known, self._rest)
-
-
-def _at(function: Function, path: Array) -> Array:
-    return np.asarray(flow.features(flow.polynomial_terms(path.shape[1], 0, [function], 1), path)[:, 1])
 
 
 def _proposal(found: list[list[Read]], variables: int, left: float) -> Proposal:

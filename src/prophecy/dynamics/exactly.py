@@ -11,26 +11,12 @@ from scipy.linalg import qr
 from prophecy.dynamics.assimilation import Assimilated
 from prophecy.dynamics.flow import EIGHTH, FOURTH
 from prophecy.dynamics.guesses import Budget, Steps, interpolated, linear_field, one_step, unsure
-from prophecy.dynamics.settings import LAWS, LawSettings
+from prophecy.dynamics.settings import LAWS, ExactSettings, LawSettings
 from prophecy.dynamics.sparse import SparseField, eliminated
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-
-ROUNDING = 1e-6  # standard deviations: only the true equations leave less
-_MOST_STEPS = 0.99  # share of the steps that must be as exact as that; spikes may be too fast to integrate blindly
-_REFINEMENTS, _SHARE = 3, 0.03  # rounds in which steps are integrated to this share of what they miss by
-_POLISHES = 3  # rounds of least squares, each over the steps that the one before came close to
-_FEW_OFF = 1e-4  # standard deviations: steps that far off no longer pull once the others are exact
-_NEGLIGIBLE = 6e-9  # standard deviations: the accuracy at which chaotic systems are usually integrated
-_SURE = 4.0  # integration errors are not white: terms go more easily than by the information criterion
-_MOST_SUBSTEPS = 64  # of one step
-_WIDTHS = (4, 8)  # samples that paths at slow moments go through; the better start is taken
-_FEW = 1e-6  # of the largest singular value: damping where few steps are there to solve from
-_GROWING = 30  # steps of least squares whenever samples have joined
-_LEAST = 1e-13  # standard deviations: rounding of samples whose mean is some standard deviations away
-_INTEGRATED = 1e-10  # standard deviations: what a step may miss by at the end
 
 
 class Attempt(NamedTuple):
@@ -59,18 +45,18 @@ def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: Law
     if field.coefficients > laws.costly and not min(missed, default=np.inf) < laws.costly_left:
         return Attempt(None, None, np.inf)
     for index in np.argsort(missed):
-        rough, rest = one_step(starts[index], steps, EIGHTH, 1, 12, robust=True, budget=budget)
-        for _ in range(_REFINEMENTS):
+        rough, rest = one_step(starts[index], steps, EIGHTH, 1, 12, robust=True, budget=budget, exact=laws.exact)
+        for _ in range(laws.exact.refinements):
             coarse = _median(rest)
             if not laws.nearly < coarse < laws.roughly:
                 break
-            substeps = rough.substeps(EIGHTH, steps.before, _SHARE * coarse)
-            rough, rest = one_step(rough, steps, EIGHTH, substeps, 12, robust=True, budget=budget)
+            substeps = rough.substeps(EIGHTH, steps.before, laws.exact.share * coarse)
+            rough, rest = one_step(rough, steps, EIGHTH, substeps, 12, robust=True, budget=budget, exact=laws.exact)
             if _median(rest) > 0.5 * coarse:
                 break
         if _median(rest) < left:
             closest, left = rough, _median(rest)
-        found = step_by_step(rough, x, steps, budget) if _median(rest) < laws.nearly else None
+        found = step_by_step(rough, x, steps, budget, laws.exact) if _median(rest) < laws.nearly else None
         if found is not None:
             return Attempt(found, rough, left)
     found = None if shaped else grown(field, x, known, left, laws)
@@ -92,24 +78,26 @@ def grown(field: SparseField, x: Array, known: Mask, left: float, laws: LawSetti
     if left < laws.roughly or float(np.quantile(unsure(x)[both], laws.fastest)) < left < np.inf:
         return None
     starts = []
-    for width in _WIDTHS:
+    for width in laws.exact.widths:
         chosen = np.argsort(unsure(x, width)[both])[:count]
-        rough = interpolated(field, x, width, rows=np.nonzero(both)[0][chosen], damping=_FEW)
+        rough = interpolated(field, x, width, rows=np.nonzero(both)[0][chosen], damping=laws.exact.few)
         starts.append((_median(steps.missed(rough, EIGHTH, 2)[chosen]), width, rough, chosen))
     _, _, rough, chosen = min(starts, key=lambda each: each[:2])
     while budget.left > 0:
         few, share = Steps(*(np.ascontiguousarray(each[chosen]) for each in steps)), len(chosen) / len(steps.before)
-        substeps = np.maximum(rough.substeps(EIGHTH, few.before, ROUNDING), 2)
+        substeps = np.maximum(rough.substeps(EIGHTH, few.before, laws.exact.rounding), 2)
         own = Budget(budget.left / share)
-        rough, rest = one_step(rough, few, EIGHTH, substeps, _GROWING, robust=True, budget=own)
+        rough, rest = one_step(
+            rough, few, EIGHTH, substeps, laws.exact.growing_steps, robust=True, budget=own, exact=laws.exact
+        )
         budget.left = own.left * share
         if not _median(rest) < min(laws.growing, laws.grown_left * left):
             return None
         if share == 1:
-            return step_by_step(rough, x, steps, budget)
+            return step_by_step(rough, x, steps, budget, laws.exact)
         missed = _furthest(steps.missed(rough, EIGHTH, 2))
         if _median(rest) < laws.nearly and rough.count:
-            sparse = _thinned(rough, few, substeps, rest)[0]
+            sparse = _thinned(rough, few, substeps, rest, laws.exact)[0]
             there = _furthest(steps.missed(sparse, EIGHTH, 2))
             if np.median(there) < 0.3 * np.median(missed):  # what is sparse holds farther off
                 rough, missed = sparse, there
@@ -120,41 +108,53 @@ def grown(field: SparseField, x: Array, known: Mask, left: float, laws: LawSetti
     return None
 
 
-def as_it_is(field: SparseField, values: Array, steps: Steps, budget: Budget) -> Assimilated:
+def as_it_is(
+    field: SparseField, values: Array, steps: Steps, budget: Budget, exact: ExactSettings = LAWS.exact
+) -> Assimilated:
     """The field solved from single steps, every sample taken as a state, however much it leaves."""
-    substeps = field.substeps(EIGHTH, steps.before, ROUNDING)
-    field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget)
-    return _taken(field, values, steps, substeps, rest)
+    substeps = field.substeps(EIGHTH, steps.before, exact.rounding)
+    field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget, exact=exact)
+    return _taken(field, values, steps, substeps, rest, exact)
 
 
-def step_by_step(field: SparseField, values: Array, steps: Steps, budget: Budget | None = None) -> Assimilated | None:
+def step_by_step(
+    field: SparseField,
+    values: Array,
+    steps: Steps,
+    budget: Budget | None = None,
+    exact: ExactSettings = LAWS.exact,
+) -> Assimilated | None:
     """The field that takes each value to the next up to rounding, terms that do nothing removed; None if it does not.
 
     Without noise every sample is a state, and the equations of single steps are all there is.
     """
-    for tolerance in (ROUNDING, _INTEGRATED):
-        substeps = field.substeps(EIGHTH, steps.before, tolerance, _MOST_SUBSTEPS)
+    for tolerance in (exact.rounding, exact.integrated):
+        substeps = field.substeps(EIGHTH, steps.before, tolerance, exact.most_substeps)
         rest = steps.missed(field, EIGHTH, substeps)
-        if tolerance == ROUNDING and _most(rest) < ROUNDING:
+        if tolerance == exact.rounding and _most(rest, exact) < exact.rounding:
             continue
-        if tolerance == ROUNDING:
-            field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget)
-        for _ in range(_POLISHES):
-            before = _most(rest)
-            substeps = np.maximum(substeps, field.substeps(EIGHTH, steps.before, tolerance, _MOST_SUBSTEPS))
-            field, rest = one_step(field, steps, EIGHTH, substeps, 12, far=max(_FEW_OFF, 3 * before), budget=budget)
-            if _most(rest) < ROUNDING or _most(rest) > 0.5 * before:
+        if tolerance == exact.rounding:
+            field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget, exact=exact)
+        for _ in range(exact.polishes):
+            before = _most(rest, exact)
+            substeps = np.maximum(substeps, field.substeps(EIGHTH, steps.before, tolerance, exact.most_substeps))
+            field, rest = one_step(
+                field, steps, EIGHTH, substeps, 12, far=max(exact.few_off, 3 * before), budget=budget, exact=exact
+            )
+            if _most(rest, exact) < exact.rounding or _most(rest, exact) > 0.5 * before:
                 break
-        if not _most(rest) < ROUNDING:
+        if not _most(rest, exact) < exact.rounding:
             return None
-    field, rest = _thinned(field, steps, substeps, rest)
-    return _taken(field, values, steps, substeps, rest)
+    field, rest = _thinned(field, steps, substeps, rest, exact)
+    return _taken(field, values, steps, substeps, rest, exact)
 
 
-def _taken(field: SparseField, values: Array, steps: Steps, substeps: Counts, rest: Array) -> Assimilated:
+def _taken(
+    field: SparseField, values: Array, steps: Steps, substeps: Counts, rest: Array, exact: ExactSettings
+) -> Assimilated:
     """A field whose states are the samples; what it leaves says how well its parameters are known."""
-    typical = _typical(rest)
-    noise = np.maximum(np.sqrt(np.mean(typical**2, axis=0)), _LEAST)
+    typical = _typical(rest, exact)
+    noise = np.maximum(np.sqrt(np.mean(typical**2, axis=0)), exact.least)
     freedom = _freedom(field, steps, substeps) * float(np.sqrt(np.mean(typical**2)))
     evidence = -float(np.log(noise).sum()) * len(rest) - 0.5 * field.count * np.log(values.size)
     last = np.column_stack([np.diag(1 / noise), np.zeros((len(noise), field.count))])
@@ -162,12 +162,14 @@ def _taken(field: SparseField, values: Array, steps: Steps, substeps: Counts, re
     return Assimilated(field, values, noise, 0.0, freedom, last, evidence, np.maximum(stray, noise))
 
 
-def _thinned(field: SparseField, steps: Steps, substeps: Counts, rest: Array) -> tuple[SparseField, Array]:
+def _thinned(
+    field: SparseField, steps: Steps, substeps: Counts, rest: Array, exact: ExactSettings
+) -> tuple[SparseField, Array]:
     """The field without the terms that do nothing, the doubtful ones last, and what it leaves."""
-    for sure in (25 * _SURE, 25 * _SURE, _SURE, _SURE):
+    for sure in (25 * exact.sure, 25 * exact.sure, exact.sure, exact.sure):
         if not field.count:
             break
-        level = float(np.sqrt(np.mean(_typical(rest) ** 2)))
+        level = float(np.sqrt(np.mean(_typical(rest, exact) ** 2)))
         freedom = _freedom(field, steps, substeps) * level
         count = field.coefficients
         value = np.append(field.theta.T[field.mask.T], np.zeros(field.count - count))
@@ -177,8 +179,10 @@ def _thinned(field: SparseField, steps: Steps, substeps: Counts, rest: Array) ->
             continue
         mask, theta = np.zeros_like(field.mask), np.zeros_like(field.theta)
         mask.T[field.mask.T], theta.T[field.mask.T] = alive[:count], value[:count]
-        trial, there = one_step(field.with_mask(mask, theta), steps, EIGHTH, substeps, 3, far=_FEW_OFF)
-        if np.sqrt(np.mean(_typical(there) ** 2)) < max(1.5 * level, _NEGLIGIBLE):
+        trial, there = one_step(
+            field.with_mask(mask, theta), steps, EIGHTH, substeps, 3, far=exact.few_off, exact=exact
+        )
+        if np.sqrt(np.mean(_typical(there, exact) ** 2)) < max(1.5 * level, exact.negligible):
             field, rest = trial, there
     return field, rest
 
@@ -192,14 +196,14 @@ def _furthest(rest: Array) -> Array:
     return np.asarray(np.nan_to_num(np.abs(rest), nan=np.inf).max(axis=1))
 
 
-def _most(rest: Array) -> float:
+def _most(rest: Array, exact: ExactSettings) -> float:
     """What all but a few of the steps miss by less than."""
-    return float(np.quantile(np.nan_to_num(np.abs(rest), nan=1.0), _MOST_STEPS))
+    return float(np.quantile(np.nan_to_num(np.abs(rest), nan=1.0), exact.most_steps))
 
 
-def _typical(rest: Array) -> Array:
+def _typical(rest: Array, exact: ExactSettings) -> Array:
     """Errors without the few of steps that no fixed number of substeps follows."""
-    return np.asarray(np.where(np.abs(rest) < 10 * _most(rest), rest, 0.0))
+    return np.asarray(np.where(np.abs(rest) < 10 * _most(rest, exact), rest, 0.0))
 
 
 def _freedom(field: SparseField, steps: Steps, substeps: Counts) -> Array:

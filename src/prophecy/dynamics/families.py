@@ -19,25 +19,10 @@ from prophecy.dynamics import flow
 from prophecy.dynamics.features import Units
 from prophecy.dynamics.flow import EXPONENTIAL, MODULUS, RECIPROCAL, SIGN, SINE, TANH, Function, Terms
 from prophecy.dynamics.rises import Rises, alike, movable
-from prophecy.dynamics.settings import LAWS, LawSettings
+from prophecy.dynamics.settings import LAWS, FunctionSettings, LawSettings
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-
-_TRIED = 24  # functions whose products with the variables are tried too
-_MOVED = 8  # of these, how many are moved to where they explain most
-_PAIR = 3.0  # a function of two variables must leave this much less (in squares) than one of a single variable
-_MOVABLE = 1.15  # for every parameter beyond the first that it can be moved by it must leave this much less
-_JUMP = 2.0  # one that jumps this much less than a smooth one: a steep rise looks like a jump through noise
-_BENT = 1.5  # and one of a square or product this much less than one of a variable
-_EXACT = 1e-3  # standard deviations of noise below which what is left is the functions' fault
-_WAVES = np.geomspace(1.5, 60.0, 48)  # radians over the range of the variable
-_SLOPES = (1.5, 4.0, 12.0, 40.0, 150.0)  # of tanh, per range of the variable: from a bend to nearly a switch
-_FLAT = 6.0  # slopes below which only one end of tanh may lie in the range
-_PLACES = np.linspace(0.1, 0.9, 17)  # of kinks and of the middle of tanh, in ranges from the lower end
-_GROWTHS = tuple(sign * 2.0**p for sign in (-1, 1) for p in range(1, 7))  # exponents over the range
-_POLES = (-1.0, -0.3, -0.1, -0.03, 1.03, 1.1, 1.3, 2.0)  # places, in ranges from the lower end
-_HALVES = (0.001, 0.004, 0.015, 0.06, 0.25, 1.0)  # squares of half-saturations, in the range of the square
 
 
 class Proposal(NamedTuple):
@@ -65,9 +50,9 @@ def propose(
     One proposal after the other, each with more functions than the one before. noise: of the path, in standard
     deviations.
     """
-    rises = Rises(path, noise)
+    rises = Rises(path, noise, laws)
     found: list[Function] = []
-    dictionary = list(_dictionary(path, units))
+    dictionary = list(_dictionary(path, units, laws.shapes))
     table = rises.integrated(flow.features(flow.polynomial_terms(path.shape[1], 0, dictionary, 1), path)[:, 1:])
     while len(found) < laws.functions:
         known = _known(rises, path.shape[1], degree, found)
@@ -83,12 +68,18 @@ def propose(
                 best.append((share, function))
         if not best:
             return
-        if not found and best[0][1].kind in (MODULUS, SIGN, TANH) and laws.kinks > 1:
-            broken = tuple(_broken_line(rises, path.shape[1], degree, best[0][1]._replace(kind=MODULUS), laws))
-            yield from _proposals(rises, degree, broken, laws.further if noise < _EXACT else laws.further_noisy)
+        further = laws.further if noise < laws.clean else laws.further_noisy
+        proposals: list[Proposal] = []
+        bent = not found and best[0][1].kind in (MODULUS, SIGN, TANH) and laws.kinks > 1
         for _, function in sorted(best)[: laws.functions - len(found)]:
             found = [*found, function]
-            yield from _proposals(rises, degree, tuple(found), laws.further if noise < _EXACT else laws.further_noisy)
+            proposals += _proposals(rises, degree, tuple(found), further)
+        least = min(each.left for each in proposals)
+        if bent and not rises.explained(least, laws.shapes.explains):
+            broken = tuple(_broken_line(rises, path.shape[1], degree, best[0][1]._replace(kind=MODULUS), laws))
+            lines = list(_proposals(rises, degree, broken, further))
+            yield from (each for each in lines if each.left < least)
+        yield from proposals
 
 
 def _broken_line(rises: Rises, variables: int, degree: int, first: Function, laws: LawSettings) -> list[Function]:
@@ -133,21 +124,21 @@ def _proposals(rises: Rises, degree: int, functions: tuple[Function, ...], furth
         before = left
 
 
-def _dictionary(path: Array, units: Units) -> Iterator[Function]:
+def _dictionary(path: Array, units: Units, shapes: FunctionSettings) -> Iterator[Function]:
     """Every function that is tried; natural ones (rate 1 in raw units) first, so that they win among equals."""
     for rates, shift in _directions(units, path.shape[1]):
-        yield from _along(path, rates, shift)
-    yield from _bent(path, units)
+        yield from _along(path, rates, shift, shapes)
+    yield from _bent(path, units, shapes)
 
 
-def functions_of(path: Array, units: Units, variable: int) -> Iterator[Function]:
+def functions_of(path: Array, units: Units, variable: int, shapes: FunctionSettings) -> Iterator[Function]:
     """Those of one variable alone, and of its square."""
     rates, shift = list(_directions(units, path.shape[1]))[variable]
-    yield from _along(path, rates, shift)
-    yield from _bent(path, units, variable)
+    yield from _along(path, rates, shift, shapes)
+    yield from _bent(path, units, shapes, variable)
 
 
-def _along(path: Array, rates: Array, shift: float) -> Iterator[Function]:
+def _along(path: Array, rates: Array, shift: float, shapes: FunctionSettings) -> Iterator[Function]:
     along = path @ rates + shift
     low, span = float(along.min()), float(np.ptp(along))
     if not span > 0:
@@ -163,23 +154,28 @@ def _along(path: Array, rates: Array, shift: float) -> Iterator[Function]:
             yield Function(EXPONENTIAL, tuple(-rates), -shift)
     unit = rates / span
     origin = (shift - low) / span  # the lower end of the range is at 0, the upper one at 1
-    for wave in _WAVES:
+    for wave in np.geomspace(*shapes.waves):
         yield Function(SINE, tuple(wave * unit), wave * origin)
         yield Function(SINE, tuple(wave * unit), wave * origin + np.pi / 2)
-    for place in _PLACES:
+    places = np.linspace(*shapes.places)
+    for place in places:
         yield Function(MODULUS, tuple(unit), origin - place)
-    for place in _PLACES[::4]:
+    for place in places[::4]:
         yield Function(SIGN, tuple(unit), origin - place)
-    for slope in _SLOPES:
-        for place in (-0.5, *_PLACES[::2], 1.5) if slope < _FLAT else _PLACES[::2]:
+    for slope in shapes.slopes:
+        for place in (-0.5, *places[::2], 1.5) if slope < shapes.flat else places[::2]:
             yield Function(TANH, tuple(slope * unit), slope * (origin - place))
-    for growth in _GROWTHS:
+    for growth in _growths(shapes):
         yield Function(EXPONENTIAL, tuple(growth * unit), growth * (origin - (growth > 0)))
-    for pole in _POLES:
+    for pole in shapes.poles:
         yield Function(RECIPROCAL, tuple(unit), origin - pole)
 
 
-def _bent(path: Array, units: Units, variable: int | None = None) -> Iterator[Function]:
+def _growths(shapes: FunctionSettings) -> list[float]:
+    return [sign * 2.0**p for sign in (-1, 1) for p in range(1, shapes.growths + 1)]
+
+
+def _bent(path: Array, units: Units, shapes: FunctionSettings, variable: int | None = None) -> Iterator[Function]:
     """Functions of squares and of products of two raw variables; of the square of one alone where that is given."""
     variables = path.shape[1]
     for a, b in combinations_with_replacement(range(variables) if variable is None else [variable], 2):
@@ -204,9 +200,9 @@ def _bent(path: Array, units: Units, variable: int | None = None) -> Iterator[Fu
                 yield bent(EXPONENTIAL, sign, 0.0)
         yield bent(SINE, 1.0, 0.0)
         yield bent(SINE, 1.0, np.pi / 2)
-        for growth in _GROWTHS:
+        for growth in _growths(shapes):
             yield bent(EXPONENTIAL, growth / span, -growth * (high if growth > 0 else low) / span)
-        for half in _HALVES if a == b else ():
+        for half in shapes.halves if a == b else ():
             yield bent(RECIPROCAL, 1 / span, half)
 
 
@@ -246,10 +242,10 @@ def _best(
     gain = (left @ fresh) ** 2
     # Poles and switches may explain nothing alone and all of it times a variable.
     factors = [c for c, f in enumerate(dictionary) if f.kind in (RECIPROCAL, SIGN) and np.count_nonzero(f.rates) == 1]
-    first = np.unique([*_leading(gain, dictionary), *factors])
+    first = np.unique([*_leading(gain, dictionary, laws.shapes), *factors])
     scores = rises.square_sums([dictionary[c] for c in first], rises.columns, known, left)
-    handicaps = np.array([_handicap(dictionary[c]) for c in first])
-    order = np.argsort(scores * handicaps)[:_MOVED]
+    handicaps = np.array([_handicap(dictionary[c], laws.shapes) for c in first])
+    order = np.argsort(scores * handicaps)[: laws.shapes.moved]
     best, least = None, np.inf
     for c in order:
         function, score = rises.moved(dictionary[first[c]], rises.columns, known, left)
@@ -266,23 +262,23 @@ def _best(
     return share, None if shared < 2 * least else best
 
 
-def _handicap(function: Function) -> float:
-    factor = _MOVABLE ** (len(movable(function)) - 1) * (_JUMP if function.kind == SIGN else 1.0)
+def _handicap(function: Function, shapes: FunctionSettings) -> float:
+    factor = shapes.movable ** (len(movable(function)) - 1) * (shapes.jump if function.kind == SIGN else 1.0)
     if function.bends:
-        return _BENT * factor
-    return (_PAIR if np.count_nonzero(function.rates) > 1 else 1.0) * factor
+        return shapes.bent * factor
+    return (shapes.pair if np.count_nonzero(function.rates) > 1 else 1.0) * factor
 
 
-def _leading(gain: Array, dictionary: list[Function]) -> list[int]:
-    """The functions that explain most alone: no more than three of a kind along one direction."""
+def _leading(gain: Array, dictionary: list[Function], shapes: FunctionSettings) -> list[int]:
+    """The functions that explain most alone: few of a kind along one direction."""
     taken: dict[tuple[object, ...], int] = {}
     chosen: list[int] = []
-    for c in np.argsort(-gain)[: 12 * _TRIED]:
+    for c in np.argsort(-gain)[: 12 * shapes.tried]:
         f = dictionary[c]
         key = f.kind, *np.nonzero(f.rates)[0], *np.nonzero(f.bends)[0]
         taken[key] = taken.get(key, 0) + 1
-        if taken[key] <= 3:
+        if taken[key] <= shapes.alike:
             chosen.append(int(c))
-        if len(chosen) == _TRIED:
+        if len(chosen) == shapes.tried:
             break
     return chosen

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy._compiled import inner, kernel
+from prophecy.dynamics.lanes import FEW, LANES, any_switches, choose_branches, features, lanes_of, put_field
 from prophecy.dynamics.stepping import (
     EIGHTH,
     FOURTH,
@@ -23,8 +24,6 @@ from prophecy.dynamics.stepping import (
 )
 from prophecy.dynamics.terms import (
     EXPONENTIAL,
-    FEW,
-    LANES,
     MODULUS,
     RATE,
     RECIPROCAL,
@@ -34,13 +33,8 @@ from prophecy.dynamics.terms import (
     TANH,
     Function,
     Terms,
-    any_switches,
-    choose_branches,
-    features,
-    lanes_of,
     polynomial_terms,
     powers,
-    put_field,
 )
 
 __all__ = [

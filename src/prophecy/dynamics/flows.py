@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from prophecy.dynamics import flow
 from prophecy.dynamics.assimilation import Assimilated, assimilate
 from prophecy.dynamics.curves import drawn
-from prophecy.dynamics.exactly import ROUNDING, as_it_is, exactly, grown
+from prophecy.dynamics.exactly import as_it_is, exactly, grown
 from prophecy.dynamics.families import Proposal, propose
 from prophecy.dynamics.features import Units, monomial_count
 from prophecy.dynamics.fitted import FittedFlow
@@ -116,7 +116,7 @@ class Search:
         laws, path, noise = self._laws, smoothed(self._x, self._rough), float(self._rough.max())
         quartic = False
         for proposals, work in (
-            (drawn(Rises(path, noise), self._units, laws), Budget(laws.work_drawn)),
+            (drawn(Rises(path, noise, laws), self._units, laws), Budget(laws.work_drawn)),
             (propose(path, self._units, 2, noise, laws), self._work),
         ):
             tried = list[Proposal]()
@@ -209,7 +209,7 @@ def _as_it_is(
     field: SparseField, x: Array, known: Mask, offset: Array, values: Array, laws: LawSettings
 ) -> FittedFlow | None:
     """A field that leaves more of single steps than rounding, for the tournament."""
-    found = as_it_is(field, x, Steps.of(x, known), Budget(laws.work))
+    found = as_it_is(field, x, Steps.of(x, known), Budget(laws.work), laws.exact)
     residual = float(np.sqrt(np.mean(found.noise**2)))
     return FittedFlow(found, found.field, offset, residual, True, False, values + offset, laws)
 
@@ -280,7 +280,7 @@ def _finished(
     found: Assimilated, x: Array, measured: Array, offset: Array, values: Array, laws: LawSettings
 ) -> FittedFlow:
     residual = float(np.sqrt(np.mean(found.noise**2)))
-    exact = residual < ROUNDING
+    exact = residual < laws.exact.rounding
     noise_only = exact or (float(roughness(x).max()) < laws.resolved and _white(found, measured, laws))
     conclusive = found.looseness <= laws.one_trajectory and x.size > 3 * found.field.count and noise_only
     return FittedFlow(found, found.field, offset, residual, exact, conclusive, values + offset, laws)

@@ -13,6 +13,7 @@ from scipy.fft import dct, idct
 from prophecy.dynamics import flow
 from prophecy.dynamics.damped import LEAST, Damped, solve
 from prophecy.dynamics.flow import Tableau
+from prophecy.dynamics.settings import LAWS, ExactSettings
 from prophecy.dynamics.sparse import SparseField, eliminated
 from prophecy.dynamics.starts import WEIGHTS, interpolate
 
@@ -22,10 +23,6 @@ Counts = NDArray[np.int64]
 LEAST_NOISE = 1e-9  # standard deviations: below this, integrators and rounding are the noise
 _MEDIAN = 0.6745  # the median of |z| for a standard normal z
 _HELD = 1e-9  # singular values below this share of the largest belong to directions that nothing determines
-_UNDAMPED = 1e-15  # of the largest singular value: a step without this much damping moved every direction
-_PATIENCE, _PROGRESS = 4, 0.7  # robust steps after which the cost must have fallen to this share: the law comes fast
-_CLOSE = 1e-4  # standard deviations: unless half of the steps are this close already
-_FAR = 3.0  # an error of three standard deviations is as bad as any
 
 
 @dataclass
@@ -215,16 +212,18 @@ def one_step(
     substeps: int | Counts,
     iterations: int = 8,
     robust: bool = False,
-    far: float = _FAR,
+    far: float | None = None,
     budget: Budget | None = None,
+    exact: ExactSettings = LAWS.exact,
 ) -> tuple[SparseField, Array]:
     """The field whose flow takes each value to the next, in least squares, and the errors it leaves, (steps, v).
 
     robust: least roots of absolute errors instead, so that a few steps that are far off do not pull at the others.
-    far: an error, in standard deviations, that is as bad as any; steps ten times as far off are left out.
+    far: an error, in standard deviations, that is as bad as any, `exact.far` where None; steps ten times as far off are
+    left out.
     budget: the work it may do.
     """
-    damping = 1e-6
+    damping, far = 1e-6, exact.far if far is None else far
     rest = steps.missed(field, tableau, substeps)
     cost = _cost(rest, robust, far)
     first, shaped = cost, field.count > field.coefficients  # shapes of functions make narrow valleys
@@ -233,7 +232,8 @@ def one_step(
         budget.left -= float(np.mean(substeps)) * len(tableau.weights) / 4 * (field.count + rest.shape[1])
         if budget.left < 0:
             break
-        if robust and iteration == _PATIENCE and cost > _PROGRESS * first and np.median(np.abs(rest)) > _CLOSE:
+        late = robust and iteration == exact.patience and np.median(np.abs(rest)) > exact.close
+        if late and cost > exact.progress * first:
             break
         before = cost
         tangent = field.tangents(tableau, steps.before, substeps)[1][:, :, field.terms.variables :]
@@ -252,7 +252,7 @@ def one_step(
                 break
             damping = max(damping * 30, 1e-5)
         damping /= 10 if cost < 0.95 * before else 1000
-        if not taken or (cost > 0.95 * before and (not shaped or damping < _UNDAMPED)):
+        if not taken or (cost > 0.95 * before and (not shaped or damping < exact.undamped)):
             break
     return field, rest
 

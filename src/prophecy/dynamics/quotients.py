@@ -21,21 +21,17 @@ from prophecy.dynamics.starts import WEIGHTS, interpolate
 
 Array = NDArray[np.float64]
 
-_ABOVE = 3  # degree of the numerators: saturations of two variables, times a third
-_DAMPINGS = (1e-12, 1e-9, 1e-6, 1e-3)  # of the largest singular value
-_APART = 1e-3  # of its largest value: a denominator that comes closer to zero on the path has a pole there
-
 
 def quotients(values: Array, laws: LawSettings) -> Iterator[SparseField]:
     """Fields with denominators of degree 1, then 2, shapes of the denominators filled in, coefficients not."""
     variables = values.shape[1]
     rows = np.arange(len(values) - 1)
     for degree in laws.quotients:
-        count = variables * (monomial_count(variables, _ABOVE) + monomial_count(variables, degree))
+        count = variables * (monomial_count(variables, laws.shapes.numerators) + monomial_count(variables, degree))
         if len(values) > 8 and count <= min(laws.most_parameters, values.size / 3):
             functions = _denominators(values, rows, degree, laws)
             if any(each is not None for each in functions):
-                yield _field(variables, functions)
+                yield _field(variables, functions, laws.shapes.numerators)
 
 
 def _denominators(values: Array, rows: NDArray[np.intp], degree: int, laws: LawSettings) -> list[Function | None]:
@@ -45,7 +41,9 @@ def _denominators(values: Array, rows: NDArray[np.intp], degree: int, laws: LawS
     error = np.abs(path - interpolate(values, rows, 4)[0]).max(axis=(0, 2))
     weight = (1 / np.maximum(error, np.quantile(error, 0.1) + 1e-12))[:, None]
     points = np.ascontiguousarray(path.reshape(variables, -1).T)
-    above, below = (flow.features(flow.polynomial_terms(variables, d), points) for d in (_ABOVE, degree))
+    above, below = (
+        flow.features(flow.polynomial_terms(variables, d), points) for d in (laws.shapes.numerators, degree)
+    )
     phi = weight * _integrated(above, len(rows))
     rise = weight * np.diff(values, axis=0)
     alone = rise - phi @ solve(phi, rise)
@@ -59,7 +57,7 @@ def _denominators(values: Array, rows: NDArray[np.intp], degree: int, laws: LawS
 def _denominator(
     phi: Array, columns: Array, rise: Array, alone: Array, below: Array, variables: int, laws: LawSettings
 ) -> Function | None:
-    for damping in _DAMPINGS:
+    for damping in laws.shapes.dampings:
         system = np.column_stack([phi, columns])
         solved = solve(system, rise[:, None], damping)[:, 0]
         left = rise - system @ solved
@@ -68,7 +66,7 @@ def _denominator(
             break
         shape = solved[phi.shape[1] :]
         under = 1 + below[:, 1:] @ shape
-        if np.abs(under).min() > _APART * np.abs(under).max() and (under > 0).all() == (under > 0).any():
+        if np.abs(under).min() > laws.shapes.pole_free * np.abs(under).max() and (under > 0).all() == (under > 0).any():
             return _function(shape, variables)
     return None
 
@@ -81,10 +79,10 @@ def _function(shape: Array, variables: int) -> Function:
     return Function(RECIPROCAL, tuple(shape[:variables]), 1.0, tuple(bends.reshape(-1)))
 
 
-def _field(variables: int, functions: list[Function | None]) -> SparseField:
-    """Numerators of degree 3, each over its own denominator if there is one."""
+def _field(variables: int, functions: list[Function | None], degree: int) -> SparseField:
+    """Numerators of that degree, each over its own denominator if there is one."""
     there = [each for each in functions if each is not None]
-    field = SparseField.of(flow.polynomial_terms(variables, _ABOVE, there, _ABOVE + 1))
+    field = SparseField.of(flow.polynomial_terms(variables, degree, there, degree + 1))
     shares, mask = flow.powers(field.terms)[:, variables:], np.zeros_like(field.mask)
     place = 0
     for i, each in enumerate(functions):

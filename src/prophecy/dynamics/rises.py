@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
-from prophecy.dynamics.flow import EXPONENTIAL, MODULUS, RECIPROCAL, SIGN, SINE, TANH, Function, Terms
+from prophecy.dynamics.flow import EXPONENTIAL, MODULUS, RECIPROCAL, SIGN, SINE, Function, Terms
+from prophecy.dynamics.lanes import function_at
+from prophecy.dynamics.settings import LAWS, LawSettings
 
 Array = NDArray[np.float64]
 
-_MOVES = 6  # Gauss-Newton steps on the way to where a function explains most
-_OFF = 1.0 / 60  # of a sixth difference: the error of integrals over one step by six points, roughly
+_AT_POLE = 1e-12  # a sum as close to zero as this is taken as this: its reciprocal is a number
 
 
 class Rises:
@@ -27,9 +28,9 @@ class Rises:
     left of a step of an equation that is known exactly, at most.
     """
 
-    def __init__(self, path: Array, noise: float) -> None:
-        self.path = path
-        sixth = np.abs(np.diff(path, 6, axis=0)).max(axis=1) * _OFF
+    def __init__(self, path: Array, noise: float, laws: LawSettings = LAWS) -> None:
+        self.path, self._moves = path, laws.shapes.moves
+        sixth = np.abs(np.diff(path, 6, axis=0)).max(axis=1) * laws.shapes.integrals
         error = np.append(sixth, sixth[-1])
         self.floor = max(float(np.quantile(error, 0.1)), noise, 1e-12)
         self._weight = self.floor / np.maximum(error, self.floor)[:, None]
@@ -40,6 +41,11 @@ class Rises:
         """(time, terms) -> (steps, terms): integrals over the middle one of every five steps, weighted."""
         inside = 11 * (columns[:-5] + columns[5:]) - 93 * (columns[1:-4] + columns[4:-1])
         return np.asarray(self._weight * (inside + 802 * (columns[2:-3] + columns[3:-2])) / 1440)
+
+    def explained(self, left: float, times: float) -> bool:
+        """Whether a share of the rises is no more than `times` the square sum of what an exact equation leaves."""
+        sizes = np.sum(self.rise**2, axis=0)
+        return bool(left**2 * float(sizes.min()) < times * len(self.rise) * self.floor**2)
 
     def known(self, terms: Terms) -> Array:
         """An orthonormal basis of the integrals of terms."""
@@ -63,7 +69,7 @@ class Rises:
         free = movable(function)
         rest, slopes = self._left_and_slopes(function, free, factors, known, left)
         cost, damping = float(rest @ rest), 1e-3
-        for _ in range(2 * _MOVES if factors.shape[1] == 1 else _MOVES):
+        for _ in range(2 * self._moves if factors.shape[1] == 1 else self._moves):
             before = cost
             if not np.isfinite(slopes).all():
                 break
@@ -133,24 +139,13 @@ def orthonormal(columns: Array, least: float = 1e-10) -> Array:
 
 
 def _value(kind: int, at: Array) -> tuple[Array, Array]:
-    """Value and slope of a function."""
-    if kind == SINE:
-        return np.sin(at), np.cos(at)
-    if kind == TANH:
-        value = np.tanh(at)
-        return value, 1 - value**2
-    if kind == MODULUS:
-        return np.abs(at), np.sign(at)
+    """Value and slope of a function at (time,); a jump is its mean over a sample, which moves with its place."""
     if kind == SIGN:
-        # The mean over a sample, which moves with the place of the switch.
         passing = np.maximum(np.abs(np.gradient(at)), 1e-300)  # how far the sum goes from sample to sample
         inside = np.abs(2 * at) < passing
         return np.clip(2 * at / passing, -1.0, 1.0), np.where(inside, 2 / passing, 0.0)
-    if kind == EXPONENTIAL:
-        value = np.exp(np.minimum(at, 300.0))
-        return value, value
-    value = 1 / np.where(np.abs(at) > 1e-12, at, 1e-12)
-    return value, -(value**2)
+    value, slope = function_at(kind, np.where(np.abs(at) > _AT_POLE, at, _AT_POLE) if kind == RECIPROCAL else at)
+    return value, slope
 
 
 def movable(function: Function) -> list[int]:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from scipy.integrate import DOP853
 
 from prophecy._compiled import inner
-from prophecy.dynamics.terms import Lanes, Terms, argument, copy_field, evaluate
+from prophecy.dynamics.lanes import Lanes, argument, copy_field, evaluate
+from prophecy.dynamics.terms import Terms
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -8,12 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy._compiled import inner, kernel
-from prophecy.dynamics.stepping import Tableau, Work, alike, look_for_switches, one_less, step, until_switch, work_for
-from prophecy.dynamics.terms import (
+from prophecy.dynamics.lanes import (
     FEW,
     LANES,
     Lanes,
-    Terms,
     any_switches,
     choose_branches,
     evaluate,
@@ -22,6 +20,8 @@ from prophecy.dynamics.terms import (
     leading,
     slope_along,
 )
+from prophecy.dynamics.stepping import Tableau, Work, alike, look_for_switches, one_less, step, until_switch, work_for
+from prophecy.dynamics.terms import Terms
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

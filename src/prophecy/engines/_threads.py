@@ -1,8 +1,8 @@
 """Threads of our own instead of the matrix library's: one for each core, with the library kept to one thread each.
 
 A product of a few hundred rows is too small to share between cores, a batch of series is not: each thread takes whole
-groups of series, and nothing waits. Where the library cannot be told (see `_machine`), the work stays in one thread and
-the library threads as it likes.
+groups of series, and nothing waits. Where the library's threads cannot be limited (see `_machine`), the work stays in
+one thread and the library uses its own.
 """
 
 from __future__ import annotations

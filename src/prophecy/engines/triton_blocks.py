@@ -96,7 +96,7 @@ def backward(
     power: Tensor,
     plan: BlockPlan | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Gradients of u and, all told, of the states before each block."""
+    """Gradients of u, and of the states before each block through everything after them."""
     channels, series, time = to_y.shape[:3]
     length, order = kernel.shape[-1], power.shape[-1]
     padded, power = padded_order(order), power.to(to_y.dtype)

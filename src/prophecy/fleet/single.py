@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from prophecy.adaptive.arguments import LARGEST
+from prophecy.adaptive.limits import LARGEST
 from prophecy.adaptive.times import LARGEST_TIME, seconds
 from prophecy.fleet.answers import ROW, STATUS
 from prophecy.fleet.slots import Slots, stamps_of

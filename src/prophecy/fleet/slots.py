@@ -21,11 +21,11 @@ from prophecy import _machine
 from prophecy.adaptive import feed
 from prophecy.adaptive.clock import CLOCK, check_clocks, fresh_clocks
 from prophecy.adaptive.irregular import SAMPLES, check_samples, fresh_samples
-from prophecy.adaptive.members import between, table
+from prophecy.adaptive.limits import LARGEST, RING
 from prophecy.adaptive.prophecy import Prophecy, of_rows
-from prophecy.adaptive.record import LARGEST, RECORD, check, fresh
-from prophecy.adaptive.seasons import RING
+from prophecy.adaptive.record import RECORD, check, fresh
 from prophecy.adaptive.settings import DEFAULT
+from prophecy.adaptive.table import between, table
 from prophecy.adaptive.times import LARGEST_TIME
 from prophecy.fleet.answers import LATE, MISSING, ROW, TAKEN
 from prophecy.fleet.pack import pack, unpack

@@ -10,6 +10,9 @@ import numpy as np
 from prophecy.frames.times import Times
 from prophecy.frames.zones import zone_of
 
+DATES = (datetime, date, np.datetime64)
+"""Types of cells that are dates."""
+
 _LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf", "narwhals")
 
 
@@ -85,6 +88,16 @@ def as_times(cells: Any) -> Times:
     return _listed(array.tolist())
 
 
+def holds_dates(column: Any) -> bool:
+    """Whether a narwhals column is one of dates; so is one without a type whose cells are (what databases give)."""
+    import narwhals.stable.v2 as nw
+
+    if column.dtype != nw.Object:
+        return column.dtype in (nw.Date, nw.Datetime)
+    known = [cell for cell in column.to_list() if cell is not None and cell == cell]
+    return bool(known) and all(isinstance(cell, DATES) for cell in known)
+
+
 def _listed(cells: list[Any]) -> Times:
     from prophecy.frames import dates
 
@@ -94,7 +107,7 @@ def _listed(cells: list[Any]) -> Times:
     if all(isinstance(cell, str) for cell in known):
         style, _ = dates.style_of([cell for cell in known if cell.strip()][:10_000])
         return dates.read([cell if isinstance(cell, str) else None for cell in cells], style)
-    if all(isinstance(cell, datetime | date | np.datetime64) for cell in known):
+    if all(isinstance(cell, DATES) for cell in known):
         return _of_datetimes(cells)
     if all(isinstance(cell, int | float | np.number) for cell in known):
         return Times(np.array([np.nan if cell is None else float(cell) for cell in cells]))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from prophecy.frames.align import Aligned, align
 from prophecy.frames.build import Kind, any_library, native_times
-from prophecy.frames.cells import as_times, has_periods, in_narwhals, index_times, is_clock, is_frame
+from prophecy.frames.cells import as_times, has_periods, holds_dates, in_narwhals, index_times, is_clock, is_frame
 from prophecy.frames.patterns import is_date
 from prophecy.frames.times import Times
 
@@ -192,7 +192,7 @@ def _opened(data: Any, time: Any, keys: tuple[str, ...] = ()) -> tuple[Any, Time
             index_times(index),
             Kind(backend, index.name, True, None, getattr(index, "freq", None) if has_periods(index) else None, keys),
         )
-    dated = [name for name in names if frame[name].dtype in (nw.Date, nw.Datetime)]
+    dated = [name for name in names if holds_dates(frame[name])]
     dated = dated or [name for name in names if name not in keys and _reads_as_dates(frame[name])]
     if len(dated) > 1:
         raise ValueError(f"several columns hold dates: {', '.join(map(repr, dated))}; name one with time=")

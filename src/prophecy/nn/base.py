@@ -252,7 +252,7 @@ class Layer(nn.Module):
             )
         return given
 
-    # --- what it says of itself, dtypes, files ---
+    # --- repr, dtypes, files ---
 
     def extra_repr(self) -> str:
         window = f"{self.window:g}" if isinstance(self.window, float) else f"{min(self.window):g}…{max(self.window):g}"

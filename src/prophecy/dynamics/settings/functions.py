@@ -1,0 +1,100 @@
+"""What steers the search for functions beside powers, and for fields that exact samples determine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class FunctionSettings:
+    """Which functions are looked for, and how (`families.py`, `curves.py`, `readings.py`, `rises.py`, `quotients.py`).
+
+    Chosen on the development systems and on the 84 flows of benchmarks/survey.py.
+    """
+
+    # The dictionary: functions of a variable, of a sum or of a product, by the range that this has along the path
+    waves: tuple[float, float, int] = (1.5, 60.0, 48)  #: least and most radians over the range, and how many
+    #: Slopes of tanh, per range: from a bend to nearly a switch.
+    slopes: tuple[float, ...] = (1.5, 4.0, 12.0, 40.0, 150.0)
+    flat: float = 6.0  #: slopes below which only one end of tanh may lie in the range
+    places: tuple[float, float, int] = (0.1, 0.9, 17)  #: of kinks and of the middle of tanh, in ranges; how many
+    growths: int = 6  #: exponents over the range are 2, 4, 8 … two to this, of either sign
+    #: Places of poles, in ranges from the lower end; none lies inside, where paths do not pass.
+    poles: tuple[float, ...] = (-1.0, -0.3, -0.1, -0.03, 1.03, 1.1, 1.3, 2.0)
+    #: Squares of half-saturations, in ranges of the square.
+    halves: tuple[float, ...] = (0.001, 0.004, 0.015, 0.06, 0.25, 1.0)
+
+    # One function after the other
+    tried: int = 24  #: functions whose products with the variables are tried too
+    alike: int = 3  #: of these, how many of one kind along one direction
+    moved: int = 8  #: and how many are moved to where they explain most
+    moves: int = 6  #: Gauss-Newton steps of that; twice as many without products
+    pair: float = 3.0  #: a function of two variables must leave this much less (in squares) than one of a single one
+    movable: float = 1.15  #: for every parameter beyond the first that it can be moved by it must leave this much less
+    jump: float = 2.0  #: one that jumps this much less than a smooth one: a steep rise looks like a jump through noise
+    bent: float = 1.5  #: and one of a square or product this much less than one of a variable
+    #: Times the square sum of integration errors: a single function that leaves less makes broken lines needless.
+    explains: float = 10.0
+
+    # Curves, which are sums of splines
+    splines: int = 16  #: in a curve: bends of a tenth of the range show
+    determined: float = 1e-7  #: of a column: what powers and other curves leave of it must be more to count
+    times: float = 2.0  #: for every variable that a curve is multiplied by, it must leave this much less (in squares)
+    needed: float = 2.0  #: a curve without which this much more is left stays; the others were stand-ins
+    needed_broken: float = 8.0  #: the same beside kinks and jumps, whose integrals over a step are less exact
+    multiplied: int = 4  #: variables up to which curves are multiplied by products of two
+    at_floor: float = 0.05  #: of the square sum of integration errors, an upper bound: nothing is left to explain
+
+    # What a curve is read as
+    starts: int = 2  #: functions of each kind that are moved
+    rounds: int = 2  #: in which all functions of a curve are moved when one has joined
+    together: int = 3  #: functions of one kind in a curve
+    rivals: float = 10.0  #: times what the best kind leaves: kinds that leave more are not tried with more functions
+    beyond: float = 1.2  #: of what the spline leaves (in squares), a function may leave this much more
+    explained: float = 0.3  #: of the square sum of integration errors: what a function may leave in any case
+    close: float = 3.0  #: nats a step by which a function of another kind may be behind to be tried too
+    smooth: float = (
+        100.0  #: times the square sum of integration errors: where splines leave more, the curve bends sharply
+    )
+
+    #: Of a sixth difference: the error of integrals over one step by six points, roughly.
+    integrals: float = 1.0 / 60
+
+    # Quotients
+    numerators: int = 3  #: their degree: saturations of two variables, times a third
+    dampings: tuple[float, ...] = (1e-12, 1e-9, 1e-6, 1e-3)  #: of the largest singular value, tried in turn
+    pole_free: float = 1e-3  #: of its largest value: a denominator that comes closer to zero on the path has a pole
+
+
+@dataclass(frozen=True)
+class ExactSettings:
+    """Fields that take every sample to the next up to rounding (`exactly.py`, `guesses.py`)."""
+
+    rounding: float = 1e-6  #: standard deviations: only the true equations leave less
+    most_steps: float = (
+        0.99  #: share of the steps that must be as exact as that; spikes are too fast to integrate blindly
+    )
+    refinements: int = 3  #: rounds in which steps are integrated to `share` of what they miss by
+    share: float = 0.03  #: of what steps miss by: errors of integration that do not matter beside it
+    polishes: int = 3  #: rounds of least squares, each over the steps that the one before came close to
+    few_off: float = 1e-4  #: standard deviations: steps that far off no longer pull once the others are exact
+    negligible: float = 6e-9  #: standard deviations: the accuracy at which chaotic systems are usually integrated
+    sure: float = (
+        4.0  #: times log(n): integration errors are not white, and terms go more easily than by Bayes' criterion
+    )
+    most_substeps: int = 64  #: of one step
+    integrated: float = 1e-10  #: standard deviations: what a step may miss by at the end
+    least: float = 1e-13  #: standard deviations: rounding of samples whose mean is some standard deviations away
+
+    # Growing from slow moments
+    widths: tuple[int, ...] = (4, 8)  #: samples that paths at slow moments go through; the better start is taken
+    few: float = 1e-6  #: of the largest singular value: damping where few steps are there to solve from
+    growing_steps: int = 30  #: steps of least squares whenever samples have joined
+
+    # Least squares on single steps
+    patience: int = 4  #: robust steps after which the cost must have fallen to `progress`: the law comes fast
+    progress: float = 0.7  #: share of the first cost
+    close: float = 1e-4  #: standard deviations: unless half of the steps are this close already
+    far: float = 3.0  #: standard deviations: an error that is as bad as any
+    #: Of the largest singular value: a step without this much damping moved every direction.
+    undamped: float = 1e-15
