@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from prophecy import chaos
-from prophecy.dynamics import forecast, hidden, hidden_law
+from prophecy.dynamics import forecast, hidden_law
 from prophecy.dynamics.context import read
-from prophecy.dynamics.guesses import roughness
 from prophecy.dynamics.hidden_guesses import Family, driven, guesses, pairs, time_scale
 from prophecy.dynamics.settings import DEFAULT
 
@@ -61,24 +60,6 @@ def test_lorenz_is_followed_from_one_variable_at_half_and_at_twice_the_rate(per_
     assert made is not None
     path = made.path * context.units.scale + context.units.centre
     assert np.abs(path - series[512:]).max() < 0.05 * series.std()
-
-
-def test_coarse_samples_are_searched_for_fields_of_three_variables_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    tried: list[Family] = []
-
-    def none(visible: Array, centre: Array, family: Family, *rest: object) -> list[hidden.Search]:
-        tried.append(family)
-        return []
-
-    monkeypatch.setattr(hidden, "searched", none)
-    values = _standardised(chaos.lorenz.sample(512, per_lyapunov=15)[:, :1])
-    rough = float(roughness(values)[0])
-    assert HIDDEN.smooth < rough < HIDDEN.rough
-    every = [Family(*each) for each in HIDDEN.families]
-    assert hidden.found(values, np.zeros(1), HIDDEN) is None
-    assert tried == every
-    assert hidden.found(values, np.zeros(1), HIDDEN, rough) is None
-    assert tried[len(every) :] == every[:2]
 
 
 def test_a_fine_series_is_thinned_and_a_coarse_one_is_not() -> None:
