@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
 from prophecy.dynamics.context import Context
-from prophecy.dynamics.equations import FoundSystem
 from prophecy.dynamics.fitted import FittedFlow
 from prophecy.dynamics.flow import SINE, Function
+from prophecy.dynamics.found import FoundSystem
 from prophecy.dynamics.guesses import integrated, roughness, smoothed
 from prophecy.dynamics.settings import LAWS, LawSettings
 
@@ -69,7 +69,7 @@ def _held_out(system: Array, rise: Array, block: int) -> float:
     return min(shares)
 
 
-def _like_the_past(path: Array, values: Array, noise: Array, laws: LawSettings) -> bool:
+def like_the_past(path: Array, values: Array, noise: Array, laws: LawSettings) -> bool:
     """Whether a path stays within reach of the series and does not come to rest where that never did.
 
     Noise leaves room for fields that pass through the context and lead elsewhere. A path that is lost, or shorter than
@@ -99,7 +99,7 @@ def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSett
     end = np.array([len(context.values)])
     path = model.rollout(context.values, end, steps)[0]
     seen = int(context.varying.sum())
-    if not (model.exact or _like_the_past(path[:, :seen], context.values[:, :seen], model.found.noise[:seen], laws)):
+    if not (model.exact or like_the_past(path[:, :seen], context.values[:, :seen], model.found.noise[:seen], laws)):
         return None
     wider = model.stray(context.values, context.known) if model.exact else 1.0
     draws = model.ensemble(steps, laws.draws, 0, wider)
@@ -113,5 +113,6 @@ def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSett
     noise = float(np.sqrt(np.mean(model.found.noise**2)))
     note = f"One trajectory of a field with {model.field.count} parameters passes through the whole context"
     left = "exactly" if model.exact else f"up to noise of {noise:.2g} standard deviations"
-    system = FoundSystem(model, context.units, context.stride, tuple(np.nonzero(context.varying)[0].tolist()))
+    columns = tuple(np.nonzero(context.varying)[0].tolist())
+    system = FoundSystem(model, context.units, context.stride, columns, laws.significant)
     return Decided(path, draws, model, "field by assimilation", (f"{note}, {left}.",), system)
