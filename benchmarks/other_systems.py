@@ -2,6 +2,7 @@
 
     python benchmarks/other_systems.py --make FLOWS.npz     # integrate them (needs dysts)
     python benchmarks/other_systems.py FLOWS.npz --part all --jobs 16 --out benchmarks/results/forecast_other.json
+    python benchmarks/other_systems.py FLOWS.npz --part apart --single --settings 5 0 10 6 7 15 17 --out SINGLE.json
 
 Every flow of the package `dysts` that is not in the development file of `forecast_dev.py`, has no delays and can be
 integrated in 90 seconds (its equations and parameters, our integration), seen as the package shows it: 10, 30 and 100
@@ -136,6 +137,7 @@ def main() -> None:
     parser.add_argument("--systems", nargs="*")
     parser.add_argument("--every", type=int, default=1, help="every so many systems only")
     parser.add_argument("--settings", type=int, nargs="*", help="numbers of the settings, all if none")
+    parser.add_argument("--single", action="store_true", help="every variable on its own")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--until", type=float, default=np.inf, help="seconds after which no setting is begun or ended")
     parser.add_argument("--out", type=Path)
@@ -152,6 +154,8 @@ def main() -> None:
     names = options.systems or names[:: options.every]
     settings = [SETTINGS[k] for k in options.settings] if options.settings else SETTINGS
     jobs = [(name, data[f"{name}/{s[0]}"], *s) for s in settings for name in names]
+    if options.single:
+        jobs = [(job[0], job[1][:, [v]], *job[2:]) for job in jobs for v in range(job[1].shape[1])]
     rows, began = [], time.monotonic()
     with ProcessPoolExecutor(options.jobs, initializer=warm) as pool:
         for row in pool.map(one, jobs):
@@ -160,7 +164,7 @@ def main() -> None:
             if time.monotonic() - began > options.until:
                 pool.shutdown(wait=False, cancel_futures=True)
                 break
-    rows = rows[: len(rows) - len(rows) % len(names)]  # whole settings
+    rows = rows[: len(rows) - len(rows) % (len(jobs) // len(settings))]  # whole settings
     raised, good = [row for row in rows if "raised" in row], [row for row in rows if "raised" not in row]
     result: dict[str, Any] = {"seed": SEED, "apart": sorted(apart & set(names)), "raised": raised}
     for part, some in (("summary", good), ("summary_apart", [row for row in good if row["system"] in apart])):

@@ -253,7 +253,7 @@ def _best(
             continue
         single, plain = rises.moved(function, rises.columns[:, :1], known, left)
         if plain < laws.further * score:
-            function, score = single, min(plain, score)  # fewer terms tell where it is
+            function, score = single, min(plain, score)  # with fewer terms its place is better determined
         best, least = function, score * handicaps[c]
     share = least / total
     if best is None or not (share < laws.share and -0.5 * count * np.log(max(share, 1e-300)) > laws.nats):

@@ -95,7 +95,8 @@ def interpolated(
     """The regression with the path between samples taken from the polynomial through the `width` samples around.
 
     Each step counts by how well its path is known, so that where samples are too far apart for the fastest moments the
-    slow ones tell the law. Terms worth less than `nats` are left out. rows: the steps it is solved from, all if None.
+    slow ones determine the law. Terms worth less than `nats` are left out. rows: the steps it is solved from, all where
+    None.
     """
     rows = np.arange(len(values) - 1) if rows is None else rows
     path, _ = interpolate(values, rows, width)

@@ -58,7 +58,7 @@ def decide(context: Context, steps: int, settings: Settings) -> Sought:
 
 def _unpromising(context: Context, steps: int, settings: Settings) -> Sought:
     """Powers through exact samples of one variable, or of few samples: growth and decay; of several variables, where
-    slow moments alone tell a field. Ordinary series are too rough for the first and too noisy for the second."""
+    slow moments alone determine a field. Ordinary series are too rough for the first and too noisy for the second."""
     values, laws = context.values, settings.laws
     if len(values) >= laws.shortest and 2 <= values.shape[1] <= laws.most_variables:
         decided = trajectory.decide(context, _search(context, settings).from_slow_moments(), steps, laws)
@@ -73,7 +73,7 @@ def _unpromising(context: Context, steps: int, settings: Settings) -> Sought:
 
 
 def _behind(context: Context, law: FittedFlow, steps: int, settings: Settings) -> bool:
-    """Whether repetition or a linear autoregression, solved from the early part, foretell the rest better than a law
+    """Whether repetition or a linear autoregression, solved from the early part, forecast the rest better than a law
     that knows all of it: then it explains single steps and not the series."""
     values, rolling = context.values, Rolling.over(context.known, steps, 1, settings)
     rows = context.rows.before(rolling.early)

@@ -21,8 +21,8 @@ from prophecy.dynamics.settings import Settings
 from prophecy.dynamics.words import mixture_notes
 
 if TYPE_CHECKING:
-    from prophecy.dynamics.equations import FoundSystem
     from prophecy.dynamics.fitted import FittedFlow
+    from prophecy.dynamics.found import FoundSystem
     from prophecy.dynamics.trajectory import Decided
 
 Array = NDArray[np.float64]

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
 from prophecy.dynamics.context import Context
-from prophecy.dynamics.equations import FoundSystem
 from prophecy.dynamics.fitted import FittedFlow
 from prophecy.dynamics.flow import SINE, Function
+from prophecy.dynamics.found import FoundSystem
 from prophecy.dynamics.guesses import integrated, roughness, smoothed
 from prophecy.dynamics.settings import LAWS, LawSettings
 
@@ -113,5 +113,6 @@ def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSett
     noise = float(np.sqrt(np.mean(model.found.noise**2)))
     note = f"One trajectory of a field with {model.field.count} parameters passes through the whole context"
     left = "exactly" if model.exact else f"up to noise of {noise:.2g} standard deviations"
-    system = FoundSystem(model, context.units, context.stride, tuple(np.nonzero(context.varying)[0].tolist()))
+    columns = tuple(np.nonzero(context.varying)[0].tolist())
+    system = FoundSystem(model, context.units, context.stride, columns, laws.significant)
     return Decided(path, draws, model, "field by assimilation", (f"{note}, {left}.",), system)

@@ -102,6 +102,8 @@ class LawSettings:
     shapes: FunctionSettings = field(default_factory=FunctionSettings)  #: which functions, and how they are found
     exact: ExactSettings = field(default_factory=ExactSettings)  #: fields through exact samples
 
+    significant: float = 3.0  #: standard errors that a term from expanding a power must differ from zero by
+
     # The forecast
     integrated: float = 1e-13  #: standard deviations: tightest tolerance, rounding
     integrated_exact: float = 0.1  #: of what exact steps miss by: what integrating them may add
