@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from prophecy import Prophecy, __version__, _files
 from prophecy.adaptive.far import Far
-from prophecy.adaptive.settings import DEFAULT, Group, Settings
+from prophecy.adaptive.settings import DEFAULT, Group, Settings, places
 
 Array = NDArray[np.float64]
 RESULTS = Path(__file__).parent / "results" / "bank_ideas.json"
@@ -74,6 +74,12 @@ def streams() -> dict[str, tuple[Array, Array | None]]:
         "growth": (np.exp(k / 2000) * (1 + 0.01 * z), None),
         "counter": ((k * 7.0) % 1500, None),
     }
+    # What single guards are for: a day that changes with the year, a counter that breaks, a sum that jumps.
+    year = np.sin(2 * np.pi * k / 1000)
+    found["year modulates day"] = np.sin(2 * np.pi * k / 48) * (1 + 0.5 * year) + year + 0.3 * z, None
+    found["counter that breaks"] = 3.0 * k + 50.0 * (k >= 2000), None
+    found["sum that jumps"] = np.cumsum(0.5 + z) + 5.0 * (k >= 3000), None
+    found["growing noise"] = np.exp(k / 300) * (1 + 0.05 * z), None
     events = 3 * day + 0.3 * z
     events[1500:1700] = events[1500]
     events[[800, 2200]] += 20
@@ -91,6 +97,10 @@ def streams() -> dict[str, tuple[Array, Array | None]]:
         found[f"true jitter of {share:.0%}"] = smooth(times) + 0.05 * z, times
         found[f"true jitter of {share:.0%}, exact"] = smooth(times), times
         found[f"noise of {share:.0%} in stamps"] = smooth(k) + 0.05 * z, times
+    times = k + rng.uniform(-0.1, 0.1, LENGTH)
+    found["line, true jitter of 10%, exact"] = 0.3 * times + 5.0, times
+    times = np.cumsum(np.where(k < 2000, 1.0, rng.uniform(0.2, 1.8, LENGTH)))
+    found["grid, then irregular"] = smooth(times) + 0.05 * z, times
     times = np.cumsum(rng.uniform(0.1, 1.9, LENGTH))
     found["irregular"] = smooth(times / 2), times
     found["irregular, noise"] = smooth(times / 2) + 0.1 * z, times
@@ -180,15 +190,6 @@ STREAMS = streams()
 AHEAD = [f"12 ahead, {name}" for name in ("day and week", "random walk", "tones in noise", "a third missing")]
 
 
-def numbers(group: Group = DEFAULT, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """Where each number is: the names of its groups and its own."""
-    found: list[tuple[str, ...]] = []
-    for field in dataclasses.fields(group):
-        value = getattr(group, field.name)
-        found += numbers(value, (*path, field.name)) if isinstance(value, Group) else [(*path, field.name)]
-    return found
-
-
 def replaced(group: Group, path: tuple[str, ...], factor: float) -> tuple[Group, Any]:
     """Settings with one number times `factor`, and that number. Numbers just below 1 are memories or shares: it is what
     they are below 1 that is multiplied. Limits bind."""
@@ -205,7 +206,7 @@ def replaced(group: Group, path: tuple[str, ...], factor: float) -> tuple[Group,
 
     if isinstance(value, tuple):
         several = tuple(scaled(one) for one in value)
-        if name in ("prior", "first", "belief_prior"):  # shares: the first one more or less, the others what is left
+        if name in ("prior", "first", "shrink_prior"):  # shares: the first one more or less, the others what is left
             first = min(value[0] * factor, 0.5 * (1.0 + value[0]))
             several = (first, *(one * (1.0 - first) / (1.0 - value[0]) for one in value[1:]))
         return dataclasses.replace(group, **{name: several}), several
@@ -271,7 +272,7 @@ def still(both: dict[str, Any]) -> bool:
 
 def measured(every: int, only: list[str]) -> dict[str, Any]:
     names = [name for i, name in enumerate([*STREAMS, *AHEAD]) if i % every == 0 or name.startswith("12 ahead")]
-    chosen = [path for path in numbers() if not only or path[0] in only or ".".join(path) in only]
+    chosen = [path for path in places(DEFAULT) if not only or path[0] in only or ".".join(path) in only]
     for name in (names[0], AHEAD[0]):
         followed((name, DEFAULT))  # compiled once, before there are workers
     with ProcessPoolExecutor(os.cpu_count()) as pool:
@@ -362,7 +363,22 @@ def text(result: dict[str, Any], most: int | None = None) -> str:
         shown = [f"{100 * (typical(cell, streams) - 1):+.2f} %" if cell else "—" for cell in (half, twice)]
         stream = f"{extreme['most']} ({extreme['most_error']:.3g})" if extreme["most_error"] != 1.0 else "none"
         lines.append(f"| `{name}` | {' | '.join(shown)} | {stream} | {max(c['changed'] for c in cells):.1%} |")
-    return "\n".join([*groups(result), "", *head, *lines])
+    return "\n".join([*groups(result), "", *head, *lines, "", quiet(result)])
+
+
+def quiet(result: dict[str, Any]) -> str:
+    """A sentence about the numbers of which half and twice change nothing."""
+    still_so = [name for name, both in result["ideas"].items() if not _moves(both, ("0.5", "2"))]
+    never = [f"`{name}`" for name in still_so if not _moves(result["ideas"][name], ("0.01", "100"))]
+    rest = f"; for {', '.join(never)} these change nothing either" if never else ""
+    return (
+        f"Of {len(result['ideas'])} numbers, half and twice change nothing of these streams for {len(still_so)}; for "
+        f"{len(still_so) - len(never)} of them a hundredth or a hundred times does{rest}."
+    )
+
+
+def _moves(both: dict[str, Any], factors: tuple[str, ...]) -> bool:
+    return not still({factor: both[factor] for factor in factors if factor in both})
 
 
 def insert(result: dict[str, Any]) -> None:

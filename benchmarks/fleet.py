@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from prophecy import Prophecy
 from prophecy.fleet import Fleet
 from prophecy.fleet.answers import ROW
-from prophecy.fleet.bank import BYTES, Bank
+from prophecy.fleet.slots import BYTES, Slots
 
 Array = NDArray[np.float64]
 RESULTS = Path(__file__).parent / "results" / "fleet.json"
@@ -121,7 +121,7 @@ def states() -> dict[str, Any]:
     """Microseconds to save and to restore one stream by its age, and bytes of the state."""
     out = {}
     for age in (1, 8, 32, 64, 65, 1000, 5000):
-        bank = Bank(64, None, 0.9, threads=1)
+        bank = Slots(64, None, 0.9, threads=1)
         slots = np.arange(64)
         rows = np.zeros(64 * age, ROW)
         rows["time"], rows["value"] = np.repeat(np.arange(age), 64), signals(64, age).ravel()

@@ -92,7 +92,9 @@ NOISE = {"chaos": 0.0, "chaos 1 %": 0.01, "chaos 5 %": 0.05}  # of each variable
 ALONE: dict[str, Settings] = {
     "all ideas": DEFAULT,
     "without hidden variables": without("HIDDEN"),
-    "hidden variables, three in all": replace(DEFAULT, hidden_families=DEFAULT.hidden_families[:1]),
+    "hidden variables, three in all": replace(
+        DEFAULT, hidden=replace(DEFAULT.hidden, families=DEFAULT.hidden.families[:1])
+    ),
     "without kernel maps": without("KERNEL_MAPS"),
     "without polynomial maps": without("POLYNOMIAL_MAPS"),
     "without undamped waves": without("WAVES"),

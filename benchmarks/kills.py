@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from prophecy.fleet import Fleet
-from prophecy.fleet.bank import BYTES
+from prophecy.fleet.slots import BYTES
 
 RESULTS = Path(__file__).parent / "results" / "kills.json"
 KEYS = [f"sensor-{k}" for k in range(40)]

@@ -2,6 +2,7 @@
 
     python benchmarks/other_systems.py --make FLOWS.npz     # integrate them (needs dysts)
     python benchmarks/other_systems.py FLOWS.npz --part all --jobs 16 --out benchmarks/results/forecast_other.json
+    python benchmarks/other_systems.py FLOWS.npz --part apart --single --settings 5 0 10 6 7 15 17 --out SINGLE.json
 
 Every flow of the package `dysts` that is not in the development file of `forecast_dev.py`, has no delays and can be
 integrated in 90 seconds (its equations and parameters, our integration), seen as the package shows it: 10, 30 and 100
@@ -38,8 +39,10 @@ Array = NDArray[np.float64]
 RATES, NOISES = (10, 30, 100), (0.0, 0.003, 0.01, 0.03, 0.1)  # samples per Lyapunov time, standard deviations
 LONGEST, USUAL = 1024, 512  # samples of context
 # Samples per Lyapunov time, noise, samples of context
-SETTINGS = tuple((rate, noise, USUAL) for rate in RATES for noise in NOISES) + tuple(
-    (30, noise, length) for length in (256, LONGEST) for noise in (0.0, 0.01)
+SETTINGS = (
+    *((30, noise, USUAL) for noise in NOISES),
+    *((rate, noise, USUAL) for rate in (10, 100) for noise in (0.0, 0.01, 0.1)),
+    *((30, noise, length) for length in (256, LONGEST) for noise in (0.0, 0.01)),
 )
 SEED = 2031  # of the third that is set apart
 TRANSIENT = 40.0  # Lyapunov times before the first sample: other stretches than those of survey.py
@@ -134,7 +137,9 @@ def main() -> None:
     parser.add_argument("--systems", nargs="*")
     parser.add_argument("--every", type=int, default=1, help="every so many systems only")
     parser.add_argument("--settings", type=int, nargs="*", help="numbers of the settings, all if none")
+    parser.add_argument("--single", action="store_true", help="every variable on its own")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--until", type=float, default=np.inf, help="seconds after which no setting is begun or ended")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
@@ -149,22 +154,26 @@ def main() -> None:
     names = options.systems or names[:: options.every]
     settings = [SETTINGS[k] for k in options.settings] if options.settings else SETTINGS
     jobs = [(name, data[f"{name}/{s[0]}"], *s) for s in settings for name in names]
-    rows = []
+    if options.single:
+        jobs = [(job[0], job[1][:, [v]], *job[2:]) for job in jobs for v in range(job[1].shape[1])]
+    rows, began = [], time.monotonic()
     with ProcessPoolExecutor(options.jobs, initializer=warm) as pool:
         for row in pool.map(one, jobs):
             rows.append(row)
             print(_line(row), flush=True)
-    good = [row for row in rows if "raised" not in row]
-    keys = {label(*s): s for s in settings}
-    parts = {
-        text: summary([r for r in good if (r["per_lyapunov"], r["noise"], r["context"]) == s])
-        for text, s in keys.items()
-    }
-    raised = [row for row in rows if "raised" in row]
-    print(json.dumps({"raised": raised, "summary": parts}, indent=1))
+            if time.monotonic() - began > options.until:
+                pool.shutdown(wait=False, cancel_futures=True)
+                break
+    rows = rows[: len(rows) - len(rows) % (len(jobs) // len(settings))]  # whole settings
+    raised, good = [row for row in rows if "raised" in row], [row for row in rows if "raised" not in row]
+    result: dict[str, Any] = {"seed": SEED, "apart": sorted(apart & set(names)), "raised": raised}
+    for part, some in (("summary", good), ("summary_apart", [row for row in good if row["system"] in apart])):
+        cases = {s: [r for r in some if (r["per_lyapunov"], r["noise"], r["context"]) == s] for s in settings}
+        result[part] = {label(*s): summary(case) for s, case in cases.items() if case}
+    print(json.dumps(result, indent=1))
     if options.out:
         short = [json.dumps(_kept(row)) for row in good]
-        head = json.dumps({"seed": SEED, "apart": sorted(apart), "raised": raised, "summary": parts}, indent=1)
+        head = json.dumps(result, indent=1)
         options.out.write_text(head[:-2] + ',\n "rows": [\n  ' + ",\n  ".join(short) + "\n ]\n}\n")
 
 

@@ -61,6 +61,8 @@ def others() -> Iterator[str]:
     yield from HEAD
     for label, part in result["summary"].items():
         yield _row(label, part["forecasts"], part)
+        apart = result["summary_apart"][label]
+        yield _row("– the third set apart", apart["forecasts"], apart)
 
 
 def oracle() -> Iterator[str]:

@@ -211,7 +211,7 @@ class Slow:
         block = (n + 1) % S.block == 0
         if self.same < 16:
             self.calibrate(((u - said) * p) ** 2, rho, block)
-        self.believe(u, du, p, rho, block)
+        self.shrink(u, du, p, rho, block)
         for s in range(4):
             self.solve(s, du, p)
         errors = (du - self.prediction) * p
@@ -250,23 +250,23 @@ class Slow:
             self.error_scale = min(self.error_scale, highest)
             self.last_error_peak, self.error_peak = self.error_peak, 0.0
 
-    def believe(self, u, du, p, rho, block):
-        """The forecast as it was foretold and the part of it believed, mixed by the bank's rule."""
+    def shrink(self, u, du, p, rho, block):
+        """The forecast change in full and shrunk, mixed by the bank's rule, and the sums of its share."""
         least = (S.rounding * u) ** 2 + S.smallest
-        squared = ((du - self.belief_ahead) * p) ** 2
-        scale = np.where(self.belief_scale == 0, np.maximum(squared, least), self.belief_scale)
-        w = self.belief_weight * np.sqrt(scale) / (scale + squared)
-        self.belief_weight = (1 - S.share) * w / w.sum() + S.share / 2
-        self.belief_scale = np.maximum(scale + (squared - scale) * rho, least)
-        self.belief_peak = np.maximum(self.belief_peak, squared)
+        squared = ((du - self.shrink_ahead) * p) ** 2
+        scale = np.where(self.shrink_scale == 0, np.maximum(squared, least), self.shrink_scale)
+        w = self.shrink_weight * np.sqrt(scale) / (scale + squared)
+        self.shrink_weight = (1 - S.share) * w / w.sum() + S.share / 2
+        self.shrink_scale = np.maximum(scale + (squared - scale) * rho, least)
+        self.shrink_peak = np.maximum(self.shrink_peak, squared)
         if block:
-            highest = S.ceiling * np.maximum(np.maximum(self.belief_peak, self.belief_last_peak), least)
-            self.belief_scale = np.minimum(self.belief_scale, highest)
-            self.belief_last_peak, self.belief_peak = self.belief_peak, np.zeros(2)
-        came, told = du * p, self.belief_ahead[0] * p
-        usual = self.belief_scale[0] + S.rounding**2 * (came**2 + told**2)
-        if told**2 / usual > S.smallest:
-            self.belief_sums = S.believed_over * self.belief_sums + told * np.array([came, told]) / usual
+            highest = S.ceiling * np.maximum(np.maximum(self.shrink_peak, self.shrink_last_peak), least)
+            self.shrink_scale = np.minimum(self.shrink_scale, highest)
+            self.shrink_last_peak, self.shrink_peak = self.shrink_peak, np.zeros(2)
+        actual, full = du * p, self.shrink_ahead[0] * p
+        usual = self.shrink_scale[0] + S.rounding**2 * (actual**2 + full**2)
+        if full**2 / usual > S.smallest:
+            self.shrink_sums = S.shrink_discount * self.shrink_sums + full * np.array([actual, full]) / usual
 
     def solve(self, s, du, p):
         numbers, forgetting, start, traces = SOLVED[s]
@@ -290,8 +290,8 @@ class Slow:
         if power > S.smallest:
             if not self.begun[s]:
                 self.S[s][:] = np.sqrt(S.prior_power / power) * np.eye(width)
-                self.stretch[s], self.power[s], self.begun[s] = 1.0, power, 1
-            root = self.S[s] * self.stretch[s]
+                self.growth[s], self.power[s], self.begun[s] = 1.0, power, 1
+            root = self.S[s] * self.growth[s]
             g = root.T @ phi
             beta = forgetting + g @ g
             large, reach = np.linalg.norm(root), np.linalg.norm(root) * np.linalg.norm(phi)
@@ -302,12 +302,12 @@ class Slow:
             )
             readout += root @ g * error / beta
             root = root - np.outer(root @ g, g) / (beta + np.sqrt(forgetting * beta))
-            self.S[s][:] = root / self.stretch[s]
-            self.stretch[s] /= np.sqrt(forgetting)
+            self.S[s][:] = root / self.growth[s]
+            self.growth[s] /= np.sqrt(forgetting)
         self.power[s] += (power - self.power[s]) / S.tidy
         if (n + 1) % S.tidy == 0:
-            self.S[s][:] *= self.stretch[s]
-            self.stretch[s] = 1.0
+            self.S[s][:] *= self.growth[s]
+            self.growth[s] = 1.0
             size = np.sum(self.S[s] ** 2) * self.power[s]
             if not np.isfinite(size) or abs(readout.sum()) >= 1e100:
                 self.S[s][:], self.begun[s] = 0.0, 0
@@ -341,13 +341,13 @@ class Slow:
             ahead.append([start * phi[0] if self.learned < needed else said])
         self.prediction = np.concatenate(ahead)
         shares = self.weight / np.where(self.scale > 0, self.scale, 1.0)
-        told = shares @ self.prediction / shares.sum()
-        believe = 1.0
-        if self.learned >= S.settle and self.belief_sums[1] > 0:
-            believe = np.clip(self.belief_sums[0] / self.belief_sums[1], 0, 1)
-        self.belief_ahead = np.array([told, believe * told])
-        shares = self.belief_weight / np.where(self.belief_scale > 0, self.belief_scale, 1.0)
-        self.change = told if filled else shares @ self.belief_ahead / shares.sum()
+        full = shares @ self.prediction / shares.sum()
+        share_kept = 1.0
+        if self.learned >= S.settle and self.shrink_sums[1] > 0:
+            share_kept = np.clip(self.shrink_sums[0] / self.shrink_sums[1], 0, 1)
+        self.shrink_ahead = np.array([full, share_kept * full])
+        shares = self.shrink_weight / np.where(self.shrink_scale > 0, self.shrink_scale, 1.0)
+        self.change = full if filled else shares @ self.shrink_ahead / shares.sum()
 
     def read(self, level):
         knots, normal = ndtri((1 + LEVELS) / 2), ndtri((1 + level) / 2)
@@ -363,7 +363,7 @@ class Slow:
         return mean, max(factor * usual * self.across(), np.spacing(abs(mean)), tick / 2)
 
     def most(self):
-        exactly = np.sqrt(self.error_scale) <= S.exact * abs(self.last) + np.sqrt(S.smallest)
+        exactly = np.sqrt(self.error_scale) <= S.error_rounding * abs(self.last) + np.sqrt(S.smallest)
         known = np.log10(1 + self.learned)
         return min(known if exactly else max(known, self.learned / 15), 15.0)
 

@@ -15,9 +15,10 @@ from prophecy.adaptive.feed import take
 from prophecy.adaptive.irregular import fresh_samples
 from prophecy.adaptive.members import FIXED, LAGS, ORDER, SOLVED, WINDOWS
 from prophecy.adaptive.settings import DEFAULT, Settings
+from prophecy.adaptive.table import between, table
 from prophecy.exact import exact
 
-TABLE = members.table(DEFAULT)
+TABLE = table(DEFAULT)
 MEMBERS = members.members()
 SHARE = DEFAULT.share
 
@@ -30,7 +31,7 @@ def feed(records: np.ndarray, table: np.ndarray, values: np.ndarray) -> None:
     n = len(records)
     rows = ROWS.setdefault(id(records), (records, record.rings(n), fresh_clocks(n, None), fresh_samples(n)))
     which, passed = np.tile(np.arange(n), len(values)), np.empty(values.size)
-    take(*rows, table, which, np.zeros(0), values.ravel(), members.between(0.9), np.zeros((0, 4)), passed)
+    take(*rows, table, which, np.zeros(0), values.ravel(), between(0.9), np.zeros((0, 4)), passed)
 
 
 def fed(u: np.ndarray) -> np.ndarray:
@@ -147,7 +148,7 @@ def test_a_factor_beyond_its_bound_is_brought_down_in_the_directions_that_have_g
     record.check(records, TABLE)
     for s, forgetting in enumerate(DEFAULT.solved_memory):
         place, stride, used = (int(TABLE[0][name][s]) for name in ("place", "stride", "used"))
-        factor = records[0]["factor"][place : place + used * stride].reshape(used, stride) * records[0]["stretch"][s]
+        factor = records[0]["factor"][place : place + used * stride].reshape(used, stride) * records[0]["growth"][s]
         assert np.sum(factor**2) * records[0]["power"][s] < 10 * DEFAULT.bound
         phi = solved_features(records[0], s)
         # The one direction that is excited has the variance it would have had alone: 1/Σ λ^age φ² = (1 - λ)/|φ|².

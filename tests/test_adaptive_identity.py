@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prophecy import Prophecy, signals
-from prophecy.adaptive import record, stream
+from prophecy.adaptive import channels, clock, irregular, record
+from prophecy.adaptive.fields import documented
 from prophecy.adaptive.settings import DEFAULT
 
 RNG = np.random.default_rng(0)
@@ -28,11 +29,12 @@ SERIES = {
 ALL = np.stack(list(SERIES.values()))
 
 
-def test_the_record_is_documented_field_by_field_with_its_size():
+def test_record_clock_and_samples_are_documented_field_by_field_with_their_sizes():
     page = (Path(__file__).parent.parent / "docs" / "prophecy.md").read_text()
-    assert record.documented() in page  # `python -m prophecy.adaptive.record` prints it
+    for each in (record.FIELDS, clock.FIELDS, irregular.FIELDS):
+        assert documented(each) in page  # `python -m prophecy.adaptive.record` prints them
+        assert all(field.low <= field.high and field.unit and field.meaning for field in each)
     assert f"{record.RECORD.itemsize / 1e3:.1f} kB a series" in page
-    assert all(field.low <= field.high and field.unit and field.meaning for field in record.FIELDS)
 
 
 def test_one_value_at_a_time_and_a_whole_array_and_many_series_agree_to_the_last_bit():
@@ -64,10 +66,10 @@ def test_pieces_of_any_length_make_the_whole(cuts, series):
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 7])
 def test_any_number_of_threads_gives_the_same_records(workers):
-    together = stream.Stream(len(ALL), None, False, 1, DEFAULT, workers)
+    together = channels.Channels(len(ALL), None, False, 1, DEFAULT, workers)
     together.run(ALL.T, None)
     for s in reversed(range(len(ALL))):  # in another order, too, and on its own
-        alone = stream.Stream(1, None, False, 1, DEFAULT)
+        alone = channels.Channels(1, None, False, 1, DEFAULT)
         alone.run(ALL[s][:, None], None)
         for rows, row in zip(together.rows, alone.rows, strict=True):
             assert rows[s : s + 1].tobytes() == row.tobytes()

@@ -13,11 +13,13 @@ import pytest
 
 from prophecy import signals
 from prophecy._compiled import kernel
-from prophecy.adaptive import Prophecy, alarms, calibration, gaps, members, readings, record, step
+from prophecy.adaptive import Prophecy, alarms, calibration, gaps, readings, record, step
+from prophecy.adaptive.limits import FLAGS, RING
 from prophecy.adaptive.settings import DEFAULT
+from prophecy.adaptive.table import between, table
 from slow_step import COUNT, SOLVED, Slow
 
-TABLE = members.table(DEFAULT)
+TABLE = table(DEFAULT)
 RNG = np.random.default_rng(0)
 K = np.arange(1400)
 SERIES = {
@@ -67,14 +69,14 @@ def differences(after, slow, size):
     """What the record and the slow step differ by, field by field; `size` is that of the signal in the memory."""
     found = {}
     for field in record.RECORD.names:
-        apart = ("factor", "stretch", "squared_bias", "readout", "prediction", "change", "belief_ahead")
+        apart = ("factor", "growth", "squared_bias", "readout", "prediction", "change", "shrink_ahead")
         if field not in apart and not field.startswith(BESIDE):
             found[field] = difference(getattr(after, field), getattr(slow, field), size if field in LINEAR else 0.0)
     found["squared_bias"] = difference(after.squared_bias, slow.squared_bias, np.abs(slow.bias).max() ** 2)
     sizes = np.full(len(slow.prediction), size)
     for s, (numbers, *_) in enumerate(SOLVED):
         weights, root = slow.terms[s]
-        one, other = after.S[s] * after.stretch[s], slow.S[s] * slow.stretch[s]
+        one, other = after.S[s] * after.growth[s], slow.S[s] * slow.growth[s]
         # Factors are square roots, free up to a rotation: what is compared is S Sᵀ.
         found[f"factor {s}"] = difference(one @ one.T, other @ other.T, root * np.linalg.norm(other))
         found[f"readout {s}"] = difference(after.readout[s], slow.readout[s], weights)
@@ -83,7 +85,7 @@ def differences(after, slow, size):
     shares = slow.weight / np.where(slow.scale > 0, slow.scale, 1.0)
     size = shares @ sizes / shares.sum()
     found["change"] = difference(after.change, slow.change, size)
-    found["belief_ahead"] = difference(after.belief_ahead, slow.belief_ahead, size)
+    found["shrink_ahead"] = difference(after.shrink_ahead, slow.shrink_ahead, size)
     return found
 
 
@@ -131,33 +133,40 @@ def _expected(records, table):
 
 
 def test_the_ring_holds_each_value_in_its_place_and_a_line_of_corrections_under_gaps():
+    """Where the ring begins anew as well: the record has counted nearly as many values as it has places. Places of
+    missing values are flagged."""
     values = np.where(K[:60] % 13 > 9, np.nan, np.cumsum(RNG.normal(size=60)))
     values[0] = 1.0
     records, rings = record.fresh(1, TABLE, False), record.rings(1)
-    said = np.empty(60)
-    for k, value in enumerate(values):
-        said[k] = _expected(records, TABLE) if k else np.nan
+    ahead, start = np.full(60, np.nan), RING - 25
+    taken(records, rings, values[0])
+    rings[0, 0], records["count"] = 0.0, start
+    for k, value in enumerate(values[1:], 1):
+        ahead[k] = _expected(records, TABLE)
         taken(records, rings, value)
-    k = 0
+    places = (start - 1 + np.arange(60)) % RING
+    flags = records["season_filled"][0][places // FLAGS] >> (places % FLAGS) & 1
+    np.testing.assert_array_equal(flags[1:], np.isnan(values[1:]))
+    k = 1
     while k < 60:
         if not np.isnan(values[k]):
-            assert rings[0, k] == values[k]
+            assert rings[0, places[k]] == values[k]
             k += 1
             continue
         gap = int(np.argmin(np.isnan(values[k:])))
         if not gap:
             break  # the gap is still open
-        slope = (values[k + gap] - said[k + gap]) / (gap + 1)
-        expected = said[k : k + gap] + slope * np.arange(1, gap + 1)
-        np.testing.assert_allclose(rings[0, k : k + gap], expected, rtol=1e-9, atol=1e-9)
+        slope = (values[k + gap] - ahead[k + gap]) / (gap + 1)
+        expected = ahead[k : k + gap] + slope * np.arange(1, gap + 1)
+        np.testing.assert_allclose(rings[0, places[k : k + gap]], expected, rtol=1e-9, atol=1e-9)
         k += gap
-    assert not rings[0, 60:].any()
+    assert not rings[0, 40 : start - 1].any()
 
 
 def test_the_usual_distance_follows_gaps_and_a_long_one_counts_as_twice_the_usual():
     records, rings = record.fresh(1, TABLE, False), record.rings(1)
     spacing = float(records[0]["spacing"])
-    for known, distance in enumerate([1, 1, 3, 2, 1, 40, 1, 2]):
+    for known, distance in enumerate([1, 3, 3, 2, 1, 40, 1, 2]):
         for _ in range(distance - 1):
             taken(records, rings, np.nan)
         taken(records, rings, float(RNG.normal()))
@@ -198,3 +207,96 @@ def test_an_error_that_is_not_surprising_scores_nothing(error):
         taken(records, rings, value)
     found, plain, *_ = _scores(records, TABLE, error)
     assert found == max(plain, 0.0)
+
+
+def test_the_level_that_is_ranked_is_the_mean_of_the_last_20_values():
+    records, rings = record.fresh(1, TABLE, False), record.rings(1)
+    u = SERIES["walk"][:45]
+    for k, value in enumerate(u):
+        taken(records, rings, value)
+        if k:
+            level = records[0]["alarm_quantity"][alarms.LEVEL] + records[0]["alarm_origin"]
+            assert level == pytest.approx(np.mean(u[max(k - 19, 0) : k + 1]), rel=1e-12)
+            error = records[0]["alarm_quantity"][alarms.DIFFERENCE]
+            assert error == abs(value - u[k - 1])
+
+
+@kernel
+def _walk(records, rings, table, steps):
+    for _ in range(steps):
+        step.walk(records[0], rings[0], table[0], np.empty(step.ROOM))
+
+
+def test_a_copy_that_walks_across_a_gap_is_where_the_stream_is_that_has_one():
+    """Only what the end of the gap needs is left out of it."""
+    records, rings = record.fresh(1, TABLE, False), record.rings(1)
+    for value in SERIES["noisy"][:80]:
+        taken(records, rings, value)
+    copy, its_ring = records.copy(), rings.copy()
+    _walk(copy, its_ring, TABLE, 7)
+    for _ in range(7):
+        taken(records, rings, np.nan)
+    assert copy[0]["gap"] == records[0]["gap"] == 7
+    for field in record.RECORD.names:
+        if field not in ("drift", "alternation_drift", "season_filled"):
+            np.testing.assert_array_equal(copy[0][field], records[0][field])
+    np.testing.assert_array_equal(its_ring, rings)
+
+
+def test_the_error_after_an_unusual_gap_is_kept_by_its_length():
+    records, rings = record.fresh(1, TABLE, False), record.rings(1)
+    for value in SERIES["noisy"][:80]:
+        taken(records, rings, value)
+    for _ in range(4):
+        taken(records, rings, np.nan)
+    error = abs(3.0 - _expected(records, TABLE))
+    taken(records, rings, 3.0)
+    assert records[0]["gap_error"].tolist()[:4] == [0.0, 0.0, error, 0.0]
+    assert records[0]["gap_seen"].tolist()[:4] == [0, 0, 1, 0]
+
+
+def test_reading_many_records_is_reading_each():
+    records, rings = record.fresh(3, TABLE, False), record.rings(3)
+    for series, name in enumerate(("noisy", "walk", "smooth")):
+        for value in SERIES[name][:40]:
+            taken(records[series : series + 1], rings[series : series + 1], value)
+    out, one = np.empty((2, 3)), np.empty((2, 1))
+    last = step.read_all(records, TABLE, between(0.9), out)
+    assert last == (out[0, 2], out[1, 2])
+    for series in range(3):
+        step.read_all(records[series : series + 1], TABLE, between(0.9), one)
+        assert out[:, series].tolist() == one[:, 0].tolist()
+        assert one[0, 0] == _expected(records[series : series + 1], TABLE)
+        assert one[1, 0] > 0.0
+
+
+@pytest.mark.parametrize("name", ["events", "rounded"])
+def test_scores_of_values_that_repeat_are_bounded_by_earlier_errors_and_changes(name):
+    """The score of an event is bounded by the share of changes as large, taken from the newest value."""
+    records, rings = record.fresh(1, TABLE, False), record.rings(1)
+    u = np.zeros(150) if name == "events" else SERIES[name][:150]
+    u = u + 3.0 * (np.arange(150) % 37 == 36) if name == "events" else u
+    for value in u:
+        taken(records, rings, value)
+    bounded = 0
+    for error in (0.5, 1.0, 2.0, 3.0, 10.0):
+        found, plain, highest, _ = _scores(records, TABLE, error)
+        assert found == pytest.approx(min(plain, highest), rel=1e-12)
+        bounded += highest < plain
+    assert bounded
+
+
+def test_an_error_across_a_gap_is_ranked_by_step_and_before_the_first_value_nothing_is_known():
+    records, rings = record.fresh(1, TABLE, False), record.rings(1)
+    mean, half = step.read_all(records, TABLE, between(0.9), np.empty((2, 1)))
+    assert math.isnan(mean)
+    assert math.isnan(half)
+    for value in SERIES["noisy"][:60]:
+        taken(records, rings, value)
+    for _ in range(2):
+        taken(records, rings, np.nan)
+    value, ahead, last = 5.0, _expected(records, TABLE), float(records[0]["last"])
+    taken(records, rings, value)
+    found = records[0]["alarm_quantity"]
+    assert found[alarms.ERROR] == pytest.approx(abs(value - ahead) / 3, rel=1e-12)
+    assert found[alarms.DIFFERENCE] == pytest.approx(abs(value - last) / 3, rel=1e-12)

@@ -102,13 +102,7 @@ def _unexplained(kind: ast.ClassDef, lines: list[str]) -> list[str]:
 def test_numbers_that_stand_twice_are_the_same():
     """The command line has its own copies of some, because the originals would load Numba before it is needed."""
     pytest.importorskip("typer")
-    from prophecy.adaptive import arguments, prophecy, record, seasons
-    from prophecy.anomalies import kinds
     from prophecy.commands import _lines
-    from prophecy.fleet import bank, fleet
+    from prophecy.fleet import fleet
 
-    assert adaptive.DEFAULT.alarms.window == kinds.APART
-    assert adaptive.DEFAULT.stuck == kinds.FLAT
-    assert prophecy.MOST_CONTEXT == seasons.RING
-    assert arguments.LARGEST == record.LARGEST == bank.LARGEST == _lines.LARGEST
     assert fleet.LONGEST_KEY == _lines.LONGEST_KEY

@@ -38,7 +38,7 @@ def _drifting() -> Array:
 
 
 def test_the_frequency_of_a_hidden_forcing_is_found_to_seven_digits() -> None:
-    frequency, left = forcing.strongest(read(_duffing()[:512]).values, DEFAULT)
+    frequency, left = forcing.strongest(read(_duffing()[:512]).values, DEFAULT.forcing_periods, DEFAULT.forcing_worth)
     assert frequency == pytest.approx(0.24, rel=1e-7)
     assert left < 1e-6
 
@@ -72,7 +72,7 @@ def test_systems_without_forcing_or_drift_get_neither(noise: float) -> None:
         series = system.sample(512)
         noisy = series + noise * series.std(axis=0) * np.random.default_rng(1).standard_normal(series.shape)
         values = read(noisy).values
-        assert forcing.strongest(values, DEFAULT)[1] > 2 * DEFAULT.forcing_left
+        assert forcing.strongest(values, DEFAULT.forcing_periods, DEFAULT.forcing_worth)[1] > 2 * DEFAULT.forcing_left
         assert drift.unexplained(values) > 1.5 * DEFAULT.drift_left
 
 

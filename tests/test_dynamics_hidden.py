@@ -101,7 +101,7 @@ def test_steps_never_raise_the_misfit_and_say_what_it_is() -> None:
     terms = flow.polynomial_terms(3, 2)
     states = np.concatenate([visible, slope / slope.std(), np.gradient(slope, axis=0)], axis=1)
     search = Search(visible, SparseField.of(terms), states)
-    once = replace(DEFAULT, hidden_restandardised=1)
+    once = replace(DEFAULT.hidden, restandardised=1)
     search.standardise()
     for _ in range(12):
         search.standardise()
@@ -156,7 +156,7 @@ def test_one_variable_of_four_or_of_a_cubic_field_is_followed(
 ) -> None:
     series = _sampled(rate, start, 602)[:, [variable]]
     centre, scale = series[:512].mean(axis=0), series[:512].std(axis=0)
-    law = found((series[:512] - centre) / scale, centre / scale, DEFAULT)
+    law = found((series[:512] - centre) / scale, centre / scale, DEFAULT.hidden)
     assert law is not None
     search = law.search
     assert search.states.shape == (512, variables)
@@ -183,10 +183,12 @@ def test_only_smooth_series_are_searched_for_hidden_variables() -> None:
     series = chaos.lorenz.sample(512)[:, :1]
     noisy = series + 0.01 * series.std() * np.random.default_rng(0).standard_normal(series.shape)
     smooth, rough = (float(roughness(read(each).values)[0]) for each in (series, noisy))
-    assert smooth < DEFAULT.hidden_smooth < rough
+    assert smooth < DEFAULT.hidden.smooth < rough
     assert hidden_law.decide(read(noisy), 30, DEFAULT) is None
     assert hidden_law.decide(read(series), 30, DEFAULT) is not None
-    assert hidden_law.decide(read(series), 30, replace(DEFAULT, hidden_smooth=smooth / 2)) is None
+    assert (
+        hidden_law.decide(read(series), 30, replace(DEFAULT, hidden=replace(DEFAULT.hidden, rough=smooth / 2))) is None
+    )
 
 
 @pytest.mark.parametrize("seen", [(0, 1), (0, 2), (1, 2)])
@@ -197,9 +199,9 @@ def test_two_variables_of_lorenz_are_followed_without_the_third(seen: tuple[int,
     assert np.abs(ahead.mean - series[512:])[:240].max() < 0.05 * series.std()
 
 
-def test_a_law_has_foretold_what_it_later_learned_from() -> None:
+def test_a_law_has_forecast_what_it_was_later_solved_from() -> None:
     series = chaos.lorenz.sample(512)[:, :1]
-    law = found((series - series.mean()) / series.std(), series.mean(axis=0) / series.std(axis=0), DEFAULT)
+    law = found((series - series.mean()) / series.std(), series.mean(axis=0) / series.std(axis=0), DEFAULT.hidden)
     assert law is not None
     assert len(law.errors) == 4
     assert max(law.errors) < 1e-3
@@ -213,7 +215,7 @@ def test_noise_is_no_law_of_hidden_variables(kind: str) -> None:
     noise = generator.standard_normal((400, 1))
     lorenz = chaos.lorenz.sample(400)[:, :1]
     values = {"noise": noise, "walk": noise.cumsum(axis=0), "noisy chaos": lorenz + 0.5 * noise}[kind]
-    assert found((values - values.mean()) / values.std(), np.zeros(1), DEFAULT) is None
+    assert found((values - values.mean()) / values.std(), np.zeros(1), DEFAULT.hidden) is None
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_refining_never_makes_a_choice_worse(family: Family) -> None:
     m = family.variables - 1
     noise = np.random.default_rng(1).standard_normal((20, 2 * m + 1))
     towards = directions(m, 4)[:4]
-    for pair in pairs(visible, np.zeros(1), family, DEFAULT)[:4]:
+    for pair in pairs(visible, np.zeros(1), family, DEFAULT.hidden)[:4]:
         choices = scan(pair, towards, 3)
         assert choices.shape == (13, m + 2)
         for choice in choices:
@@ -93,7 +93,7 @@ def test_refining_finds_the_time_of_a_leak() -> None:
     dt = np.median(np.abs(np.diff(raw[:, 0]))) / np.median(np.abs(10 * (raw[:, 1] - raw[:, 0])))
     visible = _standardised(raw[:, 1:2])
     noise = np.random.default_rng(1).standard_normal((120, 5))
-    leaks = [pair for pair in pairs(visible, np.zeros(1), THREE, DEFAULT) if 0 < pair.leaks[1] < np.inf]
+    leaks = [pair for pair in pairs(visible, np.zeros(1), THREE, DEFAULT.hidden) if 0 < pair.leaks[1] < np.inf]
     best = min(leaks, key=lambda pair: float(scan(pair, directions(2, 8), 7)[:, -1].min()))
     choice = min(scan(best, directions(2, 8), 7), key=lambda each: float(each[-1]))
     better, refined = refine(best, choice, noise)
@@ -124,7 +124,7 @@ def test_no_direction_is_the_opposite_of_another() -> None:
 @pytest.mark.parametrize(("seen", "family"), [(1, THREE), (2, THREE), (1, FOUR), (2, FOUR), (3, FOUR), (1, CUBIC)])
 def test_guesses_are_finite_bounded_different_and_ranked(seen: int, family: Family) -> None:
     visible = _standardised(chaos.rossler.sample(220)[:, :seen])
-    found = guesses(visible, np.zeros(seen), family, DEFAULT)
+    found = guesses(visible, np.zeros(seen), family, DEFAULT.hidden)
     assert found
     for guess in found:
         assert guess.hidden.shape == (220, family.variables - seen)
@@ -144,7 +144,7 @@ def test_a_guess_is_alike_itself_under_an_affine_change() -> None:
 
 
 def test_a_short_series_has_no_guesses() -> None:
-    assert guesses(np.random.default_rng(0).standard_normal((31, 1)), np.zeros(1), THREE, DEFAULT) == []
+    assert guesses(np.random.default_rng(0).standard_normal((31, 1)), np.zeros(1), THREE, DEFAULT.hidden) == []
 
 
 @pytest.mark.parametrize("kind", ["constant", "steps", "line", "short", "square"])

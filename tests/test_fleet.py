@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import prophecy
 from prophecy import Prophecy
 from prophecy.fleet import Fleet, Refused
-from prophecy.fleet.bank import BYTES
+from prophecy.fleet.slots import BYTES
 from prophecy.fleet.store import TOGETHER
 
 KEYS = ("pump", "fan", "ümlaut ☃", "a b\tc")
@@ -125,6 +125,7 @@ def test_late_rows_say_so_and_change_nothing():
         one.observe("a", np.arange(50.0), np.sin(np.arange(50.0)))
     answers = fleet.observe(["a", "b"], [30.0, 30.0], [9.0, math.nan])
     assert answers.status == ["late", "missing"]
+    assert repr(answers) == "Answers to 2 rows (0 taken, 1 late, 1 missing)"
     assert np.isnan(answers.score[0])
     assert fleet.predict(["a"]).mean == twin.predict(["a"]).mean
     assert fleet.observe("a", [50.0], [0.1]).status == ["taken"]

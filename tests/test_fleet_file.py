@@ -16,7 +16,7 @@ import pytest
 
 from prophecy.fleet import Fleet
 from prophecy.fleet.answers import ROW
-from prophecy.fleet.bank import BYTES
+from prophecy.fleet.slots import BYTES
 from prophecy.fleet.store import FORMAT
 from prophecy.fleet.streams import Log
 
@@ -258,7 +258,7 @@ def _reopened(db, path):
         ("PRAGMA user_version = 99", "format 99"),
         ("PRAGMA application_id = 7", "another program"),
         ("UPDATE facts SET value = '[\"elsewhere\"]' WHERE name = 'layout'", "laid out otherwise"),
-        ("DELETE FROM facts", "does not say"),
+        ("DELETE FROM facts", "it lacks its"),
     ],
 )
 def test_damaged_and_foreign_files_are_refused_with_the_reason(tmp_path, statement, says):
@@ -269,8 +269,8 @@ def test_damaged_and_foreign_files_are_refused_with_the_reason(tmp_path, stateme
 
 @pytest.mark.parametrize("field", ["weight", "quantile", "last", "scale", "season_check"])
 def test_a_record_no_stream_could_have_reached_is_refused(tmp_path, field):
-    from prophecy.fleet.bank import PARTS
     from prophecy.fleet.pack import pack, unpack
+    from prophecy.fleet.slots import PARTS
 
     db = sqlite3.connect(filled(tmp_path / "s"))
     ((state,),) = db.execute("SELECT state FROM streams")

@@ -94,6 +94,20 @@ def test_the_token_comes_from_the_environment_or_a_file_and_is_asked_for(serving
         assert TOKEN not in "".join(started.said)
 
 
+def test_limits_given_on_the_command_line_are_kept(serving):
+    started = serving("--max-keys", 1, "--max-per-second", 1)
+    with httpx.Client(base_url=started.url, timeout=300) as http:  # the first answer may wait for the compiler
+        assert http.post("/v1/observe?answers=none", json=rows(0, 2)).status_code == 200
+        refused = http.post("/v1/observe?answers=none", json=rows(0, 1, "b"))
+        assert refused.status_code == 413
+        assert "--max-keys" in refused.text
+        body = "key,time,value\n" + "".join(f"a,{k},1\n" for k in range(10, 49_000))
+        sent = [http.post("/v1/observe?answers=none", content=body, headers={"content-type": "text/csv"})]
+        sent.append(http.post("/v1/observe?answers=none", json=rows(60_000, 2_000)))
+        assert [answer.status_code for answer in sent] == [200, 429]
+        assert int(sent[1].headers["retry-after"]) > 100
+
+
 def test_a_stop_finishes_what_is_in_flight_tells_readers_and_keeps_everything(serving, tmp_path):
     path = tmp_path / "plant.db"
     started = serving("--db", path)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from prophecy import Prophecy
 from prophecy.adaptive import sketch
-from prophecy.adaptive.members import table
 from prophecy.adaptive.settings import DEFAULT
+from prophecy.adaptive.table import table
 
 RNG = np.random.default_rng(6)
 K = np.arange(6000)

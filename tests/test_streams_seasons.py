@@ -8,9 +8,9 @@ import pytest
 
 from prophecy import Prophecy
 from prophecy.adaptive import folding, lines, season_check, seasonal, spectra
-from prophecy.adaptive.members import table
 from prophecy.adaptive.record import RECORD, check, rings
 from prophecy.adaptive.settings import DEFAULT
+from prophecy.adaptive.table import table
 
 RNG = np.random.default_rng(3)
 N = 4352
@@ -152,7 +152,7 @@ def test_a_stream_without_seasons_is_predicted_by_the_bank_alone_to_the_last_bit
     assert not record["season_on"]
     shares = model.shares()
     told = shares @ model.member_predictions()
-    assert record["last"] + record["belief_ahead"][0] == pytest.approx(told, abs=1e-12)
+    assert record["last"] + record["shrink_ahead"][0] == pytest.approx(told, abs=1e-12)
     between = sorted([float(record["last"]), told])
     assert between[0] <= model.predict().mean <= between[1]
 

@@ -305,9 +305,9 @@ def test_streams_of_their_own_clocks_run_in_one_call_as_each_alone():
     from prophecy.adaptive import feed
     from prophecy.adaptive.clock import fresh_clocks
     from prophecy.adaptive.irregular import fresh_samples
-    from prophecy.adaptive.members import between, table
     from prophecy.adaptive.record import fresh, rings
     from prophecy.adaptive.settings import DEFAULT
+    from prophecy.adaptive.table import between, table
 
     rng, n, m = np.random.default_rng(15), 5, 300
     steps = [
@@ -338,10 +338,10 @@ def test_streams_of_their_own_clocks_run_in_one_call_as_each_alone():
 
 
 def test_a_new_grid_starts_from_a_record_that_has_seen_nothing():
-    from prophecy.adaptive.members import table
     from prophecy.adaptive.record import fresh, rings
     from prophecy.adaptive.regrid import renew
     from prophecy.adaptive.settings import DEFAULT
+    from prophecy.adaptive.table import table
 
     model, t = Prophecy(gaps="hold"), table(DEFAULT)
     model.observe(WAVE)

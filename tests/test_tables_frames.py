@@ -253,6 +253,7 @@ def test_a_backtest_scores_what_the_same_forecasts_would_have_scored():
     assert np.isclose(overall["mae"], mine["mae"].mean())
     assert np.isclose(overall["rmse"], np.sqrt((mine["rmse"] ** 2).mean()))
     lines = result.table().splitlines()
+    assert repr(result) == result.table()
     assert len(lines) == 5
     assert lines[1].startswith("prophecy")
 

@@ -8,10 +8,10 @@ r"""How unusual the recent stretch is for this stream: ranks of its quantities a
 
 Each becomes -log10 of its tail probability: the number of earlier ones at least as far out, over all of them; beyond
 the farthest a power law fitted to the outermost ones goes on. Where a quantity keeps reaching new highs or lows, one
-more is as rare as they were (`usual`). What the ranks add up to is reported where it passes all
-within the last 200 values (or the last tenth of the stream), so a persistent change is reported when it comes and not
-again. A sensor that sticks (`still`) and noise of another size than ever (`other_noise`) are reported once each, by
-themselves: they come slowly, and a forecast that adapts hides them.
+more is as rare as they were (`usual`). The sum is reported where it is larger than all sums of the last 200 values (or
+the last tenth of the stream), so a persistent change is reported when it comes and not again. A sensor that sticks
+(`still`) and noise of another size than ever (`other_noise`) are reported once each, by themselves: they come slowly,
+and a forecast that adapts hides them.
 
 All the past is held in bounded memory: a sketch of 48 centroids per quantity (`sketch.py`).
 """
@@ -22,16 +22,13 @@ import math
 from typing import Any
 
 from prophecy._compiled import inner
+from prophecy.adaptive.limits import LONG
 from prophecy.adaptive.sketch import LEAST, insert, law, place, tail
 
 QUANTITIES, RANKED = 8, 5
 ERROR, DIFFERENCE, VALUE, LEVEL, NOISE, LASTING, SUM, PLACE = range(QUANTITIES)
 """The first five have a rank in the record (`alarm_tail`): that of the noise is the smaller one of both, that of the
 value its `PLACE`'s, which is the value less the drift; the values themselves are kept for bounds and gaps."""
-
-LONG = 80
-"""Samples over which the noise is averaged a second time, beside `window`: without these NAB's development files score
-2 points less, and noise that falls to a fifth takes them. As many logarithms are kept in the record."""
 
 BLOCKS = 16
 """Blocks whose maxima the sums of the last values are held in."""
@@ -62,10 +59,11 @@ def ceiling(r: Any, t: Any, error: float, difference: float) -> float:
     """The largest score an error may have where values repeat exactly, as rounded, counted and clipped ones do: -log10
     of the share of earlier errors at least as large, or of the power law through the outermost of them if that is less
     (one spike and the return from it would hide all smaller jumps of the next ten thousand values). Tracked quantiles
-    know nothing of such errors between their steps.
+    do not resolve such errors, which take a few values only.
 
-    Where the stream rests half of the time, and forecasts err by half as much as copying does or more, nothing
-    announces a change: then it is also as rare as changes of its size were. Infinite where values seldom repeat.
+    Where the stream rests half of the time, and forecasts err by half as much as copying does or more, changes cannot
+    be predicted: then a score is at most -log10 of the share of changes of that size. Infinite where values seldom
+    repeat.
     """
     seen = float(r.alarm_seen)
     if r.alarm_seen < t.alarms.needed or resting(r) * t.alarms.repeating < seen:
@@ -73,7 +71,7 @@ def ceiling(r: Any, t: Any, error: float, difference: float) -> float:
     middle, weight, size = r.alarm_middle[ERROR], r.alarm_weight[ERROR], r.alarm_size[ERROR]
     probability = tail(t, middle, weight, size, seen, error, place(middle, size, error), False)
     probability = max(min(probability, law(t, middle, weight, size, seen, error, True)), LEAST)
-    if rests_half(r, t) and r.error_scale > t.alarms.unannounced * r.scale[0]:
+    if rests_half(r, t) and r.error_scale > t.alarms.unpredictable * r.scale[0]:
         middle, weight, size = r.alarm_middle[DIFFERENCE], r.alarm_weight[DIFFERENCE], r.alarm_size[DIFFERENCE]
         low = place(middle, size, difference - 0.25 * r.tick)
         count = 0.0
@@ -85,7 +83,7 @@ def ceiling(r: Any, t: Any, error: float, difference: float) -> float:
 
 @inner
 def recent(r: Any) -> float:
-    """The largest sum among those an alarm must pass, held as maxima of blocks."""
+    """The largest of the sums that a reported one must exceed, from the maxima of blocks."""
     most = 0.0
     for i in range(BLOCKS):
         most = max(most, r.alarm_block[i])
@@ -94,7 +92,7 @@ def recent(r: Any) -> float:
 
 @inner
 def note(r: Any, t: Any, total: float) -> None:
-    """Put a sum into the block of now; begin the next block when this one is full."""
+    """Add a sum to the current block; begin the next block when it is full."""
     r.alarm_block[r.alarm_place] = max(r.alarm_block[r.alarm_place], total)
     r.alarm_left -= 1
     if r.alarm_left <= 0:
@@ -105,7 +103,7 @@ def note(r: Any, t: Any, total: float) -> None:
 
 @inner
 def still(r: Any, t: Any, same: int) -> bool:
-    """Whether `same` differences of 0 in a row, those of now, are a flat line where this stream has moved before."""
+    """Whether `same` differences of 0 in a row, the newest ones, are a flat line in a stream that has moved before."""
     moves, before = r.alarm_seen + 1 - resting(r), r.alarm_seen + 1 - r.same
     if same < t.stuck or moves < t.alarms.needed:
         return False
@@ -124,8 +122,8 @@ def resting(r: Any) -> float:
 
 @inner
 def note_noise(r: Any, t: Any, size: float) -> None:
-    """The mean logarithm of the errors' sizes over 20 and over 80 values, with that of this one. Sums go along with the
-    values and are taken anew every 80, against rounding."""
+    """Update the mean logarithm of the errors' sizes over 20 and over 80 values. The sums are updated value by value
+    and computed anew every 80, against rounding."""
     seen, log, sums = r.alarm_seen, r.alarm_log, r.alarm_sums
     now = seen % LONG
     r.alarm_error += (size - r.alarm_error) / (seen + 1)
@@ -166,7 +164,7 @@ def note_drift(r: Any, t: Any, level: float) -> None:
     """Follow the drift: the mean change from one block of 20 values to the next, as far as it differs from 0.
 
     Means of blocks change by the drift and by little else in a noisy trend, and by more where the stream wanders. The
-    drift counts in full where its square is far above `CERTAIN` of its own variance, and not at all below.
+    drift counts in full where its square is far above `certain` times its own variance, and not at all below that.
     """
     r.alarm_origin += r.alarm_drift
     block = (r.alarm_seen + 1) // t.alarms.window - 1
@@ -187,10 +185,11 @@ def note_drift(r: Any, t: Any, level: float) -> None:
 
 @inner
 def usual(r: Any, t: Any, i: int, upper: int, probability: float) -> float:
-    """A tail probability in view of how often quantity i was a record on this side before.
+    """The tail probability of quantity i, corrected for how often it was a record (the largest or smallest so far) on
+    this side.
 
-    Of n values in no order one is a record with probability 1/n. Where a stream grows, more were: what is beyond all is
-    then by that factor less rare, and what is no record no rarer than one.
+    The n-th value of a sequence in no order is a record with probability 1/n. Where a stream grows, more were: a record
+    is then less rare by that factor, and no other value is rarer than a record.
     """
     seen = float(r.alarm_seen)
     few = t.alarms.fewest * (1.0 + math.log(seen)) if i < VALUE else t.alarms.walking * math.sqrt(seen)
@@ -222,20 +221,20 @@ def rank(r: Any, t: Any, i: int) -> float:
 
 @inner
 def mending(r: Any, t: Any, exact: int) -> bool:
-    """Whether a stream that was always predicted exactly has not been so for the last 20 values."""
+    """Whether a stream that is nearly always predicted exactly has not been so throughout the last 20 values."""
     always = r.alarm_middle[ERROR, 0] == 0.0 and r.alarm_weight[ERROR, 0] >= t.alarms.always * r.alarm_seen
     return always and exact < t.alarms.window  # type: ignore[no-any-return]
 
 
 @inner
 def watch(r: Any, t: Any, value: float, difference: float, error: float, level: float) -> None:
-    """Take in one more value and leave in `r.alarm` how unusual it makes the recent stretch: 0, or 1 - probability.
+    """Rank one more value, and leave in `r.alarm` how unusual it makes the recent stretch: 0, or 1 - probability.
 
     difference, error: of the value from the one before and from its forecast; level: the mean of the last 20 values.
-    A value that was predicted exactly is ordinary, however new it and its level are: counters, ramps and wrapped ones.
+    A value that was predicted exactly is ordinary, even if it and its level are the largest so far: counters, ramps.
     """
     size, quantity, part = abs(error), r.alarm_quantity, r.alarm_tail
-    exact = size <= max(t.alarms.rounding * abs(value), t.alarms.millionth * abs(difference))
+    exact = size <= t.alarms.millionth * abs(difference)
     size = 0.0 if exact else size
     exact_before = r.alarm_exact
     r.alarm_exact = exact_before + 1 if exact else 0
@@ -249,9 +248,9 @@ def watch(r: Any, t: Any, value: float, difference: float, error: float, level: 
     part[NOISE] = min(part[NOISE], rank(r, t, LASTING))
     seen, was_other = r.alarm_seen, r.alarm_other
     r.alarm_other = 1 if other_noise(r, t) else 0
-    told = r.alarm_other > was_other and r.same < t.stuck // 2
+    noticed = r.alarm_other > was_other and r.same < t.stuck // 2
     if difference == 0.0 and still(r, t, r.same) and not still(r, t, r.same - 1):
-        told = True
+        noticed = True
     total = 0.0
     if exact:
         for i in range(NOISE):
@@ -271,14 +270,13 @@ def watch(r: Any, t: Any, value: float, difference: float, error: float, level: 
         total -= math.log10(rarity)
     least = recent(r) + (t.alarms.mending if mending(r, t, exact_before) else 0.0)
     reported = total if total > least else 0.0
-    if told:
-        reported = max(reported, t.alarms.told)
-        part[NOISE] = 10.0**-t.alarms.told
+    if noticed:
+        reported = max(reported, t.alarms.noticed)
+        part[NOISE] = 10.0**-t.alarms.noticed
     if reported > 0.0:
         sure = confidence(t, reported)
-        alone = -math.log10(part[ERROR]) - t.alarms.alone
-        if alone >= 0.0 and abs(r.alarm_drift) > t.alarms.summed * r.alarm_error:
-            sure = max(sure, 3.0 + t.alarms.alone_rises * alone)
+        if -math.log10(part[ERROR]) >= t.alarms.alone and r.alarm_drift != 0.0:
+            sure = max(sure, 3.0)
         r.alarm = 1.0 - 10.0 ** -min(sure, seen / t.alarms.sure)
     note(r, t, total)
 

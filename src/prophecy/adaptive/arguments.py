@@ -8,12 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
+from prophecy.adaptive.limits import LARGEST
 from prophecy.adaptive.times import seconds
 
 Array = NDArray[np.float64]
-
-LARGEST = 1e75
-"""Largest value taken in; `record.LARGEST` is the same number, behind an import that loads Numba's tables."""
 
 
 def as_moments(value: ArrayLike, channels: int | None, refuse_gaps: bool) -> Array:

@@ -1,4 +1,4 @@
-"""How large the forecast's own errors are, and what follows from it: intervals, and how surprising an error is.
+"""How large the forecast's own errors are, and what follows: intervals and scores.
 
 Errors over their discounted root mean square have tracked quantiles; beyond the largest one a power law, whose exponent
 is learned from the stream's own outer errors. The outer quantiles of a young stream are still where a normal law has
@@ -25,11 +25,11 @@ _OFTEN, _RAREST = float(_RARE[_OUTER]), float(_RARE[-1])
 @inner
 def calibrate(r: Any, t: Any, error: float, events: bool) -> None:
     """Scale and quantiles of the forecast's errors. events: the stream rests half of the time, or is too young
-    to tell; then it has no tail to reach, and quantiles keep the slow step."""
+    to show; then quantiles keep the slow step."""
     squared = error * error
     if r.learned == 0:
         r.error_scale = max(squared, t.smallest)
-    # Errors of exactly 0, a sensor that sticks, teach nothing about how errors are distributed.
+    # Errors of exactly 0, a sensor that sticks, are no sample of how errors are distributed.
     if squared > t.smallest or r.error_scale > t.smallest:
         _note_tail(r, t, squared)
         first = 0.0 if events else t.first_rate * t.first_errors / (r.learned + 1)
@@ -136,6 +136,6 @@ def surprise(r: Any, t: Any, error: float) -> float:
 def most(r: Any, t: Any) -> float:
     """The largest score that the errors known allow."""
     known = math.log10(1.0 + r.learned)
-    if math.sqrt(r.error_scale) > t.exact * abs(r.last) + math.sqrt(t.smallest):
+    if math.sqrt(r.error_scale) > t.error_rounding * abs(r.last) + math.sqrt(t.smallest):
         known = max(known, r.learned / t.decade)
     return min(known, t.surest)  # type: ignore[no-any-return]

@@ -27,8 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy._compiled import inner
-from prophecy.adaptive.fields import record_type
+from prophecy.adaptive.fields import REAL, WHOLE, Field, record_type, require, within
 from prophecy.adaptive.grids import fit, rounded
+from prophecy.adaptive.limits import MOST
 from prophecy.adaptive.settings import DEFAULT, Settings
 from prophecy.adaptive.times import LARGEST_TIME
 
@@ -42,38 +43,33 @@ but values truly taken at stamps that jitter about it."""
 ON_GRID, RANDOM, JITTER = 0, 1, 2
 """How times are taken: as places of the grid; as irregular; as irregular, with a grid they jitter about."""
 
-CLOCK = record_type(
-    [
-        ("count", np.int64),
-        ("given", np.int64),
-        ("irregular", np.int64),
-        ("late", np.int64),
-        ("coarse", np.int64),
-        ("odd", np.int64),
-        ("jumps", np.int64),
-        ("dt", np.float64),
-        ("last", np.float64),
-        ("grid", np.float64),
-        ("off", np.float64),
-        ("jump", np.float64),
-        ("found", np.float64),
-        ("start", np.float64),
-        ("before", np.float64),
-        ("unit", np.float64),
-        ("memory", np.float64),
-        ("lean", np.float64),
-        ("spread", np.float64),
-        ("recent", np.float64, (RECENT,)),
-    ]
+_FARTHEST = 1e7 * LARGEST_TIME
+"""Bound of times: stamps of another unit than dt are moved "long ago", up to a million of the longest intervals."""
+
+FIELDS = (
+    Field("count", WHOLE, (), 0, MOST, "stamps", "stamps taken"),
+    Field("given", WHOLE, (), 0, 1, "flag", "1 where the user gave the step"),
+    Field("irregular", WHOLE, (), 0, JITTER, "code", "`ON_GRID`, `RANDOM` or `JITTER`"),
+    Field("late", WHOLE, (), 0, MOST, "stamps", "stamps in a row before the newest"),
+    Field("coarse", WHOLE, (), 0, MOST, "stamps", "intervals in a row of two steps or more"),
+    Field("odd", WHOLE, (), 0, 1, "flag", "1 if anything but single steps came since the last check"),
+    Field("jumps", WHOLE, (), 0, MOST, "stamps", "intervals in a row beyond `longest_hole`"),
+    Field("dt", REAL, (), 0, 2 * LARGEST_TIME, "s", "the step, 0 before it is known"),
+    Field("last", REAL, (), -_FARTHEST, _FARTHEST, "s", "the newest stamp"),
+    Field("grid", REAL, (), -_FARTHEST, _FARTHEST, "s", "the newest place on the grid"),
+    Field("off", REAL, (), 0, 1, "1", "share of recent stamps that were off the grid"),
+    Field("jump", REAL, (), 0, 2 * LARGEST_TIME, "s", "the shortest of the last jumps"),
+    Field("found", REAL, (), 0, 2 * LARGEST_TIME, "s", "the step that the last check found"),
+    Field("start", REAL, (), -_FARTHEST, _FARTHEST, "s", "the newest place that the last check found"),
+    Field("before", REAL, (), -_FARTHEST, _FARTHEST, "s", "the stamp before the first of the last jumps"),
+    Field("unit", REAL, (), 0, 2 * LARGEST_TIME, "s", "what stamps are rounded to, 0 where that does not matter"),
+    Field("fitted", REAL, (), 0, MOST, "stamps", "how many stamps phase and step are fitted over"),
+    Field("mean_offset", REAL, (), -1e6, 1e6, "steps", "mean of the recent offsets from the grid"),
+    Field("mean_square", REAL, (), 0, 1e12, "steps²", "mean square of the recent offsets"),
+    Field("recent", REAL, (RECENT,), -_FARTHEST, _FARTHEST, "s", "the last stamps, at count modulo their number"),
 )
-"""count: stamps taken; given: 1 where the user said the step; irregular: `ON_GRID`, `RANDOM` or `JITTER`; late: stamps
-in a row before the newest; coarse: intervals in a row of two steps or more; odd: 1 if anything but single steps came
-since the last check; jumps: holes in a row beyond `longest_hole`; dt: the step, 0 before it is known; last: the newest
-stamp; grid: the newest place on the grid; off: share of stamps that were off it lately; jump: the shortest of the last
-jumps, before: the stamp before the first of them; found, start: step and newest place the last check found; unit: what
-stamps are rounded to, 0 where that is no matter; memory: stamps that phase and step are fitted over; lean, spread: mean
-and mean square of their offsets lately, in steps; recent: the last stamps, at count modulo their number. Seconds
-throughout."""
+
+CLOCK = record_type(FIELDS)
 
 
 @inner
@@ -181,7 +177,8 @@ def keep_twice(c: Any, t: Any) -> None:
 def place(c: Any, t: Any, time: float) -> tuple[float, float]:
     """The place of the grid a stamp belongs to, in steps after the newest, and how many steps beside it it lies.
 
-    Stamps rounded to more than a step may belong to several places: then it is the next one if that is among them."""
+    Stamps rounded to more than a step may belong to several places: then it is the next one if that is among them.
+    """
     steps = (time - c.grid) / c.dt if c.count > 0 and c.dt > 0.0 else 1.0
     whole = max(math.floor(steps + 0.5), 1.0)
     if abs(steps - 1.0) * c.dt <= slack(c, t):
@@ -198,7 +195,7 @@ def slack(c: Any, t: Any) -> float:
 @inner
 def beside(c: Any, t: Any, offset: float) -> float:
     """Steps by which a stamp is off its place, 0 for what is rounding."""
-    return 0.0 if abs(offset) <= t.clock.exact or abs(offset) * c.dt <= slack(c, t) else offset
+    return 0.0 if abs(offset) <= t.clock.rounding or abs(offset) * c.dt <= slack(c, t) else offset
 
 
 @inner
@@ -218,20 +215,20 @@ def follow_stamp(c: Any, t: Any, offset: float, whole: float) -> None:
 @inner
 def _remembered(c: Any, t: Any, offset: float) -> float:
     """Over how many stamps the grid is fitted, with this one: fewer once the clock has drifted."""
-    c.memory = min(c.memory + 1.0, t.clock.steadiest)
-    rate = 1.0 / min(c.memory, t.clock.steady)
-    c.lean += (offset - c.lean) * rate
-    c.spread += (offset * offset - c.spread) * rate
-    doubt = max(math.sqrt(0.5 * t.clock.drifted * c.spread / t.clock.steady), t.clock.slipped * c.unit / c.dt)
-    if c.memory > t.clock.steady and abs(c.lean) > doubt:
-        c.memory, c.lean = t.clock.steady, 0.0
-    return c.memory  # type: ignore[no-any-return]
+    c.fitted += 1.0
+    rate = 1.0 / min(c.fitted, t.clock.steady)
+    c.mean_offset += (offset - c.mean_offset) * rate
+    c.mean_square += (offset * offset - c.mean_square) * rate
+    doubt = math.sqrt(0.5 * t.clock.drifted * c.mean_square / t.clock.steady)
+    if c.fitted > t.clock.steady and abs(c.mean_offset) > doubt:
+        c.fitted, c.mean_offset = t.clock.steady, 0.0
+    return c.fitted  # type: ignore[no-any-return]
 
 
 @inner
 def begin_anew(c: Any, t: Any) -> None:
     """The step was found anew, from the last stamps."""
-    c.memory, c.lean, c.spread = float(min(c.count, t.clock.fitted_over)), 0.0, 0.0
+    c.fitted, c.mean_offset, c.mean_square = float(min(c.count, t.clock.fitted_over)), 0.0, 0.0
 
 
 @inner
@@ -275,13 +272,12 @@ def check_grid(c: Any, t: Any, true: bool) -> int:
 @inner
 def _verdict(c: Any, t: Any, true: bool, times: Any, young: bool) -> int:
     """What the last stamps, in rising order, ask for."""
-    c.found, off, miss = fit(t, times)
+    c.found, off = fit(t, times)
     c.start = c.last
     regular = off <= t.clock.regular
     same = abs(math.log(c.found / c.dt)) < (t.clock.changed if regular else 0.25 if young else 0.5)
     if regular and same:
-        settled = c.irregular == RANDOM or miss < t.clock.regular_again or not true
-        return AGAIN if c.irregular != ON_GRID and settled else FINE
+        return AGAIN if c.irregular == RANDOM or (c.irregular == JITTER and not true) else FINE
     if not regular and same and c.irregular != ON_GRID:
         c.irregular = RANDOM
     if not regular and (len(times) < t.clock.fewest or (c.irregular == RANDOM and same)):
@@ -300,34 +296,6 @@ def check_clocks(clocks: NDArray[np.void], count: int, settings: Settings = DEFA
     """Refuse clocks no stream could have reached; ValueError."""
     if clocks.dtype != CLOCK or clocks.shape != (count,):
         raise ValueError(f"clocks must be {count} records of {CLOCK.itemsize} bytes")
-    for name, most in (
-        ("given", 1),
-        ("irregular", JITTER),
-        ("odd", 1),
-        ("count", 2**53),
-        ("late", 2**53),
-        ("coarse", 2**53),
-        ("jumps", settings.clock.late),
-    ):
-        if not ((clocks[name] >= 0) & (clocks[name] <= most)).all():
-            raise ValueError(f"{name} of a clock must lie between 0 and {most}, got {clocks[name]}")
-    numbers = np.column_stack([clocks[name] for name in ("last", "grid", "start", "before", "recent")])
-    # Stamps of another unit than dt are put "long ago", which is up to a million of the longest intervals.
-    if not (np.abs(numbers) <= 1e7 * LARGEST_TIME).all() or not ((clocks["off"] >= 0) & (clocks["off"] <= 1)).all():
-        raise ValueError(
-            f"times of a clock must be at most {1e7 * LARGEST_TIME:g} in size, and off between 0 and 1, got "
-            f"times up to {np.abs(numbers).max()} and off = {clocks['off']}"
-        )
-    for name, lowest, highest in (
-        ("memory", 0.0, settings.clock.steadiest),
-        ("lean", -1e6, 1e6),
-        ("spread", 0.0, 1e12),
-    ):
-        if not ((clocks[name] >= lowest) & (clocks[name] <= highest)).all():
-            raise ValueError(f"{name} of a clock must lie between {lowest:g} and {highest:g}, got {clocks[name]}")
-    dt = clocks["dt"]
-    for name in ("jump", "found", "unit"):
-        if not ((clocks[name] >= 0) & (clocks[name] <= 2 * LARGEST_TIME)).all():
-            raise ValueError(f"{name} of a clock must be positive, got {clocks[name]}")
-    if not ((dt >= 0.0) & (dt <= 2 * LARGEST_TIME) & ((dt > 0.0) | (clocks["count"] <= 1))).all():
-        raise ValueError(f"dt of a clock must be positive, got {dt}")
+    within(clocks, FIELDS)
+    require(clocks, "jumps", clocks["jumps"] <= settings.clock.late, f"must be at most {settings.clock.late}")
+    require(clocks, "dt", (clocks["dt"] > 0.0) | (clocks["count"] <= 1), "must be positive by now")

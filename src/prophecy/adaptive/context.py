@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.adaptive.seasons import FLAGS, RING
+from prophecy.adaptive.limits import FLAGS, RING
 
 Array = NDArray[np.float64]
 

@@ -1,9 +1,8 @@
 """Values into streams: one compiled entry for streams with and without timestamps, each with its own clock.
 
-A stream is one row of four arrays: its record, its ring of recent values, its clock and its last samples. Whatever has
-to be decided on the way, whether a value is late, how many places of the grid it passes, whether times have become
-irregular and whether there is a season, is decided here, value by value, so the numbers do not depend on how values are
-put together to arrays.
+A stream is one row of four arrays: its record, its ring of recent values, its clock and its last samples. Whether a
+value is late, how many places of the grid it passes, whether times have become irregular and whether there is a season
+is decided here, value by value, so that the numbers do not depend on how values are grouped into arrays.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from prophecy._compiled import inner, kernel, part
 from prophecy.adaptive import clock, paths, stamps
 from prophecy.adaptive.clock import RECENT
 from prophecy.adaptive.irregular import carried
+from prophecy.adaptive.limits import FLAGS, RING
 from prophecy.adaptive.members import LAGS
 from prophecy.adaptive.record import RECORD
 from prophecy.adaptive.regrid import sample, start_over
 from prophecy.adaptive.season_check import check_if_due
-from prophecy.adaptive.seasons import FLAGS, RING
 from prophecy.adaptive.step import ROOM, expected, read, step, surprise_of
 
 
@@ -42,11 +41,10 @@ def take(
     """values (n,) into the streams `which` (n,) says, in their order.
 
     times (n,): seconds, NaN for one step after the value before; empty for streams without timestamps. out (n, 4) gets
-    mean and half width of each value as they were before it came, at the level that `where` says (`members.between`),
-    its score, and the alarm with it; out (n, 7) also mean and half width of what is said next, one step ahead, and
-    which of the record's ranks (`alarm_tail`) is the smallest; an empty `out` gets nothing. passed (n,) gets the
-    seconds since the value before: 0 where it came too late and was not taken (its row of `out` is NaN), NaN for a
-    first value.
+    mean and half width of each value as they were before it came, at the level that `where` says (`table.between`),
+    its score, and the alarm with it; out (n, 7) also mean and half width of the forecast one step ahead, and which of
+    the record's ranks (`alarm_tail`) is the smallest; an empty `out` gets nothing. passed (n,) gets the seconds since
+    the value before: 0 where it came too late and was not taken (its row of `out` is NaN), NaN for a first value.
     """
     spares = np.empty(1, dtype=RECORD), np.empty(RING), np.empty(ROOM), np.empty(paths.ROOM)
     row, noting = np.empty(4), len(out) > 0
@@ -127,7 +125,7 @@ def _next_time(c: Any, s: Any) -> float:
     dt = c.dt if c.dt > 0.0 else 1.0
     time = (c.last if c.irregular != clock.ON_GRID else c.grid) + dt
     if not time > c.last + 0.5 * dt:
-        # A step below the resolution of the stamps: the clock is moved where its steps can be told apart.
+        # A step below the resolution of the stamps: the clock is moved to where float64 resolves its steps.
         clock.shift(c, s, -c.last)
         c.last, c.grid, time = 0.0, 0.0, dt
     return time  # type: ignore[no-any-return]
@@ -168,7 +166,7 @@ def _take_on_grid(
         apart = noting and r.count > 0 and abs(offset) > t.clock.off
         if apart:
             mean, wider, more = paths.beside_grid(stream, t, time, spares)
-            row[0], row[1], row[2] = paths.said(r, t, mean, wider, more, value, where)
+            row[0], row[1], row[2] = paths.judged(r, t, mean, wider, more, value, where)
         clock.follow_stamp(c, t, beside, whole)
     for _ in range(int(min(whole, t.clock.longest_hole)) - 1):
         step(r, stream[1], t, math.nan, spares[2])
@@ -194,7 +192,7 @@ def _take_between(
         path, off = paths.between(stream, t, time, spares)
     if noting:
         wider = paths.widening(r, c, s, t, time)
-        row[0], row[1], row[2] = paths.said(r, t, path + carried(s, t) * off, wider, 0.0, value, where)
+        row[0], row[1], row[2] = paths.judged(r, t, path + carried(s, t) * off, wider, 0.0, value, where)
     if c.irregular == clock.JITTER and not math.isnan(path + value):
         nearest = int(min(math.floor((time - c.grid) / c.dt + 0.5), paths.ROOM[1] - 1.0))
         place = spares[3][paths.PATH, nearest] if nearest > 0 else r.lag[0]

@@ -1,6 +1,6 @@
 """Folding a series on a period: how much of its power a mean profile explains, and which period explains it best.
 
-Autocorrelations say whether something repeats (`seasons.py`); at which shortest period it does is said here.
+Autocorrelations show whether a series repeats (`seasons.py`); its shortest period is found here.
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ def _beside(z: Any, period: float, parts: int) -> float:
 
 @inner
 def sharpened(z: Any, known: Any, period: float) -> float:
-    """The period within what z can tell apart that explains most; a whole number where none explains much more."""
+    """The period that explains most, within the resolution of z (period²/length); a whole number where none explains
+    much more."""
     wide, best = period * period / len(z), period
     most = explained(z, known, period)
     for i in range(-8, 9):

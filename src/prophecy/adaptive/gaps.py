@@ -2,10 +2,10 @@
 
 A gap no longer than usual is part of what a stream is calibrated on, and its interval is as many times wider than one
 step ahead as it has steps. Longer ones are exceptions. What is known about them is the largest recent error right after
-a gap of each octave of lengths, and intervals follow it upwards and downwards. Lengths not seen yet are told from the
-next shorter ones seen, from the error one step ahead if there are none: errors grow with the steps at most, on signals
-without noise, where nothing hides the first digits, with their cube. No interval is wider than all values seen (and
-what the forecast may go beyond them and a walk adds to that), nor than one after a longer gap.
+a gap of each octave of lengths, and intervals follow it upwards and downwards. For lengths not seen yet the next
+shorter ones seen are extrapolated, or the error one step ahead if there are none: errors grow with the steps at most,
+on signals without noise, where nothing hides the first digits, with their cube. No interval is wider than all values
+seen (and what the forecast may go beyond them and a walk adds to that), nor than one after a longer gap.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from prophecy.adaptive import alarms
 from prophecy.adaptive.members import LEVELS
 
 OCTAVES = 13
-"""Lengths of gaps that are told apart, in octaves: 1, 2–3, 4–7, … and 4096 steps or more."""
+"""Classes of gaps by length, in octaves: 1, 2–3, 4–7, … and 4096 steps or more."""
 
 _NINETY = int(np.searchsorted(LEVELS, 0.9))
 
@@ -49,10 +49,10 @@ def reach(r: Any, t: Any, steps: float) -> float:
 
 @inner
 def within_reach(r: Any, t: Any, ahead: float) -> float:
-    """`ahead`, but no farther beyond all values known than `reach` says.
+    """The forecast `ahead`, limited to `reach` beyond all values known.
 
-    What stands in for missing values is predicted from, step after step; high degrees would carry it anywhere. So
-    would members that were exact before, one step after a signal has broken off and begun anew.
+    Across a gap every step is predicted from the one before, and high degrees would diverge; so would members that
+    were exact before, one step after a signal has broken off and begun anew.
     """
     known = r.alarm_size[alarms.VALUE]
     if known == 0:
@@ -63,7 +63,7 @@ def within_reach(r: Any, t: Any, ahead: float) -> float:
 
 @inner
 def is_usual(r: Any, t: Any, steps: float) -> bool:
-    """Whether a value `steps` after the last known one is no later than usual, so that it teaches."""
+    """Whether a value `steps` after the last known one is no later than usual, so that it is learned from."""
     return steps <= t.patience * r.spacing or r.known == 1  # type: ignore[no-any-return]
 
 
@@ -78,7 +78,7 @@ def across(r: Any, t: Any, ahead: float) -> float:
 
 @inner
 def beyond(r: Any, t: Any, steps: float) -> float:
-    """The same across a gap of so many steps that is an exception."""
+    """The same across a gap of so many steps that is longer than usual."""
     one = max(r.quantile[_NINETY] * usual_error(r, t) if r.learned > 0 else 0.0, t.smallest)
     place = _octave(steps)
     power = 3.0 if r.error_scale < 1e-8 * r.scale[0] else 1.0

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from prophecy._compiled import inner
 from prophecy.adaptive.clock import JITTER, RECENT
-from prophecy.adaptive.fields import record_type
+from prophecy.adaptive.fields import REAL, WHOLE, Field, record_type, within
+from prophecy.adaptive.limits import LARGEST, MOST, SQUARED
 
 DEGREES = np.array([1, 3, 5, 7, 9, 11, 13])
 NODES = int(DEGREES[-1]) + 1
@@ -28,20 +29,28 @@ NODES = int(DEGREES[-1]) + 1
 CARRIED = np.array([0.0, 0.5, 1.0])
 """Parts of the newest sample's distance from the forecast path that may persist."""
 
-SAMPLES = record_type(
-    [
-        ("value", np.float64, (RECENT,)),
-        ("newest", np.float64),
-        ("known", np.float64),
-        ("seen", np.int64),
-        ("fit", np.float64, (len(DEGREES),)),
-        ("carry", np.float64, (len(CARRIED),)),
-        ("alarm", np.float64),
-    ]
+FIELDS = (
+    Field(
+        "value", REAL, (RECENT,), -LARGEST, LARGEST, "signal", "the last values as they came, beside their stamps", True
+    ),
+    Field("newest", REAL, (), -1e37, 1e37, "s", "when the last known value came", True),
+    Field("known", REAL, (), -LARGEST, LARGEST, "signal", "that value"),
+    Field("seen", WHOLE, (), 0, MOST, "samples", "samples that `fit` was judged by"),
+    Field(
+        "fit",
+        REAL,
+        (len(DEGREES),),
+        0,
+        SQUARED,
+        "signal²",
+        "errors of samples predicted from their neighbours, by degree",
+    ),
+    Field("carry", REAL, (len(CARRIED),), 0, SQUARED, "signal²", "errors of forecasts with each of `CARRIED`"),
+    Field("alarm", REAL, (), 0, 1, "1 - probability", "the alarm with the newest value", True),
 )
-"""value: the last values as they came, NaN where missing, at the places of their stamps in the clock; newest, known:
-when the last known one came, and that value; seen: how many were judged; fit: mean squared errors of samples predicted
-from their neighbours with each degree; carry: of forecasts with each of `CARRIED`; alarm: that of the newest value."""
+"""All mean squared errors."""
+
+SAMPLES = record_type(FIELDS)
 
 
 def fresh_samples(count: int) -> NDArray[np.void]:
@@ -105,7 +114,7 @@ def judge(s: Any, t: Any, x: Any, y: Any, count: int, room: Any) -> None:
     for k in range(len(DEGREES)):
         # What cannot be tried for lack of samples is as bad as the straight line.
         error = found[DEGREES[k] if DEGREES[k] < count - 1 else 1] - y[1]
-        s.fit[k] += (min(error * error, 1e160) - s.fit[k]) * rate
+        s.fit[k] += (min(error * error, SQUARED) - s.fit[k]) * rate
 
 
 @inner
@@ -161,24 +170,11 @@ def learn_carried(s: Any, t: Any, error: float, off: float) -> None:
     rate = 1.0 / min(max(s.seen, 1), t.irregular.over)
     for k in range(len(CARRIED)):
         left = error - CARRIED[k] * off
-        s.carry[k] += (min(left * left, 1e160) - s.carry[k]) * rate
+        s.carry[k] += (min(left * left, SQUARED) - s.carry[k]) * rate
 
 
 def check_samples(samples: NDArray[np.void], series: int) -> None:
     """Refuse samples no stream could have; ValueError."""
     if samples.dtype != SAMPLES or samples.shape != (series,):
         raise ValueError(f"samples must be {series} records of {SAMPLES.itemsize} bytes, got shape {samples.shape}")
-    if (
-        (np.abs(samples["value"]) > 1e75).any()
-        or not (np.abs(samples["known"]) <= 1e75).all()
-        or (np.abs(samples["newest"]) > 1e37).any()
-    ):
-        raise ValueError("samples must be at most 1e75 in size, and their times 1e37")
-    if not ((samples["seen"] >= 0) & (samples["seen"] <= 2**53)).all():
-        raise ValueError(f"seen of samples must lie between 0 and 2^53, got {samples['seen']}")
-    for name in ("fit", "carry"):
-        if not ((samples[name] >= 0) & (samples[name] <= 1e160)).all():
-            raise ValueError(f"{name} of samples must lie between 0 and 1e160, got {samples[name]}")
-    alarm = samples["alarm"]
-    if not (np.isnan(alarm) | ((alarm >= 0) & (alarm <= 1))).all():
-        raise ValueError(f"alarm of samples must be NaN or lie between 0 and 1, got {alarm}")
+    within(samples, FIELDS)

@@ -2,8 +2,8 @@
 
 A season is a line: it keeps its phase over the whole record, so that its tone is as narrow as the record is long, and
 so are those of its harmonics, at whole multiples of one frequency. A resonance that noise keeps going has a hump,
-however narrow. What repeats, and whether it does, is said by autocorrelations (`seasons.py`); where a few lines make up
-nearly all of it, they say here which period it has.
+however narrow. Whether and after how many samples a series repeats is found by autocorrelations (`seasons.py`); where a
+few lines make up nearly all of what repeats, its period is found here from them.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ LINES = 24
 
 @inner
 def spectrum(z: Any) -> Any:
-    """Power of z at frequencies 0 … 1/2, weighed by Hann's window, so that a tone in one place has its sum of
-    squares."""
+    """Power of z at frequencies 0 … 1/2 cycles a sample under Hann's window, scaled so that the peak of a tone is its
+    sum of squares."""
     n, size = len(z), 2
     while 2 * size < 3 * n:
         size *= 2
@@ -64,8 +64,8 @@ def find_lines(t: Any, power: Any, n: int, total: float, frequency: Any, strengt
 
 @inner
 def narrow(t: Any, power: Any, n: int, frequency: Any, strength: Any, count: int, which: int) -> bool:
-    """Whether a line is one, and no hump; other lines close by, and places where a slow one may modulate it, are left
-    out."""
+    """Whether a line is narrow, and no hump: a season and no resonance. Other lines close by, and the frequencies at
+    which a slow one may modulate it, are left out."""
     scale = n / (2.0 * (len(power) - 1))
     line, ring, rings, far, fars = 0.0, 0.0, 0.0, 0.0, 0.0
     middle = frequency[which] * n
@@ -90,8 +90,7 @@ def narrow(t: Any, power: Any, n: int, frequency: Any, strength: Any, count: int
     if rings == 0.0 or fars < 4.0:
         return True
     floor = far / fars * rings
-    high = ring > t.lines.above * floor and ring - floor > t.lines.pedestal * line
-    return not (high or (ring > t.lines.less_above * floor and ring - floor > t.lines.broad * line))
+    return not (ring > t.lines.above * floor and ring - floor > t.lines.pedestal * line)
 
 
 @inner
@@ -104,9 +103,9 @@ def harmonics(frequency: Any, near: Any, count: int, base: float, n: int, which:
 
 @inner
 def folded(t: Any, frequency: Any, strength: Any, near: Any, count: int, base: float, n: int, which: Any) -> float:
-    """The same with multiples beyond half a cycle a sample, which are seen folded back: the sharp edges of a period of
-    12.5 have such ones. They have less than half the power of the others, or what they are multiples of is some other
-    harmonic of the season: folded back, those of 33/5 are all of 33. Returns the power of all."""
+    """As `harmonics`, with multiples beyond half a cycle a sample, which appear folded back: the sharp edges of a
+    period of 12.5 have such ones. Where they have more than half the power of the others they are left out: then `base`
+    is another harmonic of the season (folded back, the multiples of 33/5 are all of 33). Returns the power of all."""
     harmonics(frequency, near, count, base, n, which)
     power, more, beyond = 0.0, 0.0, which.copy()
     for j in range(count):
@@ -158,7 +157,7 @@ def comb(t: Any, frequency: Any, strength: Any, near: Any, count: int, n: int, a
 
 @inner
 def inside(t: Any, which: Any, strength: Any, count: int, base: float) -> int:
-    """How many of a shorter season make the one of this frequency, as seven days a week; 0 where there is none."""
+    """How many of a shorter season make the one of frequency `base`, as seven days a week; 0 where there is none."""
     highest, total = 1, 0.0
     for j in range(count):
         if which[j] > 0:
@@ -229,8 +228,8 @@ def named(t: Any, z: Any, lag: int, wanted: float, enough: float, periods: Any) 
 
 @inner
 def _doubt(t: Any, near: Any, which: Any, count: int, parts: int) -> float:
-    """How far a comb's frequency, times `parts`, may be misplaced, in reciprocals of the record's length: its line
-    known best, as a part of the multiple it is, says so."""
+    """Error of a comb's frequency, times `parts`, in reciprocals of the record's length: that of its line known best,
+    over the multiple that line is."""
     least = t.lines.loosest
     for j in range(count):
         if which[j] > 0:
@@ -240,7 +239,7 @@ def _doubt(t: Any, near: Any, which: Any, count: int, parts: int) -> float:
 
 @inner
 def _whole(period: float, doubt: float) -> float:
-    """A period, as a whole number of samples where that is within the doubt about its frequency."""
+    """A period, as a whole number of samples where that is within `doubt`, the error of its frequency."""
     nearest = float(round(period))
     return nearest if abs(period - nearest) <= doubt * period * period and abs(period - nearest) < 0.5 else period
 

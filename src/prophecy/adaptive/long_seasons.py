@@ -14,7 +14,7 @@ from prophecy.adaptive.folding import LONGEST, unfold
 from prophecy.adaptive.seasons import centred, refined, shortest_strong
 from prophecy.adaptive.spectra import autocorrelations, of_known
 
-BLOCK, BLOCKS = 32, 512
+MEAN_OF, MEANS = 32, 512
 """Values in a mean, and means kept: 16 384 values in 4 kB of the record."""
 
 
@@ -22,28 +22,28 @@ BLOCK, BLOCKS = 32, 512
 def find_long(t: Any, means: Any, values: Any, known: Any, period: float, strengths: Any) -> float:
     """A season of `first_long` samples or more that was seen four times at least, in samples, else 0.
 
-    means (m,): of `BLOCK` values each, oldest first; values, known (n,): the recent ones, as for `find`; period: a
+    means (m,): of `MEAN_OF` values each, oldest first; values, known (n,): the recent ones, as for `find`; period: a
     shorter season found already, 0 for none. strengths[0] becomes its autocorrelation.
     """
     m = len(means)
-    top = min(4 * LONGEST // BLOCK, m // 2) + 2
-    first, last = max(t.seasons.first_long // BLOCK, int(2.5 * period / BLOCK)), min(LONGEST // BLOCK, m // 4) + 1
+    top = min(4 * LONGEST // MEAN_OF, m // 2) + 2
+    first, last = max(t.seasons.first_long // MEAN_OF, int(2.5 * period / MEAN_OF)), min(LONGEST // MEAN_OF, m // 4) + 1
     if first >= last:
         return 0.0
     flat, there = straightened(means), np.ones(m)
     power = centred(t, flat, there)
     if not (power > 0.0 and np.isfinite(power)):
         return 0.0
-    if period > 4.0 * BLOCK:
-        unfold(flat, there, period / BLOCK)
+    if period > 4.0 * MEAN_OF:
+        unfold(flat, there, period / MEAN_OF)
     r, again, squares, pairs = np.zeros(top + 1), np.zeros(top + 1), np.zeros(top + 1), np.zeros(top + 1)
     autocorrelations(flat, flat, top, r, again)
     of_known(t, r, there, pairs)
     lag = shortest_strong(t, r, m, pairs, first, last, t.seasons.least_of_values, squares)
     if lag == 0:
         return 0.0
-    found = refined(t, r, float(lag), False) * BLOCK
-    if period > 0.0 and abs(found - round(found / period) * period) < BLOCK / 4:
+    found = refined(t, r, float(lag), False) * MEAN_OF
+    if period > 0.0 and abs(found - round(found / period) * period) < MEAN_OF / 4:
         found = round(found / period) * period  # a week is seven days
     found = min(float(round(found)), float(LONGEST))
     strengths[0] = r[lag]

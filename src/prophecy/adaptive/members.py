@@ -11,17 +11,13 @@ signal moves within the window instead of where it stands. A readout exact for c
 
 from __future__ import annotations
 
-from dataclasses import fields
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import legendre
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
-from prophecy.adaptive.fields import record_type
-from prophecy.adaptive.settings import DEFAULT, Group, Settings
 from prophecy.bases import legt
 from prophecy.discretize import bilinear
 from prophecy.exact import exact, noise_gain
@@ -120,74 +116,6 @@ PLACES = [sum(len(m.features) * padded(len(m.features)) for m in SOLVED[:r]) for
 FACTORS = sum(len(m.features) * padded(len(m.features)) for m in SOLVED)
 """Numbers in all factors of the solved members: row by row, one member after the other."""
 
-_S, _W, _L = len(SOLVED), len(WINDOWS), len(LEVELS)
-_REAL = (
-    *(("short", LAGS * padded(SHORTS)), ("long", _W * ORDER * padded(ORDER + LONGS)), ("steady", (_W, ORDER))),
-    *(("prior", MEMBERS), ("gain", FIXED), ("averaging", FIXED), ("bias_rate", FIXED)),
-    *(("short_slope", (LAGS, SHORTS)), ("long_slope", (_W, ORDER, LONGS)), ("slope_gain", FIXED)),
-    *(("slope_bias", FIXED), ("slope_left", FIXED), ("forgetting", _S), ("needed", _S), ("start", (_S, WIDTH))),
-    *(("raise_by", _L), ("lower_by", _L), ("normal", _L)),
-)
-_WHOLE = (("longest", _S), ("traces", _S), ("sloped", FIXED))
-_PLACE = (
-    *(("reach", padded(SHORTS) // ROW), ("block_of", _W), ("index", (_S, WIDTH))),
-    *(("used", _S), ("stride", _S), ("place", _S)),
-)
-
-
-def _of_settings(settings: Group) -> list[Any]:
-    """Fields of a record for these numbers; those of a group are a record in a record."""
-    found: list[Any] = []
-    for field in fields(settings):
-        value = getattr(settings, field.name)
-        if isinstance(value, Group):
-            found.append((field.name, record_type(_of_settings(value))))
-        elif isinstance(value, tuple):
-            found.append((field.name, np.float64, len(value)))
-        else:
-            found.append((field.name, np.int64 if field.type == "int" else np.float64))
-    return found
-
-
-def _put_settings(into: Any, settings: Group) -> None:
-    """Write the numbers into such a record."""
-    for field in fields(settings):
-        value = getattr(settings, field.name)
-        if isinstance(value, Group):
-            _put_settings(into[field.name], value)
-        else:
-            into[field.name] = value
-
-
-TABLE = record_type(
-    [(name, np.float64, shape) for name, shape in _REAL]
-    + [(name, np.int64, shape) for name, shape in _WHOLE]
-    + [(name, np.uint64, shape) for name, shape in _PLACE]
-    + _of_settings(DEFAULT)
-)
-"""All constants of the step in one record: what follows from the members, and the settings under their own names.
-
-short (lags, members): weights of the short members on the lags; `reach`: how many lags each block of them reads.
-long (windows, order, order + members): z - x₁ du to the new z and to the predictions. steady: x₁. gain: noise gains.
-short_slope, long_slope: derivative readouts per sample; slope_gain: their noise gains; slope_bias: the leading error of
-a slope over that of the same member's prediction; slope_left: noise variance left in the member's averaged errors.
-index (solved, width), used: the features of each solved member; stride, place: where its factor's rows are; longest:
-its oldest lag; needed: samples before it speaks. normal: quantiles of a normal law at `LEVELS`.
-"""
-
-
-@lru_cache(maxsize=64)
-def between(level: float) -> tuple[int, bool, float]:
-    """A level among the tracked ones: the quantile above it, whether one lies below, and how far it is from there.
-
-    Straight lines over the normal quantiles; below the first and beyond the last one, in proportion.
-    """
-    knots, normal = ndtri((1.0 + LEVELS) / 2.0), float(ndtri((1.0 + level) / 2.0))
-    above = min(int(np.searchsorted(knots, normal)), len(knots) - 1)
-    inside = above > 0 and normal <= float(knots[above])
-    start = float(knots[above - 1]) if inside else 0.0
-    return above, bool(inside), (normal - start) / (float(knots[above]) - start)
-
 
 def least_squares(window: int, degree: int, horizon: float, derivative: int = 0) -> Array:
     """Weights (window,) on the last samples, newest first, exact for polynomials up to `degree`, of least noise.
@@ -202,7 +130,7 @@ def least_squares(window: int, degree: int, horizon: float, derivative: int = 0)
     return np.asarray(q @ np.linalg.solve(r.T, targets), dtype=np.float64)
 
 
-class _Readout(NamedTuple):
+class Readout(NamedTuple):
     """A member under construction: weights on its lags or on its memory, for the next change and for the slope."""
 
     member: Member
@@ -214,7 +142,7 @@ class _Readout(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _readouts() -> tuple[tuple[_Readout, ...], tuple[tuple[_Readout, ...], ...]]:
+def readouts() -> tuple[tuple[Readout, ...], tuple[tuple[Readout, ...], ...]]:
     """Short members, and long ones window by window."""
     long = []
     for window in WINDOWS:
@@ -227,73 +155,19 @@ def _readouts() -> tuple[tuple[_Readout, ...], tuple[tuple[_Readout, ...], ...]]
 @lru_cache(maxsize=1)
 def members() -> tuple[Member, ...]:
     """All members, in the order of the record's arrays."""
-    short, long = _readouts()
+    short, long = readouts()
     fixed = [readout.member for readout in (*short, *(r for window in long for r in window))]
     return (*fixed, *(Member(s.name, 0, None, np.nan) for s in SOLVED))
 
 
-@lru_cache(maxsize=16)
-def table(settings: Settings) -> NDArray[np.void]:
-    """The constants of the step as an array of one `TABLE` record."""
-    short, long = _readouts()
-    made = np.zeros(1, dtype=TABLE)
-    t: Any = made[0]
-    _put_settings(t, settings)
-    ahead, advance = t["short"].reshape(LAGS, -1), t["long"].reshape(len(WINDOWS), ORDER, -1)
-    for i, readout in enumerate(short):
-        ahead[: len(readout.ahead), i] = readout.ahead
-        t["reach"][i // ROW] = readout.member.window
-        if readout.slope is not None:
-            t["short_slope"][: len(readout.slope), i] = readout.slope
-    for i, window in enumerate(WINDOWS):
-        pair = bilinear(legt(ORDER, float(window)).A, legt(ORDER, float(window)).B, 1.0)
-        t["steady"][i] = np.linalg.solve(np.eye(ORDER) - pair.A, pair.B)
-        t["block_of"][i] = i * advance[0].size
-        advance[i, :, :ORDER] = pair.A.T
-        for j, readout in enumerate(long[i]):
-            advance[i, :, ORDER + j] = pair.A.T @ readout.ahead
-            if readout.slope is not None:
-                t["long_slope"][i, :, j] = readout.slope
-    _about_members(t, [*short, *(r for window in long for r in window)], settings)
-    _about_solved(t, settings)
-    t["raise_by"], t["lower_by"] = np.exp(settings.rate * LEVELS), np.exp(settings.rate * (LEVELS - 1.0))
-    t["normal"] = ndtri((1.0 + LEVELS) / 2.0)
-    made.flags.writeable = False
-    return made
-
-
-def _about_members(t: Any, readouts: list[_Readout], settings: Settings) -> None:
-    windows = np.array([readout.member.window for readout in readouts])
-    t["gain"] = [readout.member.gain for readout in readouts]
-    t["prior"] = _prior(members(), settings.prior_solved)
-    t["averaging"] = [averaging(int(window)) for window in windows]
-    t["bias_rate"] = np.minimum(settings.fastest_bias, 1.0 / windows)
-    t["sloped"] = [readout.slope is not None for readout in readouts]
-    for name in ("gain", "bias", "left"):
-        t[f"slope_{name}"] = [0.0 if r.slope is None else getattr(r, name) for r in readouts]
-
-
-def _about_solved(t: Any, settings: Settings) -> None:
-    t["stride"], t["place"] = STRIDES, PLACES
-    for r, member in enumerate(SOLVED):
-        count = len(member.features)
-        t["index"][r, :count] = member.features
-        t["used"][r], t["forgetting"][r], t["traces"][r] = count, settings.solved_memory[r], member.traces
-        # Lags before the first value repeat it: equations with them are wrong and would be remembered for long.
-        t["longest"][r] = max(feature for feature in member.features if feature < LAGS)
-        t["needed"][r] = t["longest"][r] + settings.equations * count
-        # Features are relative to the newest value: weight -1 on lag 1 is the straight line, no weight the copy.
-        t["start"][r, 0] = -float(member.start)
-
-
-def _short(window: int, degree: int) -> _Readout:
+def _short(window: int, degree: int) -> Readout:
     ahead = least_squares(window, degree, 1.0)
     slope = least_squares(window, degree, 0.0, 1) if degree else None
     member = Member(f"last {window} samples, degree {degree}", window, degree, float(ahead @ ahead))
-    return _Readout(member, ahead, slope, *_slips(member, ahead, slope))
+    return Readout(member, ahead, slope, *_slips(member, ahead, slope))
 
 
-def _long(window: int, degree: int, taps: Array) -> _Readout:
+def _long(window: int, degree: int, taps: Array) -> Readout:
     """A LegT readout. `taps` (ages, order) is the memory's response to an impulse, from which its kernels follow."""
     system = exact(legt(ORDER, float(window)), 1.0, degree)
     ahead = taps @ system.C
@@ -304,7 +178,7 @@ def _long(window: int, degree: int, taps: Array) -> _Readout:
         slope[0] += system.derivative.D
     member = Member(f"LegT memory of {window} samples, degree {degree}", window, degree, noise_gain(system))
     readout = None if system.derivative is None else system.derivative.C
-    return _Readout(member, system.C, readout, *_slips(member, ahead, slope))
+    return Readout(member, system.C, readout, *_slips(member, ahead, slope))
 
 
 def _taps(A: Array, B: Array) -> Array:
@@ -340,7 +214,7 @@ def averaging(window: int) -> float:
     return min(1.0, 8.0 / window)
 
 
-def _prior(everyone: tuple[Member, ...], solved: float) -> Array:
+def prior(everyone: tuple[Member, ...], solved: float) -> Array:
     """Simple members first: 1/(degree + 1), and `solved` for each one solved in context, of which there are few."""
     weights = np.array([solved if m.degree is None else 1.0 / (m.degree + 1) for m in everyone])
     return np.asarray(weights / weights.sum(), dtype=np.float64)

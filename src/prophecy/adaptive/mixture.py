@@ -1,5 +1,6 @@
-"""The bank's rule of mixing (docs/prophecy.md) for the few members of a further mixture: Cauchy densities around each
-member's prediction as wide as its recent errors, Bayes' rule, and a fixed share."""
+"""The bank's rule of mixing (docs/prophecy.md) for the two to six members of a further mixture: Cauchy densities around
+each member's prediction, as wide as its recent errors, Bayes' rule, and a fixed share. `step.weigh` is the same rule
+for the 119 members of the bank, with sums that vectorise."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ def learn(
 
 @inner
 def mixed(weights: Any, scales: Any, ahead: Any) -> float:
-    """The point forecast: members weighed by weight over squared scale, as precision asks."""
+    """The point forecast: the mean of the members, each by its weight over its scale (a mean squared error)."""
     top, total = 0.0, 0.0
     for i in range(len(weights)):
         part = weights[i] / (scales[i] if scales[i] > 0.0 else 1.0)

@@ -44,8 +44,8 @@ def copied(stream: Any, spares: Any) -> Any:
 @inner
 def beside_grid(stream: Any, t: Any, time: float, spares: Any) -> tuple[float, float, float]:
     """The forecast for a time between two places of the grid, how many times wider than one step ahead its interval
-    is, and by how much more than that: how far the path is from a straight line says what is not known about the
-    signal between two steps."""
+    is, and by how much more than that: how far the path is from a straight line is a measure of what is not known
+    about the signal between two steps."""
     whole, offset = place(stream[2], t, time)
     steps = whole + offset
     count = max(math.ceil(steps - 1e-9), 1)
@@ -106,10 +106,11 @@ def widening(r: Any, c: Any, s: Any, t: Any, time: float) -> float:
 
 
 @inner
-def said(
+def judged(
     r: Any, t: Any, mean: float, wider: float, more: float, value: float, where: Any
 ) -> tuple[float, float, float]:
-    """Mean, half width and the score of `value` where the interval is so much wider than one step ahead, and more."""
+    """Mean, half width and the score of `value` where the interval is `wider` times as wide as one step ahead, and half
+    of it longer by `more`."""
     half = half_width(r, t, where[0], where[1], where[2]) * wider + more
     error = math.copysign(max(abs(value - mean) - more, 0.0) / wider, value - mean)
     score = math.nan if math.isnan(value) else surprise_of(r, t, error * across(r, t, 1.0))
@@ -123,16 +124,16 @@ def forecast(stream: Any, t: Any, time: float, value: float, where: Any, spares:
     if r.count == 0:
         return math.nan, math.nan, 0.0
     if is_far(c, t, time):
-        # The clock was set, and the value is the next one; or it was not, and all that is known is where values lie.
-        return said(r, t, expected(r, t), across(r, t, (time - c.last) / c.dt), 0.0, value, where)
+        # Either the clock was set, and the value is the next one; or the interval is that of all values seen.
+        return judged(r, t, expected(r, t), across(r, t, (time - c.last) / c.dt), 0.0, value, where)
     if c.irregular != ON_GRID:
         path, off = between(stream, t, time, spares)
-        return said(r, t, path + carried(s, t) * off, widening(r, c, s, t, time), 0.0, value, where)
+        return judged(r, t, path + carried(s, t) * off, widening(r, c, s, t, time), 0.0, value, where)
     whole, offset = place(c, t, time)
     offset = beside(c, t, offset)
     if abs(offset) > t.clock.off:
         mean, wider, more = beside_grid(stream, t, time, spares)
-        return said(r, t, mean, wider, more, value, where)
+        return judged(r, t, mean, wider, more, value, where)
     # As `feed` does when the value comes: read and judged from the place before.
     q = r
     if whole > 1.0:

@@ -4,8 +4,8 @@ w minimises Σ λ^age (y - w · φ)² plus a prior. The covariance is kept as a 
 
     g = Sᵀ φ,  β = λ + g · g,  w += S g (y - w · φ)/β,  S ← (S - S g gᵀ/(β + √(λ β)))/√λ
 
-S Sᵀ cannot lose its sign, and its condition number is the square root of P's. S is `stretch` times the rows of
-`factor` that start at `place`, `stride` numbers apart; the growth by 1/√λ goes into `stretch` and is applied by `grow`
+S Sᵀ cannot lose its sign, and its condition number is the square root of P's. S is `growth` times the rows of
+`factor` that start at `place`, `stride` numbers apart; the growth by 1/√λ goes into `growth` and is applied by `grow`
 once in a while. A value whose noise has another variance than others counts by a λ multiplied by it.
 """
 
@@ -24,7 +24,7 @@ def update(
     place: Any,
     used: Any,
     stride: Any,
-    stretch: float,
+    growth: float,
     forgetting: float,
     error: float,
     phi: Any,
@@ -36,21 +36,21 @@ def update(
     for j in range(ZERO, stride, EIGHT):
         product(phi, used, factor, place + j, stride, g, j)
     for j in range(stride):
-        g[j] *= stretch
+        g[j] *= growth
     beta = forgetting + dot(g, ZERO, g, stride)
     missed = error / beta
-    shrink = 1.0 / ((beta + math.sqrt(forgetting * beta)) * stretch)
+    shrink = 1.0 / ((beta + math.sqrt(forgetting * beta)) * growth)
     for i in range(used):
-        gain = dot(factor, place + i * stride, g, stride) * stretch
+        gain = dot(factor, place + i * stride, g, stride) * growth
         weights[i] += gain * missed
         subtract(factor, place + i * stride, gain * shrink, g, stride)
 
 
 @inner
-def grow(factor: Any, place: Any, count: Any, stretch: float) -> float:
+def grow(factor: Any, place: Any, count: Any, growth: float) -> float:
     """Apply the growth to `count` numbers of a factor; returns the sum of their squares."""
     size = 0.0
     for k in range(place, place + count):
-        factor[k] *= stretch
+        factor[k] *= growth
         size += factor[k] * factor[k]
     return size

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks, _files
 from prophecy._forecast import Forecast
-from prophecy.adaptive.arguments import LARGEST, as_moments, checked_level, one_moment, without_none
+from prophecy.adaptive.arguments import as_moments, checked_level, one_moment, without_none
+from prophecy.adaptive.limits import LARGEST, RING
 from prophecy.adaptive.settings import DEFAULT, Settings
 from prophecy.adaptive.times import step
 from prophecy.adaptive.track import Followed
@@ -20,14 +21,11 @@ from prophecy.frames.cells import is_frame
 from prophecy.frames.source import Source, read
 
 if TYPE_CHECKING:
-    from prophecy.adaptive.stream import Stream
+    from prophecy.adaptive.channels import Channels
 
 Array = NDArray[np.float64]
 
 GAPS = ("predict", "hold", "raise")
-MOST_CONTEXT = 4352
-"""Values every stream keeps: `seasons.RING`, behind an import that loads Numba."""
-
 GROUP = 256
 """Series run at a time by `predict_all`: 9 MB of records and as much of rings, whatever the number of series."""
 
@@ -68,9 +66,9 @@ class Prophecy:
         self._dt = None if dt is None else step(dt)
         self._gaps = _checks.choice("gaps", gaps, GAPS)
         self._length = _checks.whole("context", context)
-        if self._length > MOST_CONTEXT:
+        if self._length > RING:
             raise ValueError(
-                f"context must be at most {MOST_CONTEXT}, the values every stream keeps, got {context}; "
+                f"context must be at most {RING}, the values every stream keeps, got {context}; "
                 "for more, keep them yourself and call prophecy.forecast"
             )
         if not isinstance(settings, Settings):
@@ -100,17 +98,18 @@ class Prophecy:
 
     def reset(self) -> None:
         """Forget everything."""
-        from prophecy.adaptive.stream import Stream  # loads Numba, which importing prophecy does not
+        from prophecy.adaptive.channels import Channels  # loads Numba, which importing prophecy does not
 
-        self._stream: Stream = Stream(self._channels or 1, self._dt, self._gaps == "hold", self._length, self._settings)
+        self._stream: Channels = Channels(
+            self._channels or 1, self._dt, self._gaps == "hold", self._length, self._settings
+        )
 
     def observe(self, value: ArrayLike, time: ArrayLike | None = None) -> None:
         """Take in one moment, a number or (channels,), or many, (time,) or (time, channels). NaN is a gap.
 
         time: when each moment was, in seconds or as dates (datetime64, datetime); from the first value on or never.
         Stamps may jitter by a quarter of a step; steps passed over are gaps; a changed rate, irregular times, late
-        values and clocks that are set are dealt with (docs/prophecy.md, "Time"). After an error everything is as it
-        was.
+        values and clocks that are set are handled (docs/prophecy.md, "Time"). After an error everything is as it was.
         """
         if time is None and self._took(value):
             return
@@ -157,9 +156,9 @@ class Prophecy:
         """How unusual the newest value makes the recent stretch for this stream: 0, or 1 - the share of values that
         would be reported like this one on an ordinary stream. A number or (channels,). Changes nothing.
 
-        It looks at the value, its change, the level and the noise of the last 20 values, each ranked among all the
-        past. A persistent change is reported when it comes, not again while it lasts (docs/prophecy.md, "Alarms"). NaN
-        where the newest value is missing, as in `follow`.
+        The value, its change, and level and noise of the last 20 values are ranked among all the past. A persistent
+        change is reported when it comes, not again while it lasts (docs/prophecy.md, "Alarms"). NaN where the newest
+        value is missing, as in `follow`.
         """
         alarm = self._stream.alarm()
         return float(alarm[0]) if self._channels is None else alarm
@@ -186,8 +185,8 @@ class Prophecy:
         return ahead.reshape(rows.shape)
 
     def follow(self, u: Any, level: float = 0.9, time: Any = None) -> Followed:
-        """Observe a whole array, (time,) or (time, channels); say of each value what was predicted before it came and
-        how surprising it was. With times, each is predicted for its own.
+        """Observe a whole array, (time,) or (time, channels); returns the forecast of each value, made before it came,
+        with interval, score and alarm. With times, each value is predicted for its own.
 
         u may be a pandas, Polars or Arrow series or frame, with times in its index or in the column `time`. Its rows
         are then taken in the order of time, and missing grid times are gaps, which have rows in the track.
@@ -245,7 +244,7 @@ class Prophecy:
         return np.asarray(self._stream.shares()[self._series(channel)], dtype=np.float64)
 
     def explain(self, channel: int = 0) -> str:
-        """Say in words and numbers which memories are in use and why."""
+        """Which memories are in use and why, in words and numbers."""
         from prophecy.adaptive.words import explained
 
         return explained(self._stream, self._series(channel), self._gaps)
@@ -261,7 +260,8 @@ class Prophecy:
     def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
         """Write everything to one file, atomically: the four arrays of the stream and a JSON header, no pickles.
 
-        path: a name, or a file open for bytes."""
+        path: a name, or a file open for bytes.
+        """
         stream = self._stream
         meta = {
             "channels": self._channels,
@@ -303,7 +303,8 @@ class Prophecy:
         return checked(self._stream.stamped, time, moments, self.count)
 
     def _took(self, value: object) -> bool:
-        """Whether the short way was open: one float for a model of one channel, within bounds."""
+        """Take in one float within bounds, for a model of one channel, without the checks of arrays; False for
+        others."""
         if self._channels is not None or not isinstance(value, float) or not -LARGEST <= value <= LARGEST:
             return False
         return self._stream.take_number(value)
@@ -313,8 +314,8 @@ class Prophecy:
 
 
 def of_rows(records: Any, rings: Any, clocks: Any, samples: Any, *, dt: float | None, count: int) -> Prophecy:
-    """A `Prophecy` of one channel from the rows of a stream (`adaptive.feed`), which it takes over. dt: what the stream
-    was told; count: values it has taken in."""
+    """A `Prophecy` of one channel from the rows of a stream (`adaptive.feed`), which it owns from then on. dt: the step
+    the stream was made with; count: values it has seen."""
     model = Prophecy(dt=dt)
     stream = model._stream
     stream.records, stream.rings, stream.clocks, stream.samples, stream.count = records, rings, clocks, samples, count

@@ -1,10 +1,8 @@
-"""What a value says before it is learned from: its resolution, and whether the sensor moves.
-
-Two small questions that real sensors pose and laboratory signals do not:
+"""Two properties of real sensors, updated before a value is learned from:
 
 - **Ticks.** Rounded and counting sensors move in whole multiples of a tick. It is the greatest common divisor of the
-  differences, found by Euclid's algorithm within rounding, and believed once 32 differences in a row were multiples
-  of it. An interval is at least a tick wide, and an error of n ticks is no more surprising than 2n standard deviations.
+  differences, found by Euclid's algorithm within rounding, and used once 32 differences in a row were multiples of
+  it. An interval is at least a tick wide, and an error of n ticks is no more surprising than 2n standard deviations.
 - **Stuck.** After 16 equal values in a row nothing is learned about the size of errors: intervals stay as they were.
 """
 
@@ -19,7 +17,7 @@ EPSILON = 2.220446049250313e-16
 """Relative spacing of float64: rounding of a difference is a few of these times the values."""
 
 TRIES = 16
-"""After this many values in a row without a tick, only every 16th is looked at: continuous signals have none. It is the
+"""After this many values in a row without a tick, only every 16th is tried: continuous signals have none. It is the
 largest value of a field of the record."""
 
 

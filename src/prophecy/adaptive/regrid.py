@@ -12,7 +12,7 @@ from prophecy.adaptive import clock, irregular, paths
 from prophecy.adaptive.calibration import calibrate
 from prophecy.adaptive.clock import RECENT
 from prophecy.adaptive.gaps import note_gap
-from prophecy.adaptive.record import RECORD
+from prophecy.adaptive.record import RECORD, begin
 from prophecy.adaptive.season_check import check_if_due
 from prophecy.adaptive.step import step
 
@@ -52,8 +52,8 @@ def _fill(
     stream: Any, t: Any, time: float, x: Any, y: Any, found: int, places: int, error: float, off: float, spares: Any
 ) -> None:
     """The next places of the grid, from the polynomial through the samples x, y, or from the forecast path, which is
-    off by `off` at the newest sample and by `error` at `time`. Intervals stay those of samples: what interpolation
-    makes of them is smoother."""
+    off by `off` at the newest sample and by `error` at `time`. Calibration stays that of samples: what is
+    interpolated is smoother."""
     r, c, s = stream[0][0], stream[2], stream[3]
     room, trusted = (
         spares[3],
@@ -86,7 +86,7 @@ def _gap(stream: Any, t: Any, places: int, spares: Any) -> None:
 
 @inner
 def _learn(stream: Any, t: Any, time: float, value: float, path: float, off: float) -> None:
-    """How far off the forecast for a sample was."""
+    """Learn from the error of the forecast for a sample."""
     r, c, s = stream[0][0], stream[2], stream[3]
     error = value - path - irregular.carried(s, t) * off
     wider = paths.widening(r, c, s, t, time)
@@ -177,13 +177,6 @@ def renew(stream: Any, t: Any) -> None:
     """A record that has seen nothing, as `record.fresh` makes it."""
     hold = stream[0][0].hold
     stream[0][0] = np.zeros(1, dtype=RECORD)[0]
-    r = stream[0][0]
-    r.hold, r.spacing, r.season_check = hold, 1.0, t.seasons.first_check
-    r.weight[:] = t.prior
-    r.quantile[:] = t.normal
-    r.stretch[:] = 1.0
-    r.readout[:, :] = t.start
-    r.season_mix[:] = t.seasonal.prior
-    r.belief_weight[:] = t.belief_prior
-    r.season_stretch[:] = 1.0
+    stream[0][0].hold = hold
+    begin(stream[0][0], t)
     stream[1][:] = 0.0

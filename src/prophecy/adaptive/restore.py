@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _checks
-from prophecy.adaptive.clock import check_clocks
-from prophecy.adaptive.irregular import check_samples
-from prophecy.adaptive.record import ERRORS, FIELDS, LARGEST, MOST, RECORD, check, within
-from prophecy.adaptive.stream import Stream
+from prophecy.adaptive.channels import Channels
+from prophecy.adaptive.clock import CLOCK, check_clocks
+from prophecy.adaptive.fields import within
+from prophecy.adaptive.irregular import SAMPLES, check_samples
+from prophecy.adaptive.limits import LARGEST, MOST
+from prophecy.adaptive.record import ERRORS, FIELDS, RECORD, check
 
 
-def restored(stream: Stream, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+def restored(stream: Channels, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     """Set a fresh stream; ValueError, TypeError or KeyError for anything no stream could have reached."""
     records = arrays["records"]
     count = _checks.whole("count", meta["count"], least=0)
@@ -28,12 +30,12 @@ def restored(stream: Stream, meta: dict[str, Any], arrays: dict[str, NDArray[Any
     check_clocks(arrays["clocks"], stream.series, stream.settings)
     check_samples(arrays["samples"], stream.series)
     _refill_rings(stream, records, arrays["rings"])
-    stream.records = records.copy()
-    stream.clocks, stream.samples = arrays["clocks"].copy(), arrays["samples"].copy()
+    stream.records = records.copy().view(RECORD)  # a view: fields are attributes where Numba does not compile
+    stream.clocks, stream.samples = arrays["clocks"].copy().view(CLOCK), arrays["samples"].copy().view(SAMPLES)
     stream.count = count
 
 
-def _refill_rings(stream: Stream, records: NDArray[Any], rings: NDArray[Any]) -> None:
+def _refill_rings(stream: Channels, records: NDArray[Any], rings: NDArray[Any]) -> None:
     used = int(min(records["count"].max(), stream.rings.shape[1]))
     if rings.dtype != np.float64 or rings.shape != (stream.series, used):
         raise ValueError(f"rings must be float64 of shape {(stream.series, used)}, got {rings.dtype} {rings.shape}")

@@ -1,7 +1,7 @@
 """When seasons are looked for, and whether the members that use them run.
 
-While the seasonal members do not help (or the bank already predicts nearly all there is) they are switched off. New
-periods are learned from the values kept, so that their members are of use at once.
+While the seasonal members do not help (or the bank already predicts nearly all there is) they are switched off. Members
+of new periods are solved from the values kept, so that they help at once.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from prophecy._compiled import inner
-from prophecy.adaptive.belief import believed
 from prophecy.adaptive.folding import LONGEST
-from prophecy.adaptive.long_seasons import BLOCK, BLOCKS, find_long
+from prophecy.adaptive.limits import FLAGS, RING
+from prophecy.adaptive.long_seasons import MEAN_OF, MEANS, find_long
 from prophecy.adaptive.seasonal import (
     LAGS,
     LONGEST_ROW,
@@ -24,10 +24,11 @@ from prophecy.adaptive.seasonal import (
     learn_readouts,
     predict,
 )
-from prophecy.adaptive.seasons import FLAGS, RING, find
+from prophecy.adaptive.seasons import find
+from prophecy.adaptive.shrinkage import shrunk
 
 LONGEST_REST = 16
-"""Most checks in a row that members found useless are passed over for; the largest value of a field of the record."""
+"""Most checks in a row skipped after members did not help; the largest value of a field of the record."""
 
 
 @inner
@@ -62,19 +63,19 @@ def _check_long(
     record: Any, ring: Any, t: Any, count: int, values: Any, known: Any, periods: Any, strengths: Any
 ) -> None:
     """Add the means of what has come since the last check, and look for a long season among them."""
-    record.season_blocks = max(record.season_blocks, count // BLOCK - BLOCKS)  # older ones would not be kept
-    while (record.season_blocks + 1) * BLOCK <= count:
+    record.season_blocks = max(record.season_blocks, count // MEAN_OF - MEANS)  # older ones would not be kept
+    while (record.season_blocks + 1) * MEAN_OF <= count:
         total = 0.0
-        for i in range(BLOCK):
-            total += ring[(record.season_blocks * BLOCK + i) % RING]
-        record.season_means[record.season_blocks % BLOCKS] = total / BLOCK
+        for i in range(MEAN_OF):
+            total += ring[(record.season_blocks * MEAN_OF + i) % RING]
+        record.season_means[record.season_blocks % MEANS] = total / MEAN_OF
         record.season_blocks += 1
     if periods[0] >= t.seasons.first_long or periods[1] > 0.0:
         return
-    kept, strength = min(record.season_blocks, BLOCKS), np.zeros(1)
+    kept, strength = min(record.season_blocks, MEANS), np.zeros(1)
     means = np.empty(kept)
     for i in range(kept):
-        means[i] = record.season_means[(record.season_blocks - kept + i) % BLOCKS]
+        means[i] = record.season_means[(record.season_blocks - kept + i) % MEANS]
     longer = find_long(t, means, values, known, periods[0], strength)
     if longer > 0.0:
         place = 0 if periods[0] == 0.0 else 1
@@ -83,7 +84,7 @@ def _check_long(
 
 @inner
 def next_check(t: Any, count: int, settled: bool) -> int:
-    """The number of values after which periods are looked for next, from the number seen now; settled: the last look
+    """The number of values after which periods are looked for next, from the number seen now; settled: the last check
     found the periods of the one before."""
     check = t.seasons.first_check
     while check <= count and check < 2 * LONGEST:
@@ -114,7 +115,7 @@ def check(record: Any, ring: Any, t: Any, count: int) -> None:
         before = record.season_periods[s]
         changed = changed or abs(periods[s] - before) > t.seasonal.changed * before
         others = others or abs(periods[s] - before) > t.seasonal.other * before
-    # Members of other periods than those that were no use are given a try.
+    # Members of other periods than those that did not help run until the next check.
     useless = was_on and not changed and record.season_sums[1] > t.seasonal.useless * record.season_sums[0]
     record.season_periods[:] = periods
     record.season_strength[:] = strengths
@@ -142,8 +143,8 @@ def check(record: Any, ring: Any, t: Any, count: int) -> None:
 
 @inner
 def check_if_due(record: Any, ring: Any, t: Any) -> None:
-    """Check the seasons if it is time, and predict anew. Nothing is looked for within a gap."""
+    """Check the seasons if it is time, and predict anew; not within a gap."""
     if record.count >= record.season_check and record.gap == 0:
         bank = record.season_ahead[0]  # replaying the past overwrites it
         check(record, ring, t, record.count)
-        record.change = believed(record, t, advance(record, ring, t, bank), False)
+        record.change = shrunk(record, t, advance(record, ring, t, bank), False)

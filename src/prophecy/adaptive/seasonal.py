@@ -1,4 +1,4 @@
-r"""Members that know the seasons, and a second mixture of them with the forecast of the bank.
+r"""Members that use the seasons, and a second mixture of them with the forecast of the bank.
 
 Five members join once `seasons.find` has seen a period (docs/prophecy.md, "Seasons"): three readouts solved by
 recursive least squares on the newest lags and the values around one and two seasons back and their mean over up to 16
@@ -6,8 +6,8 @@ seasons, and for each period the mean of what the signal did at this phase (the 
 with the bank's own forecast by the bank's own rule (Cauchy densities, fixed share), so its guarantee carries over:
 against the bank alone the log-loss is larger by at most log(1/prior) and the price of the share.
 
-Everything is relative to the newest value, so offsets and units change nothing. Whether they run at all is decided now
-and then (`season_check.py`); a stream without seasons computes nothing here.
+Everything is relative to the newest value, so offsets and units change nothing. Whether they run is decided at
+each check (`season_check.py`); a stream without seasons computes nothing here.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import numpy as np
 
 from prophecy._compiled import inner
 from prophecy.adaptive import mixture
+from prophecy.adaptive.limits import FLAGS, RING
 from prophecy.adaptive.members import padded
 from prophecy.adaptive.potter import grow, update
-from prophecy.adaptive.seasons import FLAGS, RING
 
 LAGS = 6
 """Newest differences among the features: more did not help on hourly readings (ETTh1, first 8 000 values)."""
@@ -73,7 +73,7 @@ def behind(ring: Any, newest: int, samples: float) -> float:
 
 @inner
 def share(record: Any) -> float:
-    """What the seasonal members count for in the forecast, by weight over squared scale."""
+    """The share of the seasonal members in the forecast, by weight over scale."""
     if record.season_on == 0:
         return 0.0
     total, bank = 0.0, 0.0
@@ -104,7 +104,7 @@ def slope(record: Any, ring: Any, t: Any, alone: float) -> float:
 
 @inner
 def mark(record: Any, missing: bool) -> None:
-    """Note of the newest place of the ring whether its value is missing and something stands in for it."""
+    """Flag the newest place of the ring: whether its value is missing and a prediction stands in for it."""
     place = (record.count - 1) % RING
     bit = 1 << (place % FLAGS)
     if missing:
@@ -146,13 +146,13 @@ def fill_features(record: Any, ring: Any, t: Any, count: int, available: int, fe
 
 @inner
 def begin(record: Any, t: Any) -> None:
-    """Forget what the members knew: the periods are new."""
+    """Members of new periods, which have learned nothing yet."""
     record.season_seen = 0
     record.season_mixed = 0
     record.season_power = 0.0
     record.season_weights[:, :] = 0.0
     record.season_factor[:] = 0.0
-    record.season_stretch[:] = 1.0
+    record.season_growth[:] = 1.0
     record.season_size[:] = 0.0
     record.season_errors[:] = 0.0
     record.season_mix[:] = t.seasonal.prior
@@ -165,7 +165,7 @@ def begin(record: Any, t: Any) -> None:
 @inner
 def solve(record: Any, t: Any, m: int, difference: float, part: float, room: Any) -> None:
     """One step of recursive least squares of readout m, from the features it predicted with; `room` holds what is not
-    kept. The growth by 1/√λ is kept beside the factor (`season_stretch`), and applied every `tidy` values."""
+    kept. The growth by 1/√λ is kept beside the factor (`season_growth`), and applied every `tidy` values."""
     n, stride, place, forgetting = WIDTHS[m], STRIDES[m], STARTS[m], t.seasonal.memory[m]
     features, weights, index = record.season_features, record.season_weights[m], INDEX
     phi, g = room[1], room[2]
@@ -181,17 +181,17 @@ def solve(record: Any, t: Any, m: int, difference: float, part: float, room: Any
     if record.season_factor[place] == 0.0:
         for i in range(n):
             record.season_factor[place + i * (stride + ONE)] = math.sqrt(t.seasonal.prior_power / record.season_power)
-        record.season_stretch[m], record.season_size[m] = 1.0, n * t.seasonal.prior_power / record.season_power
+        record.season_growth[m], record.season_size[m] = 1.0, n * t.seasonal.prior_power / record.season_power
     usual = record.season_errors[m]
     noise = 1.0
     if record.season_seen > 2 * FEATURES and abs(error) > t.seasonal.robust * usual:
         noise = abs(error) / max(t.seasonal.robust * usual, t.smallest)
-    update(record.season_factor, place, n, stride, record.season_stretch[m], forgetting * noise, error, phi, g, weights)
+    update(record.season_factor, place, n, stride, record.season_growth[m], forgetting * noise, error, phi, g, weights)
     if record.season_size[m] * record.season_power < t.seasonal.bound:
-        record.season_stretch[m] /= math.sqrt(forgetting)
+        record.season_growth[m] /= math.sqrt(forgetting)
     if record.season_seen % t.seasonal.tidy == 0:
-        record.season_size[m] = grow(record.season_factor, place, n * stride, record.season_stretch[m])
-        record.season_stretch[m] = 1.0
+        record.season_size[m] = grow(record.season_factor, place, n * stride, record.season_growth[m])
+        record.season_growth[m] = 1.0
     record.season_errors[m] += (min(abs(error), 1e79) - usual) * max(
         t.seasonal.usual_rate, 1.0 / (record.season_seen + 1)
     )
@@ -248,7 +248,8 @@ def mixed(record: Any) -> float:
 
 @inner
 def learn(record: Any, t: Any, value: float, difference: float, part: float, room: Any) -> None:
-    """Take in what the last `ahead` was about: `difference` from the newest value to this one, over 1/part steps."""
+    """Learn from the change that `season_ahead` was the forecast of: `difference` from the newest value to this one,
+    over 1/part steps."""
     alone = record.season_ahead[0]
     record.season_moves += (difference * part) ** 2
     record.season_alone += ((difference - alone) * part) ** 2

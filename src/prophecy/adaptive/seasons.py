@@ -1,6 +1,6 @@
 r"""Which periods a stream has: peaks of the autocorrelation of its recent values, found inside the compiled step.
 
-Two series are looked at together, the differences of the recent values (where a drifting level does not matter) and the
+Two series are examined together, the differences of the recent values (where a drifting level does not matter) and the
 values less their straight line (where noise from sample to sample does not matter). A complex FFT of one plus i times
 the other gives both autocorrelations at the price of one. A lag is a season if its autocorrelation r
 
@@ -11,10 +11,10 @@ the other gives both autocorrelations at the price of one. A lag is a season if 
   average still half as large. A resonance excited by noise loses its phase and fails here.
 
 Of the lags nearly as strong as the strongest the shortest is taken. Whether that is the season, or a few of it, or
-where two of no common multiple happen to meet, folding says (`folding.py`): the strongest tone, with all that repeats
-with it, or the two strongest, are the seasons if they explain nearly all that the lag does; else the lag is, its period
-fitted to the places of r's peaks at all its multiples; in any case the shortest part of it that explains nearly as
-much. Then a shorter season is looked for inside (the day in the week), and another one in what remains.
+where two of no common multiple happen to meet, is decided by folding (`folding.py`): the strongest tone, with all that
+repeats with it, or the two strongest, are the seasons if they explain nearly all that the lag does; else the lag is,
+its period fitted to the places of r's peaks at all its multiples; in any case the shortest part of it that explains
+nearly as much. Then a shorter season is looked for inside (the day in the week), and another one in what remains.
 
 Seasons of 512 samples and more have been seen only a few times in the recent values; `long_seasons.py` finds those.
 """
@@ -30,12 +30,6 @@ from prophecy._compiled import inner
 from prophecy.adaptive.folding import LONGEST, SHORTEST, evenness, explained, sharpened, shorter, unfold
 from prophecy.adaptive.lines import named
 from prophecy.adaptive.spectra import autocorrelations, of_known
-
-RING = 4352
-"""Recent values kept per stream, in samples: two of the longest seasons and what lies around them (34 kB)."""
-
-FLAGS = 34
-"""Places of the ring whose flags (missing or not) share one whole number of the record: 128 of these hold them all."""
 
 
 @inner
@@ -179,16 +173,7 @@ def find(t: Any, values: Any, known: Any, periods: Any, strengths: Any) -> None:
     pairs *= evenness(t, steps)
     pairs_of_flat *= evenness(t, flat)
     lag = shortest_strong(t, of_steps, n, pairs, SHORTEST, top, t.seasons.least, squares)
-    slow = shortest_strong(
-        t,
-        of_flat,
-        n,
-        pairs_of_flat,
-        t.seasons.shortest_of_values,
-        top,
-        t.seasons.least_of_values,
-        squares_of_flat,
-    )
+    slow = shortest_strong(t, of_flat, n, pairs_of_flat, SHORTEST, top, t.seasons.least_of_values, squares_of_flat)
     r, z, power, there, across = of_steps, steps, power_steps, both, pairs
     by_values = slow > 0 and (lag == 0 or of_flat[slow] > of_steps[lag] + t.seasons.by_values)
     if by_values:

@@ -1,5 +1,5 @@
-"""All the values a quantity ever had, in bounded memory: sorted centroids, exact for the outermost and coarser towards
-the middle (the idea of a t-digest), and how far out a new value lies among them."""
+"""The distribution of all past values of a quantity, in bounded memory: sorted centroids, single values at the ends and
+coarser towards the middle (the idea of a t-digest), and how far out a new value lies among them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from prophecy._compiled import inner
 
 CENTROIDS = 48
-EXACT = 12
-"""Centroids of a sketch, and how many at either end are values as they came. With 32 and 8 NAB's development files
-score 2 points less, with 64 and 16 as much."""
+SINGLE = 12
+"""Centroids of a sketch, and how many at either end hold one value (or equal ones). With 32 and 8 NAB's development
+files score 2 points less, with 64 and 16 as much."""
 
 LEAST = 1e-15
 """Least probability that is stated, as in `Settings.surest`."""
@@ -32,24 +32,24 @@ def place(middle: Any, size: int, x: float) -> int:
 
 @inner
 def insert(middle: Any, weight: Any, size: int, x: float, low: int) -> int:
-    """Put x into a sketch at `low`, its place; returns the new size.
+    """Insert x into a sketch at `low`, its place; returns the new size.
 
-    Outer centroids hold one value (or equal ones) each. Where there is no room, the two neighbours in the middle that
-    are lightest for the cube of how far in they lie become one.
+    Outer centroids hold one value (or equal ones) each. Where there is no room, two neighbours in the middle become
+    one: those with the least weight over the cube of their distance from the outer ones.
     """
     if low < size and middle[low] == x:
         weight[low] += 1.0
         return size
     if size == CENTROIDS:
-        if EXACT <= low < CENTROIDS - EXACT:
+        if SINGLE <= low < CENTROIDS - SINGLE:
             if x - middle[low - 1] < middle[low] - x:
                 low -= 1
             weight[low] += 1.0
             middle[low] += (x - middle[low]) / weight[low]
             return size
-        lightest, best = EXACT, math.inf
-        for i in range(EXACT, CENTROIDS - EXACT - 1):
-            inward = min(i - EXACT, CENTROIDS - EXACT - 2 - i) + 1.0
+        lightest, best = SINGLE, math.inf
+        for i in range(SINGLE, CENTROIDS - SINGLE - 1):
+            inward = min(i - SINGLE, CENTROIDS - SINGLE - 2 - i) + 1.0
             cost = (weight[i] + weight[i + 1]) / (inward * inward * inward)
             if cost < best:
                 lightest, best = i, cost
@@ -106,7 +106,8 @@ def beyond(t: Any, middle: Any, weight: Any, size: int, total: float, x: float, 
 
 @inner
 def law(t: Any, middle: Any, weight: Any, size: int, total: float, x: float, upper: bool) -> float:
-    """The power law of the outermost values at x; 1 where x lies inside of them, or they are too few for one."""
+    """The tail probability of x by a power law fitted to the outermost values; 1 where x lies inside of them, or they
+    are too few."""
     centre = middle[size // 2]
     outer = min(t.alarms.outermost, size // 4)
     if outer < 3:

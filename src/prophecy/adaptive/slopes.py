@@ -6,8 +6,8 @@ far too late for a derivative; but bias persists while noise does not, so b² is
 of the window, less the noise that averaging leaves. Readouts are combined with weights (estimated error)⁻².
 
 One more candidate is half the way from the value before the newest to the forecast of the next, for signals that turn
-within a few samples: constructed readouts need degrees there that magnify the noise, while solved members foretell the
-next value well.
+within a few samples: constructed readouts need degrees there that magnify the noise, while solved members predict
+the next value well.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def _slopes(r: Any, t: Any, error: Any) -> float:
         # A bias cannot exceed the one-step error, whose scale forgets a jump sooner than the averages do.
         bias = min(r.squared_bias[i] - noise * t.slope_left[i], whole)
         bias = max(max(bias, whole - t.plain * explained), t.unsure * noise * t.slope_left[i])
-        # The ratio `slope_bias` is that of the leading error, which says nothing once the signal turns within the
-        # window: a slope is trusted no more than the prediction of the same member.
+        # The ratio `slope_bias` is that of the leading error, which is no guide once the signal turns within the
+        # window: the error of a slope grows with that of the same member's prediction.
         distrust = max(whole / max(explained, 1e-300), 1.0)
         error[i] = (noise * t.slope_gain[i] + t.slope_bias[i] * t.slope_bias[i] * bias) * distrust
-        # A member that misses most of the signal's own changes (the copy's error less noise) knows no slope either.
+        # A member that misses most of the signal's own changes (the copy's error less noise) has no better slope.
         if whole - t.plain * explained > 0.5 * r.scale[0]:
             error[i] = max(error[i], moves)
         if t.sloped[i]:
@@ -65,8 +65,8 @@ def _path_error(r: Any) -> float:
 
 @inner
 def slope_shares(r: Any, t: Any, shares: Any) -> float:
-    """How much each derivative readout counts, by (estimated error)⁻², and the path as what is returned; together they
-    add up to 1."""
+    """Shares of the derivative readouts, by (estimated error)⁻², into `shares`; returns that of the path. All add up to
+    1."""
     path = _path_error(r)
     least = min(_slopes(r, t, shares), path)
     for i in range(FIXED):

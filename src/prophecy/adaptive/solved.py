@@ -1,7 +1,7 @@
 r"""Readouts solved in context: recursive least squares in square-root form (docs/prophecy.md).
 
 Each member predicts the next change as w · φ from its features φ, and w minimises Σ λ^age (du - w · φ)² plus a prior
-around a constructed readout (`potter.py`). The growth of its factor by 1/√λ is kept in a number beside it (`stretch`),
+around a constructed readout (`potter.py`). The growth of its factor by 1/√λ is kept in a number beside it (`growth`),
 applied every `tidy` steps, when the factor is also bounded.
 """
 
@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from prophecy._compiled import inner
+from prophecy.adaptive.limits import SQUARED
 from prophecy.adaptive.members import FIXED, SOLVED
 from prophecy.adaptive.potter import grow, update
-from prophecy.adaptive.record import SQUARED
 
 _SOLVED, _ONE = len(SOLVED), np.uint64(1)
 
@@ -35,10 +35,10 @@ def learn_solved(r: Any, t: Any, difference: float, part: float, room: Any) -> N
             if r.begun[s] == 0:
                 _set_prior(r, t, s, power)
             update(
-                r.factor, t.place[s], t.used[s], t.stride[s], r.stretch[s], t.forgetting[s], error, phi, g, r.readout[s]
+                r.factor, t.place[s], t.used[s], t.stride[s], r.growth[s], t.forgetting[s], error, phi, g, r.readout[s]
             )
             # Nothing is forgotten while nothing is learned, as on a constant stretch.
-            r.stretch[s] /= math.sqrt(t.forgetting[s])
+            r.growth[s] /= math.sqrt(t.forgetting[s])
         r.power[s] += (power - r.power[s]) / t.tidy
         if (r.learned + 1) % t.tidy == 0:
             _tidy(r, t, s)
@@ -46,7 +46,7 @@ def learn_solved(r: Any, t: Any, difference: float, part: float, room: Any) -> N
 
 @inner
 def _trusts(r: Any, t: Any, s: int, squared: float) -> bool:
-    """Whether a solved member learns from this value: not while an outlier is among its features."""
+    """Whether solved member s learns from this value: not while an outlier is among its features."""
     if r.pause[s] > 0:
         r.pause[s] -= 1
     scale = r.scale[FIXED + s]
@@ -67,7 +67,7 @@ def _set_prior(r: Any, t: Any, s: int, power: float) -> None:
         r.factor[t.place[s] + k] = 0.0
     for i in range(t.used[s]):
         r.factor[t.place[s] + i * (t.stride[s] + _ONE)] = root
-    r.stretch[s] = 1.0
+    r.growth[s] = 1.0
     r.power[s] = power
     r.begun[s] = 1
 
@@ -75,10 +75,10 @@ def _set_prior(r: Any, t: Any, s: int, power: float) -> None:
 @inner
 def _tidy(r: Any, t: Any, s: int) -> None:
     """Apply the growth of a factor, and bound it: directions the signal never excites would grow without end."""
-    size, total = grow(r.factor, t.place[s], t.used[s] * t.stride[s], r.stretch[s]), 0.0
+    size, total = grow(r.factor, t.place[s], t.used[s] * t.stride[s], r.growth[s]), 0.0
     for i in range(t.used[s]):
         total += r.readout[s, i]
-    r.stretch[s] = 1.0
+    r.growth[s] = 1.0
     size *= r.power[s]
     if not (math.isfinite(size) and abs(total) < 1e100):
         for k in range(t.place[s], t.place[s] + t.used[s] * t.stride[s]):
@@ -139,7 +139,7 @@ def predict_solved(r: Any, t: Any) -> None:
             power += phi * phi
             ahead += r.readout[s, i] * phi
             start += t.start[s, i] * phi
-        # Weights in directions the signal has hardly shown are free to be wild: no change goes far beyond the past.
+        # Weights in directions the signal has hardly excited are hardly determined: no change goes far beyond the past.
         farthest = t.farthest * math.sqrt(power)
         ahead = min(max(ahead, -farthest), farthest)
         r.prediction[FIXED + s] = start if r.learned < t.needed[s] else ahead

@@ -1,6 +1,6 @@
-"""What a timestamp off its grid says: that it is noise itself, or when the value was really taken.
+"""Two readings of a timestamp off its grid: it is noise itself, or the time at which the value was really taken.
 
-Both readings are tried side by side, the second along a straight line and along a cubic: forecasts are moved from the
+Both are tried side by side, the second along a straight line and along a cubic: forecasts are moved from the
 grid to the stamp, and values back to the grid by the same amount. The reading whose forecasts had the smallest squared
 errors lately is used. Where stamps are true for certain and the signal is smooth, times are taken as irregular ones
 that have a grid to return to (`irregular.py`).
@@ -21,10 +21,10 @@ forecast; or along the cubic through the three newest values and the forecast.""
 
 @inner
 def stamp_kind(r: Any, t: Any) -> int:
-    """Which reading of the timestamps has done best lately, the simplest where they are alike."""
+    """The reading of the timestamps with the least recent error, the simplest where they are alike."""
     best = NOISE
     for kind in range(1, KINDS):
-        if r.stamp_error[kind] < t.stamps.told_apart * r.stamp_error[best]:
+        if r.stamp_error[kind] < t.stamps.better * r.stamp_error[best]:
             best = kind
     return best
 
@@ -41,7 +41,7 @@ def shift(r: Any, expected: float, offset: float, kind: int) -> float:
         second = first - (r.lag[0] - r.lag[1])
         third = second - (r.lag[0] - 2.0 * r.lag[1] + r.lag[2])
         slope += (offset + 1.0) * (0.5 * second + (offset + 2.0) / 6.0 * third)
-    # One wild forecast must not move what is taken in: no slope is steeper than twice the last steps.
+    # A single wild forecast must not move values far: no slope is steeper than twice the last steps.
     steepest = 2.0 * max(abs(r.lag[0] - r.lag[1]), abs(r.lag[1] - r.lag[2]))
     return offset * min(max(slope, -steepest), steepest)  # type: ignore[no-any-return]
 

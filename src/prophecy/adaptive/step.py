@@ -1,8 +1,9 @@
 r"""The bank: one value of one stream, `step(record, table, value)`, and what is predicted next, `read(record, table)`.
 
-The arithmetic is that of docs/prophecy.md, in its order: what the value teaches (calibration, solved readouts, bias of
-the derivative, mixture), then memories, members and their mixture for the next value. `record` is a `RECORD` and
-changes in place; `table` holds the constants (`members.TABLE`). A value is a number or NaN, which is a gap.
+The arithmetic is that of docs/prophecy.md, in its order: first what is learned from the value (calibration, solved
+readouts, bias of the derivative, mixture), then memories, members and their mixture for the next value. `record` is a
+`RECORD` and changes in place; `table` holds the constants (`table.TABLE`). A value is a number or NaN, which is a
+gap.
 
 One value, an array, many channels and many series all run these functions, and sums are taken in one order, so results
 agree to the last bit. Inner loops run over members or features side by side, which vectorises without reordering; sums
@@ -17,13 +18,12 @@ from typing import Any
 import numpy as np
 
 from prophecy._compiled import inner, kernel
-from prophecy.adaptive import alarms, belief, readings, seasonal
+from prophecy.adaptive import alarms, readings, seasonal, shrinkage
 from prophecy.adaptive.calibration import calibrate, half_width, surprise
 from prophecy.adaptive.gaps import across, is_usual, note_gap, within_reach
 from prophecy.adaptive.lanes import EIGHT, ZERO, product, total
+from prophecy.adaptive.limits import LARGEST, RING
 from prophecy.adaptive.members import LAGS, LONGS, MEMBERS, MEMORY, ORDER, SHORTS, WINDOWS, padded
-from prophecy.adaptive.record import LARGEST
-from prophecy.adaptive.seasons import RING
 from prophecy.adaptive.slopes import note_bias, slope
 from prophecy.adaptive.solved import learn_solved, predict_solved
 
@@ -49,15 +49,15 @@ def step(r: Any, ring: Any, t: Any, value: float, room: Any) -> None:
         distance = r.gap + 1
         if r.gap == 0:
             readings.note_tick(r, t, value)
-        said, events = expected(r, t), r.alarm_seen < t.alarms.needed or alarms.rests_half(r, t)
-        _watch(r, t, value, said, 1.0 / distance)
+        forecast, events = expected(r, t), r.alarm_seen < t.alarms.needed or alarms.rests_half(r, t)
+        _watch(r, t, value, forecast, 1.0 / distance)
         if is_usual(r, t, distance):
-            _learn(r, t, value, said, 1.0 / distance, events, room)
+            _learn(r, t, value, forecast, 1.0 / distance, events, room)
         else:
-            note_gap(r, t, distance, value - said)
+            note_gap(r, t, distance, value - forecast)
         _note_spacing(r, t, distance)
         if r.gap > 0:
-            _close_gap(r, ring, t, value, said)
+            _close_gap(r, ring, t, value, forecast)
     _advance(r, ring, t, value, False, room)
     seasonal.mark(r, False)
     r.known += 1
@@ -65,23 +65,24 @@ def step(r: Any, ring: Any, t: Any, value: float, room: Any) -> None:
 
 
 @inner
-def _watch(r: Any, t: Any, value: float, said: float, part: float) -> None:
+def _watch(r: Any, t: Any, value: float, forecast: float, part: float) -> None:
     """Rank the value among all the past, for the alarm."""
     level = value
     window = min(t.alarms.window, r.count + 1)
     for j in range(window - 1):
         level += r.lag[j]
-    alarms.watch(r, t, value, (value - r.last) * part, (value - said) * part, level / window)
+    alarms.watch(r, t, value, (value - r.last) * part, (value - forecast) * part, level / window)
 
 
 @inner
-def _learn(r: Any, t: Any, value: float, said: float, part: float, events: bool, room: Any) -> None:
-    """Learn from a value where `said` was expected. Errors across a gap count in parts, as many as steps."""
+def _learn(r: Any, t: Any, value: float, forecast: float, part: float, events: bool, room: Any) -> None:
+    """Learn from a value and its forecast. part: 1 over the steps since the last known value, which the error across a
+    gap is divided by. events: see `calibrate`."""
     difference = value - r.last
     if r.same < t.stuck:
-        calibrate(r, t, (value - said) * part, events)
+        calibrate(r, t, (value - forecast) * part, events)
     seasonal.learn(r, t, value, difference, part, room)
-    belief.learn(r, t, value, difference, part)
+    shrinkage.learn(r, t, value, difference, part)
     learn_solved(r, t, difference, part, room)
     note_bias(r, t, difference, part)
     weigh(r, t, difference, part, value, room[0])
@@ -137,7 +138,7 @@ def combine(r: Any, shares: Any, parts: Any) -> float:
 
 @inner
 def _begin(r: Any, value: float) -> None:
-    """Before the first value lies a past in which nothing happened."""
+    """The first value: everything before it is taken to have been equal to it."""
     for j in range(LAGS):
         r.lag[j] = value
     r.last = value
@@ -165,7 +166,7 @@ def _advance(r: Any, ring: Any, t: Any, value: float, filled: bool, room: Any) -
     r.last = value
     predict_solved(r, t)
     ring[(r.count - 1) % RING] = value
-    r.change = belief.believed(r, t, seasonal.advance(r, ring, t, combine(r, room[5], room[4])), filled)
+    r.change = shrinkage.shrunk(r, t, seasonal.advance(r, ring, t, combine(r, room[5], room[4])), filled)
 
 
 @inner
@@ -196,10 +197,11 @@ def _predict_long(r: Any, t: Any, difference: float, moved: Any, out: Any) -> No
 
 @inner
 def expected(r: Any, t: Any) -> float:
-    """The next value as predicted; where a gap repeats the last value, that is expected to go on.
+    """The forecast of the next value; where gaps repeat the last value (`hold`), that value.
 
-    A stream that rests most of the time changes by no more than it ever has: after a long rest no member is known to be
-    wrong yet, and high degrees would make much of the first change. No forecast passes a bound where values pile up.
+    Of a stream that rests at least half of the time the forecast change is limited to the largest seen: after a long
+    rest all members have small errors, and high degrees would extrapolate the first change. No forecast passes a bound
+    at which values pile up (`alarms.bounded`), nor goes farther beyond all values seen than `gaps.reach`.
     """
     change: float = r.change
     if alarms.rests_half(r, t):
@@ -219,14 +221,14 @@ def _note_spacing(r: Any, t: Any, distance: int) -> None:
 
 @inner
 def walk(r: Any, ring: Any, t: Any, room: Any) -> None:
-    """One step across a gap, for a copy that only predicts: nothing will be learned from where the gap ends."""
+    """One step across a gap, of a copy of the record that only predicts: what the end of a gap needs is left out."""
     _advance(r, ring, t, r.last if r.hold else expected(r, t), True, room)
     r.gap += 1
 
 
 @inner
 def _drift(r: Any, t: Any, room: Any) -> None:
-    """What a slope of 1 since the gap began would have added to the memories."""
+    """Update what a slope of 1 since the gap began would have added to the memories."""
     moved, out = room[4], room[3]
     for w in range(_WINDOWS):
         for k in range(ORDER):
@@ -239,10 +241,10 @@ def _drift(r: Any, t: Any, room: Any) -> None:
 
 
 @inner
-def _close_gap(r: Any, ring: Any, t: Any, value: float, said: float) -> None:
-    """Put a straight line of corrections under what stood in for the missing values, so that it ends at `value`."""
+def _close_gap(r: Any, ring: Any, t: Any, value: float, forecast: float) -> None:
+    """Add a straight line to what stood in for the missing values, so that it leads to `value`."""
     if not r.hold:
-        slope = (value - said) / (r.gap + 1)
+        slope = (value - forecast) / (r.gap + 1)
         for j in range(min(LAGS, r.gap)):
             r.lag[j] += slope * (r.gap - j)
         for j in range(min(RING, r.gap)):
@@ -282,7 +284,7 @@ def read(r: Any, t: Any, above: int, inside: bool, part: float) -> tuple[float, 
 
 @inner
 def surprise_of(r: Any, t: Any, error: float) -> float:
-    """The surprise of an error of the next value: relative to how far ahead it is, and to the sensor's resolution."""
+    """The score of an error of the next value, in view of the steps since the last known one and of the tick."""
     score = surprise(r, t, error / across(r, t, 1.0))
     if not score > 0.0:
         return score
@@ -290,7 +292,7 @@ def surprise_of(r: Any, t: Any, error: float) -> float:
     highest = alarms.ceiling(r, t, abs(error) * part, abs(error + expected(r, t) - r.last) * part)
     tick = readings.resolution(r, t)
     if tick > 0.0 and highest == math.inf:
-        # Within n ticks no error is rarer than one beyond 2 n standard deviations.
+        # An error of n ticks counts as no rarer than one of 2 n standard deviations.
         rare = math.erfc(abs(error) / (0.5 * tick) / math.sqrt(2.0))
         highest = -math.log10(rare) if rare > 0.0 else math.inf
     return min(score, highest)
@@ -308,7 +310,7 @@ def read_all(records: Any, table: Any, where: Any, out: Any) -> tuple[float, flo
 
 @kernel
 def slopes(records: Any, rings: Any, table: Any, out: Any, shares: Any) -> None:
-    """Derivatives per sample in out (series,), and what each readout counts for in shares (series, constructed), as far
-    as the season does not."""
+    """Derivatives per sample into out (series,), and the share of each readout in what is not the season's slope into
+    shares (series, constructed members)."""
     for s in range(len(records)):
         out[s] = seasonal.slope(records[s], rings[s], table[0], slope(records[s], table[0], shares[s]))

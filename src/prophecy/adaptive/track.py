@@ -1,4 +1,4 @@
-"""What was said of every value before it came, as `Prophecy.follow` hands it back."""
+"""What `Prophecy.follow` returns: for every value its forecast, interval, score and alarm."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ Array = NDArray[np.float64]
 
 
 class Track(NamedTuple):
-    """What `Prophecy.follow` saw, each of the shape of its input.
+    """What `Prophecy.follow` returns, each of the shape of its input.
 
-    mean, lower, upper: what was predicted of each value before it came (NaN before the first); score: how surprising it
-    was when it came; alarm: 0, or how unusual it made the recent stretch for this stream (see `Prophecy.alarm`). A
-    value that came later than its successors (by its timestamp) is not taken in, and all of these are NaN.
+    mean, lower, upper: forecast and interval of each value, made before it came (NaN before the first); score: how
+    surprising it was when it came; alarm: 0, or how unusual it made the recent stretch for this stream (see
+    `Prophecy.alarm`). A value that came later than its successors (by its timestamp) is not taken in, and all of these
+    are NaN.
     """
 
     mean: Array
@@ -28,7 +29,7 @@ class Track(NamedTuple):
 
 
 class Followed(Track):
-    """A track that knows what was followed. source: the values, their times and the kind of frame they came in."""
+    """A track with its source: the values, their times and the kind of frame they came in."""
 
     source: Source
     level: float
@@ -39,13 +40,13 @@ class Followed(Track):
         return self.source.past()
 
     def to_frame(self) -> Any:
-        """A frame of the kind that came in: a row for each time, with what was said of it before it came."""
+        """A frame of the kind that came in: a row for each time, with its forecast, interval, score and alarm."""
         from prophecy.tables.framing import track_frame
 
         return track_frame(self)
 
     def plot(self, interactive: bool = False, **options: Any) -> Any:
-        """Every value with what was said about it before it came: a matplotlib figure, or (interactive) Plotly's."""
+        """Every value with its forecast and interval: a matplotlib figure, or (interactive) Plotly's."""
         from prophecy.tables.pictures import plot_track
 
         return plot_track(self, interactive, **options)

@@ -1,4 +1,4 @@
-"""What a stream is doing, in words."""
+"""`Prophecy.explain`: what a stream is predicted from, in words and numbers."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from prophecy.adaptive.alarms import VALUE
+from prophecy.adaptive.channels import Channels
 from prophecy.adaptive.clock import JITTER, RANDOM
 from prophecy.adaptive.members import members
 from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
 from prophecy.adaptive.settings import Settings
 from prophecy.adaptive.stamps import NOISE, stamp_kind
-from prophecy.adaptive.stream import Stream
 
 MENTIONED = 5
 DOUBTED = 0.95
-"""Share of the change foretold below which the forecast is said to count on less than all of it."""
+"""Share of the change forecast by the members below which the sentence about shrinkage is given."""
 
 _SEASONAL = (
     "the bank",
@@ -28,7 +28,7 @@ _SEASONAL = (
 )
 
 
-def explained(stream: Stream, series: int, gaps: str) -> str:
+def explained(stream: Channels, series: int, gaps: str) -> str:
     """Which members one series is predicted by, with their errors; seasons, time, resolution; where its derivative
     comes from."""
     if stream.count < 2:
@@ -38,7 +38,7 @@ def explained(stream: Stream, series: int, gaps: str) -> str:
     error = _plain(float(np.sqrt(record["error_scale"])), record, stream)
     lines = [
         f"{stream.count} values seen; the forecast has {_erred(error)} lately (root mean square, discounted).",
-        f"It mixes {len(shares)} members; those that count for most:",
+        f"It mixes {len(shares)} members; those with the largest shares:",
     ]
     for i in np.argsort(-shares)[:MENTIONED]:
         if shares[i] >= 0.01:
@@ -48,7 +48,7 @@ def explained(stream: Stream, series: int, gaps: str) -> str:
     copy = _plain(float(np.sqrt(scales[0])), record, stream)
     as_much = f", {copy / error:.3g} times as much" if error > 0.0 and copy > 0.0 else ""
     lines.append(f"Copying the last value would have {_erred(copy)}{as_much}.")
-    lines += _about_belief(record)
+    lines += _about_shrinkage(record)
     lines += _about_seasons(stream, record)
     lines.append(_about_slope(stream.slope()[1][series], record))
     lines += _about_time(stream, record)
@@ -58,26 +58,28 @@ def explained(stream: Stream, series: int, gaps: str) -> str:
     return "\n".join(lines)
 
 
-def _plain(error: float, record: Any, stream: Stream) -> float:
+def _plain(error: float, record: Any, stream: Channels) -> float:
     """An error, 0 where it is not more than rounding makes of the newest value."""
     largest = max(abs(float(record["last"])), float(np.abs(record["lag"]).max()))
-    return 0.0 if error <= stream.settings.exact * largest else float(error)
+    return 0.0 if error <= stream.settings.error_rounding * largest else float(error)
 
 
 def _erred(error: float) -> str:
     return f"erred by {error:.3g}" if error > 1e-99 else "been exact, to rounding"
 
 
-def _about_belief(record: Any) -> list[str]:
-    told = float(record["belief_ahead"][0])
-    moved = float(record["change"]) / told if told else 1.0
+def _about_shrinkage(record: Any) -> list[str]:
+    full = float(record["shrink_ahead"][0])
+    moved = float(record["change"]) / full if full else 1.0
     if moved > DOUBTED:
         return []
-    came = min(max(float(record["belief_sums"][0] / record["belief_sums"][1]), 0.0), 1.0)
-    return [f"Of the changes foretold {came:.0%} came lately; the forecast counts on {moved:.0%} of the next one."]
+    came = min(max(float(record["shrink_sums"][0] / record["shrink_sums"][1]), 0.0), 1.0)
+    return [
+        f"Of the changes its members forecast {came:.0%} came lately; the forecast takes {moved:.0%} of the next one."
+    ]
 
 
-def _about_seasons(stream: Stream, record: Any) -> list[str]:
+def _about_seasons(stream: Channels, record: Any) -> list[str]:
     periods = [float(period) for period in record["season_periods"] if period > 0.0]
     if not periods:
         return []
@@ -128,7 +130,7 @@ def _counted(number: float, unit: str) -> str:
     return f"{text} {unit[:-1] if text == '1' else unit}"
 
 
-def _about_time(stream: Stream, record: Any) -> list[str]:
+def _about_time(stream: Channels, record: Any) -> list[str]:
     if not stream.stamped:
         return []
     step = _counted(stream.dt, "seconds")

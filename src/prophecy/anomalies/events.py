@@ -13,26 +13,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prophecy.anomalies.kinds import (
-    APART,
-    LONGEST,
-    Kind,
-    Open,
-    Row,
-    append,
-    change_of_noise,
-    held,
-    judged,
-    run_at_end,
-    season_is_back,
-)
+from prophecy.adaptive.limits import LONG
+from prophecy.anomalies.kinds import KEPT, FollowedRow, Kind, Open, append, change_of_noise, judged, season_is_back
+from prophecy.anomalies.rows import APART, held, run_at_end
 
 if TYPE_CHECKING:
     from prophecy.adaptive.track import Track
 
 Array: TypeAlias = NDArray[np.float64]
 
-ECHO = 80
+ECHO = LONG
 """Rows after an event in which the alarm's windows still hold it."""
 
 
@@ -74,7 +64,7 @@ class Events:
                 if place == len(flagged):
                     break
                 k = int(flagged[place])
-            row = Row(first + k, *columns[k].tolist())
+            row = FollowedRow(first + k, *columns[k].tolist())
             if self._open is not None and row.row - self._open.last > APART:
                 self._waiting.append(self._open)
                 self._open = None
@@ -90,7 +80,7 @@ class Events:
                 numbers[k], flagged_now = self._newest[0], False
             if flagged_now:
                 if self._open is None:
-                    self._begin(row, np.concatenate([self._past, columns[:k, :2]])[-LONGEST:])
+                    self._begin(row, np.concatenate([self._past, columns[:k, :2]])[-KEPT:])
                 event = self._open
                 assert event is not None
                 event.last = row.row
@@ -100,16 +90,16 @@ class Events:
             if self._open is not None:
                 append(self._open, row)
             k += 1
-        self._past = np.concatenate([self._past, columns[:, :2]])[-LONGEST:]
+        self._past = np.concatenate([self._past, columns[:, :2]])[-KEPT:]
         return numbers
 
-    def _is_echo(self, row: Row, before: Any) -> bool:
+    def _is_echo(self, row: FollowedRow, before: Any) -> bool:
         """Whether a row that moves, inside its interval, is flagged for what came before it: level and noise of the
         alarm reach back 80 rows, and the event they still hold has been reported."""
         near = row.row - self._newest[1] <= ECHO
         return near and row.lower <= row.value <= row.upper and bool(np.all(row.value != before))
 
-    def _begin(self, row: Row, before: Array) -> None:
+    def _begin(self, row: FollowedRow, before: Array) -> None:
         self._count += 1
         standing = float(held(before[:, 0])[-1]) if len(before) else np.nan
         self._open = Open(self._count, row.row, row.row, row, before, run_at_end(before[:, 0]), standing)
@@ -122,7 +112,7 @@ class Events:
                 self._open = event
                 return
 
-    def _judge_waiting(self, row: Row, seasons: tuple[float, ...]) -> None:
+    def _judge_waiting(self, row: FollowedRow, seasons: tuple[float, ...]) -> None:
         """Give `row` to the events that wait for rows after them, and close those that have seen enough."""
         wanted = max(APART, round(seasons[0]) if seasons else 0)
         for event in list(self._waiting):
@@ -172,7 +162,7 @@ def flagged(surprise: Array, alarm: Array, rate: float) -> NDArray[np.bool_]:
 
 
 def find_events(values: ArrayLike, track: Track, rate: float = 1e-3, seasons: tuple[float, ...] = ()) -> list[Anomaly]:
-    """The events of one series: values (time,), the track of `Prophecy.follow` over them, and the seasons it found.
+    """The events of one series: values (time,), what `Prophecy.follow` returned for them, and the seasons it found.
 
     rate is the share of ordinary rows flagged by mistake. The track's level decides what lies outside its interval:
     1 - rate is what `prophecy anomalies` takes. Seasons are those of `Prophecy.seasons()`, in rows.

@@ -13,40 +13,39 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy.adaptive.settings import DEFAULT
+from prophecy.anomalies.rows import (
+    APART,
+    AROUND,
+    CHANGED,
+    JUMP,
+    alike,
+    held,
+    longest_run,
+    median,
+    other_noise,
+    rise_of,
+    robust_deviation,
+    run_at_end,
+    size,
+    split,
+    step_of,
+)
+
 Array: TypeAlias = NDArray[np.float64]
 
-APART = 20
-"""Rows between flagged ones that still belong to one event: the window the alarm averages level and noise over
-(`adaptive.DEFAULT.alarms.window`; its own number here, so that reading a file of answers needs no compiler)."""
+KEPT = 4096
+"""Rows of an event that are kept, and rows before it; a season before it must lie within as many."""
 
-AROUND = 200
-"""Rows before an event from which what is usual is estimated: their standard deviation has an error of 5 %, and they
-are recent."""
-
-LONGEST = 4096
-"""Rows of an event that are used; a season before it must lie within as many."""
-
-FLAT = 16
-"""Equal rows in a row that make a flat line, as for the model itself."""
+FLAT = DEFAULT.stuck
+"""Equal rows in a row that make a flat line: as many as the model takes for a sensor at rest or stuck."""
 
 BRIEF = 3
 """Rows of a spike at most, wherever they lie; more are one where they lie apart from the rest together."""
 
-LATELY, CHANGED = 60, 1.8
-"""Rows before the first flagged one that a change of noise is judged by, and the ratio that is one: by then most of the
-80 rows that the alarm averages errors over are new ones."""
-
-RISING = 0.95
-"""Share of all changes over 20 rows that have one sign where values rise or fall throughout, as counters do; of
-values that do not, half have."""
-
-NEAR = 5
-"""Rows before and after an event whose medians decide whether the level stepped: the fewest of which two may
-be outliers."""
-
-FAR = 4.0
-"""Standard deviations (from the median absolute one) between medians that make a shift. Medians of five normal rows
-differ by 0.76 of them, so that this comes by chance once in ten million."""
+LATELY = 60
+"""Rows before the first flagged one that a change of noise is judged by: by then most of the 80 rows that the alarm
+averages errors over are new ones."""
 
 
 class Kind(StrEnum):
@@ -66,8 +65,8 @@ class Kind(StrEnum):
     """Errors of another size than usual; and whatever is none of the others."""
 
 
-class Row(NamedTuple):
-    """A row with its prediction, score and alarm."""
+class FollowedRow(NamedTuple):
+    """A row with its forecast error, interval, surprise and alarm."""
 
     row: int
     value: float
@@ -87,35 +86,35 @@ class Open:
     number: int
     first: int
     last: int
-    worst: Row
+    worst: FollowedRow
     before: Array
     same: int
     standing: float
-    rows: list[Row] = field(default_factory=list)
+    rows: list[FollowedRow] = field(default_factory=list)
     over: bool = False
     noise: bool | None = None
 
     @property
-    def newest(self) -> Row:
+    def newest(self) -> FollowedRow:
         return self.rows[-1]
 
     def flat(self) -> bool:
         """Whether the newest rows stand still, as they never did for half as long before."""
         moving = self.before[: max(len(self.before) + len(self.rows) - self.same, 0), 0]
-        return self.same >= FLAT and _longest_run(moving) < max(self.same / 2, FLAT)
+        return self.same >= FLAT and longest_run(moving) < max(self.same / 2, FLAT)
 
     def noisy(self) -> bool:
         """Whether the newest rows still have errors of another size than those before it, as far as rows are kept."""
-        if not APART <= len(self.rows) < LONGEST:
+        if not APART <= len(self.rows) < KEPT:
             return False
         return other_noise(np.array([row.residual for row in self.rows[-APART:]]), self.before[-AROUND:, 1])
 
 
-def append(event: Open, row: Row) -> None:
+def append(event: Open, row: FollowedRow) -> None:
     missing = bool(np.isnan(row.value))
     event.same = event.same + 1 if missing or row.value == event.standing else 1
     event.standing = event.standing if missing else row.value
-    if len(event.rows) >= LONGEST:
+    if len(event.rows) >= KEPT:
         event.rows.pop(len(event.rows) // 2)  # a long flat line: its beginning and its end are kept
     event.rows.append(row)
 
@@ -130,7 +129,7 @@ def judged(event: Open, seasons: tuple[float, ...]) -> tuple[Kind, str, int, int
         return flat
     period = round(seasons[0]) if seasons and len(before) >= 2 * round(seasons[0]) else 0
     usual, now = before[-AROUND:, 0], own[:, 0]
-    rise = 0.0 if period else _rise(usual)
+    rise = 0.0 if period else rise_of(usual)
     if rise:
         now = now - rise * (len(usual) + np.arange(len(now)))
         usual = usual - rise * np.arange(len(usual))
@@ -138,28 +137,28 @@ def judged(event: Open, seasons: tuple[float, ...]) -> tuple[Kind, str, int, int
         usual = (before[period:, 0] - before[:-period, 0])[-AROUND:]
         offset = np.arange(len(own))
         now = own[:, 0] - before[len(before) + offset % period - period, 0]
-    deviation, after = _robust_deviation(usual), now[min(long, len(now) - 1) :]
-    ratio = _size(after) / max(_size(usual), 1e-300)
-    jump = _median(after) - _median(usual)
+    deviation, after = robust_deviation(usual), now[min(long, len(now) - 1) :]
+    ratio = size(after) / max(size(usual), 1e-300)
+    jump = median(after) - median(usual)
     if (
         period
         and len(after) >= min(period, APART)
         and ratio > 2.0
-        and _alike(after) > 0.5
+        and alike(after) > 0.5
         and abs(jump) < 2.0 * deviation
     ):
         sentence = f"The rows after it differ from one season ({period} rows) before by {ratio:.3g} times as usual."
         return Kind.LOST_SEASON, sentence, *here
-    if abs(jump) > FAR * deviation and rise:
+    if abs(jump) > JUMP * deviation and rise:
         return Kind.SHIFT, _about_jump(event, rise), *here
-    step = _step(before[:, 0], own[:, 0], long, period) if period and abs(jump) > 2.0 * deviation else 0.0
-    if abs(jump) > FAR * deviation or 0.5 * abs(step) < jump * np.sign(step) < 2.0 * abs(step):
-        level = _median(own[min(long, len(own) - 1) :, 0])
+    step = step_of(before[:, 0], own[:, 0], long, period) if period and abs(jump) > 2.0 * deviation else 0.0
+    if abs(jump) > JUMP * deviation or 0.5 * abs(step) < jump * np.sign(step) < 2.0 * abs(step):
+        level = median(own[min(long, len(own) - 1) :, 0])
         return Kind.SHIFT, f"The level moves by {step or jump:.4g}, to {level:.6g}, and stays there.", *here
     if other_noise(own[long:, 1], before[-AROUND:, 1]):
         return change_of_noise(event)
-    apart = _median(now[:long]) - _median(usual)
-    if long > BRIEF and abs(apart) > FAR * deviation:
+    apart = median(now[:long]) - median(usual)
+    if long > BRIEF and abs(apart) > JUMP * deviation:
         return Kind.SPIKE, f"{long} rows lie {apart:.4g} away from what is usual; then all is as before.", *here
     inside = event.worst.lower <= event.worst.value <= event.worst.upper
     if long <= BRIEF and not inside:
@@ -167,34 +166,11 @@ def judged(event: Open, seasons: tuple[float, ...]) -> tuple[Kind, str, int, int
     return change_of_noise(event)
 
 
-def _step(before: Array, own: Array, long: int, period: int) -> float:
-    """By how much more the medians of `NEAR` rows right before and after an event differ than they did a season
-    earlier; 0 where such differences are usual. Seasons that differ, as days in a week do, hide a shift less here."""
-    values = np.concatenate([before, own[: long + NEAR]])
-    if len(own) < long + NEAR or len(values) < period + AROUND + long + 2 * NEAR:
-        return 0.0
-    medians = np.nanmedian(np.lib.stride_tricks.sliding_window_view(values[-period - AROUND :], NEAR), axis=1)
-    rises = medians[NEAR + long :] - medians[: -NEAR - long]
-    changes = rises[period:] - rises[:-period]
-    known = changes[:-1][np.isfinite(changes[:-1])]
-    step = float(changes[-1])
-    return step if len(known) > NEAR and abs(step) > FAR * _robust_deviation(known) else 0.0
-
-
 def change_of_noise(event: Open) -> tuple[Kind, str, int, int]:
     """The kind, the sentence, the first and the last row of what is a change of noise."""
     own = np.array([row.residual for row in event.rows])
     first, last = _noisy_rows(event, own)
     return Kind.NOISE, _about_noise(event.before[:, 1], own, last - event.first + 1), first, last
-
-
-def other_noise(errors: Array, usual: Array) -> bool:
-    """Whether at least 20 errors are of another size than usual: by their medians, which the traces of a spike do not
-    move."""
-    if len(errors) < APART:
-        return False
-    ratio = _median(np.abs(errors)) / max(_median(np.abs(usual)), 1e-300)
-    return ratio > CHANGED or ratio < 1.0 / CHANGED
 
 
 def _flat_line(event: Open, own: Array) -> tuple[Kind, str, int, int] | None:
@@ -211,7 +187,7 @@ def _flat_line(event: Open, own: Array) -> tuple[Kind, str, int, int] | None:
     lead = int(moved[0]) if len(moved) else 0
     start, end = event.first - still, event.rows[lead - 1].row if lead else event.first - 1
     run = end - start + 1
-    if run < FLAT or _longest_run(before[: len(before) - still]) >= max(run / 2, FLAT):
+    if run < FLAT or longest_run(before[: len(before) - still]) >= max(run / 2, FLAT):
         return None
     sentence = f"{run} rows were exactly {before[-1]:.6g}, from row {start} to {end}."
     return Kind.FLAT_LINE, sentence, start, max(event.last, end)
@@ -220,13 +196,13 @@ def _flat_line(event: Open, own: Array) -> tuple[Kind, str, int, int] | None:
 def _about_noise(before: Array, own: Array, long: int) -> str:
     """How the errors changed: over the event, or where it is brief over the rows around its first."""
     if long > BRIEF:
-        noise = _size(own[:long]) / max(_size(before[-AROUND:]), 1e-300)
+        noise = size(own[:long]) / max(size(before[-AROUND:]), 1e-300)
         if noise < 1.0 / CHANGED:
             return f"Noise, less: the errors of {long} rows are {noise:.2g} times their usual size."
-        size = f"{noise:.3g} times their usual size" if noise < 1e6 else "far above their usual size"
-        return f"Errors are {size} over {long} rows."
+        times = f"{noise:.3g} times their usual size" if noise < 1e6 else "far above their usual size"
+        return f"Errors are {times} over {long} rows."
     lately = np.concatenate([before[-LATELY:], own])
-    noise = _size(lately) / max(_size(before[:-LATELY][-2 * AROUND :]), 1e-300)
+    noise = size(lately) / max(size(before[:-LATELY][-2 * AROUND :]), 1e-300)
     for word, changed in (("less", noise < 1.0 / CHANGED), ("more", CHANGED < noise < 1e6)):
         if changed:
             return f"Noise, {word}: the errors of these {len(lately)} rows are {noise:.2g} times their usual size."
@@ -234,46 +210,20 @@ def _about_noise(before: Array, own: Array, long: int) -> str:
 
 
 def _noisy_rows(event: Open, own: Array) -> tuple[int, int]:
-    """Where errors began to be of another size, and where they ceased to be, or the last row used: the alarm comes
-    in the middle of it."""
+    """Where errors began to be of another size, and where they ceased to be, or the last row kept: the alarm comes in
+    the middle of it."""
     before = event.before[-AROUND:, 1]
     errors = np.concatenate([before, own])
-    start = _split(errors, min(len(before) + max(event.last - event.first + 1, APART), len(errors)))
+    start = split(errors, min(len(before) + max(event.last - event.first + 1, APART), len(errors)))
     if start is None:
         return event.first, event.last
     first, last = event.first - len(before) + start, event.newest.row
-    ends = _split(errors[start:], len(errors) - start)
+    ends = split(errors[start:], len(errors) - start)
     if ends is not None:
-        earlier, within, later = (_size(part) for part in np.split(errors, [start, start + ends]))
+        earlier, within, later = (size(part) for part in np.split(errors, [start, start + ends]))
         if (within - earlier) * (later - within) < 0.0:
             last = first + ends - 1
     return first, max(last, event.last)
-
-
-def _split(errors: Array, among: int) -> int | None:
-    """The place that parts errors[:among] best into two normal samples of different size, 20 or more in each; None
-    where their sizes do not differ by `CHANGED`."""
-    squares = np.nan_to_num(errors[:among]) ** 2
-    places = np.arange(APART, among - APART)
-    if not len(places):
-        return None
-    sums = np.cumsum(squares)
-    left, right = sums[places - 1] / places, (sums[-1] - sums[places - 1]) / (among - places)
-    tiny = 1e-300 + 1e-12 * sums[-1] / among
-    cost = places * np.log(left + tiny) + (among - places) * np.log(right + tiny)
-    best = int(np.argmin(cost))
-    ratio = np.sqrt((right[best] + tiny) / (left[best] + tiny))
-    return int(places[best]) if ratio > CHANGED or ratio < 1.0 / CHANGED else None
-
-
-def _rise(values: Array) -> float:
-    """By how much values rise a row (fall where it is negative), where they do so throughout; 0 elsewhere."""
-    known = values[~np.isnan(values)]
-    if len(known) < 2 * APART:
-        return 0.0
-    changes = known[APART:] - known[:-APART]
-    one_way = np.mean(changes > 0) >= RISING or np.mean(changes < 0) >= RISING
-    return float(np.median(changes)) / APART if one_way else 0.0
 
 
 def _about_jump(event: Open, rise: float) -> str:
@@ -294,54 +244,8 @@ def season_is_back(lost: Open, event: Open, seasons: tuple[float, ...]) -> bool:
     usual = lost.before[period:, 0] - lost.before[:-period, 0]
     place = np.array([row.row for row in event.rows]) - lost.first
     now = np.array([row.value for row in event.rows]) - lost.before[len(lost.before) + place % period - period, 0]
-    return bool(_size(now - _median(now)) < 2.0 * _size(usual[-AROUND:]))
+    return bool(size(now - median(now)) < 2.0 * size(usual[-AROUND:]))
 
 
-def _expected(row: Row) -> str:
+def _expected(row: FollowedRow) -> str:
     return f"{row.value:.6g}, where {row.lower:.6g} to {row.upper:.6g} was expected."
-
-
-def _robust_deviation(values: Array) -> float:
-    """A standard deviation that outliers do not move."""
-    known = values[~np.isnan(values)]
-    if len(known) < 2:
-        return 0.0
-    return 1.4826 * float(np.median(np.abs(known - np.median(known)))) or float(np.std(known))
-
-
-def _size(residuals: Array) -> float:
-    known = np.abs(residuals[~np.isnan(residuals)])
-    return float(np.mean(known)) if len(known) else np.nan
-
-
-def held(values: Array) -> Array:
-    """Values with each missing one replaced by the last known before it."""
-    last = np.maximum.accumulate(np.where(np.isnan(values), 0, np.arange(len(values))))
-    return np.asarray(values[last])
-
-
-def _longest_run(values: Array) -> int:
-    if not len(values):
-        return 0
-    cuts = np.flatnonzero(np.diff(held(values)) != 0.0)
-    edges = np.concatenate([[-1], cuts, [len(values) - 1]])
-    return int(np.diff(edges).max())
-
-
-def run_at_end(values: Array) -> int:
-    """How many of the last values are the same, missing ones between them among them."""
-    values = held(values)
-    other = np.flatnonzero(values[::-1] != values[-1]) if len(values) else np.zeros(0)
-    return int(other[0]) if len(other) else len(values)
-
-
-def _median(values: Array) -> float:
-    known = values[~np.isnan(values)]
-    return float(np.median(known)) if len(known) else 0.0
-
-
-def _alike(values: Array) -> float:
-    """How much neighbours resemble each other: their autocorrelation, 0 for noise."""
-    known = values[~np.isnan(values)]
-    power = float(np.sum(known * known))
-    return float(np.sum(known[1:] * known[:-1])) / power if power > 0.0 else 0.0

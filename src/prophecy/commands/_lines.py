@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from prophecy.adaptive.arguments import LARGEST
+from prophecy.adaptive.limits import LARGEST
 from prophecy.adaptive.times import LARGEST_TIME
 from prophecy.commands._dialect import MISSING
 

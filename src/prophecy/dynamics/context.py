@@ -85,7 +85,7 @@ def read(context: ArrayLike, settings: Settings = DEFAULT) -> Context:
     keep = np.isfinite(scale) & (scale > 0)
     centre, scale = centre[keep], scale[keep]
     scaled = (full[:, varying] - centre) / scale
-    period = _fastest_period(scaled, how)
+    period = fastest_period(scaled, how)
     stride = int(np.clip(period / how.per_period, 1, max(len(scaled) // how.kept, 1)))
     pace = int(np.clip(period / stride / how.per_period_linear, 1, len(scaled) // stride // how.kept_linear + 1))
     values = scaled[(len(scaled) - 1) % stride :: stride]
@@ -275,7 +275,7 @@ def _wave(phase: Array) -> Array:
     return np.column_stack([np.cos(phase), np.sin(phase), np.ones(len(phase))])
 
 
-def _fastest_period(scaled: Array, how: ContextSettings) -> float:
+def fastest_period(scaled: Array, how: ContextSettings) -> float:
     """Samples of the period above which all but a small share of the variance of every variable lies."""
     recent = scaled[-how.spectrum :]
     if not recent.shape[1]:

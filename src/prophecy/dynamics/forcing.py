@@ -29,7 +29,7 @@ def forced(context: Context, settings: Settings) -> Context | None:
     values = context.values
     if not 2 <= values.shape[1] <= settings.forcing_variables or len(values) < settings.forcing_least:
         return None
-    frequency, left = strongest(values[-settings.forcing_most :], settings)
+    frequency, left = strongest(values[-settings.forcing_most :], settings.forcing_periods, settings.forcing_worth)
     if not left < settings.forcing_left:
         return None
     times = np.arange(len(values)) - (len(values) - 1)
@@ -47,16 +47,19 @@ def decide(context: Context, steps: int, settings: Settings) -> Decided | None:
     decided = trajectory.decide(driven, model, steps, settings.laws)
     if decided is None:
         return None
-    period = 2 * np.pi / strongest(context.values[-settings.forcing_most :], settings)[0] * context.stride
+    recent = context.values[-settings.forcing_most :]
+    frequency = strongest(recent, settings.forcing_periods, settings.forcing_worth)[0]
+    period = 2 * np.pi / frequency * context.stride
     note = f"A forcing that is not among the variables has a period of {period:.6g} samples."
     return replace(decided, method="field with hidden forcing", notes=(*decided.notes, note))
 
 
-def strongest(values: Array, settings: Settings) -> tuple[float, float]:
+def strongest(values: Array, periods: float, worth: float) -> tuple[float, float]:
     """Radians a sample of the sinusoid that explains most of what a field of degree 3 leaves, and what is left then.
 
     Integrals of sinusoids over a step are differences of sinusoids. The second number is a share of the variance:
-    of the rises that the field leaves, with the sinusoid against without.
+    of the rises that the field leaves, with the sinusoid against without. periods: that it has at least in the series;
+    worth: the share above which its frequency is not refined.
     """
     columns, rise = power_integrals(values, 3)
     times = np.arange(len(values), dtype=np.float64)
@@ -64,7 +67,7 @@ def strongest(values: Array, settings: Settings) -> tuple[float, float]:
     rest = rise - base @ (base.T @ rise)
     power = np.sum(np.abs(np.fft.rfft(rest * np.hanning(len(rest))[:, None], 8 * len(rest), axis=0)) ** 2, axis=1)
     grid = 2 * np.pi * np.arange(len(power)) / (8 * len(rest))
-    slow = grid < 4 * np.pi / len(rest) * settings.forcing_periods / 2
+    slow = grid < 4 * np.pi / len(rest) * periods / 2
     peak = float(grid[np.argmax(np.where(slow, 0.0, power))])
 
     def left(frequency: float) -> float:
@@ -74,7 +77,7 @@ def strongest(values: Array, settings: Settings) -> tuple[float, float]:
         return float(np.sum(after**2) / np.sum(rest**2))
 
     first = left(peak)
-    if first > settings.forcing_worth:
+    if first > worth:
         return peak, first
     around = np.pi / len(rest)
     best = minimize_scalar(left, bounds=(peak - around, peak + around), method="bounded", options={"xatol": 1e-12})

@@ -1,17 +1,17 @@
 """Fields of which only some variables are seen: the hidden ones are unknowns at every sample, solved with the field.
 
-One variable of a system of three still tells everything, but in coordinates made of its delays or derivatives the field
-is no short formula, and 512 samples do not tell a long one. With the hidden variables themselves as unknowns it is
-short again: powers up to degree 2 of three variables or four, and up to degree 3 of two of three (`Family`). Four are
-also what a variable needs that cannot tell all states of three apart: z of Lorenz' system and x y, x^2 and y^2 obey a
-quadratic field of their own. What is minimised is the distance between the flow from each state
+One variable of a system of three still determines all of it, but in coordinates made of its delays or derivatives the
+field is no short formula, and 512 samples do not determine a long one. With the hidden variables themselves as unknowns
+it is short again: powers up to degree 2 of three variables or four, and up to degree 3 of two of three (`Family`). Four
+are also what a variable needs that has the same values in different states of three: z of Lorenz' system and x y, x^2
+and y^2 obey a quadratic field of their own. What is minimised is the distance between the flow from each state
 and the next state, over the hidden part of all states and the coefficients; the visible part is the data, exactly.
 Hidden variables are known up to an affine change only, so they are kept uncorrelated and of unit variance.
 
 The problem has many minima and long curved valleys. Several starts (`hidden_guesses.py`) take a few steps each, the
 best go on; steps are Levenberg-Marquardt with the second-order correction along
 the step (geodesic acceleration, Transtrum and Sethna 2012), which follows a curved valley several times faster.
-The law found from an early stretch must then foretell the rest before it is believed.
+The law found from an early stretch is accepted once it has forecast the rest.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from prophecy.dynamics import flow
 from prophecy.dynamics.flow import EIGHTH, FOURTH, Tableau, Terms
 from prophecy.dynamics.guesses import regression
 from prophecy.dynamics.hidden_descent import Tuning, descend
-from prophecy.dynamics.hidden_guesses import Family, alike, guesses, plain
-from prophecy.dynamics.settings import BEYOND, Settings
+from prophecy.dynamics.hidden_guesses import Family, alike, drifting, guesses, plain
+from prophecy.dynamics.settings import BEYOND, HiddenSettings
 from prophecy.dynamics.sparse import SparseField
 
 Array = NDArray[np.float64]
@@ -63,12 +63,12 @@ class Search:
         size = float(np.sqrt(np.mean(self._defects(self.field, self.states) ** 2)))
         return size if np.isfinite(size) else np.inf
 
-    def improve(self, steps: int, enough: float, settings: Settings, least_gain: float = 0.0) -> float:
+    def improve(self, steps: int, enough: float, settings: HiddenSettings, least_gain: float = 0.0) -> float:
         """At most that many steps, until the misfit is below `enough` or falls by no more than a share; the misfit."""
         misfit, onward = np.inf, True
-        for done in range(0, steps, settings.hidden_restandardised):
+        for done in range(0, steps, settings.restandardised):
             self.standardise()
-            most = min(settings.hidden_restandardised, steps - done)
+            most = min(settings.restandardised, steps - done)
             theta, self.states, self.damping, misfit, onward = descend(
                 self.field.terms, self.field.theta, self.tableau, self.states, self._counts(),
                 self.seen, self.damping, most, enough, least_gain, _tuning(settings),
@@ -110,9 +110,9 @@ class Search:
         self.states = np.ascontiguousarray(self.states @ matrix.T - centre)
 
     def extended(self, visible: Array) -> float:
-        """Go on over further samples, hidden variables first as the flow foretells them.
+        """Go on over further samples, hidden variables first as the flow forecasts them.
 
-        visible: all samples from the beginning. Returns the root mean square error of the visible part foretold.
+        visible: all samples from the beginning. Returns the root mean square error of that forecast.
         """
         further = len(visible) - len(self.visible)
         ahead = self.ahead(self.states[-1:], self.field.theta[None], further)[0]
@@ -127,27 +127,35 @@ class Search:
         )
 
 
-def _tuning(settings: Settings) -> Tuning:
+def _tuning(settings: HiddenSettings) -> Tuning:
     return Tuning(
-        settings.hidden_relaxed, settings.hidden_tightened, settings.hidden_least_damping, settings.hidden_stiffness,
-        settings.hidden_accelerated, settings.hidden_ahead, settings.hidden_rejections, _LOST,
+        settings.relaxed, settings.tightened, settings.least_damping, settings.stiffness,
+        settings.accelerated, settings.ahead, settings.rejections, _LOST,
     )  # fmt: skip
 
 
-def searched(visible: Array, centre: Array, family: Family, settings: Settings) -> list[Search]:
-    """The searches on an early stretch that came close to a law, closest first; often none."""
+def searched(
+    visible: Array, centre: Array, family: Family, settings: HiddenSettings, rough: float = 0.0
+) -> list[Search] | None:
+    """The searches on an early stretch that came close to a law, closest first; often none.
+
+    rough: the roughness of samples that may be far apart or noisy. None where the misfit shows that they are noisy.
+    """
     best = guesses(visible, centre, family, settings)
-    starts = [guess.hidden for guess in best if guess.share < settings.hidden_hopeless]
+    worst = settings.forcing_left if family.forced else settings.hopeless
+    starts = [guess.hidden for guess in best if guess.share < worst]
     if not starts:
         return []
     if family.variables == 3 and family.degree == 2:
         starts += plain(visible, centre, settings)
-    pool = _best([_started(visible, family.terms, start) for start in starts], settings)
-    return _different(sorted(pool, key=_reached), settings)
+    if family.variables == 3 and family.degree == 3 and visible.shape[1] == 1:
+        starts.append(drifting(visible))
+    pool = _best([_started(visible, family.terms, start, settings) for start in starts], settings, rough)
+    return None if pool is None else _different(sorted(pool, key=_reached), settings)
 
 
-def _started(visible: Array, terms: Terms, guess: Array) -> Search:
-    start = Search(visible, SparseField.of(terms), np.concatenate([visible, guess], axis=1))
+def _started(visible: Array, terms: Terms, guess: Array, settings: HiddenSettings) -> Search:
+    start = Search(visible, SparseField.of(terms), np.concatenate([visible, guess], axis=1), damping=settings.damping)
     start.standardise()
     start.states = np.clip(start.states, -_FAR, _FAR)
     start.states[:, : visible.shape[1]] = visible
@@ -155,25 +163,28 @@ def _started(visible: Array, terms: Terms, guess: Array) -> Search:
     return start
 
 
-def _best(pool: list[Search], settings: Settings) -> list[Search]:
-    """What is left of some starts after all rounds: those that came close to a law."""
-    for order, steps, kept, worst, behind in settings.hidden_rounds:
+def _best(pool: list[Search], settings: HiddenSettings, rough: float) -> list[Search] | None:
+    """What is left of some starts after all rounds: those that came close to a law; None if that is noise."""
+    for number, (order, steps, kept, worst, behind) in enumerate(settings.rounds):
         for start in pool:
-            if order == 8:  # order 4 was enough to tell where to go
-                start.tableau, start.tolerance = EIGHTH, settings.hidden_near / 10
-            start.improve(steps, settings.hidden_near / 10, settings)
+            if order == 8:  # order 4 was enough to choose the starts
+                start.tableau, start.tolerance = EIGHTH, settings.near / 10
+            start.improve(steps, settings.near / 10, settings)
         pool = _different(sorted(pool, key=_reached), settings)[:kept]
-        pool = [start for start in pool if start.reached < min(worst, behind * pool[0].reached)]
-        if not pool or pool[0].reached < settings.hidden_near:
+        if number == 1 and rough and pool and pool[0].reached > settings.noisy * rough:
+            return None
+        limit = max(worst, settings.coarse * rough)
+        pool = [start for start in pool if start.reached < min(limit, behind * pool[0].reached)]
+        if not pool or pool[0].reached < settings.near:
             break
     return pool
 
 
-def _different(pool: list[Search], settings: Settings) -> list[Search]:
+def _different(pool: list[Search], settings: HiddenSettings) -> list[Search]:
     """Without those that have come to the same place as a better one, up to an affine change."""
     found: list[Search] = []
     for search in pool:
-        if not any(alike(search.visible, search.hidden, other.hidden, settings.hidden_same) for other in found):
+        if not any(alike(search.visible, search.hidden, other.hidden, settings.same) for other in found):
             found.append(search)
     return found
 
@@ -183,48 +194,57 @@ def _reached(search: Search) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Foretold:
-    """A search that went on to the end, and the root mean square errors of the stretches it foretold on the way."""
+class Law:
+    """A search that went on to the end.
+
+    errors: root mean square errors, in standard deviations, of its forecasts of the stretches on the way, each made
+    before the stretch was used.
+    """
 
     search: Search
+    family: Family
     errors: tuple[float, ...]
 
     @property
     def worst(self) -> float:
         return max(self.errors, default=np.inf)
 
-    def exact(self, settings: Settings) -> bool:
-        """Whether it is the law: it passes through all samples, and had learned enough to foretell the last ones."""
-        return self.search.reached < settings.hidden_exact and self.errors[-1] < settings.hidden_certain
+    def exact(self, settings: HiddenSettings) -> bool:
+        """Whether it is the law: it passes through all samples, and forecast the last ones."""
+        return self.search.reached < settings.exact and self.errors[-1] < settings.certain
 
 
-def found(visible: Array, centre: Array, settings: Settings) -> Foretold | None:
+def found(visible: Array, centre: Array, settings: HiddenSettings, rough: float = 0.0) -> Law | None:
     """A field that passes through all of (time, seen), in standard deviations; None if none comes close.
 
-    It is found on an early stretch and has to foretell the rest, a stretch at a time, before it may learn from it. The
-    first family with an exact one has it; otherwise the one that foretold best, if it did well.
+    rough: the roughness, where it may be that of noise. A law is found on an early stretch and has to forecast the
+    rest, a stretch at a time, before that is used. The first family with an exact one has it; otherwise the field with
+    the best forecasts, if these are good.
     """
-    early = min(settings.hidden_early, int(0.6 * len(visible)))
-    best: Foretold | None = None
+    early = min(settings.early, int(settings.early_share * len(visible)))
+    best: Law | None = None
     with np.errstate(all="ignore"):  # fields that lead nowhere overflow
-        for family in (Family(*each) for each in settings.hidden_families if each[0] > visible.shape[1]):
-            for search in searched(visible[:early], centre, family, settings):
-                law = _foretelling(search, visible, settings)
+        for family in (Family(*each) for each in settings.families if each[0] > visible.shape[1]):
+            pool = searched(visible[:early], centre, family, settings, 0.0 if family.forced else rough)
+            if pool is None:
+                return best
+            for search in pool:
+                law = _continued(search, family, visible, settings)
                 if law is not None and law.exact(settings):
                     return law
-                if law is not None and law.worst < min(settings.hidden_trusted, best.worst if best else np.inf):
+                if law is not None and law.worst < min(settings.trusted, best.worst if best else np.inf):
                     best = law
     return best
 
 
-def _foretelling(search: Search, visible: Array, settings: Settings) -> Foretold | None:
-    """The search gone on to the end of the series; None where it fails to foretell a stretch."""
+def _continued(search: Search, family: Family, visible: Array, settings: HiddenSettings) -> Law | None:
+    """The search gone on to the end of the series; None where its forecast of a stretch fails."""
     errors: list[float] = []
     while (known := len(search.visible)) < len(visible):
-        errors.append(search.extended(visible[: known + settings.hidden_stretch]))
-        if not errors[-1] < settings.hidden_foretold:
+        errors.append(search.extended(visible[: known + settings.stretch]))
+        if not errors[-1] < settings.lost:
             return None
-        search.improve(settings.hidden_extended, settings.hidden_near / 10, settings, settings.hidden_least_gain)
-    search.tableau, search.tolerance = EIGHTH, settings.hidden_near / 100
-    search.improve(2 * settings.hidden_polished, 1e-9, settings, settings.hidden_least_gain)
-    return Foretold(search, tuple(errors))
+        search.improve(settings.extended, settings.near / 10, settings, settings.least_gain)
+    search.tableau, search.tolerance = EIGHTH, settings.near / 100
+    search.improve(settings.polished, 1e-9, settings, settings.least_gain)
+    return Law(search, family, tuple(errors))

@@ -12,8 +12,9 @@ from scipy.interpolate import make_interp_spline
 
 from prophecy.dynamics import flow
 from prophecy.dynamics.flow import Terms
+from prophecy.dynamics.forcing import strongest
 from prophecy.dynamics.hidden_starts import MARGIN, Pair, closing, leaky, refine, scan, unit
-from prophecy.dynamics.settings import Settings
+from prophecy.dynamics.settings import HiddenSettings
 
 Array = NDArray[np.float64]
 
@@ -25,7 +26,7 @@ _SOFT = 0.03  # the same, less careful: what closes is looked at before it is so
 
 
 class Family(NamedTuple):
-    """Fields of so many variables, seen and hidden, of degree 2; degree 3 adds powers of all but the last one.
+    """Fields of so many variables, seen and hidden, of degree 2; degree 3 adds powers of the first two.
 
     starts: how many guesses are solved in earnest.
     """
@@ -35,24 +36,32 @@ class Family(NamedTuple):
     starts: int
 
     @property
+    def forced(self) -> bool:
+        """Whether the last two variables are a sinusoid and its quarter-period partner."""
+        return self.variables == 4 and self.degree == 3
+
+    @property
     def terms(self) -> Terms:
         """A change of each hidden variable by affine functions of those before it leads to the same terms."""
         terms = flow.polynomial_terms(self.variables, self.degree)
         counts = flow.powers(terms)
-        kept = np.nonzero((counts.sum(axis=1) < 3) | (counts[:, -1] == 0))[0]
+        kept = np.nonzero((counts.sum(axis=1) < 3) | (counts[:, 2:].sum(axis=1) == 0))[0]
         place = np.zeros(terms.size, dtype=np.int64)
         place[kept] = np.arange(len(kept))
         return terms._replace(parents=place[terms.parents[kept]], factors=terms.factors[kept])
 
 
 class Guess(NamedTuple):
-    """Hidden variables, (time, hidden), and the share of the rises of the last one that is left open."""
+    """Hidden variables, (time, hidden), and the share of the rises of the last one that is left open.
+
+    Where that is a forcing, the share of what a field without it leaves of the other rises.
+    """
 
     hidden: Array
     share: float
 
 
-def pairs(visible: Array, centre: Array, family: Family, settings: Settings) -> list[Pair]:
+def pairs(visible: Array, centre: Array, family: Family, settings: HiddenSettings) -> list[Pair]:
     """What may be at hand. centre: the mean of the data in standard deviations; visible + centre has its zero."""
     times = np.arange(len(visible))
     spline = make_interp_spline(times, visible, k=_SPLINE)
@@ -61,6 +70,7 @@ def pairs(visible: Array, centre: Array, family: Family, settings: Settings) -> 
         for each in (visible, spline.derivative(1)(times), spline.derivative(2)(times))
     )
     found: list[Pair] = []
+    scales = [time_scale(column) for column in seen]
 
     def add(at_hand: Sequence[Array | tuple[Array, float]], rate: Array) -> None:
         leaks = np.array([each[1] if isinstance(each, tuple) else 0.0 for each in at_hand])
@@ -72,12 +82,12 @@ def pairs(visible: Array, centre: Array, family: Family, settings: Settings) -> 
         )
 
     def integrals(which: int) -> list[tuple[Array, float]]:
-        """Leaky integrals of a variable and of its square; an undamped one from zero where the data tell zero."""
+        """Leaky integrals of a variable and of its square; an undamped one from zero where zero is near the data."""
         x, zero = seen[which], float(centre[which])
-        leaks = [(x, time) for time in settings.hidden_leaks if np.isfinite(time) or time > 0]
-        if abs(zero) < settings.hidden_centred:
+        leaks = [(x, time) for time in leaking(scales[which], settings.leaks, settings)]
+        if abs(zero) < settings.centred:
             leaks.append((x + zero, -np.inf))
-        return [*leaks, *((x * x, time) for time in settings.hidden_square_leaks)]
+        return [*leaks, *((x * x, time) for time in leaking(scales[which], settings.square_leaks, settings))]
 
     lacking = family.variables - len(seen) - 1  # variables to put at hand
     if lacking == 0:
@@ -91,7 +101,7 @@ def pairs(visible: Array, centre: Array, family: Family, settings: Settings) -> 
             for integral in integrals(which):
                 for rate in rates:
                     add([*seen, integral], rate)
-        if len(seen) == 1 and abs(centre[0]) < settings.hidden_centred:
+        if len(seen) == 1 and abs(centre[0]) < settings.centred:
             raw = seen[0] + centre[0]
             over = raw / (raw**2 + _SOFT**2)
             add([*seen, rates[0] * over], bends[0] * over - (rates[0] * over) ** 2)
@@ -102,12 +112,23 @@ def pairs(visible: Array, centre: Array, family: Family, settings: Settings) -> 
     add([x, rate, bend], np.ascontiguousarray(spline.derivative(3)(times)[:, 0]))
     for integral in integrals(0):
         add([x, rate, integral], bend)
-    for first, second in combinations(settings.hidden_double_leaks, 2):
+    double = leaking(scales[0], settings.double_leaks, settings)
+    for first, second in combinations(double, 2):
         add([x, (x, first), (x, second)], rate)
-    if abs(centre[0]) < settings.hidden_centred:
-        for time in settings.hidden_double_leaks:
+    if abs(centre[0]) < settings.centred:
+        for time in double:
             add([x, (x, time), (x + centre[0], -np.inf)], rate)
     return found
+
+
+def time_scale(column: Array) -> float:
+    """Samples in which a variable changes by its standard deviation: that over the one of its rises."""
+    return float(column.std() / (np.diff(column).std() + 1e-300))
+
+
+def leaking(scale: float, times: Sequence[float], settings: HiddenSettings) -> list[float]:
+    """Leak times in samples, from those in time scales; too short ones are left out."""
+    return [time * scale for time in times if abs(time) * scale >= settings.shortest]
 
 
 def directions(variables: int, angles: int) -> Array:
@@ -119,42 +140,73 @@ def directions(variables: int, angles: int) -> Array:
     return np.ascontiguousarray(corners / np.linalg.norm(corners, axis=1, keepdims=True))
 
 
-def guesses(visible: Array, centre: Array, family: Family, settings: Settings) -> list[Guess]:
+def velocity(x: Array) -> Array:
+    """The rate of x, standardised."""
+    times = np.arange(len(x))
+    return unit(np.ascontiguousarray(make_interp_spline(times, x, k=_SPLINE).derivative()(times)))
+
+
+def forcing(x: Array, settings: HiddenSettings) -> tuple[float, float]:
+    """Radians a sample of the sinusoid that explains most of what a field of degree 3 in x and x' leaves, and what is
+    left then (`forcing.strongest`)."""
+    both = np.column_stack([x, velocity(x)])[MARGIN:-MARGIN]
+    return strongest(both, settings.forcing_periods, settings.forcing_worth)
+
+
+def driven(visible: Array, settings: HiddenSettings) -> list[Guess]:
+    """The rate of x and a sinusoid with its partner: x'' may be a function of x, x' and a periodic forcing."""
+    if visible.shape[1] > 1 or len(visible) < settings.least // 2:
+        return []
+    x = np.ascontiguousarray(visible[:, 0])
+    frequency, left = forcing(x, settings)
+    phase = frequency * np.arange(len(x))
+    return [Guess(np.column_stack([velocity(x), np.sqrt(2) * np.cos(phase), np.sqrt(2) * np.sin(phase)]), left)]
+
+
+def drifting(visible: Array) -> Array:
+    """The rate of x and time itself, (time, 2): parameters of x'' = f(x, x') may drift."""
+    x = np.ascontiguousarray(visible[:, 0])
+    return np.column_stack([velocity(x), unit(np.arange(float(len(x))))])
+
+
+def guesses(visible: Array, centre: Array, family: Family, settings: HiddenSettings) -> list[Guess]:
     """Hidden variables of a field, best first, none much like an earlier one."""
     if len(visible) < _LEAST:
         return []
+    if family.forced:
+        return driven(visible, settings)
     seen, choices = visible.shape[1], []
     for k, pair in enumerate(pairs(visible, centre, family, settings)):
-        towards = directions(pair.u.shape[1], settings.hidden_angles)
-        choices += [(choice[-1], k, pair, choice) for choice in scan(pair, towards, settings.hidden_offsets)]
+        towards = directions(pair.u.shape[1], settings.angles)
+        choices += [(choice[-1], k, pair, choice) for choice in scan(pair, towards, settings.offsets)]
     choices = sorted((each for each in choices if np.isfinite(each[0])), key=lambda each: each[:2])
-    noise = np.random.default_rng(0).standard_normal((settings.hidden_refined, 2 * family.variables - 1))
+    noise = np.random.default_rng(0).standard_normal((settings.refined, 2 * family.variables - 1))
     found: list[Guess] = []
-    for _, _, pair, choice in choices[: settings.hidden_looked_at]:
+    for _, _, pair, choice in choices[: settings.looked_at]:
         better, refined = refine(pair, choice, noise)
         z = closing(better, np.ascontiguousarray(refined[:-1]))[0]
         hidden = np.column_stack([better.u[:, seen:], z])
-        if not any(alike(visible, hidden, earlier.hidden, settings.hidden_alike) for earlier in found):
+        if not any(alike(visible, hidden, earlier.hidden, settings.alike) for earlier in found):
             found.append(Guess(hidden, float(refined[-1])))
         if len(found) == family.starts:
             break
     return sorted(found, key=lambda each: each.share)
 
 
-def plain(visible: Array, centre: Array, settings: Settings) -> list[Array]:
+def plain(visible: Array, centre: Array, settings: HiddenSettings) -> list[Array]:
     """Derivatives and their quotients by x, and random quadratic functions of them: (time, 3 - seen) each."""
     times, hidden = np.arange(len(visible)), 3 - visible.shape[1]
     spline = make_interp_spline(times, visible, k=_SPLINE)
     rates = [spline.derivative(order)(times) for order in (1, 2)]
     first, second = (np.clip(each / np.median(np.abs(each), axis=0), -_WIDE, _WIDE) for each in rates)
-    raw = visible + np.where(np.abs(centre) < settings.hidden_centred, centre, 0.0)
+    raw = visible + np.where(np.abs(centre) < settings.centred, centre, 0.0)
     bent = _without(second, [visible, first]) * raw / (raw**2 + _POLE)
     found = [np.column_stack([first, second])[:, :hidden], np.column_stack([first, bent])[:, :hidden]]
     powers = flow.features(flow.polynomial_terms(3 * visible.shape[1], 2), np.column_stack([visible, first, second]))
     powers = (powers[:, 1:] - powers[:, 1:].mean(axis=0)) / (powers[:, 1:].std(axis=0) + 1e-300)
     generator = np.random.default_rng(0)
     return found + [
-        powers @ generator.standard_normal((powers.shape[1], hidden)) for _ in range(settings.hidden_plain - len(found))
+        powers @ generator.standard_normal((powers.shape[1], hidden)) for _ in range(settings.plain - len(found))
     ]
 
 

@@ -5,57 +5,76 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.dynamics import flow
 from prophecy.dynamics.assimilation import Problem
-from prophecy.dynamics.context import Context
+from prophecy.dynamics.context import Context, fastest_period
 from prophecy.dynamics.guesses import roughness
 from prophecy.dynamics.hidden import Search, found
-from prophecy.dynamics.settings import Settings
+from prophecy.dynamics.hidden_guesses import Family, forcing
+from prophecy.dynamics.settings import HiddenSettings, Settings
 from prophecy.dynamics.trajectory import Decided
 
 Array = NDArray[np.float64]
 
 
-def decide(context: Context, steps: int, settings: Settings) -> Decided | None:
-    """The forecast of a field with hidden variables that foretold the later part of the context; None elsewhere.
+def decide(context: Context, steps: int, all_settings: Settings) -> Decided | None:
+    """The forecast of a field with hidden variables that forecast the later part of the context; None elsewhere.
 
-    Only smooth series are searched: no law was ever found behind a rougher one, be it of noise or of samples far apart.
+    Rough series are not searched, and where two rounds show that what makes them rough is noise, no further.
     """
+    settings = all_settings.hidden
     visible = _complete(context, settings)
-    if visible is None or roughness(visible).max() > settings.hidden_smooth:
+    rough = np.inf if visible is None else float(roughness(visible).max())
+    if visible is None or rough > settings.rough:
         return None
-    seen = visible.shape[1]
-    law = found(visible, context.units.centre / context.units.scale, settings)
+    stride = thinning(visible, all_settings)
+    seen, thin = visible.shape[1], np.ascontiguousarray(visible[(len(visible) - 1) % stride :: stride])
+    uncertain = rough if rough > settings.smooth else 0.0
+    law = found(thin, context.units.centre / context.units.scale, settings, uncertain)
     if law is None:
         return None
     search = law.search
-    path = search.ahead(search.states[-1:], search.field.theta[None], steps)[0, :, :seen]
-    draws = _draws(search, steps, settings)
+    path = search.ahead(search.states[-1:], search.field.theta[None] / stride, steps)[0, :, :seen]
+    draws = _draws(search, steps, stride, settings)
     stay = np.isfinite(draws).all(axis=(1, 2))
     if not np.isfinite(path).all() or stay.mean() < 0.5:
         return None
     draws = draws[stay]
-    hidden = search.hidden.shape[1]
+    method, note = _words(search, law.family, stride * context.stride, settings)
+    note = f"{note} that passes through the context up to {search.misfit:.1g} standard deviations."
+    return Decided(path, draws, None, method, (note,), None)
+
+
+def _words(search: Search, family: Family, stride: int, settings: HiddenSettings) -> tuple[str, str]:
+    """Method and the beginning of a note. stride: samples of the context in one of the search's."""
+    seen, hidden = search.seen, search.hidden.shape[1] - (2 if family.forced else 0)
     who = "The variable" if seen == 1 else f"The {seen} variables"
-    degree = int(flow.powers(search.field.terms).sum(axis=1).max())
-    note = f"{who} and {hidden} hidden obey a field of degree {degree} that passes through the context"
-    method = f"field with {hidden} hidden variable" + ("s" if hidden > 1 else "")
-    return Decided(path, draws, None, method, (f"{note} up to {search.misfit:.1g} standard deviations.",), None)
+    several = f"{hidden} hidden variable" + ("s" if hidden > 1 else "")
+    field = f"obey a field of degree {family.degree}"
+    if not family.forced:
+        return f"field with {several}", f"{who} and {hidden} hidden {field}"
+    period = 2 * np.pi / forcing(np.ascontiguousarray(search.visible[:, 0]), settings)[0] * stride
+    note = f"{who}, {hidden} hidden and a forcing with a period of {period:.6g} samples {field}"
+    return f"field with hidden forcing and {several}", note
 
 
-def _complete(context: Context, settings: Settings) -> Array | None:
+def _complete(context: Context, settings: HiddenSettings) -> Array | None:
     """The latest samples without a gap, where there are few enough variables and enough samples."""
     values = context.values
-    if values.shape[1] >= max(each[0] for each in settings.hidden_families) or values.shape[1] > int(
-        context.varying.sum()
-    ):
+    if values.shape[1] >= max(each[0] for each in settings.families) or values.shape[1] > int(context.varying.sum()):
         return None
     gaps = np.nonzero(~context.known)[0]
-    tail = values[gaps[-1] + 1 if len(gaps) else 0 :][-settings.hidden_most :]
-    return np.ascontiguousarray(tail) if len(tail) >= settings.hidden_least else None
+    tail = values[gaps[-1] + 1 if len(gaps) else 0 :][-settings.most :]
+    return np.ascontiguousarray(tail) if len(tail) >= settings.least else None
 
 
-def _draws(search: Search, steps: int, settings: Settings) -> Array:
+def thinning(visible: Array, all_settings: Settings) -> int:
+    """Which samples are searched: one in so many, where the fastest period has more of them than needed."""
+    settings = all_settings.hidden
+    period = fastest_period(visible, all_settings.context)
+    return int(np.clip(period / settings.pace, 1, max(len(visible) // settings.kept, 1)))
+
+
+def _draws(search: Search, steps: int, stride: int, settings: HiddenSettings) -> Array:
     """Paths, (draws, steps, seen), under parameters and last states drawn from what the series leaves open.
 
     The misfit, times `hidden_wider`, is taken as the error of every step and of every sample.
@@ -69,9 +88,9 @@ def _draws(search: Search, steps: int, settings: Settings) -> Array:
         return np.full((1, steps, search.seen), np.nan)
     v, last = search.states.shape[1], problem.system.rows[-1]
     generator = np.random.default_rng(0)
-    size = settings.hidden_wider
-    change = problem.freedom() @ (size * generator.standard_normal((search.field.count, settings.hidden_draws)))
-    right = size * generator.standard_normal((v, settings.hidden_draws)) - last[:, 2 * v : -1] @ change
+    size = settings.wider
+    change = problem.freedom() @ (size * generator.standard_normal((search.field.count, settings.draws)))
+    right = size * generator.standard_normal((v, settings.draws)) - last[:, 2 * v : -1] @ change
     starts = search.states[-1] + np.linalg.lstsq(last[:, :v], right, rcond=1e-12)[0].T
     thetas = np.stack([search.field.moved(each).theta for each in change.T])
-    return search.ahead(np.ascontiguousarray(starts), thetas, steps)[:, :, : search.seen]
+    return search.ahead(np.ascontiguousarray(starts), thetas / stride, steps)[:, :, : search.seen]

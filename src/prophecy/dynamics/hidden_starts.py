@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 MARGIN = 5  # samples at either end where derivatives of a spline are worth little
 FAR = 6.0  # standard deviations: guesses are cut there, poles go on for ever
-_POLE = 0.1  # of B's standard deviation: nearer to its zero, z is not believed
+_POLE = 0.1  # of B's standard deviation: nearer to its zero, z is not used
 
 
 class Pair(NamedTuple):
@@ -60,7 +60,7 @@ def _left(matrix: Array, right: Array, total: float) -> float:
 
 
 @inner
-def _terms(u: Array, degree: int) -> Array:
+def monomials(u: Array, degree: int) -> Array:
     """All monomials of u up to degree 2 or 3: (time, terms)."""
     time, m = u.shape
     count = 1 + m + m * (m + 1) // 2
@@ -109,6 +109,28 @@ def _numerator(phi: Array, r: Array, b: Array, near: float | np.floating[Any]) -
 
 
 @inner
+def left_open(z: Array, terms: Array, weights: Array) -> float:
+    """The share of the rises of z that integrals of the terms, (time, terms), cubic between samples, do not explain.
+
+    weights: of the samples; a step has the lesser of its two.
+    """
+    time, size = terms.shape
+    matrix, right, row, total = np.zeros((size, size)), np.zeros(size), np.empty(size), 1e-300
+    for k in range(MARGIN, time - MARGIN - 2):
+        weight = min(weights[k], weights[k + 1])
+        for i in range(size):
+            row[i] = (13 * (terms[k, i] + terms[k + 1, i]) - terms[k - 1, i] - terms[k + 2, i]) / 24
+        rise = z[k + 1] - z[k]
+        for i in range(size):
+            each = weight * row[i]
+            for j in range(i + 1):
+                matrix[i, j] += each * row[j]
+            right[i] += each * rise
+        total += weight * rise * rise
+    return _left(matrix, right, total) / total
+
+
+@inner
 def _closing(u: Array, phi: Array, r: Array, along: Array) -> tuple[Array, float]:
     time, m = u.shape
     n = phi.shape[1]
@@ -127,20 +149,10 @@ def _closing(u: Array, phi: Array, r: Array, along: Array) -> tuple[Array, float
         full[k, n + 1] = z[k] * z[k]
         for i in range(m):
             full[k, n + 2 + i] = z[k] * u[k, i]
-    size = n + m + 2
-    matrix, right, row, total = np.zeros((size, size)), np.zeros(size), np.empty(size), 1e-300
-    for k in range(MARGIN, time - MARGIN - 2):
-        weight = min(min(b[k] * b[k], b[k + 1] * b[k + 1]) / (9 * near + 1e-300), 1.0)
-        for i in range(size):
-            row[i] = (13 * (full[k, i] + full[k + 1, i]) - full[k - 1, i] - full[k + 2, i]) / 24
-        rise = z[k + 1] - z[k]
-        for i in range(size):
-            each = weight * row[i]
-            for j in range(i + 1):
-                matrix[i, j] += each * row[j]
-            right[i] += each * rise
-        total += weight * rise * rise
-    return z, _left(matrix, right, total) / total
+    weights = np.empty(time)
+    for k in range(time):
+        weights[k] = min(b[k] * b[k] / (9 * near + 1e-300), 1.0)
+    return z, left_open(z, full, weights)
 
 
 @kernel
@@ -150,7 +162,7 @@ def closing(pair: Pair, along: Array) -> tuple[Array, float]:
     Rises are compared with integrals of the terms of A, z, and the products of z, taken as cubic between samples; steps
     near B's zero count less.
     """
-    return _closing(pair.u, _terms(pair.u, pair.degree), pair.r, along)
+    return _closing(pair.u, monomials(pair.u, pair.degree), pair.r, along)
 
 
 @kernel
@@ -160,7 +172,7 @@ def scan(pair: Pair, directions: Array, offsets: int) -> Array:
     directions: (count, m), along which B changes; offsets: how many of its zeros are tried along each.
     """
     m = pair.u.shape[1]
-    phi = _terms(pair.u, pair.degree)
+    phi = monomials(pair.u, pair.degree)
     out, along = np.zeros((1 + len(directions) * offsets, m + 2)), np.zeros(m + 1)
     along[m] = -1.0
     out[0, : m + 1] = along
@@ -187,7 +199,7 @@ def refine(pair: Pair, choice: Array, noise: Array) -> tuple[Pair, Array]:
     """A choice of `scan` improved by trial: noise (trials, 2 m + 1), steps of B and of the leaks in standard normal
     units. Returns the pair with its leaky integrals as improved, and the choice."""
     m = pair.u.shape[1]
-    best, u, phi, leaks = choice.copy(), pair.u, _terms(pair.u, pair.degree), pair.leaks
+    best, u, phi, leaks = choice.copy(), pair.u, monomials(pair.u, pair.degree), pair.leaks
     constant, leaking = True, False
     for i in range(m):
         constant = constant and choice[i] == 0.0
@@ -209,7 +221,7 @@ def refine(pair: Pair, choice: Array, noise: Array) -> tuple[Pair, Array]:
                 if leaks[i] != 0.0 and np.isfinite(leaks[i]):
                     times[i] *= np.exp(size * noise[trial, m + 1 + i])
                     there[:, i] = unit(leaky(pair.sources[:, i], times[i]))
-            rows = _terms(there, pair.degree)
+            rows = monomials(there, pair.degree)
         share = _closing(there, rows, pair.r, along)[1]
         if share < best[m + 1]:
             best[: m + 1] = along
@@ -219,6 +231,18 @@ def refine(pair: Pair, choice: Array, noise: Array) -> tuple[Pair, Array]:
         else:
             size *= 0.93
     return Pair(u, pair.r, pair.degree, pair.sources, leaks), best
+
+
+@inner
+def step_means(values: Array) -> Array:
+    """The mean over each step of the cubic through the samples around it."""
+    n = len(values)
+    means = np.empty(n - 1)
+    for k in range(n - 1):
+        before = values[k - 1] if k > 0 else 2 * values[0] - values[1]
+        after = values[k + 2] if k + 2 < n else 2 * values[n - 1] - values[n - 2]
+        means[k] = (13 * (values[k] + values[k + 1]) - before - after) / 24
+    return means
 
 
 @kernel
@@ -231,11 +255,7 @@ def leaky(values: Array, time: float) -> Array:
     n = len(values)
     backwards = time < 0.0 and np.isfinite(time)
     given = values[::-1].copy() if backwards else values.copy()
-    means = np.empty(n - 1)
-    for k in range(n - 1):
-        before = given[k - 1] if k > 0 else 2 * given[0] - given[1]
-        after = given[k + 2] if k + 2 < n else 2 * given[n - 1] - given[n - 2]
-        means[k] = (13 * (given[k] + given[k + 1]) - before - after) / 24
+    means = step_means(given)
     out = np.zeros(n)
     if not np.isfinite(time):
         for k in range(n - 1):

@@ -69,6 +69,26 @@ def _held_out(system: Array, rise: Array, block: int) -> float:
     return min(shares)
 
 
+def _like_the_past(path: Array, values: Array, noise: Array, laws: LawSettings) -> bool:
+    """Whether a path stays within reach of the series and does not come to rest where that never did.
+
+    Noise leaves room for fields that pass through the context and lead elsewhere. A path that is lost, or shorter than
+    a stretch whose standard deviation says something, is not judged.
+    """
+    low, high = values.min(axis=0), values.max(axis=0)
+    far = laws.reach * (high - low)
+    if not np.isfinite(path).all():
+        return True
+    if ((path < low - far) | (path > high + far)).any():
+        return False
+    late = path[len(path) // 2 :][: len(values) // 2]
+    if len(late) < laws.rest_least:
+        return True
+    stretches = np.arange(0, len(values) - len(late) + 1, max(len(late) // 4, 1))
+    moved = np.min([np.var(values[k : k + len(late)], axis=0) for k in stretches], axis=0) - 2 * noise**2
+    return bool((np.var(late, axis=0) >= laws.rest**2 * moved).any())
+
+
 def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSettings = LAWS) -> Decided | None:
     """The forecast of a model that leaves nothing but little noise; None where another may do better.
 
@@ -78,6 +98,9 @@ def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSett
         return None
     end = np.array([len(context.values)])
     path = model.rollout(context.values, end, steps)[0]
+    seen = int(context.varying.sum())
+    if not (model.exact or _like_the_past(path[:, :seen], context.values[:, :seen], model.found.noise[:seen], laws)):
+        return None
     wider = model.stray(context.values, context.known) if model.exact else 1.0
     draws = model.ensemble(steps, laws.draws, 0, wider)
     stay = np.isfinite(draws).all(axis=(1, 2))

@@ -67,6 +67,10 @@ class Answers:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{self.status.count(name)} {name}" for name in STATUS)
+        return f"Answers to {len(self)} row{'' if len(self) == 1 else 's'} ({counts})"
+
     @property
     def time(self) -> Array:
         return self.rows["time"]
@@ -164,7 +168,7 @@ class Recent:
 
 
 @dataclass(frozen=True)
-class Row:
+class Brief:
     """A stream in brief: how many rows came, the newest of them, what is predicted next, its last event (0: none)."""
 
     key: str
@@ -185,5 +189,5 @@ class Row:
 class Summary:
     """Some of the streams, by key; total: how many match."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[Brief, ...]
     total: int

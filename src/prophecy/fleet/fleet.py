@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
 from prophecy._forecast import Forecast
-from prophecy.adaptive.arguments import LARGEST
+from prophecy.adaptive.limits import LARGEST
 from prophecy.adaptive.prophecy import Prophecy
 from prophecy.adaptive.times import LARGEST_TIME, seconds
-from prophecy.fleet.answers import ROW, Answers, Event, Predictions, Recent, Refused, Row, Summary
+from prophecy.fleet.answers import ROW, Answers, Brief, Event, Predictions, Recent, Refused, Summary
 from prophecy.fleet.streams import LOG, Log, Streams
 
 Array = NDArray[np.float64]
@@ -199,14 +199,14 @@ class Fleet:
             some = self._streams.keys(search, offset, limit)
             return Summary(tuple(self._brief(key) for key in some), self._streams.matching(search))
 
-    def _brief(self, key: str) -> Row:
+    def _brief(self, key: str) -> Brief:
         count, last, event, when = self._streams.brief(key)
         if last is None:
-            return Row(key, 0, *(math.nan,) * 7, event, when, False)
+            return Brief(key, 0, *(math.nan,) * 7, event, when, False)
         time, value, score, alarm = (float(last[name]) for name in ("time", "value", "score", "alarm"))
         mean, half = float(last["next"]), float(last["next_half"])
         dated = bool(last["dated"])
-        return Row(key, count, time, value, mean, mean - half, mean + half, score, alarm, event, when, dated)
+        return Brief(key, count, time, value, mean, mean - half, mean + half, score, alarm, event, when, dated)
 
     def batches(self, after: int = 0) -> Iterator[tuple[int, Answers, bytes]]:
         """Batches still in the log, by number: what was answered and noted then. At least the last 4096 rows are."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 MAGIC = b"PRO1"
 LARGEST = 2**20
-"""Bytes of a state at most; a real one has up to some 100 kB."""
+"""Bytes of a state at most; a real one has up to 92 kB."""
 
 
 def pack(arrays: Mapping[str, NDArray[Any]]) -> bytes:

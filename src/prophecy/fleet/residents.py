@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.fleet.answers import unknown
-from prophecy.fleet.bank import BYTES, Bank, Damaged
+from prophecy.fleet.slots import BYTES, Damaged, Slots
 from prophecy.fleet.store import Saved, Store
 
 
 class Residents:
-    """Streams of a store in the slots of a bank. `batch` is the number of the batch that is being taken in."""
+    """Streams of a store in slots. `batch` is the number of the batch that is being taken in."""
 
     def __init__(self, store: Store, memory: int, dt: float | None, level: float) -> None:
         self._store, self.capacity = store, max(1, memory // BYTES)
-        self.bank = Bank(self.capacity, dt, level)
-        self.slots: dict[str, int] = {}
+        self.slots = Slots(self.capacity, dt, level)
+        self.slot_of: dict[str, int] = {}
         self.dirty: dict[int, int] = {}  # slot: the first batch that its saved state lacks, oldest first
         self.batch = store.last_batch()
         self.ids = np.zeros(self.capacity, np.int64)
@@ -28,13 +28,13 @@ class Residents:
 
     def which(self, keys: list[str]) -> NDArray[np.int64]:
         """The slots of these keys; -1 for those not in memory."""
-        get = self.slots.get
+        get = self.slot_of.get
         return np.array([get(key, -1) for key in keys], np.int64)
 
     def run(self, which: NDArray[np.int64], timed: bool, rows: NDArray[np.void]) -> NDArray[np.int64]:
-        """Rows of the batch of now through their slots; answers are written into them. Returns what `Bank.run` does."""
+        """Rows of this batch through their slots; answers are written into them. Returns what `Slots.run` does."""
         rows["stream"] = self.ids[which]
-        noted = self.bank.run(which, timed, rows)
+        noted = self.slots.run(which, timed, rows)
         self._touched[which] = self._ran[which] = self.batch
         for slot in np.unique(which).tolist():
             self.dirty.setdefault(slot, self.batch)
@@ -42,7 +42,7 @@ class Residents:
 
     def hold(self, keys: Iterable[str], new: bool = True) -> None:
         """Have these streams in memory, no more than there is room for; unknown ones are made, or are a KeyError."""
-        missing = [key for key in keys if key not in self.slots]
+        missing = [key for key in keys if key not in self.slot_of]
         if not missing:
             return
         found = [self._store.find(key) for key in missing]
@@ -56,17 +56,17 @@ class Residents:
         del self._free[-len(missing) :]
         for key, saved, slot in zip(missing, found, places, strict=True):
             self.ids[slot] = self._store.add(key) if saved is None else saved.id
-            self._keys[slot], self.slots[key] = key, slot
+            self._keys[slot], self.slot_of[key] = key, slot
         self._touched[places], self._ran[places] = self.batch, 0
 
     def _restore(self, keys: list[str], found: list[Saved | None], places: list[int]) -> None:
         grown = [(slot, saved.state) for saved, slot in zip(found, places, strict=True) if saved and saved.state]
         try:
-            self.bank.restore_many([slot for slot, _ in grown], [state for _, state in grown])
+            self.slots.restore_many([slot for slot, _ in grown], [state for _, state in grown])
         except Damaged as error:
             key = keys[places.index(error.slot)]
             raise ValueError(f"{self._store.name} is damaged: stream {key!r}: {error}") from error
-        self.bank.open([slot for saved, slot in zip(found, places, strict=True) if saved is None or not saved.state])
+        self.slots.open([slot for saved, slot in zip(found, places, strict=True) if saved is None or not saved.state])
 
     def _make_room(self, wanted: int, staying: Iterable[str]) -> None:
         """Put aside the streams unused for longest until so many slots are free."""
@@ -75,7 +75,7 @@ class Residents:
             return
         may_go = np.ones(self.capacity, bool)
         may_go[self._free] = False
-        may_go[[self.slots[key] for key in staying if key in self.slots]] = False
+        may_go[[self.slot_of[key] for key in staying if key in self.slot_of]] = False
         slots = np.flatnonzero(may_go)
         leaving = slots[np.argsort(self._touched[slots], kind="stable")[:short]].tolist()
         self.save([slot for slot in leaving if slot in self.dirty])
@@ -84,17 +84,16 @@ class Residents:
 
     def drop(self, slot: int) -> None:
         """Forget a stream here, as it is."""
-        del self.slots[self._keys[slot]]
+        del self.slot_of[self._keys[slot]]
         self.dirty.pop(slot, None)
         self._free.append(slot)
 
     def save(self, slots: list[int]) -> None:
         """Write the states of these slots."""
-        bank = self.bank
         # A stream that has rows in the batch of now, but later in it, does not include it yet.
         seen = (self.batch - (self._ran[slots] != self.batch)).tolist()
         self._store.save(
-            (batch, bank.count(slot), bank.last(slot), bank.state(slot), int(self.ids[slot]))
+            (batch, self.slots.count(slot), self.slots.last(slot), self.slots.state(slot), int(self.ids[slot]))
             for batch, slot in zip(seen, slots, strict=True)
         )
         for slot in slots:

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from prophecy.adaptive.arguments import LARGEST
+from prophecy.adaptive.limits import LARGEST
 from prophecy.adaptive.times import LARGEST_TIME, seconds
 from prophecy.fleet.answers import ROW, STATUS
-from prophecy.fleet.bank import Bank, stamps_of
+from prophecy.fleet.slots import Slots, stamps_of
 
 
 class Answer(NamedTuple):
@@ -36,11 +36,11 @@ class Single:
         """state: of a stream to go on with; every number in it is checked, and a ValueError names what is wrong."""
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must lie strictly between 0 and 1, got {level}")
-        self._bank, self._slot = Bank(1, dt, level), np.zeros(1, np.int64)
+        self._slots, self._slot = Slots(1, dt, level), np.zeros(1, np.int64)
         if state:
-            self._bank.restore(0, bytes(state))
+            self._slots.restore(0, bytes(state))
         else:
-            self._bank.open([0])
+            self._slots.open([0])
 
     def observe(self, value: float, time: ArrayLike | None = None) -> Answer:
         """Take in the next value, NaN where it is missing; time: one moment, in seconds or a date, always or never."""
@@ -53,9 +53,9 @@ class Single:
             raise ValueError(f"time must be finite, at most {LARGEST_TIME:g} in size, got {moment}")
         row["value"], row["time"] = number, moment
         row["dated"] = time is not None and np.asarray(time).dtype.kind in "MO"
-        if self._bank.stamps[0] not in (-1, stamps_of(row)[0]):
+        if self._slots.stamps[0] not in (-1, stamps_of(row)[0]):
             raise ValueError("time must be of one kind from the first value on: never, numbers, or dates")
-        self._bank.run(self._slot, time is not None, row)
+        self._slots.run(self._slot, time is not None, row)
         mean, half, score, alarm, ahead, reach = (
             float(row[name][0]) for name in ("mean", "half", "score", "alarm", "next", "next_half")
         )
@@ -64,7 +64,7 @@ class Single:
 
     def state(self) -> bytes:
         """The stream's state: 16 bytes a value for its first 64 values, then 43 to 92 kB."""
-        return self._bank.state(0)
+        return self._slots.state(0)
 
 
 def step_bytes(

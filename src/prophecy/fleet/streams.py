@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from prophecy.adaptive.prophecy import Prophecy
 from prophecy.fleet.answers import ANSWER, Answers, Event, Refused, unknown
-from prophecy.fleet.bank import BYTES, PARTS, stamps_of
 from prophecy.fleet.residents import Residents
+from prophecy.fleet.slots import BYTES, PARTS, stamps_of
 from prophecy.fleet.store import Store, layout
 
 Array = NDArray[np.float64]
@@ -36,7 +36,7 @@ LOG = Log()
 KINDS = ("error", "change", "value", "level", "noise")
 """What was rarest about a row that raised an event, in the order of a record's `alarm_tail`."""
 
-FAR = 3.0
+ERROR_HALF_WIDTHS = 3.0
 """Half widths from its prediction beyond which a value is an error, whatever the stretch around it is. At a level of
 0.9 and with normal errors these are 4.9 standard deviations: one value in a million."""
 
@@ -164,7 +164,7 @@ class Streams:
     def _check_times(self, keys: list[str], rows: NDArray[np.void]) -> None:
         """Refuse rows whose times are of another kind than those of their stream: none, numbers or dates."""
         which, given = self._held.which(keys), stamps_of(rows)
-        known = np.where(which < 0, -1, self._held.bank.stamps[which])
+        known = np.where(which < 0, -1, self._held.slots.stamps[which])
         absent: dict[str, int] = {}
         for row in np.flatnonzero(which < 0).tolist():
             if keys[row] not in absent:
@@ -179,7 +179,7 @@ class Streams:
             raise Refused(row, "time", f"is {has} and was {had} until now (key {keys[row]!r}); give one kind always")
 
     def _take(self, keys: list[str], timed: bool, rows: NDArray[np.void]) -> NDArray[np.int64]:
-        """Rows through their streams, as many streams at a time as there is room for; returns what `Bank.run` does."""
+        """Rows through their streams, as many streams at a time as there is room for; returns what `Slots.run` does."""
         held = self._held
         which = held.which(keys)
         if (which >= 0).all():
@@ -207,7 +207,7 @@ class Streams:
         rare = by_score | (rows["alarm"] >= 1.0 - self._rate / 2)
         places = np.flatnonzero(rare & (before >= SETTLED))
         if len(places):
-            by_score |= np.abs(rows["value"] - rows["mean"]) > FAR * rows["half"]
+            by_score |= np.abs(rows["value"] - rows["mean"]) > ERROR_HALF_WIDTHS * rows["half"]
             kinds = [KINDS[0 if by_score[at] else rarest[at]] for at in places.tolist()]
             numbers[places] = self._open.note_events(rows[places], before[places].tolist(), kinds)
         return numbers
@@ -253,7 +253,7 @@ class Streams:
         try:
             self.checkpoint()
         finally:
-            self._held.bank.close()
+            self._held.slots.close()
             self._store.close()
             self._store = None
 
@@ -264,10 +264,10 @@ class Streams:
         store = self._open
         if not isinstance(key, str):
             raise unknown(key)
-        if key not in self._held.slots:
+        if key not in self._held.slot_of:
             with store.transaction():
                 self._held.hold([key], new=False)
-        return self._held.slots[key]
+        return self._held.slot_of[key]
 
     def predict(self, keys: list[str], level: float) -> tuple[Array, Array]:
         store, held = self._open, self._held
@@ -276,17 +276,17 @@ class Streams:
             some = slice(start, start + held.capacity)
             with store.transaction():
                 held.hold(dict.fromkeys(keys[some]), new=False)
-            mean[some], half[some] = held.bank.predict(held.which(keys[some]), level)
+            mean[some], half[some] = held.slots.predict(held.which(keys[some]), level)
         return mean, half
 
     def model(self, key: str) -> Prophecy:
-        return self._held.bank.model(self._slot(key))
+        return self._held.slots.model(self._slot(key))
 
     def recent(self, key: str) -> tuple[NDArray[np.void], NDArray[np.int64]]:
         """The last rows of a stream, and the number of the event that each raised."""
         slot = self._slot(key)
-        rows = self._held.bank.recent(slot)
-        events, end = np.zeros(len(rows), np.int64), self._held.bank.count(slot)
+        rows = self._held.slots.recent(slot)
+        events, end = np.zeros(len(rows), np.int64), self._held.slots.count(slot)
         first = end - len(rows)
         for place, number in self._open.places_of(int(self._held.ids[slot]), first, end):
             events[place - first] = number
@@ -294,10 +294,10 @@ class Streams:
 
     def brief(self, key: str) -> tuple[int, NDArray[np.void] | None, int, float]:
         """Rows, the newest of them, number and time of the last event."""
-        slot = self._held.slots.get(key)
+        slot = self._held.slot_of.get(key)
         if slot is not None:
-            count = self._held.bank.count(slot)
-            last = self._held.bank.recent(slot)[-1] if count else None
+            count = self._held.slots.count(slot)
+            last = self._held.slots.recent(slot)[-1] if count else None
             return (count, last, *self._open.last_event_of(int(self._held.ids[slot])))
         saved = self._open.find(key)
         if saved is None:
@@ -316,7 +316,7 @@ class Streams:
             yield batch, Answers(names, rows, np.zeros(len(rows), np.int64)), note
 
     def _id(self, key: str) -> int:
-        slot = self._held.slots.get(key)
+        slot = self._held.slot_of.get(key)
         if slot is not None:
             return int(self._held.ids[slot])
         saved = self._open.find(key)
@@ -334,7 +334,7 @@ class Streams:
         stream = self._id(key)
         with self._open.transaction():
             self._open.remove(stream)
-        slot = self._held.slots.get(key)
+        slot = self._held.slot_of.get(key)
         if slot is not None:
             self._held.drop(slot)
 
@@ -348,12 +348,12 @@ class Streams:
         return len(self._open)
 
     def __contains__(self, key: str) -> bool:
-        return key in self._held.slots or self._open.find(key) is not None
+        return key in self._held.slot_of or self._open.find(key) is not None
 
     def facts(self) -> dict[str, Any]:
         return {
             "streams": len(self),
-            "in memory": len(self._held.slots),
+            "in memory": len(self._held.slot_of),
             "bytes per stream in memory": BYTES,
             "room for": self._held.capacity,
             **self._open.facts(),

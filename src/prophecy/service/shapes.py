@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from prophecy._forecast import Forecast
-    from prophecy.fleet import Answers, Event, Recent, Row
+    from prophecy.fleet import Answers, Brief, Event, Recent
 
 NUMBERS = ("value", "mean", "lower", "upper", "next", "next_lower", "next_upper", "score", "alarm")
 FAN = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
@@ -86,7 +86,7 @@ def recent_of(recent: Recent) -> dict[str, list[Any]]:
     return columns
 
 
-def row_of(row: Row) -> dict[str, Any]:
+def row_of(row: Brief) -> dict[str, Any]:
     """One series as the list of series shows it."""
     found: dict[str, Any] = {"key": row.key, "count": int(row.count)}
     found["time"], found["last_alarm"] = (

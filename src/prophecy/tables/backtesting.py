@@ -115,7 +115,7 @@ class Backtest:
 
         return plot_backtest(self, interactive, **options)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.table()
 
 

@@ -26,18 +26,18 @@ class AlarmSettings(Group):
     more: with 10 or 40, 0.464 and 0.466 % of the rows of made streams have an alarm of 0.99 instead of 0.468 %
     (bank_ideas.json)."""
     sure: float = 50.0
-    """Values seen for each decade of confidence: ranks among a few dozen values that follow each other say little. An
+    """Values seen for each decade of confidence: ranks among a few dozen values that depend on each other are rough. An
     alarm of 0.99 takes 100 values, one of 0.999 takes 150; with 25 a decade 2 % of rows 50 to 99 alarm at 0.99."""
 
     # What was predicted exactly.
-    rounding: float = 1e-13
     millionth: float = 1e-6
-    """An error below this share of the value, or below that of its change, is none: the value was predicted exactly. By
-    chance that comes once in a million values."""
+    """An error below this share of the change is none: the value was predicted exactly. By chance that comes once in a
+    million values."""
     always: float = 0.9
     mending: float = 3.0
     """Share of exact predictions in a stream that is always predicted exactly (counters, ramps), and by how much a sum
-    must pass the last ones while forecasts recover from a break of it: until then its traces are no news."""
+    must exceed the last ones while forecasts recover from a break in it. Without this a counter that breaks once alarms
+    twice at 0.99, and tones without noise whose rate doubles six times instead of twice."""
     floor: float = 1e-2
     """Smallest error in units of the mean absolute error, before its logarithm is taken."""
 
@@ -51,14 +51,11 @@ class AlarmSettings(Group):
     """Confidence per unit of the sum up to 5, from 5 to 10, and beyond: a bound over eighteen kinds of streams of 3 000
     and 60 000 values, those that are rounded, clipped, switch or rest among them. Short streams are the worse ones."""
     alone: float = 4.6
-    alone_rises: float = 0.1
-    summed: float = 0.2
-    """-log10 of an error's own tail probability that makes an alarm of 0.999 whatever the other quantities say, what
-    one more adds to its confidence, and the drift a value, in mean absolute errors, from which on that counts: in a sum
-    of random steps a jump has nothing else to show. Of ordinary and growing streams 1e-4 of the values or less have
-    such errors."""
-    told: float = 16.0
-    """The sum that a flat line or another noise counts as, once, when it is noticed."""
+    """-log10 of an error's own tail probability that makes an alarm of 0.999 in a stream that drifts, whatever the
+    other ranks are: in a sum of random steps a jump has no other unusual quantity (`sum that jumps` in
+    bank_ideas.json). Of ordinary and growing streams 1e-4 of the values or less have such errors."""
+    noticed: float = 16.0
+    """The sum that a flat line or noise of another size is reported with, once, when it is noticed."""
 
     # Streams that grow.
     drifting: int = 64
@@ -84,9 +81,9 @@ class AlarmSettings(Group):
 
     # Values that repeat, rest or pile up.
     repeating: float = 16.0
-    unannounced: float = 0.25
-    """Values repeat where one difference in 16 or more was exactly 0, which continuous values never do. Nothing
-    announces changes where the forecast's squared error is a quarter of copying's or more."""
+    unpredictable: float = 0.25
+    """Values repeat where one difference in 16 or more was exactly 0, which continuous values never do. Changes count
+    as unpredictable where the forecast's squared error is a quarter of copying's or more."""
     piled: float = 0.02
     """Share of all values at the largest or smallest of them from which on it is a bound."""
 

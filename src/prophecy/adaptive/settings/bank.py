@@ -29,7 +29,7 @@ class Settings(Group):
         "lowest": (0.0, 1.0),
         "highest": (1.0, 1e6),
         "stuck": (2, 2**20),
-        "belief_prior": (0.0, 1.0),
+        "shrink_prior": (0.0, 1.0),
     }
 
     # The mixture.
@@ -41,12 +41,12 @@ class Settings(Group):
     sample at most, and lets a member that was wrong for ever come back within about 10 samples. With 0.02 the squared
     error of short series is 0.5 % less, that of exactly repeated steps four times as large."""
     settle: int = 8
-    """Samples the first error counts for as a scale: one error alone says little. Chosen without study: with 4 or 16
-    the squared error of made streams moves by 0.03 and 0.14 %, the one that moves most (nine values in ten missing)
-    left out (bank_ideas.json)."""
+    """Samples that the first error counts for in a scale, since one error alone is a poor estimate. Chosen without
+    study: with 4 or 16 the squared error of made streams moves by 0.03 and 0.14 %, the one that moves most (nine values
+    in ten missing) left out (bank_ideas.json)."""
     block: int = 8
-    """Samples between looks at the largest recent errors: of made streams, the one that moves most left out, 4 have
-    0.8 % and 16 have 3.2 % more squared error (bank_ideas.json)."""
+    """Samples between two updates of the ceiling of scales (`ceiling`): of made streams, the one that moves most left
+    out, 4 have 0.8 % and 16 have 3.2 % more squared error (bank_ideas.json)."""
     ceiling: float = 3.0
     """A scale above this many times the largest squared error of the last one to two blocks comes down to that: a jump
     is forgotten in 16 samples, where discounting takes 2000 from 1 to 1e-30. Under normal noise three binds once in
@@ -55,11 +55,11 @@ class Settings(Group):
     season_ceiling: float = 9.0
     """The same for the second mixture, of the bank with the seasonal members: ETTh1's mean error is 0.7973 of copying's
     with nine and 0.7976 with three, so little depends on it."""
-    believed_over: float = 0.99
-    """Factor per sample of the sums that say which part of the changes foretold has come: 100 samples of memory; with
-    50 or 200 short series gain 0.1 to 0.3 % less."""
-    belief_prior: tuple[float, ...] = (0.5, 0.5)
-    """Prior of the forecast as it is, and of the part of it that is believed."""
+    shrink_discount: float = 0.99
+    """Factor per sample of the sums that the share of forecast changes that come is estimated from (`shrinkage.py`):
+    100 samples of memory; with 50 or 200 short series gain 0.1 to 0.3 % less."""
+    shrink_prior: tuple[float, ...] = (0.5, 0.5)
+    """Prior of the forecast change in full, and of the share of it that comes on average."""
     prior_solved: float = 4.0
     """Prior of each member solved in context; constructed ones have 1/(degree + 1). They are few."""
     alternating: tuple[float, ...] = (0.9, 0.98)
@@ -74,12 +74,12 @@ class Settings(Group):
     solved_memory: tuple[float, ...] = (0.999, 0.9995, 0.999, 0.998)
     """Forgetting per sample of each, in the order of `members.SOLVED`: memories of 1000, 2000, 1000 and 500 samples."""
     equations: float = 1.5
-    """Samples for each weight before a member speaks: with fewer its readout is hardly determined."""
+    """Samples for each weight before a member predicts by its own readout: with fewer that is hardly determined."""
     prior_power: float = 1e12
-    """Prior variance of the weights times the mean square of the first features: next to no opinion."""
+    """Prior variance of the weights times the mean square of the first features: next to no prior knowledge."""
     bound: float = 1e16
     """Largest squared norm of a factor times the mean square of the features: beyond it, in a direction the signal
-    never excites, the next digit that arrives would be taken for knowledge (float64 has 16)."""
+    never excites, the next rounding error would be learned as signal (float64 has 16 digits)."""
     farthest: float = 4.0
     """Largest predicted change in units of the length of the features; a straight line needs 1, an alternation 2."""
     surprising: float = 30.0
@@ -118,13 +118,13 @@ class Settings(Group):
     """Intervals are wider by 1 + few/n² after n errors: 3 times after the first, 1.5 times after the second."""
     lowest: float = 0.01
     highest: float = 100.0
-    """Bounds of the quantiles in root mean squares: a sensor that sticks must not take them along."""
+    """Bounds of the quantiles in root mean squares, so that a sensor that sticks does not move them without end."""
     surest: float = 15.0
-    """Largest score: with 10^9 values a probability of 10^-15 is already extrapolated by six decades."""
+    """Largest score: after 10^9 values a probability of 10^-15 is extrapolated by six decades."""
     decade: float = 15.0
     """Errors known for each unit of a score, where that allows more than log10(1 + errors known): 3.3 takes 50 of them.
     The first errors of a stream are far from normal; without this 2 to 4 % of the scores of rows 2 to 9 passed 3.3."""
-    exact: float = 1e-15
+    error_rounding: float = 1e-15
     """Root mean squares of errors below this share of the newest value are rounding (some five last digits). Then no
     tail is known, and a score is at most log10(1 + errors seen): the largest of n + 1 comes with 1/(n + 1)."""
 
@@ -140,7 +140,7 @@ class Settings(Group):
 
     # Gaps.
     patience: float = 1.5
-    """A value teaches if it comes no later than this many usual spacings after the one before it."""
+    """A value is learned from if it comes no later than this many usual spacings after the one before it."""
     spacings: int = 64
     """Values over which the usual spacing is averaged."""
     gap_fades: float = 0.97
@@ -171,8 +171,7 @@ class Settings(Group):
     stuck: int = 16
     """Differences of 0 in a row after which the sensor is taken to be stuck or at rest."""
     ticks_certain: int = 32
-    """Differences in a row that must be multiples of a tick before it is believed; of continuous values one in 5 000
-    is."""
+    """Differences in a row that must be multiples of a tick before it is used; of continuous values one in 5 000 is."""
     tick_tolerance: float = 1e-4
     """How far from a whole multiple of the tick a difference may be, in ticks; decimal fractions are off by
     rounding."""
@@ -189,8 +188,6 @@ class Settings(Group):
     """Which periods a stream has, by autocorrelations and by lines of its spectrum; members that use them; alarms; the
     grid of timestamps, stamps off it, irregular times; predictions several values ahead."""
 
-    RENAMED: ClassVar = {"slowest_bias": "fastest_bias", "spread_allowed": "excess_allowed"}
-
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in _BELOW_ONE:
@@ -200,6 +197,6 @@ class Settings(Group):
             raise ValueError(f"lowest must be below highest, got {self.lowest} and {self.highest}")
 
 
-_BELOW_ONE = ("discount", "share", "believed_over", "slowest_mean", "fastest_bias", "unsure", "rate", "first_rate")
+_BELOW_ONE = ("discount", "share", "shrink_discount", "slowest_mean", "fastest_bias", "unsure", "rate", "first_rate")
 
 DEFAULT = Settings()

@@ -19,9 +19,6 @@ class Group:
     """Least and largest value of fields that places or loops of compiled code depend on, which checks no bounds, and of
     those that mean nothing elsewhere."""
 
-    RENAMED: ClassVar[dict[str, str]] = {}
-    """Names that files of the present format, saved before these numbers were renamed, use; and those of now."""
-
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
@@ -66,17 +63,27 @@ class Group:
 
     @classmethod
     def from_file(cls, found: Any, name: str = "settings") -> Any:
-        """The settings a file holds, checked. What it does not name has its default: when it was written that was a
-        constant of the code. What is not known here is refused."""
+        """The settings a file holds, checked. One that it does not name came after it was written and has its default;
+        one that is not known here is refused."""
         if not isinstance(found, dict):
             raise TypeError(f"{name} must be a mapping, got {type(found).__name__}")
         groups = {field.name: type(field.default) for field in fields(cls) if isinstance(field.default, Group)}
         given: dict[str, Any] = {
-            cls.RENAMED.get(str(key), str(key)): groups[key].from_file(value, f"{name}.{key}")
-            if key in groups
-            else value
+            str(key): groups[key].from_file(value, f"{name}.{key}") if key in groups else value
             for key, value in found.items()
         }
+        unknown = sorted(set(given) - {field.name for field in fields(cls)})
+        if unknown:
+            raise ValueError(f"{name} names {', '.join(unknown)}, which this version does not have")
         made = cls(**given)
         made.check_read(name)
         return made
+
+
+def places(group: Group, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """Where each number of a group is: the names of the groups it lies in, then its own."""
+    found: list[tuple[str, ...]] = []
+    for field in fields(group):
+        value = getattr(group, field.name)
+        found += places(value, (*path, field.name)) if isinstance(value, Group) else [(*path, field.name)]
+    return found

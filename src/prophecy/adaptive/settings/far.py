@@ -32,7 +32,7 @@ class FarSettings(Group):
     """Of the room left, spread over h predictions: after h of them 95 % of it is in use."""
     slow: tuple[float, ...] = (1 / 32, 1 / 512)
     """Rates per value of the slow means among the features. Half: 0.8 % more; twice: 3.1 % more."""
-    profile: int = 4
+    profile: int = 16
     """Seasons averaged. Two: 0.6 % more; eight: 3.4 % less, mostly where a day and a week do not change (13 %)."""
     first: int = 128
     """Values after which seasons are looked for, and again whenever their number has doubled. 64: the same; 256: 1.2 %
@@ -40,7 +40,7 @@ class FarSettings(Group):
     solved_every: int = 16
     """Values between two solutions, of four systems of 31 unknowns each. 8: 3.2 % less, for twice as many of them;
     32: 0.8 % more."""
-    forgetting: tuple[float, ...] = (1.0, 1 - 1 / 2000)
+    forgetting: tuple[float, ...] = (1.0, 1 - 1 / 500)
     """Per value, of the two sets of normal equations: one forgets nothing, the other has a memory of 2 000 values. With
     one of 4 000, and almost none in place of the first: 1.3 % more; with one of 1 000: 4.8 % less."""
     ridges: tuple[float, ...] = (1e-3, 1e-3, 0.3, 0.3)

@@ -21,7 +21,6 @@ class SeasonSettings(Group):
         "first_check": (16, 4096),
         "check_growth": (1.1, 10),
         "check_every": (64, 2**20),
-        "shortest_of_values": (4, 2048),
         "most_parts": (1, 64),
         "multiples": (2, 4096),
         "stretches": (2, 32),
@@ -30,14 +29,12 @@ class SeasonSettings(Group):
     first_check: int = 32
     check_growth: float = 1.5
     check_every: int = 2048
-    """Periods are looked for after 32 values, then 48, 72, …, and from 4096 on every 2048; from 16 384 on, where the
-    last check found the periods of the one before, every 4096: nearly all that is kept is new then."""
+    """Seasons are checked after 32 values, then 48, 72, …, and from 4096 on every 2048; from 16 384 on, where the last
+    check found the periods of the one before, every 4096: nearly all that is kept is new then."""
     first_long: int = 512
-    """Samples from which on a season is looked for among means of 32: 16 of them to a season show its shape."""
-    shortest_of_values: int = 8
-    """Shortest season, in samples, looked for among the values less their line; short ones show among differences."""
+    """Shortest season, in samples, searched among means of 32 values: 16 of them to a season show its shape."""
     cut: float = 5.0
-    """Root mean squares at which values are cut before anything is looked for, so that no outlier decides."""
+    """Root mean squares at which values are cut before the search, so that no outlier decides."""
     least: float = 0.1
     least_of_values: float = 0.2
     """Smallest autocorrelation of a season, among differences and values: below 0.1 its members gain less than 1 %."""
@@ -65,13 +62,13 @@ class SeasonSettings(Group):
     by_values: float = 0.2
     """By how much r among the values must exceed r among the differences for the season to be taken from there."""
     unsure: float = 1.0
-    """Error of one peak's place, in the lags looked at on each side."""
+    """Error of one peak's place, in the lags that its centre is taken over on each side."""
     full: float = 0.9
-    """Share of values that must be known for folding to say which period it is: missing ones have patterns too."""
+    """Share of values that must be known for the period to be found by folding: missing ones have patterns too."""
     enough: float = 0.85
     """Share of what repeats that one or two tones must explain to be the seasons."""
     remains: float = 0.01
-    """Share of the power that must remain without the first season for a second to be looked for."""
+    """Share of the power that must remain without the first season for a second to be searched."""
     most_days: int = 10
     """A second season within 1 % of up to so many of the first is taken for as many: a year is not 52 weeks."""
     least_pairs: int = 24
@@ -81,7 +78,8 @@ class SeasonSettings(Group):
     same: float = 0.8
     """Share of what a period explains that a part of it must explain to be the season itself."""
     stretches: int = 16
-    """Parts of a series whose powers are compared: half of them may have all of it before it counts as uneven."""
+    """Parts of a series whose powers are compared: half of them may have all of it before it counts as uneven. Without
+    this comparison noise that grows e-fold in 300 values has seasons; 2 to 32 parts do as well as 16."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ class LineSettings(Group):
     many: int = 6
     """Lines of a comb that are not taken for two seasons which meet again after some of both."""
     folded: int = 64
-    """Highest multiple looked for beyond half a cycle a sample, where it is seen folded back."""
+    """Highest multiple tried beyond half a cycle a sample, where it appears folded back."""
     strongest: int = 6
     """Lines, the strongest first, of which each may be any harmonic of the season."""
     denser: float = 3.0
@@ -128,16 +126,13 @@ class LineSettings(Group):
     comparable: float = 0.25
     """Another line, and no part of a hump, lies so far away at least and has this share of the power."""
     slow: float = 0.05
-    """Share of a line's power that a slow one has whose turns may modulate it: a day's line has neighbours a week
-    away."""
+    """Share of a line's power that a slow one has which may modulate it: the line of a day whose amplitude changes with
+    the year has neighbours a year's frequency away, and is no season without this (`year modulates day` in
+    bank_ideas.json)."""
     pedestal: float = 0.02
     above: float = 4.0
-    broad: float = 0.25
-    less_above: float = 2.0
     """Share of a line's power around it, and that in units of what lies farther away, beyond which it is a hump:
-    amplitudes that vary by a tenth leave 0.01, a resonance with a memory of half the record 0.06 on average. Where it
-    is a quarter of the line, twice of what lies farther away will do: the sun's spots, whose cycles last 9 to 13
-    years."""
+    amplitudes that vary by a tenth leave 0.01, a resonance with a memory of half the record 0.06 on average."""
 
 
 @dataclass(frozen=True)
@@ -163,10 +158,10 @@ class SeasonalSettings(Group):
     prior: tuple[float, ...] = (0.3, 0.2, 0.15, 0.15, 0.1, 0.1)
     """Prior of the mixture: the bank first, then three readouts and the mean differences of both periods."""
     first: tuple[float, ...] = (0.8, 0.06, 0.04, 0.04, 0.03, 0.03)
-    """Its weights when members of a season join: they were solved from the past, the bank has shown itself. They may
+    """Its weights when members of a season join: they were solved from the past, the bank's errors are known. They may
     overtake it within some ten values. From the prior instead, yearly sunspots lose 1.7 % and short series 0.2 %."""
     prior_power: float = 1e6
-    """Prior variance of the weights times the mean square of the features: next to no opinion."""
+    """Prior variance of the weights times the mean square of the features: next to no prior knowledge."""
     bound: float = 1e12
     """Nothing is forgotten while the weights' variance times the features' power is beyond this: directions that are
     never excited would grow without end."""
@@ -193,9 +188,9 @@ class SeasonalSettings(Group):
     """Seasonal members go to rest unless the mean absolute error with them is below this share of the bank's own."""
     useful: float = 0.98
     """Seasons that are no longer found stay while the mean absolute error with them is below this share of the bank's
-    own: what foretells is not given up because its amplitude varies too much to be a line of the spectrum."""
+    own: what improves forecasts is kept though its amplitude varies too much for a line of the spectrum."""
     changed: float = 0.001
     """Share by which a period must have changed for the members to learn anew: over the 16 seasons averaged, a sixtieth
     of one."""
     other: float = 0.05
-    """Share by which it must have changed to be another one, whose members have not shown themselves yet."""
+    """Share by which it must have changed to be another season, whose members begin with the weights `first`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from prophecy.dynamics.settings.context import ContextSettings, KnownSettings
+from prophecy.dynamics.settings.hidden import HiddenSettings
 from prophecy.dynamics.settings.laboratory import LaboratorySettings
 from prophecy.dynamics.settings.laws import LawSettings
 
@@ -128,57 +129,6 @@ class Settings:
     interval_rounding: float = 1e-8  #: of a value: what integrating an exact law leaves, three times its tolerance
     rolling_span: float = 1.5  #: lengths of the stretch rolled over that errors are taken to come from: origins overlap
 
-    # Hidden variables (`hidden.py`); chosen on 29 chaotic systems seen one variable at a time
-    #: Variables (seen and hidden), degree, and guesses solved in earnest, one family after the other (`Family`)
-    hidden_families: tuple[tuple[int, int, int], ...] = ((3, 2, 12), (4, 2, 20), (3, 3, 12))
-    hidden_hopeless: float = 0.15  #: share of the rises of a hidden variable left open from which no search arrives
-    hidden_plain: int = 4  #: derivatives, their quotients, two random quadratic functions of them
-    hidden_angles: int = 8  #: directions of B in the plane of two variables at hand (`hidden_starts.py`)
-    hidden_offsets: int = 7  #: and where it vanishes along each: quantiles, and beyond either end
-    hidden_refined: int = 40  #: trials that improve direction and offset of a choice
-    hidden_looked_at: int = 60  #: choices so improved, at most
-    #: Samples of the leaky integrals of the visible variable that may be a hidden one, of the future where negative
-    hidden_leaks: tuple[float, ...] = (1, 2, 4, 8, 16, float("inf"), -1, -2, -4, -8, -16)
-    hidden_square_leaks: tuple[float, ...] = (2, 8, -2, -8)  #: the same of its square
-    hidden_double_leaks: tuple[float, ...] = (2, 6, 16, float("inf"), -2, -6, -16)  #: two of these together
-    #: Order of the steps, how many from each start, how many starts go on, and the misfit they must be below: in
-    #: standard deviations, and as a multiple of the least. Twelve searches that arrived were among these throughout.
-    hidden_rounds: tuple[tuple[int, int, int, float, float], ...] = (
-        (4, 3, 12, 0.1, 30.0),
-        (4, 4, 7, 0.03, 10.0),
-        (4, 4, 5, 0.012, 4.0),
-        (8, 6, 3, 3e-3, 3.0),
-        (8, 14, 3, 3e-4, 3.0),
-    )
-    hidden_early: int = 256  #: samples searched first: half the time, and the rest is there to be foretold
-    hidden_stretch: int = 64  #: samples foretold at a time: two Lyapunov times of the systems above
-    hidden_foretold: float = 0.3  #: standard deviations: the error of a stretch foretold that ends it
-    hidden_extended: int = 10  #: steps after each stretch
-    hidden_polished: int = 12  #: steps after the search; twice as many, of order 8, at the end
-    hidden_least_gain: float = 0.02  #: share of the misfit below which a step of these is the last
-    hidden_near: float = 1e-6  #: standard deviations: the misfit of a search that has arrived
-    hidden_exact: float = 1e-7  #: the same once all samples are in: stand-ins come to 1e-6, laws to 1e-8
-    hidden_certain: float = 1e-3  #: standard deviations: the error of the last stretch that a law foretold
-    hidden_trusted: float = 0.01  #: standard deviations: a field whose stretches foretold are all this good is followed
-    #: Standard deviations: rougher series have noise or samples too far apart. No law was found beyond; the smoothest
-    #: of 207 hourly series of the M4 competition has 7e-3.
-    hidden_smooth: float = 3e-3
-    hidden_least: int = 128  #: samples: four for every unknown that is not a state
-    hidden_most: int = 1024  #: latest samples looked at
-    hidden_draws: int = 64  #: paths that say how uncertain the forecast is
-    hidden_wider: float = 5.0  #: draws are this much farther from the path: each sample has an integration error too
-    hidden_restandardised: int = 4  #: steps after which hidden variables get unit variance again
-    hidden_stiffness: float = 0.4  #: damping of scaled parameters relative to that of hidden variables
-    hidden_relaxed: float = 3.0  #: factor by which the damping falls after a success
-    hidden_tightened: float = 2.0  #: and rises after a failure
-    hidden_least_damping: float = 1e-6  #: below it squared equations lose their digits
-    hidden_accelerated: float = 1.5  #: largest second-order correction, as a share of the step, that is trusted
-    hidden_ahead: float = 0.1  #: share of the step at which its curvature is measured
-    hidden_rejections: int = 8  #: steps in a row that may fail to improve before a search ends
-    hidden_same: float = 1e-3  #: share of the variance that may differ between two searches that came to the same place
-    hidden_alike: float = 0.15  #: share of its variance that an earlier guess may leave of a new one that is the same
-    hidden_centred: float = 5.0  #: standard deviations: data farther from zero do not tell where zero is
-
     # Hidden periodic forcing (`forcing.py`)
     forcing_variables: int = 3  #: seen at most: the field of degree 3 they are fitted with has 20 terms
     forcing_least: int = 128  #: samples: six for each of those terms
@@ -194,6 +144,7 @@ class Settings:
     context: ContextSettings = field(default_factory=ContextSettings)  #: how a context is read
     known: KnownSettings = field(default_factory=KnownSettings)  #: regressors known in advance
 
+    hidden: HiddenSettings = field(default_factory=HiddenSettings)  #: fields of which some variables are seen
     laboratory: LaboratorySettings = field(default_factory=LaboratorySettings)  #: models of all variables together
     law_behind: float = 1.1  #: of the rolling error of repetition or autoregression: a law that has more is none
     laws: LawSettings = field(default_factory=LawSettings)  #: fields through noise

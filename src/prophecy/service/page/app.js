@@ -173,7 +173,7 @@ addEventListener("keydown", (event) => {
   const act = { "/": () => get("search").focus(), j: () => list.step(1), k: () => list.step(-1), f: () => detail.forecast(), p: () => detail.pause() }[event.key];
   if (act) { event.preventDefault(); act(); }
 });
-get("pause").addEventListener("click", () => { get("caption").textContent = "Each value with what was said of it before it came."; });
+get("pause").addEventListener("click", () => { get("caption").textContent = "Each value with the prediction made before it came."; });
 get("curl").textContent = `curl ${location.origin}/v1/observe -H 'Content-Type: application/json' \\\n  -d '{"key": "boiler", "value": 20.5}'`;
 addEventListener("hashchange", route);
 live.open();

@@ -78,7 +78,7 @@ export class Chart {
     return [{ x: [later(last, next.dt)], y: [next.mean], error_y: error, mode: "markers", name: "next", marker: { color: c.blue, size: 8, line: { color: c.card, width: 1.5 } } }];
   }
 
-  // As high as the values, with what was said of them as far as it stays near: one wild guess must not flatten the rest.
+  // As high as the values, with their intervals as far as these stay near: one wild prediction must not flatten the rest.
   range(part) {
     const known = part.map((row) => row.value).filter((value) => value !== null);
     if (!known.length) return undefined;

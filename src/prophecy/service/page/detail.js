@@ -6,7 +6,7 @@ import { interval, moment, number, odds, place, whole } from "./format.js";
 
 const get = (id) => document.getElementById(id);
 const KEPT = 20_000; // values held in the page for the series that is open
-const REFRESH = 1_500; // milliseconds between looks at slope and words
+const REFRESH = 1_500; // milliseconds between requests for slope and explanation
 
 export class Detail {
   constructor(gone) {

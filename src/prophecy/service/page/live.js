@@ -28,7 +28,7 @@ export class Live {
     this.socket.onclose = (event) => this.closed(event);
   }
 
-  // Which series to be told of. The answer, `watching`, says from which number on they are all there.
+  // Which series to be sent. The answer, `watching`, has the number from which on all of them are.
   watch(keys) {
     this.keys = keys;
     this.request += 1;

@@ -1,4 +1,4 @@
-"""How far changes are believed: what it does to forecasts, and what it leaves alone."""
+"""Shrinkage: what it does to forecasts, and what it leaves alone."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from hypothesis.extra.numpy import arrays
 from prophecy import Prophecy
 
 
-def believed(u):
-    """Of each value but the first: the change foretold before it, and the change forecast."""
-    model, told = Prophecy(), []
+def shrunk(u):
+    """Of each value but the first: the change its members forecast, and the change forecast."""
+    model, full = Prophecy(), []
     for value in u:
         model.observe(float(value))
         record = model._stream.records[0]
-        told.append((float(record["belief_ahead"][0]), float(record["change"])))
-    return np.array(told)[:-1].T
+        full.append((float(record["shrink_ahead"][0]), float(record["change"])))
+    return np.array(full)[:-1].T
 
 
 @pytest.mark.parametrize("name", ["line", "sine", "steps"])
-def test_where_changes_come_as_foretold_nothing_is_taken_off(name):
+def test_where_changes_come_as_forecast_nothing_is_taken_off(name):
     k = np.arange(800)
     u = {"line": 0.3 * k, "sine": np.sin(k / 7), "steps": np.resize([0.0, 0.0, 3.0, 1.0], 800)}[name]
-    told, said = believed(u)
-    np.testing.assert_allclose(said[400:], told[400:], rtol=1e-9, atol=1e-9)
+    full, forecast = shrunk(u)
+    np.testing.assert_allclose(forecast[400:], full[400:], rtol=1e-9, atol=1e-9)
 
 
-def test_the_part_that_is_believed_lies_between_none_and_all_of_it():
+def test_the_share_that_is_kept_lies_between_none_and_all_of_it():
     rng = np.random.default_rng(3)
-    told, said = believed(rng.standard_t(2, 600))
-    assert (np.abs(said) <= np.abs(told) * (1 + 1e-12)).all()
-    assert (said * told >= 0).all()
+    full, forecast = shrunk(rng.standard_t(2, 600))
+    assert (np.abs(forecast) <= np.abs(full) * (1 + 1e-12)).all()
+    assert (forecast * full >= 0).all()
 
 
 def test_short_noisy_series_are_predicted_better_than_without():
@@ -42,14 +42,14 @@ def test_short_noisy_series_are_predicted_better_than_without():
     for seed in range(60):
         rng = np.random.default_rng(seed)
         u = np.cumsum(rng.standard_normal(100)) + 0.3 * rng.standard_normal(100)
-        told, said = believed(u)
+        full, forecast = shrunk(u)
         came = np.diff(u)
-        with_it.append(np.mean((came - said)[30:] ** 2))
-        without.append(np.mean((came - told)[30:] ** 2))
+        with_it.append(np.mean((came - forecast)[30:] ** 2))
+        without.append(np.mean((came - full)[30:] ** 2))
     assert np.mean(with_it) < 0.985 * np.mean(without)
 
 
-def test_across_a_gap_changes_are_those_foretold():
+def test_across_a_gap_nothing_is_taken_off():
     """Step after step a part of a part would be left of them, and nothing of a season."""
     rng = np.random.default_rng(5)
     model = Prophecy()
@@ -57,10 +57,10 @@ def test_across_a_gap_changes_are_those_foretold():
     for _ in range(40):
         model.observe(float("nan"))
         record = model._stream.records[0]
-        assert record["change"] == record["belief_ahead"][0]
+        assert record["change"] == record["shrink_ahead"][0]
     model.observe(0.3)
     record = model._stream.records[0]
-    assert abs(record["change"]) < abs(record["belief_ahead"][0])
+    assert abs(record["change"]) < abs(record["shrink_ahead"][0])
 
 
 def test_explain_says_when_changes_are_doubted():
@@ -69,9 +69,9 @@ def test_explain_says_when_changes_are_doubted():
     for value in np.cumsum(rng.standard_normal(90)):
         model.observe(float(value))
         record = model._stream.records[0]
-        doubted = float(record["change"]) < 0.95 * float(record["belief_ahead"][0])
-        if record["belief_ahead"][0] > 0 and record["count"] > 1:
-            assert ("Of the changes foretold" in model.explain()) == doubted
+        doubted = float(record["change"]) < 0.95 * float(record["shrink_ahead"][0])
+        if record["shrink_ahead"][0] > 0 and record["count"] > 1:
+            assert ("Of the changes its members forecast" in model.explain()) == doubted
 
 
 @settings(max_examples=30, deadline=None)
@@ -80,10 +80,10 @@ def test_any_values_leave_finite_sums_and_weights_that_add_up_to_one(u):
     model = Prophecy()
     model.observe(u)
     record = model._stream.records[0]
-    assert np.isfinite(record["belief_sums"]).all()
-    assert np.isfinite(record["belief_ahead"]).all()
-    assert record["belief_weight"].sum() == pytest.approx(1.0)
-    assert abs(record["belief_sums"][1]) <= 1e40
+    assert np.isfinite(record["shrink_sums"]).all()
+    assert np.isfinite(record["shrink_ahead"]).all()
+    assert record["shrink_weight"].sum() == pytest.approx(1.0)
+    assert abs(record["shrink_sums"][1]) <= 1e40
 
 
 def test_the_bank_says_what_its_members_say_also_when_a_season_has_just_been_found():
@@ -95,6 +95,6 @@ def test_the_bank_says_what_its_members_say_also_when_a_season_has_just_been_fou
         model.observe(float(value))
         record = model._stream.records[0]
         found += int(record["season_on"]) > on
-        told = model.shares() @ model.member_predictions() - record["last"]
-        assert record["season_ahead"][0] == pytest.approx(told, abs=1e-9)
+        full = model.shares() @ model.member_predictions() - record["last"]
+        assert record["season_ahead"][0] == pytest.approx(full, abs=1e-9)
     assert found

@@ -1,4 +1,5 @@
-"""Streams in time: the four arrays that are all a number of series know, and the calls of compiled code on them."""
+"""The channels of a `Prophecy`: the four arrays that hold all they have learned, and the calls of compiled code on
+them."""
 
 from __future__ import annotations
 
@@ -14,9 +15,10 @@ from prophecy.adaptive import feed, step
 from prophecy.adaptive.clock import fresh_clocks
 from prophecy.adaptive.context import joined
 from prophecy.adaptive.irregular import fresh_samples
-from prophecy.adaptive.members import FIXED, between, table
+from prophecy.adaptive.members import FIXED
 from prophecy.adaptive.record import Records, fresh, rings
 from prophecy.adaptive.settings import Settings
+from prophecy.adaptive.table import between, table
 from prophecy.adaptive.times import LARGEST_TIME
 
 Array = NDArray[np.float64]
@@ -34,10 +36,10 @@ MANY_LATE = 16
 _NOWHERE, _NOTHING, _NONE = between(0.9), np.zeros((0, 4)), np.zeros(0)
 
 
-class Stream:
-    """A number of series whose values come together; everything is checked before it comes here.
+class Channels:
+    """Series whose values come together, each predicted on its own; arguments are checked before they come here.
 
-    records, rings, clocks, samples: a row for each series. Clocks of one stream see the same stamps and stay alike.
+    records, rings, clocks, samples: a row for each series. All clocks see the same stamps and stay alike.
     """
 
     def __init__(
@@ -67,7 +69,7 @@ class Stream:
 
     @property
     def dt(self) -> float:
-        """The step of the grid in seconds; 1 where nobody said."""
+        """The step of the grid in seconds; 1 where none was given."""
         return float(self.clocks["dt"][0]) or 1.0
 
     @property
@@ -75,7 +77,8 @@ class Stream:
         return bool(self.clocks["irregular"][0])
 
     def take_number(self, value: float) -> bool:
-        """The short way for one number without a time into a single series; False if the long way is needed."""
+        """Take in one number without a time, for a single series, without making arrays; False if there are
+        timestamps."""
         if self.stamped:
             return False
         self._one[0] = value
@@ -143,7 +146,7 @@ class Stream:
         return np.array(self.samples["alarm"])
 
     def slope(self) -> tuple[Array, Array]:
-        """The derivative at the newest value, per second, (series,), and what each readout counts for in it."""
+        """The derivative at the newest value, per second, (series,), and the share of each readout in it."""
         out, shares = np.empty(self.series), np.empty((self.series, FIXED))
         step.slopes(self.records, self.rings, self.table, out, shares)
         if self.is_irregular:

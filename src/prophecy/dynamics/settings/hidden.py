@@ -1,0 +1,91 @@
+"""Numbers of the search for fields with hidden variables (`hidden.py`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class HiddenSettings:
+    """What steers the search for a field of which only some variables are seen (`hidden_law.py`).
+
+    Chosen on the chaotic systems of benchmarks/forecast_dev.py seen one variable at a time, and for sampling rates on
+    fourteen others. Times are in time scales of the series (`hidden_guesses.time_scale`): a signal sampled twice as
+    often has the same law.
+    """
+
+    # Which series are searched
+    least: int = 128  #: samples: four for every unknown that is not a state
+    most: int = 1024  #: latest samples looked at
+    pace: float = 6.0  #: samples of the fastest period: series with twice as many are thinned
+    kept: int = 160  #: samples that thinning must leave
+    #: Standard deviations: what is rougher may be noise. No law was found in noise; the smoothest of 207 hourly series
+    #: of the M4 competition has 7e-3.
+    smooth: float = 3e-3
+    rough: float = 0.1  #: the same up to which samples may be far apart instead; `noisy` says which it is
+    noisy: float = (
+        0.35  #: of the roughness: noise leaves a misfit of 0.45 to 0.9 of it after two rounds, coarse samples 0.2
+    )
+
+    # Where searches start
+    #: Variables (seen and hidden), degree, and guesses solved in earnest, one family after the other (`Family`)
+    #: Four variables of degree 3 are x, its rate and a sinusoidal forcing.
+    families: tuple[tuple[int, int, int], ...] = ((4, 3, 1), (3, 2, 12), (4, 2, 20), (3, 3, 12))
+    forcing_periods: float = 4.0  #: that a forcing has at least in the early stretch; slower ones are drifts
+    forcing_worth: float = 0.8  #: share of what a field without it leaves, above which its frequency is not refined
+    forcing_left: float = 0.3  #: the same after that, above which there is no forcing
+    hopeless: float = 0.15  #: share of the rises of a hidden variable left open from which no search arrives
+    plain: int = 4  #: derivatives, their quotients, two random quadratic functions of them
+    angles: int = 8  #: directions of B in the plane of two variables at hand (`hidden_starts.py`)
+    offsets: int = 7  #: and where it vanishes along each: quantiles, and beyond either end
+    refined: int = 16  #: trials that improve direction and offset of a choice
+    looked_at: int = 40  #: choices so improved, at most
+    #: Time scales of the leaky integrals of a visible variable that may be a hidden one, of the future where negative
+    leaks: tuple[float, ...] = (0.25, 0.5, 1, 2, 4, float("inf"), -0.25, -0.5, -1, -2, -4)
+    square_leaks: tuple[float, ...] = (0.5, 2, -0.5, -2)  #: the same of its square
+    double_leaks: tuple[float, ...] = (0.5, 1.5, 4, float("inf"), -0.5, -1.5, -4)  #: two of these together
+    shortest: float = 0.7  #: samples: a shorter leak says nothing that the variable itself does not
+    alike: float = 0.15  #: share of its variance that an earlier guess may leave of a new one that is the same
+    centred: float = 5.0  #: standard deviations: data farther from zero do not determine their zero
+
+    # The early stretch
+    early: int = 256  #: samples searched first: half the time, and the rest is there to be forecast
+    early_share: float = 0.6  #: of all samples, at most
+    #: Order of the steps, how many from each start, how many starts go on, and the misfit they must be below: in
+    #: standard deviations, and as a multiple of the least. Of 66 searches that arrived all but two, of coarse samples,
+    #: had a misfit below these; of 371 families that did not, three quarters end before the last round.
+    rounds: tuple[tuple[int, int, int, float, float], ...] = (
+        (4, 3, 12, 0.03, 20.0),
+        (4, 4, 6, 0.01, 6.0),
+        (4, 4, 4, 4e-3, 4.0),
+        (8, 6, 2, 3e-4, 3.0),
+        (8, 14, 2, 1e-4, 3.0),
+    )
+    coarse: float = 0.1  #: of the roughness: limits of the rounds are no less than this
+    near: float = 1e-6  #: standard deviations: the misfit of a search that has arrived
+    same: float = 1e-3  #: share of the variance that may differ between two searches that came to the same place
+
+    # The rest of the series
+    stretch: int = 64  #: samples forecast at a time: two Lyapunov times of the systems above
+    lost: float = 0.3  #: standard deviations: the error of a stretch that ends a search
+    extended: int = 10  #: steps after each stretch
+    polished: int = 24  #: steps of order 8 at the end
+    least_gain: float = 0.02  #: share of the misfit below which a step of these is the last
+    exact: float = 1e-7  #: standard deviations: the misfit of a law; stand-ins come to 1e-6, laws to 1e-8
+    certain: float = 1e-3  #: standard deviations: the error of the last stretch that a law forecast
+    trusted: float = 0.01  #: standard deviations: a field whose forecasts of all stretches are this good is followed
+
+    # The forecast
+    draws: int = 64  #: paths that say how uncertain the forecast is
+    wider: float = 5.0  #: draws are this much farther from the path: each sample has an integration error too
+
+    # Steps of least squares
+    restandardised: int = 4  #: steps after which hidden variables get unit variance again
+    damping: float = 0.3  #: of hidden variables at first: as large as the equations' own errors
+    stiffness: float = 0.4  #: damping of scaled parameters relative to that of hidden variables
+    relaxed: float = 3.0  #: factor by which the damping falls after a success
+    tightened: float = 2.0  #: and rises after a failure
+    least_damping: float = 1e-6  #: below it squared equations lose their digits
+    accelerated: float = 1.5  #: largest second-order correction, as a share of the step, that is trusted
+    ahead: float = 0.1  #: share of the step at which its curvature is measured
+    rejections: int = 8  #: steps in a row that may fail to improve before a search ends
