@@ -196,6 +196,8 @@ def seasons() -> dict[str, Any]:
         "365.25": 3 * np.sin(2 * np.pi * k / 365.25) + np.sin(4 * np.pi * k / 365.25) + noise,
         "2048": np.resize(rng.standard_normal(2048), len(k)) + 0.5 * noise,
     }
+    rate = 50 + 40 * np.sin(2 * np.pi * k / 288) + 20 * ((k // 288) % 7 < 5)  # requests in five minutes
+    streams["288, other weekends"] = np.random.default_rng(8).poisson(rate).astype(np.float64)
     found = {name: {str(n): _seasons(u[:n]) for n in (1228, 2763, 4352)} for name, u in streams.items()}
     radii = {"resonance": 0.98, "resonance, memory of 1000": 0.999, "resonance, memory of 2000": 0.9995}
     falsely = dict.fromkeys(["white noise", "random walk", *radii], 0)

@@ -120,6 +120,46 @@ def test_a_setting_of_every_group_changes_what_is_said(path, value, u, time):
     assert not np.array_equal(changed, said(DEFAULT, u, time), equal_nan=True)
 
 
+def _with_and_without(path, off):
+    return DEFAULT, other(tuple(path.split(".")), off)
+
+
+def test_each_guard_serves_the_case_that_its_reason_names():
+    """Numbers of which half and twice change nothing are kept for one case each; without them it is lost."""
+    k, rng = np.arange(4000), np.random.default_rng(0)
+    year = np.sin(2 * np.pi * k / 1000)
+    u = np.sin(2 * np.pi * k / 48) * (1 + 0.5 * year) + year + 0.3 * rng.standard_normal(4000)
+    with_it, without = (Prophecy(settings=settings) for settings in _with_and_without("lines.slow", 1e300))
+    for model in (with_it, without):
+        model.observe(u)
+    assert with_it.seasons()[0] == 48.0
+    assert without.seasons() == ()
+
+    breaks = 3.0 * k[:2100] + 50.0 * (k[:2100] >= 2000)
+    counts = [
+        np.flatnonzero(Prophecy(settings=settings).follow(breaks).alarm >= 0.99).tolist()
+        for settings in _with_and_without("alarms.mending", 1e-300)
+    ]
+    assert counts[0] == [2000]
+    assert len(counts[1]) > 1
+
+    found = [0, 0]
+    for seed in range(6):
+        jumps = np.cumsum(0.1 + np.abs(np.random.default_rng(seed).standard_normal(3002))) + 5.0 * (k[:3002] >= 3000)
+        for i, settings in enumerate(_with_and_without("alarms.alone", 1e3)):
+            found[i] += int(Prophecy(settings=settings).follow(jumps).alarm[3000] >= 0.999)
+    assert found[0] >= 5
+    assert found[1] <= 2
+
+    times = k + rng.uniform(-0.1, 0.1, 4000)
+    line = 0.3 * times + 5.0
+    errors = [
+        np.mean((Prophecy(settings=settings).follow(line, time=times).mean - line)[500:] ** 2)
+        for settings in _with_and_without("stamps.exactly", 1e-300)
+    ]
+    assert errors[0] < 1e-9 * errors[1]
+
+
 def test_settings_of_predictions_several_values_ahead_are_taken():
     near_copying = other(("far", "rolled"), 1, other(("far", "ridges"), (1e9,) * 4))
     usual, careful = (Far(12, 0.9, settings).advance(DAY)[0] for settings in (DEFAULT, near_copying))

@@ -52,8 +52,9 @@ class AlarmSettings(Group):
     and 60 000 values, those that are rounded, clipped, switch or rest among them. Short streams are the worse ones."""
     alone: float = 4.6
     """-log10 of an error's own tail probability that makes an alarm of 0.999 in a stream that drifts, whatever the
-    other ranks are: in a sum of random steps a jump has no other unusual quantity (`sum that jumps` in
-    bank_ideas.json). Of ordinary and growing streams 1e-4 of the values or less have such errors."""
+    other ranks are: in a sum of random steps a jump has no other unusual quantity (of six jumps by
+    five steps all are found, one without this). Of ordinary and growing streams 1e-4 of the values or less have such
+    errors."""
     noticed: float = 16.0
     """The sum that a flat line or noise of another size is reported with, once, when it is noticed."""
 
