@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from forecast_dev import CONTEXT, scores
 from prophecy.dynamics import laws
-from prophecy.dynamics.assimilation import Problem
 from prophecy.dynamics.context import read
+from prophecy.dynamics.problem import Problem
 from prophecy.dynamics.settings import DEFAULT
 
 Array = NDArray[np.float64]

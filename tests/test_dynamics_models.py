@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -67,19 +65,6 @@ def test_a_sample_leaves_nothing_open_once_all_variables_are_seen():
     assert left_open(series, rows) == pytest.approx(swapped, rel=1e-3)  # a nugget of 1e-12 costs the other digits
     assert left_open(noise, rows) > 0.6
     assert left_open(np.cumsum(noise, axis=0) / 30, rows) == pytest.approx(1, abs=0.1)
-
-
-def test_hidden_variables_are_not_looked_for_where_none_can_be_missing(monkeypatch):
-    from prophecy.dynamics import hidden_law
-
-    asked = []
-    monkeypatch.setattr(hidden_law, "decide", lambda *rest: asked.append(rest))
-    without = replace(DEFAULT, without=frozenset({"ASSIMILATION", "KERNEL_MAPS", "POLYNOMIAL_MAPS"}))
-    series = chaos.lorenz.sample(300, 30, seed=3)
-    forecast(series, 30, settings=without)
-    assert not asked
-    forecast(series[:, :2], 30, settings=without)
-    assert len(asked) == 1
 
 
 def test_leave_one_out_errors_are_those_of_leaving_one_out():

@@ -14,9 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr
 
-from prophecy.dynamics.damped import LEAST, Damped
 from prophecy.dynamics.flow import FOURTH
 from prophecy.dynamics.guesses import (
     LEAST_NOISE,
@@ -29,207 +27,11 @@ from prophecy.dynamics.guesses import (
     smoothed,
     thinned,
 )
+from prophecy.dynamics.problem import Problem, least_noise
 from prophecy.dynamics.settings import LAWS, LawSettings
-from prophecy.dynamics.smoother import eliminate, substitute
-from prophecy.dynamics.sparse import SparseField, eliminated, gathered
+from prophecy.dynamics.sparse import SparseField
 
 Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
-Counts = NDArray[np.int64]
-
-
-class Problem:
-    """The nonlinear least-squares problem, and Gauss-Newton steps on it.
-
-    values: (time, variables); seen: 1 where observed, 0 where not.
-    """
-
-    def __init__(
-        self,
-        field: SparseField,
-        values: Array,
-        seen: Array,
-        noise: Array,
-        states: Array,
-        fixed: bool = False,
-        laws: LawSettings = LAWS,
-    ) -> None:
-        self.laws = laws
-        self.field, self.values, self.seen, self.states, self.noise = field, values, seen, states, noise
-        self.fixed, self.looseness, self.substeps = fixed, 1.0, np.ones(len(states) - 1, dtype=np.int64)
-        self.budget = Budget()
-        self._first, self._least = noise, _least(noise, laws)
-        self._damping, self._cost = 1e-4, np.inf
-        self._linear: tuple[object, ...] | None = None
-        self._solved: Damped | None = None
-        self._triangle = np.zeros((0, 0))
-        self._sound = False
-
-    def at(self, looseness: float) -> None:
-        """Set the model error, as a share of the noise."""
-        self.looseness = looseness
-        most = self.laws.substeps if looseness <= self.laws.tight else self.laws.substeps // 2
-        tolerance = min(self.laws.converged, self.laws.below * looseness) * self.noise
-        self.substeps = self.field.substeps(FOURTH, self.states[:-1], tolerance, most)
-        self._cost = self._squares(self.states, self.field)
-
-    def _squares(self, states: Array, field: SparseField) -> float:
-        """Sum of squares of all equations, in units of the noise."""
-        ends = field.steps(FOURTH, states[:-1], self.substeps)
-        seen = self.seen / self.noise * (self.values - states)
-        tight = (ends - states[1:]) / (self.looseness * self.noise)
-        total = float(np.sum(seen**2) + np.sum(tight**2))
-        return total if np.isfinite(total) else np.inf
-
-    @property
-    def _spare(self) -> float:
-        """Equations less unknowns."""
-        return max(1.0, float(self.seen.sum() - self.states.shape[1] - self.field.count))
-
-    def improve(self, iterations: int, enough: float = 1e-3) -> None:
-        """Damped Gauss-Newton steps until the cost falls by less than the share `enough`."""
-        for _ in range(iterations):
-            before = self._cost
-            if self.budget.left < 0 or not self.linearise():
-                break
-            for _ in range(5):
-                if self._move():
-                    break
-                self._damping = max(self._damping * 30, 1e-4)
-            self._damping /= 10
-            if not self._cost < (1 - enough) * before:
-                break
-
-    def linearise(self) -> bool:
-        """Eliminate the states; whether everything stayed finite. Nothing is done where it was done before."""
-        here = self.field, self.states, self.noise, self.looseness, self.substeps
-        if self._linear is not None and all(a is b for a, b in zip(here, self._linear, strict=True)):
-            return self._sound
-        self._linear, self._sound = here, self._linearised()
-        return self._sound
-
-    def _linearised(self) -> bool:
-        self.budget.left -= float(self.substeps.mean()) * (self.field.count + self.values.shape[1])
-        ends, tangent = self.field.tangents(FOURTH, self.states[:-1], self.substeps, not self.fixed)
-        tight = 1 / (self.looseness * self.noise)
-        misfit = np.ascontiguousarray(self.values - self.states)  # one layout, or everything is compiled twice
-        self.system = eliminate(
-            misfit, self.seen / self.noise, ends - self.states[1:], tangent, tight, self.laws.first_state
-        )
-        rest = self.system.rest
-        if not np.isfinite(rest).all():
-            return False
-        count = rest.shape[1] - 1
-        triangle = qr(rest, mode="r", check_finite=False)[0]
-        self._triangle = np.asarray(triangle[:count, :count])
-        self._solved = Damped(self._triangle, triangle[:count, count]) if count else None
-        return True
-
-    def freedom(self) -> Array:
-        """A square root of the covariance of the parameters; directions that nothing determines are held."""
-        return self._solved.root(self.laws.held) if self._solved else np.zeros((0, 0))
-
-    def _move(self) -> bool:
-        change = self._solved(max(self._damping, LEAST)) if self._solved else np.zeros(0)
-        shift = substitute(self.system.rows, change)
-        for share in (1.0, 0.3):
-            states = self.states + share * shift
-            field = self.field.moved(share * change) if len(change) else self.field
-            cost = self._squares(states, field)
-            if cost < self._cost:
-                self.field, self.states, self._cost = field, states, cost
-                return True
-        return False
-
-    def rescale(self) -> None:
-        """The noise level at which the equations have the spread they should have.
-
-        While the states may leave the flow, what they leave of a variable says nothing about that variable's noise:
-        the shares of the variables are only looked at under a tight flow. Never far above the first estimate: what a
-        field cannot explain is the field's fault, not noise.
-        """
-        noise = self.noise * np.sqrt(self._cost / self._spare)
-        observed = self.seen.any(axis=0)
-        if self.looseness <= self.laws.tight:
-            left = self.seen * (self.values - self.states)
-            ratio = np.sqrt((left**2).sum(axis=0) / np.maximum(self.seen.sum(axis=0), 1)) / self.noise
-            noise = noise * np.where(observed, ratio / np.sqrt(np.mean(ratio[observed] ** 2)), 1.0)
-        self.noise = np.clip(noise, self._least, self._first * self.laws.coarser)
-        self._cost = self._squares(self.states, self.field)
-
-    def evidence(self) -> float:
-        """Log marginal likelihood of the values under noise and model error, less half log(n) for every parameter."""
-        if not self.linearise():
-            return -np.inf
-        tight = -np.log(self.looseness * self.noise).sum() * (len(self.values) - 1)
-        seen = -(np.log(self.noise) * self.seen).sum()
-        likelihood = -0.5 * self._cost + seen + tight - self.system.logarithm
-        return float(likelihood - 0.5 * self.field.count * np.log(self.seen.sum()))
-
-    def select(self, allowed: Mask, again: bool) -> None:
-        """Remove terms as long as the evidence does not suffer; then, if `again`, start from all allowed ones."""
-        share, evidence = 1.0, self.evidence()
-        for _ in range(5):
-            kept = self._state()
-            if self.budget.left < 0 or not self._prune(share):
-                break
-            self.improve(4, 1e-2)
-            self.rescale()
-            now = self.evidence()
-            if now >= evidence:
-                evidence = now
-                continue
-            self._restore(kept)
-            share /= 4
-            if share * self.field.coefficients < 1:
-                break
-        if self.budget.left < 0 or not again:
-            return
-        kept, mask = self._state(), self.field.mask
-        self.field = self.field.with_mask(allowed)
-        if self._prune(1.0, anew=True) and (self.field.mask != mask).any():
-            self.improve(5, 1e-2)
-            self.rescale()
-            if self.evidence() > evidence:
-                return
-        self._restore(kept)
-
-    def _state(self) -> tuple[SparseField, Array, Array, float, float, Counts]:
-        return self.field, self.states, self.noise, self._cost, self._damping, self.substeps
-
-    def _restore(self, kept: tuple[SparseField, Array, Array, float, float, Counts]) -> None:
-        self.field, self.states, self.noise, self._cost, self._damping, self.substeps = kept
-
-    def _prune(self, most: float = 1.0, anew: bool = False) -> int:
-        """Backward elimination in the quadratic approximation: terms whose loss costs less than log(n). How many went.
-
-        most: the share of the terms that may go at once. anew: first take the Gauss-Newton step; terms are removed one
-        after the other or gathered from none, whichever leaves the lower cost.
-        """
-        if not self.linearise() or self._solved is None:
-            return 0
-        count = self.field.coefficients
-        value = np.append(self.field.theta.T[self.field.mask.T], np.zeros(self.field.count - count))
-        value = value + (self._solved(self.laws.returning) if anew else 0.0)
-        root = self._solved.root()
-        terms = np.arange(len(value)) < count
-        limit = float(np.log(self.seen.sum()))
-        choices = [eliminated(value, root @ root.T, terms, limit, int(np.ceil(most * count)))]
-        if anew:
-            aim, triangle = self._triangle @ value, self._triangle
-            choices.append(gathered(triangle, aim, ~terms, limit))
-            choices.sort(
-                key=lambda each: float(np.sum((aim - triangle @ each[0]) ** 2)) + limit * each[1][:count].sum()
-            )
-        value, alive = choices[0]
-        gone = count - int(alive[:count].sum())
-        if gone:
-            mask, theta = np.zeros_like(self.field.mask), np.zeros_like(self.field.theta)
-            mask.T[self.field.mask.T], theta.T[self.field.mask.T] = alive[:count], value[:count]
-            self.field = self.field.with_mask(mask, theta)
-            self._cost = self._squares(self.states, self.field)
-        return gone
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,7 +92,7 @@ def assimilate(
         field, noise = hint.field, np.minimum(noise, hint.noise * laws.coarser)
     else:
         field, noise = _start(field, values, states, noise, laws)
-    noise = np.maximum(noise, _least(noise, laws))
+    noise = np.maximum(noise, least_noise(noise, laws))
     problem = Problem(field, values, seen, noise, states, laws=laws)
     problem.budget = budget or Budget()
     best, falling = None, 0
@@ -319,11 +121,6 @@ def assimilate(
                 np.column_stack([rows[:, :v], rows[:, 2 * v : -1]]), evidence,
             )  # fmt: skip
     return best
-
-
-def _least(noise: Array, laws: LawSettings) -> float:
-    """The least noise a variable is taken to have: with less, errors of integration would count for more than noise."""
-    return max(LEAST_NOISE, laws.quiet * float(noise.max()))
 
 
 def _start(

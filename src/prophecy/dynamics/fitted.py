@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from prophecy.dynamics.assimilation import Assimilated, Problem
+from prophecy.dynamics.assimilation import Assimilated
 from prophecy.dynamics.flow import FOURTH
 from prophecy.dynamics.guesses import smoothed
+from prophecy.dynamics.problem import Problem
 from prophecy.dynamics.settings import BEYOND, LAWS, LawSettings
 from prophecy.dynamics.smoother import filtered
 from prophecy.dynamics.sparse import SparseField

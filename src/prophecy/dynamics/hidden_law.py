@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.dynamics.assimilation import Problem
 from prophecy.dynamics.context import Context, fastest_period
 from prophecy.dynamics.guesses import roughness
 from prophecy.dynamics.hidden import Search, found
 from prophecy.dynamics.hidden_guesses import Family, forcing
+from prophecy.dynamics.problem import Problem
 from prophecy.dynamics.settings import HiddenSettings, Settings
 from prophecy.dynamics.trajectory import Decided
 

@@ -69,7 +69,7 @@ def _held_out(system: Array, rise: Array, block: int) -> float:
     return min(shares)
 
 
-def _like_the_past(path: Array, values: Array, noise: Array, laws: LawSettings) -> bool:
+def like_the_past(path: Array, values: Array, noise: Array, laws: LawSettings) -> bool:
     """Whether a path stays within reach of the series and does not come to rest where that never did.
 
     Noise leaves room for fields that pass through the context and lead elsewhere. A path that is lost, or shorter than
@@ -99,7 +99,7 @@ def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSett
     end = np.array([len(context.values)])
     path = model.rollout(context.values, end, steps)[0]
     seen = int(context.varying.sum())
-    if not (model.exact or _like_the_past(path[:, :seen], context.values[:, :seen], model.found.noise[:seen], laws)):
+    if not (model.exact or like_the_past(path[:, :seen], context.values[:, :seen], model.found.noise[:seen], laws)):
         return None
     wider = model.stray(context.values, context.known) if model.exact else 1.0
     draws = model.ensemble(steps, laws.draws, 0, wider)
