@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
+from forecast_dev import warm
 from prophecy.dynamics import forecast
 
 Array = NDArray[np.float64]
@@ -165,6 +166,7 @@ def main() -> None:
     options = parser.parse_args()
     rows = []
     warnings.filterwarnings("ignore")
+    warm()
     for name, (_, _, step, truth) in SYSTEMS.items():
         clean = sampled(name)
         for noise in NOISES:
