@@ -55,7 +55,7 @@ class FarSettings(Group):
     sharpness: float = 0.03
     """A member whose errors are this share above the best has e^-1 of its weight. Half: +0.2, +0.2; +0.1, +0.6 %.
     Twice:
-    -0.3, -0.2; -0.4, -0.5 %, but +0.7 to +1.9 % on average with NAB's files among the series."""
+    -0.3, -0.2; -0.4, -0.5 %."""
     handicap: float = 8.0
     """Usual steps a member must be ahead before it counts as much as the copy. 4: -0.0, -0.0; +0.0, -0.2 %. 16: +0.0,
     +0.0; -0.0, +0.2 %."""
