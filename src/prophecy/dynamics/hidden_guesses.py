@@ -19,10 +19,7 @@ from prophecy.dynamics.settings import HiddenSettings
 Array = NDArray[np.float64]
 
 _LEAST = 32  # samples below which nothing is guessed
-_WIDE = 8.0  # medians: derivatives are cut there; their tails are real
 _SPLINE = 7  # degree: the rate of a rate is still smooth
-_POLE = 0.1  # standard deviations around zero, squared, in which a quotient by x is bent down
-_SOFT = 0.03  # the same, less careful: what closes is looked at before it is solved
 
 
 class Family(NamedTuple):
@@ -103,7 +100,7 @@ def pairs(visible: Array, centre: Array, family: Family, settings: HiddenSetting
                     add([*seen, integral], rate)
         if len(seen) == 1 and abs(centre[0]) < settings.centred:
             raw = seen[0] + centre[0]
-            over = raw / (raw**2 + _SOFT**2)
+            over = raw / (raw**2 + settings.soft_pole**2)
             add([*seen, rates[0] * over], bends[0] * over - (rates[0] * over) ** 2)
         return found
     if lacking > 2 or len(seen) > 1:
@@ -198,9 +195,11 @@ def plain(visible: Array, centre: Array, settings: HiddenSettings) -> list[Array
     times, hidden = np.arange(len(visible)), 3 - visible.shape[1]
     spline = make_interp_spline(times, visible, k=_SPLINE)
     rates = [spline.derivative(order)(times) for order in (1, 2)]
-    first, second = (np.clip(each / np.median(np.abs(each), axis=0), -_WIDE, _WIDE) for each in rates)
+    first, second = (
+        np.clip(each / np.median(np.abs(each), axis=0), -settings.farthest, settings.farthest) for each in rates
+    )
     raw = visible + np.where(np.abs(centre) < settings.centred, centre, 0.0)
-    bent = _without(second, [visible, first]) * raw / (raw**2 + _POLE)
+    bent = _without(second, [visible, first]) * raw / (raw**2 + settings.pole)
     found = [np.column_stack([first, second])[:, :hidden], np.column_stack([first, bent])[:, :hidden]]
     powers = flow.features(flow.polynomial_terms(3 * visible.shape[1], 2), np.column_stack([visible, first, second]))
     powers = (powers[:, 1:] - powers[:, 1:].mean(axis=0)) / (powers[:, 1:].std(axis=0) + 1e-300)

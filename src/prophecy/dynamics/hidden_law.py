@@ -36,7 +36,7 @@ def decide(context: Context, steps: int, all_settings: Settings) -> Decided | No
     path = search.ahead(search.states[-1:], search.field.theta[None] / stride, steps)[0, :, :seen]
     draws = _draws(search, steps, stride, settings)
     stay = np.isfinite(draws).all(axis=(1, 2))
-    if not np.isfinite(path).all() or stay.mean() < 0.5:
+    if not np.isfinite(path).all() or stay.mean() < settings.staying:
         return None
     draws = draws[stay]
     method, note = _words(search, law.family, stride * context.stride, settings)
@@ -79,7 +79,7 @@ def _draws(search: Search, steps: int, stride: int, settings: HiddenSettings) ->
 
     The misfit, times `hidden_wider`, is taken as the error of every step and of every sample.
     """
-    error = np.full(search.states.shape[1], max(search.misfit, 1e-9))
+    error = np.full(search.states.shape[1], max(search.misfit, settings.rounding))
     visible = np.zeros_like(search.states)
     visible[:, : search.seen] = 1.0
     problem = Problem(search.field, search.states, visible, error, search.states)

@@ -45,6 +45,10 @@ class HiddenSettings:
     square_leaks: tuple[float, ...] = (0.5, 2, -0.5, -2)  #: the same of its square
     double_leaks: tuple[float, ...] = (0.5, 1.5, 4, float("inf"), -0.5, -1.5, -4)  #: two of these together
     shortest: float = 0.7  #: samples: a shorter leak says nothing that the variable itself does not
+    farthest: float = 8.0  #: standard deviations or medians: derivatives are cut there, mostly at the ends
+    pole: float = 0.1  #: square standard deviations around zero in which a quotient by x is bent down
+    soft_pole: float = 0.03  #: standard deviations, the same of guesses that are ranked before they are solved
+    ridge: float = 0.01  #: of the coefficients a search starts with, in units of the errors of single steps
     alike: float = 0.15  #: share of its variance that an earlier guess may leave of a new one that is the same
     centred: float = 5.0  #: standard deviations: data farther from zero do not determine their zero
 
@@ -73,10 +77,12 @@ class HiddenSettings:
     least_gain: float = 0.02  #: share of the misfit below which a step of these is the last
     exact: float = 1e-7  #: standard deviations: the misfit of a law; stand-ins come to 1e-6, laws to 1e-8
     certain: float = 1e-3  #: standard deviations: the error of the last stretch that a law forecast
+    rounding: float = 1e-9  #: standard deviations: misfits below it are those of the integrator
     trusted: float = 0.01  #: standard deviations: a field whose forecasts of all stretches are this good is followed
 
     # The forecast
     draws: int = 64  #: paths that say how uncertain the forecast is
+    staying: float = 0.5  #: share of them that must not leave for good
     wider: float = 5.0  #: draws are this much farther from the path: each sample has an integration error too
 
     # Steps of least squares
