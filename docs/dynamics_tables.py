@@ -61,8 +61,9 @@ def others() -> Iterator[str]:
     yield from HEAD
     for label, part in result["summary"].items():
         yield _row(label, part["forecasts"], part)
-        apart = result["summary_apart"][label]
-        yield _row("– the third set apart", apart["forecasts"], apart)
+        apart = result.get("summary_apart", {}).get(label)
+        if apart is not None:
+            yield _row("– the third set apart", apart["forecasts"], apart)
 
 
 def oracle() -> Iterator[str]:

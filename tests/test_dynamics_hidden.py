@@ -164,6 +164,16 @@ def test_one_variable_of_four_or_of_a_cubic_field_is_followed(
     assert np.abs(ahead - series[512:]).max() < 0.05 * scale[0]
 
 
+def test_behind_rough_samples_fields_of_three_variables_alone_are_looked_for() -> None:
+    """x of Lorenz' system has one, x of Wang's has four variables; both are smooth here and called rough."""
+    rough = 2 * DEFAULT.hidden.smooth
+    for whole, want in ((chaos.lorenz.sample(512), True), (_sampled(_wang, [5.0, 1.0, 30.0, 1.0], 512), False)):
+        series = whole[:, :1]
+        centre, scale = series.mean(axis=0), series.std(axis=0)
+        law = found((series - centre) / scale, centre / scale, DEFAULT.hidden, rough)
+        assert (law is not None) == want
+
+
 @pytest.mark.parametrize("order", [FOURTH, EIGHTH])
 @pytest.mark.parametrize("variables", [2, 3, 4])
 def test_tangents_of_powers_are_those_of_any_field(order: Tableau, variables: int) -> None:

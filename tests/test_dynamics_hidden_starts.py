@@ -1,4 +1,4 @@
-"""Guesses of hidden variables: leaky integrals, what closes, and what is said of series that tell nothing."""
+"""Guesses of hidden variables: leaky integrals, what closes, and what becomes of series without a law."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import prophecy
 from prophecy import Prophecy
 from prophecy.fleet import Fleet, Refused
+from prophecy.fleet.events import TOGETHER
 from prophecy.fleet.slots import BYTES
-from prophecy.fleet.store import TOGETHER
 
 KEYS = ("pump", "fan", "ümlaut ☃", "a b\tc")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -71,6 +72,18 @@ def test_the_version_is_one() -> None:
     assert project["version"] == prophecy.__version__ == metadata.version("hippo-prophecy")
     assert f"## {prophecy.__version__}" in (ROOT / "CHANGELOG.md").read_text()
     assert f"\nversion: {prophecy.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_the_size_of_the_wheel_is_the_one_stated() -> None:
+    """benchmarks/results/packages.json is made by tools/packages.py; CONTRIBUTING.md says what is in it."""
+    found = json.loads((ROOT / "benchmarks/results/packages.json").read_text())
+    page = " ".join((ROOT / "CONTRIBUTING.md").read_text().split())
+    for name, words in (("wheel", "The wheel has"), ("sdist", "the sdist, with tests, docs and benchmarks,")):
+        made = found[name]
+        assert f"{words} {made['bytes'] / 1e3:.0f} kB in {made['files']}" in page
+    assert found["wheel"]["bytes"] < 1_000_000
+    assert found["tried"]
+    assert all(line.endswith(": works") for line in found["tried"])
 
 
 def test_types_are_shipped_and_the_licence_is_there() -> None:

@@ -50,6 +50,12 @@ def run(*command: object, cwd: Path | None = None, env: dict[str, str] | None = 
     return done.stdout
 
 
+def commit() -> str:
+    """What is packed, by its commit; "" outside of a checkout."""
+    done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
 def build(out: Path) -> tuple[Path, Path]:
     """(wheel, sdist), made anew in `out`."""
     out.mkdir(parents=True, exist_ok=True)
@@ -168,7 +174,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="where sizes and what was tried are written")
     options = parser.parse_args()
     wheel, sdist = build(options.out)
-    found = {"made_by": "tools/packages.py", **review(wheel, sdist), "extras": options.extra}
+    found = {"made_by": "tools/packages.py", "commit": commit(), **review(wheel, sdist), "extras": options.extra}
     tried: list[str] = []
     for least in (False, True) if options.lowest else (False,):
         for python in options.python:

@@ -272,12 +272,13 @@ def check_grid(c: Any, t: Any, true: bool) -> int:
 @inner
 def _verdict(c: Any, t: Any, true: bool, times: Any, young: bool) -> int:
     """What the last stamps, in rising order, ask for."""
-    c.found, off = fit(t, times)
+    c.found, off, miss = fit(t, times)
     c.start = c.last
     regular = off <= t.clock.regular
     same = abs(math.log(c.found / c.dt)) < (t.clock.changed if regular else 0.25 if young else 0.5)
     if regular and same:
-        return AGAIN if c.irregular == RANDOM or (c.irregular == JITTER and not true) else FINE
+        settled = c.irregular == RANDOM or miss < t.clock.regular_again or not true
+        return AGAIN if c.irregular != ON_GRID and settled else FINE
     if not regular and same and c.irregular != ON_GRID:
         c.irregular = RANDOM
     if not regular and (len(times) < t.clock.fewest or (c.irregular == RANDOM and same)):

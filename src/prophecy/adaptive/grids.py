@@ -69,10 +69,11 @@ def sort(x: Any, count: int) -> None:
 
 
 @inner
-def fit(t: Any, times: Any) -> tuple[float, float]:
-    """The coarsest grid these increasing times fit: its step, and the share of them that are off it.
+def fit(t: Any, times: Any) -> tuple[float, float, float]:
+    """The coarsest grid these increasing times fit: its step, the share of them that are off it, and how far they are
+    from it on average, in steps.
 
-    Where none fits, the median interval and 1. Tried are the median interval and the shortest usual
+    Where none fits, the median interval, 1 and 1. Tried are the median interval and the shortest usual
     one, whole and in 2 to 6 parts.
     """
     n = len(times) - 1
@@ -88,8 +89,8 @@ def fit(t: Any, times: Any) -> tuple[float, float]:
     for i in range(2 * t.clock.parts - 1, -1, -1):
         dt, off, miss = _fit_step(t, times, steps[i])
         if dt > 0.0 and off <= t.clock.regular and miss < t.clock.close:
-            return dt, off
-    return usual, 1.0
+            return dt, off, miss
+    return usual, 1.0, 1.0
 
 
 @inner

@@ -135,10 +135,10 @@ def _tuning(settings: HiddenSettings) -> Tuning:
 
 def searched(
     visible: Array, centre: Array, family: Family, settings: HiddenSettings, rough: float = 0.0
-) -> list[Search] | None:
+) -> list[Search]:
     """The searches on an early stretch that came close to a law, closest first; often none.
 
-    rough: the roughness of samples that may be far apart or noisy. None where the misfit shows that they are noisy.
+    rough: the roughness of samples that may be far apart or noisy; none where the misfit shows that they are noisy.
     """
     best = guesses(visible, centre, family, settings)
     worst = settings.forcing_left if family.forced else settings.hopeless
@@ -150,7 +150,7 @@ def searched(
     if family.variables == 3 and family.degree == 3 and visible.shape[1] == 1:
         starts.append(drifting(visible))
     pool = _best([_started(visible, family.terms, start, settings) for start in starts], settings, rough)
-    return None if pool is None else _different(sorted(pool, key=_reached), settings)
+    return _different(sorted(pool, key=_reached), settings)
 
 
 def _started(visible: Array, terms: Terms, guess: Array, settings: HiddenSettings) -> Search:
@@ -162,8 +162,8 @@ def _started(visible: Array, terms: Terms, guess: Array, settings: HiddenSetting
     return start
 
 
-def _best(pool: list[Search], settings: HiddenSettings, rough: float) -> list[Search] | None:
-    """What is left of some starts after all rounds: those that came close to a law; None if that is noise."""
+def _best(pool: list[Search], settings: HiddenSettings, rough: float) -> list[Search]:
+    """What is left of some starts after all rounds: those that came close to a law."""
     for number, (order, steps, kept, worst, behind) in enumerate(settings.rounds):
         for start in pool:
             if order == 8:  # order 4 was enough to choose the starts
@@ -171,7 +171,7 @@ def _best(pool: list[Search], settings: HiddenSettings, rough: float) -> list[Se
             start.improve(steps, settings.near / 10, settings)
         pool = _different(sorted(pool, key=_reached), settings)[:kept]
         if number == 1 and rough and pool and pool[0].reached > settings.noisy * rough:
-            return None
+            return []
         limit = max(worst, settings.coarse * rough)
         pool = [start for start in pool if start.reached < min(limit, behind * pool[0].reached)]
         if not pool or pool[0].reached < settings.near:
@@ -225,14 +225,14 @@ def found(visible: Array, centre: Array, settings: HiddenSettings, rough: float 
     with np.errstate(all="ignore"):  # fields that lead nowhere overflow
         for family in (Family(*each) for each in settings.families if each[0] > visible.shape[1]):
             pool = searched(visible[:early], centre, family, settings, 0.0 if family.forced else rough)
-            if pool is None:
-                return best
             for search in pool:
                 law = _continued(search, family, visible, settings)
                 if law is not None and law.exact(settings):
                     return law
                 if law is not None and law.worst < min(settings.trusted, best.worst if best else np.inf):
                     best = law
+            if rough and not family.forced:  # larger families found no law behind coarse samples, and noise costs less
+                return best
     return best
 
 

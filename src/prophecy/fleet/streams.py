@@ -209,7 +209,7 @@ class Streams:
         if len(places):
             by_score |= np.abs(rows["value"] - rows["mean"]) > ERROR_HALF_WIDTHS * rows["half"]
             kinds = [KINDS[0 if by_score[at] else rarest[at]] for at in places.tolist()]
-            numbers[places] = self._open.note_events(rows[places], before[places].tolist(), kinds)
+            numbers[places] = self._open.events.note(rows[places], before[places].tolist(), kinds)
         return numbers
 
     def _save_some(self, rows: int) -> None:
@@ -288,7 +288,7 @@ class Streams:
         rows = self._held.slots.recent(slot)
         events, end = np.zeros(len(rows), np.int64), self._held.slots.count(slot)
         first = end - len(rows)
-        for place, number in self._open.places_of(int(self._held.ids[slot]), first, end):
+        for place, number in self._open.events.places_of(int(self._held.ids[slot]), first, end):
             events[place - first] = number
         return rows, events
 
@@ -298,11 +298,11 @@ class Streams:
         if slot is not None:
             count = self._held.slots.count(slot)
             last = self._held.slots.recent(slot)[-1] if count else None
-            return (count, last, *self._open.last_event_of(int(self._held.ids[slot])))
+            return (count, last, *self._open.events.last_of(int(self._held.ids[slot])))
         saved = self._open.find(key)
         if saved is None:
             raise unknown(key)
-        return (saved.taken, saved.last, *self._open.last_event_of(saved.id))
+        return (saved.taken, saved.last, *self._open.events.last_of(saved.id))
 
     def batches(self, after: int) -> Iterator[tuple[int, Answers, bytes]]:
         keys: dict[int, str | None] = {}
@@ -325,10 +325,10 @@ class Streams:
         return saved.id
 
     def events(self, since: int, limit: int, key: str | None, first: bool) -> list[Event]:
-        return self._open.events(since, limit, None if key is None else self._id(key), first)
+        return self._open.events.after(since, limit, None if key is None else self._id(key), first)
 
     def last_event(self) -> int:
-        return self._open.last_event()
+        return self._open.events.last()
 
     def remove(self, key: str) -> None:
         stream = self._id(key)

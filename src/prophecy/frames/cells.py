@@ -39,7 +39,7 @@ def is_clock(index: Any) -> bool:
     if type(index).__name__ in ("DatetimeIndex", "PeriodIndex"):
         return True
     if len(index) and all(isinstance(cell, str) for cell in index):
-        from prophecy.frames.dates import is_date
+        from prophecy.frames.patterns import is_date
 
         return all(is_date(cell) for cell in index)
     return (

@@ -1,8 +1,8 @@
-"""Dates in text: which way a column is written, what its cells mean, and how the next ones are written.
+"""Columns of dates in text: which way a column is written, what its cells mean, and how the next ones are written.
 
-A column has one *pattern* for its dates, in the words of `strptime` (`%d.%m.%Y`); times of day after it are read
-however precise they are. Patterns are found by content. Two of them differ in day and month alone; where a column does
-not decide between them it is refused, with both readings shown, unless only one of them gives evenly spaced rows.
+A column has one *pattern* for its dates (`patterns`), found by content. Two of them differ in day and month alone;
+where a column does not decide between them it is refused, with both readings shown, unless only one of them gives
+evenly spaced rows.
 """
 
 from __future__ import annotations
@@ -11,46 +11,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, timedelta, timezone, tzinfo
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from prophecy.frames.grid import infer
+from prophecy.frames.patterns import PIECES, century, fields_of, fitting, is_date, is_time_of_day, matched, seconds_of
 from prophecy.frames.times import Times
 
-PATTERNS = (
-    "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d.%m.%Y", "%d.%m.%y", "%d. %b %Y",
-    "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y",
-    "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%d/%b/%Y", "%b %d, %Y", "%b %d %Y", "%a, %d %b %Y", "%a %d %b %Y",
-    "%G-W%V-%u", "%G-W%V", "%GW%V", "%Y-%m", "%Y/%m", "%YM%m", "%m/%Y", "%b %Y", "%b-%Y", "%b-%y",
-    "%Y-Q%q", "%YQ%q", "%Y Q%q", "Q%q %Y",
-)  # fmt: skip
-"""Dates with points are day first, as everywhere they are written so."""
+__all__ = ["Style", "given", "is_date", "is_time_of_day", "read", "style_of"]
 
-_NAMES = (
-    "jan january januar", "feb february februar", "mar march mär märz mrz", "apr april", "may mai", "jun june juni",
-    "jul july juli", "aug august", "sep sept september", "oct october okt oktober", "nov november",
-    "dec december dez dezember",
-)  # fmt: skip
-_MONTHS = {name: number for number, names in enumerate(_NAMES, start=1) for name in names.split()}
 _ENGLISH = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-
-_PIECES = {
-    "Y": r"(?P<Y>[12]\d{3})", "y": r"(?P<y>\d{2})", "m": r"(?P<m>0?[1-9]|1[0-2])", "d": r"(?P<d>0?[1-9]|[12]\d|3[01])",
-    "b": r"(?P<b>[^\W\d_]{3,9})\.?", "B": r"(?P<b>[^\W\d_]{3,9})", "G": r"(?P<G>[12]\d{3})",
-    "V": r"(?P<V>0[1-9]|[1-4]\d|5[0-3])",
-    "u": r"(?P<u>[1-7])", "q": r"(?P<q>[1-4])", "j": r"(?P<j>\d{3})", "a": r"[^\W\d_]{2,10}\.?", "A": r"[^\W\d_]{2,10}",
-    "H": r"(?P<H>[01]?\d|2[0-4])", "I": r"(?P<I>0?[1-9]|1[0-2])", "M": r"(?P<M>[0-5]\d)", "S": r"(?P<S>[0-5]\d|60)",
-    "f": r"(?P<f>\d{1,9})", "p": r"(?P<p>[AaPp]\.?[Mm]\.?)", "z": r"(?P<z>Z|[+-]\d{2}(?::?\d{2})?)", "%": "%",
-}  # fmt: skip
-_CLOCK = (
-    r"(?:(?P<sep>[T ]|,? +)(?P<H>[01]?\d|2[0-4])(?P<colon>[:.hH])(?P<M>[0-5]\d)(?:[:.](?P<S>[0-5]\d|60)"
-    r"(?:[.,](?P<f>\d{1,9}))?)?(?: ?(?P<p>[AaPp]\.?[Mm]\.?))?(?P<z> ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?)?"
-)
-_OF_DAY = re.compile(r"\s*([01]?\d|2[0-4]):([0-5]\d)(:([0-5]\d|60)([.,]\d{1,9})?)?( ?[AaPp]\.?[Mm]\.?)?\s*")
-_COMPACT = re.compile(r"(\d{8})T?(\d{2})(\d{2})(\d{2})?")
 
 
 @dataclass(frozen=True)
@@ -68,7 +40,7 @@ class Style:
 
     def write(self, times: Times) -> list[str]:
         """These moments as cells of the column."""
-        shift = _seconds_of(self.zone.strip()) if self.zone.strip() else None
+        shift = seconds_of(self.zone.strip()) if self.zone.strip() else None
         wall = times.wall() if shift is None else times.values + np.timedelta64(shift, "s")
         style = self if self.whole else self._enough_for(wall)
         return [style._cell(moment) for moment in wall]
@@ -111,26 +83,16 @@ class Style:
         return text
 
 
-def is_date(cell: str) -> bool:
-    """Whether a cell reads as a date of some pattern."""
-    return bool(_fitting(cell))
-
-
-def is_time_of_day(cell: str) -> bool:
-    """Whether a cell is a time without a date, such as 14:30."""
-    return _OF_DAY.fullmatch(cell) is not None
-
-
 def style_of(cells: Sequence[str], name: str = "time", way_out: str = "time_format=") -> tuple[Style, str | None]:
     """The style of a column's cells (a good many of them, without empty ones), and a note where it was not obvious."""
-    patterns = _fitting(cells[0])
+    patterns = fitting(cells[0])
     for pattern in patterns[:]:
-        wrong = next((cell for cell in cells if _match(pattern, cell) is None), None)
+        wrong = next((cell for cell in cells if matched(pattern, cell) is None), None)
         if wrong is not None:
             patterns.remove(pattern)
             first_wrong = wrong
     if not patterns:
-        raise ValueError(_unreadable(cells, name, way_out, first_wrong if _fitting(cells[0]) else None))
+        raise ValueError(_unreadable(cells, name, way_out, first_wrong if fitting(cells[0]) else None))
     if len(patterns) == 1:
         return _styled(patterns[0], cells[-1]), None
     return _day_or_month(patterns, cells, name, way_out)
@@ -139,11 +101,11 @@ def style_of(cells: Sequence[str], name: str = "time", way_out: str = "time_form
 def _unreadable(cells: Sequence[str], name: str, way_out: str, wrong: str | None) -> str:
     """Why cells are not dates of one pattern, and what to do. wrong: the first that is unlike the first cell, if that
     one is a date."""
-    if wrong is not None and _fitting(wrong):
+    if wrong is not None and fitting(wrong):
         return f"column {name!r} writes dates in two ways, {cells[0]!r} and {wrong!r}; write all of them in one"
     if wrong is not None:
         return f"column {name!r} holds {wrong!r} among its dates; correct it, or leave the cell empty"
-    if len(cells) > 1 and _fitting(cells[1]):
+    if len(cells) > 1 and fitting(cells[1]):
         return (
             f"column {name!r} begins with {cells[0]!r}, which is no date, and goes on with dates; remove that line (a "
             "line of units, perhaps)"
@@ -175,10 +137,10 @@ def _day_or_month(patterns: list[str], cells: Sequence[str], name: str, way_out:
 
 
 def _readable(cell: str, pattern: str) -> str:
-    match = _match(pattern, cell)
+    match = matched(pattern, cell)
     assert match is not None
     found = match.groupdict()
-    year = found.get("Y") or f"{_century(int(found['y']))}"
+    year = found.get("Y") or f"{century(int(found['y']))}"
     return f"{int(found['d'])} {_ENGLISH[int(found['m']) - 1]} {year}"
 
 
@@ -189,7 +151,7 @@ def given(pattern: str) -> Style:
     ['01.02.2024 10:30']
     """
     marks = re.findall("%(.)", pattern)
-    unknown = sorted(set(marks) - set(_PIECES))
+    unknown = sorted(set(marks) - set(PIECES))
     once = ["b" if mark == "B" else mark for mark in marks if mark not in "aA%"]
     twice = next((mark for mark in once if once.count(mark) > 1), None)
     if twice is not None:
@@ -212,14 +174,14 @@ def read(cells: Sequence[str | None], style: Style, name: str = "time", first: i
             rows.append((0,) * 8)
             offsets.append(None)
             continue
-        match = _match(style.pattern, cell, style.whole)
-        fields = None if match is None else _fields(match)
+        match = matched(style.pattern, cell, style.whole)
+        fields = None if match is None else fields_of(match)
         if fields is None:
             raise ValueError(
                 f"column {name!r}, row {first + row}: {cell!r} is no date like the others ({style.pattern})"
             )
         zone = match.groupdict().get("z") if match is not None else None
-        offsets.append(None if zone is None else _seconds_of(zone.strip()))
+        offsets.append(None if zone is None else seconds_of(zone.strip()))
         rows.append(fields)
     return _assembled(np.array(rows, dtype=np.int64).reshape(-1, 8), offsets)
 
@@ -245,91 +207,8 @@ def _assembled(rows: Any, offsets: list[int | None]) -> Times:
     return Times(values, zone)
 
 
-def _fields(match: re.Match[str]) -> tuple[int, ...] | None:
-    """(days since 1970, hour, minute, second, nanosecond, 1, 0, 0), or None where there is no such day."""
-    found = match.groupdict()
-    days = _day_number(found)
-    if days is None:
-        return None
-    hour = int(found.get("H") or 0)
-    if found.get("I"):
-        hour = int(found["I"])
-    half = (found.get("p") or "").lower()
-    if half:
-        if not 1 <= hour <= 12:
-            return None
-        hour = hour % 12 + (12 if half.startswith("p") else 0)
-    minute, second = int(found.get("M") or 0), int(found.get("S") or 0)
-    if hour == 24 and (minute or second):
-        return None
-    return days, hour, minute, second, int((found.get("f") or "0").ljust(9, "0")), 1, 0, 0
-
-
-def _day_number(found: dict[str, str | None]) -> int | None:
-    if found.get("G"):
-        first = np.datetime64(f"{found['G']}-01-04", "D").astype(int)  # always in week 1
-        monday = first - (first + 3) % 7
-        return int(monday + 7 * (int(found["V"] or 1) - 1) + int(found.get("u") or 1) - 1)
-    year = int(found.get("Y") or 0) or _century(int(found.get("y") or 70))
-    if found.get("j"):
-        return int(np.datetime64(f"{year:04d}-01-01", "D").astype(int)) + int(found["j"] or 1) - 1
-    month = int(found.get("m") or 1)
-    if found.get("b"):
-        name = (found["b"] or "").lower()
-        if name not in _MONTHS:
-            return None
-        month = _MONTHS[name]
-    if found.get("q"):
-        month = 3 * int(found["q"] or 1) - 2
-    return _days_from(year, month, int(found.get("d") or 1))
-
-
-@lru_cache(maxsize=4096)
-def _days_from(year: int, month: int, day: int) -> int | None:
-    start = np.datetime64(f"{year:04d}-{month:02d}", "M")
-    days = int((start + 1).astype("datetime64[D]").astype(int)) - int(start.astype("datetime64[D]").astype(int))
-    return int(start.astype("datetime64[D]").astype(int)) + day - 1 if day <= days else None
-
-
-def _century(year: int) -> int:
-    """Years of two digits lie between 1969 and 2068, as `strptime` has it."""
-    return year + (1900 if year >= 69 else 2000)
-
-
-@lru_cache(maxsize=1)
-def _zones() -> dict[str, int]:
-    return {"Z": 0, "UTC": 0, "GMT": 0}
-
-
-def _seconds_of(zone: str) -> int:
-    if zone in _zones():
-        return 0
-    digits = zone[1:].replace(":", "").ljust(4, "0")
-    return (1 if zone[0] == "+" else -1) * (int(digits[:2]) * 3600 + int(digits[2:]) * 60)
-
-
-@lru_cache(maxsize=256)
-def _compiled(pattern: str, whole: bool) -> re.Pattern[str]:
-    parts = re.split("%(.)", pattern)
-    text = "".join(_PIECES[part] if i % 2 else re.escape(part) for i, part in enumerate(parts))
-    return re.compile(text if whole else text + _CLOCK)
-
-
-def _match(pattern: str, cell: str, whole: bool = False) -> re.Match[str] | None:
-    found = _compiled(pattern, whole).fullmatch(cell.strip())
-    if found is None and pattern == "%Y%m%d" and not whole:
-        compact = _COMPACT.fullmatch(cell.strip())
-        if compact is not None:
-            return _match(pattern, f"{compact[1]} {compact[2]}:{compact[3]}:{compact[4] or '00'}")
-    return found if found is None or _fields(found) is not None else None
-
-
-def _fitting(cell: str) -> list[str]:
-    return [pattern for pattern in PATTERNS if _match(pattern, cell) is not None]
-
-
 def _styled(pattern: str, like: str) -> Style:
-    match = _match(pattern, like)
+    match = matched(pattern, like)
     assert match is not None
     found = match.groupdict()
     clock = "" if not found.get("H") else "f" if found.get("f") else "S" if found.get("S") else "M"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from prophecy.frames.align import Aligned, align
 from prophecy.frames.build import Kind, any_library, native_times
 from prophecy.frames.cells import as_times, has_periods, holds_dates, in_narwhals, index_times, is_clock, is_frame
-from prophecy.frames.dates import is_date
+from prophecy.frames.patterns import is_date
 from prophecy.frames.times import Times
 
 Array = NDArray[np.float64]

@@ -71,6 +71,9 @@ class ClockSettings(Group):
     """Share by which a step must differ to be another one: what was learned per step is void then."""
     fewest: int = 16
     """Stamps before times may be called irregular."""
+    regular_again: float = 1e-3
+    """Mean distance from the grid, in steps, below which stamps no longer jitter. Without this a stream whose grid has
+    jumped by a third of a step stays irregular, and errs by ten times its range after its next long hole."""
     off_over: float = 32.0
     """Stamps over which the share of those off the grid is averaged."""
     parts: int = 6
