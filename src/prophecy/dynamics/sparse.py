@@ -21,6 +21,7 @@ Mask = NDArray[np.bool_]
 _FREE_RATES = (SINE, TANH, EXPONENTIAL)
 _FIXED_SHIFTS = (EXPONENTIAL,)
 _ALONE = 1e-9  # of a column's square: a term of which those chosen leave less is one of them
+_RETURNS = 4  # times that a term may join
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,12 +208,13 @@ def gathered(system: Array, target: Array, held: Mask, limit: float) -> tuple[Ar
 
     The term that lowers the square sum most joins, by more than `limit`, and those that have become worth less leave
     again. Where terms are nearly combinations of each other, such as powers of a slow variable, this begins from few
-    that are well determined, and `eliminated` from many that are not. held: entries that are there from the start.
+    that are well determined, and `eliminated` from many that are not. held: entries that are there from the start. No
+    term joins more than a few times: among terms that hardly differ, rounding would let some join and leave for ever.
     """
     size = np.linalg.norm(system, axis=0)
     columns = system / np.where(size > 0, size, 1.0)
     normal, right = columns.T @ columns, columns.T @ target
-    there = held.copy()
+    there, joined = held.copy(), np.zeros(len(size), dtype=np.int64)
     while True:
         chosen = np.nonzero(there)[0]
         inverse = np.linalg.pinv(normal[np.ix_(chosen, chosen)], hermitian=True)
@@ -223,11 +225,12 @@ def gathered(system: Array, target: Array, held: Mask, limit: float) -> tuple[Ar
             continue
         across = normal[:, chosen]
         alone = np.diag(normal) - np.einsum("pc,cd,pd->p", across, inverse, across)
-        open_ = ~there & (alone > _ALONE)
+        open_ = ~there & (alone > _ALONE) & (joined < _RETURNS)
         gain = np.where(open_, (right - across @ value) ** 2 / np.where(open_, alone, 1.0), 0.0)
         if not gain.max(initial=0.0) > limit:
             break
         there[int(np.argmax(gain))] = True
+        joined[int(np.argmax(gain))] += 1
     x = np.zeros(len(size))
     x[chosen] = value / size[chosen]
     return x, there
