@@ -2,7 +2,7 @@
 
     python benchmarks/other_systems.py --make FLOWS.npz     # integrate them (needs dysts)
     python benchmarks/other_systems.py FLOWS.npz --part all --jobs 16 --out benchmarks/results/forecast_other.json
-    python benchmarks/other_systems.py FLOWS.npz --part apart --single --settings 5 0 10 6 7 15 17 --out SINGLE.json
+    python benchmarks/other_systems.py FLOWS.npz --part apart --single --out SINGLE.json
 
 Every flow of the package `dysts` that is not in the development file of `forecast_dev.py`, has no delays and can be
 integrated in 90 seconds (its equations and parameters, our integration), seen as the package shows it: 10, 30 and 100

@@ -10,7 +10,7 @@ class HiddenSettings:
     """What steers the search for a field of which only some variables are seen (`hidden_law.py`).
 
     Chosen on the chaotic systems of benchmarks/forecast_dev.py seen one variable at a time, and for sampling rates on
-    fourteen others. Times are in time scales of the series (`hidden_guesses.time_scale`): a signal sampled twice as
+    eight others. Times are in time scales of the series (`hidden_guesses.time_scale`): a signal sampled twice as
     often has the same law.
     """
 
