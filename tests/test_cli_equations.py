@@ -34,6 +34,18 @@ def test_a_step_of_our_own_changes_the_unit_of_time(prophecy, lorenz):
     assert out.startswith("x' = 5 (y - x)")
 
 
+@pytest.mark.parametrize(("spacing", "unit"), [("1D", "per day, 1 between"), ("30min", "per minute, 30 between")])
+def test_rates_of_dated_rows_are_per_the_longest_unit_that_rows_are_not_closer_than(prophecy, tmp_path, spacing, unit):
+    path = tmp_path / "dated.csv"
+    frame = pd.DataFrame(chaos.lorenz.sample(512, seed=1), columns=["x", "y", "z"])
+    frame.insert(0, "date", pd.date_range("2026-01-01", periods=512, freq=spacing))
+    frame.to_csv(path, index=False)
+    _, out, err = prophecy("equations", path, "--joint")
+    assert unit in err
+    rate = float(out.split("x' = ")[1].split()[0])
+    assert rate == pytest.approx(10 * STEP / float(unit.split()[2]), rel=1e-3)
+
+
 def test_errors_are_printed_when_asked_for_and_the_field_is_drawn(prophecy, lorenz, tmp_path):
     picture = tmp_path / "field.png"
     code, out, _ = prophecy("equations", lorenz, "--joint", "--time", "t", "--errors", "--plot", picture)

@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp
 
 import prophecy
 from prophecy import chaos
+from prophecy.dynamics.equations import Equations, Term
 
 
 def _sampled(field, start, step, samples=512, settle=20.0):
@@ -168,6 +169,36 @@ def test_units_and_names_are_those_of_the_data():
     assert np.allclose(minutes(state), 60 * a(state))
 
 
+@pytest.mark.parametrize(
+    ("value", "error", "printed"),
+    [
+        (3.998e19, 7e16, "3.998e19"),
+        (1.001e-14, 2e-17, "1.001e-14"),
+        (2.6667, 1e-9, "2.6667"),
+        (0.00012, 1e-5, "0.00012"),
+    ],
+)
+def test_very_large_and_small_coefficients_have_an_exponent(value, error, printed):
+    found = Equations(("x",), ((Term(value, error, (1,)),),), (), 1.0, (0.0,))
+    assert found.lines() == [f"x' = {printed} x"]
+
+
+def test_a_linear_system_without_noise_has_its_equations():
+    def field(_, s):
+        return [s[1], -4 * s[0] + s[2] - 0.05 * s[1], s[3], 2 * s[0] - 2 * s[2] - 0.05 * s[3]]
+
+    times = 0.1 * np.arange(600)
+    series = solve_ivp(field, (0, 60), [1, 0, 0.3, 0], t_eval=times, rtol=1e-10, atol=1e-12).y.T
+    answer = prophecy.forecast(series[:500], 100)
+    assert np.abs(answer.mean - series[500:]).max() < 1e-5 * series.std()
+    assert str(answer.equations(dt=0.1, names=("x", "v", "y", "w"))).splitlines() == [
+        "x' = v",
+        "v' = -4 x - 0.05 v + y",
+        "y' = w",
+        "w' = 2 x - 2 y - 0.05 w",
+    ]
+
+
 def test_where_no_field_was_found_there_are_no_equations():
     walk = np.cumsum(np.random.default_rng(0).standard_normal((300, 2)), axis=0)
     assert prophecy.forecast(walk, 10).equations() is None
@@ -180,6 +211,8 @@ def test_bad_steps_and_names_are_named():
         answer.equations(dt=0)
     with pytest.raises(ValueError, match="names must be 3"):
         answer.equations(names=("x", "y"))
+    with pytest.raises(ValueError, match="names must differ"):
+        answer.equations(names=("x", "x", "z"))
     with pytest.raises(ValueError, match="state must have 3 values"):
         answer.equations()(np.zeros(2))
 

@@ -33,9 +33,9 @@ def compiling(kept: bool) -> None:
     if tell is None or worker or os.environ.get("PROPHECY_QUIET"):  # of several processes the first one prints
         return
     if kept:
-        tell("compiling the predictor for this machine, once; this takes some seconds, a minute if it is busy")
+        tell("compiling the predictor for this machine, once; this takes a minute or two of one core")
     else:
         tell(
-            "compiling the predictor for this machine, which takes some seconds; the cache folder cannot be written "
-            "(or others could write to it), so every start will: PROPHECY_CACHE names another"
+            "compiling the predictor for this machine, which takes a minute or two of one core; the cache folder "
+            "cannot be written (or others could write to it), so every start will: PROPHECY_CACHE names another"
         )

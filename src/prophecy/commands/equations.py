@@ -30,9 +30,13 @@ Examples:
   prophecy equations lorenz.csv --joint --dt 0.02
   prophecy equations pendulum.csv --joint --column angle --column speed --plot field.png --errors
 
-With --joint all columns are variables of one system. Derivatives are per unit of a numeric time column, per second
-where times are dates, per row otherwise; --dt says how much time lies between two rows instead.
+With --joint all columns are variables of one system. Derivatives are per unit of a numeric time column; where times are
+dates per day, hour, minute or second, the longest that rows are not closer than; per row otherwise; which is printed.
+--dt says how much time lies between two rows instead.
 """
+
+UNITS = (("day", 86_400.0), ("hour", 3_600.0), ("minute", 60.0), ("second", 1.0))
+"""Units of time in which rates of dated rows are given, longest first, in seconds."""
 
 
 def register(app: typer.Typer) -> None:
@@ -76,10 +80,12 @@ def equations(
         panels: list[tuple[str, Source, Equations]] = []
         for name, source in found.sources.items():
             title = series_title(name, ", ".join(source.names))
-            answer = forecast(source.series.values, 1).equations(_dt(source, dt), source.names)
+            spacing, unit = _spacing(source, dt)
+            answer = forecast(source.series.values, 1).equations(spacing, source.names)
             if answer is None:
                 say("equations", f"{title}: no field explains these rows; `prophecy forecast` goes by other models")
                 continue
+            say("equations", f"{title}: derivatives are per {unit}, {spacing:g} between rows")
             if len(found.sources) > 1:
                 print(f"# {printable(title)}")
             print("\n".join(printable(line) for line in answer.lines(errors)))
@@ -90,15 +96,19 @@ def equations(
             raise typer.Exit(1)
 
 
-def _dt(source: Source, asked: float | None) -> float:
-    """Time between two rows: what was asked for, else that of the times, in seconds where they are dates."""
+def _spacing(source: Source, asked: float | None) -> tuple[float, str]:
+    """Time between two rows and its unit: what was asked for, else that of the times."""
     times = source.series.times
-    if asked is not None or times is None or len(times.values) < 2:
-        return asked or 1.0
+    if asked is not None:
+        return asked, "unit of --dt"
+    if times is None or len(times.values) < 2:
+        return 1.0, "row"
     gaps = np.diff(times.values)
-    if times.dates:
-        return float(np.median(gaps / np.timedelta64(1, "s")))
-    return float(np.median(gaps.astype(np.float64)))
+    if not times.dates:
+        return float(np.median(gaps.astype(np.float64))), "unit of the time column"
+    seconds = float(np.median(gaps / np.timedelta64(1, "s")))
+    unit, length = next((each for each in UNITS if each[1] <= seconds), UNITS[-1])
+    return seconds / length, unit
 
 
 def _drawn(panels: list[tuple[str, Source, Equations]], kind: str) -> bytes:

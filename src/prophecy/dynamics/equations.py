@@ -13,6 +13,7 @@ Array = NDArray[np.float64]
 
 _DIGITS = 5  # digits of a coefficient at most: an error of one in 100 000 is printed as exact
 NO_RATE = 1e-6  # of the largest rate in an argument: what is left of a centre by rounding is not printed
+_PLAIN = (1e-4, 1e6)  # coefficients outside are printed with an exponent: nobody counts zeros
 _EQUAL = 2.0  # standard errors within which two coefficients are written as one
 
 
@@ -192,11 +193,11 @@ def _number(value: float, error: float) -> str:
     if value == 0 or not np.isfinite(value):
         return f"{value:g}"
     digits = int(np.clip(np.floor(np.log10(value)) - np.floor(np.log10(max(error, 1e-300))) + 1, 1, _DIGITS))
-    return (
-        f"{float(f'{value:.{digits}g}'):g}"
-        if digits == _DIGITS
-        else f"{float(f'{value:.{digits}g}'):.{_places(value, digits)}f}"
-    )
+    rounded = float(f"{value:.{digits}g}")
+    if not _PLAIN[0] <= rounded < _PLAIN[1]:
+        mantissa, exponent = f"{rounded:.{digits - 1}e}".split("e")
+        return f"{mantissa}e{int(exponent)}"
+    return f"{rounded:g}" if digits == _DIGITS else f"{rounded:.{_places(value, digits)}f}"
 
 
 def _places(value: float, digits: int) -> int:

@@ -53,6 +53,8 @@ class FoundSystem:
             names = "xyzw" if max(self.columns) < 4 else [f"x{i}" for i in range(max(self.columns) + 1)]
         if max(self.columns) >= len(names):
             raise ValueError(f"names must be {max(self.columns) + 1}, one for each variable, got {list(names)}")
+        if len(set(map(str, names))) < len(names):
+            raise ValueError(f"names must differ, one for each variable, got {list(names)}")
         names = [str(names[i]) for i in self.columns]
         names += [f"phase{i + 1}" for i in range(variables - len(names))]
         dt *= self.stride
