@@ -99,7 +99,7 @@ def test_context_limits_what_is_looked_back_at(prophecy, wide, tmp_path):
         (("{wide}", "-H", 5, "--quantiles", "0.1,2"), 2, "--quantiles must lie between 0 and 1"),
         (("{wide}", "-H", 5, "--season", "week"), 2, "--season takes numbers"),
         (("{wide}", "-H", 5, "--min", 3, "--max", 2), 2, "--min 3 must lie below --max 2"),
-        (("{wide}", "-H", 5, "--resume"), 2, "--resume goes on with an --out"),
+        (("{wide}", "-H", 5, "--resume"), 2, "--resume continues the run that was writing --out"),
         (("{wide}", "-H", 5, "--decimal", ";"), 2, "--decimal"),
         (("{wide}", "-H", 5, "--out", "{folder}"), 2, ".parquet"),
         (("nothing.csv", "-H", 5), 1, "no such file: nothing.csv"),
