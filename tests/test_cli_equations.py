@@ -46,6 +46,23 @@ def test_rates_of_dated_rows_are_per_the_longest_unit_that_rows_are_not_closer_t
     assert rate == pytest.approx(10 * STEP / float(unit.split()[2]), rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("times", "dt"),
+    [
+        (0.1 * np.arange(512) + np.random.default_rng(1).uniform(-0.01, 0.01, 512), 0.1),
+        (pd.date_range("1980-01-01", periods=512, freq="MS"), 30.44),
+    ],
+    ids=["jitter", "months"],
+)
+def test_the_time_between_rows_is_that_of_all_rows(prophecy, tmp_path, times, dt):
+    path = tmp_path / "rows.csv"
+    frame = pd.DataFrame(chaos.lorenz.sample(512, seed=1), columns=["x", "y", "z"])
+    frame.insert(0, "time", times)
+    frame.to_csv(path, index=False)
+    _, out, _ = prophecy("equations", path, "--joint")
+    assert float(out.split("x' = ")[1].split()[0]) == pytest.approx(10 * STEP / dt, rel=5e-4)
+
+
 def test_errors_are_printed_when_asked_for_and_the_field_is_drawn(prophecy, lorenz, tmp_path):
     picture = tmp_path / "field.png"
     code, out, _ = prophecy("equations", lorenz, "--joint", "--time", "t", "--errors", "--plot", picture)

@@ -103,12 +103,18 @@ def _spacing(source: Source, asked: float | None) -> tuple[float, str]:
         return asked, "unit of --dt"
     if times is None or len(times.values) < 2:
         return 1.0, "row"
-    gaps = np.diff(times.values)
+    since = times.values - times.values[0]
     if not times.dates:
-        return float(np.median(gaps.astype(np.float64))), "unit of the time column"
-    seconds = float(np.median(gaps / np.timedelta64(1, "s")))
+        return _slope(since), "unit of the time column"
+    seconds = _slope(since / np.timedelta64(1, "s"))
     unit, length = next((each for each in UNITS if each[1] <= seconds), UNITS[-1])
     return seconds / length, unit
+
+
+def _slope(since: Array) -> float:
+    """Time from row to row, by least squares: single distances vary with jitter and the lengths of months."""
+    rows = np.arange(len(since)) - (len(since) - 1) / 2
+    return float(rows @ since / (rows @ rows))
 
 
 def _drawn(panels: list[tuple[str, Source, Equations]], kind: str) -> bytes:

@@ -28,7 +28,7 @@ class HiddenSettings:
     )
 
     # Where searches start
-    #: Variables (seen and hidden), degree, and guesses solved in earnest, one family after the other (`Family`)
+    #: Variables (seen and hidden), degree, and guesses that are solved, one family after the other (`Family`)
     #: Four variables of degree 3 are x, its rate and a sinusoidal forcing.
     families: tuple[tuple[int, int, int], ...] = ((4, 3, 1), (3, 2, 12), (4, 2, 20), (3, 3, 12))
     forcing_periods: float = 4.0  #: that a forcing has at least in the early stretch; slower ones are drifts
