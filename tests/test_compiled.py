@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import pickle
@@ -13,7 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import prophecy
 from prophecy import Prophecy
+from prophecy._compiled import sources
 
 TINY = """
 from prophecy._compiled import kernel
@@ -98,6 +101,43 @@ def test_a_change_in_another_file_is_noticed(tiny, tmp_path):
     assert tiny(tmp_path / "cache") == (True, 6.0)
     (tmp_path / "code" / "other.py").write_text("FACTOR = 5.0\n")
     assert tiny(tmp_path / "cache") == (True, 10.0)
+
+
+def test_a_change_two_imports_away_is_noticed_and_one_in_a_file_nobody_imports_is_not(tiny, tmp_path):
+    code = tmp_path / "code"
+    (code / "other.py").write_text("from deeper import (\n    FACTOR,  # (thrice\n)\n")
+    (code / "deeper.py").write_text("FACTOR = 3.0\n")
+    (code / "apart.py").write_text("import tiny\n")
+    assert tiny(tmp_path / "cache") == (True, 6.0)
+    (code / "apart.py").write_text("import tiny, other\n")
+    assert tiny(tmp_path / "cache") == (False, 6.0)
+    (code / "deeper.py").write_text("FACTOR = 4.0\n")
+    assert tiny(tmp_path / "cache") == (True, 8.0)
+
+
+def imported_by_the_parser(file: Path, root: Path) -> set[Path]:
+    """What `sources` reads from the text, from Python's own syntax tree: statements of the module's own level."""
+    found = {file}
+    for node in ast.parse(file.read_text()).body:
+        package = node.module if isinstance(node, ast.ImportFrom) else ""
+        for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
+            whole = root.joinpath(*f"{package}.{alias.name}".strip(".").split("."))
+            places = [whole, root.joinpath(*package.split("."))] if package else [whole]
+            files = [end for place in places for end in (place.with_suffix(".py"), place / "__init__.py")]
+            found |= {next(path for path in files if path.is_file())} if any(map(Path.is_file, files)) else set()
+    return found
+
+
+def test_the_sources_of_every_module_are_those_that_its_syntax_tree_imports():
+    root = Path(prophecy.__file__).parents[1]
+    modules = sorted((root / "prophecy").rglob("*.py"))
+    direct = {file: imported_by_the_parser(file, root) for file in modules}
+    assert any(len(files) > 5 for files in direct.values())
+    for file in modules:
+        whole = {file}
+        while (more := set().union(*(direct[path] for path in whole))) != whole:
+            whole = more
+        assert sources(file, root) == sorted(whole)
 
 
 @pytest.mark.parametrize("ending", [".nbi", ".nbc"])

@@ -1,7 +1,8 @@
 """Compiling: Numba with options under which numbers do not depend on how they are asked for, and a safe cache.
 
 Compiled code is kept in the user's cache folder (`PROPHECY_CACHE` moves it), in a folder named by a hash of the sources
-it was made from: Numba itself does not notice a change in a function or constant that another file brings. Cached code
+it was made from, which are the file of the function and all that this file imports from the same code: Numba itself
+does not notice a change in a function or constant that another file brings. Cached code
 is code: a folder that somebody else could write to is not used, damaged files are passed over, and whatever goes wrong
 costs the compilation and nothing else.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 import threading
 from collections.abc import Callable
@@ -123,7 +125,7 @@ class _Sealed(IndexDataCacheFile):  # type: ignore[misc]
 
 def _located(function: Any) -> Any:
     """Numba's cache of a function in a folder of ours; False where there is no safe one."""
-    folder = _folder(Path(function.__code__.co_filename).parent)
+    folder = _folder(Path(function.__code__.co_filename), function.__module__.count("."))
     if folder is None:
         return False
     before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
@@ -138,11 +140,11 @@ def _located(function: Any) -> Any:
     return cache
 
 
-@lru_cache(maxsize=8)
-def _folder(sources: Path) -> Path | None:
-    """Where code compiled from this folder of sources is kept, None where there is no safe place."""
+@lru_cache(maxsize=64)
+def _folder(file: Path, depth: int) -> Path | None:
+    """Where code compiled from a file, so many packages deep, is kept; None where there is no safe place."""
     digest = hashlib.sha256(numba.__version__.encode())
-    for source in sorted(sources.glob("*.py")):
+    for source in sources(file, file.parents[depth]):
         digest.update(source.read_bytes())
     folder = Path(os.path.realpath(_machine.cache_folder())) / "compiled" / digest.hexdigest()[:16]
     try:
@@ -150,6 +152,35 @@ def _folder(sources: Path) -> Path | None:
         return folder if _only_ours(folder) else None
     except OSError:
         return None
+
+
+_IMPORT = re.compile(r"^(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([^\n]*))", re.MULTILINE)
+
+
+def sources(file: Path, root: Path) -> list[Path]:
+    """A file and every file under a folder that it imports, directly or through another, in the order of their paths.
+
+    Imports are read from the text, those that are not indented: what a compiled function can name comes through them,
+    as it cannot import itself. What is not under the folder (numpy) is not followed.
+    """
+    found, waiting = set(), [file]
+    while waiting:
+        here = waiting.pop()
+        if here in found:
+            continue
+        found.add(here)
+        for package, names, modules in _IMPORT.findall(here.read_text(encoding="utf-8")):
+            listed = re.sub(r"#[^\n]*|[()]", " ", names or modules).split(",")
+            for name in (words.split()[0] for words in listed if words.split()):
+                as_module = _module(root, f"{package}.{name}" if package else name)
+                waiting += [path for path in (as_module or _module(root, package),) if path]
+    return sorted(found)
+
+
+def _module(root: Path, name: str) -> Path | None:
+    """The file of a module under a folder, None where it is elsewhere."""
+    place = root.joinpath(*name.split("."))
+    return next((path for path in (place.with_suffix(".py"), place / "__init__.py") if name and path.is_file()), None)
 
 
 def _only_ours(folder: Path) -> bool:
