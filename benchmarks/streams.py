@@ -15,7 +15,6 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import prophecy
-from prophecy.adaptive.far import Far
-from prophecy.adaptive.settings import DEFAULT
 from prophecy.reproduce.measured import generated
+from streams_measured import far, measured, measured_series, ours_beside_skaters, skaters
 
 Array = NDArray[np.float64]
 RESULTS = Path(__file__).parent / "results" / "streams.json"
@@ -313,150 +311,6 @@ def _each(work: Callable[[str], dict[str, float]], names: list[str]) -> dict[str
         return dict(zip(names, pool.map(work, names), strict=True))
 
 
-def skaters(series: dict[str, Array]) -> dict[str, Any]:
-    """Mean squared error and time a value beside the package `skaters`, one step ahead: second half of each series, and
-    second half of its first 300 values."""
-    together = {**_signals(), **series}
-    prophecy.Prophecy().follow(np.zeros(8))  # compiled once, before there are workers
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
-        return dict(zip(together, pool.map(_beside_skaters, together.values()), strict=True))
-
-
-def _beside_skaters(u: Array) -> dict[str, float]:
-    from skaters import laplace
-
-    predict = laplace(1)
-    state, means = None, []
-    begin = time.perf_counter()
-    for value in u.tolist():
-        dists, state = predict(value, state)
-        means.append(dists[0].mean)
-    theirs = (time.perf_counter() - begin) / len(u)
-    times = []
-    for _ in range(5):
-        begin = time.perf_counter()
-        ours = prophecy.Prophecy().follow(u).mean
-        times.append((time.perf_counter() - begin) / len(u))
-    row = _errors("prophecy", ours, u) | _errors("skaters", np.concatenate([[np.nan], means[:-1]]), u)
-    return row | {"microseconds, prophecy": 1e6 * min(times), "microseconds, skaters": 1e6 * theirs}
-
-
-def _errors(who: str, mean: Array, u: Array) -> dict[str, float]:
-    row = {who: _second_half(mean, u)}
-    return row | {f"{who}, first 300": _second_half(mean[:300], u[:300])} if len(u) > 300 else row
-
-
-def ours_beside_skaters(series: dict[str, Array], before: dict[str, Any]) -> dict[str, Any]:
-    """What `skaters` found, with our errors computed anew: theirs do not change with our code, and take ten minutes.
-    Times stay those of the run in which both were measured."""
-    together = {**_signals(), **series}
-    return {name: row | _errors("prophecy", prophecy.Prophecy().follow(together[name]).mean, together[name])
-            for name, row in before.items()}  # fmt: skip
-
-
-def _second_half(mean: Array, u: Array) -> float:
-    return float(np.mean((mean - u)[len(u) // 2 :] ** 2))
-
-
-def _signals(n: int = 800) -> dict[str, Array]:
-    from prophecy import signals
-
-    rng = np.random.default_rng(2)
-    t = np.arange(n)
-    made = {"tones": np.sin(t / 8) + 0.5 * np.sin(t / 3.1 + 1)}
-    made["tones with noise"] = made["tones"] + 0.1 * rng.standard_normal(n)
-    made["filtered noise 0.05"] = np.asarray(signals.filtered_noise(0.05, samples=n, seed=1)).ravel()
-    made["random walk"] = np.cumsum(rng.standard_normal(n))
-    return made
-
-
-def _measured_series(kept: Path | None) -> dict[str, Array]:
-    """The measured series of the report, from the packages they ship in; `kept`: a file for machines without these,
-    written where there is none, else read."""
-    from importlib.util import find_spec
-
-    from prophecy.reproduce.measured import SERIES
-
-    if kept is not None and kept.exists():
-        with np.load(kept) as file:
-            return dict(file)
-    found = {}
-    for name, source in SERIES.items():
-        if find_spec(source.package):
-            found[name] = np.asarray(source.read(), dtype=np.float64)
-    if kept is not None:
-        np.savez(kept, **found)
-    return found
-
-
-VARIANTS: dict[str, dict[str, Any]] = {
-    "usual": {},
-    "profile of 4": {"profile": 4},
-    "profile of 8": {"profile": 8},
-    "solved every 8": {"solved_every": 8},
-    "solved every 32": {"solved_every": 32},
-    "memory of 250": {"forgetting": (1.0, 1 - 1 / 250)},
-    "memory of 1000": {"forgetting": (1.0, 1 - 1 / 1000)},
-    "memory of 2000": {"forgetting": (1.0, 1 - 1 / 2000)},
-    "discount 0.998": {"discount": 0.998},
-    "discount 0.9995": {"discount": 0.9995},
-    "sharpness 0.015": {"sharpness": 0.015},
-    "sharpness 0.06": {"sharpness": 0.06},
-    "ridges, half": {"ridges": (5e-4, 5e-4, 0.15, 0.15)},
-    "ridges, twice": {"ridges": (2e-3, 2e-3, 0.6, 0.6)},
-    "handicap 4": {"handicap": 4.0},
-    "handicap 16": {"handicap": 16.0},
-    "slow, half": {"slow": (1 / 64, 1 / 1024)},
-    "slow, twice": {"slow": (1 / 16, 1 / 256)},
-    "first at 64": {"first": 64},
-    "first at 256": {"first": 256},
-    "alike 0.1": {"alike": 0.1},
-    "alike 0.4": {"alike": 0.4},
-    "stands out by nothing": {"stands_out": 1e-9},
-    "nearly 0.5": {"nearly": 0.5},
-    "nearly 0.9": {"nearly": 0.9},
-    "longer 3": {"longer": 3.0},
-    "better 0.01": {"better": 0.01},
-    "better 0.05": {"better": 0.05},
-}
-"""Other numbers of `FarSettings`, one at a time."""
-
-
-def far(series: dict[str, Array], data: Path) -> dict[str, Any]:
-    """Mean absolute errors 4 and 24 values ahead over those with the usual settings: geometric means over every other
-    series (`even`) and over the rest (`odd`): what is chosen on the first is seen on the second."""
-    table = np.load(data)["etth1"].T[:, :6000].astype(np.float64)
-    together = {f"ETTh1, column {i}": column for i, column in enumerate(table)}
-    together |= {name: u[:4000] for name, u in series.items() if len(u) > 300}
-    jobs = [(name, u, horizon) for name in VARIANTS for u in together.values() for horizon in (4, 24)]
-    _far_error(jobs[0])  # compiled once, before there are workers
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
-        errors = np.array(list(pool.map(_far_error, jobs, chunksize=4))).reshape(len(VARIANTS), len(together), 2)
-    logs = np.log(np.maximum(errors, 1e-300) / np.maximum(errors[0], 1e-300))
-    found: dict[str, Any] = {"series": list(together)}
-    for name, rows in zip(VARIANTS, logs, strict=True):
-        halves = {f"{half}, {horizon} ahead": float(np.exp(rows[first::2, place].mean()))
-                  for first, half in enumerate(("even", "odd")) for place, horizon in enumerate((4, 24))}  # fmt: skip
-        found[name] = {**halves, "worst": float(np.exp(rows.max()))}
-    return found
-
-
-def _far_error(job: tuple[str, Array, int]) -> float:
-    name, u, horizon = job
-    settings = replace(DEFAULT, far=replace(DEFAULT.far, **VARIANTS[name]))
-    mean = Far(horizon, 0.9, settings).advance(u)[0]
-    return float(np.nanmean(np.abs(mean - u)[max(300, horizon) :]))
-
-
-def measured(series: dict[str, Array]) -> dict[str, float]:
-    """Mean squared error over the second half of every measured series of the report."""
-    out = {}
-    for name, u in series.items():
-        y, half = prophecy.Prophecy().predict_all(u), len(u) // 2
-        out[name] = float(np.mean((y[half - 1 : -1] - u[half:]) ** 2))
-    return out
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     plain = {
@@ -482,12 +336,12 @@ def main() -> None:
         if part == "etth1":
             found = etth1(options.data, options.held_out)
         elif part == "far":
-            found = far(_measured_series(options.series), options.data)
+            found = far(measured_series(options.series), options.data)
         elif part == "skaters" and options.ours:
             before = json.loads(options.out.read_text())["skaters"]
-            found = ours_beside_skaters(_measured_series(options.series), before)
+            found = ours_beside_skaters(measured_series(options.series), before)
         elif part in on_series:
-            found = on_series[part](_measured_series(options.series))
+            found = on_series[part](measured_series(options.series))
         else:
             found = jitter(options.data) if part == "jitter" else plain[part]()
         label = options.label or (f"{part}, held out" if part == "etth1" and options.held_out else part)
