@@ -138,17 +138,21 @@ def searched(
 
     rough: the roughness of samples that may be far apart or noisy; none where the misfit shows that they are noisy.
     """
-    best = guesses(visible, centre, family, settings)
     worst = settings.forcing_left if family.forced else settings.hopeless
-    starts = [guess.hidden for guess in best if guess.share < worst]
-    if not starts:
-        return [], 0
-    if family.kind == (3, 2):
-        starts += plain(visible, centre, settings)
-    if family.kind == (3, 3) and visible.shape[1] == 1:
-        starts.append(drifting(visible))
-    pool, passed = _best([_started(visible, family.terms, each, settings) for each in starts], family, settings, rough)
-    return _different(sorted(pool, key=_reached), settings), passed
+    pool, passed = _best(starts(visible, centre, family, settings, worst), family, settings, rough)
+    return different(sorted(pool, key=reached), settings), passed
+
+
+def starts(
+    visible: Array, centre: Array, family: Family, settings: HiddenSettings, worst: float = np.inf
+) -> list[Search]:
+    """Searches of a family that have not yet made a step, from guesses that leave less than `worst` open."""
+    hidden = [guess.hidden for guess in guesses(visible, centre, family, settings) if guess.share < worst]
+    if hidden and family.kind == (3, 2):
+        hidden += plain(visible, centre, settings)
+    if hidden and family.kind == (3, 3) and visible.shape[1] == 1:
+        hidden.append(drifting(visible))
+    return [_started(visible, family.terms, each, settings) for each in hidden]
 
 
 def _started(visible: Array, terms: Terms, guess: Array, settings: HiddenSettings) -> Search:
@@ -180,7 +184,7 @@ def _best(
             if order == 8:  # order 4 was enough to choose the starts
                 start.tableau, start.tolerance = EIGHTH, settings.near / 10
             start.improve(steps, settings.near / 10, settings)
-        pool = _different(sorted(pool, key=_reached), settings)[:kept]
+        pool = different(sorted(pool, key=reached), settings)[:kept]
         if number == 1 and rough and pool and pool[0].reached > settings.noisy * rough:
             return [], 0
         limit = max(family.limits[number], settings.coarse * rough)
@@ -192,7 +196,7 @@ def _best(
     return pool, len(settings.rounds)
 
 
-def _different(pool: list[Search], settings: HiddenSettings) -> list[Search]:
+def different(pool: list[Search], settings: HiddenSettings) -> list[Search]:
     """Without those that have come to the same place as a better one, up to an affine change."""
     found: list[Search] = []
     for search in pool:
@@ -201,7 +205,7 @@ def _different(pool: list[Search], settings: HiddenSettings) -> list[Search]:
     return found
 
 
-def _reached(search: Search) -> float:
+def reached(search: Search) -> float:
     return search.reached
 
 
