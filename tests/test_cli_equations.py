@@ -83,7 +83,7 @@ def test_times_of_a_column_with_a_unit_in_its_name_are_named_with_the_rates(prop
 
 @pytest.mark.parametrize(("thinned", "noise"), [(1, 0.0), (4, 0.0), (1, 0.02)])
 def test_points_of_the_picture_lie_on_its_diagonal_however_far_apart_rows_are(thinned, noise):
-    """Slopes between rows that are far apart bend away from the field at the first of them; not from those of its path."""
+    """Slopes between rows far apart bend away from the field at the first of them, not from those of its path."""
     values = chaos.lorenz.sample(512, seed=1)[::thinned]
     answer = forecast(values, 1).equations(thinned * STEP)
     seen = values + noise * values.std(axis=0) * np.random.default_rng(2).standard_normal(values.shape)
