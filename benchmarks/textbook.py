@@ -80,7 +80,8 @@ SYSTEMS: dict[str, System] = {
     "Brusselator": System(_brusselator, (1.0, 1.0), 0.1, 300, 200),
     "Goodwin": System(_goodwin, (0.1, 0.2, 2.5), 1.0, 300, 150),
     "glycolysis": System(
-        lambda s: [-s[0] + 0.08 * s[1] + s[0] ** 2 * s[1], 0.6 - 0.08 * s[1] - s[0] ** 2 * s[1]], (0.5, 0.5), 0.1, 300, 200
+        lambda s: [-s[0] + 0.08 * s[1] + s[0] ** 2 * s[1], 0.6 - 0.08 * s[1] - s[0] ** 2 * s[1]],
+        (0.5, 0.5), 0.1, 300, 200,
     ),
     "competing species": System(
         lambda s: [s[0] * (1 - s[0] - 0.5 * s[1]), s[1] * (0.8 - s[1] - 0.6 * s[0])], (0.02, 0.05), 0.1, 100, 60
@@ -173,8 +174,8 @@ def main() -> None:
         for row in pool.map(one, jobs):
             rows.append(row)
             print(
-                f"{row['system']:20} {row['noise']:4g} {row['draw']} {'law' if row['law'] else '   '} cover {row['coverage']}"
-                f" off {row['off']} width {row['width']} {row['seconds']} s {row['method']}",
+                f"{row['system']:20} {row['noise']:4g} {row['draw']} {'law' if row['law'] else '   '}"
+                f" cover {row['coverage']} off {row['off']} width {row['width']} {row['seconds']} s {row['method']}",
                 flush=True,
             )
     result = {"level": LEVEL, "draws": options.draws, "summary": summary(rows), "rows": rows}
