@@ -59,10 +59,9 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
             return _decided(context, sought.decided, average, settings)
         closest = sought.closest
     columns, how = _columns(context, steps, season, settings), settings.laboratory
-    seasonal = all(seasons.strong(column.y, column.seasons, settings) for column in columns)
     share = left_open(context.values, context.rows, how) if context.values.shape[1] > 1 else np.inf
     law: tournament.Answer | None = None
-    if tournament.promising(context.values, seasonal, share, settings):
+    if tournament.promising(context.values, share, settings):
         rolling = Rolling.over(context.known, steps, 1, settings)
         law = tournament.answer(context, closest, rolling, steps, settings)
     lawful = law if law is not None and law.exact and bool(np.isfinite(law.paths[0]).all()) else None

@@ -38,20 +38,19 @@ class Answer:
         return self.ranking[0]
 
 
-def promising(values: Array, seasonal: bool, left_open: float, settings: Settings) -> bool:
+def promising(values: Array, left_open: float, settings: Settings) -> bool:
     """Whether a quick look finds a law: steps that a few lags or the nearest neighbour explain for the most part.
 
-    seasonal: a strong season explains the series already. left_open: what samples leave open of the next ones
-    (`maps.left_open`): where that is little, several variables are a system, seasons or not. Ordinary series fail: a
-    random walk's steps cannot be predicted (share 1), those of noise by half. The look takes a millisecond, the
-    candidates it spares a hundred.
+    left_open: what samples leave open of the next ones (`maps.left_open`): where that is little, several variables are
+    a system. Seasons or not: three turns of a chaotic oscillator are a season too. Ordinary series fail: a random
+    walk's steps cannot be predicted (share 1), those of noise by half. The look takes a millisecond, the candidates it
+    spares a hundred.
     """
     if len(values) < settings.laboratory.least or "LABORATORY" in settings.without:
         return False
     if left_open < settings.laboratory.deterministic:
         return True
     most = settings.laboratory.glance_several if values.shape[1] > 1 else settings.laboratory.glance
-    most = settings.laboratory.glance_seasonal if seasonal else most
     recent, lags = values[-settings.laboratory.glanced :], settings.laboratory.glance_lags
     rise = np.diff(recent[lags - 1 :], axis=0)
     size = np.sqrt(np.mean((rise - rise.mean(axis=0)) ** 2, axis=0)) + 1e-300
