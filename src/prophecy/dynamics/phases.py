@@ -43,6 +43,8 @@ def _quarter_later(column: Array, known: Mask, how: ContextSettings) -> Array | 
 
     if left > max(how.sinusoid_clean, how.sinusoid_noise * float(roughness(column[:, None], known)[0])):
         return None
+    if left > how.sinusoid_clean and frequency * len(column) < 2 * np.pi * how.sinusoid_periods:
+        return None  # through noise any rise that levels off is half a period of a sinusoid
     return np.asarray(_wave(frequency * times) @ np.array([b, -a, 0.0]) / np.sqrt((a * a + b * b) / 2))
 
 
