@@ -42,7 +42,7 @@ def promising(context: Context, laws: LawSettings = LAWS) -> bool:
     if not 2 <= values.shape[1] <= laws.widest or len(values) < laws.shortest:
         return False
     recent = values[-laws.glanced :]
-    noise = roughness(recent)
+    noise = roughness(recent, context.observed[-laws.glanced :])
     path = smoothed(recent, noise)
     apart, block = laws.glance_apart, laws.glance_block
     rates = np.diag(context.units.scale)

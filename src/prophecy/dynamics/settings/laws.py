@@ -84,6 +84,9 @@ class LawSettings:
     many: int = 24  #: coefficients above which the first guess is thinned out
     kept: int = 20  #: terms of an equation that are kept then, at most
     thin: float = 5.0  #: nats along the smooth path that a term must be worth to be there from the start
+    #: Standard deviations: the least noise to begin with where values are missing. What gaps are filled with is off by
+    #: this and more, and samples that are taken for exact would hold the states to it.
+    bridged: float = 0.02
     coarser: float = 1.3  #: how far the noise may rise above its first estimate, which is an upper bound
     alike: float = 5.0  #: standard errors of an autocorrelation above which a remainder is not noise
     useless: float = 1.0  #: model error as a share of the noise: a field that needs more is no candidate either
