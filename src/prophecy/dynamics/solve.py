@@ -227,7 +227,7 @@ def _lawful(
         other = np.column_stack([other, np.zeros((len(other), path.shape[1] - variables))])
         path, names = np.where(np.isfinite(path), path, other), [*names, "a mixture of smoothers and readouts"]
     twins = np.concatenate([path[None], law.twins[1:]])
-    half = half_widths(law.best.errors, twins, context.values, settings)
+    half = half_widths(law.best.errors, twins, context.values, settings, law.novel)
     if average:
         ceiling = half.max(axis=1, keepdims=True)
         trust = 1 - (half / np.maximum(ceiling, 1e-300)) ** 2
