@@ -111,7 +111,7 @@ class Kernel:
         return kernel(kept, self.centres, self.width) @ self.coefficients
 
     def doubt(self, kept: Array) -> Array:
-        """(points,): the standard deviation that a Gaussian process with this kernel has there, 1 far from all centres."""
+        """(points,): the standard deviation of a Gaussian process with this kernel there; 1 far from all centres."""
         known = solve_triangular(self.factor, kernel(self.centres, kept, self.width), lower=True, check_finite=False)
         rounding = self.nugget + 100 * np.finfo(np.float64).eps
         return np.sqrt(np.maximum(1 - np.sum(known**2, axis=0), 0.0) + rounding)
