@@ -22,6 +22,10 @@ from prophecy.dynamics.settings import LAWS, LawSettings
 
 Array = NDArray[np.float64]
 
+_CHOSEN = "Some terms of the field are combinations of others along the context: the shortest equations that hold."
+    "Some terms of the field are combinations of others along the context: of all equations that hold, the shortest."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Decided:
@@ -115,4 +119,5 @@ def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSett
     left = "exactly" if model.exact else f"up to noise of {noise:.2g} standard deviations"
     columns = tuple(np.nonzero(context.varying)[0].tolist())
     system = FoundSystem(model, context.units, context.stride, columns, laws.significant)
-    return Decided(path, draws, model, "field by assimilation", (f"{note}, {left}.",), system)
+    notes = (f"{note}, {left}.", *([_CHOSEN] if model.found.chosen else []))
+    return Decided(path, draws, model, "field by assimilation", notes, system)
