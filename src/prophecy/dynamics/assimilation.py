@@ -88,7 +88,9 @@ def assimilate(
     """
     rival = {} if rival is None else rival
     allowed = field.mask
-    noise = roughness(values)
+    noise = roughness(values, seen > 0)
+    if hint is None and not seen.all():
+        noise = np.maximum(noise, laws.bridged)
     states = smoothed(values, noise)
     if hint is not None:
         field, noise = hint.field, np.minimum(noise, hint.noise * laws.coarser)
