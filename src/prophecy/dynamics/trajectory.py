@@ -24,8 +24,6 @@ from prophecy.dynamics.settings import LAWS, LawSettings
 Array = NDArray[np.float64]
 
 _CHOSEN = "Some terms of the field are combinations of others along the context: the shortest equations that hold."
-    "Some terms of the field are combinations of others along the context: of all equations that hold, the shortest."
-)
 
 
 @dataclass(frozen=True, eq=False)
