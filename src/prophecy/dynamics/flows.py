@@ -245,8 +245,8 @@ def _white(found: Assimilated, measured: Array, seen: Array, laws: LawSettings) 
         there = seen[:, variable] > 0
         rest = column - found.states[:, variable]
         size = float(rest[there].std()) if there.any() else 0.0
-        if size <= laws.noiseless:
-            continue
+        if size <= max(laws.noiseless, laws.converged * found.noise[variable]):
+            continue  # rounding, or errors of integration where the noise is taken to be more than there is
         for lag in (1, 2):
             both = there[lag:] & there[:-lag]
             alike = np.mean((rest[lag:] * rest[:-lag])[both]) / size**2 if both.any() else 0.0
