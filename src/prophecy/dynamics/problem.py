@@ -206,7 +206,7 @@ class Problem:
             choices.append(gathered(triangle, aim, ~terms, limit))
 
             def cost(choice: tuple[Array, Mask]) -> float:
-                return float(np.sum((aim - triangle @ choice[0]) ** 2)) + limit * choice[1][:count].sum()
+                return float(np.sum((aim - triangle @ choice[0]) ** 2) + limit * choice[1][:count].sum())
 
             choices.sort(key=cost)
             if self.looseness <= self.laws.one_trajectory:

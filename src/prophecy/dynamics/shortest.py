@@ -9,6 +9,7 @@ with the fewest terms.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +55,7 @@ def shortest(
     for i in range(variables):
         inside = np.nonzero(wide.mask[:, i] & sound)[0]
 
-        def rank(chosen: list[int], own: int = i, terms: Indices = inside) -> tuple[object, ...]:
+        def rank(chosen: list[int], own: int = i, terms: Indices = inside) -> tuple[Any, ...]:
             degree = powers[terms[chosen]].sum(axis=1)
             return int(degree.sum()), int(degree.max()), -int((powers[terms[chosen], own] > 0).sum()), chosen
 
@@ -63,7 +64,7 @@ def shortest(
             mask[:, i], theta[:, i] = False, 0.0
             mask[chosen, i] = True
             theta[chosen, i] = solve(phi[:, chosen], target[:, i])
-    return None if (mask == field.mask).all() else field.with_mask(mask, theta)
+    return None if np.array_equal(mask, field.mask) else field.with_mask(mask, theta)
 
 
 def _with_products(field: SparseField, family: SparseField) -> tuple[SparseField, SparseField]:
@@ -88,7 +89,7 @@ def _with_products(field: SparseField, family: SparseField) -> tuple[SparseField
         theta, mask = np.zeros((more.size, v)), np.zeros((more.size, v), dtype=np.bool_)
         theta[place], mask[place] = each.theta, each.mask
         found.append(SparseField(more, theta, mask, each.shaped))
-    poles = flow.powers(more)[:, v:][:, terms.kinds == RECIPROCAL].any(axis=1)
+    poles = np.asarray(flow.powers(more)[:, v:][:, terms.kinds == RECIPROCAL].any(axis=1))
     found[0].mask[:, (found[0].mask & poles[:, None]).any(axis=0)] = True
     return found[0], found[1]
 
@@ -123,7 +124,9 @@ def undetermined(columns: Array) -> float:
     return float(np.linalg.svd(triangle, compute_uv=False)[-1])
 
 
-def fewest(columns: Array, target: Array, left: float, most: int, rank: Callable[[list[int]], object]) -> list[int]:
+def fewest(
+    columns: Array, target: Array, left: float, most: int, rank: Callable[[list[int]], tuple[Any, ...]]
+) -> list[int]:
     """The columns of a sum that leaves less than `left` (a length) of the target: the fewest, `most` at most.
 
     Among equally few the first by `rank`; [] where none are found. Sets grow by one column at a time, the best of
@@ -192,7 +195,7 @@ def _grown(sets: Indices, rest: Array, kept: int = _KEPT) -> tuple[Indices, Arra
     share = np.einsum("srp,sr->sp", unit, rest[:, :, count])
     left = np.where(free, np.einsum("sr,sr->s", rest[:, :, count], rest[:, :, count])[:, None] - share**2, np.inf)
     order = np.argsort(left, axis=None, kind="stable")
-    grown, where, seen = [], [], set[tuple[int, ...]]()
+    grown, where, seen = list[tuple[int, ...]](), list[tuple[int, int]](), set[tuple[int, ...]]()
     for place in order.tolist():
         one, column = divmod(place, count)
         key = tuple(sorted((*sets[one].tolist(), column)))
