@@ -268,4 +268,4 @@ def _finished(
     exact = residual < laws.exact.rounding
     noise_only = exact or (float(roughness(x, seen > 0).max()) < laws.resolved and _white(found, measured, seen, laws))
     conclusive = found.looseness <= laws.one_trajectory and x.size > 3 * found.field.count and noise_only
-    return FittedFlow(found, found.field, offset, residual, exact, conclusive, values + offset, laws)
+    return FittedFlow(found, found.field, offset, residual, exact, conclusive, values + offset, laws, seen=seen)
