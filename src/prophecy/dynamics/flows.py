@@ -245,8 +245,8 @@ def _white(found: Assimilated, measured: Array, seen: Array, laws: LawSettings) 
         there = seen[:, variable] > 0
         rest = column - found.states[:, variable]
         size = float(rest[there].std()) if there.any() else 0.0
-        if size <= laws.noiseless:
-            continue
+        if size <= max(laws.noiseless, laws.converged * found.noise[variable]):
+            continue  # rounding, or errors of integration where the noise is taken to be more than there is
         for lag in (1, 2):
             both = there[lag:] & there[:-lag]
             alike = np.mean((rest[lag:] * rest[:-lag])[both]) / size**2 if both.any() else 0.0
@@ -268,4 +268,4 @@ def _finished(
     exact = residual < laws.exact.rounding
     noise_only = exact or (float(roughness(x, seen > 0).max()) < laws.resolved and _white(found, measured, seen, laws))
     conclusive = found.looseness <= laws.one_trajectory and x.size > 3 * found.field.count and noise_only
-    return FittedFlow(found, found.field, offset, residual, exact, conclusive, values + offset, laws)
+    return FittedFlow(found, found.field, offset, residual, exact, conclusive, values + offset, laws, seen=seen)

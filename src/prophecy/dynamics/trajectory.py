@@ -23,6 +23,8 @@ from prophecy.dynamics.settings import LAWS, LawSettings
 
 Array = NDArray[np.float64]
 
+_CHOSEN = "Some terms of the field are combinations of others along the context: the shortest equations that hold."
+
 
 @dataclass(frozen=True, eq=False)
 class Decided:
@@ -123,4 +125,5 @@ def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSett
         return Decided(path, draws, model, "field by assimilation", (f"{note}.",), None)
     columns = tuple(np.nonzero(context.varying)[0].tolist())
     system = FoundSystem(model, context.units, context.stride, columns, laws.significant)
-    return Decided(path, draws, model, "field by assimilation", (f"{note}, {left}.",), system)
+    notes = (f"{note}, {left}.", *([_CHOSEN] if model.found.chosen else []))
+    return Decided(path, draws, model, "field by assimilation", notes, system)
