@@ -114,7 +114,7 @@ class Kernel:
         """(points,): the standard deviation of a Gaussian process with this kernel there; 1 far from all centres."""
         known = solve_triangular(self.factor, kernel(self.centres, kept, self.width), lower=True, check_finite=False)
         rounding = self.nugget + 100 * np.finfo(np.float64).eps
-        return np.sqrt(np.maximum(1 - np.sum(known**2, axis=0), 0.0) + rounding)
+        return np.asarray(np.sqrt(np.maximum(1 - np.sum(known**2, axis=0), 0.0) + rounding))
 
 
 def kernel(a: Array, b: Array, width: float) -> Array:
