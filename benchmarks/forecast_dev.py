@@ -6,9 +6,9 @@ The file holds one array (trajectories, 812, variables) per system: 512 samples 
 per Lyapunov time. `--noise` is added to the context alone, as a share of each variable's standard deviation; the
 clean future is the truth. Intervals are for values as they are measured: `coverage` counts the clean future in them,
 `coverage_measured` the future with noise of the same size. `--single` forecasts every variable on its own, `--pairs`
-every two of them. `--cost` measures CPU seconds instead, in one process, at three noise levels. A third of
-the systems, drawn by a seeded generator, is reported apart as "held-out"; docs/forecasting.md says how far it was
-used.
+every two of them, `--missing` leaves out a share of the values of the context. `--cost` measures CPU seconds instead,
+in one process, at three noise levels. A third of the systems, drawn by a seeded generator, is reported apart as
+"held-out"; docs/forecasting.md says how far it was used.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -73,30 +74,43 @@ def warm() -> None:
 
 
 def judged(
-    context: Array, truth: Array, noise: float, generator: np.random.Generator, per_lyapunov: int = PER_LYAPUNOV
+    context: Array,
+    truth: Array,
+    noise: float,
+    generator: np.random.Generator,
+    per_lyapunov: int = PER_LYAPUNOV,
+    missing: float = 0.0,
 ) -> dict[str, Any]:
     """Forecast from a context with noise (a share of each variable's standard deviation) and score every method.
 
-    coverage: of the clean future; coverage_measured: of the future with noise of the same size.
+    coverage: of the clean future; coverage_measured: of the future with noise of the same size. missing: the share of
+    the values of the context that are left out, drawn at random; rivals have lines across these gaps.
     """
     scale = noise * context.std(axis=0)
     context = context + scale * generator.standard_normal(context.shape)
     measured = truth + scale * generator.standard_normal(truth.shape)
+    holes = generator.random(context.shape) < missing
     began = time.process_time()
-    answer = forecast(context, len(truth))
+    answer = forecast(np.where(holes, np.nan, context), len(truth))
     row: dict[str, Any] = {"method": answer.method, "seconds": time.process_time() - began}
     low, high = np.asarray(answer.lower), np.asarray(answer.upper)
     for kind, values in (("coverage", truth), ("coverage_measured", measured)):
         inside = (low <= values) & (values <= high)
         row |= {kind: float(inside.mean()), f"{kind}_tenths": [float(p.mean()) for p in np.array_split(inside, 10)]}
-    paths = {"ours": np.asarray(answer.mean), **baselines(context, len(truth))}
+    paths = {"ours": np.asarray(answer.mean), **baselines(_bridged(context, holes), len(truth))}
     return row | {kind: scores(path, truth, per_lyapunov) for kind, path in paths.items()}
 
 
-def one(job: tuple[str, int, Array, float]) -> dict[str, Any]:
+def _bridged(context: Array, holes: NDArray[np.bool_]) -> Array:
+    times = np.arange(len(context))
+    columns = [np.interp(times, times[~h], c[~h]) for c, h in zip(context.T, holes.T, strict=True)]
+    return np.column_stack(columns)
+
+
+def one(job: tuple[str, int, Array, float], missing: float = 0.0) -> dict[str, Any]:
     name, trajectory, series, noise = job
     generator = np.random.default_rng([trajectory, len(name)])
-    row = judged(series[:CONTEXT], series[CONTEXT:], noise, generator)
+    row = judged(series[:CONTEXT], series[CONTEXT:], noise, generator, missing=missing)
     return {"system": name, "trajectory": trajectory, **row}
 
 
@@ -162,6 +176,7 @@ def main() -> None:
     parser.add_argument("--part", choices=["development", "held-out", "all"], default="development")
     parser.add_argument("--systems", nargs="*")
     parser.add_argument("--noise", type=float, default=0.0)
+    parser.add_argument("--missing", type=float, default=0.0, help="share of the values that are left out")
     parser.add_argument("--single", action="store_true", help="every variable on its own")
     parser.add_argument("--pairs", action="store_true", help="every two variables, without the others")
     parser.add_argument("--cost", action="store_true", help="CPU seconds alone, in one process")
@@ -188,7 +203,7 @@ def main() -> None:
         ]
     rows = []
     with ProcessPoolExecutor(options.jobs, initializer=warm) as pool:
-        for row in pool.map(one, jobs):
+        for row in pool.map(partial(one, missing=options.missing), jobs):
             rows.append(row)
             o, least = row["ours"], min(row[k]["smape"] for k in ("copy", "repetition", "linear"))
             print(
@@ -201,6 +216,7 @@ def main() -> None:
     parts["held-out"] = [r for r in rows if r["system"] in held]
     result = {
         "noise": options.noise,
+        "missing": options.missing,
         "single": options.single,
         "pairs": options.pairs,
         "trajectories": options.trajectories,

@@ -9,7 +9,8 @@ pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
-from prophecy import chaos  # noqa: E402
+from prophecy import chaos, forecast  # noqa: E402
+from prophecy.commands._fields import slopes  # noqa: E402
 
 STEP = 1 / (30 * chaos.lorenz.exponent)
 
@@ -69,6 +70,29 @@ def test_errors_are_printed_when_asked_for_and_the_field_is_drawn(prophecy, lore
     assert code == 0
     assert "±" in out
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_times_of_a_column_with_a_unit_in_its_name_are_named_with_the_rates(prophecy, lorenz):
+    frame = pd.read_csv(lorenz).rename(columns={"t": "t_ms"})
+    again = frame.assign(series="other")
+    pd.concat([frame.assign(series="one"), again]).to_csv(lorenz, index=False)
+    _, out, err = prophecy("equations", lorenz, "--joint", "--key", "series")
+    assert out.count("x' = 10 (y - x)") == 2
+    assert err.count("derivatives are per unit of t_ms") == 2
+
+
+@pytest.mark.parametrize(("thinned", "noise"), [(1, 0.0), (4, 0.0), (1, 0.02)])
+def test_points_of_the_picture_lie_on_its_diagonal_however_far_apart_rows_are(thinned, noise):
+    """Slopes between rows far apart bend away from the field at the first of them, not from those of its path."""
+    values = chaos.lorenz.sample(512, seed=1)[::thinned]
+    answer = forecast(values, 1).equations(thinned * STEP)
+    seen = values + noise * values.std(axis=0) * np.random.default_rng(2).standard_normal(values.shape)
+    apart, field, data = slopes(answer, seen)
+    assert field.shape == data.shape
+    assert 1 <= apart <= 8
+    assert np.std(field - data, axis=0) == pytest.approx(
+        0, abs=(1e-3 if not noise else 0.1) * np.std(data, axis=0).min()
+    )
 
 
 def test_columns_are_one_system_only_when_the_user_says_so(prophecy, lorenz):

@@ -491,3 +491,25 @@ def test_numbers_read_back_however_they_are_written(value, marks):
     decimal, thousands = marks
     text = f"{value:,.3f}".replace(",", "_").replace(".", decimal).replace("_", thousands)
     assert _dialect.number(text, decimal) == round(value, 3)
+
+
+@pytest.mark.parametrize(
+    "name", ["t_ms", "Time [s]", "time (min)", "elapsed_s", "t/s", "timestamp_us", "Elapsed Time (h)"]
+)
+def test_a_name_of_time_with_a_unit_is_a_clock_where_its_numbers_rise(tmp_path, name):
+    rows = "".join(f"{500 * k},{k % 3},{k % 5}\n" for k in range(40))
+    values, times, _ = read(written(tmp_path, f"{name},a,b\n{rows}"))
+    assert list(values) == ["a", "b"]
+    assert same(times[:2], [0, 500])
+    turned = "".join(f"{(7 * k) % 11},{k % 3},{k % 5}\n" for k in range(40))
+    values, times, _ = read(written(tmp_path, f"{name},a,b\n{turned}"))
+    assert times is None
+    assert list(values) == [name, "a", "b"]
+
+
+@pytest.mark.parametrize("name", ["t_max", "time_constant", "ms", "temperature_s", "T_s2"])
+def test_other_names_with_an_underscore_are_no_clocks(tmp_path, name):
+    rows = "".join(f"{500 * k},{k % 3}\n" for k in range(40))
+    values, times, _ = read(written(tmp_path, f"{name},a\n{rows}"))
+    assert times is None
+    assert list(values) == [name, "a"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -20,6 +21,12 @@ CLOCKS = (
     "hour", "step", "index",
 )  # fmt: skip
 """Names under which increasing *numbers* are times; dates are found by what they are."""
+
+UNIT = re.compile(
+    r"(time|timestamp|t|ts|elapsed|elapsed[ _]time|zeit)[ _.]?(?:[\[(/] ?)?"
+    r"(?:s|secs?|seconds?|sek|ms|millis|milliseconds?|us|µs|ns|min|mins|minutes?|h|hrs?|hours?|d|days?|y|yrs?|years?)[\])]?"
+)
+"""A name of time with its unit, as instruments write it (`t_ms`, `Time [s]`, `elapsed (min)`), in small letters."""
 
 KEYS = ("unique_id",)
 EPOCHS = (("s", 10**0), ("ms", 10**3), ("us", 10**6), ("ns", 10**9))
@@ -200,7 +207,7 @@ def _clock(
     if dated:
         return _named(layout, dated[0], given, notes, free)
     for name in free:
-        clock = _numeric(layout, name, name.lower() in CLOCKS and name != "T", notes)  # T is a temperature
+        clock = _numeric(layout, name, _names_time(layout, name), notes)
         if clock is not None:
             return clock
     return None
@@ -303,6 +310,18 @@ def _numeric(layout: Layout, name: str, hinted: bool, notes: list[str]) -> TimeC
             return TimeColumn((name,), unit=unit, whole=whole)
     monotone = bool((steps >= 0).all() or (steps <= 0).all()) or len(layout.names) > 2
     return TimeColumn((name,), whole=whole) if hinted and monotone else None
+
+
+def _names_time(layout: Layout, name: str) -> bool:
+    """Whether a column's name says that its numbers are times.
+
+    T is a temperature, and t_min may be one: a name with a unit counts where numbers seldom fall from row to row, as
+    times do that begin anew with every series.
+    """
+    if name.lower() in CLOCKS:
+        return name != "T"
+    steps = np.diff(layout.numbers(name)) if UNIT.fullmatch(name.strip().lower()) else np.empty(0)
+    return len(steps) > 0 and float(np.mean(steps >= 0)) >= MOSTLY and bool((steps > 0).any())
 
 
 def _whole(numbers: Any) -> bool:

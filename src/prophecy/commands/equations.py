@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -14,9 +13,9 @@ from prophecy import _files
 from prophecy.commands import _options
 from prophecy.commands._collect import collect
 from prophecy.commands._common import epilog, guarded, say, series_title
+from prophecy.commands._fields import Panel, drawn
 from prophecy.commands._table import open_table
 from prophecy.dynamics import forecast
-from prophecy.dynamics.equations import Equations
 from prophecy.frames.names import printable
 from prophecy.frames.source import Source
 
@@ -77,10 +76,10 @@ def equations(
             raise typer.BadParameter(
                 f"{', '.join(found.table.roles.values)}: add --joint if they are one system, or choose one --column"
             )
-        panels: list[tuple[str, Source, Equations]] = []
+        panels: list[Panel] = []
         for name, source in found.sources.items():
             title = series_title(name, ", ".join(source.names))
-            spacing, unit = _spacing(source, dt)
+            spacing, unit = _spacing(source, dt, found.table.roles.time or "time")
             answer = forecast(source.series.values, 1).equations(spacing, source.names)
             if answer is None:
                 say("equations", f"{title}: no field explains these rows; `prophecy forecast` goes by other models")
@@ -89,15 +88,15 @@ def equations(
             if len(found.sources) > 1:
                 print(f"# {printable(title)}")
             print("\n".join(printable(line) for line in answer.lines(errors)))
-            panels.append((title, source, answer))
+            panels.append(Panel(title, unit, source, answer))
         if plot is not None and panels:
-            _files.write_atomic(plot, _drawn(panels, plot.suffix.lower()[1:]))
+            _files.write_atomic(plot, drawn(panels, plot.suffix.lower()[1:]))
         if not panels:
             raise typer.Exit(1)
 
 
-def _spacing(source: Source, asked: float | None) -> tuple[float, str]:
-    """Time between two rows and its unit: what was asked for, else that of the times."""
+def _spacing(source: Source, asked: float | None, column: str) -> tuple[float, str]:
+    """Time between two rows and its unit: what was asked for, else that of the column of times."""
     times = source.series.times
     if asked is not None:
         return asked, "unit of --dt"
@@ -105,7 +104,7 @@ def _spacing(source: Source, asked: float | None) -> tuple[float, str]:
         return 1.0, "row"
     since = times.values - times.values[0]
     if not times.dates:
-        return _slope(since), "unit of the time column"
+        return _slope(since), f"unit of {column}"
     seconds = _slope(since / np.timedelta64(1, "s"))
     unit, length = next((each for each in UNITS if each[1] <= seconds), UNITS[-1])
     return seconds / length, unit
@@ -115,38 +114,3 @@ def _slope(since: Array) -> float:
     """Time from row to row, by least squares: single distances vary with jitter and the lengths of months."""
     rows = np.arange(len(since)) - (len(since) - 1) / 2
     return float(rows @ since / (rows @ rows))
-
-
-def _drawn(panels: list[tuple[str, Source, Equations]], kind: str) -> bytes:
-    """Slopes of the data beside those of the field, one panel for each variable."""
-    from matplotlib.figure import Figure
-
-    most = max(len(source.names) for _, source, _ in panels)
-    figure = Figure(figsize=(3.2 * most, 3.2 * len(panels)), layout="constrained")
-    axes: Any = figure.subplots(len(panels), most, squeeze=False)
-    for row, (title, source, answer) in zip(axes, panels, strict=True):
-        values = source.series.values
-        slopes = (values[2:] - values[:-2]) / (2 * answer.dt)
-        seen = [source.names.index(name) for name in answer.names if name in source.names]
-        whole = len(seen) == len(answer.names)
-        field = answer(values[1:-1][:, seen]) if whole else None
-        for place, panel in enumerate(row):
-            panel.set_visible(place < len(source.names))
-            if place >= len(source.names):
-                continue
-            name = source.names[place].replace("$", r"\$")
-            if field is not None and place in seen:
-                here = field[:, seen.index(place)]
-                panel.plot(here, slopes[:, place], ".", markersize=2)
-                ends = [float(np.nanmin(here)), float(np.nanmax(here))]
-                panel.plot(ends, ends, "k-", linewidth=0.8)
-                panel.set_xlabel(f"{name}' of the field")
-                panel.set_ylabel(f"{name}' of neighbouring rows")
-            else:
-                panel.plot(values[:, place])
-                panel.set_xlabel("row")
-                panel.set_ylabel(name)
-        row[0].set_title(title.replace("$", r"\$"), loc="left", fontsize="medium")
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format=kind, dpi=150)
-    return buffer.getvalue()

@@ -43,7 +43,8 @@ class Assimilated:
     last: (variables, variables + parameters), the triangular equations of the last state given the parameters.
     evidence: log marginal likelihood less the penalty of the information criterion.
     stray: (variables,), root mean square of what single steps are missed by where samples are taken as they are, the
-    few included that are far off (across a kink, through a spike), which `noise` is without.
+    few included that are far off (across a kink, through a spike), which `noise` is without. chosen: terms are
+    combinations of others along the samples, and the fewest were taken.
     """
 
     field: SparseField
@@ -54,6 +55,7 @@ class Assimilated:
     last: Array
     evidence: float
     stray: Array | None = None
+    chosen: bool = False
 
     @property
     def missed(self) -> Array:
@@ -86,14 +88,16 @@ def assimilate(
     """
     rival = {} if rival is None else rival
     allowed = field.mask
-    noise = roughness(values)
+    noise = roughness(values, seen > 0)
+    if hint is None and not seen.all():
+        noise = np.maximum(noise, laws.bridged)
     states = smoothed(values, noise)
     if hint is not None:
         field, noise = hint.field, np.minimum(noise, hint.noise * laws.coarser)
     else:
         field, noise = _start(field, values, states, noise, laws)
     noise = np.maximum(noise, least_noise(noise, laws))
-    problem = Problem(field, values, seen, noise, states, laws=laws)
+    problem = Problem(field, values, seen, noise, states, laws=laws, terms=allowed.sum() / values.shape[1])
     problem.budget = budget or Budget()
     best, falling = None, 0
     returns = laws.returns if allowed.sum() <= laws.most_parameters else laws.returns_of_many

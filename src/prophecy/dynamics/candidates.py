@@ -96,7 +96,7 @@ def _flow(context: Context, whole: FittedFlow, settings: Settings) -> Candidate:
     from prophecy.dynamics.flows import fit_part  # loads Numba
 
     def fit(values: Array, rows: Rows, known: Sequence[Model]) -> Model | None:
-        return whole if len(values) == len(context.values) else fit_part(values, context.known, whole, settings.laws)
+        return whole if len(values) == len(context.values) else fit_part(values, context.observed, whole, settings.laws)
 
     return Candidate("field from single steps" if whole.exact else "field by assimilation", fit)
 

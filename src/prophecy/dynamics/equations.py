@@ -48,6 +48,7 @@ class Equations:
     names: of the variables. terms: for each variable. functions: what further factors the powers speak of.
     dt: time between samples that t is measured by.
     noise: standard deviation of what was left of each variable.
+    relations: variables that are sums of others in every row: (which, terms).
 
     >>> from prophecy.dynamics import forecast
     >>> from prophecy import chaos
@@ -64,13 +65,25 @@ class Equations:
     functions: tuple[Argument, ...]
     dt: float
     noise: tuple[float, ...]
+    relations: tuple[tuple[int, tuple[Term, ...]], ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
     def lines(self, errors: bool = False) -> list[str]:
-        """One line for each variable; with errors, the standard error behind each coefficient."""
-        return [f"{self._name(i)}' = {self._sum(terms, errors)}" for i, terms in enumerate(self.terms)]
+        """One line for each variable; with errors, the standard error behind each coefficient. Then one for each
+        variable that is a sum of others in every row."""
+        fields = [f"{self._name(i)}' = {self._sum(terms, errors)}" for i, terms in enumerate(self.terms)]
+        return fields + [f"{self._relation(*each)} in every row" for each in self.relations]
+
+    def _relation(self, i: int, terms: Sequence[Term]) -> str:
+        """w = 32 + 1.8 x, or S + I + R = 1000 where all count alike."""
+        others = [t for t in terms if any(t.powers)]
+        if any(not -1 - 1e-6 < t.coefficient < -1 + 1e-6 for t in others):
+            return f"{self._name(i)} = {self._sum(terms, False)}"
+        constant = sum(t.coefficient for t in terms if not any(t.powers))
+        number = "-" * (constant < 0) + _number(abs(constant), 0.0)
+        return f"{' + '.join([*map(self._product, others), self._name(i)])} = {number}"
 
     def __call__(self, state: ArrayLike) -> Array:
         """The time derivative at (variables,) or (points, variables)."""

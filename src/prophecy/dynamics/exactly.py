@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from prophecy.dynamics.assimilation import Assimilated
 from prophecy.dynamics.flow import EIGHTH, FOURTH
 from prophecy.dynamics.guesses import Budget, Steps, interpolated, linear_field, one_step, unsure
 from prophecy.dynamics.settings import LAWS, ExactSettings, LawSettings
+from prophecy.dynamics.shortest import shortest
 from prophecy.dynamics.sparse import SparseField, eliminated
 
 Array = NDArray[np.float64]
@@ -145,8 +147,10 @@ def step_by_step(
                 break
         if not _most(rest, exact) < exact.rounding:
             return None
+    family = field
     field, rest = _thinned(field, steps, substeps, rest, exact)
-    return _taken(field, values, steps, substeps, rest, exact)
+    short, rest = _shortened(field, family, steps, substeps, rest, exact)
+    return replace(_taken(short, values, steps, substeps, rest, exact), chosen=short is not field)
 
 
 def _taken(
@@ -184,6 +188,20 @@ def _thinned(
         )
         if np.sqrt(np.mean(_typical(there, exact) ** 2)) < max(1.5 * level, exact.negligible):
             field, rest = trial, there
+    return field, rest
+
+
+def _shortened(
+    field: SparseField, family: SparseField, steps: Steps, substeps: Counts, rest: Array, exact: ExactSettings
+) -> tuple[SparseField, Array]:
+    """The field with the fewest terms where its family's are combinations of each other along the samples."""
+    level = float(np.sqrt(np.mean(_typical(rest, exact) ** 2)))
+    trial = shortest(field, family, steps.before, max(3 * level, exact.negligible), exact)
+    if trial is None:
+        return field, rest
+    trial, there = one_step(trial, steps, EIGHTH, substeps, 6, far=exact.few_off, exact=exact)
+    if np.sqrt(np.mean(_typical(there, exact) ** 2)) < max(1.5 * level, exact.negligible):
+        return _thinned(trial, steps, substeps, there, exact)
     return field, rest
 
 

@@ -25,7 +25,8 @@ Mask = NDArray[np.bool_]
 class FittedFlow:
     """A field and where the series is on its flow. The field's variables are values + offset, in standard deviations.
 
-    residual: what it left of the series. exact: the samples are taken as they are.
+    residual: what it left of the series. exact: the samples are taken as they are. end: the series it was found in, up
+    to its end; seen: 1 for each of the latest of its values that was observed, None where all were.
     """
 
     found: Assimilated
@@ -37,6 +38,7 @@ class FittedFlow:
     end: Array
     laws: LawSettings = LAWS
     whole_past: bool = False
+    seen: Array | None = None
 
     @property
     def _tolerance(self) -> float:
@@ -77,7 +79,10 @@ class FittedFlow:
         """
         laws = self.laws
         steps = min(laws.stray_steps, len(values) // 4)
-        origins = np.linspace(1, len(values) - steps, laws.draws // 2).astype(np.intp)
+        there = 1 + np.flatnonzero(known[: len(values) - steps])
+        if not len(there):
+            return 1.0
+        origins = there[np.linspace(0, len(there) - 1, laws.draws // 2).astype(np.intp)]
         ahead = np.tile(self.rollout(values, origins, steps), (2, 1, 1))
         fields, ends = self.found.draws(len(ahead), 2)
         kicks = np.random.default_rng(3).standard_normal(ahead.shape) * self.found.missed
@@ -104,20 +109,26 @@ class FittedFlow:
                 out[group] = self.found.states[-1]
                 continue
             start = max(0, first - window)
-            out[group] = self._states(x[start:last])[origins[group] - 1 - start]
+            out[group] = self._states(x[start:last], self._observed(start, last, x.shape[1]))[
+                origins[group] - 1 - start
+            ]
         return out
 
-    def _states(self, x: Array) -> Array:
+    def _observed(self, start: int, stop: int, variables: int) -> Array:
+        """1 for each value from `start` up to `stop` that was observed."""
+        out = np.ones((len(self.end), variables))
+        if self.seen is not None:
+            out[len(out) - len(self.seen) :] = self.seen
+        return out[start:stop] if stop <= len(out) else np.ones((stop - start, variables))
+
+    def _states(self, x: Array, seen: Array) -> Array:
         """The state at every sample estimated from the samples up to it: the filter along the smoothed trajectory."""
         noise = self.found.noise
-        problem = Problem(self.field, x, np.ones_like(x), noise, smoothed(x, noise), fixed=True, laws=self.laws)
+        problem = Problem(self.field, x, seen, noise, smoothed(x, noise), fixed=True, laws=self.laws)
         for looseness in (*(each for each in self.laws.settled if each > self.found.looseness), self.found.looseness):
             problem.at(looseness)
             problem.improve(4, 1e-2)
         ends, tangent = self.field.tangents(FOURTH, problem.states[:-1], problem.substeps, False)
         tight = 1 / (problem.looseness * noise)
-        seen = problem.seen / noise
-        return np.asarray(
-            problem.states
-            + filtered(x - problem.states, seen, ends - problem.states[1:], tangent, tight, self.laws.first_state)
-        )
+        rest, missed = x - problem.states, ends - problem.states[1:]
+        return np.asarray(problem.states + filtered(rest, seen / noise, missed, tangent, tight, self.laws.first_state))

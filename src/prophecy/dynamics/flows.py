@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from prophecy.dynamics import flow
 from prophecy.dynamics.assimilation import Assimilated, assimilate
 from prophecy.dynamics.curves import drawn
-from prophecy.dynamics.exactly import as_it_is, exactly, grown
+from prophecy.dynamics.exactly import as_it_is, exactly, grown, step_by_step
 from prophecy.dynamics.families import Proposal, propose
 from prophecy.dynamics.features import Units, monomial_count
 from prophecy.dynamics.fitted import FittedFlow
-from prophecy.dynamics.flow import Terms
+from prophecy.dynamics.free import circles, free
 from prophecy.dynamics.guesses import Budget, Steps, roughness, smoothed, unsure
 from prophecy.dynamics.quotients import quotients
 from prophecy.dynamics.rises import Rises
@@ -38,16 +38,16 @@ class Search:
         self._offset = np.where(np.abs(centre) < laws.centred, centre, 0.0)
         self._values, self._laws = values, laws
         self._x, self._seen = _read(values, known, self._offset, laws)
-        self._circles, self._clocked = _circles(values, phases), clocked
+        self._circles, self._clocked = circles(values, phases), clocked
         self._units = Units(units.centre - self._offset * units.scale, units.scale)
-        self._rough = roughness(self._x)
+        self._rough = roughness(self._x, self._seen > 0)
         self._known = np.asarray(self._seen.all(axis=1))
         self._complete = bool(np.mean(self._known[1:] & self._known[:-1]) > laws.complete)
         self._work, self._noisy_work = Budget(laws.work_exact), Budget(laws.work_noisy)
         self._stages: dict[float, float] = {}
         variables = self._x.shape[1]
         self._fields = [
-            _free(flow.polynomial_terms(variables, degree), self._circles, clocked)
+            free(flow.polynomial_terms(variables, degree), self._circles, clocked)
             for degree in (2, 3, 4)
             if monomial_count(variables, degree) * variables <= min(laws.most_exact, self._seen.sum() / 3)
         ]
@@ -94,9 +94,20 @@ class Search:
             if field.coefficients > most or not self._noisy:
                 break
             best = _better(best, self._assimilated(field))
+            best = self._made_exact(best)
             if best is not None and self._law(best):
                 break
         return best
+
+    def _made_exact(self, found: Assimilated | None) -> Assimilated | None:
+        """A field found in spite of gaps in samples without noise, solved again from the steps that have none."""
+        steps = Steps.of(self._x, self._known)
+        if self._complete or found is None or found.noise.max() > self._laws.clean or not found.field.count:
+            return found
+        if 3 * found.field.count > steps.before.size:
+            return found
+        exact = step_by_step(found.field, self._x, steps, Budget(self._laws.work_exact), self._laws.exact)
+        return found if exact is None else exact
 
     def _assimilated(self, field: SparseField) -> Assimilated | None:
         """The family through noise, within its own share of the work and what is left for all."""
@@ -168,14 +179,17 @@ class Search:
 
     @property
     def _noisy(self) -> bool:
-        return not self._finest and bool(self._rough.max() < self._laws.resolved)
+        """Whether states are to be estimated: samples have noise, or too many are missing for single steps."""
+        return not (self._finest and self._complete) and bool(self._rough.max() < self._laws.resolved)
 
     def _law(self, found: Assimilated) -> bool:
         """Whether one trajectory passes through everything and leaves nothing but noise."""
-        return found.looseness <= self._laws.one_trajectory and _white(found, self._measured, self._laws)
+        if found.looseness == 0:
+            return True  # every step between samples was taken up to rounding
+        return found.looseness <= self._laws.one_trajectory and _white(found, self._measured, self._seen, self._laws)
 
     def _with(self, proposal: Proposal) -> SparseField:
-        field = _free(proposal.terms(self._x.shape[1]), self._circles, self._clocked)
+        field = free(proposal.terms(self._x.shape[1]), self._circles, self._clocked)
         return field if proposal.mask is None else field.with_mask(field.mask & proposal.mask)
 
     @property
@@ -183,7 +197,7 @@ class Search:
         return np.asarray(self._x[:, : self._x.shape[1] - len(self._circles)])
 
     def _finished(self, found: Assimilated) -> FittedFlow:
-        return _finished(found, self._x, self._measured, self._offset, self._values, self._laws)
+        return _finished(found, self._x, self._measured, self._seen, self._offset, self._values, self._laws)
 
 
 def fit_flow(
@@ -202,7 +216,7 @@ def fit_part(values: Array, known: Mask, whole: FittedFlow, laws: LawSettings = 
     if whole.found.looseness > laws.useless or whole.field.count > seen.sum() / 3:
         return None
     found = assimilate(whole.field, x, seen, whole.found, Budget(laws.work), laws)
-    return None if found is None else _finished(found, x, x, whole.offset, values, laws)
+    return None if found is None else _finished(found, x, x, seen, whole.offset, values, laws)
 
 
 def _as_it_is(
@@ -215,59 +229,30 @@ def _as_it_is(
 
 
 def _read(values: Array, known: Mask, offset: Array, laws: LawSettings) -> tuple[Array, Array]:
-    """The latest samples in the field's variables, and 1 for each that was observed."""
-    x = (values + offset)[-laws.latest :]
-    return x, np.repeat(known[: len(values)][-laws.latest :, None], x.shape[1], axis=1).astype(np.float64)
+    """The latest samples in the field's variables, and 1 for each that was observed. known: rows, or single values."""
+    x, there = (values + offset)[-laws.latest :], known[: len(values)][-laws.latest :]
+    seen = there if there.ndim == 2 else np.repeat(there[:, None], x.shape[1], axis=1)
+    return x, seen.astype(np.float64)
 
 
-def _circles(values: Array, phases: int) -> list[tuple[int, int]]:
-    """Each partner a quarter of a period later, and the sinusoid it belongs to: the one it makes a circle with."""
-    variables = values.shape[1]
-    found = []
-    for partner in range(variables - phases, variables):
-        rest = [
-            float(
-                np.std(
-                    values[:, i] ** 2 / np.mean(values[:, i] ** 2)
-                    + values[:, partner] ** 2 / np.mean(values[:, partner] ** 2)
-                )
-            )
-            for i in range(variables - phases)
-        ]
-        found.append((int(np.argmin(rest)), partner))
-    return found
-
-
-def _free(terms: Terms, circles: list[tuple[int, int]], clocked: bool) -> SparseField:
-    """All terms, except those that a circle makes equal to others (a phase turns on its own and acts linearly), and
-    except powers of a clock and what would change its pace."""
-    field = SparseField.of(terms)
-    mask, powers = field.mask.copy(), flow.powers(terms)
-    for pair in circles:
-        within = powers[:, list(pair)].sum(axis=1)
-        mask[within > 1] = False
-        alone = (within == 1) & (powers.sum(axis=1) == 1) | (powers.sum(axis=1) == 0)
-        for i in pair:
-            mask[~alone, i] = False
-    if clocked:
-        clock = terms.variables - 1
-        mask[powers[:, clock] > 1] = False
-        mask[1:, clock] = False
-    return field.with_mask(mask)
-
-
-def _white(found: Assimilated, seen: Array, laws: LawSettings) -> bool:
+def _white(found: Assimilated, measured: Array, seen: Array, laws: LawSettings) -> bool:
     """Whether what is left is noise: values one and two samples apart have nothing to do with each other.
 
-    Variables without noise, such as a phase that is a function of time, leave rounding and do not count.
+    Variables without noise, such as a phase that is a function of time, leave rounding and do not count, nor do values
+    that were missing: what they were filled with misses the path by more than noise, for as long as the gap lasts.
     """
-    rest = seen - found.states[:, : seen.shape[1]]
-    rest = rest[:, rest.std(axis=0) > laws.noiseless]
-    rest = rest / rest.std(axis=0)
-    return all(
-        bool((np.abs(np.mean(rest[lag:] * rest[:-lag], axis=0)) < laws.alike / np.sqrt(len(seen))).all())
-        for lag in (1, 2)
-    )
+    for variable, column in enumerate(measured.T):
+        there = seen[:, variable] > 0
+        rest = column - found.states[:, variable]
+        size = float(rest[there].std()) if there.any() else 0.0
+        if size <= max(laws.noiseless, laws.converged * found.noise[variable]):
+            continue  # rounding, or errors of integration where the noise is taken to be more than there is
+        for lag in (1, 2):
+            both = there[lag:] & there[:-lag]
+            alike = np.mean((rest[lag:] * rest[:-lag])[both]) / size**2 if both.any() else 0.0
+            if not abs(alike) < laws.alike / np.sqrt(both.sum()):
+                return False
+    return True
 
 
 def _better(one: Assimilated | None, other: Assimilated | None) -> Assimilated | None:
@@ -277,10 +262,10 @@ def _better(one: Assimilated | None, other: Assimilated | None) -> Assimilated |
 
 
 def _finished(
-    found: Assimilated, x: Array, measured: Array, offset: Array, values: Array, laws: LawSettings
+    found: Assimilated, x: Array, measured: Array, seen: Array, offset: Array, values: Array, laws: LawSettings
 ) -> FittedFlow:
     residual = float(np.sqrt(np.mean(found.noise**2)))
     exact = residual < laws.exact.rounding
-    noise_only = exact or (float(roughness(x).max()) < laws.resolved and _white(found, measured, laws))
+    noise_only = exact or (float(roughness(x, seen > 0).max()) < laws.resolved and _white(found, measured, seen, laws))
     conclusive = found.looseness <= laws.one_trajectory and x.size > 3 * found.field.count and noise_only
-    return FittedFlow(found, found.field, offset, residual, exact, conclusive, values + offset, laws)
+    return FittedFlow(found, found.field, offset, residual, exact, conclusive, values + offset, laws, seen=seen)

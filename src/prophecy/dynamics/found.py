@@ -19,6 +19,7 @@ from prophecy.dynamics.features import Units
 from prophecy.dynamics.flow import EXPONENTIAL, MODULUS, RATE, RECIPROCAL, SHIFT, SIGN, SINE, TANH
 from prophecy.dynamics.flow import powers as powers_of
 from prophecy.dynamics.settings import LAWS
+from prophecy.dynamics.shortest import relations
 
 if TYPE_CHECKING:
     from prophecy.dynamics.fitted import FittedFlow
@@ -29,6 +30,7 @@ Array = NDArray[np.float64]
 _NAMES = {SINE: "sin", TANH: "tanh", MODULUS: "abs", EXPONENTIAL: "exp", RECIPROCAL: "1/", SIGN: "sign"}
 _ODD = ("sin", "tanh")  # f(-z) = -f(z)
 _FOLDED = 50.0  # exponents up to this become factors: exp(r x + s) is exp(s) exp(r x)
+_CANCELLED = 1e-9  # of the parts of a coefficient: what is left of their sum below this is rounding
 _HOMOGENEOUS = {"abs": 1, "sign": 0, "1/": -1}  # f(c z) = c^p f(z) for positive c
 
 
@@ -78,8 +80,19 @@ class FoundSystem:
             functions,
             dt / self.stride,
             tuple((found.noise * scale).tolist()),
+            self._relations(len(names) + len(functions)),
         )
         return _without_idle(_used(whole), len(self.columns))
+
+    def _relations(self, factors: int) -> tuple[tuple[int, tuple[Term, ...]], ...]:
+        """Which of the variables seen are sums of others in every row."""
+        seen, unit = len(self.columns), np.eye(factors, dtype=np.int64)
+        values = ((self.model.end - self.model.offset) * self.units.scale + self.units.centre)[:, :seen]
+        found = []
+        for i, others, constant in relations(values):
+            terms = [Term(factor, 0.0, tuple(unit[j].tolist())) for j, factor in others]
+            found.append((i, (*([Term(constant, 0.0, (0,) * factors)] if constant else []), *terms)))
+        return tuple(found)
 
     def _functions(self, centres: Array) -> tuple[tuple[Argument, ...], list[float]]:
         """What the functions are taken of, and what of them is a factor: 2 |x - 3| rather than |2 x - 6|."""
@@ -148,8 +161,14 @@ def _used(whole: Equations) -> Equations:
     v = len(whole.names)
     used = [j for j in range(len(whole.functions)) if any(t.powers[v + j] for each in whole.terms for t in each)]
     columns = [*range(v), *(v + j for j in used)]
-    terms = tuple(tuple(replace(t, powers=tuple(t.powers[c] for c in columns)) for t in each) for each in whole.terms)
-    return replace(whole, terms=terms, functions=tuple(whole.functions[j] for j in used))
+    terms = tuple(_with_factors(each, columns) for each in whole.terms)
+    related = tuple((i, _with_factors(each, columns)) for i, each in whole.relations)
+    return replace(whole, terms=terms, functions=tuple(whole.functions[j] for j in used), relations=related)
+
+
+def _with_factors(terms: tuple[Term, ...], columns: Sequence[int]) -> tuple[Term, ...]:
+    """Terms as products of those factors alone."""
+    return tuple(replace(t, powers=tuple(t.powers[c] for c in columns)) for t in terms)
 
 
 def _without_idle(whole: Equations, seen: int) -> Equations:
@@ -171,9 +190,8 @@ def _without_idle(whole: Equations, seen: int) -> Equations:
     return replace(
         whole,
         names=tuple(whole.names[j] for j in kept),
-        terms=tuple(
-            tuple(replace(t, powers=tuple(t.powers[c] for c in columns)) for t in whole.terms[j]) for j in kept
-        ),
+        terms=tuple(_with_factors(whole.terms[j], columns) for j in kept),
+        relations=tuple((i, _with_factors(each, columns)) for i, each in whole.relations),
         functions=tuple(
             replace(
                 f,
@@ -216,8 +234,9 @@ def _expanded(
             parts[line, c] += factor
     brought = [not (product in original and len(places[product]) == 1) for product in products]
     weak = np.array(brought, dtype=np.bool_)
+    cancelled = weak & (np.abs(parts @ value) < _CANCELLED * (np.abs(parts) @ np.abs(value)))
     coefficients, roots, needed = _without_weak(parts @ value, parts @ root, weak, significant)
-    errors = np.linalg.norm(roots, axis=1)
+    errors, needed = np.linalg.norm(roots, axis=1), needed & ~cancelled
     return tuple(Term(float(coefficients[j]), float(errors[j]), products[j]) for j in np.nonzero(needed)[0])
 
 

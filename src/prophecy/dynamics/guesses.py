@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import comb
 from typing import NamedTuple
@@ -22,6 +23,7 @@ Counts = NDArray[np.int64]
 
 LEAST_NOISE = 1e-9  # standard deviations: below this, integrators and rounding are the noise
 _MEDIAN = 0.6745  # the median of |z| for a standard normal z
+_ENOUGH = 16  # differences whose median says how large noise is, to about a quarter
 _HELD = 1e-9  # singular values below this share of the largest belong to directions that nothing determines
 
 
@@ -33,24 +35,40 @@ class Budget:
     left: float = np.inf
 
 
-def roughness(values: Array) -> Array:
+def roughness(values: Array, seen: NDArray[np.bool_] | None = None) -> Array:
     """The noise of each variable, (variables,): the median size of high differences, which smooth signals lack.
 
     Differences of order p of white noise have its standard deviation times sqrt(C(2p, p)); the least over the orders is
     an upper bound that is close where a period has more than about six samples.
+    seen: which values, or rows, were observed. What gaps are filled with is smooth and says nothing about noise.
     """
-    return np.asarray(np.maximum(np.min(_differences(values), axis=0), LEAST_NOISE))
+    if seen is None or seen.all():
+        return np.asarray(np.maximum(np.min(_differences(values), axis=0), LEAST_NOISE))
+    there = np.broadcast_to(seen if seen.ndim == 2 else seen[:, None], values.shape)
+    return np.array([_of_seen(column, each) for column, each in zip(values.T, there.T, strict=True)])
+
+
+def _of_seen(column: Array, seen: NDArray[np.bool_]) -> float:
+    """The same of one variable, from samples in a row that were all observed; of all where such rows are too few."""
+    found = []
+    for order, rest in _high_differences(column):
+        inside = np.all([seen[j : len(seen) - order + j] for j in range(order + 1)], axis=0)
+        if inside.sum() >= _ENOUGH:
+            found.append(float(np.median(np.abs(rest[inside])) / _MEDIAN))
+    return max(min(found), LEAST_NOISE) if found else float(roughness(column[:, None])[0])
 
 
 def _differences(values: Array) -> Array:
     """Standard deviation of the white noise whose differences are as large, in the median: (orders 2 …, variables)."""
-    found = []
+    return np.array([np.median(np.abs(rest), axis=0) / _MEDIAN for _, rest in _high_differences(values)])
+
+
+def _high_differences(values: Array) -> Iterator[tuple[int, Array]]:
+    """Orders from 2 on, and differences of (time, …) of that order that keep the size of white noise."""
     for order in range(2, min(10, len(values) // 4) + 1):
         weights = np.array([(-1) ** j * comb(order, j) for j in range(order + 1)], dtype=np.float64)
         weights /= np.linalg.norm(weights)
-        rest = sum(weight * values[j : len(values) - order + j] for j, weight in enumerate(weights))
-        found.append(np.median(np.abs(rest), axis=0) / _MEDIAN)
-    return np.array(found)
+        yield order, sum((w * values[j : len(values) - order + j] for j, w in enumerate(weights)), np.zeros(1))
 
 
 def smoothed(values: Array, noise: Array) -> Array:

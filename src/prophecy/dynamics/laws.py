@@ -64,7 +64,7 @@ def _unpromising(context: Context, steps: int, settings: Settings) -> Sought:
         decided = trajectory.decide(context, _search(context, settings).from_slow_moments(), steps, laws)
         if decided is not None:
             return Sought(decided)
-    rough = float(roughness(values).max()) if len(values) >= settings.laboratory.least else np.inf
+    rough = float(roughness(values, context.observed).max()) if len(values) >= settings.laboratory.least else np.inf
     if rough > laws.clean or values.shape[1] > laws.widest:
         return Sought()
     if np.abs(np.diff(values, 2, axis=0)).max() < STRAIGHT:
@@ -93,4 +93,4 @@ def whole(context: Context, settings: Settings = DEFAULT) -> FittedFlow | None:
 
 def _search(context: Context, settings: Settings) -> Search:
     phases = context.values.shape[1] - int(context.varying.sum())
-    return Search(context.values, context.known, context.units, phases, settings.laws)
+    return Search(context.values, context.observed, context.units, phases, settings.laws)

@@ -10,6 +10,7 @@ from prophecy.dynamics.damped import LEAST, Damped
 from prophecy.dynamics.flow import FOURTH
 from prophecy.dynamics.guesses import LEAST_NOISE, Budget
 from prophecy.dynamics.settings import LAWS, LawSettings
+from prophecy.dynamics.shortest import exchanged
 from prophecy.dynamics.smoother import eliminate, substitute
 from prophecy.dynamics.sparse import SparseField, eliminated, gathered
 
@@ -21,7 +22,8 @@ Counts = NDArray[np.int64]
 class Problem:
     """The nonlinear least-squares problem, and Gauss-Newton steps on it.
 
-    values: (time, variables); seen: 1 where observed, 0 where not.
+    values: (time, variables); seen: 1 where observed, 0 where not. terms: that an equation may have, before any is
+    removed.
     """
 
     def __init__(
@@ -33,11 +35,13 @@ class Problem:
         states: Array,
         fixed: bool = False,
         laws: LawSettings = LAWS,
+        terms: float = 1.0,
     ) -> None:
         self.laws = laws
         self.field, self.values, self.seen, self.states, self.noise = field, values, seen, states, noise
         self.fixed, self.looseness, self.substeps = fixed, 1.0, np.ones(len(states) - 1, dtype=np.int64)
         self.budget = Budget()
+        self._choice = laws.choice * np.log(max(terms, 1.0))
         self._first, self._least = noise, least_noise(noise, laws)
         self._damping, self._cost = 1e-4, np.inf
         self._linear: tuple[object, ...] | None = None
@@ -138,13 +142,15 @@ class Problem:
         self._cost = self._squares(self.states, self.field)
 
     def evidence(self) -> float:
-        """Log marginal likelihood of the values under noise and model error, less half log(n) for every parameter."""
+        """Log marginal likelihood of the values under noise and model error, less what parameters cost: half log(n)
+        each, and for coefficients the choice among all terms that an equation could have."""
         if not self.linearise():
             return -np.inf
         tight = -np.log(self.looseness * self.noise).sum() * (len(self.values) - 1)
         seen = -(np.log(self.noise) * self.seen).sum()
         likelihood = -0.5 * self._cost + seen + tight - self.system.logarithm
-        return float(likelihood - 0.5 * self.field.count * np.log(self.seen.sum()))
+        cost = 0.5 * self.field.count * np.log(self.seen.sum()) + self._choice * self.field.coefficients
+        return float(likelihood - cost)
 
     def select(self, allowed: Mask, again: bool) -> None:
         """Remove terms as long as the evidence does not suffer; then, if `again`, start from all allowed ones."""
@@ -193,14 +199,19 @@ class Problem:
         value = value + (self._solved(self.laws.returning) if anew else 0.0)
         root = self._solved.root()
         terms = np.arange(len(value)) < count
-        limit = float(np.log(self.seen.sum()))
+        limit = float(np.log(self.seen.sum())) + 2 * self._choice
         choices = [eliminated(value, root @ root.T, terms, limit, int(np.ceil(most * count)))]
         if anew:
             aim, triangle = self._triangle @ value, self._triangle
             choices.append(gathered(triangle, aim, ~terms, limit))
-            choices.sort(
-                key=lambda each: float(np.sum((aim - triangle @ each[0]) ** 2)) + limit * each[1][:count].sum()
-            )
+
+            def cost(choice: tuple[Array, Mask]) -> float:
+                return float(np.sum((aim - triangle @ choice[0]) ** 2) + limit * choice[1][:count].sum())
+
+            choices.sort(key=cost)
+            if self.looseness <= self.laws.one_trajectory:
+                there = choices[0][1] | ~terms
+                choices = sorted([*choices, exchanged(triangle, aim, there, self._owned(), limit)], key=cost)
         value, alive = choices[0]
         gone = count - int(alive[:count].sum())
         if gone:
@@ -209,6 +220,11 @@ class Problem:
             self.field = self.field.with_mask(mask, theta)
             self._cost = self._squares(self.states, self.field)
         return gone
+
+    def _owned(self) -> list[NDArray[np.intp]]:
+        """For each variable the parameters that are coefficients of its equation."""
+        whose = self.field.parameters[1][: self.field.coefficients]
+        return [np.nonzero(whose == i)[0] for i in range(self.field.terms.variables)]
 
 
 def least_noise(noise: Array, laws: LawSettings) -> float:

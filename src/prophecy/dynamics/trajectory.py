@@ -16,11 +16,14 @@ from prophecy.dynamics import flow
 from prophecy.dynamics.context import Context
 from prophecy.dynamics.fitted import FittedFlow
 from prophecy.dynamics.flow import SINE, Function
+from prophecy.dynamics.foretold import foretold
 from prophecy.dynamics.found import FoundSystem
 from prophecy.dynamics.guesses import integrated, roughness, smoothed
 from prophecy.dynamics.settings import LAWS, LawSettings
 
 Array = NDArray[np.float64]
+
+_CHOSEN = "Some terms of the field are combinations of others along the context: the shortest equations that hold."
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +44,7 @@ def promising(context: Context, laws: LawSettings = LAWS) -> bool:
     if not 2 <= values.shape[1] <= laws.widest or len(values) < laws.shortest:
         return False
     recent = values[-laws.glanced :]
-    noise = roughness(recent)
+    noise = roughness(recent, context.observed[-laws.glanced :])
     path = smoothed(recent, noise)
     apart, block = laws.glance_apart, laws.glance_block
     rates = np.diag(context.units.scale)
@@ -101,7 +104,8 @@ def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSett
     seen = int(context.varying.sum())
     if not (model.exact or like_the_past(path[:, :seen], context.values[:, :seen], model.found.noise[:seen], laws)):
         return None
-    wider = model.stray(context.values, context.known) if model.exact else 1.0
+    test = None if model.exact else foretold(model, context.values, context.known, seen, steps)
+    wider = model.stray(context.values, context.known) if test is None else test.wider
     draws = model.ensemble(steps, laws.draws, 0, wider)
     stay = np.isfinite(draws).all(axis=(1, 2))
     if stay.mean() < laws.staying:
@@ -113,6 +117,13 @@ def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSett
     noise = float(np.sqrt(np.mean(model.found.noise**2)))
     note = f"One trajectory of a field with {model.field.count} parameters passes through the whole context"
     left = "exactly" if model.exact else f"up to noise of {noise:.2g} standard deviations"
+    if test is not None and test.astray:
+        note = (
+            f"A field with {model.field.count} parameters passes through the context {left}, but without the last"
+            f" {test.rows} rows would not have foretold them: it is not announced as the law, and the interval is wider"
+        )
+        return Decided(path, draws, model, "field by assimilation", (f"{note}.",), None)
     columns = tuple(np.nonzero(context.varying)[0].tolist())
     system = FoundSystem(model, context.units, context.stride, columns, laws.significant)
-    return Decided(path, draws, model, "field by assimilation", (f"{note}, {left}.",), system)
+    notes = (f"{note}, {left}.", *([_CHOSEN] if model.found.chosen else []))
+    return Decided(path, draws, model, "field by assimilation", notes, system)

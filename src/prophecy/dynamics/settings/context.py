@@ -21,6 +21,7 @@ class ContextSettings:
     #: Of the noise seen in high differences: what a sinusoid that drives a system leaves is 1.1 at most (30 systems of
     #: dysts, noise 0 to 20 %); oscillations of a system itself leave 1.2 or more, hundreds without noise.
     sinusoid_noise: float = 1.5
+    sinusoid_periods: float = 1.5  #: in the context: through noise one period may be a transient that comes and goes
     sinusoid_clean: float = 1e-4  #: standard deviations: and this much whatever the noise; integrated drives wander
     spectrum: int = 16384  #: latest samples in whose spectrum the fastest period is looked for: bounds the cost
     glitch: float = 1e3  #: interquartile ranges from the samples around: a burst, or an error

@@ -86,6 +86,11 @@ class ExactSettings:
     integrated: float = 1e-10  #: standard deviations: what a step may miss by at the end
     least: float = 1e-13  #: standard deviations: rounding of samples whose mean is some standard deviations away
 
+    #: Times what equations that are the same may differ by: where changing some coefficients as much as the field is
+    #: large moves it by less, the samples do not say which terms it has, and the fewest are taken
+    open: float = 10.0
+    longest: int = 12  #: terms of an equation that is looked for so
+
     # Growing from slow moments
     widths: tuple[int, ...] = (4, 8)  #: samples that paths at slow moments go through; the better start is taken
     few: float = 1e-6  #: of the largest singular value: damping where few steps are there to solve from
