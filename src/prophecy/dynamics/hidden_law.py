@@ -12,6 +12,7 @@ from prophecy.dynamics.hidden import Search, found
 from prophecy.dynamics.hidden_guesses import Family, forcing
 from prophecy.dynamics.problem import Problem
 from prophecy.dynamics.settings import HiddenSettings, Settings
+from prophecy.dynamics.tournament import promising
 from prophecy.dynamics.trajectory import Decided, like_the_past
 
 Array = NDArray[np.float64]
@@ -32,7 +33,7 @@ def decide(context: Context, steps: int, all_settings: Settings) -> Decided | No
     decided = None
     if noise < settings.noise_least or rough > settings.smooth:
         decided = _exact(context, visible, steps, rough, all_settings)
-    if decided is None and noise >= settings.noise_least:
+    if decided is None and noise >= settings.noise_least and promising(context.values, np.inf, all_settings):
         decided = _noisy(context, visible, steps, noise, all_settings)
     return decided
 
@@ -56,7 +57,9 @@ def _exact(context: Context, visible: Array, steps: int, rough: float, all_setti
 
 def _noisy(context: Context, visible: Array, steps: int, noise: float, all_settings: Settings) -> Decided | None:
     """The forecast of a field whose trajectory leaves nothing but noise of the samples."""
-    settings, stride = all_settings.hidden, thinning(visible, all_settings)
+    settings = all_settings.hidden
+    visible = np.ascontiguousarray(visible[-settings.noise_most :])
+    stride = thinning(visible, all_settings)
     track = hidden_noise.found(visible, context.units.centre / context.units.scale, noise, stride, settings)
     if track is None:
         return None

@@ -3,7 +3,7 @@
 With hidden variables free at every sample a field can follow noise, so that a search for one that misses nothing finds
 none, and its misfit does not tell a law from another field. But the search along a smoothed path brings some starts near
 one. From there the visible variable is an unknown too, near the samples up to the noise, and the model error is
-tightened from three times the noise to a hundredth of it (as in `assimilation.py`, hidden variables without
+tightened from the size of the noise to a hundredth of it (as in `assimilation.py`, hidden variables without
 observations): what is no law can then no longer pass through the samples, and the noise it needs rises.
 """
 
@@ -64,6 +64,14 @@ class Track:
     def ahead(self, states: Array, fields: list[SparseField], steps: int) -> Array:
         return self.field.paths(np.ascontiguousarray(states), steps, _INTEGRATED, BEYOND, fields=fields)
 
+    def leaves_noise(self, noise: float, settings: HiddenSettings) -> bool:
+        """Whether what it leaves of the samples is as large as their noise and white."""
+        if not self.noise < settings.noise_more * noise:
+            return False
+        left = self.values - self.states[:, : self.values.shape[1]]
+        both = np.mean(left[1:] * left[:-1], axis=0) / (np.mean(left**2, axis=0) + 1e-300)
+        return bool((both < settings.noise_white).all())
+
     def draws(self, steps: int, settings: HiddenSettings) -> Array:
         """(draws, steps, seen): paths that the samples leave possible, noise of a measurement included.
 
@@ -116,11 +124,11 @@ def found(values: Array, centre: Array, noise: float, stride: int, settings: Hid
                 track.tighten(looseness, settings)
             tracks = sorted(tracks, key=lambda each: each.noise)[:kept]
         for track in tracks:
-            if track.noise < settings.noise_more * noise and _foretold(track, values[early:], settings):
+            if track.leaves_noise(noise, settings) and _foretold(track, values[early:], settings):
                 track.extended(values)
                 for looseness, _ in settings.noise_stages[settings.noise_again :]:
                     track.tighten(looseness, settings)
-                if track.noise < settings.noise_more * noise:
+                if track.leaves_noise(noise, settings):
                     return track
     return None
 

@@ -91,23 +91,26 @@ class HiddenSettings:
     trusted: float = 0.01  #: standard deviations: a field whose forecasts of all stretches are this good is followed
 
     # Noisy samples (`hidden_noise.py`)
+    noise_most: int = 512  #: latest samples looked at
     noise_least: float = 2e-4  #: standard deviations: noise below it is left to the search for exact samples
     noise_orders: tuple[int, int] = (7, 10)  #: of the differences that are compared
     noise_even: float = 0.15  #: logarithm: how far their sizes may be apart; those of coarse samples are 0.3 and more
     noise_starts: int = 12  #: guesses solved along the smoothed path
     noise_tracks: int = 6  #: searches that are assimilated
     #: Model errors, as shares of the noise, and how many tracks go on after each
-    noise_stages: tuple[tuple[float, int], ...] = ((3.0, 6), (1.0, 6), (0.3, 4), (0.1, 3), (0.03, 2), (0.01, 2))
-    noise_again: int = 3  #: the stage from which all samples are assimilated
+    noise_stages: tuple[tuple[float, int], ...] = ((1.0, 5), (0.3, 3), (0.1, 2), (0.03, 2), (0.01, 1))
+    noise_again: int = 2  #: the stage from which all samples are assimilated
     noise_steps: int = 8  #: Gauss-Newton steps at each stage
     noise_gain: float = 0.01  #: share of the cost below which one is the last
-    #: Of the noise seen in differences: laws need 1.0 to 1.2 at the last stage, other fields 1.4 and more
-    noise_more: float = 1.25
+    #: Of the noise seen in differences: laws need 0.8 to 1.1 at the last stage, other fields mostly more
+    noise_more: float = 1.15
+    #: Correlation of neighbouring residuals: -0.16 to 0.03 with laws, 0.08 and more with fields that imitate one
+    noise_white: float = 0.07
     noise_held: float = 0.1  #: standard deviations: what draws take to be known of each hidden variable at each sample
     noise_kept: int = 48  #: samples that are not used at first, or an eighth of all
     noise_known: float = 0.5  #: standard deviations: the spread of draws up to which they must have foretold these
     noise_foretold: int = 6  #: samples at least that they did
-    noise_missed: float = 2.5  #: of the spread, root mean square: how far samples may be off
+    noise_missed: float = 2.0  #: of the spread, root mean square: how far samples may be off
 
     # The forecast
     draws: int = 64  #: paths that say how uncertain the forecast is
