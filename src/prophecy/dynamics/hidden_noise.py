@@ -36,6 +36,7 @@ class Track:
     states: Array
     noise: float
 
+    @np.errstate(all="ignore")  # steps too far overflow and are taken back
     def tighten(self, looseness: float, settings: HiddenSettings) -> None:
         """States and field with a model error of so much of the noise; the noise that this needs."""
         seen, v = self.values.shape[1], self.states.shape[1]
@@ -72,6 +73,7 @@ class Track:
         both = np.mean(left[1:] * left[:-1], axis=0) / (np.mean(left**2, axis=0) + 1e-300)
         return bool((both < settings.noise_white).all())
 
+    @np.errstate(all="ignore")
     def draws(self, steps: int, settings: HiddenSettings) -> Array:
         """(draws, steps, seen): paths that the samples leave possible, noise of a measurement included.
 
@@ -116,7 +118,7 @@ def found(values: Array, centre: Array, noise: float, stride: int, settings: Hid
 
     It is solved without the last samples, which its draws must then contain. stride: samples in one of the search's.
     """
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # fields that lead nowhere overflow
         early = len(values) - max(settings.noise_kept, len(values) // 8)
         tracks = _searched(values[:early], centre, noise, stride, settings)
         for looseness, kept in settings.noise_stages:
@@ -124,13 +126,22 @@ def found(values: Array, centre: Array, noise: float, stride: int, settings: Hid
                 track.tighten(looseness, settings)
             tracks = sorted(tracks, key=lambda each: each.noise)[:kept]
         for track in tracks:
-            if track.leaves_noise(noise, settings) and _foretold(track, values[early:], settings):
+            if _polished(track, noise, settings) and _foretold(track, values[early:], settings):
                 track.extended(values)
                 for looseness, _ in settings.noise_stages[settings.noise_again :]:
                     track.tighten(looseness, settings)
-                if track.leaves_noise(noise, settings):
+                if _polished(track, noise, settings):
                     return track
     return None
+
+
+def _polished(track: Track, noise: float, settings: HiddenSettings) -> bool:
+    """Whether nothing but noise is left, after some further steps where it is nearly so."""
+    for _ in range(settings.noise_polished):
+        if track.leaves_noise(noise, settings) or not track.noise < settings.noise_nearly * noise:
+            break
+        track.tighten(settings.noise_stages[-1][0], settings)
+    return track.leaves_noise(noise, settings)
 
 
 def _searched(values: Array, centre: Array, noise: float, stride: int, settings: HiddenSettings) -> list[Track]:
@@ -139,7 +150,7 @@ def _searched(values: Array, centre: Array, noise: float, stride: int, settings:
     thin = np.ascontiguousarray(path[(len(path) - 1) % stride :: stride])
     family = Family(3, 2, settings.noise_starts)
     pool = starts(thin, centre, family, settings)
-    for order, steps, kept, _ in settings.rounds[:2]:
+    for order, steps, kept, _ in settings.rounds[: settings.noise_rounds]:
         for search in pool:
             search.improve(steps, settings.near, settings)
         pool = different(sorted(pool, key=reached), settings)[: max(kept, settings.noise_tracks)]

@@ -96,6 +96,7 @@ class HiddenSettings:
     noise_orders: tuple[int, int] = (7, 10)  #: of the differences that are compared
     noise_even: float = 0.15  #: logarithm: how far their sizes may be apart; those of coarse samples are 0.3 and more
     noise_starts: int = 12  #: guesses solved along the smoothed path
+    noise_rounds: int = 3  #: of the search along the smoothed path; after two fewer starts are near a law
     noise_tracks: int = 6  #: searches that are assimilated
     #: Model errors, as shares of the noise, and how many tracks go on after each
     noise_stages: tuple[tuple[float, int], ...] = ((1.0, 5), (0.3, 3), (0.1, 2), (0.03, 2), (0.01, 1))
@@ -107,6 +108,8 @@ class HiddenSettings:
     #: Correlation of neighbouring residuals: -0.16 to 0.03 with laws, 0.08 and more with fields that imitate one
     noise_white: float = 0.07
     noise_held: float = 0.1  #: standard deviations: what draws take to be known of each hidden variable at each sample
+    noise_polished: int = 4  #: times the last stage is repeated where not all is noise
+    noise_nearly: float = 1.4  #: of the noise seen in differences, up to which it is
     noise_kept: int = 48  #: samples that are not used at first, or an eighth of all
     noise_known: float = 0.5  #: standard deviations: the spread of draws up to which they must have foretold these
     noise_foretold: int = 6  #: samples at least that they did
