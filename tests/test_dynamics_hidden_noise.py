@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from prophecy import chaos
-from prophecy.dynamics import forecast, hidden_noise
+from prophecy.dynamics import forecast, hidden, hidden_noise
 from prophecy.dynamics.flow import EIGHTH, polynomial_terms
 from prophecy.dynamics.guesses import regression, roughness
 from prophecy.dynamics.hidden import _regressed, _tried
+from prophecy.dynamics.hidden_guesses import Family
 from prophecy.dynamics.hidden_noise import Track, noise_of
 from prophecy.dynamics.settings import DEFAULT
 from prophecy.dynamics.sparse import SparseField
@@ -30,24 +31,23 @@ def _noisy(values: Array, level: float, seed: int = 0) -> Array:
 
 
 @pytest.mark.parametrize(
-    ("system", "variable", "level", "steps"),
-    [
-        (chaos.lorenz, 0, 0.01, 60),
-        (chaos.lorenz, 0, 0.003, 75),
-        (chaos.rossler, 0, 0.01, 60),
-        (chaos.rossler, 1, 0.003, 60),
-    ],
+    ("system", "variable", "level"),
+    [(chaos.lorenz, 0, 0.01), (chaos.lorenz, 1, 0.01), (chaos.rossler, 1, 0.003)],
 )
 def test_one_noisy_variable_is_followed_by_a_field_with_hidden_ones(
-    system: chaos.ChaoticSystem, variable: int, level: float, steps: int
+    system: chaos.ChaoticSystem, variable: int, level: float
 ) -> None:
-    series = system.sample(812)[:, variable]
-    ahead = forecast(_noisy(series[:512], level), 300)
-    assert ahead.method == "field with 2 hidden variables by assimilation"
-    error = np.abs(np.asarray(ahead.mean) - series[512:])[:steps] / series[:512].std()
-    assert error.max() < 0.3
-    inside = (np.asarray(ahead.lower) <= series[512:]) & (series[512:] <= np.asarray(ahead.upper))
-    assert inside.mean() > 0.7
+    """Two Lyapunov times to a third of a standard deviation, on most of four trajectories."""
+    followed, inside = 0, []
+    for seed in range(1, 5):
+        series = system.sample(812, seed=seed)[:, variable]
+        ahead = forecast(_noisy(series[:512], level, seed), 300)
+        if ahead.method == "field with 2 hidden variables by assimilation":
+            error = np.abs(np.asarray(ahead.mean) - series[512:])[:60] / series[:512].std()
+            followed += bool(error.max() < 1 / 3)
+            inside.append((np.asarray(ahead.lower) <= series[512:]) & (series[512:] <= np.asarray(ahead.upper)))
+    assert followed >= 3
+    assert np.mean(inside) > 0.8
 
 
 @pytest.mark.parametrize("level", [3e-3, 0.01, 0.03])
@@ -122,16 +122,17 @@ def test_no_family_is_tried_twice_on_the_same_samples() -> None:
 
 
 def test_a_family_that_was_far_from_a_law_on_few_samples_is_not_tried_on_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    from prophecy.dynamics import hidden
+    asked: list[tuple[int, int]] = []
 
-    asked: list[tuple[tuple[int, int], int]] = []
+    def searched(passed: int) -> Callable[..., tuple[list[hidden.Search], int]]:
+        def search(visible: Array, centre: Array, family: Family, *_: object) -> tuple[list[hidden.Search], int]:
+            asked.append(family.kind)
+            return [], passed
 
-    def searched(visible: Array, centre: Array, family: hidden.Family, *_: object) -> tuple[list[hidden.Search], int]:
-        asked.append((family.kind, len(visible)))
-        return [], passed
+        return search
 
-    monkeypatch.setattr(hidden, "searched", searched)
     for passed, times in ((0, 1), (SETTINGS.again, 2)):
         asked.clear()
-        hidden.found(np.zeros((512, 1)), np.zeros(1), replace(SETTINGS))
-        assert [kind for kind, _ in asked].count((4, 2)) == times
+        monkeypatch.setattr(hidden, "searched", searched(passed))
+        hidden.found(np.zeros((512, 1)), np.zeros(1), SETTINGS)
+        assert asked.count((4, 2)) == times

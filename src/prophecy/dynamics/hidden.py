@@ -175,9 +175,7 @@ def _regressed(terms: Terms, path: Array, ridge: float) -> Array:
     return np.ascontiguousarray(np.linalg.solve(damped, columns.T @ rise) / norms[:, None])
 
 
-def _best(
-    pool: list[Search], family: Family, settings: HiddenSettings, rough: float
-) -> tuple[list[Search], int]:
+def _best(pool: list[Search], family: Family, settings: HiddenSettings, rough: float) -> tuple[list[Search], int]:
     """What is left of some starts after all rounds, those that came close to a law; and how many rounds some passed."""
     for number, (order, steps, kept, behind) in enumerate(settings.rounds):
         for start in pool:

@@ -91,7 +91,7 @@ def standardised(
     points: (points, variables) at which the field is compared in old and new variables; inverse: the pseudo-inverse of
     its features there. Both as they are where a variable is an affine function of the others.
     """
-    time, v = states.shape
+    v = states.shape[1]
     means, root = np.zeros(v), np.zeros((v, v))
     for i in range(v):
         means[i] = states[:, i].mean()

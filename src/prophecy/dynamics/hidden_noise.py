@@ -1,8 +1,8 @@
 """Hidden variables behind noisy samples: a search along the smoothed path, then assimilation with the samples.
 
 With hidden variables free at every sample a field can follow noise, so that a search for one that misses nothing finds
-none, and its misfit does not tell a law from another field. But the search along a smoothed path brings some starts near
-one. From there the visible variable is an unknown too, near the samples up to the noise, and the model error is
+none, and its misfit does not tell a law from another field. But the search along a smoothed path brings some starts
+near one. From there the visible variable is an unknown too, near the samples up to the noise, and the model error is
 tightened from the size of the noise to a hundredth of it (as in `assimilation.py`, hidden variables without
 observations): what is no law can then no longer pass through the samples, and the noise it needs rises.
 """
@@ -150,7 +150,7 @@ def _searched(values: Array, centre: Array, noise: float, stride: int, settings:
     thin = np.ascontiguousarray(path[(len(path) - 1) % stride :: stride])
     family = Family(3, 2, settings.noise_starts)
     pool = starts(thin, centre, family, settings)
-    for order, steps, kept, _ in settings.rounds[: settings.noise_rounds]:
+    for _, steps, kept, _ in settings.rounds[: settings.noise_rounds]:
         for search in pool:
             search.improve(steps, settings.near, settings)
         pool = different(sorted(pool, key=reached), settings)[: max(kept, settings.noise_tracks)]
