@@ -177,11 +177,12 @@ def _regressed(terms: Terms, path: Array, ridge: float) -> Array:
 
 def _best(pool: list[Search], family: Family, settings: HiddenSettings, rough: float) -> tuple[list[Search], int]:
     """What is left of some starts after all rounds, those that came close to a law; and how many rounds some passed."""
+    last = len(settings.rounds) - 1
     for number, (order, steps, kept, behind) in enumerate(settings.rounds):
         for start in pool:
             if order == 8:  # order 4 was enough to choose the starts
                 start.tableau, start.tolerance = EIGHTH, settings.near / 10
-            start.improve(steps, settings.near / 10, settings)
+            start.improve(steps, settings.near / 10, settings, settings.crawling if number == last else 0.0)
         pool = different(sorted(pool, key=reached), settings)[:kept]
         if number == 1 and rough and pool and pool[0].reached > settings.noisy * rough:
             return [], 0

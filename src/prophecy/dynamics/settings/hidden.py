@@ -39,8 +39,8 @@ class HiddenSettings:
         (3, 2, 12, 192, (0.03, 8.5e-3, 6e-3, 3e-4, 1e-4)),
         (4, 2, 16, 256, (0.02, 2e-3, 8e-4, 2e-4, 1e-4)),
         (3, 3, 12, 192, (0.02, 3e-3, 9e-4, 3e-4, 1e-4)),
-        (3, 2, 12, 384, (0.03, 8.5e-3, 6e-3, 3e-4, 1e-4)),
-        (4, 2, 16, 384, (0.02, 2e-3, 8e-4, 2e-4, 1e-4)),
+        (3, 2, 8, 384, (0.03, 8.5e-3, 6e-3, 3e-4, 1e-4)),
+        (4, 2, 10, 384, (0.02, 2e-3, 8e-4, 2e-4, 1e-4)),
     )
     again: int = 3  #: rounds that a family must have passed on fewer samples to be tried on more
     forcing_periods: float = 4.0  #: that a forcing has at least in the early stretch; slower ones are drifts
@@ -75,6 +75,7 @@ class HiddenSettings:
         (8, 6, 2, 3.0),
         (8, 14, 2, 3.0),
     )
+    crawling: float = 0.01  #: share of the misfit below which a step of the last round is the last
     coarse: float = 0.1  #: of the roughness: limits of the rounds are no less than this
     near: float = 1e-6  #: standard deviations: the misfit of a search that has arrived
     same: float = 1e-3  #: share of the variance that may differ between two searches that came to the same place
