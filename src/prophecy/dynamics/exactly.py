@@ -60,6 +60,9 @@ def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: Law
         if _median(rest) < left:
             closest, left = rough, _median(rest)
         found = step_by_step(rough, x, steps, budget, laws.exact) if _median(rest) < laws.nearly else None
+        jumping = rough.jumping(x) if found is None else None
+        if jumping is not None:
+            found = step_by_step(jumping, x, steps, budget, laws.exact)
         if found is not None:
             return Attempt(found, rough, left)
     found = None if shaped else grown(field, x, known, left, laws)
