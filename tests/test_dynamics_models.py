@@ -194,9 +194,9 @@ def test_a_glance_lets_laws_into_the_laboratory_and_keeps_noise_out(seed):
     generator = np.random.default_rng(seed)
     law = chaos.lorenz.sample(300, seed=seed)
     walk, noise = generator.standard_normal(300).cumsum()[:, None], generator.standard_normal((300, 1))
-    assert tournament.promising((law - law.mean(axis=0)) / law.std(axis=0), False, np.inf, DEFAULT)
-    assert not tournament.promising(walk / walk.std(), False, np.inf, DEFAULT)
-    assert not tournament.promising(noise, False, np.inf, DEFAULT)
+    assert tournament.promising((law - law.mean(axis=0)) / law.std(axis=0), np.inf, DEFAULT)
+    assert not tournament.promising(walk / walk.std(), np.inf, DEFAULT)
+    assert not tournament.promising(noise, np.inf, DEFAULT)
 
 
 def test_a_driving_sinusoid_gets_its_quarter_period_partner():

@@ -140,13 +140,16 @@ def dependence(errors: Array, settings: Settings = DEFAULT) -> Array:
     return np.asarray(np.clip(share * local + (1 - share) * pooled, -0.99, 0.999))
 
 
-def half_widths(errors: Array, paths: Array, values: Array, settings: Settings = DEFAULT) -> Array:
+def half_widths(
+    errors: Array, paths: Array, values: Array, settings: Settings = DEFAULT, novel: Array | float = 1.0
+) -> Array:
     """(upper probabilities, horizon, variables): half the width of intervals at levels 2 p - 1, never narrowing.
 
     errors: (origins, steps, variables) of rolling forecasts, NaN where the context had ended: the quantile of their
     size, each step borrowing from the steps within a quarter of its distance. Towards the last step and beyond it the
     width is that of the twins: paths[1:] started a typical first error away from paths[0], and what separates them, on
     the scale at which it agrees with the last rolling errors, says how errors grow here.
+    novel: (horizon,), how many times as large errors may be as rolling ones, because the path goes where none went.
     No interval is wider than the difference between unrelated moments of the context, except in proportion where the
     path has left its range.
     """
@@ -162,7 +165,8 @@ def half_widths(errors: Array, paths: Array, values: Array, settings: Settings =
     widths[:, :steps] = np.maximum(widths[:, :steps], rolling)
     if horizon > steps:
         widths[:, steps:] = np.maximum(widths[:, steps:], _grown(rolling, horizon - steps))
-    widths = np.minimum(np.maximum.accumulate(widths, axis=1), ceiling[:, None])
+    widths = np.maximum.accumulate(widths, axis=1) * np.broadcast_to(novel, horizon)[:, None]
+    widths = np.minimum(widths, ceiling[:, None])
     low, high = values.min(axis=0), values.max(axis=0)
     outside = np.maximum(paths[0] - high, low - paths[0]) / np.maximum(high - low, 1e-300)
     return np.asarray(widths * (1 + np.maximum(outside, 0.0)) + settings.interval_rounding * (1 + np.abs(paths[0])))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg import cho_solve, cholesky, eigh, solve_triangular
 from scipy.spatial.distance import cdist
 
 from prophecy.bases import legt
@@ -80,6 +80,13 @@ class FittedMap:
             window = np.concatenate([latest[:, None], window[:, :-1]], axis=1)
         return out
 
+    def unfamiliar(self, values: Array, origin: int) -> Array:
+        """(len(values) - origin,): how little the context says about the step to each sample from `origin` on, as a
+        kernel knows it: the posterior standard deviation there; ones where the readout is no kernel."""
+        if not isinstance(self.readout, Kernel):
+            return np.ones(len(values) - origin)
+        return self.readout.doubt(self.memory.read(values, np.arange(origin - 1, len(values) - 1)))
+
 
 @dataclass(frozen=True, eq=False)
 class Monomial:
@@ -97,9 +104,17 @@ class Kernel:
     centres: Array
     width: float
     coefficients: Array
+    nugget: float
+    factor: Array  # lower Cholesky factor of the kernel between the centres, nugget included
 
     def __call__(self, kept: Array) -> Array:
         return kernel(kept, self.centres, self.width) @ self.coefficients
+
+    def doubt(self, kept: Array) -> Array:
+        """(points,): the standard deviation of a Gaussian process with this kernel there; 1 far from all centres."""
+        known = solve_triangular(self.factor, kernel(self.centres, kept, self.width), lower=True, check_finite=False)
+        rounding = self.nugget + 100 * np.finfo(np.float64).eps
+        return np.asarray(np.sqrt(np.maximum(1 - np.sum(known**2, axis=0), 0.0) + rounding))
 
 
 def kernel(a: Array, b: Array, width: float) -> Array:
@@ -133,10 +148,10 @@ def fit_kernel_map(memory: Memory, values: Array, rows: Rows, how: LaboratorySet
     gram = kernel(kept, kept, width)
     gram[np.diag_indices_from(gram)] += nugget
     try:
-        coefficients = cho_solve(cho_factor(gram, overwrite_a=True, check_finite=False), rise)
+        factor = cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
     except np.linalg.LinAlgError:
         return None
-    return FittedMap(memory, Kernel(kept, width, coefficients), residual)
+    return FittedMap(memory, Kernel(kept, width, cho_solve((factor, True), rise), nugget, factor), residual)
 
 
 def left_open(values: Array, rows: Rows, how: LaboratorySettings = LABORATORY) -> float:

@@ -59,10 +59,9 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
             return _decided(context, sought.decided, average, settings)
         closest = sought.closest
     columns, how = _columns(context, steps, season, settings), settings.laboratory
-    seasonal = all(seasons.strong(column.y, column.seasons, settings) for column in columns)
     share = left_open(context.values, context.rows, how) if context.values.shape[1] > 1 else np.inf
     law: tournament.Answer | None = None
-    if tournament.promising(context.values, seasonal, share, settings):
+    if tournament.promising(context.values, share, settings):
         rolling = Rolling.over(context.known, steps, 1, settings)
         law = tournament.answer(context, closest, rolling, steps, settings)
     lawful = law if law is not None and law.exact and bool(np.isfinite(law.paths[0]).all()) else None
@@ -228,7 +227,7 @@ def _lawful(
         other = np.column_stack([other, np.zeros((len(other), path.shape[1] - variables))])
         path, names = np.where(np.isfinite(path), path, other), [*names, "a mixture of smoothers and readouts"]
     twins = np.concatenate([path[None], law.twins[1:]])
-    half = half_widths(law.best.errors, twins, context.values, settings)
+    half = half_widths(law.best.errors, twins, context.values, settings, law.novel)
     if average:
         ceiling = half.max(axis=1, keepdims=True)
         trust = 1 - (half / np.maximum(ceiling, 1e-300)) ** 2

@@ -12,6 +12,7 @@ from scipy.spatial import cKDTree
 from prophecy.dynamics.candidates import tiers
 from prophecy.dynamics.choice import Model, Rolling, Trial, trials
 from prophecy.dynamics.context import Context
+from prophecy.dynamics.maps import FittedMap
 from prophecy.dynamics.settings import Settings
 
 if TYPE_CHECKING:
@@ -25,33 +26,34 @@ Indices = NDArray[np.intp]
 class Answer:
     """The best candidates, their paths (steps, variables), NaN from where they are lost, and twins of the first path.
 
-    exact: the first explains the context so well that nothing else need be tried.
+    exact: the first explains the context so well that nothing else need be tried. novel: (steps,), how many times as
+    large as rolling errors say those of the first path may be, because it goes where the series has not been.
     """
 
     ranking: list[Trial]
     paths: list[Array]
     twins: Array
     exact: bool
+    novel: Array
 
     @property
     def best(self) -> Trial:
         return self.ranking[0]
 
 
-def promising(values: Array, seasonal: bool, left_open: float, settings: Settings) -> bool:
+def promising(values: Array, left_open: float, settings: Settings) -> bool:
     """Whether a quick look finds a law: steps that a few lags or the nearest neighbour explain for the most part.
 
-    seasonal: a strong season explains the series already. left_open: what samples leave open of the next ones
-    (`maps.left_open`): where that is little, several variables are a system, seasons or not. Ordinary series fail: a
-    random walk's steps cannot be predicted (share 1), those of noise by half. The look takes a millisecond, the
-    candidates it spares a hundred.
+    left_open: what samples leave open of the next ones (`maps.left_open`): where that is little, several variables are
+    a system. Seasons or not: three turns of a chaotic oscillator are a season too. Ordinary series fail: a random
+    walk's steps cannot be predicted (share 1), those of noise by half. The look takes a millisecond, the candidates it
+    spares a hundred.
     """
     if len(values) < settings.laboratory.least or "LABORATORY" in settings.without:
         return False
     if left_open < settings.laboratory.deterministic:
         return True
     most = settings.laboratory.glance_several if values.shape[1] > 1 else settings.laboratory.glance
-    most = settings.laboratory.glance_seasonal if seasonal else most
     recent, lags = values[-settings.laboratory.glanced :], settings.laboratory.glance_lags
     rise = np.diff(recent[lags - 1 :], axis=0)
     size = np.sqrt(np.mean((rise - rise.mean(axis=0)) ** 2, axis=0)) + 1e-300
@@ -88,7 +90,18 @@ def answer(
         other = _final(trial, context, known)
         path = other.rollout(values, np.array([len(values)]), steps)
         paths.append(_within_reach(path, other, values, settings)[0])
-    return Answer(ranking, paths, twins, exact)
+    return Answer(ranking, paths, twins, exact, _novel(best.model, model, values, paths[0], rolling.early))
+
+
+def _novel(early: Model, whole: Model, values: Array, path: Array, origin: int) -> Array:
+    """(steps,), 1 or more and never falling: how much less than at any moment of its rolling forecasts, which the map
+    solved from the early part made, the context says about the steps of the path."""
+    if not isinstance(early, FittedMap) or not isinstance(whole, FittedMap):
+        return np.ones(len(path))
+    usual = float(early.unfamiliar(values, origin).max())
+    there = whole.unfamiliar(np.concatenate([values, np.nan_to_num(path)]), len(values))
+    there = np.where(np.isfinite(path).all(axis=1), there, 0.0)
+    return np.maximum.accumulate(np.maximum(there / usual, 1.0))
 
 
 def _final(trial: Trial, context: Context, known: list[Model]) -> Model:

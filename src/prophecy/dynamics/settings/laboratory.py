@@ -17,7 +17,6 @@ class LaboratorySettings:
     least: int = 24  #: samples below which nothing of it can be solved and checked
     glance: float = 0.6  #: share of the steps' size that a quick look may leave unexplained
     glance_several: float = 0.8  #: the same for several variables, which together say more than a glance
-    glance_seasonal: float = 0.2  #: the same where a strong season explains the series already
     glanced: int = 512  #: latest samples of that look: bounds its cost
     glance_lags: int = 4  #: lags of that look
 
