@@ -161,7 +161,8 @@ class Search:
             best = _better(best, self._assimilated(field))
             if best is not None and len(best.field.terms.kinds) and self._law(best):
                 break
-        return best
+        jumping = best.field.jumping(best.states) if best is not None else None
+        return best if jumping is None else _better(best, self._assimilated(jumping))
 
     def quotients(self) -> FittedFlow | None:
         """The quotient of polynomials that takes every sample to the next up to rounding, or else as close as any."""

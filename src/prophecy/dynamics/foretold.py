@@ -59,8 +59,8 @@ def _without_the_last(model: FittedFlow, values: Array, known: Mask, rows: int, 
     laws, found, early = model.laws, model.found, len(values) - rows
     x = values[:early] + model.offset
     observed = np.repeat(known[:early, None], x.shape[1], axis=1).astype(np.float64)
-    terms = allowed.sum() / x.shape[1]
-    problem = Problem(found.field, x, observed, found.noise, found.states[:early], laws=laws, terms=terms)
+    problem = Problem(found.field, x, observed, found.noise, found.states[:early], laws=laws)
+    problem.choice = laws.choice * float(np.log(allowed.sum() / x.shape[1]))
     problem.budget = Budget(laws.work)
     problem.at(found.looseness)
     problem.improve(6, 1e-2)

@@ -105,10 +105,12 @@ class FoundSystem:
             along = raw - (bent + bent.T) @ centres
             root_along = root_raw - np.einsum("abp,b->ap", root_bent + root_bent.swapaxes(0, 1), centres)
             both = np.triu(bent) + np.tril(bent, -1).T
+            root_both = root_bent + root_bent.swapaxes(0, 1) * (1 - np.eye(len(scale)))[..., None]
             pairs = tuple((int(a), int(b), float(both[a, b])) for a, b in zip(*np.nonzero(both), strict=True))
             shift = float(terms.shifts[j] - raw @ centres + centres @ bent @ centres)
             root_shift = root_shift - centres @ root_raw + np.einsum("a,b,abp->p", centres, centres, root_bent)
-            errors = np.linalg.norm(np.vstack([root_along, root_shift]), axis=1)
+            products = [root_both[a, b] for a, b, _ in pairs]
+            errors = np.linalg.norm(np.vstack([root_along, *products, root_shift]), axis=1)
             argument, factor = _plain(_NAMES[int(kind)], along, shift, pairs, errors, self.significant)
             out.append(argument)
             factors.append(factor)
@@ -153,7 +155,12 @@ def _plain(
     reach = float(np.abs(along).max()) if along.any() else 1.0
     if abs(shift) < max(significant * float(errors[-1]), NO_RATE * min(1.0, reach)):
         shift = 0.0
-    return Argument(name, tuple(along.tolist()), float(shift), pairs, tuple(errors.tolist())), float(factor)
+    known = errors.tolist()
+    rates, last = len(along), [known[-1] if shift else 0.0]
+    argument = Argument(
+        name, tuple(along.tolist()), float(shift), pairs, (*known[:rates], *last), tuple(known[rates:-1])
+    )
+    return argument, float(factor)
 
 
 def _used(whole: Equations) -> Equations:

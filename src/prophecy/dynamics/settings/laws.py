@@ -62,8 +62,8 @@ class LawSettings:
     centred: float = 5.0  #: standard deviations: means up to this stay in, so that sparse equations stay sparse
     first_state: float = 1e-3  #: 1 / standard deviations: how little is known about the first state
     returning: float = 1e-9  #: damping of the step that terms which may come back take first
-    #: Nats that a term costs for every natural logarithm of how many an equation could have: the best of many is
-    #: three standard errors from zero by chance
+    #: Nats that a term costs for every natural logarithm of how many an equation could have, in laws of few terms: the
+    #: best of many is three standard errors from zero by chance
     choice: float = 1.0
     one_trajectory: float = 0.03  #: model error as a share of the noise: one trajectory passes through everything
     noiseless: float = 1e-7  #: standard deviations: variables that leave less are functions of time, or exact
