@@ -41,6 +41,8 @@ class Search:
         self._circles, self._clocked = circles(values, phases), clocked
         self._units = Units(units.centre - self._offset * units.scale, units.scale)
         self._rough = roughness(self._x, self._seen > 0)
+        if not self._finest:
+            self._x, self._seen = _after_gap(self._x, self._seen, laws)
         self._known = np.asarray(self._seen.all(axis=1))
         self._complete = bool(np.mean(self._known[1:] & self._known[:-1]) > laws.complete)
         self._work, self._noisy_work = Budget(laws.work_exact), Budget(laws.work_noisy)
@@ -223,6 +225,7 @@ def fit_part(values: Array, known: Mask, whole: FittedFlow, laws: LawSettings = 
         return _as_it_is(whole.field, x, np.asarray(seen.all(axis=1)), whole.offset, values, laws)
     if whole.found.looseness > laws.useless or whole.field.count > seen.sum() / 3:
         return None
+    x, seen = _after_gap(x, seen, laws)
     found = assimilate(whole.field, x, seen, whole.found, Budget(laws.work), laws)
     return None if found is None else _finished(found, x, x, seen, whole.offset, values, laws)
 
@@ -241,6 +244,18 @@ def _read(values: Array, known: Mask, offset: Array, laws: LawSettings) -> tuple
     x, there = (values + offset)[-laws.latest :], known[: len(values)][-laws.latest :]
     seen = there if there.ndim == 2 else np.repeat(there[:, None], x.shape[1], axis=1)
     return x, seen.astype(np.float64)
+
+
+def _after_gap(x: Array, seen: Array, laws: LawSettings) -> tuple[Array, Array]:
+    """The rows after the last gap that is too long for noise to be followed through, where they are enough.
+
+    Steps between exact samples need no such cut: those across a gap do not count.
+    """
+    there = np.flatnonzero(seen.any(axis=1))
+    after = there[1:][np.diff(there) > laws.unbridged]
+    if not len(after) or len(x) - after[-1] < max(laws.after_gap * len(x), laws.shortest):
+        return x, seen
+    return x[after[-1] :], seen[after[-1] :]
 
 
 def _white(found: Assimilated, measured: Array, seen: Array, laws: LawSettings) -> bool:
