@@ -207,8 +207,10 @@ def test_where_no_field_was_found_there_are_no_equations():
 
 def test_bad_steps_and_names_are_named():
     answer = prophecy.forecast(chaos.lorenz.sample(512, seed=1), 5)
-    with pytest.raises(ValueError, match="dt must be a positive time between samples, got 0"):
+    with pytest.raises(ValueError, match="dt must be positive and finite, got 0"):
         answer.equations(dt=0)
+    with pytest.raises(TypeError, match="dt must be a real number, got '1'"):
+        answer.equations(dt="1")
     with pytest.raises(ValueError, match="names must be 3"):
         answer.equations(names=("x", "y"))
     with pytest.raises(ValueError, match="names must differ"):

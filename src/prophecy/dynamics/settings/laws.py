@@ -90,6 +90,8 @@ class LawSettings:
     #: Standard deviations: the least noise to begin with where values are missing. What gaps are filled with is off by
     #: this and more, and samples that are taken for exact would hold the states to it.
     bridged: float = 0.02
+    unbridged: int = 24  #: rows without any value: through noise a path across more is seldom found
+    after_gap: float = 0.2  #: share of the rows: where so many come after such a gap, those before it are left out
     coarser: float = 1.3  #: how far the noise may rise above its first estimate, which is an upper bound
     alike: float = 5.0  #: standard errors of an autocorrelation above which a remainder is not noise
     useless: float = 1.0  #: model error as a share of the noise: a field that needs more is no candidate either
