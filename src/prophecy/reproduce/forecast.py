@@ -24,8 +24,8 @@ from prophecy.reproduce.framework import (
     row,
 )
 
-# Samples per Lyapunov time, noise in standard deviations, share of values that are missing; orders of the paper's closed
-# loop; γ of White Signals.
+# Samples per Lyapunov time, noise in standard deviations, share of missing values; orders of the paper's closed loop;
+# γ of White Signals.
 CASES = ((15, 0.0, 0.0), (30, 0.0, 0.0), (100, 0.0, 0.0), (30, 0.01, 0.0), (30, 0.05, 0.0), (30, 0.01, 0.3))
 ORDERS = (3, 5, 9, 17, 33, 65, 97, 129)
 CUTOFFS = (1.0, 2.0)
@@ -163,7 +163,7 @@ class ForecastPage(Experiment):
                 f"Median valid prediction time {clean:.1f} of 10 Lyapunov times, 30 samples each, without noise.",
             ),
             Verdict(
-                "With noise, at other rates and with values missing, they stay ahead of copying, repetition and autoregression.",
+                "At other rates, with noise and with gaps they stay ahead of copying, repetition and autoregression.",
                 min(ahead.values()) > 1,
                 "Median valid prediction time over that of the best baseline: "
                 + ", ".join(f"{case} {number(ratio)}" for case, ratio in ahead.items())
