@@ -14,7 +14,7 @@ from prophecy.dynamics.damped import LEAST, Damped
 from prophecy.dynamics.flow import EIGHTH, FOURTH
 from prophecy.dynamics.guesses import Budget, Steps, interpolated, linear_field, one_step, unsure
 from prophecy.dynamics.settings import LAWS, ExactSettings, LawSettings
-from prophecy.dynamics.shortest import shortest
+from prophecy.dynamics.shortest import shortest, widened
 from prophecy.dynamics.sparse import SparseField, eliminated
 
 Array = NDArray[np.float64]
@@ -199,14 +199,20 @@ def _thinned(
 def _shortened(
     field: SparseField, family: SparseField, steps: Steps, substeps: Counts, rest: Array, exact: ExactSettings
 ) -> tuple[SparseField, Array]:
-    """The field with the fewest terms where its family's are combinations of each other along the samples."""
+    """The field with the fewest terms where its family's are combinations of each other along the samples.
+
+    Functions may have to move to where fewer terms suffice: there fewer are tried that come close at first.
+    """
     level = float(np.sqrt(np.mean(_typical(rest, exact) ** 2)))
-    trial = shortest(field, family, steps.before, max(3 * level, exact.negligible), exact)
-    if trial is None:
-        return field, rest
-    trial, there = one_step(trial, steps, EIGHTH, substeps, 6, far=exact.few_off, exact=exact)
-    if np.sqrt(np.mean(_typical(there, exact) ** 2)) < max(1.5 * level, exact.negligible):
-        return _thinned(trial, steps, substeps, there, exact)
+    enough = max(1.5 * level, exact.negligible)
+    found, wide = widened(field, family)
+    for share in (exact.moved, 1.0) if len(wide.terms.kinds) else (1.0,):
+        trial = shortest(found, wide, steps.before, share * max(3 * level, exact.negligible), exact)
+        if trial is None:
+            continue
+        trial, there = one_step(trial, steps, EIGHTH, substeps, 6, far=exact.few_off, exact=exact)
+        if np.sqrt(np.mean(_typical(there, exact) ** 2)) < enough:
+            return _thinned(trial, steps, substeps, there, exact)
     return field, rest
 
 

@@ -50,7 +50,7 @@ class Search:
         variables = self._x.shape[1]
         self._fields = [
             free(flow.polynomial_terms(variables, degree), self._circles, clocked)
-            for degree in (2, 3, 4)
+            for degree in ((2, 4) if clocked else (2, 3, 4))
             if monomial_count(variables, degree) * variables <= min(laws.most_exact, self._seen.sum() / 3)
         ]
 

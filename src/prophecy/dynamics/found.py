@@ -39,7 +39,8 @@ class FoundSystem:
     """What a forecast keeps of the field behind it: enough to write its equations in any unit of time.
 
     stride: samples of the series between two of the field's. columns: which of the series' variables it has.
-    significant: standard errors that what expanding a power or a centre brings must differ from zero by.
+    significant: standard errors that what expanding a power or a centre brings must differ from zero by. clocked:
+    whether its last variable is time, in samples.
     """
 
     model: FittedFlow
@@ -47,6 +48,7 @@ class FoundSystem:
     stride: int
     columns: tuple[int, ...]
     significant: float = LAWS.significant
+    clocked: bool = False
 
     def equations(self, names: Sequence[str] | None = None, dt: float = 1.0) -> Equations:
         """names: of the variables, x0, x1, … if None. dt: time between two samples, in the unit wanted."""
@@ -58,12 +60,15 @@ class FoundSystem:
         if len(set(map(str, names))) < len(names):
             raise ValueError(f"names must differ, one for each variable, got {list(names)}")
         names = [str(names[i]) for i in self.columns]
-        names += [f"phase{i + 1}" for i in range(variables - len(names))]
         dt *= self.stride
+        scale, centre = self.units.scale.copy(), self.units.centre.copy()
+        if self.clocked:
+            names.append(next(name for name in ("t", "time", "elapsed_time") if name not in names))
+            scale[-1], centre[-1] = scale[-1] * dt, centre[-1] * dt
+        names += [f"phase{i + 1}" for i in range(variables - len(names))]
         field, found = self.model.field, self.model.found
         powers = powers_of(field.terms)
-        scale = self.units.scale
-        centres = _rounded(self.units.centre - self.model.offset * scale, scale)
+        centres = _rounded(centre - self.model.offset * scale, scale)
         functions, factors = self._functions(centres)
         ratio = np.append(1 / scale, factors)
         whose, chosen = np.nonzero(field.mask.T)

@@ -91,6 +91,7 @@ class ExactSettings:
     #: Times what equations that are the same may differ by: where changing some coefficients as much as the field is
     #: large moves it by less, the samples do not say which terms it has, and the fewest are taken
     open: float = 10.0
+    moved: float = 100.0  #: times as far off may be fewer terms with functions, before these are moved
     longest: int = 12  #: terms of an equation that is looked for so
 
     # Growing from slow moments
