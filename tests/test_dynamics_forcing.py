@@ -60,6 +60,17 @@ def test_a_forced_duffing_oscillator_is_followed_without_its_phase() -> None:
     assert found([2, 0, 0, 0])[1] == pytest.approx(2 - 8, rel=1e-5)
 
 
+def test_exact_steps_tune_the_frequency_of_a_hidden_forcing() -> None:
+    series = _duffing()
+    made = forecast(series[:512], 200)
+    found = made.equations(dt=0.2, names=("x", "v"))
+    assert found is not None
+    assert abs(found.terms[2][0].coefficient) == pytest.approx(1.2, rel=1e-9)
+    assert np.abs(made.mean - series[512:712])[:100].max() < 1e-6
+    inside = (made.lower <= series[512:712]) & (series[512:712] <= made.upper)
+    assert inside.mean() > 0.3  # with the frequency of the spectrum 0.03
+
+
 def test_hidden_forcing_is_found_through_one_per_cent_of_noise() -> None:
     series = _duffing()
     noisy = series[:512] + 0.01 * series[:512].std(axis=0) * np.random.default_rng(0).standard_normal((512, 2))

@@ -15,16 +15,20 @@ from scipy.optimize import minimize_scalar
 
 from prophecy.dynamics import flow, trajectory
 from prophecy.dynamics.context import Context
+from prophecy.dynamics.damped import solve
+from prophecy.dynamics.exactly import step_by_step
 from prophecy.dynamics.features import Units
-from prophecy.dynamics.flow import SINE, Function, Terms
+from prophecy.dynamics.fitted import FittedFlow
+from prophecy.dynamics.flow import EIGHTH, SINE, Function, Terms
 from prophecy.dynamics.flows import fit_flow
-from prophecy.dynamics.guesses import roughness, smoothed
+from prophecy.dynamics.guesses import Steps, roughness, smoothed
 from prophecy.dynamics.settings import Settings
 from prophecy.dynamics.starts import WEIGHTS, interpolate
 from prophecy.dynamics.trajectory import Decided
 
 Array = NDArray[np.float64]
 
+_TUNED = 3  # times that the frequency is tuned at most
 _AROUND = np.arange(-4, 5)  # half a turn over the whole series to either side of a peak
 
 
@@ -44,10 +48,15 @@ def forced(context: Context, settings: Settings) -> tuple[Context, float] | None
         frequency, left = strongest(recent, settings.forcing_periods, settings.forcing_worth, waves)
     if not left < settings.forcing_left:
         return None
-    times = np.arange(len(values)) - (len(values) - 1)
+    return _joined(context, frequency), frequency
+
+
+def _joined(context: Context, frequency: float) -> Context:
+    """The context with the two phases of that many radians a sample; the last sample is at 0."""
+    times = np.arange(len(context.values)) - (len(context.values) - 1)
     pair = np.sqrt(2) * np.column_stack([np.cos(frequency * times), np.sin(frequency * times)])
     units = Units(np.append(context.units.centre, [0.0, 0.0]), np.append(context.units.scale, [1.0, 1.0]))
-    return replace(context, values=np.column_stack([values, pair]), units=units), frequency
+    return replace(context, values=np.column_stack([context.values, pair]), units=units)
 
 
 def _smooth(values: Array, seen: NDArray[np.bool_], settings: Settings) -> Array:
@@ -73,12 +82,41 @@ def decide(context: Context, steps: int, settings: Settings) -> Decided | None:
         return None
     driven, frequency = found
     model = fit_flow(driven.values, driven.known, driven.units, phases=1, laws=settings.laws)
+    if model is not None and model.exact and model.conclusive:
+        driven, frequency, model = _tuned(context, driven, frequency, model)
     decided = trajectory.decide(driven, model, steps, settings.laws)
     if decided is None:
         return None
     period = 2 * np.pi / frequency * context.stride
     note = f"A forcing that is not among the variables has a period of {period:.6g} samples."
     return replace(decided, method="field with hidden forcing", notes=(*decided.notes, note))
+
+
+def _tuned(context: Context, driven: Context, frequency: float, model: FittedFlow) -> tuple[Context, float, FittedFlow]:
+    """The same with the frequency that exact steps ask for: the spectrum knows it less well than they do, and phases
+    that are a little off at the far end of the context make the coefficients wrong, and the forecast."""
+    for _ in range(_TUNED):
+        x, known = driven.values + model.offset, driven.known
+        both = np.nonzero(known[:-1] & known[1:])[0]
+        seen = x.shape[1] - 2
+        substeps = model.field.substeps(EIGHTH, x[both], model.laws.exact.integrated, model.laws.exact.most_substeps)
+        ends, tangent = model.field.tangents(EIGHTH, x[both], substeps)
+        rest = (x[both + 1] - ends)[:, :seen]
+        later = tangent[:, :seen, seen] * -x[both, -1, None] + tangent[:, :seen, seen + 1] * x[both, -2, None]
+        later *= (both - (len(x) - 1))[:, None]
+        own = model.field.parameters[1] < seen  # turns of the phases follow from the frequency
+        columns = np.concatenate([tangent[:, :seen, seen + 2 :][:, :, own], later[:, :, None]], axis=2)
+        change = float(solve(columns.reshape(-1, columns.shape[2]), rest.reshape(-1))[-1])
+        trial = _joined(context, frequency + change)
+        end = trial.values + model.offset
+        latest = end[-model.laws.latest :]
+        found = step_by_step(model.field, latest, Steps.of(latest, known[-len(latest) :]), exact=model.laws.exact)
+        residual = np.inf if found is None else float(np.sqrt(np.mean(found.noise**2)))
+        if found is None or not residual < model.residual:
+            break
+        driven, frequency = trial, frequency + change
+        model = replace(model, found=found, field=found.field, residual=residual, end=end)
+    return driven, frequency, model
 
 
 def strongest(values: Array, periods: float, worth: float, terms: Terms | None = None) -> tuple[float, float]:

@@ -24,11 +24,12 @@ Mask = NDArray[np.bool_]
 
 
 class Foretold(NamedTuple):
-    """wider: how many times as wide as the law says its spread has to be. astray: whether it is not the law. rows: the
-    most that were held back."""
+    """wider: how many times as wide as the law says its spread has to be. astray: whether it is not the law; lost: nor
+    worth following. rows: the most that were held back."""
 
     wider: float
     astray: bool
+    lost: bool
     rows: int
 
 
@@ -42,9 +43,10 @@ def foretold(model: FittedFlow, values: Array, known: Mask, seen: int, steps: in
         rows = int(share * length)
         part = _without_the_last(model, values, known, rows, allowed)
         ratios.append(np.inf if part is None else _ratio(part, values, known, length - rows, min(rows, steps), seen))
-    ratios.sort()
-    wider = min(max(ratios[-1], 1.0), laws.widest_spread)
-    return Foretold(wider, ratios[-2] > laws.astray, int(max(laws.held_back) * length))
+    second, most = np.clip(np.sort(ratios)[-2:], 1.0, laws.widest_spread)
+    astray = bool(second > laws.astray)
+    wider = float(np.sqrt(second * most) if astray else most)
+    return Foretold(wider, astray, bool(second > laws.follows), int(max(laws.held_back) * length))
 
 
 def _family(model: FittedFlow, seen: int, samples: float) -> Mask:
