@@ -207,8 +207,10 @@ def test_where_no_field_was_found_there_are_no_equations():
 
 def test_bad_steps_and_names_are_named():
     answer = prophecy.forecast(chaos.lorenz.sample(512, seed=1), 5)
-    with pytest.raises(ValueError, match="dt must be a positive time between samples, got 0"):
+    with pytest.raises(ValueError, match="dt must be positive and finite, got 0"):
         answer.equations(dt=0)
+    with pytest.raises(TypeError, match="dt must be a real number, got '1'"):
+        answer.equations(dt="1")
     with pytest.raises(ValueError, match="names must be 3"):
         answer.equations(names=("x", "y"))
     with pytest.raises(ValueError, match="names must differ"):
@@ -257,3 +259,27 @@ def test_phases_are_folded_and_factors_taken_out_of_exponentials():
     assert [each.function for each in equations.functions] == ["sin"] * 3
     assert all(each.shift == 0 for each in equations.functions)
     assert all(term.coefficient > 0 for terms in equations.terms for term in terms if any(term.powers[3:]))
+
+
+def test_parameters_inside_of_functions_have_standard_errors():
+    values = _sampled(lambda t, x: [x[1], -4 * np.sin(x[0]) - 0.02 * x[1]], [2.5, 0.0], 0.08, settle=0.0)
+    noisy = values + 0.01 * values.std(axis=0) * np.random.default_rng(1).standard_normal(values.shape)
+    found = prophecy.forecast(noisy, 5).equations(dt=0.08, names=("theta", "omega"))
+    inside = re.search(r"sin\(\(([\d.]+) ± ([\d.e-]+)\) theta\)", found.lines(errors=True)[1])
+    assert inside is not None, found.lines(errors=True)
+    frequency, error = map(float, inside.groups())
+    assert 0 < error < 0.01
+    assert abs(frequency - 1) < 4 * error + 1e-3
+    assert "±" not in str(found)
+
+
+def test_exact_steps_count_by_how_exact_they_are():
+    field, start, step, truth = SYSTEMS["Lorenz"]
+    values = _sampled(field, start, step, 600)
+    wrong = []
+    for size in (1e-12, 1e-8):
+        rough = values.copy()
+        rough[:300] += size * values.std(axis=0) * np.random.default_rng(0).standard_normal((300, 3))
+        found = _coefficients(prophecy.forecast(rough, 5).equations(dt=step))
+        wrong.append(max(abs(f[m] / v - 1) for f, there in zip(found, truth, strict=True) for m, v in there.items()))
+    assert wrong[1] < 10 * wrong[0]  # a hundred times with all steps counting alike

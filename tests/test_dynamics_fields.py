@@ -162,3 +162,23 @@ def test_assimilation_reaches_the_noise_and_keeps_few_terms():
     assert found.field.count == 7
     now = found.rollout(noisy, np.array([480]), 20)[0]
     assert np.abs(now - values[480:]).max() < 0.05
+
+
+@pytest.mark.parametrize("system", [chaos.food_chain, chaos.double_pendulum])
+def test_a_field_of_powers_is_not_assimilated_twice(monkeypatch, system):
+    """What curves are read as may be the powers that were tried before; each family costs a fifth of a second."""
+    series = system.sample(300, 30, seed=1)
+    search = searched(series + 0.03 * series.std(axis=0) * np.random.default_rng(0).standard_normal(series.shape))
+    once, tried = Search._assimilated, []
+
+    def counted(self, field):
+        if self._noisy_work.left > 0 and not len(field.terms.kinds):
+            powers = flow.powers(field.terms)
+            tried.append(sorted((v, *powers[k]) for k, v in np.argwhere(field.mask)))
+        return once(self, field)
+
+    monkeypatch.setattr(Search, "_assimilated", counted)
+    with np.errstate(all="ignore"):
+        search.others()
+    assert tried
+    assert all(tried.count(each) == 1 for each in tried)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,6 +60,17 @@ def test_a_forced_duffing_oscillator_is_followed_without_its_phase() -> None:
     assert found([2, 0, 0, 0])[1] == pytest.approx(2 - 8, rel=1e-5)
 
 
+def test_exact_steps_tune_the_frequency_of_a_hidden_forcing() -> None:
+    series = _duffing()
+    made = forecast(series[:512], 200)
+    found = made.equations(dt=0.2, names=("x", "v"))
+    assert found is not None
+    assert abs(found.terms[2][0].coefficient) == pytest.approx(1.2, rel=1e-9)
+    assert np.abs(made.mean - series[512:712])[:100].max() < 1e-6
+    inside = (made.lower <= series[512:712]) & (series[512:712] <= made.upper)
+    assert inside.mean() > 0.3  # with the frequency of the spectrum 0.03
+
+
 def test_hidden_forcing_is_found_through_one_per_cent_of_noise() -> None:
     series = _duffing()
     noisy = series[:512] + 0.01 * series[:512].std(axis=0) * np.random.default_rng(0).standard_normal((512, 2))
@@ -93,3 +106,57 @@ def test_a_drift_is_found_through_noise(noise: float) -> None:
     made = forecast(noisy, 60)
     assert made.method == "field with a drift"
     assert (np.abs(made.mean - series[512:572]) / scale)[:60].max() < 4 * noise
+
+
+def _sampled(field: Callable[[float, Array], list[float]], start: list[float], step: float) -> Array:
+    times = step * np.arange(700)
+    return np.asarray(solve_ivp(field, (0, times[-1]), start, "DOP853", times, rtol=1e-11, atol=1e-12).y.T)
+
+
+def _noisy(values: Array, share: float) -> Array:
+    return values + share * values.std(axis=0) * np.random.default_rng(0).standard_normal(values.shape)
+
+
+def _chaotic_pendulum(t: float, x: Array) -> list[float]:
+    return [x[1], -np.sin(x[0]) - 0.5 * x[1] + 1.15 * np.cos(2 / 3 * t)]
+
+
+def _settled_pendulum(t: float, x: Array) -> list[float]:
+    return [x[1], -4 * np.sin(x[0]) - 0.3 * x[1] + 1.5 * np.cos(1.3 * t)]
+
+
+@pytest.mark.parametrize(
+    ("field", "step", "share"),
+    [(_chaotic_pendulum, 0.15, 0.0), (_chaotic_pendulum, 0.15, 0.01), (_settled_pendulum, 0.08, 0.0)],
+)
+def test_a_pendulum_is_found_without_the_phase_of_its_drive(field: Any, step: float, share: float) -> None:
+    series = _sampled(field, [0.5, 0.0], step)
+    made = forecast(_noisy(series[:500], share), 100)
+    assert made.method == "field with hidden forcing"
+    found = made.equations(dt=step, names=("theta", "omega"))
+    assert found is not None
+    assert [function.function for function in found.functions] == ["sin"]
+    assert [len(terms) for terms in found.terms] == [1, 4, 1, 1]
+    truth = np.asarray(field(np.pi / 2 / (1.3 if step < 0.1 else 2 / 3), np.array([1.0, 0.3])))  # the drive at zero
+    np.testing.assert_allclose(found([1.0, 0.3, 0.0, 0.0])[:2], truth, rtol=1e-5 if not share else 0.01)
+    assert (np.abs(made.mean - series[500:600]) / series.std(axis=0))[:40].max() < max(5 * share, 1e-3)
+
+
+def test_an_oscillation_that_repeats_is_not_taken_for_a_driven_one() -> None:
+    series = _sampled(lambda _, x: [x[1], -4 * np.sin(x[0])], [2.0, 0.0], 0.08)
+    found = forecast(series[:300], 10).equations(dt=0.08, names=("x", "v"))
+    assert found is not None
+    assert found.lines() == ["x' = v", "v' = -4 sin(x)"]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01])
+def test_a_cubic_oscillator_whose_damping_drifts_has_its_law_with_time_in_it(share: float) -> None:
+    series = _sampled(lambda t, x: [x[1], (0.5 + 0.03 * t) * (1 - x[0] ** 2) * x[1] - x[0]], [1.0, 0.0], 0.1)
+    made = forecast(_noisy(series[:500], share), 200)
+    assert made.method == "field with a drift"
+    found = made.equations(dt=0.1, names=("x", "v"))
+    assert found is not None
+    if not share:
+        assert found.lines() == ["x' = v", "v' = -x + 0.5 v + 0.03 v t - 0.5 x^2 v - 0.03 x^2 v t", "t' = 1"]
+    assert [len(terms) for terms in found.terms] == [1, 5, 1]
+    assert (np.abs(made.mean - series[500:]) / series.std(axis=0)).max() < max(10 * share, 1e-4)

@@ -110,3 +110,16 @@ def test_an_epidemic_through_noise_is_no_half_period_of_a_sinusoid(seed):
     answer = forecast(series[:200], 100)
     off = np.sqrt(np.mean(((answer.mean - series[200:]) / series[:200].std(axis=0)) ** 2))
     assert off < 0.5, "the noise itself is 0.1; half a sinusoid led a range away"
+
+
+def test_a_field_that_foretells_nothing_is_not_followed():
+    """Two unrelated halves: what fits the first says nothing about the second, by far."""
+    circle = integrated(lambda s: [s[1], -s[0]], (1, 0), 0.1, 400)
+    context = read(noisy(circle, 400, 0.02, 0))
+    model = laws.whole(context)
+    assert model is not None
+    spoiled = context.values.copy()
+    spoiled[190:] = np.random.default_rng(1).standard_normal(spoiled[190:].shape)
+    test = foretold(model, spoiled, context.known, 2, 100)
+    assert test.lost
+    assert test.astray

@@ -56,6 +56,15 @@ def test_a_long_gap_in_noisy_samples_does_not_hide_the_law(length, variables):
     assert forecast(seen, 1).equations() is not None
 
 
+@pytest.mark.parametrize(("start", "length"), [(50, 40), (250, 80)])
+def test_an_outage_of_more_than_a_lyapunov_time_leaves_the_law_to_the_rows_after_it(start, length):
+    truth, seen = lorenz(0.01)
+    seen[start : start + length] = np.nan
+    answer = forecast(seen, 30)
+    assert terms(answer.equations()) == terms(forecast(truth, 1).equations())
+    assert np.abs(answer.mean - chaos.lorenz.sample(542, seed=1)[512:]).max() < 0.1 * truth.std()
+
+
 def test_a_row_with_one_value_missing_still_counts_for_the_others():
     """Rows of which a third lacks one value each say more than the complete ones alone."""
     _, seen = lorenz(0.02)

@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 
 import prophecy
 from prophecy.dynamics import flow
-from prophecy.dynamics.flow import EIGHTH, FOURTH, MODULUS, SIGN, Function
+from prophecy.dynamics.flow import EIGHTH, FOURTH, MODULUS, SIGN, TANH, Function
 from prophecy.dynamics.sparse import SparseField
 
 
@@ -154,3 +154,27 @@ def test_a_piecewise_linear_circuit_with_several_kinks_is_found():
     assert {each.function for each in equations.functions} == {"abs"}
     error = np.abs(np.asarray(ahead.mean) - series[512:612]) / series.std(axis=0)
     assert error[:30].max() < 0.05
+
+
+@pytest.mark.parametrize(("share", "seed"), [(0.0, 0), (0.01, 0), (0.01, 1)])
+def test_a_relay_is_a_sign_and_not_a_steep_tanh(share, seed):
+    def relay(x, side):
+        return np.array([x[1], -x[0] - 0.2 * x[1] + 0.5 * side])
+
+    values = _exact(relay, lambda x: x[1], [2.0, 0.1], 0.1 * np.arange(600))
+    noise = share * values.std(axis=0) * np.random.default_rng(seed).standard_normal(values.shape)
+    ahead = prophecy.forecast((values + noise)[:500], 100)
+    found = ahead.equations(dt=0.1, names=("x", "v"))
+    assert [function.function for function in found.functions] == ["sign"]
+    assert [{found._product(term) for term in terms} for terms in found.terms] == [{"v"}, {"x", "v", "sign(v)"}]
+    assert found.terms[1][-1].coefficient == pytest.approx(0.5, rel=1e-6 if not share else 0.03)
+    width = np.mean(ahead.upper - ahead.lower, axis=0) / values.std(axis=0)
+    assert (width < max(6 * share, 1e-6)).all()  # 3.3 noises at level 0.9
+
+
+def test_a_tanh_that_samples_resolve_stays_one():
+    path = np.column_stack([np.sin(0.1 * np.arange(300)), np.cos(0.1 * np.arange(300))])
+    for slope, kind in ((20.0, TANH), (200.0, SIGN)):
+        field = SparseField.of(flow.polynomial_terms(2, 1, [Function(TANH, (slope, 0.0), 0.1)]))
+        jumping = field.jumping(path)
+        assert (field if jumping is None else jumping).terms.kinds.tolist() == [kind]

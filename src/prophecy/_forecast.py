@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from prophecy import _checks
+
 Array = NDArray[np.float64]
 Values = float | NDArray[np.floating[Any]]
 
@@ -182,11 +184,10 @@ class Forecast:
         dt: time between two samples, in the unit that derivatives shall be taken in; 1 gives them per sample.
         names: of the variables, in place of the forecast's own.
         """
+        spacing = _checks.positive("dt", dt)
         if self.system is None:
             return None
-        if not np.isfinite(dt) or dt <= 0:
-            raise ValueError(f"dt must be a positive time between samples, got {dt!r}")
-        return self.system.equations(names if names is not None else self.names, float(dt))
+        return self.system.equations(names if names is not None else self.names, spacing)
 
     def explain(self) -> str:
         """Describe in sentences what was predicted, by which method, and how wide the interval is."""

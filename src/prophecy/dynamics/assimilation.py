@@ -32,6 +32,7 @@ from prophecy.dynamics.settings import LAWS, LawSettings
 from prophecy.dynamics.sparse import SparseField
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +98,10 @@ def assimilate(
     else:
         field, noise = _start(field, values, states, noise, laws)
     noise = np.maximum(noise, least_noise(noise, laws))
-    problem = Problem(field, values, seen, noise, states, laws=laws, terms=allowed.sum() / values.shape[1])
+    problem = Problem(field, values, seen, noise, states, laws=laws)
     problem.budget = budget or Budget()
+    if _dependent(values, noise):
+        problem.choice = _choice(allowed, laws)
     best, falling = None, 0
     returns = laws.returns if allowed.sum() <= laws.most_parameters else laws.returns_of_many
     for looseness in [each for each in laws.stages if hint is None or each < laws.useless]:
@@ -119,12 +122,49 @@ def assimilate(
         if -fall > laws.rising:
             problem.budget.left += laws.work_more
         if np.isfinite(evidence) and (best is None or evidence > best.evidence):
-            v, rows = values.shape[1], problem.system.rows[-1]
-            best = Assimilated(
-                problem.field, problem.states, problem.noise, looseness, problem.freedom(),
-                np.column_stack([rows[:, :v], rows[:, 2 * v : -1]]), evidence,
-            )  # fmt: skip
-    return best
+            best = _known(problem, evidence)
+    return best if best is None else _sure(best, values, seen, allowed, laws)
+
+
+def _sure(best: Assimilated, values: Array, seen: Array, allowed: Mask, laws: LawSettings) -> Assimilated:
+    """A law with few terms once more, each of them at the price of having been chosen among all of its family: the best
+    of many is three standard errors from zero by chance. One with many terms imitates another, and needs them."""
+    v = values.shape[1]
+    if best.looseness > laws.one_trajectory or best.field.count > laws.short * v:
+        return best
+    problem = Problem(best.field, values, seen, best.noise, best.states, laws=laws)
+    problem.budget = Budget(laws.work)
+    problem.choice = _choice(allowed, laws)
+    problem.at(best.looseness)
+    problem.select(allowed, True)
+    if np.array_equal(problem.field.mask, best.field.mask):
+        return best
+    problem.improve(4)
+    problem.rescale()
+    problem.choice = 0.0
+    evidence = problem.evidence()
+    return _known(problem, evidence) if np.isfinite(evidence) else best
+
+
+def _choice(allowed: Mask, laws: LawSettings) -> float:
+    """Nats that a term costs because it was chosen among all that an equation may have."""
+    return laws.choice * float(np.log(max(allowed.sum() / allowed.shape[1], 1.0)))
+
+
+def _dependent(values: Array, noise: Array) -> bool:
+    """Whether some sum of the variables is constant but for noise: then many fields pass through the samples, and those
+    with few terms are looked for from the start."""
+    spread = np.linalg.svd(values - values.mean(axis=0), compute_uv=False)[-1] / np.sqrt(len(values))
+    return bool(values.shape[1] > 1 and spread < 2 * noise.max())
+
+
+def _known(problem: Problem, evidence: float) -> Assimilated:
+    """What the problem has come to."""
+    v, rows = problem.values.shape[1], problem.system.rows[-1]
+    return Assimilated(
+        problem.field, problem.states, problem.noise, problem.looseness, problem.freedom(),
+        np.column_stack([rows[:, :v], rows[:, 2 * v : -1]]), evidence,
+    )  # fmt: skip
 
 
 def _start(

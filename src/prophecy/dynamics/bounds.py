@@ -46,7 +46,9 @@ def bounded(
         return grid, ()
     grid = grid.copy()
     grid[:, :, touched] = _squeezed(grid[:, :, touched], 0.0, np.inf, settings.bound_share)
-    which = "The series was" if len(never) == 1 else f"{int(touched.sum())} variables were"
+    count = int(touched.sum())
+    several = "1 variable was" if count == 1 else f"{count} variables were"
+    which = "The series was" if len(never) == 1 else several
     return grid, (f"{which} never negative, so the forecast is not either; bounds= sets other limits.",)
 
 

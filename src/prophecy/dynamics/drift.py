@@ -32,17 +32,23 @@ def decide(context: Context, steps: int, settings: Settings) -> Decided | None:
     values = context.values
     if not 2 <= values.shape[1] <= settings.forcing_variables or len(values) < settings.forcing_least:
         return None
-    if not unexplained(values[-settings.forcing_most :]) < settings.drift_left:
+    recent = values[-settings.forcing_most :]
+    if roughness(recent, context.observed[-settings.forcing_most :]).max() > settings.laws.resolved:
         return None
-    clock = np.linspace(-1.0, 1.0, len(values)) * np.sqrt(3)
-    units = Units(np.append(context.units.centre, 0.0), np.append(context.units.scale, 1.0))
+    if not min(unexplained(recent, degree) for degree in (2, 3)) < settings.drift_left:
+        return None
+    rows = np.arange(len(values), dtype=np.float64)
+    centre, scale = rows.mean(), rows.std()
+    clock = (rows - centre) / scale
+    units = Units(np.append(context.units.centre, centre), np.append(context.units.scale, scale))
     timed = replace(context, values=np.column_stack([values, clock]), units=units)
     model = fit_flow(timed.values, timed.known, timed.units, laws=settings.laws, clocked=True)
     decided = trajectory.decide(timed, model, steps, settings.laws)
     if decided is None or model is None or not _drifts(model):
         return None
-    note = "Parameters of the field drift with time; the forecast lets them go on."
-    return replace(decided, method="field with a drift", notes=(*decided.notes, note))
+    note = "Parameters of the field drift with time t, which is 0 at the first row; the forecast lets them go on."
+    system = None if decided.system is None else replace(decided.system, clocked=True)
+    return replace(decided, method="field with a drift", notes=(*decided.notes, note), system=system)
 
 
 def _drifts(model: FittedFlow) -> bool:
@@ -51,13 +57,13 @@ def _drifts(model: FittedFlow) -> bool:
     return bool((timed & model.field.mask.any(axis=1)).any())
 
 
-def unexplained(values: Array) -> float:
-    """The share of what a field of degree 2 leaves that is still left when its terms may change with time.
+def unexplained(values: Array, degree: int = 2) -> float:
+    """The share of what a field of that degree leaves that is still left when its terms may change with time.
 
     Along the smooth path and over four steps at a time, so that noise averages out.
     """
     path = smoothed(values, roughness(values))
-    columns = integrated(features(polynomial_terms(values.shape[1], 2), path))
+    columns = integrated(features(polynomial_terms(values.shape[1], degree), path))
     sums = [np.cumsum(each, axis=0) for each in (columns, path[2:-1] - path[1:-2])]
     columns, rise = (each[_APART:] - each[:-_APART] for each in sums)
     clock = np.linspace(-1.0, 1.0, len(rise))[:, None]

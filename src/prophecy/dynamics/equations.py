@@ -22,7 +22,7 @@ class Argument:
     """What a function is taken of: the sum of rates times variables, of bends times their products, and a shift.
 
     bends: ((a, b, coefficient of the product of variables a and b), ...). errors: standard errors of rates and shift,
-    () where they are not known.
+    () where they are not known; bend_errors: of bends. What is held, as a factor that was taken out, has 0.
     """
 
     function: str
@@ -30,6 +30,7 @@ class Argument:
     shift: float
     bends: tuple[tuple[int, int, float], ...] = ()
     errors: tuple[float, ...] = ()
+    bend_errors: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ class Equations:
             number = _number(abs(term.coefficient), term.error)
             if errors:
                 number = f"({number} ± {term.error:.1g})"
-            product = self._product(term)
+            product = self._product(term, errors)
             body = product if number == "1" and product else f"{number} {product}".strip()
             sign = "-" if term.coefficient < 0 else "+"
             out += f" {sign} {body}" if out else (f"-{body}" if sign == "-" else body)
@@ -168,30 +169,31 @@ class Equations:
         name = self.names[j]
         return name if name.isidentifier() else f"[{name}]"
 
-    def _product(self, term: Term) -> str:
+    def _product(self, term: Term, shown: bool = False) -> str:
         parts = []
         for j, power in enumerate(term.powers):
             if power:
-                parts.append(self._factor(j) + (f"^{power}" if power > 1 else ""))
+                parts.append(self._factor(j, shown) + (f"^{power}" if power > 1 else ""))
         return " ".join(parts)
 
-    def _factor(self, j: int) -> str:
+    def _factor(self, j: int, shown: bool) -> str:
+        """A variable, or a function of what it is taken of; shown: with standard errors."""
         if j < len(self.names):
             return self._name(j)
         function = self.functions[j - len(self.names)]
-        inside = ""
-        squares = [(c, self._name(a) + ("^2" if a == b else f" {self._name(b)}"), 0.0) for a, b, c in function.bends]
+        names = [*map(self._name, range(len(self.names)))]
+        names += [f"{names[a]}^2" if a == b else f"{names[a]} {names[b]}" for a, b, _ in function.bends]
+        rates = [*function.rates, *(c for _, _, c in function.bends)]
         errors = function.errors or (0.0,) * (len(self.names) + 1)
-        for rate, name, error in (
-            *zip(function.rates, map(self._name, range(len(self.names))), errors[:-1], strict=True),
-            *squares,
-        ):
-            if abs(rate) > NO_RATE * max(abs(r) for r in (*function.rates, *(c for c, _, _ in squares))):
-                number = _number(abs(rate), error)
+        bent = function.bend_errors or (0.0,) * len(function.bends)
+        inside, largest = "", max(map(abs, rates))
+        for rate, name, error in zip(rates, names, (*errors[:-1], *bent), strict=True):
+            if abs(rate) > NO_RATE * largest:
+                number = _number(abs(rate), error, shown)
                 sign = ("-" if rate < 0 else "") if not inside else (" - " if rate < 0 else " + ")
                 inside += f"{sign}{'' if number == '1' else number + ' '}{name}"
         if function.shift:
-            inside += f" {'-' if function.shift < 0 else '+'} {_number(abs(function.shift), errors[-1])}"
+            inside += f" {'-' if function.shift < 0 else '+'} {_number(abs(function.shift), errors[-1], shown)}"
         return f"/({inside})" if function.function == "1/" else f"{function.function}({inside})"
 
 
@@ -201,8 +203,10 @@ def _same(first: Term, second: Term) -> bool:
     return gap <= max(_EQUAL * np.hypot(first.error, second.error), 1e-6 * scale) and gap < 0.05 * scale
 
 
-def _number(value: float, error: float) -> str:
-    """The value with the digits that its error allows."""
+def _number(value: float, error: float, shown: bool = False) -> str:
+    """The value with the digits that its error allows; shown: with the error, where there is one."""
+    if shown and error > 0:
+        return f"({_number(value, error)} ± {error:.1g})"
     if value == 0 or not np.isfinite(value):
         return f"{value:g}"
     digits = int(np.clip(np.floor(np.log10(value)) - np.floor(np.log10(max(error, 1e-300))) + 1, 1, _DIGITS))

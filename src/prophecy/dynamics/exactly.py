@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from prophecy.dynamics.assimilation import Assimilated
+from prophecy.dynamics.damped import LEAST, Damped
 from prophecy.dynamics.flow import EIGHTH, FOURTH
 from prophecy.dynamics.guesses import Budget, Steps, interpolated, linear_field, one_step, unsure
 from prophecy.dynamics.settings import LAWS, ExactSettings, LawSettings
-from prophecy.dynamics.shortest import shortest
+from prophecy.dynamics.shortest import shortest, widened
 from prophecy.dynamics.sparse import SparseField, eliminated
 
 Array = NDArray[np.float64]
@@ -59,6 +60,9 @@ def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: Law
         if _median(rest) < left:
             closest, left = rough, _median(rest)
         found = step_by_step(rough, x, steps, budget, laws.exact) if _median(rest) < laws.nearly else None
+        jumping = rough.jumping(x) if found is None else None
+        if jumping is not None:
+            found = step_by_step(jumping, x, steps, budget, laws.exact)
         if found is not None:
             return Attempt(found, rough, left)
     found = None if shaped else grown(field, x, known, left, laws)
@@ -150,7 +154,8 @@ def step_by_step(
     family = field
     field, rest = _thinned(field, steps, substeps, rest, exact)
     short, rest = _shortened(field, family, steps, substeps, rest, exact)
-    return replace(_taken(short, values, steps, substeps, rest, exact), chosen=short is not field)
+    last, rest = _weighed(short, steps, substeps, rest, exact)
+    return replace(_taken(last, values, steps, substeps, rest, exact), chosen=short is not field)
 
 
 def _taken(
@@ -194,15 +199,47 @@ def _thinned(
 def _shortened(
     field: SparseField, family: SparseField, steps: Steps, substeps: Counts, rest: Array, exact: ExactSettings
 ) -> tuple[SparseField, Array]:
-    """The field with the fewest terms where its family's are combinations of each other along the samples."""
+    """The field with the fewest terms where its family's are combinations of each other along the samples.
+
+    Functions may have to move to where fewer terms suffice: there fewer are tried that come close at first.
+    """
     level = float(np.sqrt(np.mean(_typical(rest, exact) ** 2)))
-    trial = shortest(field, family, steps.before, max(3 * level, exact.negligible), exact)
-    if trial is None:
-        return field, rest
-    trial, there = one_step(trial, steps, EIGHTH, substeps, 6, far=exact.few_off, exact=exact)
-    if np.sqrt(np.mean(_typical(there, exact) ** 2)) < max(1.5 * level, exact.negligible):
-        return _thinned(trial, steps, substeps, there, exact)
+    enough = max(1.5 * level, exact.negligible)
+    found, wide = widened(field, family)
+    for share in (exact.moved, 1.0) if len(wide.terms.kinds) else (1.0,):
+        trial = shortest(found, wide, steps.before, share * max(3 * level, exact.negligible), exact)
+        if trial is None:
+            continue
+        trial, there = one_step(trial, steps, EIGHTH, substeps, 6, far=exact.few_off, exact=exact)
+        if np.sqrt(np.mean(_typical(there, exact) ** 2)) < enough:
+            return _thinned(trial, steps, substeps, there, exact)
     return field, rest
+
+
+def _weighed(
+    field: SparseField, steps: Steps, substeps: Counts, rest: Array, exact: ExactSettings
+) -> tuple[SparseField, Array]:
+    """The field once more, each step counted by what steps around it are missed by: whoever integrated the series was
+    more accurate where little happened."""
+    if not field.count or len(rest) < 4 * exact.around:
+        return field, rest
+    typical = _typical(rest, exact)
+    local = np.exp(0.5 * _mean_around(np.log(_mean_around(typical**2, exact.around) + exact.least**2), exact.around))
+    weight = 1 / np.maximum(local, np.maximum(exact.least, exact.quieter * np.sqrt(np.mean(typical**2, axis=0))))
+    weight = np.where(typical == rest, weight, 0.0).reshape(-1)
+    tangent = field.tangents(FOURTH, steps.before, np.maximum(2, substeps))[1][:, :, field.terms.variables :]
+    system = np.where(weight[:, None] > 0, tangent.reshape(len(weight), -1), 0.0) * weight[:, None]
+    trial = field.moved(Damped(system, np.where(weight > 0, rest.reshape(-1), 0.0) * weight, long=True)(LEAST))
+    there = steps.missed(trial, EIGHTH, substeps)
+    better = np.sqrt(np.mean(_typical(there, exact) ** 2)) < 1.5 * np.sqrt(np.mean(typical**2))
+    return (trial, there) if better else (field, rest)
+
+
+def _mean_around(columns: Array, width: int) -> Array:
+    """The mean of each column over `width` rows around each."""
+    sums = np.cumsum(np.vstack([np.zeros(columns.shape[1]), columns]), axis=0)
+    first = np.clip(np.arange(len(columns)) - width // 2, 0, len(columns) - width)
+    return np.asarray((sums[first + width] - sums[first]) / width)
 
 
 def _median(rest: Array) -> float:

@@ -41,6 +41,8 @@ class Search:
         self._circles, self._clocked = circles(values, phases), clocked
         self._units = Units(units.centre - self._offset * units.scale, units.scale)
         self._rough = roughness(self._x, self._seen > 0)
+        if not self._finest:
+            self._x, self._seen = _after_gap(self._x, self._seen, laws)
         self._known = np.asarray(self._seen.all(axis=1))
         self._complete = bool(np.mean(self._known[1:] & self._known[:-1]) > laws.complete)
         self._work, self._noisy_work = Budget(laws.work_exact), Budget(laws.work_noisy)
@@ -48,7 +50,7 @@ class Search:
         variables = self._x.shape[1]
         self._fields = [
             free(flow.polynomial_terms(variables, degree), self._circles, clocked)
-            for degree in (2, 3, 4)
+            for degree in ((2, 4) if clocked else (2, 3, 4))
             if monomial_count(variables, degree) * variables <= min(laws.most_exact, self._seen.sum() / 3)
         ]
 
@@ -142,6 +144,8 @@ class Search:
             best = self._through_noise(tried, best)
             if best is not None and len(best.field.terms.kinds) and self._law(best):
                 break
+            if self._noisy and self._noisy_work.left <= 0:
+                break  # nothing that further functions could be tried with
             for field in self._fields[2:] if self._complete and self._finest and not quartic else ():
                 quartic = True
                 found = exactly(field, self._x, self._known, Budget(laws.work_exact), laws).found
@@ -154,12 +158,18 @@ class Search:
         chosen = min(proposals, key=lambda each: each.left).functions if proposals else ()
         for proposal in proposals if self._noisy else ():
             field = self._with(proposal)
-            if proposal.functions != chosen or field.count > self._laws.most_parameters:
+            if proposal.functions != chosen or field.count > self._laws.most_parameters or self._plain(field):
                 continue
             best = _better(best, self._assimilated(field))
             if best is not None and len(best.field.terms.kinds) and self._law(best):
                 break
-        return best
+        jumping = best.field.jumping(best.states) if best is not None else None
+        return best if jumping is None else _better(best, self._assimilated(jumping))
+
+    def _plain(self, field: SparseField) -> bool:
+        """Whether it is one of the fields of powers, which were tried before any function was."""
+        alike = [each for each in self._fields if each.coefficients == field.coefficients]
+        return not len(field.terms.kinds) and any(_terms(field) == _terms(each) for each in alike)
 
     def quotients(self) -> FittedFlow | None:
         """The quotient of polynomials that takes every sample to the next up to rounding, or else as close as any."""
@@ -215,6 +225,7 @@ def fit_part(values: Array, known: Mask, whole: FittedFlow, laws: LawSettings = 
         return _as_it_is(whole.field, x, np.asarray(seen.all(axis=1)), whole.offset, values, laws)
     if whole.found.looseness > laws.useless or whole.field.count > seen.sum() / 3:
         return None
+    x, seen = _after_gap(x, seen, laws)
     found = assimilate(whole.field, x, seen, whole.found, Budget(laws.work), laws)
     return None if found is None else _finished(found, x, x, seen, whole.offset, values, laws)
 
@@ -235,6 +246,18 @@ def _read(values: Array, known: Mask, offset: Array, laws: LawSettings) -> tuple
     return x, seen.astype(np.float64)
 
 
+def _after_gap(x: Array, seen: Array, laws: LawSettings) -> tuple[Array, Array]:
+    """The rows after the last gap that is too long for noise to be followed through, where they are enough.
+
+    Steps between exact samples need no such cut: those across a gap do not count.
+    """
+    there = np.flatnonzero(seen.any(axis=1))
+    after = there[1:][np.diff(there) > laws.unbridged]
+    if not len(after) or len(x) - after[-1] < max(laws.after_gap * len(x), laws.shortest):
+        return x, seen
+    return x[after[-1] :], seen[after[-1] :]
+
+
 def _white(found: Assimilated, measured: Array, seen: Array, laws: LawSettings) -> bool:
     """Whether what is left is noise: values one and two samples apart have nothing to do with each other.
 
@@ -253,6 +276,12 @@ def _white(found: Assimilated, measured: Array, seen: Array, laws: LawSettings) 
             if not abs(alike) < laws.alike / np.sqrt(both.sum()):
                 return False
     return True
+
+
+def _terms(field: SparseField) -> set[tuple[int, ...]]:
+    """Variable and powers of every term that a field of powers has."""
+    powers = flow.powers(field.terms)
+    return {(v, *powers[k].tolist()) for k, v in np.argwhere(field.mask)}
 
 
 def _better(one: Assimilated | None, other: Assimilated | None) -> Assimilated | None:

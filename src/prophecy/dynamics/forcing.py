@@ -15,82 +15,156 @@ from scipy.optimize import minimize_scalar
 
 from prophecy.dynamics import flow, trajectory
 from prophecy.dynamics.context import Context
+from prophecy.dynamics.damped import solve
+from prophecy.dynamics.exactly import step_by_step
 from prophecy.dynamics.features import Units
+from prophecy.dynamics.fitted import FittedFlow
+from prophecy.dynamics.flow import EIGHTH, SINE, Function, Terms
 from prophecy.dynamics.flows import fit_flow
+from prophecy.dynamics.guesses import Steps, roughness, smoothed
 from prophecy.dynamics.settings import Settings
 from prophecy.dynamics.starts import WEIGHTS, interpolate
 from prophecy.dynamics.trajectory import Decided
 
 Array = NDArray[np.float64]
 
+_TUNED = 3  # times that the frequency is tuned at most
+_AROUND = np.arange(-4, 5)  # half a turn over the whole series to either side of a peak
 
-def forced(context: Context, settings: Settings) -> Context | None:
-    """The context with the phase of a hidden sinusoidal forcing as two more variables; None where there is none."""
+
+def forced(context: Context, settings: Settings) -> tuple[Context, float] | None:
+    """The context with the phase of a hidden sinusoidal forcing as two more variables, and its radians a sample; None
+    where there is none.
+
+    The field without it is taken to be of degree 3, or to have sines and cosines of the variables in their own units.
+    """
     values = context.values
     if not 2 <= values.shape[1] <= settings.forcing_variables or len(values) < settings.forcing_least:
         return None
-    frequency, left = strongest(values[-settings.forcing_most :], settings.forcing_periods, settings.forcing_worth)
+    recent = _smooth(values[-settings.forcing_most :], context.observed[-settings.forcing_most :], settings)
+    frequency, left = strongest(recent, settings.forcing_periods, settings.forcing_worth)
+    if not left < settings.forcing_left:
+        waves = sines(context.units, values.shape[1])
+        frequency, left = strongest(recent, settings.forcing_periods, settings.forcing_worth, waves)
     if not left < settings.forcing_left:
         return None
-    times = np.arange(len(values)) - (len(values) - 1)
+    return _joined(context, frequency), frequency
+
+
+def _joined(context: Context, frequency: float) -> Context:
+    """The context with the two phases of that many radians a sample; the last sample is at 0."""
+    times = np.arange(len(context.values)) - (len(context.values) - 1)
     pair = np.sqrt(2) * np.column_stack([np.cos(frequency * times), np.sin(frequency * times)])
     units = Units(np.append(context.units.centre, [0.0, 0.0]), np.append(context.units.scale, [1.0, 1.0]))
-    return replace(context, values=np.column_stack([values, pair]), units=units)
+    return replace(context, values=np.column_stack([context.values, pair]), units=units)
+
+
+def _smooth(values: Array, seen: NDArray[np.bool_], settings: Settings) -> Array:
+    """Without the noise, where there is some that can be told from the series."""
+    noise = roughness(values, seen)
+    return smoothed(values, noise) if settings.laws.clean < noise.max() < settings.laws.resolved else values
+
+
+def sines(units: Units, variables: int) -> Terms:
+    """Constant, variables, and sines and cosines of these in their own units."""
+    waves = [
+        Function(SINE, tuple(row), float(units.centre[i]) + turn)
+        for i, row in enumerate(np.diag(units.scale[:variables]))
+        for turn in (0.0, np.pi / 2)
+    ]
+    return flow.polynomial_terms(variables, 1, waves)
 
 
 def decide(context: Context, steps: int, settings: Settings) -> Decided | None:
     """The forecast of a field with hidden sinusoidal forcing that one trajectory of explains the context."""
-    driven = forced(context, settings)
-    if driven is None:
+    found = forced(context, settings)
+    if found is None:
         return None
+    driven, frequency = found
     model = fit_flow(driven.values, driven.known, driven.units, phases=1, laws=settings.laws)
+    if model is not None and model.exact and model.conclusive:
+        driven, frequency, model = _tuned(context, driven, frequency, model)
     decided = trajectory.decide(driven, model, steps, settings.laws)
     if decided is None:
         return None
-    recent = context.values[-settings.forcing_most :]
-    frequency = strongest(recent, settings.forcing_periods, settings.forcing_worth)[0]
     period = 2 * np.pi / frequency * context.stride
     note = f"A forcing that is not among the variables has a period of {period:.6g} samples."
     return replace(decided, method="field with hidden forcing", notes=(*decided.notes, note))
 
 
-def strongest(values: Array, periods: float, worth: float) -> tuple[float, float]:
-    """Radians a sample of the sinusoid that explains most of what a field of degree 3 leaves, and what is left then.
+def _tuned(context: Context, driven: Context, frequency: float, model: FittedFlow) -> tuple[Context, float, FittedFlow]:
+    """The same with the frequency that exact steps ask for: the spectrum knows it less well than they do, and phases
+    that are a little off at the far end of the context make the coefficients wrong, and the forecast."""
+    for _ in range(_TUNED):
+        x, known = driven.values + model.offset, driven.known
+        both = np.nonzero(known[:-1] & known[1:])[0]
+        seen = x.shape[1] - 2
+        substeps = model.field.substeps(EIGHTH, x[both], model.laws.exact.integrated, model.laws.exact.most_substeps)
+        ends, tangent = model.field.tangents(EIGHTH, x[both], substeps)
+        rest = (x[both + 1] - ends)[:, :seen]
+        later = tangent[:, :seen, seen] * -x[both, -1, None] + tangent[:, :seen, seen + 1] * x[both, -2, None]
+        later *= (both - (len(x) - 1))[:, None]
+        own = model.field.parameters[1] < seen  # turns of the phases follow from the frequency
+        columns = np.concatenate([tangent[:, :seen, seen + 2 :][:, :, own], later[:, :, None]], axis=2)
+        change = float(solve(columns.reshape(-1, columns.shape[2]), rest.reshape(-1))[-1])
+        trial = _joined(context, frequency + change)
+        end = trial.values + model.offset
+        latest = end[-model.laws.latest :]
+        found = step_by_step(model.field, latest, Steps.of(latest, known[-len(latest) :]), exact=model.laws.exact)
+        residual = np.inf if found is None else float(np.sqrt(np.mean(found.noise**2)))
+        if found is None or not residual < model.residual:
+            break
+        driven, frequency = trial, frequency + change
+        model = replace(model, found=found, field=found.field, residual=residual, end=end)
+    return driven, frequency, model
 
-    Integrals of sinusoids over a step are differences of sinusoids. The second number is a share of the variance:
-    of the rises that the field leaves, with the sinusoid against without. periods: that it has at least in the series;
-    worth: the share above which its frequency is not refined.
+
+def strongest(values: Array, periods: float, worth: float, terms: Terms | None = None) -> tuple[float, float]:
+    """Radians a sample of the sinusoid that explains most of what a field leaves, and what is left then.
+
+    The field has the given terms, all of degree 3 where None. Integrals of sinusoids over a step are differences of
+    sinusoids. The frequency is near the highest peak of the spectrum of what the field leaves, or, where the response
+    has settled to the period of the forcing and hides it, of the later rises. The second number is a share of the
+    variance: of the rises that the field leaves, with the sinusoid against without. periods: that it has at least in
+    the series; worth: the share above which its frequency is not refined.
     """
-    columns, rise = power_integrals(values, 3)
+    columns, rise = integrals(values, terms or flow.polynomial_terms(values.shape[1], 3))
     times = np.arange(len(values), dtype=np.float64)
     base = np.linalg.qr(columns)[0]
     rest = rise - base @ (base.T @ rise)
-    power = np.sum(np.abs(np.fft.rfft(rest * np.hanning(len(rest))[:, None], 8 * len(rest), axis=0)) ** 2, axis=1)
-    grid = 2 * np.pi * np.arange(len(power)) / (8 * len(rest))
-    slow = grid < 4 * np.pi / len(rest) * periods / 2
-    peak = float(grid[np.argmax(np.where(slow, 0.0, power))])
+    total = float(np.sum(rest**2))
 
     def left(frequency: float) -> float:
         wave = np.diff(np.column_stack([np.sin(frequency * times), np.cos(frequency * times)]), axis=0)
         wave -= base @ (base.T @ wave)
-        after = rest - wave @ np.linalg.lstsq(wave, rest, rcond=None)[0]
-        return float(np.sum(after**2) / np.sum(rest**2))
+        along = np.linalg.qr(wave)[0]
+        return float(1 - np.sum((along.T @ rest) ** 2) / total)
 
-    first = left(peak)
+    apart = np.pi / len(rest) / 4  # a quarter of half a turn over the whole series
+    near = np.add.outer([_peak(each, periods, len(rest)) for each in (rest, rise[len(rise) // 2 :])], _AROUND * apart)
+    shares = [left(frequency) for frequency in near.ravel()]
+    best, first = float(near.ravel()[np.argmin(shares)]), min(shares)
     if first > worth:
-        return peak, first
-    around = np.pi / len(rest)
-    best = minimize_scalar(left, bounds=(peak - around, peak + around), method="bounded", options={"xatol": 1e-12})
-    return float(best.x), float(best.fun)
+        return best, first
+    fine = minimize_scalar(left, bounds=(best - apart, best + apart), method="bounded", options={"xatol": 1e-12})
+    return float(fine.x), float(fine.fun)
 
 
-def power_integrals(values: Array, degree: int) -> tuple[Array, Array]:
-    """Integrals of all powers of the variables over each step, (time - 1, powers), and rises, (time - 1, variables).
+def _peak(columns: Array, periods: float, steps: int) -> float:
+    """Radians a sample of the highest peak in the spectrum of all columns together, with so many periods in `steps`."""
+    flat = (columns - columns.mean(axis=0)) * np.hanning(len(columns))[:, None]
+    power = np.sum(np.abs(np.fft.rfft(flat, 8 * steps, axis=0)) ** 2, axis=1)
+    grid = 2 * np.pi * np.arange(len(power)) / (8 * steps)
+    return float(grid[np.argmax(np.where(grid < 2 * np.pi * periods / steps, 0.0, power))])
+
+
+def integrals(values: Array, terms: Terms) -> tuple[Array, Array]:
+    """Integrals of all terms over each step, (time - 1, terms), and rises, (time - 1, variables).
 
     The path between samples is the polynomial through the eight around.
     """
     rows = np.arange(len(values) - 1)
     path = interpolate(values, rows, min(8, len(values) - 1))[0]
     points = np.ascontiguousarray(path.reshape(len(path), -1).T)
-    features = flow.features(flow.polynomial_terms(values.shape[1], degree), points)
-    return np.einsum("rnp,n->rp", features.reshape(len(rows), len(WEIGHTS), -1), WEIGHTS), np.diff(values, axis=0)
+    features = flow.features(terms, points).reshape(len(rows), len(WEIGHTS), -1)
+    return np.einsum("rnp,n->rp", features, WEIGHTS), np.diff(values, axis=0)

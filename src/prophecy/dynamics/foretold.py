@@ -24,11 +24,12 @@ Mask = NDArray[np.bool_]
 
 
 class Foretold(NamedTuple):
-    """wider: how many times as wide as the law says its spread has to be. astray: whether it is not the law. rows: the
-    most that were held back."""
+    """wider: how many times as wide as the law says its spread has to be. astray: whether it is not the law; lost: nor
+    worth following. rows: the most that were held back."""
 
     wider: float
     astray: bool
+    lost: bool
     rows: int
 
 
@@ -42,9 +43,10 @@ def foretold(model: FittedFlow, values: Array, known: Mask, seen: int, steps: in
         rows = int(share * length)
         part = _without_the_last(model, values, known, rows, allowed)
         ratios.append(np.inf if part is None else _ratio(part, values, known, length - rows, min(rows, steps), seen))
-    ratios.sort()
-    wider = min(max(ratios[-1], 1.0), laws.widest_spread)
-    return Foretold(wider, ratios[-2] > laws.astray, int(max(laws.held_back) * length))
+    second, most = np.clip(np.sort(ratios)[-2:], 1.0, laws.widest_spread)
+    astray = bool(second > laws.astray)
+    wider = float(np.sqrt(second * most) if astray else most)
+    return Foretold(wider, astray, bool(second > laws.follows), int(max(laws.held_back) * length))
 
 
 def _family(model: FittedFlow, seen: int, samples: float) -> Mask:
@@ -59,8 +61,8 @@ def _without_the_last(model: FittedFlow, values: Array, known: Mask, rows: int, 
     laws, found, early = model.laws, model.found, len(values) - rows
     x = values[:early] + model.offset
     observed = np.repeat(known[:early, None], x.shape[1], axis=1).astype(np.float64)
-    terms = allowed.sum() / x.shape[1]
-    problem = Problem(found.field, x, observed, found.noise, found.states[:early], laws=laws, terms=terms)
+    problem = Problem(found.field, x, observed, found.noise, found.states[:early], laws=laws)
+    problem.choice = laws.choice * float(np.log(allowed.sum() / x.shape[1]))
     problem.budget = Budget(laws.work)
     problem.at(found.looseness)
     problem.improve(6, 1e-2)

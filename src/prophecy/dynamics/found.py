@@ -39,7 +39,8 @@ class FoundSystem:
     """What a forecast keeps of the field behind it: enough to write its equations in any unit of time.
 
     stride: samples of the series between two of the field's. columns: which of the series' variables it has.
-    significant: standard errors that what expanding a power or a centre brings must differ from zero by.
+    significant: standard errors that what expanding a power or a centre brings must differ from zero by. clocked:
+    whether its last variable is time, in samples.
     """
 
     model: FittedFlow
@@ -47,6 +48,7 @@ class FoundSystem:
     stride: int
     columns: tuple[int, ...]
     significant: float = LAWS.significant
+    clocked: bool = False
 
     def equations(self, names: Sequence[str] | None = None, dt: float = 1.0) -> Equations:
         """names: of the variables, x0, x1, … if None. dt: time between two samples, in the unit wanted."""
@@ -58,12 +60,15 @@ class FoundSystem:
         if len(set(map(str, names))) < len(names):
             raise ValueError(f"names must differ, one for each variable, got {list(names)}")
         names = [str(names[i]) for i in self.columns]
-        names += [f"phase{i + 1}" for i in range(variables - len(names))]
         dt *= self.stride
+        scale, centre = self.units.scale.copy(), self.units.centre.copy()
+        if self.clocked:
+            names.append(next(name for name in ("t", "time", "elapsed_time") if name not in names))
+            scale[-1], centre[-1] = scale[-1] * dt, centre[-1] * dt
+        names += [f"phase{i + 1}" for i in range(variables - len(names))]
         field, found = self.model.field, self.model.found
         powers = powers_of(field.terms)
-        scale = self.units.scale
-        centres = _rounded(self.units.centre - self.model.offset * scale, scale)
+        centres = _rounded(centre - self.model.offset * scale, scale)
         functions, factors = self._functions(centres)
         ratio = np.append(1 / scale, factors)
         whose, chosen = np.nonzero(field.mask.T)
@@ -105,10 +110,12 @@ class FoundSystem:
             along = raw - (bent + bent.T) @ centres
             root_along = root_raw - np.einsum("abp,b->ap", root_bent + root_bent.swapaxes(0, 1), centres)
             both = np.triu(bent) + np.tril(bent, -1).T
+            root_both = root_bent + root_bent.swapaxes(0, 1) * (1 - np.eye(len(scale)))[..., None]
             pairs = tuple((int(a), int(b), float(both[a, b])) for a, b in zip(*np.nonzero(both), strict=True))
             shift = float(terms.shifts[j] - raw @ centres + centres @ bent @ centres)
             root_shift = root_shift - centres @ root_raw + np.einsum("a,b,abp->p", centres, centres, root_bent)
-            errors = np.linalg.norm(np.vstack([root_along, root_shift]), axis=1)
+            products = [root_both[a, b] for a, b, _ in pairs]
+            errors = np.linalg.norm(np.vstack([root_along, *products, root_shift]), axis=1)
             argument, factor = _plain(_NAMES[int(kind)], along, shift, pairs, errors, self.significant)
             out.append(argument)
             factors.append(factor)
@@ -153,7 +160,12 @@ def _plain(
     reach = float(np.abs(along).max()) if along.any() else 1.0
     if abs(shift) < max(significant * float(errors[-1]), NO_RATE * min(1.0, reach)):
         shift = 0.0
-    return Argument(name, tuple(along.tolist()), float(shift), pairs, tuple(errors.tolist())), float(factor)
+    known = errors.tolist()
+    rates, last = len(along), [known[-1] if shift else 0.0]
+    argument = Argument(
+        name, tuple(along.tolist()), float(shift), pairs, (*known[:rates], *last), tuple(known[rates:-1])
+    )
+    return argument, float(factor)
 
 
 def _used(whole: Equations) -> Equations:

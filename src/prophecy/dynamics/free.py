@@ -32,7 +32,7 @@ def circles(values: Array, phases: int) -> list[tuple[int, int]]:
 
 def free(terms: Terms, circles: list[tuple[int, int]], clocked: bool) -> SparseField:
     """All terms, except those that a circle makes equal to others (a phase turns on its own and acts linearly), and
-    except powers of a clock and what would change its pace."""
+    except powers of a clock, what would change its pace, and more than cubic terms besides it."""
     field = SparseField.of(terms)
     mask, powers = field.mask.copy(), flow.powers(terms)
     for pair in circles:
@@ -43,6 +43,6 @@ def free(terms: Terms, circles: list[tuple[int, int]], clocked: bool) -> SparseF
             mask[~alone, i] = False
     if clocked:
         clock = terms.variables - 1
-        mask[powers[:, clock] > 1] = False
+        mask[(powers[:, clock] > 1) | (powers[:, :clock].sum(axis=1) > 3)] = False
         mask[1:, clock] = False
     return field.with_mask(mask)

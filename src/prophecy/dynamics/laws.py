@@ -39,12 +39,12 @@ def decide(context: Context, steps: int, settings: Settings) -> Sought:
     search = _search(context, settings)
     model = search.exact_powers()
     if model is None:
-        decided = forcing.decide(context, steps, settings) if "FORCING" not in settings.without else None
-        if decided is None and "DRIFT_FIELDS" not in settings.without:
-            decided = drift.decide(context, steps, settings)
-        if decided is not None:
-            return Sought(decided)
+        driven = _driven(context, steps, settings)
+        if driven is not None and _short(driven.model, context, settings):
+            return Sought(driven)
         model = search.others()
+        if driven is not None and not (model is not None and model.conclusive and _short(model, context, settings)):
+            return Sought(driven)
     quotient = search.quotients() if model is None or not model.conclusive else None
     if quotient is not None and quotient.conclusive:
         model = quotient
@@ -54,6 +54,20 @@ def decide(context: Context, steps: int, settings: Settings) -> Sought:
     if decided is None and model is not None and model.conclusive and not model.exact:
         return Sought()
     return Sought(decided, tuple(each for each in (model, quotient) if each is not None))
+
+
+def _driven(context: Context, steps: int, settings: Settings) -> Decided | None:
+    """A law with a forcing that is not seen, or with a parameter that drifts."""
+    decided = forcing.decide(context, steps, settings) if "FORCING" not in settings.without else None
+    if decided is None and "DRIFT_FIELDS" not in settings.without:
+        decided = drift.decide(context, steps, settings)
+    return decided
+
+
+def _short(law: FittedFlow | None, context: Context, settings: Settings) -> bool:
+    """Whether a law has so few terms that it imitates no other: a forcing with many powers passes through any
+    oscillation that repeats."""
+    return law is not None and law.field.count <= settings.laws.short * context.values.shape[1]
 
 
 def _unpromising(context: Context, steps: int, settings: Settings) -> Sought:

@@ -22,8 +22,8 @@ Counts = NDArray[np.int64]
 class Problem:
     """The nonlinear least-squares problem, and Gauss-Newton steps on it.
 
-    values: (time, variables); seen: 1 where observed, 0 where not. terms: that an equation may have, before any is
-    removed.
+    values: (time, variables); seen: 1 where observed, 0 where not. choice: nats that a term costs beyond Bayes'
+    criterion.
     """
 
     def __init__(
@@ -35,13 +35,12 @@ class Problem:
         states: Array,
         fixed: bool = False,
         laws: LawSettings = LAWS,
-        terms: float = 1.0,
     ) -> None:
         self.laws = laws
         self.field, self.values, self.seen, self.states, self.noise = field, values, seen, states, noise
         self.fixed, self.looseness, self.substeps = fixed, 1.0, np.ones(len(states) - 1, dtype=np.int64)
         self.budget = Budget()
-        self._choice = laws.choice * np.log(max(terms, 1.0))
+        self.choice = 0.0
         self._first, self._least = noise, least_noise(noise, laws)
         self._damping, self._cost = 1e-4, np.inf
         self._linear: tuple[object, ...] | None = None
@@ -143,13 +142,13 @@ class Problem:
 
     def evidence(self) -> float:
         """Log marginal likelihood of the values under noise and model error, less what parameters cost: half log(n)
-        each, and for coefficients the choice among all terms that an equation could have."""
+        each, and the choice of each term."""
         if not self.linearise():
             return -np.inf
         tight = -np.log(self.looseness * self.noise).sum() * (len(self.values) - 1)
         seen = -(np.log(self.noise) * self.seen).sum()
         likelihood = -0.5 * self._cost + seen + tight - self.system.logarithm
-        cost = 0.5 * self.field.count * np.log(self.seen.sum()) + self._choice * self.field.coefficients
+        cost = 0.5 * self.field.count * np.log(self.seen.sum()) + self.choice * self.field.coefficients
         return float(likelihood - cost)
 
     def select(self, allowed: Mask, again: bool) -> None:
@@ -199,7 +198,7 @@ class Problem:
         value = value + (self._solved(self.laws.returning) if anew else 0.0)
         root = self._solved.root()
         terms = np.arange(len(value)) < count
-        limit = float(np.log(self.seen.sum())) + 2 * self._choice
+        limit = float(np.log(self.seen.sum())) + 2 * self.choice
         choices = [eliminated(value, root @ root.T, terms, limit, int(np.ceil(most * count)))]
         if anew:
             aim, triangle = self._triangle @ value, self._triangle

@@ -17,7 +17,7 @@ from scipy.linalg import qr
 
 from prophecy.dynamics import flow
 from prophecy.dynamics.damped import solve
-from prophecy.dynamics.flow import RECIPROCAL, Function
+from prophecy.dynamics.flow import RECIPROCAL, SINE, Function
 from prophecy.dynamics.settings import LAWS, ExactSettings
 from prophecy.dynamics.sparse import SparseField
 
@@ -29,6 +29,7 @@ _KEPT = 200  # sets of terms that are followed from each size to the next: all p
 _FEW = 30  # the same through noise
 _MANY = 12  # terms of an equation that others are not looked for in place of: it is no law
 _SAME = 1e-6  # standard deviations: a variable that others determine that well in every row is a sum of them
+_TURNS = 0.0, np.pi / 2  # phases of a plain sine and cosine
 _ALONE = 1e-10  # of a column: what those of a set leave of it must be more, or it is one of them
 
 
@@ -38,22 +39,20 @@ def shortest(
     """The field with the fewest terms of the family that is the same at the points, up to `left`; None where the points
     determine which terms there are.
 
-    left: root mean square, standard deviations a sample. Beside poles, products of them and powers themselves count
-    among the family: u / (1 + v^2) + u v^2 / (1 + v^2) is u.
+    left: root mean square, standard deviations a sample.
     """
-    wide, field = _with_products(field, family)
-    phi, variables = flow.features(wide.terms, points), wide.terms.variables
+    phi, variables = flow.features(family.terms, points), family.terms.variables
     target = phi @ field.theta
     rows = float(np.sqrt(len(points)))
     phi, target = phi / rows, target / rows
     sound = np.asarray(np.isfinite(phi).all(axis=0))
-    open_ = np.asarray(wide.mask.any(axis=1)) & sound
+    open_ = np.asarray(family.mask.any(axis=1)) & sound
     if not open_.any() or undetermined(phi[:, open_]) * np.linalg.norm(target, axis=0).max() > exact.open * left:
         return None
-    powers = flow.powers(wide.terms)
+    powers = flow.powers(family.terms)
     mask, theta = field.mask.copy(), field.theta.copy()
     for i in range(variables):
-        inside = np.nonzero(wide.mask[:, i] & sound)[0]
+        inside = np.nonzero(family.mask[:, i] & sound)[0]
 
         def rank(chosen: list[int], own: int = i, terms: Indices = inside) -> tuple[Any, ...]:
             degree = powers[terms[chosen]].sum(axis=1)
@@ -67,31 +66,36 @@ def shortest(
     return None if np.array_equal(mask, field.mask) else field.with_mask(mask, theta)
 
 
-def _with_products(field: SparseField, family: SparseField) -> tuple[SparseField, SparseField]:
-    """Family and field in a table where every pole is there times all products of two variables, and in equations that
-    have poles every term is allowed; as they are where there are no poles."""
-    terms = family.terms
-    if RECIPROCAL not in terms.kinds:
-        return family, field
+def widened(field: SparseField, family: SparseField) -> tuple[SparseField, SparseField]:
+    """Field and family in a wider table, in which equations that have functions may have any term: every pole times all
+    products of two variables, and beside a sine of some phase the plain sine and cosine; as they are where there are
+    neither. u / (1 + v^2) + u v^2 / (1 + v^2) is u."""
+    terms, v = family.terms, family.terms.variables
+    plain = (terms.kinds == SINE) & ~terms.bends.any(axis=(1, 2))
+    if RECIPROCAL not in terms.kinds and not plain.any():
+        return field, family
     before = flow.powers(terms)
-    v = terms.variables
     degree = int(before[before[:, v:].sum(axis=1) == 0].sum(axis=1).max())
     reach = int(before[before[:, v:].sum(axis=1) > 0, :v].sum(axis=1).max()) + 1
     functions = [
         Function(int(kind), tuple(rates), float(shift), tuple(bends.reshape(-1)) if bends.any() else ())
         for kind, rates, shift, bends in zip(terms.kinds, terms.rates, terms.shifts, terms.bends, strict=True)
     ]
-    more = flow.polynomial_terms(v, max(degree, 2), functions, max(reach, 3))
+    functions += [f._replace(shift=turn) for f, sine in zip(functions, plain, strict=True) if sine for turn in _TURNS]
+    if RECIPROCAL in terms.kinds:
+        degree, reach = max(degree, 2), max(reach, 3)
+    more = flow.polynomial_terms(v, degree, functions, reach)
     places = {tuple(row): place for place, row in enumerate(flow.powers(more).tolist())}
-    place = np.array([places[tuple(row)] for row in before.tolist()])
+    none = [0] * (len(functions) - len(terms.kinds))
+    place = np.array([places[(*row, *none)] for row in before.tolist()])
     found = []
     for each in (family, field):
         theta, mask = np.zeros((more.size, v)), np.zeros((more.size, v), dtype=np.bool_)
         theta[place], mask[place] = each.theta, each.mask
         found.append(SparseField(more, theta, mask, each.shaped))
-    poles = np.asarray(flow.powers(more)[:, v:][:, terms.kinds == RECIPROCAL].any(axis=1))
-    found[0].mask[:, (found[0].mask & poles[:, None]).any(axis=0)] = True
-    return found[0], found[1]
+    shaped = np.asarray(flow.powers(more)[:, v:].any(axis=1))
+    found[0].mask[:, (found[0].mask & shaped[:, None]).any(axis=0)] = True
+    return found[1], found[0]
 
 
 def relations(values: Array) -> list[tuple[int, list[tuple[int, float]], float]]:

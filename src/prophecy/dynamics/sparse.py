@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics import flow, tangents
-from prophecy.dynamics.flow import EIGHTH, EXPONENTIAL, RATE, SHIFT, SINE, TANH, Tableau, Terms
+from prophecy.dynamics.flow import EIGHTH, EXPONENTIAL, RATE, SHIFT, SIGN, SINE, TANH, Tableau, Terms
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -21,6 +21,7 @@ Mask = NDArray[np.bool_]
 _FREE_RATES = (SINE, TANH, EXPONENTIAL)
 _FIXED_SHIFTS = (EXPONENTIAL,)
 _ALONE = 1e-9  # of a column's square: a term of which those chosen leave less is one of them
+_STEEP = 6.0  # of the argument of tanh: from -3 to 3 it goes from one end to the other, but for half a per cent
 _RETURNS = 4  # times that a term may join
 
 
@@ -86,6 +87,17 @@ class SparseField:
                     bends[j].reshape(-1)[RATE - owner - v] += by
             terms = terms._replace(shifts=shifts, rates=rates, bends=bends)
         return replace(self, terms=terms, theta=theta)
+
+    def jumping(self, path: Array) -> SparseField | None:
+        """The same with signs in the place of those tanh that are steeper than samples tell apart: that go from one end
+        to the other within half of the steps across them. None where there are none. path: (time, variables)."""
+        terms, kinds = self.terms, self.terms.kinds.copy()
+        for j in np.nonzero(kinds == TANH)[0]:
+            at = path @ terms.rates[j] + np.einsum("ka,ab,kb->k", path, terms.bends[j], path) + terms.shifts[j]
+            across = np.abs(np.diff(at))[at[1:] * at[:-1] < 0]
+            if len(across) and np.median(across) > _STEEP:
+                kinds[j] = SIGN
+        return None if (kinds == terms.kinds).all() else replace(self, terms=terms._replace(kinds=kinds))
 
     def with_mask(self, mask: Mask, theta: Array | None = None) -> SparseField:
         return replace(self, mask=mask, theta=np.where(mask, self.theta if theta is None else theta, 0.0))

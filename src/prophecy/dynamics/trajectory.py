@@ -105,6 +105,8 @@ def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSett
     if not (model.exact or like_the_past(path[:, :seen], context.values[:, :seen], model.found.noise[:seen], laws)):
         return None
     test = None if model.exact else foretold(model, context.values, context.known, seen, steps)
+    if test is not None and test.lost:
+        return None
     wider = model.stray(context.values, context.known) if test is None else test.wider
     draws = model.ensemble(steps, laws.draws, 0, wider)
     stay = np.isfinite(draws).all(axis=(1, 2))

@@ -83,12 +83,15 @@ class ExactSettings:
         4.0  #: times log(n): integration errors are not white, and terms go more easily than by Bayes' criterion
     )
     most_substeps: int = 64  #: of one step
-    integrated: float = 1e-10  #: standard deviations: what a step may miss by at the end
+    around: int = 11  #: steps around one that say how far off it may be
+    quieter: float = 1e-3  #: of what steps are missed by on the whole: the least that one is taken to be
+    integrated: float = 1e-12  #: standard deviations: what a step may miss by at the end
     least: float = 1e-13  #: standard deviations: rounding of samples whose mean is some standard deviations away
 
     #: Times what equations that are the same may differ by: where changing some coefficients as much as the field is
     #: large moves it by less, the samples do not say which terms it has, and the fewest are taken
     open: float = 10.0
+    moved: float = 100.0  #: times as far off may be fewer terms with functions, before these are moved
     longest: int = 12  #: terms of an equation that is looked for so
 
     # Growing from slow moments

@@ -62,8 +62,8 @@ class LawSettings:
     centred: float = 5.0  #: standard deviations: means up to this stay in, so that sparse equations stay sparse
     first_state: float = 1e-3  #: 1 / standard deviations: how little is known about the first state
     returning: float = 1e-9  #: damping of the step that terms which may come back take first
-    #: Nats that a term costs for every natural logarithm of how many an equation could have: the best of many is
-    #: three standard errors from zero by chance
+    #: Nats that a term costs for every natural logarithm of how many an equation could have, in laws of few terms: the
+    #: best of many is three standard errors from zero by chance
     choice: float = 1.0
     one_trajectory: float = 0.03  #: model error as a share of the noise: one trajectory passes through everything
     noiseless: float = 1e-7  #: standard deviations: variables that leave less are functions of time, or exact
@@ -90,6 +90,8 @@ class LawSettings:
     #: Standard deviations: the least noise to begin with where values are missing. What gaps are filled with is off by
     #: this and more, and samples that are taken for exact would hold the states to it.
     bridged: float = 0.02
+    unbridged: int = 24  #: rows without any value: through noise a path across more is seldom found
+    after_gap: float = 0.2  #: share of the rows: where so many come after such a gap, those before it are left out
     coarser: float = 1.3  #: how far the noise may rise above its first estimate, which is an upper bound
     alike: float = 5.0  #: standard errors of an autocorrelation above which a remainder is not noise
     useless: float = 1.0  #: model error as a share of the noise: a field that needs more is no candidate either
@@ -127,6 +129,7 @@ class LawSettings:
     #: Of its own spread: a law that is further off in two of these forecasts is none. True ones of 14 textbook systems
     #: and half of the development file at 1 to 10 % noise are up to 1.8 off in two, false ones 2 to 17.
     astray: float = 2.0
+    follows: float = 10.0  #: the same from which on its path is not followed either, and other candidates are tried
     widest_spread: float = 30.0  #: times as wide as a law says, at most
     draws: int = 64  #: trajectories that say how uncertain the forecast is
     staying: float = 0.25  #: share of the draws that must not leave for good; poles and exponentials throw many out
