@@ -119,7 +119,7 @@ def _compared(terms: Terms) -> tuple[Array, Array]:
     key = terms.variables, terms.parents.tobytes(), terms.factors.tobytes()
     if key not in _COMPARED:
         points = np.random.default_rng(0).standard_normal((4 * terms.size, terms.variables))
-        _COMPARED[key] = points, np.linalg.pinv(monomials(terms, points))
+        _COMPARED[key] = points, np.asarray(np.linalg.pinv(monomials(terms, points)), dtype=np.float64)
     return _COMPARED[key]
 
 

@@ -12,17 +12,17 @@ from prophecy.dynamics.hidden import Search, found
 from prophecy.dynamics.hidden_guesses import Family, forcing
 from prophecy.dynamics.problem import Problem
 from prophecy.dynamics.settings import HiddenSettings, Settings
-from prophecy.dynamics.tournament import promising
 from prophecy.dynamics.trajectory import Decided, like_the_past
 
 Array = NDArray[np.float64]
 
 
-def decide(context: Context, steps: int, all_settings: Settings) -> Decided | None:
+def decide(context: Context, steps: int, all_settings: Settings, promising: bool = True) -> Decided | None:
     """The forecast of a field with hidden variables that forecast the later part of the context; None elsewhere.
 
     Rough series are not searched, and where two rounds show that what makes them rough is noise, no further: then a
-    trajectory near the samples is looked for instead of one through them.
+    trajectory near the samples is looked for instead of one through them. promising: whether a glance found a law
+    (`tournament.promising`); noise of ordinary series is not looked through.
     """
     settings = all_settings.hidden
     visible = _complete(context, settings)
@@ -33,7 +33,7 @@ def decide(context: Context, steps: int, all_settings: Settings) -> Decided | No
     decided = None
     if noise < settings.noise_least or rough > settings.smooth:
         decided = _exact(context, visible, steps, rough, all_settings)
-    if decided is None and noise >= settings.noise_least and promising(context.values, np.inf, all_settings):
+    if decided is None and noise >= settings.noise_least and promising:
         decided = _noisy(context, visible, steps, noise, all_settings)
     return decided
 
