@@ -9,7 +9,8 @@ from scipy.integrate import solve_ivp
 from prophecy.dynamics import forecast, tournament
 from prophecy.dynamics.context import Rows
 from prophecy.dynamics.intervals import half_widths
-from prophecy.dynamics.maps import delays, fit_kernel_map, fit_polynomial_map, kernel
+from prophecy.dynamics.maps import delays, fit_kernel_map, fit_polynomial_map, kernel, off_ahead
+from prophecy.dynamics.settings import DEFAULT
 
 
 def all_rows(values):
@@ -89,3 +90,13 @@ def test_intervals_are_wider_by_what_is_novel_and_no_wider_than_unrelated_moment
     np.testing.assert_allclose(wide[:, 10:30], 4 * plain[:, 10:30], rtol=1e-5)
     assert np.isfinite(wide).all()
     assert wide.max() < 1.01 * np.abs(values[:, None] - values[None]).max()
+
+
+def test_a_kernel_of_delays_tells_a_chaotic_oscillator_from_a_season_with_noise(rossler):
+    generator = np.random.default_rng(0)
+    own = rossler[:500] + 0.03 * rossler.std() * generator.standard_normal(500)
+    profile = np.tile(np.cumsum(generator.standard_normal(24)), 21)[:500]
+    season = profile + 0.3 * profile.std() * generator.standard_normal(500)
+    off = [off_ahead((x[:, None] - x.mean()) / x.std(), 1) for x in (own, season)]
+    assert off[0] < DEFAULT.laboratory.seasonal_ahead < off[1]
+    assert off_ahead(own[:20, None], 1) == np.inf

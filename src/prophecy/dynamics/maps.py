@@ -80,12 +80,18 @@ class FittedMap:
             window = np.concatenate([latest[:, None], window[:, :-1]], axis=1)
         return out
 
-    def unfamiliar(self, values: Array, origin: int) -> Array:
+    def unfamiliar(self, values: Array, origin: int, like: FittedMap | None = None) -> Array:
         """(len(values) - origin,): how little the context says about the step to each sample from `origin` on, as a
-        kernel knows it: the posterior standard deviation there; ones where the readout is no kernel."""
-        if not isinstance(self.readout, Kernel):
+        kernel knows it: the posterior standard deviation there; ones where the readout is no kernel.
+
+        like: the map whose width and nugget are taken, so that what two maps say can be compared.
+        """
+        readout = self.readout if like is None else like.readout
+        if not isinstance(self.readout, Kernel) or not isinstance(readout, Kernel):
             return np.ones(len(values) - origin)
-        return self.readout.doubt(self.memory.read(values, np.arange(origin - 1, len(values) - 1)))
+        if like is not None:
+            readout = Kernel.through(self.readout.centres, self.readout.coefficients, readout.width, readout.nugget)
+        return readout.doubt(self.memory.read(values, np.arange(origin - 1, len(values) - 1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +112,14 @@ class Kernel:
     coefficients: Array
     nugget: float
     factor: Array  # lower Cholesky factor of the kernel between the centres, nugget included
+
+    @classmethod
+    def through(cls, centres: Array, rise: Array, width: float, nugget: float) -> Kernel:
+        """The readout that passes through `rise` at the centres but for the nugget. LinAlgError: none does."""
+        gram = kernel(centres, centres, width)
+        gram[np.diag_indices_from(gram)] += nugget
+        factor = cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
+        return cls(centres, width, cho_solve((factor, True), rise), nugget, factor)
 
     def __call__(self, kept: Array) -> Array:
         return kernel(kept, self.centres, self.width) @ self.coefficients
@@ -145,13 +159,10 @@ def fit_kernel_map(memory: Memory, values: Array, rows: Rows, how: LaboratorySet
         return None
     kept, rise = memory.read(values, index), values[index + 1] - values[index]
     residual, nugget, width = min(_tuned(kept, rise, share, how) for share in how.kernel_widths)
-    gram = kernel(kept, kept, width)
-    gram[np.diag_indices_from(gram)] += nugget
     try:
-        factor = cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
+        return FittedMap(memory, Kernel.through(kept, rise, width, nugget), residual)
     except np.linalg.LinAlgError:
         return None
-    return FittedMap(memory, Kernel(kept, width, cho_solve((factor, True), rise), nugget, factor), residual)
 
 
 def left_open(values: Array, rows: Rows, how: LaboratorySettings = LABORATORY) -> float:
@@ -163,6 +174,17 @@ def left_open(values: Array, rows: Rows, how: LaboratorySettings = LABORATORY) -
     rise = values[rows.index + 1] - values[rows.index]
     error = _tuned(values[rows.index], rise, how.complete_width, how)[0]
     return error / max(float(np.sqrt(np.mean((rise - rise.mean(axis=0)) ** 2))), 1e-300)
+
+
+def off_ahead(values: Array, pace: int, how: LaboratorySettings = LABORATORY) -> float:
+    """By how much, in standard deviations, a kernel over delays a pace apart misses the sample three paces ahead when
+    all others are known; inf where there are too few samples. Noise counts, but hardly grows from step to step."""
+    memory, ahead = delays(how.seasonal_delays, pace), 3 * pace
+    index = np.arange(memory.length - 1, len(values) - ahead)
+    if len(index) < how.least:
+        return np.inf
+    rise = values[index + ahead] - values[index]
+    return _tuned(memory.read(values, index), rise, how.complete_width, how)[0] / max(float(values.std()), 1e-300)
 
 
 def _tuned(kept: Array, rise: Array, share: float, how: LaboratorySettings) -> tuple[float, float, float]:

@@ -150,6 +150,12 @@ def _left(flat: Array, period: int) -> float:
     return max(after, 1e-300) / max(before, 1e-300)
 
 
+def strong(x: Array, periods: Sequence[int], settings: Settings) -> bool:
+    """Whether a season makes up most of what the detrended series does."""
+    x = x[-settings.season_searched :]
+    return any(period < len(x) // 2 and _left(_detrended(x), period) < settings.season_strong for period in periods)
+
+
 def _with_multiple(x: Array, periods: tuple[int, ...], settings: Settings) -> tuple[int, ...]:
     """Weeks beside days: a multiple of the longest period over which what is left still has a clear profile.
 

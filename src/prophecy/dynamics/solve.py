@@ -61,7 +61,8 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
     columns, how = _columns(context, steps, season, settings), settings.laboratory
     share = left_open(context.values, context.rows, how) if context.values.shape[1] > 1 else np.inf
     law: tournament.Answer | None = None
-    if tournament.promising(context.values, share, settings):
+    seasonal = all(seasons.strong(column.y, column.seasons, settings) for column in columns)
+    if tournament.promising(context.values, share, settings, seasonal, context.pace if season is None else None):
         rolling = Rolling.over(context.known, steps, 1, settings)
         law = tournament.answer(context, closest, rolling, steps, settings)
     lawful = law if law is not None and law.exact and bool(np.isfinite(law.paths[0]).all()) else None

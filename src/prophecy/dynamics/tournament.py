@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 from prophecy.dynamics.candidates import tiers
 from prophecy.dynamics.choice import Model, Rolling, Trial, trials
 from prophecy.dynamics.context import Context
-from prophecy.dynamics.maps import FittedMap
+from prophecy.dynamics.maps import FittedMap, off_ahead
 from prophecy.dynamics.settings import Settings
 
 if TYPE_CHECKING:
@@ -41,13 +41,16 @@ class Answer:
         return self.ranking[0]
 
 
-def promising(values: Array, left_open: float, settings: Settings) -> bool:
+def promising(
+    values: Array, left_open: float, settings: Settings, seasonal: bool = False, pace: int | None = None
+) -> bool:
     """Whether a quick look finds a law: steps that a few lags or the nearest neighbour explain for the most part.
 
     left_open: what samples leave open of the next ones (`maps.left_open`): where that is little, several variables are
-    a system. Seasons or not: three turns of a chaotic oscillator are a season too. Ordinary series fail: a random
-    walk's steps cannot be predicted (share 1), those of noise by half. The look takes a millisecond, the candidates it
-    spares a hundred.
+    a system. seasonal: a strong season explains the series already; three turns of a chaotic oscillator are one too;
+    a kernel of delays, `pace` samples apart, tells (None: the season was given, and is believed). Ordinary series fail:
+    a random walk's steps cannot be predicted (share 1), those of noise by half. The look takes a millisecond, that of a
+    kernel ten, the candidates it spares a hundred.
     """
     if len(values) < settings.laboratory.least or "LABORATORY" in settings.without:
         return False
@@ -55,6 +58,10 @@ def promising(values: Array, left_open: float, settings: Settings) -> bool:
         return True
     most = settings.laboratory.glance_several if values.shape[1] > 1 else settings.laboratory.glance
     recent, lags = values[-settings.laboratory.glanced :], settings.laboratory.glance_lags
+    if seasonal:
+        if pace and off_ahead(recent, pace, settings.laboratory) < settings.laboratory.seasonal_ahead:
+            return True
+        most = settings.laboratory.glance_seasonal
     rise = np.diff(recent[lags - 1 :], axis=0)
     size = np.sqrt(np.mean((rise - rise.mean(axis=0)) ** 2, axis=0)) + 1e-300
     states = np.stack([recent[lags - 1 - k : len(recent) - 1 - k] for k in range(lags)], axis=1)
@@ -98,7 +105,10 @@ def _novel(early: Model, whole: Model, values: Array, path: Array, origin: int) 
     solved from the early part made, the context says about the steps of the path."""
     if not isinstance(early, FittedMap) or not isinstance(whole, FittedMap):
         return np.ones(len(path))
-    usual = float(early.unfamiliar(values, origin).max())
+    try:
+        usual = float(early.unfamiliar(values, origin, whole).max())
+    except np.linalg.LinAlgError:
+        return np.ones(len(path))
     there = whole.unfamiliar(np.concatenate([values, np.nan_to_num(path)]), len(values))
     there = np.where(np.isfinite(path).all(axis=1), there, 0.0)
     return np.maximum.accumulate(np.maximum(there / usual, 1.0))

@@ -42,19 +42,21 @@ def _all_rows(values: Array) -> Rows:
     return Rows(index, index + 1)
 
 
-def chaos_case(system: str, rate: int, noise: float, seed: int) -> dict[str, Any]:
+def chaos_case(system: str, rate: int, noise: float, seed: int, missing: float = 0.0) -> dict[str, Any]:
     """One trajectory: scores of ours and the baselines against the clean future, coverage along the horizon of values
-    measured with the same noise, which is what intervals are for."""
+    measured with the same noise, which is what intervals are for. missing: the share of values that are left out, drawn
+    at random; baselines have straight lines there."""
     horizon = LYAPUNOV_TIMES * rate
     series = SYSTEMS[system].sample(CONTEXT + horizon, rate, seed=seed)
     clean, truth = series[:CONTEXT], series[CONTEXT:]
     generator, size = np.random.default_rng(seed), noise * clean.std(axis=0)
     seen = clean + size * generator.standard_normal(clean.shape)
     measured = truth + size * generator.standard_normal(truth.shape)
+    holes = generator.random(seen.shape) < missing
     began = time.process_time()
-    answer = forecast(seen, horizon)
+    answer = forecast(np.where(holes, np.nan, seen), horizon)
     seconds = time.process_time() - began
-    paths = {OURS: np.asarray(answer.mean), **baselines_ahead(seen, horizon)}
+    paths = {OURS: np.asarray(answer.mean), **baselines_ahead(_bridged(seen, holes), horizon)}
     inside = (np.asarray(answer.lower) <= measured) & (measured <= np.asarray(answer.upper))
     every = max(1, rate // 15)
     return {
@@ -69,6 +71,11 @@ def chaos_case(system: str, rate: int, noise: float, seed: int) -> dict[str, Any
             **{part: np.asarray(getattr(answer, part))[::every, 0].tolist() for part in ("mean", "lower", "upper")},
         },
     }
+
+
+def _bridged(values: Array, holes: NDArray[np.bool_]) -> Array:
+    times = np.arange(len(values))
+    return np.column_stack([np.interp(times, times[~h], v[~h]) for v, h in zip(values.T, holes.T, strict=True)])
 
 
 def white_case(cutoff: float, seed: int) -> dict[str, Any]:

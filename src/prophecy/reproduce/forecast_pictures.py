@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,7 @@ def dots(rows: list[Mapping[str, Any]]) -> Any:
 
 def coverage(bins: Mapping[str, list[float]]) -> Any:
     figure, (axis,) = style.figure(1, 1, width=7.5, height=3.4)
-    for colour, (case, values) in zip(style.SEQUENCE, bins.items(), strict=False):
+    for colour, (case, values) in zip(cycle(style.SEQUENCE), bins.items(), strict=False):
         width = 10 / len(values)
         axis.plot((np.arange(len(values)) + 0.5) * width, values, color=colour, label=case)
     axis.axhline(0.9, color=style.INK, linestyle=":", linewidth=1.2)

@@ -33,6 +33,7 @@ class Settings:
     season_peaks: int = 3  #: maxima of the autocorrelation tried beside the periods of the calendar
     season_handicap: float = 6.0  #: nats a period outside the calendar must explain more
     season_least_merit: float = 0.0  #: nats by which Akaike's criterion must gain
+    season_strong: float = 0.5  #: share of the variance a season leaves at most to count as what the series is about
     week_least_strength: float = 1.5  #: F statistic of the profile over seven seasons of what one leaves
     multiple_least: int = 2  #: seasons in the longer one that is looked for beside a given one
     multiple_most: int = 16  #: a fortnight of days, a year of months twice over
