@@ -123,7 +123,7 @@ def assimilate(
             problem.budget.left += laws.work_more
         if np.isfinite(evidence) and (best is None or evidence > best.evidence):
             best = _known(problem, evidence)
-    return best if best is None else _sure(best, values, seen, allowed, laws)
+    return best if best is None or hint is not None else _sure(best, values, seen, allowed, laws)
 
 
 def _sure(best: Assimilated, values: Array, seen: Array, allowed: Mask, laws: LawSettings) -> Assimilated:

@@ -29,7 +29,7 @@ from prophecy.dynamics.trajectory import Decided
 Array = NDArray[np.float64]
 
 _TUNED = 3  # times that the frequency is tuned at most
-_AROUND = np.arange(-4, 5)  # half a turn over the whole series to either side of a peak
+_AROUND = np.arange(-2, 3)  # half a turn over the whole series on the whole, around a peak
 
 
 def forced(context: Context, settings: Settings) -> tuple[Context, float] | None:
@@ -140,10 +140,11 @@ def strongest(values: Array, periods: float, worth: float, terms: Terms | None =
         along = np.linalg.qr(wave)[0]
         return float(1 - np.sum((along.T @ rest) ** 2) / total)
 
-    apart = np.pi / len(rest) / 4  # a quarter of half a turn over the whole series
-    near = np.add.outer([_peak(each, periods, len(rest)) for each in (rest, rise[len(rise) // 2 :])], _AROUND * apart)
-    shares = [left(frequency) for frequency in near.ravel()]
-    best, first = float(near.ravel()[np.argmin(shares)]), min(shares)
+    apart = np.pi / len(rest) / 4
+    peaks = [_peak(each, periods, len(rest)) for each in (rest, rise[len(rise) // 2 :])]
+    near = np.unique(np.add.outer(peaks, _AROUND * apart))
+    shares = [left(frequency) for frequency in near]
+    best, first = float(near[np.argmin(shares)]), min(shares)
     if first > worth:
         return best, first
     fine = minimize_scalar(left, bounds=(best - apart, best + apart), method="bounded", options={"xatol": 1e-12})

@@ -208,7 +208,7 @@ class Problem:
                 return float(np.sum((aim - triangle @ choice[0]) ** 2) + limit * choice[1][:count].sum())
 
             choices.sort(key=cost)
-            if self.looseness <= self.laws.one_trajectory:
+            if self.choice and self.looseness <= self.laws.one_trajectory:
                 there = choices[0][1] | ~terms
                 choices = sorted([*choices, exchanged(triangle, aim, there, self._owned(), limit)], key=cost)
         value, alive = choices[0]

@@ -26,6 +26,7 @@ Mask = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 
 _KEPT = 200  # sets of terms that are followed from each size to the next: all pairs of 20 terms
+_WORK = 80_000  # sets times the square of the columns: fewer sets are followed where there are many columns
 _FEW = 30  # the same through noise
 _MANY = 12  # terms of an equation that others are not looked for in place of: it is no law
 _SAME = 1e-6  # standard deviations: a variable that others determine that well in every row is a sum of them
@@ -41,7 +42,7 @@ def shortest(
 
     left: root mean square, standard deviations a sample.
     """
-    phi, variables = flow.features(family.terms, points), family.terms.variables
+    phi = flow.features(family.terms, points)
     target = phi @ field.theta
     rows = float(np.sqrt(len(points)))
     phi, target = phi / rows, target / rows
@@ -51,10 +52,11 @@ def shortest(
         return None
     powers = flow.powers(family.terms)
     mask, theta = field.mask.copy(), field.theta.copy()
-    for i in range(variables):
+    few = 2 if len(family.terms.kinds) else 0  # sines of some phase are always combinations of plain ones
+    for i in np.nonzero(mask.sum(axis=0) > few)[0]:
         inside = np.nonzero(family.mask[:, i] & sound)[0]
 
-        def rank(chosen: list[int], own: int = i, terms: Indices = inside) -> tuple[Any, ...]:
+        def rank(chosen: list[int], own: int = int(i), terms: Indices = inside) -> tuple[Any, ...]:
             degree = powers[terms[chosen]].sum(axis=1)
             return int(degree.sum()), int(degree.max()), -int((powers[terms[chosen], own] > 0).sum()), chosen
 
@@ -142,8 +144,9 @@ def fewest(
     sets = np.zeros((1, 0), dtype=np.intp)
     if np.linalg.norm(target) <= left:
         return []
+    kept = int(np.clip(_WORK / max(columns.shape[1], 1) ** 2, _FEW, _KEPT))
     for _ in range(min(most, columns.shape[1])):
-        sets, rest = _grown(sets, rest)
+        sets, rest = _grown(sets, rest, kept)
         enough = np.linalg.norm(rest[:, :, -1], axis=1) <= left
         if enough.any():
             return min((sorted(each) for each in sets[enough].tolist()), key=rank)
@@ -186,7 +189,7 @@ def exchanged(system: Array, target: Array, chosen: Mask, equations: list[Indice
     return x, chosen
 
 
-def _grown(sets: Indices, rest: Array, kept: int = _KEPT) -> tuple[Indices, Array]:
+def _grown(sets: Indices, rest: Array, kept: int) -> tuple[Indices, Array]:
     """Sets with one more column, those that leave least of the target (the last column), and what each leaves of all.
 
     sets: (sets, columns); rest: (sets, rows, columns + 1).
