@@ -12,7 +12,7 @@ STEP = 1 / (30 * chaos.lorenz.exponent)
 
 @pytest.mark.parametrize("noise", [1e-8, 1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 1e-2])
 def test_lorenz_is_found_at_every_level_of_noise_and_its_forecast_is_as_good_as_the_noise_allows(noise):
-    """Errors grow e-fold in a Lyapunov time, so that every factor e less noise is worth about one more; here more at first."""
+    """Errors grow e-fold in a Lyapunov time: every factor e less noise is worth about one more."""
     series = chaos.lorenz.sample(812, seed=1)
     draw = np.random.default_rng(0).standard_normal((512, 3))
     answer = forecast(series[:512] + noise * series.std(axis=0) * draw, 300)
