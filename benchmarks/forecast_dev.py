@@ -70,7 +70,8 @@ def warm() -> None:
     series = chaos.lorenz.sample(CONTEXT)
     for noise in (0.0, 0.02):
         forecast(series + noise * np.random.default_rng(0).standard_normal(series.shape), 10)
-    forecast(series[:, 0], 10)
+    for noise in (0.0, 0.02):
+        forecast(series[:, 0] + noise * np.random.default_rng(0).standard_normal(len(series)), 10)
 
 
 def judged(

@@ -132,15 +132,16 @@ def test_guesses_are_finite_bounded_different_and_ranked(seen: int, family: Fami
         assert np.abs(guess.hidden).max() <= 6.0
     shares = [guess.share for guess in found]
     assert shares == sorted(shares)
-    assert all(not alike(visible, found[0].hidden, other.hidden, 0.01) for other in found[1:])
+    assert not alike(visible, found[0].hidden, [other.hidden for other in found[1:]], 0.01).any()
 
 
 def test_a_guess_is_alike_itself_under_an_affine_change() -> None:
     generator = np.random.default_rng(0)
     visible, guess = generator.standard_normal((80, 1)), generator.standard_normal((80, 2))
     turned = guess @ np.array([[1.0, 0.5], [-0.3, 2.0]]) + 3.0 + visible
-    assert alike(visible, guess, turned, 1e-12)
-    assert not alike(visible, guess, generator.standard_normal((80, 2)), 0.1)
+    other = generator.standard_normal((80, 2))
+    assert alike(visible, guess, [other, turned, other], 1e-12).tolist() == [False, True, False]
+    assert alike(visible, guess, [], 0.1).tolist() == []
 
 
 def test_a_short_series_has_no_guesses() -> None:

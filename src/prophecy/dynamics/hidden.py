@@ -21,10 +21,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.dynamics import flow
 from prophecy.dynamics.flow import EIGHTH, FOURTH, Tableau, Terms
-from prophecy.dynamics.guesses import regression
-from prophecy.dynamics.hidden_descent import Tuning, descend
+from prophecy.dynamics.guesses import integrated
+from prophecy.dynamics.hidden_descent import Tuning, descend, monomials, standardised
 from prophecy.dynamics.hidden_guesses import Family, alike, drifting, guesses, plain
 from prophecy.dynamics.settings import BEYOND, HiddenSettings
 from prophecy.dynamics.sparse import SparseField
@@ -34,6 +33,7 @@ Counts = NDArray[np.int64]
 
 _LOST = 1e4  # square standard deviations: defects beyond it are those of a field that leads nowhere
 _INTEGRATED = 1e-10  # standard deviations: what a step ahead may miss by
+_COMPARED: dict[tuple[int, bytes, bytes], tuple[Array, Array]] = {}  # by family: a handful, each some kilobytes
 
 
 @dataclass
@@ -90,23 +90,10 @@ class Search:
 
     def standardise(self) -> None:
         """Hidden variables uncorrelated with all others, mean 0, variance 1; the field expressed in them."""
-        seen, variables = self.seen, self.states.shape[1]
-        covariance = np.cov(self.states.T, bias=True).reshape(variables, variables)
-        try:
-            root = np.linalg.cholesky(covariance + 1e-14 * np.trace(covariance) * np.eye(variables))
-        except np.linalg.LinAlgError:
-            return
-        matrix = np.linalg.inv(root)
-        matrix[:seen] = np.eye(seen, variables)
-        centre = matrix @ self.states.mean(axis=0)
-        centre[:seen] = 0.0
-        terms = self.field.terms
-        points = np.random.default_rng(0).standard_normal((4 * terms.size, variables))
-        before = np.ascontiguousarray(np.linalg.solve(matrix, (points + centre).T).T)
-        slopes = flow.features(terms, before) @ self.field.theta @ matrix.T
-        theta = np.linalg.lstsq(flow.features(terms, points), slopes, rcond=None)[0]
-        self.field = self.field.with_mask(self.field.mask, np.asarray(theta, dtype=np.float64))
-        self.states = np.ascontiguousarray(self.states @ matrix.T - centre)
+        theta, states = standardised(
+            self.field.terms, self.field.theta, self.states, self.seen, *_compared(self.field.terms)
+        )
+        self.field, self.states = replace(self.field, theta=theta), states
 
     def extended(self, visible: Array) -> float:
         """Go on over further samples, hidden variables first as the flow forecasts them.
@@ -126,6 +113,16 @@ class Search:
         )
 
 
+def _compared(terms: Terms) -> tuple[Array, Array]:
+    """Points at which fields of these powers are compared, (points, variables), and the pseudo-inverse of the
+    features there."""
+    key = terms.variables, terms.parents.tobytes(), terms.factors.tobytes()
+    if key not in _COMPARED:
+        points = np.random.default_rng(0).standard_normal((4 * terms.size, terms.variables))
+        _COMPARED[key] = points, np.asarray(np.linalg.pinv(monomials(terms, points)), dtype=np.float64)
+    return _COMPARED[key]
+
+
 def _tuning(settings: HiddenSettings) -> Tuning:
     return Tuning(
         settings.relaxed, settings.tightened, settings.least_damping, settings.stiffness,
@@ -135,22 +132,27 @@ def _tuning(settings: HiddenSettings) -> Tuning:
 
 def searched(
     visible: Array, centre: Array, family: Family, settings: HiddenSettings, rough: float = 0.0
-) -> list[Search]:
-    """The searches on an early stretch that came close to a law, closest first; often none.
+) -> tuple[list[Search], int]:
+    """The searches on an early stretch that came close to a law, closest first, often none; and how many rounds some
+    search of the family passed.
 
     rough: the roughness of samples that may be far apart or noisy; none where the misfit shows that they are noisy.
     """
-    best = guesses(visible, centre, family, settings)
     worst = settings.forcing_left if family.forced else settings.hopeless
-    starts = [guess.hidden for guess in best if guess.share < worst]
-    if not starts:
-        return []
-    if family.variables == 3 and family.degree == 2:
-        starts += plain(visible, centre, settings)
-    if family.variables == 3 and family.degree == 3 and visible.shape[1] == 1:
-        starts.append(drifting(visible))
-    pool = _best([_started(visible, family.terms, start, settings) for start in starts], settings, rough)
-    return _different(sorted(pool, key=_reached), settings)
+    pool, passed = _best(starts(visible, centre, family, settings, worst), family, settings, rough)
+    return different(sorted(pool, key=reached), settings), passed
+
+
+def starts(
+    visible: Array, centre: Array, family: Family, settings: HiddenSettings, worst: float = np.inf
+) -> list[Search]:
+    """Searches of a family that have not yet made a step, from guesses that leave less than `worst` open."""
+    hidden = [guess.hidden for guess in guesses(visible, centre, family, settings) if guess.share < worst]
+    if hidden and family.kind == (3, 2):
+        hidden += plain(visible, centre, settings)
+    if hidden and family.kind == (3, 3) and visible.shape[1] == 1:
+        hidden.append(drifting(visible))
+    return [_started(visible, family.terms, each, settings) for each in hidden]
 
 
 def _started(visible: Array, terms: Terms, guess: Array, settings: HiddenSettings) -> Search:
@@ -158,37 +160,51 @@ def _started(visible: Array, terms: Terms, guess: Array, settings: HiddenSetting
     start.standardise()
     start.states = np.clip(start.states, -settings.farthest, settings.farthest)
     start.states[:, : visible.shape[1]] = visible
-    start.field = regression(start.field, start.states, settings.ridge)
+    start.field = replace(start.field, theta=_regressed(terms, start.states, settings.ridge))
     return start
 
 
-def _best(pool: list[Search], settings: HiddenSettings, rough: float) -> list[Search]:
-    """What is left of some starts after all rounds: those that came close to a law."""
-    for number, (order, steps, kept, worst, behind) in enumerate(settings.rounds):
+def _regressed(terms: Terms, path: Array, ridge: float) -> Array:
+    """Coefficients of all terms, as `guesses.regression` has them, all equations at once."""
+    inner, rise = integrated(monomials(terms, path)), path[2:-1] - path[1:-2]
+    norms = np.sqrt(np.sum(inner**2, axis=0)) + 1e-300
+    columns = inner / norms
+    matrix = columns.T @ columns
+    largest = np.linalg.eigvalsh(matrix)[-1]
+    damped = matrix + ridge**2 * largest * np.eye(len(matrix))
+    return np.ascontiguousarray(np.linalg.solve(damped, columns.T @ rise) / norms[:, None])
+
+
+def _best(pool: list[Search], family: Family, settings: HiddenSettings, rough: float) -> tuple[list[Search], int]:
+    """What is left of some starts after all rounds, those that came close to a law; and how many rounds some passed."""
+    last = len(settings.rounds) - 1
+    for number, (order, steps, kept, behind) in enumerate(settings.rounds):
         for start in pool:
             if order == 8:  # order 4 was enough to choose the starts
                 start.tableau, start.tolerance = EIGHTH, settings.near / 10
-            start.improve(steps, settings.near / 10, settings)
-        pool = _different(sorted(pool, key=_reached), settings)[:kept]
+            start.improve(steps, settings.near / 10, settings, settings.crawling if number == last else 0.0)
+        pool = different(sorted(pool, key=reached), settings)[:kept]
         if number == 1 and rough and pool and pool[0].reached > settings.noisy * rough:
-            return []
-        limit = max(worst, settings.coarse * rough)
+            return [], 0
+        limit = max(family.limits[number], settings.coarse * rough)
         pool = [start for start in pool if start.reached < min(limit, behind * pool[0].reached)]
-        if not pool or pool[0].reached < settings.near:
+        if not pool:
+            return [], number
+        if pool[0].reached < settings.near:
             break
-    return pool
+    return pool, len(settings.rounds)
 
 
-def _different(pool: list[Search], settings: HiddenSettings) -> list[Search]:
+def different(pool: list[Search], settings: HiddenSettings) -> list[Search]:
     """Without those that have come to the same place as a better one, up to an affine change."""
     found: list[Search] = []
     for search in pool:
-        if not any(alike(search.visible, search.hidden, other.hidden, settings.same) for other in found):
+        if not alike(search.visible, search.hidden, [other.hidden for other in found], settings.same).any():
             found.append(search)
     return found
 
 
-def _reached(search: Search) -> float:
+def reached(search: Search) -> float:
     return search.reached
 
 
@@ -220,20 +236,35 @@ def found(visible: Array, centre: Array, settings: HiddenSettings, rough: float 
     rest, a stretch at a time, before that is used. The first family with an exact one has it; otherwise the field with
     the best forecasts, if these are good.
     """
-    early = min(settings.early, int(settings.early_share * len(visible)))
     best: Law | None = None
     with np.errstate(all="ignore"):  # fields that lead nowhere overflow
-        for family in (Family(*each) for each in settings.families if each[0] > visible.shape[1]):
-            pool = searched(visible[:early], centre, family, settings, 0.0 if family.forced else rough)
+        passed: dict[tuple[int, int], int] = {}
+        for family, early in _tried(visible, settings, rough):
+            if passed.get(family.kind, settings.again) < settings.again:
+                continue
+            pool, passed[family.kind] = searched(
+                visible[:early], centre, family, settings, 0.0 if family.forced else rough
+            )
             for search in pool:
                 law = _continued(search, family, visible, settings)
                 if law is not None and law.exact(settings):
                     return law
                 if law is not None and law.worst < min(settings.trusted, best.worst if best else np.inf):
                     best = law
-            if rough and not family.forced:  # larger families found no law behind coarse samples, and noise costs less
-                return best
     return best
+
+
+def _tried(visible: Array, settings: HiddenSettings, rough: float) -> list[tuple[Family, int]]:
+    """Families to try and how many early samples of each, none twice.
+
+    Behind coarse samples larger families found no law, and where they are noise three variables cost least.
+    """
+    tried: dict[tuple[tuple[int, int], int], Family] = {}
+    for family in (Family(*each) for each in settings.families if each[0] > visible.shape[1]):
+        if not rough or family.forced or family.kind == (3, 2):
+            early = min(family.early, int(settings.early_share * len(visible)))
+            tried.setdefault((family.kind, early), family)
+    return [(family, early) for (_, early), family in tried.items()]
 
 
 def _continued(search: Search, family: Family, visible: Array, settings: HiddenSettings) -> Law | None:

@@ -72,6 +72,57 @@ def _solved(factor: Array, right: Array) -> Array:
     return out
 
 
+@kernel
+def monomials(terms: Terms, points: Array) -> Array:
+    """Features of a field of powers at each of (points, variables): (points, terms)."""
+    out = np.ones((len(points), len(terms.parents)))
+    for k in range(len(points)):
+        for p in range(1, out.shape[1]):
+            out[k, p] = out[k, terms.parents[p]] * points[k, terms.factors[p]]
+    return out
+
+
+@kernel
+def standardised(
+    terms: Terms, theta: Array, states: Array, seen: int, points: Array, inverse: Array
+) -> tuple[Array, Array]:
+    """Coefficients and states with hidden variables uncorrelated with all others, of mean 0 and variance 1.
+
+    points: (points, variables) at which the field is compared in old and new variables; inverse: the pseudo-inverse of
+    its features there. Both as they are where a variable is an affine function of the others.
+    """
+    v = states.shape[1]
+    means, root = np.zeros(v), np.zeros((v, v))
+    for i in range(v):
+        means[i] = states[:, i].mean()
+    for i in range(v):
+        for j in range(i + 1):
+            root[i, j] = np.mean((states[:, i] - means[i]) * (states[:, j] - means[j]))
+    least = 1e-14 * np.trace(root)
+    for i in range(v):
+        root[i, i] += least
+    if not (np.isfinite(np.sum(root)) and _factored(root)):
+        return theta, states
+    matrix, centre = np.eye(v), np.zeros(v)
+    for i in range(seen, v):  # rows of the inverse of the factor, which makes new variables from old ones
+        row = np.zeros(v)
+        row[i] = 1.0
+        for j in range(i, -1, -1):
+            for m in range(j + 1, i + 1):
+                row[j] -= row[m] * root[m, j]
+            row[j] /= root[j, j]
+        matrix[i] = row
+        centre[i] = np.sum(row * means)
+    before = points + centre
+    for k in range(len(points)):
+        for i in range(seen, v):
+            for j in range(i):
+                before[k, i] -= matrix[i, j] * before[k, j]
+            before[k, i] /= matrix[i, i]
+    slopes = np.dot(np.dot(monomials(terms, before), theta), matrix.T)
+    return np.dot(inverse, slopes), np.dot(states, matrix.T) - centre
+
+
 @inner
 def _moved(theta: Array, states: Array, seen: int, change: Array, shift: Array, size: float) -> tuple[Array, Array]:
     there, onward = theta.copy(), states.copy()

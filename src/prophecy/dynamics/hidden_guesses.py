@@ -25,17 +25,24 @@ _SPLINE = 7  # degree: the rate of a rate is still smooth
 class Family(NamedTuple):
     """Fields of so many variables, seen and hidden, of degree 2; degree 3 adds powers of the first two.
 
-    starts: how many guesses are solved in earnest.
+    starts: how many guesses are solved in earnest; early: from how many samples at most; limits: the misfits they must
+    be below after each round.
     """
 
     variables: int
     degree: int
     starts: int
+    early: int = 256
+    limits: tuple[float, ...] = ()
+
+    @property
+    def kind(self) -> tuple[int, int]:
+        return self.variables, self.degree
 
     @property
     def forced(self) -> bool:
         """Whether the last two variables are a sinusoid and its quarter-period partner."""
-        return self.variables == 4 and self.degree == 3
+        return self.kind == (4, 3)
 
     @property
     def terms(self) -> Terms:
@@ -172,18 +179,19 @@ def guesses(visible: Array, centre: Array, family: Family, settings: HiddenSetti
         return []
     if family.forced:
         return driven(visible, settings)
-    seen, choices = visible.shape[1], []
-    for k, pair in enumerate(pairs(visible, centre, family, settings)):
-        towards = directions(pair.u.shape[1], settings.angles)
-        choices += [(choice[-1], k, pair, choice) for choice in scan(pair, towards, settings.offsets)]
-    choices = sorted((each for each in choices if np.isfinite(each[0])), key=lambda each: each[:2])
+    seen, at_hand = visible.shape[1], pairs(visible, centre, family, settings)
+    towards = directions(family.variables - 1, settings.angles)
+    scans = np.stack([scan(pair, towards, settings.offsets) for pair in at_hand])
+    shares = np.where(np.isfinite(scans[..., -1]), scans[..., -1], np.inf).reshape(-1)
+    order = np.argsort(shares, kind="stable")[: settings.looked_at]
     noise = np.random.default_rng(0).standard_normal((settings.refined, 2 * family.variables - 1))
     found: list[Guess] = []
-    for _, _, pair, choice in choices[: settings.looked_at]:
+    for at in order[np.isfinite(shares[order])]:
+        pair, choice = at_hand[at // scans.shape[1]], scans.reshape(-1, scans.shape[2])[at]
         better, refined = refine(pair, choice, noise)
         z = closing(better, np.ascontiguousarray(refined[:-1]))[0]
         hidden = np.column_stack([better.u[:, seen:], z])
-        if not any(alike(visible, hidden, earlier.hidden, settings.alike) for earlier in found):
+        if not alike(visible, hidden, [earlier.hidden for earlier in found], settings.alike).any():
             found.append(Guess(hidden, float(refined[-1])))
         if len(found) == family.starts:
             break
@@ -214,9 +222,13 @@ def _without(values: Array, others: list[Array]) -> Array:
     return np.asarray(values - columns @ np.linalg.lstsq(columns, values, rcond=None)[0])
 
 
-def alike(visible: Array, guess: Array, earlier: Array, share: float) -> bool:
-    """Whether the earlier guess is an affine function of the new one and what is seen, up to a share."""
+def alike(visible: Array, guess: Array, earlier: Sequence[Array], share: float) -> NDArray[np.bool_]:
+    """Which of the earlier guesses are affine functions of the new one and what is seen, up to a share."""
     columns = np.column_stack([np.ones(len(visible)), visible, guess])[MARGIN:-MARGIN]
-    inside = earlier[MARGIN:-MARGIN]
-    rest = inside - columns @ np.linalg.lstsq(columns, inside, rcond=None)[0]
-    return bool((rest.var(axis=0) < share * inside.var(axis=0)).all())
+    if not earlier or not np.isfinite(columns).all():
+        return np.zeros(len(earlier), dtype=np.bool_)
+    inside = np.concatenate(earlier, axis=1)[MARGIN:-MARGIN]
+    basis = np.linalg.qr(columns)[0]
+    rest = inside - basis @ (basis.T @ inside)
+    same = rest.var(axis=0) < share * inside.var(axis=0)
+    return np.asarray(same.reshape(len(earlier), -1).all(axis=1))

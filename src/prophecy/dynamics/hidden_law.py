@@ -5,27 +5,42 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy.dynamics import hidden_noise
 from prophecy.dynamics.context import Context, fastest_period
 from prophecy.dynamics.guesses import roughness
 from prophecy.dynamics.hidden import Search, found
 from prophecy.dynamics.hidden_guesses import Family, forcing
 from prophecy.dynamics.problem import Problem
 from prophecy.dynamics.settings import HiddenSettings, Settings
-from prophecy.dynamics.trajectory import Decided
+from prophecy.dynamics.trajectory import Decided, like_the_past
 
 Array = NDArray[np.float64]
 
 
-def decide(context: Context, steps: int, all_settings: Settings) -> Decided | None:
+def decide(context: Context, steps: int, all_settings: Settings, promising: bool = True) -> Decided | None:
     """The forecast of a field with hidden variables that forecast the later part of the context; None elsewhere.
 
-    Rough series are not searched, and where two rounds show that what makes them rough is noise, no further.
+    Rough series are not searched, and where two rounds show that what makes them rough is noise, no further: then a
+    trajectory near the samples is looked for instead of one through them. promising: whether a glance found a law
+    (`tournament.promising`); noise of ordinary series is not looked through.
     """
     settings = all_settings.hidden
     visible = _complete(context, settings)
     rough = np.inf if visible is None else float(roughness(visible).max())
     if visible is None or rough > settings.rough:
         return None
+    noise = hidden_noise.noise_of(visible, rough, settings) if visible.shape[1] == 1 else 0.0
+    decided = None
+    if noise < settings.noise_least or rough > settings.smooth:
+        decided = _exact(context, visible, steps, rough, all_settings)
+    if decided is None and noise >= settings.noise_least and promising:
+        decided = _noisy(context, visible, steps, noise, all_settings)
+    return decided
+
+
+def _exact(context: Context, visible: Array, steps: int, rough: float, all_settings: Settings) -> Decided | None:
+    """The forecast of a field whose trajectory passes through the samples."""
+    settings = all_settings.hidden
     stride = thinning(visible, all_settings)
     seen, thin = visible.shape[1], np.ascontiguousarray(visible[(len(visible) - 1) % stride :: stride])
     uncertain = rough if rough > settings.smooth else 0.0
@@ -35,13 +50,32 @@ def decide(context: Context, steps: int, all_settings: Settings) -> Decided | No
     search = law.search
     path = search.ahead(search.states[-1:], search.field.theta[None] / stride, steps)[0, :, :seen]
     draws = _draws(search, steps, stride, settings)
+    method, note = _words(search, law.family, stride * context.stride, settings)
+    note = f"{note} that passes through the context up to {search.misfit:.1g} standard deviations."
+    return _staying(path, draws, method, note, settings)
+
+
+def _noisy(context: Context, visible: Array, steps: int, noise: float, all_settings: Settings) -> Decided | None:
+    """The forecast of a field whose trajectory leaves nothing but noise of the samples."""
+    settings = all_settings.hidden
+    visible = np.ascontiguousarray(visible[-settings.noise_most :])
+    stride = thinning(visible, all_settings)
+    track = hidden_noise.found(visible, context.units.centre / context.units.scale, noise, stride, settings)
+    if track is None:
+        return None
+    path = track.ahead(track.states[-1:], [track.field], steps)[0, :, : visible.shape[1]]
+    if not like_the_past(path, visible, np.full(visible.shape[1], track.noise), all_settings.laws):
+        return None
+    note = f"The variable and 2 hidden obey a field of degree 2, up to noise of {track.noise:.2g} standard deviations."
+    return _staying(path, track.draws(steps, settings), "field with 2 hidden variables by assimilation", note, settings)
+
+
+def _staying(path: Array, draws: Array, method: str, note: str, settings: HiddenSettings) -> Decided | None:
+    """The forecast, unless its path or most of the draws leave for good."""
     stay = np.isfinite(draws).all(axis=(1, 2))
     if not np.isfinite(path).all() or stay.mean() < settings.staying:
         return None
-    draws = draws[stay]
-    method, note = _words(search, law.family, stride * context.stride, settings)
-    note = f"{note} that passes through the context up to {search.misfit:.1g} standard deviations."
-    return Decided(path, draws, None, method, (note,), None)
+    return Decided(path, draws[stay], None, method, (note,), None)
 
 
 def _words(search: Search, family: Family, stride: int, settings: HiddenSettings) -> tuple[str, str]:

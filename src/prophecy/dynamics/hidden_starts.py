@@ -61,79 +61,72 @@ def _left(matrix: Array, right: Array, total: float) -> float:
 
 @inner
 def monomials(u: Array, degree: int) -> Array:
-    """All monomials of u up to degree 2 or 3: (time, terms)."""
+    """All monomials of u up to degree 2 or 3: (terms, time)."""
     time, m = u.shape
     count = 1 + m + m * (m + 1) // 2
     if degree > 2:
         count += m * (m + 1) * (m + 2) // 6
-    out = np.empty((time, count))
-    for k in range(time):
-        out[k, 0] = 1.0
-        at = 1
-        for i in range(m):
-            out[k, at] = u[k, i]
+    out, at = np.ones((count, time)), 1
+    for i in range(m):
+        out[at] = u[:, i]
+        at += 1
+    for i in range(m):
+        for j in range(i, m):
+            out[at] = u[:, i] * u[:, j]
             at += 1
-        for i in range(m):
-            for j in range(i, m):
-                out[k, at] = u[k, i] * u[k, j]
-                at += 1
-                if degree > 2:
-                    for h in range(j, m):
-                        out[k, at] = u[k, i] * u[k, j] * u[k, h]
-                        at += 1
+            if degree > 2:
+                for h in range(j, m):
+                    out[at] = out[1 + i] * out[1 + j] * out[1 + h]
+                    at += 1
+    return out
+
+
+@inner
+def _over_steps(rows: Array) -> Array:
+    """Integrals over the steps inside the margins of rows (terms, time), cubic between samples: (terms, steps)."""
+    count = rows.shape[1] - 2 * MARGIN - 2
+    out = np.empty((len(rows), count))
+    for i in range(len(rows)):
+        for k in range(count):
+            at = k + MARGIN
+            out[i, k] = (13 * (rows[i, at] + rows[i, at + 1]) - rows[i, at - 1] - rows[i, at + 2]) / 24
     return out
 
 
 @inner
 def _numerator(phi: Array, r: Array, b: Array, near: float | np.floating[Any]) -> Array:
     """r - A(u) with the A that makes its quotient by b smallest."""
-    n = phi.shape[1]
-    matrix, right = np.zeros((n, n)), np.zeros(n)
-    for k in range(MARGIN, len(r) - MARGIN):
-        weight = 1.0 / (b[k] * b[k] + near) ** 2 if near > 0.0 else 1.0
-        for i in range(n):
-            each = weight * phi[k, i]
-            for j in range(i + 1):
-                matrix[i, j] += each * phi[k, j]
-            right[i] += each * r[k]
+    n, inside = len(phi), np.ascontiguousarray(phi[:, MARGIN:-MARGIN])
+    weights = 1.0 / (b[MARGIN:-MARGIN] ** 2 + near) ** 2 if near > 0.0 else np.ones(inside.shape[1])
+    weighed = inside * weights
+    matrix, right = np.dot(weighed, inside.T), np.dot(weighed, r[MARGIN:-MARGIN])
     _left(matrix, right, 0.0)
     for i in range(n - 1, -1, -1):
         for j in range(i + 1, n):
             right[i] -= matrix[j, i] * right[j]
         right[i] /= matrix[i, i]
-    out = r.copy()
-    for k in range(len(r)):
-        for i in range(n):
-            out[k] -= phi[k, i] * right[i]
-    return out
+    return np.asarray(r - np.dot(right, phi))
 
 
 @inner
-def left_open(z: Array, terms: Array, weights: Array) -> float:
-    """The share of the rises of z that integrals of the terms, (time, terms), cubic between samples, do not explain.
+def _left_open(z: Array, terms: Array, weights: Array) -> float:
+    """The share of the rises of z that (terms, steps), integrals over the steps inside the margins, do not explain.
 
     weights: of the samples; a step has the lesser of its two.
     """
-    time, size = terms.shape
-    matrix, right, row, total = np.zeros((size, size)), np.zeros(size), np.empty(size), 1e-300
-    for k in range(MARGIN, time - MARGIN - 2):
-        weight = min(weights[k], weights[k + 1])
-        for i in range(size):
-            row[i] = (13 * (terms[k, i] + terms[k + 1, i]) - terms[k - 1, i] - terms[k + 2, i]) / 24
-        rise = z[k + 1] - z[k]
-        for i in range(size):
-            each = weight * row[i]
-            for j in range(i + 1):
-                matrix[i, j] += each * row[j]
-            right[i] += each * rise
-        total += weight * rise * rise
-    return _left(matrix, right, total) / total
+    first, last = MARGIN, len(z) - MARGIN - 2
+    weight = np.minimum(weights[first:last], weights[first + 1 : last + 1])
+    rise = z[first + 1 : last + 1] - z[first:last]
+    weighed = terms * weight
+    total = np.sum(weight * rise * rise) + 1e-300
+    return _left(np.dot(weighed, terms.T), np.dot(weighed, rise), total) / total
 
 
 @inner
-def _closing(u: Array, phi: Array, r: Array, along: Array) -> tuple[Array, float]:
+def _closing(u: Array, phi: Array, r: Array, along: Array, over: Array) -> tuple[Array, float]:
+    """phi: monomials of u; over: their integrals over steps, with m + 2 rows more to be filled here."""
     time, m = u.shape
-    n = phi.shape[1]
+    n = len(phi)
     b = np.full(time, -along[m])
     for i in range(m):
         b += along[i] * u[:, i]
@@ -141,18 +134,22 @@ def _closing(u: Array, phi: Array, r: Array, along: Array) -> tuple[Array, float
     z = _numerator(phi, r, b, near) * b / (b * b + near)
     z = z - np.median(z[MARGIN:-MARGIN])
     z = np.minimum(np.maximum(z / (1.4826 * np.median(np.abs(z[MARGIN:-MARGIN])) + 1e-300), -FAR), FAR)
-    full = np.empty((time, n + m + 2))
-    for k in range(time):
-        for i in range(n):
-            full[k, i] = phi[k, i]
-        full[k, n] = z[k]
-        full[k, n + 1] = z[k] * z[k]
-        for i in range(m):
-            full[k, n + 2 + i] = z[k] * u[k, i]
-    weights = np.empty(time)
-    for k in range(time):
-        weights[k] = min(b[k] * b[k] / (9 * near + 1e-300), 1.0)
-    return z, left_open(z, full, weights)
+    products = np.empty((m + 2, time))
+    products[0] = z
+    products[1] = z * z
+    for i in range(m):
+        products[2 + i] = z * u[:, i]
+    over[n:] = _over_steps(products)
+    return z, _left_open(z, over, np.minimum(b * b / (9 * near + 1e-300), 1.0))
+
+
+@inner
+def _with_room(phi: Array, m: int) -> Array:
+    """Integrals of phi over steps, and room for those of z and its products."""
+    over = _over_steps(phi)
+    out = np.zeros((len(phi) + m + 2, over.shape[1]))
+    out[: len(phi)] = over
+    return out
 
 
 @kernel
@@ -162,7 +159,8 @@ def closing(pair: Pair, along: Array) -> tuple[Array, float]:
     Rises are compared with integrals of the terms of A, z, and the products of z, taken as cubic between samples; steps
     near B's zero count less.
     """
-    return _closing(pair.u, monomials(pair.u, pair.degree), pair.r, along)
+    phi = monomials(pair.u, pair.degree)
+    return _closing(pair.u, phi, pair.r, along, _with_room(phi, pair.u.shape[1]))
 
 
 @kernel
@@ -173,10 +171,11 @@ def scan(pair: Pair, directions: Array, offsets: int) -> Array:
     """
     m = pair.u.shape[1]
     phi = monomials(pair.u, pair.degree)
+    over = _with_room(phi, m)
     out, along = np.zeros((1 + len(directions) * offsets, m + 2)), np.zeros(m + 1)
     along[m] = -1.0
     out[0, : m + 1] = along
-    out[0, m + 1] = _closing(pair.u, phi, pair.r, along)[1]
+    out[0, m + 1] = _closing(pair.u, phi, pair.r, along, over)[1]
     for t in range(len(directions)):
         sums = np.zeros(len(pair.u))
         for i in range(m):
@@ -190,7 +189,7 @@ def scan(pair: Pair, directions: Array, offsets: int) -> Array:
                 along[m] += (0.2 if o else -0.2) * (sums[last] - sums[0])
             at = 1 + t * offsets + o
             out[at, : m + 1] = along
-            out[at, m + 1] = _closing(pair.u, phi, pair.r, along)[1]
+            out[at, m + 1] = _closing(pair.u, phi, pair.r, along, over)[1]
     return out
 
 
@@ -200,13 +199,14 @@ def refine(pair: Pair, choice: Array, noise: Array) -> tuple[Pair, Array]:
     units. Returns the pair with its leaky integrals as improved, and the choice."""
     m = pair.u.shape[1]
     best, u, phi, leaks = choice.copy(), pair.u, monomials(pair.u, pair.degree), pair.leaks
+    over = _with_room(phi, m)
     constant, leaking = True, False
     for i in range(m):
         constant = constant and choice[i] == 0.0
         leaking = leaking or (leaks[i] != 0.0 and np.isfinite(leaks[i]))
     size = 0.2
     for trial in range(len(noise) if leaking or not constant else 0):
-        along, there, rows, times = best[: m + 1].copy(), u, phi, leaks
+        along, there, rows, times, room = best[: m + 1].copy(), u, phi, leaks, over
         if not constant:
             total = 0.0
             for i in range(m):
@@ -222,11 +222,12 @@ def refine(pair: Pair, choice: Array, noise: Array) -> tuple[Pair, Array]:
                     times[i] *= np.exp(size * noise[trial, m + 1 + i])
                     there[:, i] = unit(leaky(pair.sources[:, i], times[i]))
             rows = monomials(there, pair.degree)
-        share = _closing(there, rows, pair.r, along)[1]
+            room = _with_room(rows, m)
+        share = _closing(there, rows, pair.r, along, room)[1]
         if share < best[m + 1]:
             best[: m + 1] = along
             best[m + 1] = share
-            u, phi, leaks = there, rows, times
+            u, phi, leaks, over = there, rows, times, room
             size *= 1.3
         else:
             size *= 0.93

@@ -69,7 +69,7 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
     # Rolling forecasts without any error (waves, lines, repetition) are the whole law, and where every sample
     # determines the next one all variables are seen: nothing is hidden.
     if share >= how.complete and (lawful is None or lawful.best.score >= how.exact):
-        decided = _hidden(context, steps, settings)
+        decided = _hidden(context, steps, law is not None, settings)
         if decided is not None:
             return _decided(context, decided, average, settings)
     further = rolling if law is not None and not average and share < how.deterministic else None
@@ -112,13 +112,13 @@ def _mixed(
     return Solution(grid, next_step, _between(mixtures, settings), method, notes)
 
 
-def _hidden(context: Context, steps: int, settings: Settings) -> Decided | None:
-    """A field with hidden variables, where there is one."""
+def _hidden(context: Context, steps: int, promising: bool, settings: Settings) -> Decided | None:
+    """A field with hidden variables, where there is one. promising: a glance found a law."""
     if not {"HIDDEN", "LABORATORY"}.isdisjoint(settings.without):
         return None
     from prophecy.dynamics import hidden_law  # loads Numba
 
-    return hidden_law.decide(context, steps, settings)
+    return hidden_law.decide(context, steps, settings, promising)
 
 
 def _columns(context: Context, steps: int, season: object, settings: Settings) -> list[Column]:
