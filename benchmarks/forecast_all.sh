@@ -11,3 +11,5 @@ python "$here/forecast_dev.py" "$data" --part all --noise 0.01 --jobs "$jobs" --
 python "$here/forecast_dev.py" "$data" --part all --noise 0.05 --jobs "$jobs" --out "$out/forecast_dev_noise5.json"
 python "$here/forecast_dev.py" "$data" --part all --noise 0.01 --missing 0.3 --jobs "$jobs" --out "$out/forecast_dev_gaps.json"
 python "$here/forecast_dev.py" "$data" --part all --single --jobs "$jobs" --out "$out/forecast_dev_single.json"
+python "$here/forecast_dev.py" "$data" --part all --single --noise 0.01 --jobs "$jobs" --out "$out/forecast_dev_single_noise1.json"
+python "$here/forecast_dev.py" "$data" --part all --single --trajectories 4 --jobs "$jobs" --out "$out/forecast_dev_unseen.json"

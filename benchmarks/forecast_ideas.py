@@ -93,7 +93,7 @@ ALONE: dict[str, Settings] = {
     "all ideas": DEFAULT,
     "without hidden variables": without("HIDDEN"),
     "hidden variables, three in all": replace(
-        DEFAULT, hidden=replace(DEFAULT.hidden, families=DEFAULT.hidden.families[:1])
+        DEFAULT, hidden=replace(DEFAULT.hidden, families=tuple(f for f in DEFAULT.hidden.families if f[:2] == (3, 2)))
     ),
     "without kernel maps": without("KERNEL_MAPS"),
     "without polynomial maps": without("POLYNOMIAL_MAPS"),
