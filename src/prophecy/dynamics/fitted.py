@@ -75,7 +75,8 @@ class FittedFlow:
         What single steps miss by may add up (errors of whoever integrated the series) or not (rounding of each sample):
         paths show which, as long as they are followed while draws are still close to each other. A series has few
         stretches that do not overlap: the share is as much larger as a quantile of Student's distribution with so many
-        degrees of freedom is than a normal one.
+        degrees of freedom is than a normal one. Their tails are compared: few stretches are missed by far more than
+        others, and the one to come may be such.
         """
         laws = self.laws
         steps = min(laws.stray_steps, len(values) // 4)
@@ -95,7 +96,7 @@ class FittedFlow:
         at = origins[:, None] + np.arange(steps)[late]
         missed = np.where(known[at][..., None], np.abs(ahead[: len(at), late] - values[at]), np.nan)
         few = float(stdtrit(len(values) / steps, 0.95) / ndtri(0.95))
-        share = few * float(np.nanmedian(missed) / np.median(apart[:, late]))
+        share = few * float(np.nanquantile(missed, laws.stray_tail) / np.quantile(apart[:, late], laws.stray_tail))
         return share if np.isfinite(share) else 1.0
 
     def _located(self, x: Array, origins: Indices) -> Array:

@@ -134,4 +134,5 @@ class LawSettings:
     draws: int = 64  #: trajectories that say how uncertain the forecast is
     staying: float = 0.25  #: share of the draws that must not leave for good; poles and exponentials throw many out
     stray_steps: int = 100  #: samples of paths inside a context of exact samples that measure how wide its draws are
+    stray_tail: float = 0.8  #: quantile of what paths are missed by, and of draws, that are compared
     stray_small: float = 0.03  #: standard deviations between draws from which on these paths are no longer compared
