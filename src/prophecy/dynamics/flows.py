@@ -47,6 +47,7 @@ class Search:
         self._complete = bool(np.mean(self._known[1:] & self._known[:-1]) > laws.complete)
         self._work, self._noisy_work = Budget(laws.work_exact), Budget(laws.work_noisy)
         self._stages: dict[float, float] = {}
+        self._little_noise = False
         variables = self._x.shape[1]
         self._fields = [
             free(flow.polynomial_terms(variables, degree), self._circles, clocked)
@@ -65,6 +66,7 @@ class Search:
             if attempt.found is not None:
                 return self._finished(attempt.found)
             least, most = (share * float(np.median(self._rough)) for share in self._laws.noise_like)
+            self._little_noise = self._little_noise or attempt.left < most
             if not self._finest and least < attempt.left < most and self._even():
                 break  # what is left of single steps is as large as the noise seems to be: higher powers leave it too
         return None
@@ -189,8 +191,10 @@ class Search:
 
     @property
     def _noisy(self) -> bool:
-        """Whether states are to be estimated: samples have noise, or too many are missing for single steps."""
-        return not (self._finest and self._complete) and bool(self._rough.max() < self._laws.resolved)
+        """Whether states are to be estimated: samples have noise, or may have as little as powers leave of their steps,
+        or too many are missing for single steps."""
+        clean = self._finest and self._complete and not self._little_noise
+        return not clean and bool(self._rough.max() < self._laws.resolved)
 
     def _law(self, found: Assimilated) -> bool:
         """Whether one trajectory passes through everything and leaves nothing but noise."""
