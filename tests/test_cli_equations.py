@@ -95,6 +95,16 @@ def test_points_of_the_picture_lie_on_its_diagonal_however_far_apart_rows_are(th
     )
 
 
+def test_a_column_in_another_unit_is_said_and_drawn_like_the_others(prophecy, lorenz, tmp_path):
+    frame = pd.read_csv(lorenz)
+    frame["w"] = 1.8 * frame["x"] + 32
+    frame.to_csv(lorenz, index=False)
+    code, out, _ = prophecy("equations", lorenz, "--joint", "--plot", tmp_path / "field.png")
+    assert code == 0
+    assert out.splitlines()[-1] == "w = 32 + 1.8 x in every row"
+    assert (tmp_path / "field.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_columns_are_one_system_only_when_the_user_says_so(prophecy, lorenz):
     code, _, err = prophecy("equations", lorenz)
     assert code == 2

@@ -182,3 +182,20 @@ def test_a_field_of_powers_is_not_assimilated_twice(monkeypatch, system):
         search.others()
     assert tried
     assert all(tried.count(each) == 1 for each in tried)
+
+
+@pytest.mark.parametrize(("noise", "ahead"), [(0.0, 40), (0.01, 20)])
+def test_a_law_that_leads_below_zero_is_followed_there(noise, ahead):
+    """A ball that was only seen in the air, in metres: a series that was never negative is one of counts no longer
+    where its law is known."""
+    time = 0.03 * np.arange(170)
+    drag = 0.05
+    speed = (20 + 9.8 / drag) * np.exp(-drag * time) - 9.8 / drag
+    height = (20 + 9.8 / drag) / drag * (1 - np.exp(-drag * time)) - 9.8 / drag * time
+    series = np.column_stack([height, speed])
+    assert (height[:130] >= 0).all()
+    assert height[-1] < -5
+    seen = series[:130] + noise * series[:130].std(axis=0) * np.random.default_rng(1).standard_normal((130, 2))
+    seen[:, 0] = np.maximum(seen[:, 0], 0.0)
+    answer = forecast(seen, ahead)
+    assert np.abs(answer.mean[:, 0] - height[130 : 130 + ahead]).max() < 0.3 + 3 * noise * height.std()

@@ -32,16 +32,24 @@ def checked_bounds(bounds: Bounds) -> tuple[float, float] | None:
 
 
 def bounded(
-    grid: Array, context: Context, limits: tuple[float, float] | None, settings: Settings = DEFAULT
+    grid: Array,
+    context: Context,
+    limits: tuple[float, float] | None,
+    settings: Settings = DEFAULT,
+    law: bool = False,
 ) -> tuple[Array, tuple[str, ...]]:
     """Quantiles (probabilities, horizon, variables) inside the bounds, and notes.
 
-    Without bounds, variables that were never negative in the context stay so. No interval loses its width.
+    Without bounds, variables that were never negative in the context stay so, except where the path of a law (law:
+    whether one was found) leads below zero: a height or a temperature may, and the law says so. No interval loses its
+    width.
     """
     if limits is not None:
         return _squeezed(grid, *limits, settings.bound_share), _said(grid, context, *limits)
     never = np.asarray((context.full >= 0).all(axis=0)) & context.varying
     touched = never & (grid.min(axis=(0, 1)) < 0)
+    if law:
+        touched &= grid[_MIDDLE].min(axis=0) >= 0
     if not touched.any():
         return grid, ()
     grid = grid.copy()

@@ -64,7 +64,7 @@ def forecast(
     ready = read(values, settings)
     with _machine.ONE_BLAS_THREAD, np.errstate(all="ignore"):
         grid, next_step, between, found = _quantiles(ready, ready.overdue + horizon, periods, average, settings)
-        grid, remarks = bounded(grid, ready, limits, settings)
+        grid, remarks = bounded(grid, ready, limits, settings, found is not None and found.system is not None)
     grid, next_step = grid[:, ready.overdue :], next_step[ready.overdue :]
     if np.ndim(values) == 1:
         grid, next_step = grid[..., 0], next_step[..., 0]

@@ -1,0 +1,123 @@
+"""Wrong and lost terms of equations found through noise, with and without the price of choosing among many.
+
+    python benchmarks/terms.py CHAOS.npz FLOWS.npz --jobs 2 --out benchmarks/results/terms.json
+
+Systems of the given files (`forecast_dev.py` and `survey.py` say what is in them), 512 samples each, whose equations
+without noise are powers: their terms are the truth. Beside them three whose variables have constant sums (an epidemic,
+a chain of reactions, an enzyme), 200 samples, with the terms of the book. Each is seen with noise (a share of each
+variable's standard deviation), drawn anew each time; counted are the runs that found a law, those with exactly the true
+terms, and terms that are wrong or lost. choice: `Settings.laws.choice`, 1 as delivered.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
+
+from forecast_dev import CONTEXT, warm
+from prophecy.dynamics import forecast
+from prophecy.dynamics.settings import DEFAULT, Settings
+
+Array = NDArray[np.float64]
+Structure = list[list[list[int]]]
+NOISES, CHOICES, DRAWS, MORE_DRAWS = (0.01, 0.05, 0.1), (0.0, 1.0), 2, 12
+
+#: field, start, step, the powers of each term of each equation
+CONSERVED: dict[str, tuple[Any, list[float], float, Structure]] = {
+    "epidemic": (
+        lambda t, x: [-4e-7 * x[0] * x[1], 4e-7 * x[0] * x[1] - 0.1 * x[1], 0.1 * x[1]],
+        [999_900, 100, 0],
+        0.5,
+        [[[1, 1, 0]], [[1, 1, 0], [0, 1, 0]], [[0, 1, 0]]],
+    ),
+    "chain of reactions": (
+        lambda t, x: [-0.3 * x[0], 0.3 * x[0] - 0.1 * x[1], 0.1 * x[1]],
+        [1, 0, 0],
+        0.2,
+        [[[1, 0, 0]], [[1, 0, 0], [0, 1, 0]], [[0, 1, 0]]],
+    ),
+    "enzyme": (
+        lambda t, x: [0.5 * x[2] - 2 * x[0] * x[1], 1.5 * x[2] - 2 * x[0] * x[1], 2 * x[0] * x[1] - 1.5 * x[2], x[2]],
+        [2, 1, 0, 0],
+        0.05,
+        [[[0, 0, 1, 0], [1, 1, 0, 0]]] * 3 + [[[0, 0, 1, 0]]],
+    ),
+}
+
+
+def terms(values: Array, settings: Settings = DEFAULT) -> Structure | None:
+    """The powers of each term of each equation; None where no law of powers was found."""
+    found = forecast(values, 1, settings=settings).equations()
+    if found is None or found.functions or len(found.names) != values.shape[1]:
+        return None
+    return [[list(term.powers) for term in each] for each in found.terms]
+
+
+def one(job: tuple[str, str, Array, Structure | None, int]) -> list[dict[str, Any]]:
+    """All noises, draws and choices of one system; [] where its truth is not of powers."""
+    kind, name, values, truth, draws = job
+    truth = truth if truth is not None else terms(values)
+    rows: list[dict[str, Any]] = []
+    for noise in NOISES if truth is not None else ():
+        for draw in range(draws):
+            generator = np.random.default_rng([draw, len(name)])
+            seen = values + noise * values.std(axis=0) * generator.standard_normal(values.shape)
+            for choice in CHOICES:
+                found = terms(seen, replace(DEFAULT, laws=replace(DEFAULT.laws, choice=choice)))
+                row = {"kind": kind, "system": name, "noise": noise, "draw": draw, "choice": choice}
+                rows.append(row | {"law": found is not None} | (_compared(found, truth) if found and truth else {}))
+    return rows
+
+
+def _compared(found: Structure, truth: Structure) -> dict[str, int]:
+    pairs = [({*map(tuple, a)}, {*map(tuple, b)}) for a, b in zip(found, truth, strict=True)]
+    return {"wrong": sum(len(a - b) for a, b in pairs), "lost": sum(len(b - a) for a, b in pairs)}
+
+
+def jobs(files: list[Path]) -> Iterator[tuple[str, str, Array, Structure | None, int]]:
+    for name, (field, start, step, truth) in CONSERVED.items():
+        times = step * np.arange(200)
+        values = solve_ivp(field, (0, times[-1]), start, "DOP853", times, rtol=1e-11, atol=1e-13).y.T
+        yield "constant sums", name, values, truth, MORE_DRAWS
+    for file in files:
+        with np.load(file) as data:
+            for name in data.files:
+                values = data[name]
+                yield file.stem, name, (values[0] if values.ndim == 3 else values)[:CONTEXT], None, DRAWS
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", type=Path, nargs="*")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    warm()
+    with ProcessPoolExecutor(options.jobs) as pool:
+        rows = [row for many in pool.map(one, jobs(options.files)) for row in many]
+    summary: list[dict[str, Any]] = []
+    for key in sorted({(row["kind"], row["noise"], row["choice"]) for row in rows}):
+        own = [row for row in rows if (row["kind"], row["noise"], row["choice"]) == key]
+        laws = [row for row in own if row["law"]]
+        counts = {"runs": len(own), "laws": len(laws), "right": sum(not row["wrong"] + row["lost"] for row in laws)}
+        counts |= {f"runs_with_{kind}": sum(row[kind] > 0 for row in laws) for kind in ("wrong", "lost")}
+        summary.append(dict(zip(("kind", "noise", "choice"), key, strict=True)) | counts)
+        print(summary[-1], flush=True)
+    if options.out:
+        options.out.write_text(json.dumps({"summary": summary, "rows": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
