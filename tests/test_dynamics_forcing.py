@@ -160,3 +160,13 @@ def test_a_cubic_oscillator_whose_damping_drifts_has_its_law_with_time_in_it(sha
         assert found.lines() == ["x' = v", "v' = -x + 0.5 v + 0.03 v t - 0.5 x^2 v - 0.03 x^2 v t", "t' = 1"]
     assert [len(terms) for terms in found.terms] == [1, 5, 1]
     assert (np.abs(made.mean - series[500:]) / series.std(axis=0)).max() < max(10 * share, 1e-4)
+
+
+@pytest.mark.parametrize("share", [0.005, 0.01, 0.03, 0.1])
+def test_an_oscillation_of_the_system_itself_is_no_forcing_through_noise(share: float) -> None:
+    hares = _sampled(lambda _, x: [1.1 * x[0] - 0.4 * x[0] * x[1], 0.1 * x[0] * x[1] - 0.4 * x[1]], [10.0, 5.0], 0.1)
+    cycle = _sampled(lambda _, x: [x[1], (1 - x[0] ** 2) * x[1] - x[0]], [1.0, 0.0], 0.1)
+    for series in (hares, cycle):
+        made = forecast(_noisy(series[:500], share), 20)
+        assert "forcing" not in made.method
+        assert "forcing" not in " ".join(made.notes)

@@ -84,12 +84,20 @@ def decide(context: Context, steps: int, settings: Settings) -> Decided | None:
     model = fit_flow(driven.values, driven.known, driven.units, phases=1, laws=settings.laws)
     if model is not None and model.exact and model.conclusive:
         driven, frequency, model = _tuned(context, driven, frequency, model)
+    if model is None or not _acts(model):
+        return None
     decided = trajectory.decide(driven, model, steps, settings.laws)
     if decided is None:
         return None
     period = 2 * np.pi / frequency * context.stride
     note = f"A forcing that is not among the variables has a period of {period:.6g} samples."
     return replace(decided, method="field with hidden forcing", notes=(*decided.notes, note))
+
+
+def _acts(model: FittedFlow) -> bool:
+    """Whether the phases are in some equation of the variables that are seen: else nothing drives them."""
+    phases = flow.powers(model.field.terms)[:, model.field.terms.variables - 2 : model.field.terms.variables]
+    return bool(model.field.mask[phases.any(axis=1), : model.field.terms.variables - 2].any())
 
 
 def _tuned(context: Context, driven: Context, frequency: float, model: FittedFlow) -> tuple[Context, float, FittedFlow]:
