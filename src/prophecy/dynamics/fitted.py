@@ -55,8 +55,9 @@ class FittedFlow:
 
     @property
     def _bound(self) -> float:
-        if self.exact and self.conclusive and self.field.terms.variables == 1:
-            return np.inf  # growth goes on without end
+        """Standard deviations beyond which a path is lost: an exact law may grow, of one variable without end."""
+        if self.exact and self.conclusive:
+            return np.inf if self.field.terms.variables == 1 else self.laws.growth
         return BEYOND + float(np.abs(self.offset).max())
 
     def ensemble(self, steps: int, count: int, seed: int, wider: float = 1.0) -> Array:

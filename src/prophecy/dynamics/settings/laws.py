@@ -119,7 +119,8 @@ class LawSettings:
     located: int = 128  #: samples before an origin that its state is estimated from
     settled: tuple[float, ...] = (3.0, 0.3)  #: model errors, as shares of the noise, on the way to that state
     noise: float = 0.25  #: standard deviations: more than this left unexplained is not a measurement of a system
-    reach: float = 1.0  #: ranges of the context: a path through noise that goes farther is no law's
+    growth: float = 1e6  #: standard deviations that the path of an exact law may go; beyond it is lost
+    reach: float = 1.0  #: ranges of the context: a path through noise that goes farther must have foretold rows
     rest: float = 0.3  #: of the least standard deviation of any stretch as long: a path that moves less came to rest
     rest_least: int = 32  #: samples of such a stretch
     #: Shares of the context: a law solved again without the last so much of it has to forecast that (`foretold.py`)
