@@ -123,3 +123,22 @@ def test_a_field_that_foretells_nothing_is_not_followed():
     test = foretold(model, spoiled, context.known, 2, 100)
     assert test.lost
     assert test.astray
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_ball_that_was_thrown_up_comes_down(seed):
+    """Its height leaves the range of the context by far: the law foretold what was held back, and is believed."""
+    series = integrated(lambda s: [s[1], -9.8 - 0.05 * s[1]], (0, 20), 0.03, 170)
+    measured = noisy(series, 130, 0.01, seed)
+    answer = forecast(measured[:130], 40)
+    off = np.abs(answer.mean - series[130:]) / series[:130].std(axis=0)
+    assert off.max() < 0.5
+    assert ((answer.lower <= measured[130:]) & (measured[130:] <= answer.upper)).mean() > 0.7
+
+
+def test_an_exact_law_may_grow_far_beyond_the_context():
+    """x grows sevenfold after the context, thirty of its standard deviations."""
+    series = integrated(lambda s: [0.05 * s[0], 0.02 * s[0] - 0.1 * s[1]], (1, 5), 1, 140)
+    answer = forecast(series[:100], 40)
+    np.testing.assert_allclose(answer.mean, series[100:], rtol=1e-6)
+    assert answer.equations() is not None

@@ -50,6 +50,18 @@ def test_one_noisy_variable_is_followed_by_a_field_with_hidden_ones(
     assert np.mean(inside) > 0.8
 
 
+@pytest.mark.parametrize("seen", [(0, 2), (1, 2)])
+def test_two_noisy_variables_are_followed_without_the_third(seen: tuple[int, int]) -> None:
+    followed = 0
+    for seed in range(1, 4):
+        series = chaos.lorenz.sample(812, seed=seed)[:, list(seen)]
+        ahead = forecast(_noisy(series[:512], 0.01, seed), 300)
+        if ahead.method == "field with 1 hidden variable by assimilation":
+            error = np.abs(np.asarray(ahead.mean) - series[512:])[:60] / series[:512].std(axis=0)
+            followed += bool(error.max() < 1 / 3)
+    assert followed >= 2
+
+
 @pytest.mark.parametrize("level", [3e-3, 0.01, 0.03])
 def test_noise_is_known_by_high_differences_of_one_size(level: float) -> None:
     series = _noisy(chaos.lorenz.sample(512)[:, :1], level)

@@ -29,7 +29,7 @@ def decide(context: Context, steps: int, all_settings: Settings, promising: bool
     rough = np.inf if visible is None else float(roughness(visible).max())
     if visible is None or rough > settings.rough:
         return None
-    noise = hidden_noise.noise_of(visible, rough, settings) if visible.shape[1] == 1 else 0.0
+    noise = hidden_noise.noise_of(visible, rough, settings) if visible.shape[1] < 3 else 0.0
     decided = None
     if noise < settings.noise_least or rough > settings.smooth:
         decided = _exact(context, visible, steps, rough, all_settings)
@@ -66,8 +66,9 @@ def _noisy(context: Context, visible: Array, steps: int, noise: float, all_setti
     path = track.ahead(track.states[-1:], [track.field], steps)[0, :, : visible.shape[1]]
     if not like_the_past(path, visible, np.full(visible.shape[1], track.noise), all_settings.laws):
         return None
-    note = f"The variable and 2 hidden obey a field of degree 2, up to noise of {track.noise:.2g} standard deviations."
-    return _staying(path, track.draws(steps, settings), "field with 2 hidden variables by assimilation", note, settings)
+    who, several, hidden = _who(visible.shape[1], track.states.shape[1] - visible.shape[1])
+    note = f"{who} and {hidden} hidden obey a field of degree 2, up to noise of {track.noise:.2g} standard deviations."
+    return _staying(path, track.draws(steps, settings), f"field with {several} by assimilation", note, settings)
 
 
 def _staying(path: Array, draws: Array, method: str, note: str, settings: HiddenSettings) -> Decided | None:
@@ -80,15 +81,19 @@ def _staying(path: Array, draws: Array, method: str, note: str, settings: Hidden
 
 def _words(search: Search, family: Family, stride: int, settings: HiddenSettings) -> tuple[str, str]:
     """Method and the beginning of a note. stride: samples of the context in one of the search's."""
-    seen, hidden = search.seen, search.hidden.shape[1] - (2 if family.forced else 0)
-    who = "The variable" if seen == 1 else f"The {seen} variables"
-    several = f"{hidden} hidden variable" + ("s" if hidden > 1 else "")
+    who, several, hidden = _who(search.seen, search.hidden.shape[1] - (2 if family.forced else 0))
     field = f"obey a field of degree {family.degree}"
     if not family.forced:
         return f"field with {several}", f"{who} and {hidden} hidden {field}"
     period = 2 * np.pi / forcing(np.ascontiguousarray(search.visible[:, 0]), settings)[0] * stride
     note = f"{who}, {hidden} hidden and a forcing with a period of {period:.6g} samples {field}"
     return f"field with hidden forcing and {several}", note
+
+
+def _who(seen: int, hidden: int) -> tuple[str, str, int]:
+    """What is seen and what is not, in words, and how many are not."""
+    who = "The variable" if seen == 1 else f"The {seen} variables"
+    return who, f"{hidden} hidden variable" + ("s" if hidden > 1 else ""), hidden
 
 
 def _complete(context: Context, settings: HiddenSettings) -> Array | None:

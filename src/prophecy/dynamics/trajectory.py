@@ -72,18 +72,18 @@ def _held_out(system: Array, rise: Array, block: int) -> float:
     return min(shares)
 
 
-def like_the_past(path: Array, values: Array, noise: Array, laws: LawSettings) -> bool:
+def like_the_past(path: Array, values: Array, noise: Array, laws: LawSettings, trusted: bool = False) -> bool:
     """Whether a path stays within reach of the series and does not come to rest where that never did.
 
     Noise leaves room for fields that pass through the context and lead elsewhere. A path that is lost, or shorter than
-    a stretch whose standard deviation says something, is not judged.
+    a stretch whose standard deviation says something, is not judged. trusted: the law may lead far away, as balls fall.
     """
     low, high = values.min(axis=0), values.max(axis=0)
     far = laws.reach * (high - low)
     if not np.isfinite(path).all():
         return True
     if ((path < low - far) | (path > high + far)).any():
-        return False
+        return trusted
     late = path[len(path) // 2 :][: len(values) // 2]
     if len(late) < laws.rest_least:
         return True
@@ -102,11 +102,11 @@ def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSett
     end = np.array([len(context.values)])
     path = model.rollout(context.values, end, steps)[0]
     seen = int(context.varying.sum())
-    if not (model.exact or like_the_past(path[:, :seen], context.values[:, :seen], model.found.noise[:seen], laws)):
-        return None
     test = None if model.exact else foretold(model, context.values, context.known, seen, steps)
-    if test is not None and test.lost:
-        return None
+    if test is not None:
+        noise = model.found.noise[:seen]
+        if test.lost or not like_the_past(path[:, :seen], context.values[:, :seen], noise, laws, not test.astray):
+            return None
     wider = model.stray(context.values, context.known) if test is None else test.wider
     draws = model.ensemble(steps, laws.draws, 0, wider)
     stay = np.isfinite(draws).all(axis=(1, 2))
@@ -116,9 +116,9 @@ def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSett
         path = draws[stay][0]
     draws = draws[stay]
     draws += model.found.noise * np.random.default_rng(1).standard_normal(draws.shape)
-    noise = float(np.sqrt(np.mean(model.found.noise**2)))
+    size = float(np.sqrt(np.mean(model.found.noise**2)))
     note = f"One trajectory of a field with {model.field.count} parameters passes through the whole context"
-    left = "exactly" if model.exact else f"up to noise of {noise:.2g} standard deviations"
+    left = "exactly" if model.exact else f"up to noise of {size:.2g} standard deviations"
     if test is not None and test.astray:
         note = (
             f"A field with {model.field.count} parameters passes through the context {left}, but without the last"
