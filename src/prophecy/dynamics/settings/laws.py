@@ -110,6 +110,7 @@ class LawSettings:
     shapes: FunctionSettings = field(default_factory=FunctionSettings)  #: which functions, and how they are found
     exact: ExactSettings = field(default_factory=ExactSettings)  #: fields through exact samples
 
+    announced: float = 10.0  #: parameters for each variable: a field of exact samples with more is not called a law
     significant: float = 3.0  #: standard errors that a term from expanding a power must differ from zero by
 
     # The forecast
