@@ -3,7 +3,7 @@
 Through noise several fields pass through the same samples and lead elsewhere after them, and the spread of a field's
 parameters says nothing about those that it might have been instead. So the law is solved again without the last part of
 the context, its terms chosen anew among all of its family, and has to forecast that part: where it is further off than
-the noise and its own spread say, its spread is that much too small, and where it is so more than once, or by far, it is no law.
+the noise and its own spread say, its spread is that much too small, and where it is so twice, or by far, it is no law.
 """
 
 from __future__ import annotations
