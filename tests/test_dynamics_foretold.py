@@ -142,3 +142,11 @@ def test_an_exact_law_may_grow_far_beyond_the_context():
     answer = forecast(series[:100], 40)
     np.testing.assert_allclose(answer.mean, series[100:], rtol=1e-6)
     assert answer.equations() is not None
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_a_kink_read_into_a_saturation_is_not_announced(seed):
+    """Prey and predators after Rosenzweig and MacArthur, one swing of 110 rows: half of them foretell nothing."""
+    eaten = lambda s: s[0] * s[1] / (1 + s[0])  # noqa: E731
+    series = integrated(lambda s: [s[0] * (1 - s[0] / 5) - eaten(s), 0.6 * eaten(s) - 0.3 * s[1]], (4, 0.3), 0.2, 110)
+    assert forecast(noisy(series, 110, 0.01, seed), 50).equations() is None

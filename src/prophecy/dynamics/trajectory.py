@@ -16,10 +16,11 @@ from prophecy.dynamics import flow
 from prophecy.dynamics.context import Context
 from prophecy.dynamics.fitted import FittedFlow
 from prophecy.dynamics.flow import SINE, Function
+from prophecy.dynamics.flows import fit_part
 from prophecy.dynamics.foretold import foretold
 from prophecy.dynamics.found import FoundSystem
 from prophecy.dynamics.guesses import integrated, roughness, smoothed
-from prophecy.dynamics.settings import LAWS, LawSettings
+from prophecy.dynamics.settings import BEYOND, LAWS, LawSettings
 
 Array = NDArray[np.float64]
 
@@ -92,6 +93,20 @@ def like_the_past(path: Array, values: Array, noise: Array, laws: LawSettings, t
     return bool((np.var(late, axis=0) >= laws.rest**2 * moved).any())
 
 
+def _further_off(model: FittedFlow, context: Context, path: Array, draws: Array) -> float:
+    """How many times as far as draws say the same terms, solved without the last rows, are from these rows."""
+    rows = min(len(path), len(context.values) // 4)
+    early = len(context.values) - rows
+    part = fit_part(context.values[:early], context.known[:early], model, model.laws)
+    if part is None:
+        return 1.0
+    ahead = part.rollout(context.values[:early], np.array([early]), rows)[0]
+    missed = np.where(np.isfinite(ahead), np.abs(ahead - context.values[early:]), BEYOND)[context.known[early:]]
+    spread = np.median(np.abs(draws - path)[:, :rows], axis=(0, 1))
+    moved = (spread > 0) & (np.arange(len(spread)) < context.varying.sum())
+    return max(1.0, float(np.max(np.median(missed, axis=0)[moved] / spread[moved], initial=1.0)))
+
+
 def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSettings = LAWS) -> Decided | None:
     """The forecast of a model that leaves nothing but little noise; None where another may do better.
 
@@ -125,6 +140,11 @@ def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSett
             f" {test.rows} rows would not have foretold them: it is not announced as the law, and the interval is wider"
         )
         return Decided(path, draws, model, "field by assimilation", (f"{note}.",), None)
+    if model.exact and model.field.count > laws.announced * len(model.offset):
+        note = f"A field with {model.field.count} parameters takes every row to the next"
+        note += ", too many for a law: it may imitate another, and is not announced as one."
+        draws = path + (draws - path) * _further_off(model, context, path, draws)
+        return Decided(path, draws, model, "field by assimilation", (note,), None)
     columns = tuple(np.nonzero(context.varying)[0].tolist())
     system = FoundSystem(model, context.units, context.stride, columns, laws.significant)
     notes = (f"{note}, {left}.", *([_CHOSEN] if model.found.chosen else []))

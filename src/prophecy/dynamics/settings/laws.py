@@ -110,6 +110,7 @@ class LawSettings:
     shapes: FunctionSettings = field(default_factory=FunctionSettings)  #: which functions, and how they are found
     exact: ExactSettings = field(default_factory=ExactSettings)  #: fields through exact samples
 
+    announced: float = 10.0  #: parameters for each variable: a field of exact samples with more is not called a law
     significant: float = 3.0  #: standard errors that a term from expanding a power must differ from zero by
 
     # The forecast
@@ -130,6 +131,7 @@ class LawSettings:
     #: Of its own spread: a law that is further off in two of these forecasts is none. True ones of 14 textbook systems
     #: and half of the development file at 1 to 10 % noise are up to 1.8 off in two, false ones 2 to 17.
     astray: float = 2.0
+    astray_once: float = 8.0  #: the same in one of them; true laws of a thrown ball, solved from half of it, are 6 off
     follows: float = 10.0  #: the same from which on its path is not followed either, and other candidates are tried
     widest_spread: float = 30.0  #: times as wide as a law says, at most
     draws: int = 64  #: trajectories that say how uncertain the forecast is
