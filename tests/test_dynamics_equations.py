@@ -147,7 +147,7 @@ def test_the_callable_the_expression_and_the_printed_line_agree():
     point = np.array([0.3, -1.2, 2.0])
     expressions = equations.sympy()
     symbols = list(expressions)
-    assert [str(symbol) for symbol in symbols] == ["u", "v", "w"]
+    assert symbols == list(sympy.symbols("u v w"))  # those that a user writes
     values = [float(expression.subs(dict(zip(symbols, point, strict=True)))) for expression in expressions.values()]
     assert np.allclose(equations(point), values, rtol=1e-12)
     assert equations(np.stack([point, point])).shape == (2, 3)

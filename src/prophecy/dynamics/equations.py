@@ -121,7 +121,7 @@ class Equations:
             import sympy
         except ImportError:
             raise ImportError("expressions need SymPy: pip install sympy") from None
-        symbols = [sympy.Symbol(name, real=True) for name in self.names]
+        symbols = [sympy.Symbol(name) for name in self.names]
         known = {"sin": sympy.sin, "cos": sympy.cos, "tanh": sympy.tanh, "exp": sympy.exp, "abs": sympy.Abs}
         known |= {"sign": sympy.sign, "1/": lambda z: 1 / z}
         factors = list(symbols)
