@@ -21,8 +21,10 @@ RESULTS = ROOT / "benchmarks" / "results"
 
 SETTINGS = {
     "no noise, three trajectories": "forecast_dev.json",
+    "0.01 % noise": "forecast_dev_little.json",
     "1 % noise": "forecast_dev_noise1.json",
     "5 % noise": "forecast_dev_noise5.json",
+    "1 % noise, three values in ten missing": "forecast_dev_gaps.json",
     "one variable alone, no noise": "forecast_dev_single.json",
 }
 HEAD = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy.integrate import solve_ivp
 import prophecy
 from prophecy import chaos
 from prophecy.dynamics.equations import Equations, Term
+from prophecy.dynamics.settings import DEFAULT
 
 
 def _sampled(field, start, step, samples=512, settle=20.0):
@@ -145,7 +147,7 @@ def test_the_callable_the_expression_and_the_printed_line_agree():
     point = np.array([0.3, -1.2, 2.0])
     expressions = equations.sympy()
     symbols = list(expressions)
-    assert [str(symbol) for symbol in symbols] == ["u", "v", "w"]
+    assert symbols == list(sympy.symbols("u v w"))  # those that a user writes
     values = [float(expression.subs(dict(zip(symbols, point, strict=True)))) for expression in expressions.values()]
     assert np.allclose(equations(point), values, rtol=1e-12)
     assert equations(np.stack([point, point])).shape == (2, 3)
@@ -283,3 +285,14 @@ def test_exact_steps_count_by_how_exact_they_are():
         found = _coefficients(prophecy.forecast(rough, 5).equations(dt=step))
         wrong.append(max(abs(f[m] / v - 1) for f, there in zip(found, truth, strict=True) for m, v in there.items()))
     assert wrong[1] < 10 * wrong[0]  # a hundred times with all steps counting alike
+
+
+def test_a_field_of_very_many_parameters_is_no_law():
+    few = replace(DEFAULT, laws=replace(DEFAULT.laws, announced=1.0))
+    lorenz = _sampled(*SYSTEMS["Lorenz"][:3])
+    ahead = prophecy.dynamics.forecast(lorenz, 50, settings=few)
+    assert ahead.equations() is None
+    assert any("too many for a law" in note for note in ahead.notes)
+    wide, narrow = ahead.upper - ahead.lower, prophecy.dynamics.forecast(lorenz, 50)
+    assert (wide >= 0.99 * (narrow.upper - narrow.lower)).all()
+    assert prophecy.dynamics.forecast(lorenz, 50).equations() is not None

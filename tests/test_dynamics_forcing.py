@@ -54,8 +54,9 @@ def test_a_forced_duffing_oscillator_is_followed_without_its_phase() -> None:
     assert found is not None
     assert found.lines()[0] == "x' = v"
     assert "26.1799 samples" in " ".join(made.notes)
+    assert found.lines()[-1].endswith(f"not seen, period {2 * np.pi / 1.2:.6g}, 1 and 0 at the last row")
     # Its own field, with the amplitude split between the two phases.
-    force = np.hypot(*(found([0, 0, *phase])[1] for phase in ((1, 0), (0, 1)))) * np.sqrt(2)
+    force = np.hypot(*(found([0, 0, *phase])[1] for phase in ((1, 0), (0, 1))))
     assert force == pytest.approx(0.5, rel=1e-5)
     assert found([2, 0, 0, 0])[1] == pytest.approx(2 - 8, rel=1e-5)
 
@@ -69,6 +70,17 @@ def test_exact_steps_tune_the_frequency_of_a_hidden_forcing() -> None:
     assert np.abs(made.mean - series[512:712])[:100].max() < 1e-6
     inside = (made.lower <= series[512:712]) & (series[512:712] <= made.upper)
     assert inside.mean() > 0.3  # with the frequency of the spectrum 0.03
+
+
+def test_the_frequency_of_a_forcing_is_as_far_off_as_its_error_says() -> None:
+    series, off = _duffing(), []
+    for seed in range(6):
+        noise = 0.02 * series[:512].std(axis=0) * np.random.default_rng(seed).standard_normal((512, 2))
+        found = forecast(series[:512] + noise, 5).equations(dt=0.2, names=("x", "v"))
+        assert found is not None
+        term = found.terms[2][0]
+        off.append((abs(term.coefficient) - 1.2) / term.error)
+    assert 0.05 < np.sqrt(np.mean(np.square(off))) < 2.5  # it was hundreds of errors off
 
 
 def test_hidden_forcing_is_found_through_one_per_cent_of_noise() -> None:
@@ -160,3 +172,13 @@ def test_a_cubic_oscillator_whose_damping_drifts_has_its_law_with_time_in_it(sha
         assert found.lines() == ["x' = v", "v' = -x + 0.5 v + 0.03 v t - 0.5 x^2 v - 0.03 x^2 v t", "t' = 1"]
     assert [len(terms) for terms in found.terms] == [1, 5, 1]
     assert (np.abs(made.mean - series[500:]) / series.std(axis=0)).max() < max(10 * share, 1e-4)
+
+
+@pytest.mark.parametrize("share", [0.005, 0.01, 0.03, 0.1])
+def test_an_oscillation_of_the_system_itself_is_no_forcing_through_noise(share: float) -> None:
+    hares = _sampled(lambda _, x: [1.1 * x[0] - 0.4 * x[0] * x[1], 0.1 * x[0] * x[1] - 0.4 * x[1]], [10.0, 5.0], 0.1)
+    cycle = _sampled(lambda _, x: [x[1], (1 - x[0] ** 2) * x[1] - x[0]], [1.0, 0.0], 0.1)
+    for series in (hares, cycle):
+        made = forecast(_noisy(series[:500], share), 20)
+        assert "forcing" not in made.method
+        assert "forcing" not in " ".join(made.notes)

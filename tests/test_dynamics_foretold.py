@@ -123,3 +123,30 @@ def test_a_field_that_foretells_nothing_is_not_followed():
     test = foretold(model, spoiled, context.known, 2, 100)
     assert test.lost
     assert test.astray
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_ball_that_was_thrown_up_comes_down(seed):
+    """Its height leaves the range of the context by far: the law foretold what was held back, and is believed."""
+    series = integrated(lambda s: [s[1], -9.8 - 0.05 * s[1]], (0, 20), 0.03, 170)
+    measured = noisy(series, 130, 0.01, seed)
+    answer = forecast(measured[:130], 40)
+    off = np.abs(answer.mean - series[130:]) / series[:130].std(axis=0)
+    assert off.max() < 0.5
+    assert ((answer.lower <= measured[130:]) & (measured[130:] <= answer.upper)).mean() > 0.7
+
+
+def test_an_exact_law_may_grow_far_beyond_the_context():
+    """x grows sevenfold after the context, thirty of its standard deviations."""
+    series = integrated(lambda s: [0.05 * s[0], 0.02 * s[0] - 0.1 * s[1]], (1, 5), 1, 140)
+    answer = forecast(series[:100], 40)
+    np.testing.assert_allclose(answer.mean, series[100:], rtol=1e-6)
+    assert answer.equations() is not None
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_a_kink_read_into_a_saturation_is_not_announced(seed):
+    """Prey and predators after Rosenzweig and MacArthur, one swing of 110 rows: half of them foretell nothing."""
+    eaten = lambda s: s[0] * s[1] / (1 + s[0])  # noqa: E731
+    series = integrated(lambda s: [s[0] * (1 - s[0] / 5) - eaten(s), 0.6 * eaten(s) - 0.3 * s[1]], (4, 0.3), 0.2, 110)
+    assert forecast(noisy(series, 110, 0.01, seed), 50).equations() is None

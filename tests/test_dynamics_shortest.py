@@ -130,6 +130,9 @@ def test_quotients_are_cancelled():
     assert found.lines() == ["u' = -u + 4 /(v^2 + 1)", "v' = -v + 4 /(u^2 + 1)"]
     found = prophecy.forecast(_sampled(_hunt, [1, 1.5], 0.25, 500), 5).equations(dt=0.25, names=("prey", "pred"))
     assert found.lines()[0] == "prey' = prey - 0.16667 prey^2 - prey pred /(prey + 1)"
+    noisy = _noisy(_sampled(_hunt, [1, 1.5], 0.25, 500), 0.01, 0)
+    found = prophecy.forecast(noisy, 5).equations(dt=0.25, names=("prey", "pred"))
+    assert _products(found)[0] == {"prey", "prey^2", "prey pred"}
 
 
 @pytest.mark.parametrize("share", [0.01, 0.03])

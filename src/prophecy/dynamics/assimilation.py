@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.dynamics.flow import FOURTH
+from prophecy.dynamics.flow import FOURTH, RECIPROCAL
 from prophecy.dynamics.guesses import (
     LEAST_NOISE,
     Budget,
@@ -29,6 +29,7 @@ from prophecy.dynamics.guesses import (
 )
 from prophecy.dynamics.problem import Problem, least_noise
 from prophecy.dynamics.settings import LAWS, LawSettings
+from prophecy.dynamics.shortest import widened
 from prophecy.dynamics.sparse import SparseField
 
 Array = NDArray[np.float64]
@@ -132,12 +133,16 @@ def _sure(best: Assimilated, values: Array, seen: Array, allowed: Mask, laws: La
     v = values.shape[1]
     if best.looseness > laws.one_trajectory or best.field.count > laws.short * v:
         return best
-    problem = Problem(best.field, values, seen, best.noise, best.states, laws=laws)
+    field = best.field
+    if RECIPROCAL in field.terms.kinds:
+        field, wide = widened(field, field.with_mask(allowed))
+        allowed = wide.mask
+    problem = Problem(field, values, seen, best.noise, best.states, laws=laws)
     problem.budget = Budget(laws.work)
     problem.choice = _choice(allowed, laws)
     problem.at(best.looseness)
     problem.select(allowed, True)
-    if np.array_equal(problem.field.mask, best.field.mask):
+    if np.array_equal(problem.field.mask, field.mask):
         return best
     problem.improve(4)
     problem.rescale()

@@ -49,7 +49,7 @@ class Equations:
     names: of the variables. terms: for each variable. functions: what further factors the powers speak of.
     dt: time between samples that t is measured by.
     noise: standard deviation of what was left of each variable.
-    relations: variables that are sums of others in every row: (which, terms).
+    relations: variables that are sums of others in every row: (which, terms). remarks: what else is to be said of them.
 
     >>> from prophecy.dynamics import forecast
     >>> from prophecy import chaos
@@ -67,15 +67,16 @@ class Equations:
     dt: float
     noise: tuple[float, ...]
     relations: tuple[tuple[int, tuple[Term, ...]], ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
     def lines(self, errors: bool = False) -> list[str]:
         """One line for each variable; with errors, the standard error behind each coefficient. Then one for each
-        variable that is a sum of others in every row."""
+        variable that is a sum of others in every row, and one for a forcing that is not seen."""
         fields = [f"{self._name(i)}' = {self._sum(terms, errors)}" for i, terms in enumerate(self.terms)]
-        return fields + [f"{self._relation(*each)} in every row" for each in self.relations]
+        return fields + [f"{self._relation(*each)} in every row" for each in self.relations] + [*self.remarks]
 
     def _relation(self, i: int, terms: Sequence[Term]) -> str:
         """w = 32 + 1.8 x, or S + I + R = 1000 where all count alike."""
@@ -120,7 +121,7 @@ class Equations:
             import sympy
         except ImportError:
             raise ImportError("expressions need SymPy: pip install sympy") from None
-        symbols = [sympy.Symbol(name, real=True) for name in self.names]
+        symbols = [sympy.Symbol(name) for name in self.names]
         known = {"sin": sympy.sin, "cos": sympy.cos, "tanh": sympy.tanh, "exp": sympy.exp, "abs": sympy.Abs}
         known |= {"sign": sympy.sign, "1/": lambda z: 1 / z}
         factors = list(symbols)

@@ -55,8 +55,9 @@ class FittedFlow:
 
     @property
     def _bound(self) -> float:
-        if self.exact and self.conclusive and self.field.terms.variables == 1:
-            return np.inf  # growth goes on without end
+        """Standard deviations beyond which a path is lost: an exact law may grow, of one variable without end."""
+        if self.exact and self.conclusive:
+            return np.inf if self.field.terms.variables == 1 else self.laws.growth
         return BEYOND + float(np.abs(self.offset).max())
 
     def ensemble(self, steps: int, count: int, seed: int, wider: float = 1.0) -> Array:
@@ -75,7 +76,8 @@ class FittedFlow:
         What single steps miss by may add up (errors of whoever integrated the series) or not (rounding of each sample):
         paths show which, as long as they are followed while draws are still close to each other. A series has few
         stretches that do not overlap: the share is as much larger as a quantile of Student's distribution with so many
-        degrees of freedom is than a normal one.
+        degrees of freedom is than a normal one. Their tails are compared: few stretches are missed by far more than
+        others, and the one to come may be such.
         """
         laws = self.laws
         steps = min(laws.stray_steps, len(values) // 4)
@@ -95,7 +97,7 @@ class FittedFlow:
         at = origins[:, None] + np.arange(steps)[late]
         missed = np.where(known[at][..., None], np.abs(ahead[: len(at), late] - values[at]), np.nan)
         few = float(stdtrit(len(values) / steps, 0.95) / ndtri(0.95))
-        share = few * float(np.nanmedian(missed) / np.median(apart[:, late]))
+        share = few * float(np.nanquantile(missed, laws.stray_tail) / np.quantile(apart[:, late], laws.stray_tail))
         return share if np.isfinite(share) else 1.0
 
     def _located(self, x: Array, origins: Indices) -> Array:

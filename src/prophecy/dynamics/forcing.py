@@ -55,7 +55,8 @@ def _joined(context: Context, frequency: float) -> Context:
     """The context with the two phases of that many radians a sample; the last sample is at 0."""
     times = np.arange(len(context.values)) - (len(context.values) - 1)
     pair = np.sqrt(2) * np.column_stack([np.cos(frequency * times), np.sin(frequency * times)])
-    units = Units(np.append(context.units.centre, [0.0, 0.0]), np.append(context.units.scale, [1.0, 1.0]))
+    one = np.sqrt(0.5)  # in the data's units the two are a cosine and a sine
+    units = Units(np.append(context.units.centre, [0.0, 0.0]), np.append(context.units.scale, [one, one]))
     return replace(context, values=np.column_stack([context.values, pair]), units=units)
 
 
@@ -84,12 +85,46 @@ def decide(context: Context, steps: int, settings: Settings) -> Decided | None:
     model = fit_flow(driven.values, driven.known, driven.units, phases=1, laws=settings.laws)
     if model is not None and model.exact and model.conclusive:
         driven, frequency, model = _tuned(context, driven, frequency, model)
+    if model is None or not _acts(model):
+        return None
     decided = trajectory.decide(driven, model, steps, settings.laws)
     if decided is None:
         return None
     period = 2 * np.pi / frequency * context.stride
     note = f"A forcing that is not among the variables has a period of {period:.6g} samples."
-    return replace(decided, method="field with hidden forcing", notes=(*decided.notes, note))
+    system = decided.system
+    if system is not None:
+        off = 0.0 if decided.model is not None and decided.model.exact else _unsure(context, frequency, settings)
+        system = replace(system, drive=(frequency, off))
+    return replace(decided, method="field with hidden forcing", notes=(*decided.notes, note), system=system)
+
+
+def _unsure(context: Context, frequency: float, settings: Settings) -> float:
+    """Standard error of the frequency of a forcing, radians a sample: by least squares on the rises of noisy samples,
+    beside a field of degree 3 and one of sines, the smaller of the two. Phases in the field are taken as known, and
+    what it says about their pace is the rounding of these."""
+    values = context.values[-settings.forcing_most :]
+    times = np.arange(len(values), dtype=np.float64) - len(values) / 2
+    found = []
+    for terms in (flow.polynomial_terms(values.shape[1], 3), sines(context.units, values.shape[1])):
+        columns, rise = integrals(values, terms)
+        waves = [np.sin(frequency * times), np.cos(frequency * times)]
+        base = np.linalg.qr(np.column_stack([columns, np.diff(np.column_stack(waves), axis=0)]))[0]
+        sine, cosine = np.linalg.lstsq(np.column_stack([columns, np.diff(np.column_stack(waves), axis=0)]), rise)[0][
+            -2:
+        ]
+        rest = rise - base @ (base.T @ rise)
+        slope = np.diff(times[:, None] * (np.outer(waves[1], sine) - np.outer(waves[0], cosine)), axis=0)
+        slope -= base @ (base.T @ slope)
+        weight = 1 / np.mean(rest**2, axis=0)
+        found.append(float(1 / np.sqrt(np.sum(weight * np.sum(slope**2, axis=0)))))
+    return min(found)
+
+
+def _acts(model: FittedFlow) -> bool:
+    """Whether the phases are in some equation of the variables that are seen: else nothing drives them."""
+    phases = flow.powers(model.field.terms)[:, model.field.terms.variables - 2 : model.field.terms.variables]
+    return bool(model.field.mask[phases.any(axis=1), : model.field.terms.variables - 2].any())
 
 
 def _tuned(context: Context, driven: Context, frequency: float, model: FittedFlow) -> tuple[Context, float, FittedFlow]:

@@ -3,7 +3,7 @@
 Through noise several fields pass through the same samples and lead elsewhere after them, and the spread of a field's
 parameters says nothing about those that it might have been instead. So the law is solved again without the last part of
 the context, its terms chosen anew among all of its family, and has to forecast that part: where it is further off than
-the noise and its own spread say, its spread is that much too small, and where it is so more than once it is no law.
+the noise and its own spread say, its spread is that much too small, and where it is so twice, or by far, it is no law.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ def foretold(model: FittedFlow, values: Array, known: Mask, seen: int, steps: in
         part = _without_the_last(model, values, known, rows, allowed)
         ratios.append(np.inf if part is None else _ratio(part, values, known, length - rows, min(rows, steps), seen))
     second, most = np.clip(np.sort(ratios)[-2:], 1.0, laws.widest_spread)
-    astray = bool(second > laws.astray)
-    wider = float(np.sqrt(second * most) if astray else most)
+    twice = bool(second > laws.astray)
+    wider = float(np.sqrt(second * most) if twice else most)
+    astray = twice or bool(most > laws.astray_once)
     return Foretold(wider, astray, bool(second > laws.follows), int(max(laws.held_back) * length))
 
 

@@ -40,7 +40,8 @@ class FoundSystem:
 
     stride: samples of the series between two of the field's. columns: which of the series' variables it has.
     significant: standard errors that what expanding a power or a centre brings must differ from zero by. clocked:
-    whether its last variable is time, in samples.
+    whether its last variable is time, in samples. drive: radians a sample of a forcing that is not seen, whose cosine
+    and sine are the last two variables, and their standard error, 0 where exact samples give it.
     """
 
     model: FittedFlow
@@ -49,6 +50,7 @@ class FoundSystem:
     columns: tuple[int, ...]
     significant: float = LAWS.significant
     clocked: bool = False
+    drive: tuple[float, float] | None = None
 
     def equations(self, names: Sequence[str] | None = None, dt: float = 1.0) -> Equations:
         """names: of the variables, x0, x1, … if None. dt: time between two samples, in the unit wanted."""
@@ -78,7 +80,10 @@ class FoundSystem:
             factor = scale[i] / dt * np.prod(ratio ** powers[chosen[own]], axis=1)
             value, root = field.theta[chosen[own], i] * factor, found.freedom[own] * factor[:, None]
             around = np.append(centres, np.zeros(len(ratio) - variables))
-            terms.append(_expanded(value, root, powers[chosen[own]], around, self.significant))
+            made = _expanded(value, root, powers[chosen[own]], around, self.significant)
+            if self.drive is not None and self.drive[1] and i >= variables - 2:
+                made = tuple(replace(term, error=self.drive[1] / dt) for term in made)
+            terms.append(made)
         whole = Equations(
             tuple(names),
             tuple(terms),
@@ -86,6 +91,7 @@ class FoundSystem:
             dt / self.stride,
             tuple((found.noise * scale).tolist()),
             self._relations(len(names) + len(functions)),
+            () if self.drive is None else (_driven(names[-2:], 2 * np.pi / self.drive[0] * dt),),
         )
         return _without_idle(_used(whole), len(self.columns))
 
@@ -133,6 +139,11 @@ class FoundSystem:
             elif chosen[p] == j:
                 shape[RATE - whose[p]] = root[p]
         return shift, shape[:v], shape[v:].reshape(v, v, count)
+
+
+def _driven(names: Sequence[str], period: float) -> str:
+    what = f"{names[0]}, {names[1]}: cosine and sine of a forcing that is not seen"
+    return f"{what}, period {period:.6g}, 1 and 0 at the last row"
 
 
 def _plain(

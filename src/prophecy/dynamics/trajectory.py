@@ -16,10 +16,11 @@ from prophecy.dynamics import flow
 from prophecy.dynamics.context import Context
 from prophecy.dynamics.fitted import FittedFlow
 from prophecy.dynamics.flow import SINE, Function
+from prophecy.dynamics.flows import fit_part
 from prophecy.dynamics.foretold import foretold
 from prophecy.dynamics.found import FoundSystem
 from prophecy.dynamics.guesses import integrated, roughness, smoothed
-from prophecy.dynamics.settings import LAWS, LawSettings
+from prophecy.dynamics.settings import BEYOND, LAWS, LawSettings
 
 Array = NDArray[np.float64]
 
@@ -72,24 +73,38 @@ def _held_out(system: Array, rise: Array, block: int) -> float:
     return min(shares)
 
 
-def like_the_past(path: Array, values: Array, noise: Array, laws: LawSettings) -> bool:
+def like_the_past(path: Array, values: Array, noise: Array, laws: LawSettings, trusted: bool = False) -> bool:
     """Whether a path stays within reach of the series and does not come to rest where that never did.
 
     Noise leaves room for fields that pass through the context and lead elsewhere. A path that is lost, or shorter than
-    a stretch whose standard deviation says something, is not judged.
+    a stretch whose standard deviation says something, is not judged. trusted: the law may lead far away, as balls fall.
     """
     low, high = values.min(axis=0), values.max(axis=0)
     far = laws.reach * (high - low)
     if not np.isfinite(path).all():
         return True
     if ((path < low - far) | (path > high + far)).any():
-        return False
+        return trusted
     late = path[len(path) // 2 :][: len(values) // 2]
     if len(late) < laws.rest_least:
         return True
     stretches = np.arange(0, len(values) - len(late) + 1, max(len(late) // 4, 1))
     moved = np.min([np.var(values[k : k + len(late)], axis=0) for k in stretches], axis=0) - 2 * noise**2
     return bool((np.var(late, axis=0) >= laws.rest**2 * moved).any())
+
+
+def _further_off(model: FittedFlow, context: Context, path: Array, draws: Array) -> float:
+    """How many times as far as draws say the same terms, solved without the last rows, are from these rows."""
+    rows = min(len(path), len(context.values) // 4)
+    early = len(context.values) - rows
+    part = fit_part(context.values[:early], context.known[:early], model, model.laws)
+    if part is None:
+        return 1.0
+    ahead = part.rollout(context.values[:early], np.array([early]), rows)[0]
+    missed = np.where(np.isfinite(ahead), np.abs(ahead - context.values[early:]), BEYOND)[context.known[early:]]
+    spread = np.median(np.abs(draws - path)[:, :rows], axis=(0, 1))
+    moved = (spread > 0) & (np.arange(len(spread)) < context.varying.sum())
+    return max(1.0, float(np.max(np.median(missed, axis=0)[moved] / spread[moved], initial=1.0)))
 
 
 def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSettings = LAWS) -> Decided | None:
@@ -102,11 +117,11 @@ def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSett
     end = np.array([len(context.values)])
     path = model.rollout(context.values, end, steps)[0]
     seen = int(context.varying.sum())
-    if not (model.exact or like_the_past(path[:, :seen], context.values[:, :seen], model.found.noise[:seen], laws)):
-        return None
     test = None if model.exact else foretold(model, context.values, context.known, seen, steps)
-    if test is not None and test.lost:
-        return None
+    if test is not None:
+        noise = model.found.noise[:seen]
+        if test.lost or not like_the_past(path[:, :seen], context.values[:, :seen], noise, laws, not test.astray):
+            return None
     wider = model.stray(context.values, context.known) if test is None else test.wider
     draws = model.ensemble(steps, laws.draws, 0, wider)
     stay = np.isfinite(draws).all(axis=(1, 2))
@@ -116,15 +131,20 @@ def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSett
         path = draws[stay][0]
     draws = draws[stay]
     draws += model.found.noise * np.random.default_rng(1).standard_normal(draws.shape)
-    noise = float(np.sqrt(np.mean(model.found.noise**2)))
+    size = float(np.sqrt(np.mean(model.found.noise**2)))
     note = f"One trajectory of a field with {model.field.count} parameters passes through the whole context"
-    left = "exactly" if model.exact else f"up to noise of {noise:.2g} standard deviations"
+    left = "exactly" if model.exact else f"up to noise of {size:.2g} standard deviations"
     if test is not None and test.astray:
         note = (
             f"A field with {model.field.count} parameters passes through the context {left}, but without the last"
             f" {test.rows} rows would not have foretold them: it is not announced as the law, and the interval is wider"
         )
         return Decided(path, draws, model, "field by assimilation", (f"{note}.",), None)
+    if model.exact and model.field.count > laws.announced * len(model.offset):
+        note = f"A field with {model.field.count} parameters takes every row to the next"
+        note += ", too many for a law: it may imitate another, and is not announced as one."
+        draws = path + (draws - path) * _further_off(model, context, path, draws)
+        return Decided(path, draws, model, "field by assimilation", (note,), None)
     columns = tuple(np.nonzero(context.varying)[0].tolist())
     system = FoundSystem(model, context.units, context.stride, columns, laws.significant)
     notes = (f"{note}, {left}.", *([_CHOSEN] if model.found.chosen else []))

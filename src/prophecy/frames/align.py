@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy.frames.even import interpolated
 from prophecy.frames.grid import Even, Grid, infer
 from prophecy.frames.times import Times
 from prophecy.frames.zones import summer_time_ends
@@ -131,14 +132,22 @@ def _gridded(values: Array, times: Times, facts: list[str]) -> Aligned:
     if grid is None:
         if len(times) < 2:
             return Aligned(values, times, None, True, tuple(facts))
-        step = float(np.median(np.diff(_ticks(times))))
         per = times.per_second if times.dates else None
+        ticks = _ticks(times)
+        step = float(ticks[-1] - ticks[0]) / (len(ticks) - 1)
+        evened = _evened(values, times, Grid(Even(step, None if per is None else step / per), False), facts)
+        if evened is not None:
+            return evened
+        step = float(np.median(np.diff(ticks)))
         rule = Even(step, None if per is None else step / per)
         facts.append(f"times are uneven ({rule.words()} in the middle): rows taken as evenly spaced")
         return Aligned(values, times, Grid(rule, False), False, tuple(facts))
     place = grid.positions(times)
     values, times, place = _after_hole(values, times, place, facts)
     if isinstance(grid.rule, Even) and grid.rule.jitter > 0:
+        evened = _evened(values, times, grid, facts)
+        if evened is not None:
+            return evened
         facts.append(f"times up to {100 * grid.rule.jitter:.2g} % of a step off the grid taken as on it")
     size = int(place[-1]) + 1
     missing = size - len(place)
@@ -150,6 +159,28 @@ def _gridded(values: Array, times: Times, facts: list[str]) -> Aligned:
     moments[place] = times.values
     facts.append(f"{_count(missing, 'missing time')} filled as {'a gap' if missing == 1 else 'gaps'}")
     return Aligned(whole, Times(moments, times.zone), grid, True, (grid.words(), *facts), missing)
+
+
+def _evened(values: Array, times: Times, grid: Grid, facts: list[str]) -> Aligned | None:
+    """The series at even times up to its last, read from curves through its values, where these are smooth enough for
+    the distances of its times from a grid to count; None elsewhere."""
+    rule = grid.rule
+    assert isinstance(rule, Even)
+    ticks = _ticks(times)
+    at = (ticks - ticks[-1]) / rule.step
+    places = np.arange(int(np.rint(at[0])), 1, dtype=np.float64)
+    found = interpolated(values, np.asarray(at, dtype=np.float64), places)
+    if found is None:
+        return None
+    steps: Any = places * rule.step
+    if times.dates:
+        steps = np.rint(steps).astype(np.int64).astype(f"m8[{np.datetime_data(times.values.dtype)[0]}]")
+    moments = times.values[-1] + steps
+    missing = int(np.isnan(found).all(axis=1).sum())
+    facts.append("values read at even times from curves through them")
+    if missing:
+        facts.append(f"{_count(missing, 'even time')} in gaps")
+    return Aligned(found, Times(moments, times.zone), grid, True, (grid.words(), *facts), missing)
 
 
 def _after_hole(values: Array, times: Times, place: Any, facts: list[str]) -> tuple[Array, Times, Any]:

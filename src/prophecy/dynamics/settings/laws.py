@@ -110,6 +110,7 @@ class LawSettings:
     shapes: FunctionSettings = field(default_factory=FunctionSettings)  #: which functions, and how they are found
     exact: ExactSettings = field(default_factory=ExactSettings)  #: fields through exact samples
 
+    announced: float = 10.0  #: parameters for each variable: a field of exact samples with more is not called a law
     significant: float = 3.0  #: standard errors that a term from expanding a power must differ from zero by
 
     # The forecast
@@ -119,7 +120,8 @@ class LawSettings:
     located: int = 128  #: samples before an origin that its state is estimated from
     settled: tuple[float, ...] = (3.0, 0.3)  #: model errors, as shares of the noise, on the way to that state
     noise: float = 0.25  #: standard deviations: more than this left unexplained is not a measurement of a system
-    reach: float = 1.0  #: ranges of the context: a path through noise that goes farther is no law's
+    growth: float = 1e6  #: standard deviations that the path of an exact law may go; beyond it is lost
+    reach: float = 1.0  #: ranges of the context: a path through noise that goes farther must have foretold rows
     rest: float = 0.3  #: of the least standard deviation of any stretch as long: a path that moves less came to rest
     rest_least: int = 32  #: samples of such a stretch
     #: Shares of the context: a law solved again without the last so much of it has to forecast that (`foretold.py`)
@@ -129,9 +131,11 @@ class LawSettings:
     #: Of its own spread: a law that is further off in two of these forecasts is none. True ones of 14 textbook systems
     #: and half of the development file at 1 to 10 % noise are up to 1.8 off in two, false ones 2 to 17.
     astray: float = 2.0
+    astray_once: float = 8.0  #: the same in one of them; true laws of a thrown ball, solved from half of it, are 6 off
     follows: float = 10.0  #: the same from which on its path is not followed either, and other candidates are tried
     widest_spread: float = 30.0  #: times as wide as a law says, at most
     draws: int = 64  #: trajectories that say how uncertain the forecast is
     staying: float = 0.25  #: share of the draws that must not leave for good; poles and exponentials throw many out
     stray_steps: int = 100  #: samples of paths inside a context of exact samples that measure how wide its draws are
+    stray_tail: float = 0.8  #: quantile of what paths are missed by, and of draws, that are compared
     stray_small: float = 0.03  #: standard deviations between draws from which on these paths are no longer compared
