@@ -146,13 +146,13 @@ class Search:
             best = self._through_noise(tried, best)
             if best is not None and len(best.field.terms.kinds) and self._law(best):
                 break
-            if self._noisy and self._noisy_work.left <= 0:
-                break  # nothing that further functions could be tried with
             for field in self._fields[2:] if self._complete and self._finest and not quartic else ():
                 quartic = True
                 found = exactly(field, self._x, self._known, Budget(laws.work_exact), laws).found
                 if found is not None:
                     return found
+            if self._noisy and self._noisy_work.left <= 0:
+                break  # nothing that further functions could be tried with
         return best
 
     def _through_noise(self, proposals: list[Proposal], best: Assimilated | None) -> Assimilated | None:
