@@ -26,6 +26,7 @@ SETTINGS = {
     "5 % noise": "forecast_dev_noise5.json",
     "1 % noise, three values in ten missing": "forecast_dev_gaps.json",
     "one variable alone, no noise": "forecast_dev_single.json",
+    "one variable alone, 1 % noise": "forecast_dev_single_noise1.json",
 }
 HEAD = (
     "| | systems | valid prediction time, median (mean) | sMAPE | repetition | coverage of the clean future "
