@@ -12,6 +12,7 @@ from prophecy.dynamics.exactly import as_it_is, exactly, grown, step_by_step
 from prophecy.dynamics.families import Proposal, propose
 from prophecy.dynamics.features import Units, monomial_count
 from prophecy.dynamics.fitted import FittedFlow
+from prophecy.dynamics.flow import EIGHTH
 from prophecy.dynamics.free import circles, free
 from prophecy.dynamics.guesses import Budget, Steps, roughness, smoothed, unsure
 from prophecy.dynamics.quotients import quotients
@@ -66,10 +67,18 @@ class Search:
             if attempt.found is not None:
                 return self._finished(attempt.found)
             least, most = (share * float(np.median(self._rough)) for share in self._laws.noise_like)
-            self._little_noise = self._little_noise or attempt.left < most
+            self._little_noise = self._little_noise or self._within_noise(attempt.closest)
             if not self._finest and least < attempt.left < most and self._even():
                 break  # what is left of single steps is as large as the noise seems to be: higher powers leave it too
         return None
+
+    def _within_noise(self, field: SparseField | None) -> bool:
+        """Whether a field misses half of the steps of every variable by no more than noise may be."""
+        if field is None:
+            return False
+        missed = Steps.of(self._x, self._known).missed(field, EIGHTH, 2)
+        typical = np.median(np.nan_to_num(np.abs(missed), nan=np.inf), axis=0)
+        return bool((typical < self._laws.noise_like[1] * self._rough).all())
 
     def _even(self) -> bool:
         """Whether what samples around a step disagree on is of one size, as noise is."""
@@ -140,6 +149,8 @@ class Search:
                 attempt = exactly(self._with(proposal), self._x, self._known, work, laws) if hopeful else None
                 if attempt is not None and attempt.found is not None:
                     return attempt.found
+                if attempt is not None and not self._little_noise:
+                    self._little_noise = self._within_noise(attempt.closest)
                 tried.append(proposal)
                 if proposal.mask is not None and (attempt is None or attempt.left > laws.almost):
                     break  # the curves were read wrongly by more than by a kind of function

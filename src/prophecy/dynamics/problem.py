@@ -202,7 +202,8 @@ class Problem:
         choices = [eliminated(value, root @ root.T, terms, limit, int(np.ceil(most * count)))]
         if anew:
             aim, triangle = self._triangle @ value, self._triangle
-            choices.append(gathered(triangle, aim, ~terms, limit))
+            if count <= self.laws.most_parameters:  # of more, gathering would take seconds
+                choices.append(gathered(triangle, aim, ~terms, limit))
 
             def cost(choice: tuple[Array, Mask]) -> float:
                 return float(np.sum((aim - triangle @ choice[0]) ** 2) + limit * choice[1][:count].sum())
