@@ -133,7 +133,7 @@ def test_no_family_is_tried_twice_on_the_same_samples() -> None:
             assert all(early <= SETTINGS.early_share * length for _, early in tried)
 
 
-def test_a_family_that_was_far_from_a_law_on_few_samples_is_not_tried_on_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_family_that_was_far_from_a_law_on_few_samples_is_not_tried_on_more() -> None:
     asked: list[tuple[int, int]] = []
 
     def searched(passed: int) -> Callable[..., tuple[list[hidden.Search], int]]:
@@ -145,6 +145,5 @@ def test_a_family_that_was_far_from_a_law_on_few_samples_is_not_tried_on_more(mo
 
     for passed, times in ((0, 1), (SETTINGS.again, 2)):
         asked.clear()
-        monkeypatch.setattr(hidden, "searched", searched(passed))
-        hidden.found(np.zeros((512, 1)), np.zeros(1), SETTINGS)
+        hidden.found(np.zeros((512, 1)), np.zeros(1), SETTINGS, looked=searched(passed))
         assert asked.count((4, 2)) == times

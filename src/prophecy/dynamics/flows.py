@@ -13,12 +13,11 @@ from prophecy.dynamics.families import Proposal, propose
 from prophecy.dynamics.features import Units, monomial_count
 from prophecy.dynamics.fitted import FittedFlow
 from prophecy.dynamics.flow import EIGHTH
-from prophecy.dynamics.free import circles, free
 from prophecy.dynamics.guesses import Budget, Steps, roughness, smoothed, unsure
 from prophecy.dynamics.quotients import quotients
 from prophecy.dynamics.rises import Rises
 from prophecy.dynamics.settings import LAWS, LawSettings
-from prophecy.dynamics.sparse import SparseField
+from prophecy.dynamics.sparse import SparseField, circles, free
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

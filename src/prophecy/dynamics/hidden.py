@@ -16,6 +16,7 @@ The law found from an early stretch is accepted once it has forecast the rest.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -229,12 +230,18 @@ class Law:
         return self.search.reached < settings.exact and self.errors[-1] < settings.certain
 
 
-def found(visible: Array, centre: Array, settings: HiddenSettings, rough: float = 0.0) -> Law | None:
+def found(
+    visible: Array,
+    centre: Array,
+    settings: HiddenSettings,
+    rough: float = 0.0,
+    looked: Callable[..., tuple[list[Search], int]] = searched,
+) -> Law | None:
     """A field that passes through all of (time, seen), in standard deviations; None if none comes close.
 
-    rough: the roughness, where it may be that of noise. A law is found on an early stretch and has to forecast the
-    rest, a stretch at a time, before that is used. The first family with an exact one has it; otherwise the field with
-    the best forecasts, if these are good.
+    rough: the roughness, where it may be that of noise. looked: how a family is searched for.
+    A law is found on an early stretch and has to forecast the rest, a stretch at a time, before that is used. The first
+    family with an exact one has it; otherwise the field with the best forecasts, if these are good.
     """
     best: Law | None = None
     with np.errstate(all="ignore"):  # fields that lead nowhere overflow
@@ -242,7 +249,7 @@ def found(visible: Array, centre: Array, settings: HiddenSettings, rough: float 
         for family, early in _tried(visible, settings, rough):
             if passed.get(family.kind, settings.again) < settings.again:
                 continue
-            pool, passed[family.kind] = searched(
+            pool, passed[family.kind] = looked(
                 visible[:early], centre, family, settings, 0.0 if family.forced else rough
             )
             for search in pool:

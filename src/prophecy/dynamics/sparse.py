@@ -246,3 +246,39 @@ def gathered(system: Array, target: Array, held: Mask, limit: float) -> tuple[Ar
     x = np.zeros(len(size))
     x[chosen] = value / size[chosen]
     return x, there
+
+
+def circles(values: Array, phases: int) -> list[tuple[int, int]]:
+    """Each partner a quarter of a period later, and the sinusoid it belongs to: the one it makes a circle with."""
+    variables = values.shape[1]
+    found = []
+    for partner in range(variables - phases, variables):
+        rest = [
+            float(
+                np.std(
+                    values[:, i] ** 2 / np.mean(values[:, i] ** 2)
+                    + values[:, partner] ** 2 / np.mean(values[:, partner] ** 2)
+                )
+            )
+            for i in range(variables - phases)
+        ]
+        found.append((int(np.argmin(rest)), partner))
+    return found
+
+
+def free(terms: Terms, circles: list[tuple[int, int]], clocked: bool) -> SparseField:
+    """All terms, except those that a circle makes equal to others (a phase turns on its own and acts linearly), and
+    except powers of a clock, what would change its pace, and more than cubic terms besides it."""
+    field = SparseField.of(terms)
+    mask, powers = field.mask.copy(), flow.powers(terms)
+    for pair in circles:
+        within = powers[:, list(pair)].sum(axis=1)
+        mask[within > 1] = False
+        alone = (within == 1) & (powers.sum(axis=1) == 1) | (powers.sum(axis=1) == 0)
+        for i in pair:
+            mask[~alone, i] = False
+    if clocked:
+        clock = terms.variables - 1
+        mask[(powers[:, clock] > 1) | (powers[:, :clock].sum(axis=1) > 3)] = False
+        mask[1:, clock] = False
+    return field.with_mask(mask)
