@@ -43,13 +43,12 @@ contract: $(STAMP)
 doctest: $(STAMP)
 	$(BIN)/pytest --doctest-modules src
 
-# A test that does not end within 15 minutes is named and ended, compiled loops included. Kernels are built before, once:
-# otherwise every process that imports the package would look whether they are current.
+# A test that does not end within 15 minutes is named and ended, compiled loops included. Kernels are built before, once.
 BUILD := $(CURDIR)/build/$(shell $(PYTHON) -c "import sys; print('cp%d%d' % sys.version_info[:2])")
 
 unit: $(STAMP)
 	$(BIN)/python -c "import prophecy"
-	MESONPY_EDITABLE_SKIP=$(BUILD) OMP_NUM_THREADS=1 $(BIN)/pytest tests src -n 2 --dist loadfile --timeout 900 --timeout-method thread
+	OMP_NUM_THREADS=1 $(BIN)/pytest tests src -n 2 --dist loadfile --timeout 900 --timeout-method thread
 
 # statsforecast needs pandas < 3, so its model is tested in an environment of its own, with a wheel of what is built already.
 $(APART)/.installed: pyproject.toml constraints-statsforecast.txt $(STAMP)
