@@ -1,6 +1,8 @@
 # The memory of arrays that Python hands over, without the weight of memoryviews.
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 
+from prophecy.adaptive.kernels.structs cimport Calibration, Clock, Record, Samples, Table
+
 
 cdef inline void* _memory(object array, str name, Py_ssize_t size, Py_ssize_t count, str kinds, bint changed) except NULL:
     """Where a C-contiguous array of `count` items of `size` bytes begins; ValueError for any other. It must outlive the
@@ -32,6 +34,23 @@ cdef inline const long long* wholes(object array, str name, Py_ssize_t count) ex
     return <const long long*> _memory(array, name, sizeof(long long), count, "lq", False)
 
 
-cdef inline void* rows(object array, str name, Py_ssize_t size, Py_ssize_t count) except NULL:
-    """An array of so many records of so many bytes, to write to."""
-    return _memory(array, name, size, count, "", True)
+cdef inline Record* records_of(object array, Py_ssize_t count) except NULL:
+    """So many records of streams, to write to; the others likewise."""
+    return <Record*> _memory(array, "records", sizeof(Record), count, "", True)
+
+
+cdef inline Calibration* calibration_of(object array, Py_ssize_t count) except NULL:
+    return <Calibration*> _memory(array, "errors", sizeof(Calibration), count, "", True)
+
+
+cdef inline Clock* clocks_of(object array, Py_ssize_t count) except NULL:
+    return <Clock*> _memory(array, "clocks", sizeof(Clock), count, "", True)
+
+
+cdef inline Samples* samples_of(object array, Py_ssize_t count) except NULL:
+    return <Samples*> _memory(array, "samples", sizeof(Samples), count, "", True)
+
+
+cdef inline const Table* table_of(object array) except NULL:
+    """The one record of `table.table`, to read."""
+    return <const Table*> _memory(array, "table", sizeof(Table), 1, "", False)

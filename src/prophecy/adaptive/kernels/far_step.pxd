@@ -1,6 +1,11 @@
 from prophecy.adaptive.kernels.stream cimport Where
 from prophecy.adaptive.kernels.structs cimport FAR_FEATURES, FAR_MEMBERS, Calibration, Record, Table
 
+ctypedef double Features[FAR_FEATURES]
+ctypedef double Power[FAR_FEATURES][FAR_FEATURES]
+ctypedef double Due[FAR_MEMBERS]
+
+
 # What `far.Far` has learned: its arrays.
 cdef struct Learned:
     long long horizon
@@ -8,13 +13,13 @@ cdef struct Learned:
     const long long* lag
     const long long* found
     double* ring
-    double (*features)[FAR_FEATURES]
+    Features* features
     double* last
-    double (*due)[FAR_MEMBERS]
+    Due* due
     double* mixed
-    double (*power)[FAR_FEATURES][FAR_FEATURES]
-    double (*moment)[FAR_FEATURES]
-    double (*weights)[FAR_FEATURES]
+    Power* power
+    Features* moment
+    Features* weights
     double* loss
     double* slow
     double* sums
@@ -23,10 +28,11 @@ cdef struct Learned:
 cdef void _read(const Table* t, Learned* f, long long count, long long first, const double* slow, double unit, double* out) noexcept nogil
 cdef void _follow(const Table* t, double* slow, double value, long long count) noexcept nogil
 cdef void _learn(const Table* t, Learned* f, const double* features, double change) noexcept nogil
-cdef void _solve(double (*power)[FAR_FEATURES], const double* moment, double ridge, double (*factor)[FAR_FEATURES], double* weights) noexcept nogil
+cdef void _solve(Features* power, const double* moment, double ridge, Features* factor, double* weights) noexcept nogil
 cdef double _mix(const Table* t, const double* loss, double usual, const double* due) noexcept nogil
 cdef void _judge(const Table* t, Learned* f, double value, long long place) noexcept nogil
 cdef void _advance(const Table* t, Learned* f, Record* records, double* rings, Record* e, const Where* where, double value, long long count, double* out) noexcept nogil
 cdef void _again(const Table* t, Learned* f, long long seen, double unit) noexcept nogil
 cdef void _copy_in(Record* r, const Calibration* e) noexcept nogil
 cdef void _copy_out(Calibration* e, const Record* r) noexcept nogil
+cdef Learned _learned(dict arrays, object lags, object found) except *

@@ -12,14 +12,16 @@ cdef class Streams:
     cdef const Table* _table
 
     cdef Stream row(self, Py_ssize_t i) noexcept nogil
-    cdef double _take(self, Py_ssize_t i, bint timed, double time, double value, const Where* where, bint noting, double* row, Room* room) noexcept nogil
-    cdef void _ahead(self, Py_ssize_t i, double time, double value, const Where* where, double* out, Room* room) noexcept nogil
+    cdef int _check(self, const long long* which, Py_ssize_t n) except -1
 
-cdef void _take_step(Stream* stream, const Table* t, double value, const Where* where, bint noting, double* row) noexcept nogil
-cdef void _step(Stream* stream, const Table* t, double value, double* row) noexcept nogil
-cdef double _take_timed(Stream* stream, const Table* t, double time, double value, const Where* where, bint noting, double* row, Room* room) noexcept nogil
+cdef void _take_step(const Stream* stream, const Table* t, double value, const Where* where, bint noting, double* row) noexcept nogil
+cdef void _step(const Stream* stream, const Table* t, double value, double* row) noexcept nogil
+cdef double _take_timed(const Stream* stream, const Table* t, double time, double value, const Where* where, bint noting, double* row, Room* room) noexcept nogil
 cdef double _next_time(Clock* c, Samples* s) noexcept nogil
-cdef void _take_late(Stream* stream, const Table* t, double time, double value) noexcept nogil
-cdef void _take_on_grid(Stream* stream, const Table* t, double time, double value, const Where* where, bint noting, double* row, Room* room) noexcept nogil
-cdef void _take_between(Stream* stream, const Table* t, double time, double value, const Where* where, bint noting, double* row, Room* room) noexcept nogil
-cdef (double, double) _next(Stream* stream, const Table* t, const Where* where, Room* room) noexcept nogil
+cdef void _take_late(const Stream* stream, const Table* t, double time, double value) noexcept nogil
+cdef void _take_on_grid(const Stream* stream, const Table* t, double time, double value, const Where* where, bint noting, double* row, Room* room) noexcept nogil
+cdef void _take_between(const Stream* stream, const Table* t, double time, double value, const Where* where, bint noting, double* row, Room* room) noexcept nogil
+cdef (double, double) _next(const Stream* stream, const Table* t, const Where* where, Room* room) noexcept nogil
+cdef (double, double) _next_between(const Stream* stream, const Table* t, const Where* where) noexcept nogil
+cdef (double, double, double) _ahead(const Stream* stream, const Table* t, double time, double value, const Where* where, Room* room) noexcept nogil
+cdef long long _rarest(const Record* r) noexcept nogil

@@ -1,249 +1,352 @@
-"""Values into streams: one compiled entry for streams with and without timestamps, each with its own clock.
+"""Values into streams: one entry for streams with and without timestamps, each with its own clock.
 
 A stream is one row of four arrays: its record, its ring of recent values, its clock and its last samples. Whether a
 value is late, how many places of the grid it passes, whether times have become irregular and whether there is a season
 is decided here, value by value, so that the numbers do not depend on how values are grouped into arrays.
 """
 
-from __future__ import annotations
-
-import math
-from typing import Any
-
-import numpy as np
-
-from prophecy._compiled import inner, kernel, part
-from prophecy.adaptive import clock, paths, stamps
-from prophecy.adaptive.clock import RECENT
-from prophecy.adaptive.irregular import carried
-from prophecy.adaptive.limits import FLAGS, RING
-from prophecy.adaptive.members import LAGS
-from prophecy.adaptive.record import RECORD
-from prophecy.adaptive.regrid import sample, start_over
-from prophecy.adaptive.season_check import check_if_due
-from prophecy.adaptive.step import ROOM, expected, read, step, surprise_of
-
-
-@kernel
-def take(
-    records: Any,
-    rings: Any,
-    clocks: Any,
-    samples: Any,
-    table: Any,
-    which: Any,
-    times: Any,
-    values: Any,
-    where: Any,
-    out: Any,
-    passed: Any,
-) -> None:
-    """values (n,) into the streams `which` (n,) says, in their order.
-
-    times (n,): seconds, NaN for one step after the value before; empty for streams without timestamps. out (n, 4) gets
-    mean and half width of each value as they were before it came, at the level that `where` says (`table.between`),
-    its score, and the alarm with it; out (n, 7) also mean and half width of the forecast one step ahead, and which of
-    the record's ranks (`alarm_tail`) is the smallest; an empty `out` gets nothing. passed (n,) gets the seconds since
-    the value before: 0 where it came too late and was not taken (its row of `out` is NaN), NaN for a first value.
-    """
-    spares = np.empty(1, dtype=RECORD), np.empty(RING), np.empty(ROOM), np.empty(paths.ROOM)
-    row, noting = np.empty(4), len(out) > 0
-    for k in range(len(values)):
-        i = which[k]
-        stream = records[i : i + 1], rings[i], clocks[i], samples[i]
-        if len(times) > 0:
-            passed[k] = _take_timed(stream, table[0], times[k], values[k], where, noting, row, spares)
-        else:
-            passed[k] = 1.0
-            _take_step(stream, table[0], values[k], where, noting, row, spares)
-        if noting:
-            out[k, :4] = row
-            if out.shape[1] > 6:
-                out[k, 4], out[k, 5] = _next(stream, table[0], where, spares)
-                out[k, 6] = np.argmin(stream[0][0].alarm_tail)
+import cython
+from cython.cimports.libc.math import NAN, fabs, floor, isnan
+from cython.cimports.prophecy.adaptive.kernels import clock, irregular, paths, seasonal
+from cython.cimports.prophecy.adaptive.kernels.buffers import (
+    clocks_of,
+    given,
+    numbers,
+    records_of,
+    samples_of,
+    table_of,
+    wholes,
+)
+from cython.cimports.prophecy.adaptive.kernels.seasonal import check_if_due
+from cython.cimports.prophecy.adaptive.kernels.step import begin, expected, read, slope, step, surprise_of
+from cython.cimports.prophecy.adaptive.kernels.stream import Room, Stream, Where
+from cython.cimports.prophecy.adaptive.kernels.structs import (
+    AS_NOISE,
+    CUBIC,
+    FINE,
+    FIXED,
+    FLAGS,
+    JITTER,
+    LAGS,
+    LINE,
+    ON_GRID,
+    RANKED,
+    RECENT,
+    RING,
+    Calibration,
+    Clock,
+    Record,
+    Samples,
+    Table,
+)
 
 
-@part
-def _take_step(stream: Any, t: Any, value: float, where: Any, noting: bool, row: Any, spares: Any) -> None:
+class Streams:
+    """Streams in four arrays that are kept here: records (n,), rings (n, RING), clocks (n,), samples (n,); table: the
+    constants. Numbers go into them and come out of them; the GIL is not held meanwhile."""
+
+    def __cinit__(self, records, rings, clocks, samples, table):
+        self.records, self.rings, self.clocks, self.samples, self.table = records, rings, clocks, samples, table
+        self.count = len(records)
+        self._records, self._rings = records_of(records, self.count), numbers(rings, "rings", self.count * RING)
+        self._clocks, self._samples = clocks_of(clocks, self.count), samples_of(samples, self.count)
+        self._table = table_of(table)
+
+    def __reduce__(self):
+        return Streams, (self.records, self.rings, self.clocks, self.samples, self.table)
+
+    def row(self, i):
+        """One stream."""
+        stream: Stream
+        stream.r, stream.ring = self._records + i, self._rings + i * RING
+        stream.c, stream.s = self._clocks + i, self._samples + i
+        return stream
+
+    def take(self, which, times, values, place, out, passed):
+        """values (n,) into the streams `which` (n,) says, in their order.
+
+        times (n,): seconds, NaN for one step after the value before; empty for streams without timestamps. out (n, 4)
+        gets mean and half width of each value as they were before it came, at the level that `place` says
+        (`table.between`), its score, and the alarm with it; out (n, 7) also mean and half width of the forecast one
+        step ahead, and which of the record's ranks (`alarm_tail`) is the smallest; an empty `out` gets nothing. passed
+        (n,) gets the seconds since the value before: 0 where it came too late and was not taken (its row of `out` is
+        NaN), NaN for a first value.
+        """
+        n: cython.Py_ssize_t = len(values)
+        width: cython.Py_ssize_t = out.shape[1] if len(out) else 0
+        timed: cython.bint = len(times) > 0
+        if width not in (0, 4, 7):
+            raise ValueError(f"out must have 4 or 7 columns, got {width}")
+        where: Where
+        where.above, where.inside, where.part = place
+        i = wholes(which, "which", n)
+        time, value = given(times, "times", n if timed else 0), given(values, "values", n)
+        noted, since = numbers(out, "out", n * width), numbers(passed, "passed", n)
+        row: cython.double[4]
+        room: Room
+        k: cython.Py_ssize_t
+        self._check(i, n)
+        with cython.nogil:
+            for k in range(n):
+                stream = self.row(i[k])
+                if timed:
+                    since[k] = _take_timed(
+                        cython.address(stream), self._table, time[k], value[k], cython.address(where), width > 0, row,
+                        cython.address(room),
+                    )  # fmt: skip
+                else:
+                    since[k] = 1.0
+                    _take_step(cython.address(stream), self._table, value[k], cython.address(where), width > 0, row)
+                for j in range(min(width, 4)):
+                    noted[k * width + j] = row[j]
+                if width > 4:
+                    noted[k * width + 4], noted[k * width + 5] = _next(
+                        cython.address(stream), self._table, cython.address(where), cython.address(room)
+                    )
+                    noted[k * width + 6] = _rarest(stream.r)
+
+    def take_number(self, value: cython.double):
+        """One value into the first stream, without a time; False, and nothing is done, if it has timestamps."""
+        if self._clocks.count > 0:
+            return False
+        row: cython.double[4]
+        with cython.nogil:
+            stream = self.row(0)
+            _step(cython.address(stream), self._table, value, row)
+        return True
+
+    def next_number(self, place):
+        """Mean and half width of the next value of the first stream, at the level that `place` says."""
+        where: Where
+        where.above, where.inside, where.part = place
+        with cython.nogil:
+            stream = self.row(0)
+            if stream.c.irregular == ON_GRID:
+                mean, half = read(stream.r, self._table, cython.address(where))
+            else:
+                mean, half = _next_between(cython.address(stream), self._table, cython.address(where))
+        return mean, half
+
+    def ahead(self, which, times, values, place, out):
+        """Forecasts of the streams `which` (n,) for `times` (n,), NaN for one step ahead; nothing is changed.
+
+        out (n, 3) gets mean, half width at the level that `place` says, and the score that `values` (n,) would have;
+        NaN for a time at which a value would be late.
+        """
+        n: cython.Py_ssize_t = len(which)
+        where: Where
+        where.above, where.inside, where.part = place
+        i = wholes(which, "which", n)
+        time, value, made = given(times, "times", n), given(values, "values", n), numbers(out, "out", 3 * n)
+        room: Room
+        k: cython.Py_ssize_t
+        self._check(i, n)
+        with cython.nogil:
+            for k in range(n):
+                stream = self.row(i[k])
+                made[3 * k], made[3 * k + 1], made[3 * k + 2] = _ahead(
+                    cython.address(stream), self._table, time[k], value[k], cython.address(where), cython.address(room)
+                )
+
+    def slopes(self, out, shares):
+        """Derivatives per sample into out (series,), and the share of each readout in what is not the season's slope
+        into shares (series, constructed members)."""
+        found, part = numbers(out, "out", self.count), numbers(shares, "shares", self.count * FIXED)
+        i: cython.Py_ssize_t
+        with cython.nogil:
+            for i in range(self.count):
+                stream = self.row(i)
+                alone = slope(stream.r, self._table, part + i * FIXED)
+                found[i] = seasonal.slope(stream.r, stream.ring, self._table, alone)
+
+    def _check(self, which, n):
+        for k in range(n):
+            if not 0 <= which[k] < self.count:
+                raise IndexError(f"stream {which[k]} of {self.count}")
+
+
+def begin_all(records, table):
+    """Set the fields of records that have seen nothing; all others are 0."""
+    n: cython.Py_ssize_t = len(records)
+    r, t = records_of(records, n), table_of(table)
+    i: cython.Py_ssize_t
+    for i in range(n):
+        begin(r + i, t)
+
+
+def _take_step(stream, t, value, where, noting, row):
     """The next value of a stream without times."""
-    r = stream[0][0]
+    r = stream.r
     if noting:
-        row[0], row[1] = read(r, t, where[0], where[1], where[2])
+        row[0], row[1] = read(r, t, where)
         row[2] = surprise_of(r, t, value - row[0]) if r.count else 0.0
-    _step(stream, t, value, row, spares)
+    _step(stream, t, value, row)
 
 
-@part
-def _step(stream: Any, t: Any, value: float, row: Any, spares: Any) -> None:
+def _step(stream, t, value, row):
     """The step itself, then seasons if they are due, and the alarm with the value."""
-    r = stream[0][0]
-    step(r, stream[1], t, value, spares[2])
-    check_if_due(r, stream[1], t)
-    row[3] = math.nan if math.isnan(value) else r.alarm
-    stream[3].alarm = row[3]
+    step(stream.r, stream.ring, t, value)
+    check_if_due(stream.r, stream.ring, t)
+    row[3] = NAN if isnan(value) else stream.r.alarm
+    stream.s.alarm = row[3]
 
 
-@part
-def _take_timed(
-    stream: Any, t: Any, time: float, value: float, where: Any, noting: bool, row: Any, spares: Any
-) -> float:
-    c, s = stream[2], stream[3]
-    if math.isnan(time):
+def _take_timed(stream, t, time, value, where, noting, row, room):
+    c, s = stream.c, stream.s
+    if isnan(time):
         time = _next_time(c, s)
     if noting and clock.is_far(c, t, time):
-        row[0], row[1], row[2] = paths.forecast(stream, t, time, value, where, spares)
+        row[0], row[1], row[2] = paths.forecast(stream, t, time, value, where, room)
         noting = False
     passed = clock.arrival(c, s, t, time)
     if passed == 0.0:
         _take_late(stream, t, time, value)
-        row[:] = math.nan
-        s.alarm = math.nan
+        row[0] = row[1] = row[2] = row[3] = NAN
+        s.alarm = NAN
         if time != c.last or value == s.known:
             return passed
         s.value[c.count % RECENT] = value
         clock.keep_twice(c, t)
-    elif c.irregular != clock.ON_GRID:
-        _take_between(stream, t, time, value, where, noting, row, spares)
+    elif c.irregular != ON_GRID:
+        _take_between(stream, t, time, value, where, noting, row, room)
     else:
-        _take_on_grid(stream, t, time, value, where, noting, row, spares)
+        _take_on_grid(stream, t, time, value, where, noting, row, room)
     if passed != 0.0:
         s.value[c.count % RECENT] = value
-        if not math.isnan(value):
+        if not isnan(value):
             s.newest, s.known = time, value
         clock.note(c, time)
-    verdict = clock.check_grid(c, t, stamps.taken_then(stream[0][0], t, s))
-    if verdict != clock.FINE:
-        start_over(stream, t, verdict, spares)
+    verdict = clock.check_grid(c, t, irregular.taken_then(stream.r, t, s))
+    if verdict != FINE:
+        paths.start_over(stream, t, verdict, room)
     return passed
 
 
-@inner
-def _next_time(c: Any, s: Any) -> float:
+def _next_time(c, s):
     """The time of a value that came without one: one step after the newest, a float64 apart at least."""
     if c.count == 0:
         return 0.0
     dt = c.dt if c.dt > 0.0 else 1.0
-    time = (c.last if c.irregular != clock.ON_GRID else c.grid) + dt
+    time = (c.last if c.irregular != ON_GRID else c.grid) + dt
     if not time > c.last + 0.5 * dt:
         # A step below the resolution of the stamps: the clock is moved to where float64 resolves its steps.
         clock.shift(c, s, -c.last)
         c.last, c.grid, time = 0.0, 0.0, dt
-    return time  # type: ignore[no-any-return]
+    return time
 
 
-@inner
-def _take_late(stream: Any, t: Any, time: float, value: float) -> None:
+def _take_late(stream, t, time, value):
     """A value that came too late to be predicted is put where it belongs, if it was missing there: into the ring, which
     seasons and forecasts read, and among the lags."""
-    r, c = stream[0][0], stream[2]
-    back = math.floor((c.grid - time) / c.dt + 0.5) if c.dt > 0.0 else 0.0
-    if math.isnan(value) or c.irregular != clock.ON_GRID or not r.gap < back < min(r.count, RING):
+    r, c = stream.r, stream.c
+    back = floor((c.grid - time) / c.dt + 0.5) if c.dt > 0.0 else 0.0
+    if isnan(value) or c.irregular != ON_GRID or not r.gap < back < min(r.count, RING):
         return
-    ago = int(back)
+    ago = cython.cast(cython.longlong, back)
     place = (r.count - 1 - ago) % RING
-    bit = 1 << (place % FLAGS)
-    if abs((c.grid - time) / c.dt - back) > t.clock.off or r.season_filled[place // FLAGS] & bit == 0:
+    bit = cython.cast(cython.longlong, 1) << (place % FLAGS)
+    if fabs((c.grid - time) / c.dt - back) > t.clock.off or r.season_filled[place // FLAGS] & bit == 0:
         return
-    stream[1][place] = value
+    stream.ring[place] = value
     r.season_filled[place // FLAGS] &= ~bit
     if ago < LAGS:
         r.lag[ago] = value
         r.feature[ago] = value - r.last
 
 
-@part
-def _take_on_grid(
-    stream: Any, t: Any, time: float, value: float, where: Any, noting: bool, row: Any, spares: Any
-) -> None:
+def _take_on_grid(stream, t, time, value, where, noting, row, room):
     """A value whose stamp is near a place of the grid; places passed over are gaps."""
-    r, c, s = stream[0][0], stream[2], stream[3]
-    whole, offset, apart = 1.0, 0.0, False
+    r, c, s = stream.r, stream.c, stream.s
+    whole, offset = 1.0, 0.0
+    apart: cython.bint = False
     if c.count == 0:
         c.grid = time
     else:
-        whole, offset = clock.place(c, t, time)
-        beside, offset = offset, clock.beside(c, t, offset)
-        apart = noting and r.count > 0 and abs(offset) > t.clock.off
+        whole, beside = clock.place(c, t, time)
+        offset = clock.beside(c, t, beside)
+        apart = noting and r.count > 0 and fabs(offset) > t.clock.off
         if apart:
-            mean, wider, more = paths.beside_grid(stream, t, time, spares)
+            mean, wider, more = paths.beside_grid(stream, t, time, room)
             row[0], row[1], row[2] = paths.judged(r, t, mean, wider, more, value, where)
         clock.follow_stamp(c, t, beside, whole)
-    for _ in range(int(min(whole, t.clock.longest_hole)) - 1):
-        step(r, stream[1], t, math.nan, spares[2])
+    for _ in range(cython.cast(cython.longlong, min(whole, t.clock.longest_hole)) - 1):
+        step(r, stream.ring, t, NAN)
     if noting and not apart:
-        row[0], row[1] = read(r, t, where[0], where[1], where[2])
+        row[0], row[1] = read(r, t, where)
         row[2] = 0.0
         if r.count > 0:
-            row[0] += stamps.shift(r, row[0], offset, stamps.stamp_kind(r, t))
+            row[0] += irregular.shift(r, row[0], offset, irregular.stamp_kind(r, t))
             row[2] = surprise_of(r, t, value - row[0])
-    if offset != 0.0 and r.count > 0 and not math.isnan(value):
-        value = stamps.placed(r, t, c, s, time, value, expected(r, t), offset, spares[3])
-    _step(stream, t, value, row, spares)
+    if offset != 0.0 and r.count > 0 and not isnan(value):
+        value = irregular.placed(r, t, c, s, time, value, expected(r, t), offset)
+    _step(stream, t, value, row)
 
 
-@part
-def _take_between(
-    stream: Any, t: Any, time: float, value: float, where: Any, noting: bool, row: Any, spares: Any
-) -> None:
+def _take_between(stream, t, time, value, where, noting, row, room):
     """A value at an irregular time: judged against the path, and the places it passes filled."""
-    r, c, s = stream[0][0], stream[2], stream[3]
-    path, off = math.nan, 0.0
-    if r.count > 0 and (noting or not math.isnan(value)):
-        path, off = paths.between(stream, t, time, spares)
+    r, c, s = stream.r, stream.c, stream.s
+    path: cython.double = NAN
+    off: cython.double = 0.0
+    if r.count > 0 and (noting or not isnan(value)):
+        path, off = paths.between(stream, t, time, room)
     if noting:
         wider = paths.widening(r, c, s, t, time)
-        row[0], row[1], row[2] = paths.judged(r, t, path + carried(s, t) * off, wider, 0.0, value, where)
-    if c.irregular == clock.JITTER and not math.isnan(path + value):
-        nearest = int(min(math.floor((time - c.grid) / c.dt + 0.5), paths.ROOM[1] - 1.0))
-        place = spares[3][paths.PATH, nearest] if nearest > 0 else r.lag[0]
+        row[0], row[1], row[2] = paths.judged(r, t, path + irregular.carried(s, t) * off, wider, 0.0, value, where)
+    if c.irregular == JITTER and not isnan(path + value):
+        nearest = cython.cast(cython.longlong, min(floor((time - c.grid) / c.dt + 0.5), 15.0))
+        place = room.points[paths.PATH][nearest] if nearest > 0 else r.lag[0]
         r.stamps += 1
-        stamps.compare(r, t, stamps.NOISE, value - place)
-        stamps.compare(r, t, stamps.LINE, value - path)
-        stamps.compare(r, t, stamps.CUBIC, value - path)
-    places = sample(stream, t, c.count, time, value, path, off, spares)
-    row[3] = math.nan if math.isnan(value) else (r.alarm if places else 0.0)
+        irregular.compare(r, t, AS_NOISE, value - place)
+        irregular.compare(r, t, LINE, value - path)
+        irregular.compare(r, t, CUBIC, value - path)
+    places = paths.sample(stream, t, c.count, time, value, path, off, room)
+    row[3] = NAN if isnan(value) else (r.alarm if places else 0.0)
     s.alarm = row[3]
 
 
-@inner
-def _next(stream: Any, t: Any, where: Any, spares: Any) -> tuple[float, float]:
+def _next(stream, t, where, room):
     """Mean and half width one step ahead."""
-    if stream[2].irregular == clock.ON_GRID:
-        return read(stream[0][0], t, where[0], where[1], where[2])
-    mean, half, _ = paths.forecast(stream, t, stream[2].last + stream[2].dt, math.nan, where, spares)
+    if stream.c.irregular == ON_GRID:
+        return read(stream.r, t, where)
+    mean, half, _ = paths.forecast(stream, t, stream.c.last + stream.c.dt, NAN, where, room)
     return mean, half
 
 
-@kernel
-def ahead(
-    records: Any,
-    rings: Any,
-    clocks: Any,
-    samples: Any,
-    table: Any,
-    which: Any,
-    times: Any,
-    values: Any,
-    where: Any,
-    out: Any,
-) -> None:
-    """Forecasts of the streams `which` (n,) for `times` (n,), NaN for one step ahead; nothing is changed.
+def _next_between(stream, t, where):
+    """The same with irregular times, and with room of its own."""
+    room: Room
+    return _next(stream, t, where, cython.address(room))
 
-    out (n, 3) gets mean, half width at the level that `where` says, and the score that `values` (n,) would have; NaN
-    for a time at which a value would be late.
-    """
-    spares = np.empty(1, dtype=RECORD), np.empty(RING), np.empty(ROOM), np.empty(paths.ROOM)
-    for k in range(len(which)):
-        i = which[k]
-        c, time = clocks[i], times[k]
-        if math.isnan(time):
-            time = (c.last if c.irregular != clock.ON_GRID else c.grid) + c.dt
-        elif c.count > 0 and not clock.is_far(c, table[0], time):
-            passed, steps = clock.understood(c, table[0], time)
-            if steps > 0.0:
-                time = (c.last if c.irregular != clock.ON_GRID else c.grid) + steps * c.dt
-            elif passed == 0.0:
-                out[k] = math.nan
-                continue
-        stream = records[i : i + 1], rings[i], c, samples[i]
-        out[k, 0], out[k, 1], out[k, 2] = paths.forecast(stream, table[0], time, values[k], where, spares)
+
+def _ahead(stream, t, time, value, where, room):
+    """Mean, half width and score of `value` for a time; NaN where it would be late."""
+    c = stream.c
+    if isnan(time):
+        time = (c.last if c.irregular != ON_GRID else c.grid) + c.dt
+    elif c.count > 0 and not clock.is_far(c, t, time):
+        passed, steps = clock.understood(c, t, time)
+        if steps > 0.0:
+            time = (c.last if c.irregular != ON_GRID else c.grid) + steps * c.dt
+        elif passed == 0.0:
+            return NAN, NAN, NAN
+    return paths.forecast(stream, t, time, value, where, room)
+
+
+def _rarest(r):
+    """Which of the record's ranks is the smallest."""
+    best = 0
+    for i in range(1, RANKED):
+        if r.alarm_tail[i] < r.alarm_tail[best]:
+            best = i
+    return best
+
+
+def sizes():
+    """Bytes of each record, as the compiler laid it out."""
+    return {
+        "RECORD": cython.sizeof(Record),
+        "CALIBRATION": cython.sizeof(Calibration),
+        "CLOCK": cython.sizeof(Clock),
+        "SAMPLES": cython.sizeof(Samples),
+        "TABLE": cython.sizeof(Table),
+    }
