@@ -98,7 +98,7 @@ class Prophecy:
 
     def reset(self) -> None:
         """Forget everything."""
-        from prophecy.adaptive.channels import Channels  # loads Numba, which importing prophecy does not
+        from prophecy.adaptive.channels import Channels
 
         self._stream: Channels = Channels(
             self._channels or 1, self._dt, self._gaps == "hold", self._length, self._settings
@@ -314,9 +314,8 @@ class Prophecy:
 
 
 def of_rows(records: Any, rings: Any, clocks: Any, samples: Any, *, dt: float | None, count: int) -> Prophecy:
-    """A `Prophecy` of one channel from the rows of a stream (`adaptive.feed`), which it owns from then on. dt: the step
+    """A `Prophecy` of one channel from the rows of a stream (`kernels.feed`), which it owns from then on. dt: the step
     the stream was made with; count: values it has seen."""
     model = Prophecy(dt=dt)
-    stream = model._stream
-    stream.records, stream.rings, stream.clocks, stream.samples, stream.count = records, rings, clocks, samples, count
+    model._stream.put(records, rings, clocks, samples, count)
     return model

@@ -172,7 +172,7 @@ def fresh(count: int, table: NDArray[np.void], hold: bool = False) -> Records:
     """Records of `count` streams that have seen nothing."""
     records = np.zeros(count, dtype=RECORD)
     records["hold"] = hold
-    from prophecy.adaptive.kernels.step import begin_all
+    from prophecy.adaptive.kernels.feed import begin_all  # here: making the C structs needs this file before any kernel
 
     begin_all(records, table)
     return records
