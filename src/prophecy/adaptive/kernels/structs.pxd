@@ -1,4 +1,96 @@
-# Made by tools/structs.py from the dtypes of the records; do not edit.
+# Made by tools/structs.py from the dtypes of the records and the sizes beside them; do not edit.
+
+cdef enum:
+    RING = 4352
+    FLAGS = 34
+    LONG = 80
+    LONGEST = 2048
+    SHORTEST = 4
+    MEAN_OF = 32
+    MEANS = 512
+    LONGEST_REST = 16
+    QUANTITIES = 8
+    RANKED = 5
+    ERROR = 0
+    DIFFERENCE = 1
+    VALUE = 2
+    LEVEL = 3
+    NOISE = 4
+    LASTING = 5
+    SUM = 6
+    PLACE = 7
+    BLOCKS = 16
+    CENTROIDS = 48
+    OCTAVES = 13
+    TRIES = 16
+    RECENT = 128
+    FINE = 0
+    AGAIN = 1
+    ANOTHER = 2
+    NONE = 3
+    TRUE = 4
+    ON_GRID = 0
+    RANDOM = 1
+    JITTER = 2
+    KINDS = 3
+    AS_NOISE = 0
+    LINE = 1
+    CUBIC = 2
+    KEPT = 8192
+    NEWEST = 6
+    WIDEST = 26
+    FAR_FEATURES = 31
+    LAGS = 32
+    ORDER = 8
+    MEMORY = 112
+    FEATURES = 115
+    SHORTS = 45
+    LONGS = 7
+    FIXED = 115
+    MEMBERS = 119
+    WIDTH = 16
+    FACTORS = 680
+    LEVELS = 11
+    SOLVED = 4
+    WINDOWS = 10
+    SHORT_ROW = 48
+    LONG_ROW = 16
+    MEMBERS_ROW = 120
+    OUTER = 5
+    NINETY = 3
+    PARABOLA = 2
+    SEASON_LAGS = 6
+    SEASON_FEATURES = 24
+    SEASON_MEMBERS = 6
+    SEASON_SOLVED = 3
+    SEASON_ROW = 24
+    DEGREE_COUNT = 7
+    CARRIED_COUNT = 3
+    NODES = 14
+
+cdef extern from *:
+    """
+    static const double PROPHECY_LARGEST = 1e+75;
+    static const double PROPHECY_MOVED = 1e+80;
+    static const double PROPHECY_SQUARED = 1e+160;
+    static const double PROPHECY_RARE[11] = {0.5, 0.30000000000000004, 0.19999999999999996, 0.09999999999999998, 0.050000000000000044, 0.020000000000000018, 0.010000000000000009, 0.0050000000000000044, 0.0020000000000000018, 0.0010000000000000009, 0.0004999999999999449};
+    static const long long PROPHECY_DEGREES[7] = {1, 3, 5, 7, 9, 11, 13};
+    static const double PROPHECY_CARRIED[3] = {0.0, 0.5, 1.0};
+    static const long long PROPHECY_SEASON_WIDTHS[3] = {24, 15, 8};
+    static const long long PROPHECY_SEASON_STRIDES[3] = {24, 16, 8};
+    static const long long PROPHECY_SEASON_STARTS[4] = {0, 576, 816, 880};
+    static const long long PROPHECY_SEASON_INDEX[3][24] = {{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}, {0, 1, 2, 6, 7, 8, 12, 13, 14, 15, 16, 17, 21, 22, 23, 0, 0, 0, 0, 0, 0, 0, 0, 0}, {0, 1, 6, 7, 8, 12, 13, 14, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}};
+    """
+    const double LARGEST "PROPHECY_LARGEST"
+    const double MOVED "PROPHECY_MOVED"
+    const double SQUARED "PROPHECY_SQUARED"
+    const double RARE "PROPHECY_RARE"[11]
+    const long long DEGREES "PROPHECY_DEGREES"[7]
+    const double CARRIED "PROPHECY_CARRIED"[3]
+    const long long SEASON_WIDTHS "PROPHECY_SEASON_WIDTHS"[3]
+    const long long SEASON_STRIDES "PROPHECY_SEASON_STRIDES"[3]
+    const long long SEASON_STARTS "PROPHECY_SEASON_STARTS"[4]
+    const long long SEASON_INDEX "PROPHECY_SEASON_INDEX"[3][24]
 
 cdef struct Record:
     long long hold
@@ -98,6 +190,17 @@ cdef struct Record:
     double alarm_block[16]
     long long alarm_place
     long long alarm_left
+
+cdef struct Calibration:
+    long long count
+    long long gap
+    long long learned
+    double last
+    double error_scale
+    double error_peak
+    double last_error_peak
+    double quantile[11]
+    double tail
 
 cdef struct Clock:
     long long count
