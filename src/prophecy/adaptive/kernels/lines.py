@@ -212,19 +212,19 @@ def named(t, z, n, lag, wanted, enough, periods, room):
         two: cython.bint = min(first, second) > 0.0 and of_first + of_second >= enough * lines
         if two and (of_all < enough * lines or (many < t.lines.many and 2.0 * all_in_one < min(first, second))):
             error = near[0] - t.lines.tolerance + t.lines.clean
-            return both(t, max(first, second), min(first, second), error, n, periods)
+            return _two(t, max(first, second), min(first, second), error, n, periods)
         first, of_first = all_in_one, of_all
         for j in range(count):
             which[j] = other[j]
     if of_first < enough * lines:
         return 0
     parts = inside(t, which, strength, count, first)
-    periods[0] = rounded(1.0 / (first * max(parts, 1)), doubt(t, near, which, count, max(parts, 1)) / n)
+    periods[0] = _whole(1.0 / (first * max(parts, 1)), _doubt(t, near, which, count, max(parts, 1)) / n)
     periods[1] = parts * periods[0]
     return 2 if parts > 0 else 1
 
 
-def doubt(t, near, which, count, parts):
+def _doubt(t, near, which, count, parts):
     """Error of a comb's frequency, times `parts`, in reciprocals of the record's length: that of its line known best,
     over the multiple that line is."""
     least = t.lines.loosest
@@ -234,18 +234,18 @@ def doubt(t, near, which, count, parts):
     return least
 
 
-def rounded(period, doubt):
+def _whole(period, doubt):
     """A period, as a whole number of samples where that is within `doubt`, the error of its frequency."""
     beside = fabs(period - nearest(period))
     return nearest(period) if beside <= doubt * period * period and beside < 0.5 else period
 
 
-def both(t, short, long, near, n, periods):
+def _two(t, fast, slow, near, n, periods):
     """The periods of two frequencies, or the one of which both are parts."""
     for times in range(2, t.lines.most_times + 1):
-        many = whole(floor(times * long / short + 0.5))
-        if many > 1 and fabs(times / short - many / long) * long < 0.02:
-            periods[0], periods[1] = rounded(times / short, near / (n * times)), 0.0
+        many = whole(floor(times * slow / fast + 0.5))
+        if many > 1 and fabs(times / fast - many / slow) * slow < 0.02:
+            periods[0], periods[1] = _whole(times / fast, near / (n * times)), 0.0
             return 1
-    periods[0], periods[1] = rounded(1.0 / short, near / n), rounded(1.0 / long, near / n)
+    periods[0], periods[1] = _whole(1.0 / fast, near / n), _whole(1.0 / slow, near / n)
     return 2

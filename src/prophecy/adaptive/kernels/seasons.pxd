@@ -1,9 +1,5 @@
-from prophecy.adaptive.kernels.spectra cimport LONGEST, RING, SHORTEST, TOP, Scratch
-from prophecy.adaptive.kernels.structs cimport Table
-
-cdef enum:
-    MEAN_OF = 32
-    MEANS = 512
+from prophecy.adaptive.kernels.spectra cimport TOP, Scratch
+from prophecy.adaptive.kernels.structs cimport LONGEST, MEAN_OF, RING, SHORTEST, Table
 
 cdef struct Search:
     long long count
@@ -45,10 +41,10 @@ cdef long long shortest_strong(const Table* t, const double* r, long long top, l
 cdef double centre(const double* r, long long top, double about, long long half) noexcept nogil
 cdef double refined(const Table* t, const double* r, long long top, double lag, bint whole_samples) noexcept nogil
 cdef void find(const Table* t, Search* s, double* periods, double* strengths) noexcept nogil
-cdef void differences(Search* s) noexcept nogil
+cdef void _differences(Search* s) noexcept nogil
 cdef void inside(const Table* t, const double* z, const double* known, const double* r, long long top, long long n, const double* pairs, const double* squares, double* periods, Scratch* room) noexcept nogil
 cdef void further(const Table* t, const double* rest, const double* known, long long n, double* r, long long top, double left, double power, double* pairs, double* squares, double least, double* periods, Scratch* room) noexcept nogil
 
 cdef double find_long(const Table* t, double* means, long long m, Search* s, double period, double* strengths) noexcept nogil
 cdef void straighten(const double* values, long long n, double* flat) noexcept nogil
-cdef double left_without(Search* s, double period, long long lag) noexcept nogil
+cdef double _left_without(Search* s, double period, long long lag) noexcept nogil

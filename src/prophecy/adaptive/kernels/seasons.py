@@ -24,7 +24,7 @@ import cython
 from cython.cimports.libc.math import fabs, isfinite, sqrt
 from cython.cimports.prophecy.adaptive.kernels.lines import named
 from cython.cimports.prophecy.adaptive.kernels.spectra import (
-    FINE,
+    PHASES,
     autocorrelations,
     evenness,
     explained,
@@ -157,7 +157,7 @@ def find(t, s, periods, strengths):
         periods[i], strengths[i] = 0.0, 0.0
     if n < t.seasons.first_check:
         return
-    differences(s)
+    _differences(s)
     power_steps, power_flat = centred(t, s.steps, s.both, n), centred(t, s.flat, s.known, n)
     if not (power_flat > 0.0 and isfinite(power_steps) and isfinite(power_flat)):
         return
@@ -212,7 +212,7 @@ def find(t, s, periods, strengths):
             strengths[i] = r[min(nearest(periods[i]), top)]
 
 
-def differences(s):
+def _differences(s):
     """The two series that are examined: the differences of the values, and the values less their straight line."""
     n, many, places = s.count, summed(s.known, s.count), 0.0
     for i in range(n):
@@ -239,8 +239,8 @@ def inside(t, z, known, r, top, n, pairs, squares, periods, room):
             and strength(t, r, top, lag, n, pairs, t.seasons.least, squares) > 0.0
         ):
             part = sharpened(z, known, n, refined(t, r, top, lag, True), room)
-            power = explained(z, known, n, period, FINE, room)
-            if explained(z, known, n, part, FINE, room) > t.seasons.partly * power:
+            power = explained(z, known, n, period, PHASES, room)
+            if explained(z, known, n, part, PHASES, room) > t.seasons.partly * power:
                 periods[0], periods[1] = part, period
             return
 
@@ -273,7 +273,7 @@ def further(t, rest, known, n, r, top, left, power, pairs, squares, least, perio
         return  # the first one seen again: no mean profile takes such a season away entirely
     # A season that is no whole number of samples leaves sharp edges behind, which repeat in their own ways.
     enough = t.seasons.least * (left if beside < 1e-3 else power)
-    if explained(rest, known, n, other, FINE, room) > enough and fabs(other - period) > other * period / n:
+    if explained(rest, known, n, other, PHASES, room) > enough and fabs(other - period) > other * period / n:
         periods[0], periods[1] = min(period, other), max(period, other)
 
 
@@ -308,7 +308,7 @@ def find_long(t, means, m, s, period, strengths):
         found = nearest(found / period) * period  # a week is seven days
     found = min(cython.cast(cython.double, nearest(found)), cython.cast(cython.double, LONGEST))
     strengths[0] = r[lag]
-    return found if period == 0.0 or left_without(s, period, whole(found)) > t.seasons.least else 0.0
+    return found if period == 0.0 or _left_without(s, period, whole(found)) > t.seasons.least else 0.0
 
 
 def straighten(values, n, flat):
@@ -322,7 +322,7 @@ def straighten(values, n, flat):
         flat[i] -= across / along * (i - middle)
 
 
-def left_without(s, period, lag):
+def _left_without(s, period, lag):
     """What repeats after `lag` once a season is taken out of the recent values, as a share of their power: means of 32
     values can make a long season of a short one that they do not resolve."""
     n, flat, known = s.count, cython.address(s.flat[0]), cython.address(s.known[0])

@@ -1,14 +1,11 @@
-from prophecy.adaptive.kernels.structs cimport Table
+from prophecy.adaptive.kernels.structs cimport LONGEST, RING, SHORTEST, Table
 
 cdef enum:
-    RING = 4352
     TRANSFORM = 8192
     HALF = TRANSFORM >> 1
-    LONGEST = 2048
-    SHORTEST = 4
     TOP = LONGEST + 3
 
-cdef double FINE
+cdef double PHASES
 cdef double[HALF] COS, SIN
 
 cdef struct Scratch:
@@ -36,7 +33,7 @@ cdef inline double product(const double* x, const double* y, long long n) noexce
     return total
 
 
-cdef void fill() noexcept nogil
+cdef void _fill() noexcept nogil
 cdef void transform(double* re, double* im, long long size) noexcept nogil
 cdef void autocorrelations(const double* a, const double* b, long long n, long long top, double* of_a, double* of_b, Scratch* room) noexcept nogil
 cdef void of_known(const Table* t, double* r, long long top, const double* known, long long n, double* pairs, Scratch* room) noexcept nogil
@@ -46,6 +43,6 @@ cdef double explained(const double* z, const double* known, long long n, double 
 cdef double unfold(double* z, const double* known, long long n, double period, Scratch* room) noexcept nogil
 cdef double tone(const double* z, long long n, double frequency) noexcept nogil
 cdef double shorter(const Table* t, const double* z, const double* known, long long n, double period, Scratch* room) noexcept nogil
-cdef double beside(const double* z, long long n, double period, long long parts) noexcept nogil
+cdef double _beside(const double* z, long long n, double period, long long parts) noexcept nogil
 cdef double sharpened(const double* z, const double* known, long long n, double period, Scratch* room) noexcept nogil
 cdef double evenness(const Table* t, const double* z, long long n) noexcept nogil

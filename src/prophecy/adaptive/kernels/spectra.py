@@ -8,18 +8,18 @@ import cython
 from cython.cimports.libc.math import M_PI, cos, fabs, sin
 from cython.cimports.prophecy.adaptive.kernels.whole import nearest, whole
 
-FINE = 1.25
+PHASES = 1.25
 """Phases a sample in the profile of a period that is no whole number of samples."""
 
 
-def fill():
+def _fill():
     """The cosines and sines of all transforms."""
     for i in range(HALF):
         COS[i] = cos(2.0 * M_PI * i / TRANSFORM)
         SIN[i] = sin(2.0 * M_PI * i / TRANSFORM)
 
 
-fill()
+_fill()
 
 
 def transform(re, im, size):
@@ -158,20 +158,20 @@ def shorter(t, z, known, n, period, room):
     A sharp shape of no whole number of samples needs fine phases; but where a part has as many phases as the period has
     samples (9.6 and 48), it explains whatever the period does. So there are 2.5 samples to a phase, of two parts 1.6.
     """
-    power = explained(z, known, n, period, FINE, room)
+    power = explained(z, known, n, period, PHASES, room)
     for parts in range(t.seasons.most_parts, 1, -1):
         part, fine = period / parts, min(max(parts / 2.5, 1.25), 2.5)
         if part >= SHORTEST and explained(z, known, n, part, fine, room) >= 0.5 * t.seasons.same * power:
             part = sharpened(z, known, n, part, room)
             if (
                 explained(z, known, n, part, fine, room) >= t.seasons.same * power
-                and beside(z, n, period, parts) <= (1.0 - t.seasons.same) * power
+                and _beside(z, n, period, parts) <= (1.0 - t.seasons.same) * power
             ):
                 return part
     return period
 
 
-def beside(z, n, period, parts):
+def _beside(z, n, period, parts):
     """The power of the slow tones that a period has and its `parts` have not: a sine of 96 is none of 19.2, however
     well 38 phases of that happen to hold its 96 values."""
     power = 0.0
@@ -184,14 +184,14 @@ def sharpened(z, known, n, period, room):
     """The period that explains most, within the resolution of z (period²/length); a whole number where none explains
     much more."""
     wide, best = period * period / n, period
-    most = explained(z, known, n, period, FINE, room)
+    most = explained(z, known, n, period, PHASES, room)
     for i in range(-8, 9):
         near = period + 0.125 * i * wide
-        power = explained(z, known, n, near, FINE, room)
+        power = explained(z, known, n, near, PHASES, room)
         if near >= SHORTEST - 0.5 and power > most:
             best, most = near, power
     rounded = cython.cast(cython.double, nearest(best))
-    if fabs(best - rounded) < min(0.25 * wide, 0.5) and explained(z, known, n, rounded, FINE, room) >= 0.98 * most:
+    if fabs(best - rounded) < min(0.25 * wide, 0.5) and explained(z, known, n, rounded, PHASES, room) >= 0.98 * most:
         return rounded
     return best
 

@@ -1,5 +1,5 @@
-# Whole numbers from float64, and the distance from a float64 to the next.
-from libc.math cimport INFINITY, nextafter, rint
+# Whole numbers from float64.
+from libc.math cimport rint
 
 
 cdef inline long long whole(double x) noexcept nogil:
@@ -8,7 +8,3 @@ cdef inline long long whole(double x) noexcept nogil:
 
 cdef inline long long nearest(double x) noexcept nogil:
     return <long long> rint(x)
-
-
-cdef inline double spacing(double x) noexcept nogil:
-    return nextafter(x, INFINITY) - x
