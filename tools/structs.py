@@ -36,6 +36,7 @@ def sizes() -> dict[str, int]:
     """Whole numbers: sizes of arrays and codes."""
     from prophecy.adaptive import irregular, limits, members, seasonal
     from prophecy.adaptive.members import padded
+    from prophecy.adaptive.settings import DEFAULT
 
     own = {name: value for name, value in vars(limits).items() if name.isupper() and isinstance(value, int) and value < 2**31}
     counts = {"LEVELS": members.LEVELS, "SOLVED": members.SOLVED, "WINDOWS": members.WINDOWS}
@@ -55,6 +56,10 @@ def sizes() -> dict[str, int]:
         "DEGREE_COUNT": len(irregular.DEGREES),
         "CARRIED_COUNT": len(irregular.CARRIED),
         "NODES": irregular.NODES,
+        "FAR_SETS": len(DEFAULT.far.forgetting),
+        "FAR_READOUTS": len(DEFAULT.far.ridges),
+        "FAR_MEMBERS": len(DEFAULT.far.ridges) + 2,  # the copy first, the bank last
+        "FAR_SLOW": len(DEFAULT.far.slow),
     }
 
 

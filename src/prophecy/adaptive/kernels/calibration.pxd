@@ -3,22 +3,22 @@ from prophecy.adaptive.kernels.structs cimport Record, Table
 
 cdef void calibrate(Record* r, const Table* t, double error, bint events) noexcept nogil
 cdef void _note_tail(Record* r, const Table* t, double squared) noexcept nogil
-cdef double heaviness(Record* r, const Table* t) noexcept nogil
-cdef (long long, double) _excess(Record* r, const Table* t) noexcept nogil
-cdef double _knot(Record* r, const Table* t, long long l, long long known, double excess) noexcept nogil
-cdef double half_width(Record* r, const Table* t, const Where* where) noexcept nogil
-cdef double surprise(Record* r, const Table* t, double error) noexcept nogil
-cdef double most(Record* r, const Table* t) noexcept nogil
+cdef double heaviness(const Record* r, const Table* t) noexcept nogil
+cdef (long long, double) _excess(const Record* r, const Table* t) noexcept nogil
+cdef double _knot(const Record* r, const Table* t, long long l, long long known, double excess) noexcept nogil
+cdef double half_width(const Record* r, const Table* t, const Where* where) noexcept nogil
+cdef double surprise(const Record* r, const Table* t, double error) noexcept nogil
+cdef double most(const Record* r, const Table* t) noexcept nogil
 
-cdef double usual_error(Record* r, const Table* t) noexcept nogil
-cdef double reach(Record* r, const Table* t, double steps) noexcept nogil
-cdef double within_reach(Record* r, const Table* t, double ahead) noexcept nogil
-cdef bint is_usual(Record* r, const Table* t, double steps) noexcept nogil
-cdef double across(Record* r, const Table* t, double ahead) noexcept nogil
-cdef double beyond(Record* r, const Table* t, double steps) noexcept nogil
+cdef double usual_error(const Record* r, const Table* t) noexcept nogil
+cdef double reach(const Record* r, const Table* t, double steps) noexcept nogil
+cdef double within_reach(const Record* r, const Table* t, double ahead) noexcept nogil
+cdef bint is_usual(const Record* r, const Table* t, double steps) noexcept nogil
+cdef double across(const Record* r, const Table* t, double ahead) noexcept nogil
+cdef double beyond(const Record* r, const Table* t, double steps) noexcept nogil
 cdef long long _octave(double steps) noexcept nogil
-cdef double _after(Record* r, const Table* t, long long place) noexcept nogil
+cdef double _after(const Record* r, const Table* t, long long place) noexcept nogil
 cdef void note_gap(Record* r, const Table* t, double steps, double error) noexcept nogil
 
 cdef void note_tick(Record* r, const Table* t, double value) noexcept nogil
-cdef double resolution(Record* r, const Table* t) noexcept nogil
+cdef double resolution(const Record* r, const Table* t) noexcept nogil

@@ -7,4 +7,4 @@ cdef void learn_shrinkage(Record* r, const Table* t, double value, double differ
 cdef double shrunk(Record* r, const Table* t, double change, bint filled) noexcept nogil
 
 cdef void weigh(Record* r, const Table* t, double difference, double part, double value) noexcept nogil
-cdef double combine(Record* r) noexcept nogil
+cdef double combine(const Record* r) noexcept nogil

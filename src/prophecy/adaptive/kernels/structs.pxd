@@ -67,6 +67,10 @@ cdef enum:
     DEGREE_COUNT = 7
     CARRIED_COUNT = 3
     NODES = 14
+    FAR_SETS = 2
+    FAR_READOUTS = 4
+    FAR_MEMBERS = 6
+    FAR_SLOW = 2
 
 cdef extern from *:
     """
