@@ -298,26 +298,26 @@ def fit(t, times, n):
 
 def _fit_step(t, times, n, step):
     """Least squares for a grid whose step is about `step`: the step, the share of times off it, the mean distance."""
+    place: cython.double[RECENT]
     dt, off, miss = step, 0.0, 0.0
     for _ in range(3):
-        place, mean_place, mean_time = 0.0, 0.0, 0.0
+        for i in range(1, n):
+            place[i] = max(floor((times[i] - times[i - 1]) / dt + 0.5), 1.0)
+        place[0], mean_place, mean_time = 0.0, 0.0, 0.0
         for i in range(n):
-            place += max(floor((times[i] - times[i - 1]) / dt + 0.5), 1.0) if i > 0 else 0.0
-            mean_place += place / n
+            place[i] += place[i - 1] if i > 0 else 0.0
+            mean_place += place[i] / n
             mean_time += (times[i] - times[0]) / n
-        place, across, along = 0.0, 0.0, 0.0
+        across, along = 0.0, 0.0
         for i in range(n):
-            place += max(floor((times[i] - times[i - 1]) / dt + 0.5), 1.0) if i > 0 else 0.0
-            across += (place - mean_place) * (times[i] - times[0] - mean_time)
-            along += (place - mean_place) * (place - mean_place)
+            across += (place[i] - mean_place) * (times[i] - times[0] - mean_time)
+            along += (place[i] - mean_place) * (place[i] - mean_place)
         if not along > 0.0 or not across > 0.0:
             return 0.0, 1.0, 1.0
-        place, off, miss, wide = 0.0, 0.0, 0.0, dt
         dt = across / along
-        start = mean_time - dt * mean_place
+        start, off, miss = mean_time - dt * mean_place, 0.0, 0.0
         for i in range(n):
-            place += max(floor((times[i] - times[i - 1]) / wide + 0.5), 1.0) if i > 0 else 0.0
-            distance = fabs((times[i] - times[0] - start) / dt - place)
+            distance = fabs((times[i] - times[0] - start) / dt - place[i])
             off += (1.0 if distance > t.clock.off else 0.0) / n
             miss += distance / n
     return dt, off, miss

@@ -12,7 +12,7 @@ when the factor is also bounded. A value whose noise has another variance than o
 
 import cython
 from cython.cimports.libc.math import copysign, fabs, isfinite, sqrt
-from cython.cimports.prophecy.adaptive.kernels.lanes import dot, product
+from cython.cimports.prophecy.adaptive.kernels.lanes import dot, product, subtract
 from cython.cimports.prophecy.adaptive.kernels.structs import FIXED, SOLVED, SQUARED, WIDTH
 
 
@@ -30,9 +30,7 @@ def update(factor, used, stride, growth, forgetting, error, phi, g, weights):
         row = factor + i * stride
         gain = dot(row, g, stride) * growth
         weights[i] += gain * missed
-        less = gain * shrink
-        for j in range(stride):
-            row[j] -= less * g[j]
+        subtract(row, gain * shrink, g, stride)
 
 
 def grow(factor, count, growth):

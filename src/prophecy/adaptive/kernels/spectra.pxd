@@ -6,7 +6,7 @@ cdef enum:
     TOP = LONGEST + 3
 
 cdef double PHASES
-cdef double[HALF] COS, SIN
+cdef double[TRANSFORM] COS, SIN
 
 cdef struct Scratch:
     double re[TRANSFORM]

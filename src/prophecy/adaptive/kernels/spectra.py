@@ -6,6 +6,7 @@ period explains, and so which period is the shortest that explains it.
 
 import cython
 from cython.cimports.libc.math import M_PI, cos, fabs, sin
+from cython.cimports.prophecy.adaptive.kernels.lanes import butterflies
 from cython.cimports.prophecy.adaptive.kernels.whole import nearest, whole
 
 PHASES = 1.25
@@ -13,10 +14,13 @@ PHASES = 1.25
 
 
 def _fill():
-    """The cosines and sines of all transforms."""
-    for i in range(HALF):
-        COS[i] = cos(2.0 * M_PI * i / TRANSFORM)
-        SIN[i] = sin(2.0 * M_PI * i / TRANSFORM)
+    """The cosines and sines of all transforms: those of 2 `half` numbers begin at `half`."""
+    half: cython.longlong = 1
+    while half < TRANSFORM:
+        for k in range(half):
+            COS[half + k] = cos(2.0 * M_PI * (k * (HALF // half)) / TRANSFORM)
+            SIN[half + k] = sin(2.0 * M_PI * (k * (HALF // half)) / TRANSFORM)
+        half *= 2
 
 
 _fill()
@@ -34,20 +38,12 @@ def transform(re, im, size):
         if i < j:
             re[i], re[j] = re[j], re[i]
             im[i], im[j] = im[j], im[i]
-    width: cython.longlong = 2
-    while width <= size:
-        half, stride = width >> 1, TRANSFORM // width
-        for block in range(size // width):
-            start = block * width
-            for k in range(half):
-                c, s = COS[k * stride], SIN[k * stride]
-                left, right = start + k, start + k + half
-                x = re[right] * c + im[right] * s
-                y = im[right] * c - re[right] * s
-                re[right], im[right] = re[left] - x, im[left] - y
-                re[left] += x
-                im[left] += y
-        width <<= 1
+    half: cython.longlong = 1
+    while half < size:
+        for block in range(size // (2 * half)):
+            left, right = 2 * half * block, 2 * half * block + half
+            butterflies(re + left, im + left, re + right, im + right, COS + half, SIN + half, half)
+        half *= 2
 
 
 def autocorrelations(a, b, n, top, of_a, of_b, room):
