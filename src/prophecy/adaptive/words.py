@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from prophecy.adaptive.alarms import VALUE
 from prophecy.adaptive.channels import Channels
-from prophecy.adaptive.clock import JITTER, RANDOM
+from prophecy.adaptive.limits import AS_NOISE, JITTER, RANDOM, VALUE
 from prophecy.adaptive.members import members
 from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
 from prophecy.adaptive.settings import Settings
-from prophecy.adaptive.stamps import NOISE, stamp_kind
 
 MENTIONED = 5
 DOUBTED = 0.95
@@ -144,10 +142,16 @@ def _about_time(stream: Channels, record: Any) -> list[str]:
     if how == JITTER or record["stamps"] > stream.settings.stuck:
         line += (
             " They jitter, and values are corrected for having been taken at these very times."
-            if how == JITTER or stamp_kind(record, stream.table[0]) != NOISE
+            if how == JITTER or _taken_then(record, stream.settings)
             else " They jitter, and so little depends on it that they are taken for noise."
         )
     return [line]
+
+
+def _taken_then(record: Any, settings: Settings) -> bool:
+    """Whether forecasts for the stamps themselves are better than those for the places of the grid."""
+    errors = record["stamp_error"]
+    return bool(np.delete(errors, AS_NOISE).min() < settings.stamps.better * errors[AS_NOISE])
 
 
 def _about_sensor(record: Any, settings: Settings) -> list[str]:

@@ -1,6 +1,6 @@
 """Streams in memory: slots, each of which holds one stream, run through many at a time and saved by number.
 
-A slot is one row of the arrays that compiled code works on (`adaptive.feed`), and the last rows with their answers. A
+A slot is one row of the arrays that compiled code works on (`kernels.feed`), and the last rows with their answers. A
 stream that has seen few values is saved as these values: taking them in again costs less than reading, checking and
 writing its whole state, and takes 16 bytes each instead of 43 kB and more.
 """
@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _machine
-from prophecy.adaptive import feed
 from prophecy.adaptive.clock import CLOCK, check_clocks, fresh_clocks
 from prophecy.adaptive.irregular import SAMPLES, check_samples, fresh_samples
+from prophecy.adaptive.kernels.feed import Streams
 from prophecy.adaptive.limits import LARGEST, RING
 from prophecy.adaptive.prophecy import Prophecy, of_rows
 from prophecy.adaptive.record import RECORD, check, fresh
@@ -72,6 +72,7 @@ class Slots:
         self._fresh = fresh(1, self._table), fresh_clocks(1, dt), fresh_samples(1)
         self._records, self._rings = np.zeros(capacity, RECORD), np.zeros((capacity, RING))
         self._clocks, self._samples = np.zeros(capacity, CLOCK), np.zeros(capacity, SAMPLES)
+        self._streams = Streams(self._records, self._rings, self._clocks, self._samples, self._table)
         self._recent, self._rows = np.zeros((capacity, RECENT), ROW), np.zeros(capacity, np.int64)
         self._late = np.zeros(capacity, bool)
         self.stamps = np.full(capacity, -1, np.int8)
@@ -101,8 +102,7 @@ class Slots:
 
         def some(part: slice) -> None:
             when = times[part] if timed else _EMPTY
-            given = (self._records, self._rings, self._clocks, self._samples, self._table)
-            feed.take(*given, which[part], when, values[part], self._where, out[part], passed[part])
+            self._streams.take(which[part], when, values[part], self._where, out[part], passed[part])
 
         self._share(some, which)
         for place, name in enumerate(("mean", "half", "score", "alarm", "next", "next_half")):
@@ -158,8 +158,7 @@ class Slots:
     def predict(self, slots: NDArray[np.int64], level: float) -> tuple[Array, Array]:
         """Mean and half width of the next value of each."""
         out, nothing = np.empty((len(slots), 3)), np.full(len(slots), np.nan)
-        given = (self._records, self._rings, self._clocks, self._samples, self._table)
-        feed.ahead(*given, slots, nothing, nothing, between(level), out)
+        self._streams.ahead(slots, nothing, nothing, between(level), out)
         return out[:, 0], out[:, 1]
 
     def model(self, slot: int) -> Prophecy:

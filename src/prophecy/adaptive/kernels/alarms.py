@@ -13,49 +13,155 @@ the last tenth of the stream), so a persistent change is reported when it comes 
 (`still`) and noise of another size than ever (`other_noise`) are reported once each, by themselves: they come slowly,
 and a forecast that adapts hides them.
 
-All the past is held in bounded memory: a sketch of 48 centroids per quantity (`sketch.py`).
+All the past is held in bounded memory: a sketch of 48 centroids per quantity, sorted, single values at the ends and
+coarser towards the middle (the idea of a t-digest).
 """
 
-from __future__ import annotations
+import cython
+from cython.cimports.libc.math import INFINITY, fabs, log, log10, pow, sqrt
+from cython.cimports.prophecy.adaptive.kernels.structs import (
+    BLOCKS,
+    CENTROIDS,
+    DIFFERENCE,
+    ERROR,
+    LASTING,
+    LEVEL,
+    LONG,
+    NOISE,
+    PLACE,
+    SUM,
+    VALUE,
+)
 
-import math
-from typing import Any
-
-from prophecy._compiled import inner
-from prophecy.adaptive.limits import LONG
-from prophecy.adaptive.sketch import LEAST, insert, law, place, tail
-
-QUANTITIES, RANKED = 8, 5
-ERROR, DIFFERENCE, VALUE, LEVEL, NOISE, LASTING, SUM, PLACE = range(QUANTITIES)
-"""The first five have a rank in the record (`alarm_tail`): that of the noise is the smaller one of both, that of the
-value its `PLACE`'s, which is the value less the drift; the values themselves are kept for bounds and gaps."""
-
-BLOCKS = 16
-"""Blocks whose maxima the sums of the last values are held in."""
+# Sketches.
 
 
-@inner
-def rests_half(r: Any, t: Any) -> bool:
+def place(middle, size, x):
+    """The first of `size` sorted centroids that is not below x."""
+    low, high = 0, size
+    while low < high:
+        half = (low + high) // 2
+        if middle[half] < x:
+            low = half + 1
+        else:
+            high = half
+    return low
+
+
+def insert(middle, weight, size, x, low):
+    """Insert x into a sketch at `low`, its place; returns the new size.
+
+    Outer centroids hold one value (or equal ones) each. Where there is no room, two neighbours in the middle become
+    one: those with the least weight over the cube of their distance from the outer ones.
+    """
+    if low < size and middle[low] == x:
+        weight[low] += 1.0
+        return size
+    if size == CENTROIDS:
+        if SINGLE <= low < CENTROIDS - SINGLE:
+            if x - middle[low - 1] < middle[low] - x:
+                low -= 1
+            weight[low] += 1.0
+            middle[low] += (x - middle[low]) / weight[low]
+            return size
+        lightest, best = SINGLE, INFINITY
+        for i in range(SINGLE, CENTROIDS - SINGLE - 1):
+            inward = min(i - SINGLE, CENTROIDS - SINGLE - 2 - i) + 1.0
+            cost = (weight[i] + weight[i + 1]) / (inward * inward * inward)
+            if cost < best:
+                lightest, best = i, cost
+        both = weight[lightest] + weight[lightest + 1]
+        middle[lightest] += (middle[lightest + 1] - middle[lightest]) * (weight[lightest + 1] / both)
+        weight[lightest] = both
+        for i in range(lightest + 1, CENTROIDS - 1):
+            middle[i], weight[i] = middle[i + 1], weight[i + 1]
+        size -= 1
+        if low > lightest:
+            low -= 1
+    for i in range(size, low, -1):
+        middle[i], weight[i] = middle[i - 1], weight[i - 1]
+    middle[low], weight[low] = x, 1.0
+    return size + 1
+
+
+def tail(t, middle, weight, size, total, x, low, both):
+    """The share of earlier values at least as far out as x: above it, or with `both` on the nearer side.
+
+    A centroid next to x counts by up to half of its weight, in proportion to where x lies.
+    """
+    if low >= size // 2:
+        count = 0.0
+        for i in range(low, size):
+            count += weight[i]
+        if low < size and low > 0 and middle[low] > x:
+            part = (middle[low] - x) / (middle[low] - middle[low - 1])
+            count += 0.5 * (weight[low - 1] - 1.0) * part
+        if count < 0.5:
+            return beyond(t, middle, weight, size, total, x, True)
+    elif both:
+        count = 0.0
+        for i in range(low):
+            count += weight[i]
+        if middle[low] == x:
+            count += weight[low]
+        elif low > 0:
+            part = (x - middle[low - 1]) / (middle[low] - middle[low - 1])
+            count += 0.5 * (weight[low] - 1.0) * part
+        if count < 0.5:
+            return beyond(t, middle, weight, size, total, x, False)
+    else:
+        return 0.5
+    return min((count + 1.0) / (total + 2.0), 0.5)
+
+
+def beyond(t, middle, weight, size, total, x, upper):
+    """The tail probability of x, farther out than all before: a power law of the distance from the centre."""
+    return max(min(law(t, middle, weight, size, total, x, upper), 1.0 / (total + 1.0)), LEAST)
+
+
+def law(t, middle, weight, size, total, x, upper):
+    """The tail probability of x by a power law fitted to the outermost values; 1 where x lies inside of them, or they
+    are too few."""
+    centre = middle[size // 2]
+    outer = min(t.alarms.outermost, size // 4)
+    if outer < 3:
+        return 1.0
+    sign = 1.0 if upper else -1.0
+    first = middle[size - outer] if upper else middle[outer - 1]
+    inner, out = sign * (first - centre), sign * (x - centre)
+    if not 0.0 < inner < out:
+        return 1.0
+    slope, count = 0.0, 0.0
+    for i in range(outer):
+        at = size - outer + i if upper else i
+        slope += weight[at] * log(sign * (middle[at] - centre) / inner)
+        count += weight[at]
+    slope = max(slope / count, t.steepest)
+    return count / total * pow(out / inner, -1.0 / slope)
+
+
+# Ranks and alarms.
+
+
+def rests_half(r, t):
     """Whether at least half of all differences were exactly 0: a stream of events."""
-    return r.alarm_seen >= t.alarms.needed and 2.0 * resting(r) >= r.alarm_seen  # type: ignore[no-any-return]
+    return r.alarm_seen >= t.alarms.needed and 2.0 * resting(r) >= r.alarm_seen
 
 
-@inner
-def bounded(r: Any, t: Any, ahead: float) -> float:
+def bounded(r, t, ahead):
     """A forecast, not beyond the largest or smallest value where values pile up there: a bound of the sensor, or 0 of
     what cannot be negative. Values that only stand there now, as on a stair, are no pile."""
     size = r.alarm_size[VALUE]
     least = max(t.alarms.piled * r.alarm_seen, float(t.stuck), 2.0 * (r.same + 1))
     if size > 0:
-        if r.alarm_weight[VALUE, size - 1] >= least:
-            ahead = min(ahead, r.alarm_middle[VALUE, size - 1])
-        if r.alarm_weight[VALUE, 0] >= least:
-            ahead = max(ahead, r.alarm_middle[VALUE, 0])
+        if r.alarm_weight[VALUE][size - 1] >= least:
+            ahead = min(ahead, r.alarm_middle[VALUE][size - 1])
+        if r.alarm_weight[VALUE][0] >= least:
+            ahead = max(ahead, r.alarm_middle[VALUE][0])
     return ahead
 
 
-@inner
-def ceiling(r: Any, t: Any, error: float, difference: float) -> float:
+def ceiling(r, t, error, difference):
     """The largest score an error may have where values repeat exactly, as rounded, counted and clipped ones do: -log10
     of the share of earlier errors at least as large, or of the power law through the outermost of them if that is less
     (one spike and the return from it would hide all smaller jumps of the next ten thousand values). Tracked quantiles
@@ -67,22 +173,24 @@ def ceiling(r: Any, t: Any, error: float, difference: float) -> float:
     """
     seen = float(r.alarm_seen)
     if r.alarm_seen < t.alarms.needed or resting(r) * t.alarms.repeating < seen:
-        return math.inf
-    middle, weight, size = r.alarm_middle[ERROR], r.alarm_weight[ERROR], r.alarm_size[ERROR]
+        return INFINITY
+    middle: cython.pointer[cython.const[cython.double]] = r.alarm_middle[ERROR]
+    weight: cython.pointer[cython.const[cython.double]] = r.alarm_weight[ERROR]
+    size = r.alarm_size[ERROR]
     probability = tail(t, middle, weight, size, seen, error, place(middle, size, error), False)
     probability = max(min(probability, law(t, middle, weight, size, seen, error, True)), LEAST)
     if rests_half(r, t) and r.error_scale > t.alarms.unpredictable * r.scale[0]:
-        middle, weight, size = r.alarm_middle[DIFFERENCE], r.alarm_weight[DIFFERENCE], r.alarm_size[DIFFERENCE]
+        middle, weight = r.alarm_middle[DIFFERENCE], r.alarm_weight[DIFFERENCE]
+        size = r.alarm_size[DIFFERENCE]
         low = place(middle, size, difference - 0.25 * r.tick)
         count = 0.0
         for i in range(low, size):
             count += weight[i]
         probability = max(probability, min(count / seen, 1.0))
-    return -math.log10(probability)
+    return -log10(probability)
 
 
-@inner
-def recent(r: Any) -> float:
+def recent(r):
     """The largest of the sums that a reported one must exceed, from the maxima of blocks."""
     most = 0.0
     for i in range(BLOCKS):
@@ -90,8 +198,7 @@ def recent(r: Any) -> float:
     return most
 
 
-@inner
-def note(r: Any, t: Any, total: float) -> None:
+def note(r, t, total):
     """Add a sum to the current block; begin the next block when it is full."""
     r.alarm_block[r.alarm_place] = max(r.alarm_block[r.alarm_place], total)
     r.alarm_left -= 1
@@ -101,51 +208,52 @@ def note(r: Any, t: Any, total: float) -> None:
         r.alarm_left = int(max(t.alarms.quiet, t.alarms.quiet_share * r.alarm_seen) / (BLOCKS - 1.0))
 
 
-@inner
-def still(r: Any, t: Any, same: int) -> bool:
+def still(r, t, same):
     """Whether `same` differences of 0 in a row, the newest ones, are a flat line in a stream that has moved before."""
     moves, before = r.alarm_seen + 1 - resting(r), r.alarm_seen + 1 - r.same
     if same < t.stuck or moves < t.alarms.needed:
         return False
     share = (before - moves + 1.0) / (before + 2.0)
-    usual = same < 2 * r.longest and (r.rests + 1.0) / (moves + 1.0) > t.alarms.often
-    return same * -math.log10(share) >= t.alarms.improbable and not usual
+    usual: cython.bint = same < 2 * r.longest and (r.rests + 1.0) / (moves + 1.0) > t.alarms.often
+    return same * -log10(share) >= t.alarms.improbable and not usual
 
 
-@inner
-def resting(r: Any) -> float:
+def resting(r):
     """How many differences so far were exactly 0."""
-    if r.alarm_size[DIFFERENCE] == 0 or r.alarm_middle[DIFFERENCE, 0] != 0.0:
+    if r.alarm_size[DIFFERENCE] == 0 or r.alarm_middle[DIFFERENCE][0] != 0.0:
         return 0.0
-    return r.alarm_weight[DIFFERENCE, 0]  # type: ignore[no-any-return]
+    return r.alarm_weight[DIFFERENCE][0]
 
 
-@inner
-def note_noise(r: Any, t: Any, size: float) -> None:
+def note_noise(r, t, size):
     """Update the mean logarithm of the errors' sizes over 20 and over 80 values. The sums are updated value by value
     and computed anew every 80, against rounding."""
-    seen, log, sums = r.alarm_seen, r.alarm_log, r.alarm_sums
+    seen = r.alarm_seen
+    logs: cython.p_double = r.alarm_log
+    sums: cython.p_double = r.alarm_sums
     now = seen % LONG
     r.alarm_error += (size - r.alarm_error) / (seen + 1)
-    gone, log[now] = log[now], math.log(max(size, t.alarms.floor * r.alarm_error, 1e-150))
-    sums[0] += log[now] - log[now - t.alarms.window]  # a negative place counts from the end, as in the ring
-    sums[1] += log[now] - gone
+    gone = logs[now]
+    logs[now] = log(max(size, t.alarms.floor * r.alarm_error, 1e-150))
+    before = now - t.alarms.window
+    sums[0] += logs[now] - logs[before if before >= 0 else before + LONG]
+    sums[1] += logs[now] - gone
     if now == LONG - 1:
-        sums[:] = 0.0
+        sums[0], sums[1] = 0.0, 0.0
         for i in range(LONG):
-            sums[1] += log[i]
+            sums[1] += logs[i]
         for i in range(LONG - t.alarms.window, LONG):
-            sums[0] += log[i]
+            sums[0] += logs[i]
     r.alarm_quantity[NOISE] = sums[0] / min(t.alarms.window, seen + 1)
     r.alarm_quantity[LASTING] = sums[1] / min(LONG, seen + 1)
 
 
-@inner
-def other_noise(r: Any, t: Any) -> bool:
+def other_noise(r, t):
     """Whether the errors of the last 80 values are of another size than ever: beyond the middle four fifths of all such
     means by twice the width of these, or still by once after they were."""
     size, seen, x = r.alarm_size[LASTING], r.alarm_seen, r.alarm_quantity[LASTING]
-    middle, weight = r.alarm_middle[LASTING], r.alarm_weight[LASTING]
+    middle: cython.pointer[cython.const[cython.double]] = r.alarm_middle[LASTING]
+    weight: cython.pointer[cython.const[cython.double]] = r.alarm_weight[LASTING]
     if seen < t.alarms.familiar * LONG or (r.alarm_other == 0 and middle[0] < x < middle[size - 1]):
         return False
     low, high, below = middle[0], middle[size - 1], 0.0
@@ -156,11 +264,10 @@ def other_noise(r: Any, t: Any) -> bool:
             high = middle[i]
         below += weight[i]
     least = 0.5 * t.alarms.apart if r.alarm_other == 1 else t.alarms.apart
-    return max(low - x, x - high) > least * (high - low)  # type: ignore[no-any-return]
+    return max(low - x, x - high) > least * (high - low)
 
 
-@inner
-def note_drift(r: Any, t: Any, level: float) -> None:
+def note_drift(r, t, level):
     """Follow the drift: the mean change from one block of 20 values to the next, as far as it differs from 0.
 
     Means of blocks change by the drift and by little else in a noisy trend, and by more where the stream wanders. The
@@ -183,8 +290,7 @@ def note_drift(r: Any, t: Any, level: float) -> None:
     r.alarm_before = level
 
 
-@inner
-def usual(r: Any, t: Any, i: int, upper: int, probability: float) -> float:
+def usual(r, t, i, upper, probability):
     """The tail probability of quantity i, corrected for how often it was a record (the largest or smallest so far) on
     this side.
 
@@ -192,55 +298,55 @@ def usual(r: Any, t: Any, i: int, upper: int, probability: float) -> float:
     is then less rare by that factor, and no other value is rarer than a record.
     """
     seen = float(r.alarm_seen)
-    few = t.alarms.fewest * (1.0 + math.log(seen)) if i < VALUE else t.alarms.walking * math.sqrt(seen)
-    more = r.alarm_records[i, upper] - few
+    few = t.alarms.fewest * (1.0 + log(seen)) if i < VALUE else t.alarms.walking * sqrt(seen)
+    more = r.alarm_records[i][upper] - few
     if more <= 1.0:
         return probability
-    return min(max(probability, min(probability * more, more / seen)), 0.5)  # type: ignore[no-any-return]
+    return min(max(probability, min(probability * more, more / seen)), 0.5)
 
 
-@inner
-def rank(r: Any, t: Any, i: int) -> float:
+def rank(r, t, i):
     """The share of earlier values of quantity i that lie at least as far out as it does, which is then put among
     them."""
-    middle, weight, x, found = r.alarm_middle[i], r.alarm_weight[i], r.alarm_quantity[i], 0.5
-    size = r.alarm_size[i]
+    middle: cython.p_double = r.alarm_middle[i]
+    weight: cython.p_double = r.alarm_weight[i]
+    x, size, found = r.alarm_quantity[i], r.alarm_size[i], 0.5
     low = place(middle, size, x)
     if r.alarm_seen >= t.alarms.needed and i != VALUE:
-        both = i != ERROR and i != DIFFERENCE and i != SUM
+        both: cython.bint = i != ERROR and i != DIFFERENCE and i != SUM
         found = tail(t, middle, weight, size, float(r.alarm_seen), x, low, both)
         if i != LASTING and i != SUM:
             found = usual(r, t, i, 1 if low >= size // 2 else 0, found)
         if low == size:
-            r.alarm_records[i, 1] += 1
+            r.alarm_records[i][1] += 1
         elif low == 0 and x < middle[0]:
-            r.alarm_records[i, 0] += 1
+            r.alarm_records[i][0] += 1
     r.alarm_size[i] = insert(middle, weight, size, x, low)
     return found
 
 
-@inner
-def mending(r: Any, t: Any, exact: int) -> bool:
+def mending(r, t, exact):
     """Whether a stream that is nearly always predicted exactly has not been so throughout the last 20 values."""
-    always = r.alarm_middle[ERROR, 0] == 0.0 and r.alarm_weight[ERROR, 0] >= t.alarms.always * r.alarm_seen
-    return always and exact < t.alarms.window  # type: ignore[no-any-return]
+    always: cython.bint = r.alarm_middle[ERROR][0] == 0.0 and r.alarm_weight[ERROR][0] >= t.alarms.always * r.alarm_seen
+    return always and exact < t.alarms.window
 
 
-@inner
-def watch(r: Any, t: Any, value: float, difference: float, error: float, level: float) -> None:
+def watch(r, t, value, difference, error, level):
     """Rank one more value, and leave in `r.alarm` how unusual it makes the recent stretch: 0, or 1 - probability.
 
     difference, error: of the value from the one before and from its forecast; level: the mean of the last 20 values.
     A value that was predicted exactly is ordinary, even if it and its level are the largest so far: counters, ramps.
     """
-    size, quantity, part = abs(error), r.alarm_quantity, r.alarm_tail
-    exact = size <= t.alarms.millionth * abs(difference)
+    size = fabs(error)
+    quantity: cython.p_double = r.alarm_quantity
+    part: cython.p_double = r.alarm_tail
+    exact: cython.bint = size <= t.alarms.millionth * fabs(difference)
     size = 0.0 if exact else size
     exact_before = r.alarm_exact
     r.alarm_exact = exact_before + 1 if exact else 0
     note_noise(r, t, size)
     note_drift(r, t, level)
-    quantity[ERROR], quantity[DIFFERENCE], quantity[VALUE] = size, abs(difference), value
+    quantity[ERROR], quantity[DIFFERENCE], quantity[VALUE] = size, fabs(difference), value
     quantity[LEVEL], quantity[PLACE] = level - r.alarm_origin, value - r.alarm_origin
     for i in range(LASTING):
         part[i] = rank(r, t, i)
@@ -248,7 +354,7 @@ def watch(r: Any, t: Any, value: float, difference: float, error: float, level: 
     part[NOISE] = min(part[NOISE], rank(r, t, LASTING))
     seen, was_other = r.alarm_seen, r.alarm_other
     r.alarm_other = 1 if other_noise(r, t) else 0
-    noticed = r.alarm_other > was_other and r.same < t.stuck // 2
+    noticed: cython.bint = r.alarm_other > was_other and r.same < t.stuck // 2
     if difference == 0.0 and still(r, t, r.same) and not still(r, t, r.same - 1):
         noticed = True
     total = 0.0
@@ -259,7 +365,7 @@ def watch(r: Any, t: Any, value: float, difference: float, error: float, level: 
         # Nothing but exact predictions in the window: how small nothing is cannot be ranked.
         part[NOISE] = 0.5
     elif seen >= t.alarms.needed:
-        total = -math.log10(min(part[ERROR], part[DIFFERENCE]) * part[VALUE] * part[LEVEL] * part[NOISE])
+        total = -log10(min(part[ERROR], part[DIFFERENCE]) * part[VALUE] * part[LEVEL] * part[NOISE])
     quantity[SUM] = total
     rarity = rank(r, t, SUM)
     r.alarm_seen += 1
@@ -267,28 +373,27 @@ def watch(r: Any, t: Any, value: float, difference: float, error: float, level: 
     if seen < t.alarms.needed:
         return
     if total > 0.0:
-        total -= math.log10(rarity)
+        total -= log10(rarity)
     least = recent(r) + (t.alarms.mending if mending(r, t, exact_before) else 0.0)
     reported = total if total > least else 0.0
     if noticed:
         reported = max(reported, t.alarms.noticed)
-        part[NOISE] = 10.0**-t.alarms.noticed
+        part[NOISE] = pow(10.0, -t.alarms.noticed)
     if reported > 0.0:
         sure = confidence(t, reported)
-        if -math.log10(part[ERROR]) >= t.alarms.alone and r.alarm_drift != 0.0:
+        if -log10(part[ERROR]) >= t.alarms.alone and r.alarm_drift != 0.0:
             sure = max(sure, 3.0)
-        r.alarm = 1.0 - 10.0 ** -min(sure, seen / t.alarms.sure)
+        r.alarm = 1.0 - pow(10.0, -min(sure, seen / t.alarms.sure))
     note(r, t, total)
 
 
-@inner
-def confidence(t: Any, total: float) -> float:
+def confidence(t, total):
     """-log10 of the share of rows of ordinary streams that are reported with such a sum or a larger one: straight lines
     from 0 over the sums 5 and 10."""
     a = t.alarms
     if total < 5.0:
-        return a.rise * total  # type: ignore[no-any-return]
+        return a.rise * total
     at_five = a.rise * 5.0
     if total < 10.0:
-        return at_five + a.rise_middle * (total - 5.0)  # type: ignore[no-any-return]
-    return at_five + a.rise_middle * 5.0 + a.rise_far * (total - 10.0)  # type: ignore[no-any-return]
+        return at_five + a.rise_middle * (total - 5.0)
+    return at_five + a.rise_middle * 5.0 + a.rise_far * (total - 10.0)
