@@ -23,7 +23,6 @@ cdef struct Following:
     double* length
     double* miss
 
-cdef double SHORTEST
 
 cdef long long steps_room(Terms* terms, Tableau* tableau, long long count) noexcept nogil
 cdef void step_points(

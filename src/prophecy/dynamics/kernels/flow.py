@@ -35,7 +35,7 @@ from cython.cimports.prophecy.dynamics.kernels.stepping import (
 )
 
 #: Of a sample: what is too fast for shorter steps is not worth following.
-SHORTEST = 1 / 512
+SHORTEST = cython.declare(cython.double, 1.0 / 512.0)
 
 
 def check_substeps(substeps):

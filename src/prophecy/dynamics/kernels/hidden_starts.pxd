@@ -2,8 +2,6 @@
 cpdef enum:
     MARGIN = 5
 
-cdef double FAR
-cdef double _POLE
 
 # Variables at hand, u: (time, m), their monomials up to a degree, phi: (n, time), these without the margins, inside, and
 # their integrals over steps with m + 2 rows more for those of z and its products, over: (n + m + 2, steps).

@@ -16,8 +16,8 @@ from cython.cimports.libc.stdlib import qsort
 from cython.cimports.prophecy.dynamics.kernels.arrays import doubles, multiply, times_vector, vector_times
 from cython.cimports.prophecy.dynamics.kernels.lanes import copy, fill, take
 
-FAR = 6.0  # standard deviations: guesses are cut there, poles go on for ever
-_POLE = 0.1  # of B's standard deviation: nearer to its zero, z is not used
+FAR = cython.declare(cython.double, 6.0)  # standard deviations: guesses are cut there, poles go on for ever
+_POLE = cython.declare(cython.double, 0.1)  # of B's standard deviation: nearer to its zero, z is not used
 
 
 def _read(pair, hand):

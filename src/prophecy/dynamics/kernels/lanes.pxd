@@ -37,7 +37,6 @@ cdef struct Lanes:
     long long* used
     long long* bent
 
-cdef double HIGHEST
 
 cdef int read_terms(object table, Terms* terms) except -1
 cdef double* take(double** room, long long count) noexcept nogil

@@ -14,7 +14,7 @@ from cython.cimports.libc.math import cos, exp, sin, tanh
 from cython.cimports.prophecy.dynamics.kernels.arrays import doubles, indices
 
 #: Exponents above this are cut off: a path that gets there has left, and infinity would take others with it.
-HIGHEST = 300.0
+HIGHEST = cython.declare(cython.double, 300.0)
 
 
 def read_terms(table, terms):

@@ -36,8 +36,6 @@ cdef struct Work:
     long long* crossed
     double* left
 
-cdef double _ROOT
-cdef long long _MOST_HALVINGS
 
 cdef int read_tableau(object method, Tableau* tableau) except -1
 cdef long long work_room(Terms* terms, Tableau* tableau, long long lanes) noexcept nogil

@@ -9,8 +9,8 @@ import cython
 from cython.cimports.prophecy.dynamics.kernels.arrays import doubles
 from cython.cimports.prophecy.dynamics.kernels.lanes import argument, choose_branches, copy, copy_field, evaluate, fill, take
 
-_ROOT = 1e-14  # of a step's length: the moment of a switch is found to rounding
-_MOST_HALVINGS = 60  # of a step: enough for that accuracy were each of them only a halving
+_ROOT = cython.declare(cython.double, 1e-14)  # of a step's length: the moment of a switch is found to rounding
+_MOST_HALVINGS = cython.declare(cython.longlong, 60)  # of a step: enough for that accuracy were each of them only a halving
 
 
 def read_tableau(method, tableau):
