@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from prophecy import chaos, forecast
 from prophecy.dynamics import flow
 from prophecy.dynamics.hidden_guesses import Family, alike, directions, guesses, pairs
-from prophecy.dynamics.hidden_starts import MARGIN, Pair, closing, leaky, refine, scan
+from prophecy.dynamics.hidden_guesses import Pair
+from prophecy.dynamics.kernels.hidden_starts import MARGIN, closing, leaky, refine, scan
 from prophecy.dynamics.settings import DEFAULT
 
 Array = NDArray[np.float64]
