@@ -9,7 +9,7 @@ import importlib
 import os
 import sys
 
-from prophecy import __version__, _notices
+from prophecy import __version__, _interrupts, _notices
 
 COMMANDS = (
     "predict",
@@ -29,6 +29,7 @@ COMMANDS = (
 
 def main() -> None:
     """Entry point of the `prophecy` command."""
+    _interrupts.command()
     try:
         import rich  # noqa: F401
         import typer

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from prophecy import _machine
+from prophecy import _interrupts, _machine, _workers
 
 if TYPE_CHECKING:  # the experiments are loaded by this command alone, when it runs
     from prophecy.reproduce.framework import Ask, Experiment
+
+
+STOPPED = "Stopped. What was finished is kept; run the same command again to go on."
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +35,7 @@ def reproduce(
     full: Annotated[bool, typer.Option("--full", help="fig-training at the paper's size (hours on a CPU).")] = False,
 ) -> None:
     """Recompute the paper's figures and tables and write report.html. Stop it at any time; run it again to go on."""
-    from prophecy.reproduce import registry, runner
+    from prophecy.reproduce import registry
     from prophecy.reproduce.framework import Ask
 
     console, errors = Console(), Console(stderr=True)
@@ -44,13 +47,14 @@ def reproduce(
             raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}")
         ask = Ask(functions=functions, seed=seed, device=device, full=full)
         workers = jobs if jobs is not None else _machine.cores()
-        report = _run(registry.choose(names or []), ask, out, workers, console)
-    except (ValueError, OSError, ModuleNotFoundError, runner.WorkerDied) as error:
+        with _interrupts.last_words(lambda: STOPPED):
+            report = _run(registry.choose(names or []), ask, out, workers, console)
+    except (ValueError, OSError, ModuleNotFoundError, _workers.WorkerDied) as error:
         errors.print(f"prophecy reproduce: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit(2) from error
     except KeyboardInterrupt:
-        errors.print("Stopped. What was finished is kept; run the same command again to go on.", soft_wrap=True)
-        raise typer.Exit(130) from None
+        errors.print(STOPPED, soft_wrap=True)
+        raise typer.Exit(_interrupts.INTERRUPTED) from None
     console.print(f"\n{report}", markup=False, highlight=False, soft_wrap=True)
 
 

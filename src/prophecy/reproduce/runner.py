@@ -11,15 +11,10 @@ import functools
 import hashlib
 import inspect
 import json
-import multiprocessing
 import os
 import platform
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -27,17 +22,13 @@ from typing import Any, Protocol
 import numpy as np
 
 import prophecy
-from prophecy import _files, _machine
+from prophecy import _files, _machine, _workers
 from prophecy.reproduce import keys, registry
 from prophecy.reproduce.framework import Ask, Experiment, Unit
 
 SEEDS = 2**31
 """Seeds below this leave room for one of their own for every function within NumPy's 32 bits."""
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-class WorkerDied(RuntimeError):
-    """A process of the pool ended without an answer."""
 
 
 class Progress(Protocol):
@@ -119,10 +110,20 @@ def compute(
     folder = Folder(Path(out))
     folder.prepare()
     told = progress or Silent()
-    with _pool(jobs) as pool:
-        for experiment in order(chosen):
-            _run(experiment, ask, folder, pool, told, version)
-            finished(experiment)
+    pages = [_Page(experiment, ask, folder, version) for experiment in order(chosen)]
+    todo = [(page, unit) for page in pages for unit in page.missing]
+    with _computed(ask, [(page.experiment, unit) for page, unit in todo], jobs) as answers:
+        for page in pages:
+            told.begin(page.experiment, len(page.units), len(page.units) - len(page.missing))
+            while page.missing:
+                place, part = next(answers)
+                owner, unit = todo[place]
+                owner.take(unit, part)
+                if owner is page:
+                    told.step(page.experiment)
+            seconds, fresh = page.write()
+            told.end(page.experiment, seconds, fresh)
+            finished(page.experiment)
     return [folder.result(experiment.name) for experiment in chosen]
 
 
@@ -131,50 +132,62 @@ def order(chosen: Sequence[Experiment]) -> list[Experiment]:
     return sorted(chosen, key=lambda experiment: not experiment.early)
 
 
-def _run(
-    experiment: Experiment, ask: Ask, folder: Folder, pool: ProcessPoolExecutor | None, told: Progress, version: str
-) -> Path:
-    path, base = folder.result(experiment.name), _base(experiment, ask, version)
-    units = experiment.units(ask)
-    keys = {unit.name: _digest({**base, "unit": unit.name, "arguments": unit.arguments}) for unit in units}
-    whole = _digest({**base, "units": sorted(keys.values())})
-    stored = read_json(path)
-    if stored is not None and stored.get("key") == whole:
-        told.begin(experiment, len(units), len(units))
-        told.end(experiment, float(stored["seconds"]), False)
-        return path
-    (folder.root / "cache" / experiment.name).mkdir(parents=True, exist_ok=True)
-    parts = {unit.name: read_json(folder.piece(experiment.name, keys[unit.name])) for unit in units}
-    missing = [unit for unit in units if parts[unit.name] is None]
-    told.begin(experiment, len(units), len(units) - len(missing))
-    for unit, part in _computed(experiment, ask, missing, pool):
-        _files.write_json(folder.piece(experiment.name, keys[unit.name]), part)
-        parts[unit.name] = json.loads(json.dumps(part))
-        told.step(experiment)
-    # In the units' own order: sums of floats must not depend on which piece happened to finish first.
-    ordered = {unit.name: parts[unit.name] for unit in units}
-    seconds = sum(part["seconds"] for part in ordered.values() if part is not None)
-    outcome = experiment.gather(ask, {name: part["value"] for name, part in ordered.items() if part is not None})
-    _files.write_json(
-        path,
-        {
-            "experiment": experiment.name,
-            "settings": experiment.settings(ask),
-            "rows": outcome.rows,
-            "functions": experiment.size(ask),
-            "asked": ask.functions,
-            "seed": ask.seed,
-            "device": ask.device,
-            "seconds": seconds,
-            "version": version,
-            "machine": machine(),
-            "details": outcome.details,
-            "code": code(experiment),
-            "key": whole,
-        },
-    )
-    told.end(experiment, seconds, True)
-    return path
+class _Page:
+    """What an experiment has of its results, and which pieces are missing."""
+
+    def __init__(self, experiment: Experiment, ask: Ask, folder: Folder, version: str) -> None:
+        self.experiment, self._ask, self._folder, self._version = experiment, ask, folder, version
+        self.units, base = experiment.units(ask), _base(experiment, ask, version)
+        self._keys = {
+            unit.name: _digest({**base, "unit": unit.name, "arguments": unit.arguments}) for unit in self.units
+        }
+        self._key = _digest({**base, "units": sorted(self._keys.values())})
+        stored = read_json(folder.result(experiment.name))
+        self._stored = stored if stored is not None and stored.get("key") == self._key else None
+        self._parts: dict[str, Any] = {}
+        self.missing: list[Unit] = []
+        if self._stored is None:
+            (folder.root / "cache" / experiment.name).mkdir(parents=True, exist_ok=True)
+            self._parts = {unit.name: read_json(self._piece(unit)) for unit in self.units}
+            self.missing = [unit for unit in self.units if self._parts[unit.name] is None]
+
+    def _piece(self, unit: Unit) -> Path:
+        return self._folder.piece(self.experiment.name, self._keys[unit.name])
+
+    def take(self, unit: Unit, part: Any) -> None:
+        """Keep a piece that was computed."""
+        _files.write_json(self._piece(unit), part)
+        self._parts[unit.name] = json.loads(json.dumps(part))
+        self.missing.remove(unit)
+
+    def write(self) -> tuple[float, bool]:
+        """Write the results file when no piece is missing; seconds of work, and whether there was anything to do."""
+        if self._stored is not None:
+            return float(self._stored["seconds"]), False
+        experiment, ask = self.experiment, self._ask
+        # In the units' own order: sums of floats must not depend on which piece happened to finish first.
+        ordered = {unit.name: self._parts[unit.name] for unit in self.units}
+        seconds = sum(part["seconds"] for part in ordered.values())
+        outcome = experiment.gather(ask, {name: part["value"] for name, part in ordered.items()})
+        _files.write_json(
+            self._folder.result(experiment.name),
+            {
+                "experiment": experiment.name,
+                "settings": experiment.settings(ask),
+                "rows": outcome.rows,
+                "functions": experiment.size(ask),
+                "asked": ask.functions,
+                "seed": ask.seed,
+                "device": ask.device,
+                "seconds": seconds,
+                "version": self._version,
+                "machine": machine(),
+                "details": outcome.details,
+                "code": code(experiment),
+                "key": self._key,
+            },
+        )
+        return seconds, True
 
 
 def machine() -> str:
@@ -183,27 +196,27 @@ def machine() -> str:
     return f"{system} {kind}, {_machine.cores()} cores, Python {platform.python_version()}, NumPy {np.__version__}"
 
 
+@contextlib.contextmanager
 def _computed(
-    experiment: Experiment, ask: Ask, units: Sequence[Unit], pool: ProcessPoolExecutor | None
-) -> Iterator[tuple[Unit, Any]]:
-    if pool is None:
-        for unit in units:
-            yield unit, _timed(experiment, ask, unit)
+    ask: Ask, todo: list[tuple[Experiment, Unit]], jobs: int
+) -> Iterator[Iterator[tuple[int, dict[str, Any]]]]:
+    """(place, piece) for everything that is to be done, as it is finished."""
+    if jobs == 1:
+        yield ((place, _timed(experiment, ask, unit)) for place, (experiment, unit) in enumerate(todo))
         return
-    running: dict[Future[Any], Unit] = {pool.submit(_worker, experiment.name, ask, unit): unit for unit in units}
+    # One thread each, or the workers' matrix products would fight for the cores. Workers read this as they start.
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(dict.fromkeys(THREADS, "1"))
     try:
-        while running:
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield running.pop(future), future.result()
-    except BrokenProcessPool as error:
-        raise WorkerDied(
-            "a worker process died, perhaps for want of memory; run the same command again with fewer --jobs: "
-            "what was finished is kept"
-        ) from error
+        named = [(experiment.name, ask, unit) for experiment, unit in todo]
+        with _workers.shared(_worker, named, jobs, "spawn") as answers:
+            yield answers
     finally:
-        for future in running:
-            future.cancel()
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def _timed(experiment: Experiment, ask: Ask, unit: Unit) -> dict[str, Any]:
@@ -217,52 +230,9 @@ def _experiments() -> dict[str, Experiment]:
     return registry.experiments()
 
 
-def _worker(name: str, ask: Ask, unit: Unit) -> dict[str, Any]:
+def _worker(asked: tuple[str, Ask, Unit]) -> dict[str, Any]:
+    name, ask, unit = asked
     return _timed(_experiments()[name], ask, unit)
-
-
-@contextlib.contextmanager
-def _pool(jobs: int) -> Iterator[ProcessPoolExecutor | None]:
-    if jobs == 1:
-        yield None
-        return
-    # One thread each, or the workers' matrix products would fight for the cores. Workers read this as they start.
-    before = {name: os.environ.get(name) for name in THREADS}
-    os.environ.update(dict.fromkeys(THREADS, "1"))
-    context = multiprocessing.get_context("spawn")
-    others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_follow_parent)
-    try:
-        yield pool
-    except BaseException:
-        # Whoever stops the run should not have to wait for the pieces under way; they are computed again.
-        for process in set(multiprocessing.active_children()) - others:
-            process.terminate()
-        # One that ends in the middle of a result leaves its reader waiting for the rest, and `shutdown` with it; with
-        # no writer left the reader sees the end.
-        if pool._result_queue is not None:
-            pool._result_queue._writer.close()  # type: ignore[attr-defined]
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-def _follow_parent() -> None:
-    """A worker leaves Ctrl-C to its parent, and ends when that is killed instead of waiting for work for ever."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-
-    def watch() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def _base(experiment: Experiment, ask: Ask, version: str) -> dict[str, Any]:
