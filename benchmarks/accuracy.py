@@ -20,11 +20,11 @@ import numpy as np
 import scipy
 
 from prophecy import __version__, _files
-from prophecy.reproduce import beyond, causal_derivatives, real_series, runner
-from prophecy.reproduce.framework import Ask
+from reproduction import beyond, causal_derivatives, real_series, runner
+from reproduction.framework import Ask
 
 RESULTS = Path(__file__).parent / "results" / "accuracy.json"
-PAGES = (beyond.EXPERIMENT, causal_derivatives.EXPERIMENT, real_series.EXPERIMENT)
+PAGES = (beyond.Beyond(), causal_derivatives.Derivatives(), real_series.RealSeries())
 
 
 def main() -> int:

@@ -24,11 +24,11 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+import ordinary
+from forecast_dev import CONTEXT, scores, warm
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-import ordinary
-from forecast_dev import CONTEXT, scores, warm
 from prophecy.dynamics import forecast
 from prophecy.dynamics.settings import DEFAULT, Settings
 

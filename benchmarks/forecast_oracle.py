@@ -19,9 +19,9 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from forecast_dev import CONTEXT, scores
 from numpy.typing import NDArray
 
-from forecast_dev import CONTEXT, scores
 from prophecy.dynamics import laws
 from prophecy.dynamics.context import read
 from prophecy.dynamics.problem import Problem

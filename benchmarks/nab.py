@@ -17,12 +17,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import nab_score
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-import nab_score
 import prophecy
 
 Array = NDArray[np.float64]

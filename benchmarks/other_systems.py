@@ -28,12 +28,11 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import chaos_data
 import numpy as np
+from forecast_dev import judged, set_apart, summary, warm
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
-
-import chaos_data
-from forecast_dev import judged, set_apart, summary, warm
 
 Array = NDArray[np.float64]
 RATES, NOISES = (10, 30, 100), (0.0, 0.003, 0.01, 0.03, 0.1)  # samples per Lyapunov time, standard deviations

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from streams_measured import far, measured, measured_series, ours_beside_skaters, skaters
 
 import prophecy
-from prophecy.reproduce.measured import generated
-from streams_measured import far, measured, measured_series, ours_beside_skaters, skaters
+from reproduction.measured import generated
 
 Array = NDArray[np.float64]
 RESULTS = Path(__file__).parent / "results" / "streams.json"

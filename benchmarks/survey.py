@@ -23,12 +23,12 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import chaos_data
 import numpy as np
+from forecast_dev import CONTEXT, PER_LYAPUNOV, baselines, scores, warm
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-import chaos_data
-from forecast_dev import CONTEXT, PER_LYAPUNOV, baselines, scores, warm
 from prophecy.dynamics import forecast
 
 Array = NDArray[np.float64]

@@ -23,10 +23,10 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from forecast_dev import CONTEXT, warm
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from forecast_dev import CONTEXT, warm
 from prophecy.dynamics import forecast
 from prophecy.dynamics.settings import DEFAULT, Settings
 

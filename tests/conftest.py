@@ -29,6 +29,14 @@ settings.register_profile("long", deadline=None, max_examples=5000, suppress_hea
 settings.load_profile(os.environ.get("PROPHECY_HYPOTHESIS", "suite"))
 
 
+@pytest.fixture(autouse=True)
+def _ctrl_c_as_before():
+    """A command called in this process takes Ctrl-C over for good."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def prophecy(monkeypatch, capsys):
     """The command line in this process: its exit status, what it printed, and what it said on stderr."""

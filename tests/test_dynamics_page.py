@@ -7,10 +7,12 @@ import json
 import numpy as np
 import pytest
 
-from prophecy.reproduce import forecast_cases as work
-from prophecy.reproduce import forecast_more as more
-from prophecy.reproduce.forecast import CASES, CUTOFFS, EXPERIMENT, METHODS, NOISES
-from prophecy.reproduce.framework import Ask
+from reproduction import forecast_cases as work
+from reproduction import forecast_more as more
+from reproduction.forecast import CASES, CUTOFFS, METHODS, NOISES, ForecastPage
+from reproduction.framework import Ask
+
+PAGE = ForecastPage()
 
 
 def test_a_chaos_case_scores_ours_and_every_baseline():
@@ -68,7 +70,7 @@ def invented_parts() -> dict[str, object]:
     }
     white = {m: [1.5, 2.0] if m == work.OURS else [0.1, 0.2] for m in METHODS}
     parts: dict[str, object] = {}
-    for unit in EXPERIMENT.units(Ask(functions=1)):
+    for unit in PAGE.units(Ask(functions=1)):
         if unit.name == "radius":
             radii = {"LegT": [1.1] * 8, "FouT": [1.0 + 1e-8] * 8}
             parts[unit.name] = {"orders": [], "radii": radii, "solved": {"undamped waves": 1.0}}
@@ -92,15 +94,15 @@ def test_the_page_is_made_from_its_results_file():
     pytest.importorskip("matplotlib")
     from prophecy.tables import style
 
-    outcome = EXPERIMENT.gather(Ask(functions=1), invented_parts())
+    outcome = PAGE.gather(Ask(functions=1), invented_parts())
     result = json.loads(json.dumps({"rows": outcome.rows, "details": outcome.details}))
-    assert all(verdict.holds for verdict in EXPERIMENT.verdicts(result))
-    overview, systems, alone, equations, climate, white = EXPERIMENT.tables(result)
+    assert all(verdict.holds for verdict in PAGE.verdicts(result))
+    overview, systems, alone, equations, climate, white = PAGE.tables(result)
     assert len(alone.rows) == len(climate.rows) == len(work.SYSTEMS)
     assert len(equations.rows) == len(NOISES) * len(work.SYSTEMS)
     assert len(overview.rows) == len(CASES) * len(METHODS)
     assert len(systems.rows) == len(work.SYSTEMS)
     assert len(white.rows) == len(CUTOFFS) * len(METHODS)
     with style.use():
-        for picture in EXPERIMENT.pictures(result):
+        for picture in PAGE.pictures(result):
             assert picture.draw().axes, picture.name

@@ -26,10 +26,9 @@ FOREVER = threading.Event()
 @pytest.fixture(autouse=True)
 def _python_handles_ctrl_c():
     """Where tests run in the background Ctrl-C may be ignored from the start."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    signal.signal(signal.SIGINT, before)
 
 
 def endless(number):
