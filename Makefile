@@ -8,10 +8,14 @@ STAMP := $(VENV)/.installed
 OUT ?= results
 APART := .venv-statsforecast
 
-.PHONY: reproduce test check lint types contract doctest unit statsforecast docs packages clean
+.PHONY: reproduce results test check lint types contract doctest unit statsforecast docs packages clean
 
 reproduce: $(STAMP)
 	$(BIN)/python -m reproduction --out $(OUT)
+
+# Result files whose code has changed since, as far as this machine can, the oldest first: stop it, run it again to go on.
+results: $(STAMP)
+	$(BIN)/python -m benchmarks --all
 
 # Lint, types, contract and doctests on one core while the tests run on what is left.
 test: $(STAMP)

@@ -1,4 +1,4 @@
-"""`python benchmarks/interrupts.py [--tries 50]`: Ctrl-C at random moments, on loaded cores.
+"""`python -m benchmarks.interrupts [--tries 50]`: Ctrl-C at random moments, on loaded cores.
 
 Batches of the library, and commands in process groups of their own as a terminal has them. Of every try: how long the
 processes lived on, whether a traceback was printed, whether a sentence says how to go on; and after all of them,

@@ -1,7 +1,7 @@
 """Which kinds of right-hand sides are found: every flow of the package `dysts`, without noise and with 1 %.
 
-    python benchmarks/survey.py --make FLOWS.npz            # integrate them (needs dysts)
-    python benchmarks/survey.py FLOWS.npz --jobs 2 --out benchmarks/results/survey.json
+    python -m benchmarks.survey --make FLOWS.npz            # integrate them (needs dysts)
+    python -m benchmarks.survey FLOWS.npz --jobs 2 --out benchmarks/results/survey.json
 
 One trajectory of each flow that is not in the development file of `forecast_dev.py`, has no delays and can be
 integrated within 40 seconds: 512 samples of context, 300 to predict, 30 per Lyapunov time, seen as the package shows
@@ -23,12 +23,12 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import chaos_data
 import numpy as np
-from forecast_dev import CONTEXT, PER_LYAPUNOV, baselines, scores, warm
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
+from benchmarks import chaos_data
+from benchmarks.forecast_dev import CONTEXT, PER_LYAPUNOV, baselines, scores, warm
 from prophecy.dynamics import forecast
 
 Array = NDArray[np.float64]

@@ -22,7 +22,6 @@ COMMANDS = (
     "anomalies",
     "matrices",
     "reproduce",
-    "bench",
 )
 """Modules of `prophecy.commands`, in the order of the help page."""
 

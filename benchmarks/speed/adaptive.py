@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.benchmarks import peers
-from prophecy.benchmarks.measure import Case, Entry, in_turns
+from benchmarks.speed import peers
+from benchmarks.speed.measure import Case, Entry, in_turns
 
 Array = NDArray[Any]
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 import prophecy
-from prophecy.benchmarks import peers
-from prophecy.benchmarks.cpu import system_of
-from prophecy.benchmarks.measure import in_turns, relative_error
+from benchmarks.speed import peers
+from benchmarks.speed.cpu import system_of
+from benchmarks.speed.measure import in_turns, relative_error
 
 # (series, samples, order): each in turn from small to large, the others as in the middle of the first two.
 POINTS = (

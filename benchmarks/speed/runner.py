@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import prophecy
+from benchmarks.speed import adaptive, cpu, csv_predict, measure
+from benchmarks.speed.measure import Case
 from prophecy import _files
-from prophecy.benchmarks import adaptive, cpu, csv_predict, measure
-from prophecy.benchmarks.measure import Case
 
 CASES: dict[str, Callable[[int, bool], Case]] = {**cpu.CASES, "prophecy": adaptive.case, "csv": csv_predict.case}
 
@@ -21,7 +21,7 @@ def names(device: str) -> tuple[str, ...]:
         return (*CASES, "scaling")
     if device != "cuda":
         raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}")
-    from prophecy.benchmarks import gpu
+    from benchmarks.speed import gpu
 
     return (*gpu.CASES, "scaling")
 
@@ -58,7 +58,7 @@ def run(
         "scaling": [],
     }
     if device == "cuda":
-        from prophecy.benchmarks import gpu
+        from benchmarks.speed import gpu
 
         result |= gpu.facts()
     result["machine"] = measure.machine()  # of the scaling points
@@ -78,10 +78,10 @@ def run(
 
 def _scaling(device: str, rounds: int, quick: bool) -> list[dict[str, Any]]:
     if device == "cpu":
-        from prophecy.benchmarks.scaling import scaling
+        from benchmarks.speed.scaling import scaling
 
         return scaling(rounds, quick)
-    from prophecy.benchmarks import gpu
+    from benchmarks.speed import gpu
 
     return gpu.scaling()
 

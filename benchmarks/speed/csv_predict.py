@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from prophecy.benchmarks.measure import Case, Entry, in_turns
+from benchmarks.speed.measure import Case, Entry, in_turns
 
 ROWS = 5_000_000  # lines of some 17 bytes: far more than is held in memory at once
 PARSER = "pandas.read_csv"

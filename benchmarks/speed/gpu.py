@@ -20,8 +20,8 @@ import triton.testing
 from torch import Tensor
 
 import prophecy
-from prophecy.benchmarks.measure import Case, Entry, relative_error
-from prophecy.benchmarks.peers import torch_fft, torch_loop
+from benchmarks.speed.measure import Case, Entry, relative_error
+from benchmarks.speed.peers import torch_fft, torch_loop
 from prophecy.engines import torch_engine, triton_engine
 from prophecy.engines.triton_engine import Plan
 from prophecy.system import System

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import prophecy
-from prophecy.benchmarks import peers
-from prophecy.benchmarks.measure import Case, Entry, in_turns, relative_error
+from benchmarks.speed import peers
+from benchmarks.speed.measure import Case, Entry, in_turns, relative_error
 from prophecy.engines import lifted, step
 from prophecy.system import System
 
