@@ -72,13 +72,13 @@ def targets(folder: Path) -> dict[str, Target]:
     row = called("predict", long, "--out", folder / "long.out.csv")
     pages = [sys.executable, "-m", "reproduction", "table-signals", "fig-order-white", "--jobs", "2"]
     return {
-        "reproduction": Target([*pages, "--out", str(folder / "pages")], 12, "run the same command again", resumed=()),
-        "forecast": Target(many, 12, "stopped", resumed=("--resume",)),
-        "predict": Target(row, 12, "stopped", resumed=("--resume",)),
-        "stream": Target(called("stream"), 6, "stopped"),
-        "serve": Target(called("serve", "--port", 0, "--db", folder / "plant.db", "--demo"), 8, "stopped"),
-        "forecast_many": Target(library("prophecy.forecast_many(waves * 9, 60)"), 6, "stopped", True),
-        "backtest": Target(library("prophecy.backtest(np.tile(waves[0], 9), 5, folds=400)"), 6, "stopped", True),
+        "reproduction": Target([*pages, "--out", str(folder / "pages")], 8, "run the same command again", resumed=()),
+        "forecast": Target(many, 8, "stopped", resumed=("--resume",)),
+        "predict": Target(row, 8, "stopped", resumed=("--resume",)),
+        "stream": Target(called("stream"), 4, "stopped"),
+        "serve": Target(called("serve", "--port", 0, "--db", folder / "plant.db", "--demo"), 6, "stopped"),
+        "forecast_many": Target(library("prophecy.forecast_many(waves * 9, 60)"), 4, "stopped", True),
+        "backtest": Target(library("prophecy.backtest(np.tile(waves[0], 9), 5, folds=400)"), 4, "stopped", True),
     }
 
 
@@ -196,7 +196,12 @@ def main() -> None:
                 subprocess.run([*target.command, *target.resumed], check=True, capture_output=True)
                 subprocess.run(targets(Path(other))[name].command, check=True, capture_output=True)
         same = content(Path(one)) == content(Path(other))
-    made = {"load": asked.load, "tries": found, "what_was_kept_and_gone_on_with_is_as_undisturbed": same}
+    made = {
+        "busy_processes": asked.load,
+        "load_average": os.getloadavg()[1],
+        "targets": found,
+        "what_was_kept_and_gone_on_with_is_as_undisturbed": same,
+    }
     asked.out.write_text(json.dumps(made, indent=1) + "\n")
     if not same or any(one["tracebacks"] or one["over_two_seconds"] for one in found.values()):
         sys.exit(1)
