@@ -134,7 +134,7 @@ def summary(target: Target, tries: list[Try | None]) -> dict[str, Any]:
     found = [one for one in tries if one is not None]
     traced = [one for one in found if "Traceback" in one.errors]
     # Before a command has begun it is Python that imports, and Python's own answer to Ctrl-C.
-    early = [one for one in traced if "import main" in one.errors or "frozen" in one.errors.split("\n")[1]]
+    early = [one for one in traced if "in main" not in one.errors]
     spoken = [one for one in found if one not in early]
     return {
         "tries": len(found),

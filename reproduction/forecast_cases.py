@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import Any
 
@@ -27,6 +28,12 @@ BASELINES = ("copy", "repetition", "linear autoregression")
 OURS = "forecast"
 
 
+@functools.lru_cache(maxsize=4)
+def sampled(system: str, samples: int, rate: int, seed: int = 0) -> Array:
+    """A trajectory; integrating it takes longer than forecasting it, and several cases see the same."""
+    return SYSTEMS[system].sample(samples, rate, seed=seed)
+
+
 def baselines_ahead(context: Array, horizon: int) -> dict[str, Array]:
     """Copying, repeating what followed the best match of 30 samples, and a linear autoregression of order 12."""
     centre, scale = context.mean(axis=0), context.std(axis=0)
@@ -47,7 +54,7 @@ def chaos_case(system: str, rate: int, noise: float, seed: int, missing: float =
     measured with the same noise, which is what intervals are for. missing: the share of values that are left out, drawn
     at random; baselines have straight lines there."""
     horizon = LYAPUNOV_TIMES * rate
-    series = SYSTEMS[system].sample(CONTEXT + horizon, rate, seed=seed)
+    series = sampled(system, CONTEXT + horizon, rate, seed)
     clean, truth = series[:CONTEXT], series[CONTEXT:]
     generator, size = np.random.default_rng(seed), noise * clean.std(axis=0)
     seen = clean + size * generator.standard_normal(clean.shape)
@@ -127,8 +134,8 @@ def cost(sweep: str, size: int) -> dict[str, float]:
     copies = -(-variables // 3)
     series = np.concatenate([chaos.lorenz.sample(min(length, 4096), seed=s) for s in range(copies)], axis=1)
     context = np.tile(series, (-(-length // len(series)), 1))[:length, :variables]
-    spent = []
-    for _ in range(3):
+    spent: list[float] = []
+    while len(spent) < 3 and sum(spent) < 3.0:  # the best of three, where it is short enough to be disturbed
         began = time.process_time()
         forecast(context, horizon)
         spent.append(time.process_time() - began)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from prophecy.dynamics import forecast
 from prophecy.evaluation import histogram_distance, spectral_distance, spectrum, valid_prediction_time
-from reproduction.forecast_cases import CONTEXT, LYAPUNOV_TIMES, SYSTEMS, baselines_ahead
+from reproduction.forecast_cases import CONTEXT, LYAPUNOV_TIMES, SYSTEMS, baselines_ahead, sampled
 
 Array = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ NAMES = "xyzwuv"
 def alone_case(system: str, seed: int) -> dict[str, Any]:
     """Every variable forecast without the others: valid times, the best baseline's, coverage in tenths, methods."""
     horizon = LYAPUNOV_TIMES * RATE
-    series = SYSTEMS[system].sample(CONTEXT + horizon, RATE, seed=seed)
+    series = sampled(system, CONTEXT + horizon, RATE, seed)
     found: dict[str, Any] = {"vpt": [], "baseline": [], "coverage": [], "methods": [], "curve": None}
     for column in series.T:
         truth = column[CONTEXT:, None]
@@ -45,7 +45,7 @@ def alone_case(system: str, seed: int) -> dict[str, Any]:
 def equations_case(system: str, noise: float) -> dict[str, Any]:
     """The equations that a forecast says it found, a line for each variable; None where it found a map or a kernel."""
     chosen = SYSTEMS[system]
-    series = chosen.sample(CONTEXT, RATE)
+    series = sampled(system, CONTEXT, RATE)
     seen = series + noise * series.std(axis=0) * np.random.default_rng(0).standard_normal(series.shape)
     made = forecast(seen, RATE)
     names = NAMES if series.shape[1] <= len(NAMES) else [f"x{i}" for i in range(series.shape[1])]
@@ -56,7 +56,7 @@ def equations_case(system: str, noise: float) -> dict[str, Any]:
 def climate_case(system: str) -> dict[str, Any]:
     """A free run of 10 000 steps beside as many true ones from another start: distances and spectra."""
     chosen = SYSTEMS[system]
-    made = forecast(chosen.sample(CONTEXT, RATE), FREE)
+    made = forecast(sampled(system, CONTEXT, RATE), FREE)
     free = np.asarray(made.mean).reshape(FREE, -1)
     truth, other = (chosen.sample(FREE, RATE, seed=seed) for seed in (1, 2))
     stretches = [each.reshape(-1, STRETCH, each.shape[1]) for each in (free, truth, other)]

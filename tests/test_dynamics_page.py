@@ -69,14 +69,17 @@ def invented_parts() -> dict[str, object]:
         "curve": {part: [0.0, 1.0] * 20 for part in ("past", "truth", "mean", "lower", "upper")},
     }
     white = {m: [1.5, 2.0] if m == work.OURS else [0.1, 0.2] for m in METHODS}
+    vpt, tenths = {"vpt": [8.0, 6.0], "baseline": [0.5, 0.3]}, [[0.9] * 10] * 2
+    alone = {**vpt, "coverage": tenths, "methods": ["a", "b"], "curve": chaos["curve"]}
     parts: dict[str, object] = {}
     for unit in PAGE.units(Ask(functions=1)):
         if unit.name == "radius":
             radii = {"LegT": [1.1] * 8, "FouT": [1.0 + 1e-8] * 8}
             parts[unit.name] = {"orders": [], "radii": radii, "solved": {"undamped waves": 1.0}}
-        elif unit.name.startswith("alone|"):
-            vpt, tenths = {"vpt": [8.0, 6.0], "baseline": [0.5, 0.3]}, [[0.9] * 10] * 2
-            parts[unit.name] = {**vpt, "coverage": tenths, "methods": ["a", "b"], "curve": chaos["curve"]}
+        elif unit.name.startswith("system|"):
+            system = unit.arguments["system"]
+            cases = {f"{system}|{rate}|{noise:g}|{missing:g}|0": chaos for rate, noise, missing in CASES}
+            parts[unit.name] = {**cases, f"alone|{system}|0": alone}
         elif unit.name.startswith("equations|"):
             parts[unit.name] = {"lines": ["x' = 10 (y - x)"], "method": "field by assimilation"}
         elif unit.name.startswith("climate|"):
@@ -86,7 +89,7 @@ def invented_parts() -> dict[str, object]:
         elif unit.name.startswith("cost|"):
             parts[unit.name] = {"seconds": 0.3, "linear": 0.01}
         else:
-            parts[unit.name] = white if unit.name.startswith("white|") else chaos
+            parts[unit.name] = white
     return parts
 
 

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-GRACE = 1.5  # seconds
+GRACE = 1.0  # seconds
 INTERRUPTED = 130
 """Exit code of a command that Ctrl-C stopped: 128 + SIGINT, as shells report it."""
 
