@@ -1,4 +1,5 @@
-# Two commands: `make reproduce` regenerates the paper and ends with its report; `make test` runs every check.
+# Two commands: `make reproduce` regenerates the paper and ends with its report; `make test` runs every quick check,
+# `make test-all` all of them.
 # Each makes its own environment in .venv from the versions pinned in constraints.txt.
 
 PYTHON ?= python3
@@ -6,9 +7,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 OUT ?= results
+SLOW := -m 'not slow'
 APART := .venv-statsforecast
 
-.PHONY: reproduce results test check lint types contract doctest unit statsforecast docs packages clean
+.PHONY: reproduce results test test-all check lint types contract doctest unit statsforecast docs packages clean
 
 reproduce: $(STAMP)
 	$(BIN)/python -m reproduction --out $(OUT)
@@ -20,6 +22,10 @@ results: $(STAMP)
 # Lint, types, contract and doctests on one core while the tests run on what is left.
 test: $(STAMP)
 	$(MAKE) -j 2 lint types contract doctest unit
+
+# Slow tests too (tests/slow.txt), and statsforecast's in an environment of its own: what continuous integration runs.
+test-all: $(STAMP)
+	$(MAKE) -j 2 lint types contract doctest unit SLOW=
 	$(MAKE) statsforecast
 
 check: lint types contract doctest
@@ -47,7 +53,7 @@ doctest: $(STAMP)
 
 # A test that does not end within 15 minutes is named and ended, compiled loops included.
 unit: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --timeout 900 --timeout-method thread
+	OMP_NUM_THREADS=1 $(BIN)/pytest $(SLOW) -n 2 --dist loadfile --timeout 900 --timeout-method thread
 
 # statsforecast needs pandas < 3, so its model is tested in an environment of its own.
 $(APART)/.installed: pyproject.toml constraints-statsforecast.txt
