@@ -1,6 +1,6 @@
 """Score `prophecy.dynamics.forecast` and simple baselines on a file of chaotic series.
 
-    python benchmarks/forecast_dev.py chaos.npz --trajectories 0 2 4 --out benchmarks/results/forecast_dev.json
+    python -m benchmarks.forecast_dev chaos.npz --trajectories 0 2 4 --out benchmarks/results/forecast_dev.json
 
 The file holds one array (trajectories, 812, variables) per system: 512 samples of context, 300 to predict, 30 samples
 per Lyapunov time. `--noise` is added to the context alone, as a share of each variable's standard deviation; the

@@ -1,4 +1,4 @@
-"""`python benchmarks/kills.py [--kills 1000]`: a fleet under load, killed with -9 again and again.
+"""`python -m benchmarks.kills [--kills 1000]`: a fleet under load, killed with -9 again and again.
 
 A child observes batches of keyed rows into a state file and prints the number of each batch when it was acknowledged;
 the parent kills it at a random moment and starts it again. In the end every answer the file and the children gave must

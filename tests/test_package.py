@@ -136,4 +136,4 @@ def test_a_forecast_from_the_command_line_loads_neither_the_reproduction_nor_the
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "prophecy.tables.forecasting" in loaded
-    assert not [name for name in loaded if name.startswith(("prophecy.reproduce", "prophecy.benchmarks"))]
+    assert not [name for name in loaded if name.startswith(("reproduction", "benchmarks"))]

@@ -9,7 +9,7 @@ import importlib
 import os
 import sys
 
-from prophecy import __version__, _notices
+from prophecy import __version__, _interrupts, _notices
 
 COMMANDS = (
     "predict",
@@ -22,13 +22,13 @@ COMMANDS = (
     "anomalies",
     "matrices",
     "reproduce",
-    "bench",
 )
 """Modules of `prophecy.commands`, in the order of the help page."""
 
 
 def main() -> None:
     """Entry point of the `prophecy` command."""
+    _interrupts.command()
     try:
         import rich  # noqa: F401
         import typer

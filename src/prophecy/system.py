@@ -22,7 +22,7 @@ Array: TypeAlias = NDArray[Any]
 # the continuous state 1 - α steps after that sample. The zero-order hold trails by a half up to O(h²).
 LAGS: dict[discretize.Rule, float] = {discretize.bilinear: 0.5, discretize.backward: 0.0, discretize.zoh: 0.5}
 
-# How near to zero the gain of LegS's slope may come. Measured on White Signals (`prophecy reproduce legs`): the
+# How near to zero the gain of LegS's slope may come. Measured on White Signals (`python -m reproduction legs`): the
 # trapezoid rule is good on both sides of its pole and errs by 1e-2 within one per cent of it.
 SMALLEST_SCALED_GAIN = 0.02
 

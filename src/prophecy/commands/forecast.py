@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from prophecy import _interrupts, _machine
 from prophecy._forecast import Failure, Forecast
 from prophecy.commands import _options
 from prophecy.commands._collect import Collected, collect
@@ -21,6 +22,7 @@ from prophecy.commands._progress import Progress
 from prophecy.commands._results import Results
 from prophecy.commands._show import show
 from prophecy.commands._table import Hints, open_table
+from prophecy.dynamics.batch import Stopped
 from prophecy.dynamics.known import Known
 from prophecy.dynamics.settings import DEFAULT
 from prophecy.frames.source import Source
@@ -100,9 +102,12 @@ def forecast(
         results = None if out is None else Results(out, plan, resume)
         shown = _Shown(found, level)
         try:
-            _solve(units, horizon, seasons, regressors, options, jobs, results, shown, extra)
+            with _interrupts.last_words(lambda: f"prophecy forecast: {_stopped(results, shown, len(units))}"):
+                _solve(units, horizon, seasons, regressors, options, jobs, results, shown, extra)
         except KeyboardInterrupt:
-            _stopped(results, shown, len(units))
+            say("forecast", _stopped(results, shown, len(units)))
+            if results is None and shown.done:
+                shown.print(len(units), None)
             raise typer.Exit(INTERRUPTED) from None
         if results is not None:
             results.finish(found.table.roles, found.sources, horizon)
@@ -185,39 +190,43 @@ def _solve(
     if len(left) < len(units):
         say("forecast", f"{len(units) - len(left):,} of {len(units):,} series were done already")
     first: Failure | None = None
+
+    def note(made: Mapping[Any, Forecast | Failure]) -> None:
+        nonlocal first
+        for title, answer in made.items():
+            if isinstance(answer, Failure):
+                first = first or answer
+                shown.failed += 1
+                say("forecast", f"series {title}: {answer.error}")
+                continue
+            if results is not None:
+                results.add(title, str(units[title].key or ""), answer, units[title].names, extra)
+            shown.add(title, units[title], answer)
+
     with Progress("forecast", len(units), "series", len(units) > 1) as progress:
         before = len(units) - len(left)
-        for some in _chunks(left):
-            made = forecast_sources(some, horizon, seasons, known, options, jobs, progress.after(before))
-            for title, answer in made.items():
-                if isinstance(answer, Failure):
-                    first = first or answer
-                    shown.failed += 1
-                    say("forecast", f"series {title}: {answer.error}")
-                    continue
-                shown.add(title, units[title], answer)
-                if results is not None:
-                    results.add(title, str(units[title].key or ""), answer, units[title].names, extra)
+        for some in _chunks(left, AT_ONCE if (jobs or _machine.cores()) > 1 else 1):
+            try:
+                note(forecast_sources(some, horizon, seasons, known, options, jobs, progress.after(before)))
+            except Stopped as stop:
+                note(stop.finished)
+                raise
             before += len(some)
     if first is not None and shown.failed == len(units):
         raise ValueError("no series could be forecast")
 
 
-def _chunks(units: dict[str, Source]) -> Iterator[dict[str, Source]]:
+def _chunks(units: dict[str, Source], size: int) -> Iterator[dict[str, Source]]:
     items = iter(units.items())
-    while some := dict(islice(items, AT_ONCE)):
+    while some := dict(islice(items, size)):
         yield some
 
 
-def _stopped(results: Results | None, shown: _Shown, total: int) -> None:
+def _stopped(results: Results | None, shown: _Shown, total: int) -> str:
     if results is None:
-        say("forecast", f"stopped after {shown.done:,} of {total:,} series; with --out they are kept")
-        if shown.done:
-            shown.print(total, None)
-        return
-    results.close()
+        return f"stopped after {shown.done:,} of {total:,} series; with --out they are kept"
     done = shown.done + len(results.done)
-    say("forecast", f"stopped; {done:,} of {total:,} series are in {results.path}: go on with --resume")
+    return f"stopped; {done:,} of {total:,} series are in {results.path}: go on with --resume"
 
 
 def read_known(path: Path, asked: Hints, found: Collected) -> Callable[[Source, int], Any]:

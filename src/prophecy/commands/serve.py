@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from prophecy import _interrupts
 from prophecy.commands._common import epilog, guarded, say
 
 EXAMPLES = """
@@ -75,6 +76,7 @@ def serve(
         bound = server.listening(host, port)
         with bound:
             fleet = Fleet(db, level=level)
+            _interrupts.check()
             server.serve(
                 fleet,
                 bound,
@@ -84,6 +86,7 @@ def serve(
                 background=living.run if demo else None,
                 ready=lambda: _ready(bound.getsockname(), db, secret),
             )
+            _interrupts.check()  # the server hands on the Ctrl-C that stopped it
 
 
 def _ready(place: tuple[str, int], db: Path | None, token: str | None) -> None:

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from prophecy import _interrupts
 from prophecy.commands._common import DATA, epilog, guarded, say
 from prophecy.commands._lines import Csv, InputLine, Jsonl
 from prophecy.fleet import Answers, Fleet
@@ -253,13 +254,18 @@ def _blocks(files: list[Path]) -> Iterator[tuple[bool, list[str]]]:
 
 def _lines_of(file: Any) -> Iterator[tuple[bool, list[str]]]:
     rest, begins = b"", True
-    while data := file.read1(READ):
+    while data := _read(file):
         *whole, rest = (rest + data).split(b"\n")
         if whole:
             yield begins, [_text(raw) for raw in whole]
             begins = False
     if rest:
         yield begins, [_text(rest)]
+
+
+def _read(file: Any) -> bytes:
+    with _interrupts.waiting():
+        return file.read1(READ)  # type: ignore[no-any-return]
 
 
 def _text(raw: bytes) -> str:

@@ -15,7 +15,7 @@ from prophecy import _checks
 from prophecy._checks import SHORTEST
 from prophecy._forecast import Failure, Forecast
 from prophecy.dynamics import forecast as solve
-from prophecy.dynamics.batch import in_order
+from prophecy.dynamics.batch import Stopped, in_order
 from prophecy.dynamics.context import check_variables
 from prophecy.dynamics.known import Known
 from prophecy.dynamics.settings import DEFAULT, Settings
@@ -155,6 +155,7 @@ def forecast_many(
     jobs: processes that share the work; None is one for each core this process may use.
     progress: progress(done, total) is called after each series; True shows a bar (needs tqdm).
     client: a Dask client, whose workers then share the work; series of workers that die are solved by others.
+    Ctrl-C raises a KeyboardInterrupt whose `finished` has the forecasts that were there.
     settings: as in `forecast`, the same for all series; so are all arguments not named here.
     """
     options: dict[str, Any] = {"level": level, "bounds": bounds, "average": average, "settings": settings}
@@ -207,16 +208,23 @@ def forecast_sources(
     with shown(progress, len(tasks)) as tell:
         one: Callable[[Any], Forecast] = partial(solve_task, horizon=horizon, **options)
         if client is None:
-            answers = in_order(one, tasks, jobs, tell)  # type: ignore[arg-type]
+            try:
+                answers = in_order(one, tasks, jobs, tell)  # type: ignore[arg-type]
+            except Stopped as stop:
+                keys = list(sources)
+                kept = {keys[place]: _made(answer, sources[keys[place]]) for place, answer in stop.finished.items()}
+                raise Stopped(Forecasts(kept), stop.total) from None
         else:
             from prophecy.tables.partitions import solve_on
 
             answers = solve_on(client, one, tasks, tell)
-    made = {
-        key: answer if isinstance(answer, Failure) else _dressed(answer, source)
-        for (key, source), answer in zip(sources.items(), answers, strict=True)
-    }
-    return Forecasts(made)
+    return Forecasts(
+        {key: _made(answer, source) for (key, source), answer in zip(sources.items(), answers, strict=True)}
+    )
+
+
+def _made(answer: Forecast | Failure, source: Source) -> Forecast | Failure:
+    return answer if isinstance(answer, Failure) else _dressed(answer, source)
 
 
 def _task(source: Source, horizon: int, season: Season, known: Any) -> Task:
