@@ -17,12 +17,11 @@ from prophecy.adaptive.limits import LARGEST
 from prophecy.adaptive.prophecy import Prophecy
 from prophecy.adaptive.times import LARGEST_TIME, seconds
 from prophecy.fleet.answers import ROW, Answers, Brief, Event, Predictions, Recent, Refused, Summary
+from prophecy.fleet.check import LONGEST_KEY
+from prophecy.fleet.store import Aside
 from prophecy.fleet.streams import LOG, Log, Streams
 
 Array = NDArray[np.float64]
-
-LONGEST_KEY = 512
-"""Characters of a key at most."""
 
 LARGEST_NOTE = 2**24
 """Bytes kept with a batch at most, on the caller's behalf."""
@@ -142,7 +141,7 @@ class Fleet:
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must lie strictly between 0 and 1, got {level}")
         with self._lock:
-            names = self._streams.keys() if keys is None else list(keys)
+            names = self._streams.readable() if keys is None else list(keys)
             mean, half = self._streams.predict(names, level)
         return Predictions(names, mean, mean - half, mean + half, level)
 
@@ -239,6 +238,17 @@ class Fleet:
         """Read everything there is: the file's structure, checksums, and every number of every stream. [] is well."""
         with self._lock:
             return self._streams.problems()
+
+    def aside(self) -> list[Aside]:
+        """Streams that could not be read and were set aside: why, and their rows that no state has. A key of which the
+        stream was set aside begins anew with its next value."""
+        with self._lock:
+            return self._streams.aside()
+
+    def discard(self, key: str) -> None:
+        """Forget what was set aside under a key."""
+        with self._lock:
+            self._streams.discard(key)
 
     def vacuum(self) -> None:
         """Checkpoint, forget what the log need not have, and give unused room of the file back."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.adaptive.prophecy import Prophecy
-from prophecy.fleet.answers import ANSWER, Answers, Event, Refused, unknown
+from prophecy.fleet.answers import ANSWER, Answers, Event, Refused
 from prophecy.fleet.residents import Residents
 from prophecy.fleet.slots import BYTES, PARTS, stamps_of
-from prophecy.fleet.store import Store, layout
+from prophecy.fleet.store import Aside, Store, layout
 
 Array = NDArray[np.float64]
 
@@ -63,10 +63,11 @@ class Streams:
     ) -> None:
         self._log = log
         self._durable, self._rate, self._memory, self._process = path is not None, rate, memory, os.getpid()
-        self._store: Store | None = Store(path, create)
+        made = {"layout": layout(PARTS.values()), "dt": dt, "level": 0.9 if level is None else float(level)}
+        self._store: Store | None = Store(path, create, made)
         try:
-            self._agree("layout", layout(PARTS.values()), "")
-            self._dt, self.level = self._agree("dt", dt, None), float(self._agree("level", level, 0.9))
+            self._agree("layout", made["layout"])
+            self._dt, self.level = self._agree("dt", dt), self._agree("level", level)
             self._recover()
         except BaseException:
             self._store.close()
@@ -85,20 +86,15 @@ class Streams:
     def closed(self) -> bool:
         return self._store is None
 
-    def _agree(self, name: str, asked: Any, usual: Any) -> Any:
-        """What a file was made with; a new one is made with what was asked for."""
+    def _agree(self, name: str, asked: Any) -> Any:
+        """What a file was made with, which must be what is asked for, if anything is."""
         store = self._open
         known = store.fact(name)
-        if known is None and not len(store):
-            known = [usual if asked is None else asked]
-            store.set_fact(name, known)
-        if not isinstance(known, list) or len(known) != 1:
-            raise ValueError(f"{store.name} is damaged: it lacks its {name}")
-        if asked is not None and known[0] != asked:
+        if asked is not None and known != asked:
             if name == "layout":
                 raise ValueError(f"{store.name} was written by a version whose streams are laid out otherwise; use it")
-            raise ValueError(f"{store.name} was made with {name}={known[0]}, and is opened with {name}={asked}")
-        return known[0]
+            raise ValueError(f"{store.name} was made with {name}={known}, and is opened with {name}={asked}")
+        return known
 
     # After a crash.
 
@@ -118,13 +114,23 @@ class Streams:
             news = np.array([seen[stream] < batch for stream in rows["stream"].tolist()], bool)
             if not news.any():
                 continue
-            again = rows[news].copy()
-            names = [keys[stream] for stream in again["stream"].tolist()]
             self._held.batch = batch
             with store.transaction():
+                lost = self._unreadable({keys[stream] for stream in rows["stream"][news].tolist()})
+                news &= [keys[stream] not in lost for stream in rows["stream"].tolist()]
+                seen |= {stream: last for stream, key in keys.items() if key in lost}
+                again = rows[news].copy()
+                names = [keys[stream] for stream in again["stream"].tolist()]
                 self._take(names, not bool(np.isnan(again["time"]).all()), again)
             self._compare(batch, names, rows[news], again)
         self._held.batch = last
+
+    def _unreadable(self, keys: Iterable[str]) -> set[str]:
+        """Those of these keys whose streams cannot be read; they are set aside."""
+        names, lost = list(keys), set()
+        for start in range(0, len(names), self._held.capacity):
+            lost |= self._held.hold(names[start : start + self._held.capacity], new=False)
+        return lost
 
     def _compare(self, batch: int, keys: list[str], recorded: NDArray[np.void], again: NDArray[np.void]) -> None:
         scale = np.abs(recorded["mean"]) + np.abs(recorded["next"]) + recorded["half"]
@@ -236,12 +242,35 @@ class Streams:
 
     def problems(self) -> list[str]:
         found = self._open.problems()
-        for key in self.keys():
-            try:
-                self._slot(key)
-            except ValueError as error:
-                found.append(str(error))
+        self.readable()
+        way_out = "a value of this key begins it anew; --discard forgets what was kept"
+        for one in self.aside():
+            found.append(f"stream {one.key!r} was set aside with {len(one.rows)} rows: {one.reason}; {way_out}")
         return found
+
+    def readable(self) -> list[str]:
+        """All keys, after reading all streams, so that those that cannot be read are set aside."""
+        with self._open.transaction():
+            self._unreadable(self.keys())
+        return self.keys()
+
+    def aside(self) -> list[Aside]:
+        return self._open.aside()
+
+    def _unknown(self, key: object) -> KeyError:
+        """For a key nothing was observed under, or of which the stream was set aside."""
+        for one in self.aside():
+            if one.key == key:
+                return KeyError(f"stream {key!r} could not be read and was set aside: {one.reason}")
+        return KeyError(f"no stream {key!r}; observe a value of it first, or iterate over the fleet for its keys")
+
+    def discard(self, key: str) -> None:
+        found = [one.id for one in self.aside() if one.key == key]
+        if not found:
+            raise KeyError(f"nothing was set aside under {key!r}")
+        with self._open.transaction():
+            for stream in found:
+                self._open.remove(stream)
 
     def vacuum(self) -> None:
         self.checkpoint()
@@ -263,10 +292,12 @@ class Streams:
         """The slot of a known stream, brought into memory."""
         store = self._open
         if not isinstance(key, str):
-            raise unknown(key)
+            raise self._unknown(key)
         if key not in self._held.slot_of:
             with store.transaction():
-                self._held.hold([key], new=False)
+                lost = self._held.hold([key], new=False)
+            if lost:
+                raise self._unknown(key)
         return self._held.slot_of[key]
 
     def predict(self, keys: list[str], level: float) -> tuple[Array, Array]:
@@ -275,7 +306,9 @@ class Streams:
         for start in range(0, len(keys), held.capacity):
             some = slice(start, start + held.capacity)
             with store.transaction():
-                held.hold(dict.fromkeys(keys[some]), new=False)
+                lost = held.hold(dict.fromkeys(keys[some]), new=False)
+            for key in lost:
+                raise self._unknown(key)
             mean[some], half[some] = held.slots.predict(held.which(keys[some]), level)
         return mean, half
 
@@ -301,7 +334,7 @@ class Streams:
             return (count, last, *self._open.events.last_of(int(self._held.ids[slot])))
         saved = self._open.find(key)
         if saved is None:
-            raise unknown(key)
+            raise self._unknown(key)
         return (saved.taken, saved.last, *self._open.events.last_of(saved.id))
 
     def batches(self, after: int) -> Iterator[tuple[int, Answers, bytes]]:
@@ -321,7 +354,7 @@ class Streams:
             return int(self._held.ids[slot])
         saved = self._open.find(key)
         if saved is None:
-            raise unknown(key)
+            raise self._unknown(key)
         return saved.id
 
     def events(self, since: int, limit: int, key: str | None, first: bool) -> list[Event]:
