@@ -8,6 +8,7 @@ import random
 import shutil
 import sqlite3
 import stat
+import tempfile
 import zlib
 from collections import Counter
 
@@ -406,6 +407,47 @@ def test_files_of_other_kinds_are_refused_and_left_alone(tmp_path):
     with pytest.raises(ValueError, match="folder"):
         Fleet(tmp_path)
     assert FORMAT == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork") or os.geteuid() != 0, reason="needs another user to be")
+@pytest.mark.parametrize("name", ["new", "s"])
+def test_a_folder_that_cannot_be_written_to_is_said(name):
+    """It was "disk I/O error" for a state that is there."""
+    with tempfile.TemporaryDirectory() as folder:
+        filled(f"{folder}/s")
+        for path, mode in ((folder, 0o555), (f"{folder}/s", 0o444)):
+            os.chmod(path, mode)
+        text = said_by_another_user(folder, name)
+    assert text.startswith(f"ValueError: '{name}' cannot be written in folder")
+    assert "choose a folder that you may write to" in text
+
+
+def said_by_another_user(folder, name):
+    inside, outside = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.chdir(folder)
+        os.seteuid(65534)
+        try:
+            Fleet(name)
+        except BaseException as error:
+            os.write(outside, f"{type(error).__name__}: {error}".encode())
+        os._exit(0)
+    os.waitpid(pid, 0)
+    os.close(outside)
+    with open(inside) as said:
+        return said.read()
+
+
+def test_a_batch_that_was_interrupted_is_not_taken_and_the_fleet_goes_on(tmp_path, told, monkeypatch):
+    with Fleet(tmp_path / "s") as fleet:
+        fleet.observe(*batch(0))
+        with monkeypatch.context() as patched:
+            patched.setattr(type(fleet._streams._open), "append", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+            with pytest.raises(KeyboardInterrupt):
+                fleet.observe(*batch(1))
+        same(fleet.observe(*batch(1)).rows, told[1])
+        assert fleet.summary(["a"]).rows[0].count == sum(key == "a" for k in (0, 1) for key in batch(k)[0])
 
 
 def test_a_file_keeps_what_it_was_made_with(tmp_path):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import signal
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -56,7 +60,7 @@ def serve(
     """Take in live values over HTTP; serve predictions, alarms, forecasts and a page that shows them."""
     if not 0 < level < 1:
         raise typer.BadParameter(f"--level must lie between 0 and 1, got {level:g}")
-    with guarded("serve"):
+    with guarded("serve"), terminated_as_interrupted():
         try:
             from prophecy.fleet import Fleet
             from prophecy.service import demo as living
@@ -74,7 +78,7 @@ def serve(
         settings = dataclasses.replace(DEFAULT, keys=max_keys or DEFAULT.keys, values=max_per_second or DEFAULT.values)
         bound = server.listening(host, port)
         with bound:
-            fleet = Fleet(db, level=level)
+            fleet = Fleet(db, level=level)  # closed by the application
             server.serve(
                 fleet,
                 bound,
@@ -84,6 +88,24 @@ def serve(
                 background=living.run if demo else None,
                 ready=lambda: _ready(bound.getsockname(), db, secret),
             )
+        say("serve", "stopped")
+
+
+@contextlib.contextmanager
+def terminated_as_interrupted() -> Iterator[None]:
+    """Within it SIGTERM is what Ctrl-C is, so that it ends with a sentence too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    earlier = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, earlier)
 
 
 def _ready(place: tuple[str, int], db: Path | None, token: str | None) -> None:

@@ -95,6 +95,22 @@ class Fleet:
         with self._lock:
             return Answers(names, rows, self._streams.observe(names, times is not None, rows, note))
 
+    def observe_some(
+        self, keys: str | Sequence[str], times: ArrayLike | None, values: ArrayLike, steps: int
+    ) -> Answers:
+        """The same for the first rows alone, as many as take `steps` steps of their streams at most, and one at least;
+        the answers are as many. So a batch of any cost can be taken in by parts, with others in between."""
+        rows, names = self._rows(keys, times, values)
+        with self._lock:
+            events = self._streams.observe(names, times is not None, rows, b"", _checks.whole("steps", steps))
+        return Answers(names[: len(events)], rows[: len(events)], events)
+
+    def check(self, keys: str | Sequence[str], times: ArrayLike | None, values: ArrayLike) -> None:
+        """Whether `observe` would take these rows in; `Refused` if not. Nothing is changed."""
+        rows, names = self._rows(keys, times, values)
+        with self._lock:
+            self._streams.check_times(names, rows)
+
     def _rows(
         self, keys: str | Sequence[str], times: ArrayLike | None, values: ArrayLike
     ) -> tuple[NDArray[np.void], list[str]]:
@@ -260,10 +276,11 @@ class Fleet:
         with self._lock:
             self._streams.checkpoint()
 
-    def close(self) -> None:
-        """Checkpoint and let go of the file. Closing again does nothing."""
+    def close(self, seconds: float = math.inf) -> None:
+        """Checkpoint and let go of the file. Closing again does nothing. seconds: how long the checkpoint may take;
+        streams that are not saved by then are caught up with when the file is opened again."""
         with self._lock:
-            self._streams.close()
+            self._streams.close(seconds)
 
     def __enter__(self) -> Self:
         return self

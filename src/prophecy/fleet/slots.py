@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from prophecy import _machine
 from prophecy.adaptive import feed
 from prophecy.adaptive.clock import CLOCK, check_clocks, fresh_clocks
+from prophecy.adaptive.clock import RECENT as STAMPS
 from prophecy.adaptive.irregular import SAMPLES, check_samples, fresh_samples
 from prophecy.adaptive.limits import LARGEST, RING
 from prophecy.adaptive.prophecy import Prophecy, of_rows
@@ -42,6 +43,9 @@ write, read and check a whole state, which takes 43 kB instead of 1 kB (benchmar
 
 WORTH_THREADS = 2000
 """Rows from which on threads share the work: some 5 ms, against 0.1 ms to hand it over."""
+
+REPLAYED = DEFAULT.irregular.longest_replayed / 8
+"""Steps a value counts as on average for starting another grid from the stamps kept, which every 32nd may do."""
 
 BYTES = RECORD.itemsize + 8 * RING + CLOCK.itemsize + SAMPLES.itemsize + RECENT * ROW.itemsize
 """Memory of a stream that has seen thousands of values; of a young one about half is touched."""
@@ -115,6 +119,32 @@ class Slots:
         noted[0, order[~late]] = self._remember(which[~late], rows[order[~late]])
         noted[1, order] = out[:, 6]
         return noted
+
+    def costs(self, slots: NDArray[np.int64], rows: NDArray[np.void]) -> Array:
+        """How many steps each row may take at most: one, and where it passes places of its clock's grid, that many on
+        the finest grid that the clock could find by then, each of them forecast, passed and looked at."""
+        order = np.argsort(slots, kind="stable")
+        which, times = slots[order], rows["time"][order]
+        first = np.diff(which, prepend=-1) != 0
+        fresh = first & (self._clocks["count"][which] == 0)
+        before = np.where(first, self._clocks["last"][which], np.roll(times, 1))
+        passed = np.where(fresh | ~(times > before), 0.0, times - before)
+        found, costs = np.ones(len(rows)), np.ones(len(rows))
+        dt = self._clocks["dt"][which]
+        odd = np.isin(which, which[(passed > 1.5 * dt) & ~fresh])
+        if odd.any():
+            place = np.cumsum(first) - 1
+            finest = np.full(place[-1] + 1, np.inf)
+            np.minimum.at(finest, place, np.where(passed > 0.0, passed, np.inf))
+            np.minimum.at(finest, place, np.where(dt > 0.0, dt, np.inf))
+            for slot, k in zip(*np.unique(which[odd], return_index=True), strict=True):
+                k = place[odd][k]
+                kept = np.diff(np.sort(self._clocks["recent"][slot, : min(int(self._clocks["count"][slot]), STAMPS)]))
+                finest[k] = min(finest[k], kept[kept > 0.0].min(initial=np.inf))
+            places = passed / (finest[place] / DEFAULT.clock.parts)
+            costs[odd] += np.minimum(3.0 * places, 3.0 * DEFAULT.clock.longest_hole)[odd] + REPLAYED
+        found[order] = costs
+        return found
 
     def _share(self, some: Any, which: NDArray[np.int64]) -> None:
         """some(part) for all rows, in threads that each have streams of their own."""

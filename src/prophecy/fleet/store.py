@@ -110,7 +110,6 @@ class Store:
     def _open(self, new: bool) -> None:
         run = self._db.execute
         self._db.create_function("folded", 1, str.casefold, deterministic=True)  # SQLite's lower() folds ASCII alone
-        self._db.create_function("plain", 1, check.is_key, deterministic=True)
         self._db.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)  # we have none: one that was smuggled in is an error
         run("PRAGMA trusted_schema=OFF")
         run("PRAGMA cell_size_check=ON")
@@ -363,7 +362,9 @@ def _unwritable(name: str, folder: Path, reason: str | None) -> ValueError:
 def _explained(name: str, error: sqlite3.Error, path: str | None) -> Exception:
     if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
         return ValueError(f"state {name} is in use by another process; stop it or name another file")
-    if path is not None and not (os.access(path, os.W_OK) and os.access(Path(path).parent, os.W_OK)):
+    effective = os.access in os.supports_effective_ids
+    places = () if path is None else (path, Path(path).parent)
+    if path is not None and not all(os.access(place, os.W_OK, effective_ids=effective) for place in places):
         return _unwritable(name, Path(path).parent, str(error))
     if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
         old = path is not None and "not a database" in str(error) and Path(path).read_bytes()[:2] == b"PK"
