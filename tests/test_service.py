@@ -297,10 +297,10 @@ class Failing(Fleet):
 
     full = broken = False
 
-    def observe(self, *arguments, **named):
+    def observe_some(self, *arguments, **named):
         if self.full:
             raise sqlite3.OperationalError("disk full: /home/me/secret name.db")
-        return super().observe(*arguments, **named)
+        return super().observe_some(*arguments, **named)
 
     def summary(self, *arguments, **named):
         return super().summary(*arguments, **named) if not self.broken else 1 / 0

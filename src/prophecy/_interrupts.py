@@ -80,6 +80,25 @@ def command() -> None:
 
 
 @contextlib.contextmanager
+def terminated() -> Iterator[None]:
+    """Within it SIGTERM is what Ctrl-C is, so that it ends with a sentence too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        handler = signal.getsignal(signal.SIGINT)
+        if callable(handler):
+            handler(number, frame)
+
+    before = signal.signal(signal.SIGTERM, pass_on)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
 def last_words(words: Callable[[], str]) -> Iterator[None]:
     """What a command says within this block if Ctrl-C ends it."""
     global _words

@@ -17,12 +17,11 @@ from prophecy.adaptive.limits import LARGEST
 from prophecy.adaptive.prophecy import Prophecy
 from prophecy.adaptive.times import LARGEST_TIME, seconds
 from prophecy.fleet.answers import ROW, Answers, Brief, Event, Predictions, Recent, Refused, Summary
+from prophecy.fleet.check import LONGEST_KEY
+from prophecy.fleet.store import Aside
 from prophecy.fleet.streams import LOG, Log, Streams
 
 Array = NDArray[np.float64]
-
-LONGEST_KEY = 512
-"""Characters of a key at most."""
 
 LARGEST_NOTE = 2**24
 """Bytes kept with a batch at most, on the caller's behalf."""
@@ -96,6 +95,22 @@ class Fleet:
         with self._lock:
             return Answers(names, rows, self._streams.observe(names, times is not None, rows, note))
 
+    def observe_some(
+        self, keys: str | Sequence[str], times: ArrayLike | None, values: ArrayLike, steps: int
+    ) -> Answers:
+        """The same for the first rows alone, as many as take `steps` steps of their streams at most, and one at least;
+        the answers are as many. So a batch of any cost can be taken in by parts, with others in between."""
+        rows, names = self._rows(keys, times, values)
+        with self._lock:
+            events = self._streams.observe(names, times is not None, rows, b"", _checks.whole("steps", steps))
+        return Answers(names[: len(events)], rows[: len(events)], events)
+
+    def check(self, keys: str | Sequence[str], times: ArrayLike | None, values: ArrayLike) -> None:
+        """Whether `observe` would take these rows in; `Refused` if not. Nothing is changed."""
+        rows, names = self._rows(keys, times, values)
+        with self._lock:
+            self._streams.check_times(names, rows)
+
     def _rows(
         self, keys: str | Sequence[str], times: ArrayLike | None, values: ArrayLike
     ) -> tuple[NDArray[np.void], list[str]]:
@@ -142,7 +157,7 @@ class Fleet:
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must lie strictly between 0 and 1, got {level}")
         with self._lock:
-            names = self._streams.keys() if keys is None else list(keys)
+            names = self._streams.readable() if keys is None else list(keys)
             mean, half = self._streams.predict(names, level)
         return Predictions(names, mean, mean - half, mean + half, level)
 
@@ -240,6 +255,17 @@ class Fleet:
         with self._lock:
             return self._streams.problems()
 
+    def aside(self) -> list[Aside]:
+        """Streams that could not be read and were set aside: why, and their rows that no state has. A key of which the
+        stream was set aside begins anew with its next value."""
+        with self._lock:
+            return self._streams.aside()
+
+    def discard(self, key: str) -> None:
+        """Forget what was set aside under a key."""
+        with self._lock:
+            self._streams.discard(key)
+
     def vacuum(self) -> None:
         """Checkpoint, forget what the log need not have, and give unused room of the file back."""
         with self._lock:
@@ -250,10 +276,11 @@ class Fleet:
         with self._lock:
             self._streams.checkpoint()
 
-    def close(self) -> None:
-        """Checkpoint and let go of the file. Closing again does nothing."""
+    def close(self, seconds: float = math.inf) -> None:
+        """Checkpoint and let go of the file. Closing again does nothing. seconds: how long the checkpoint may take;
+        streams that are not saved by then are caught up with when the file is opened again."""
         with self._lock:
-            self._streams.close()
+            self._streams.close(seconds)
 
     def __enter__(self) -> Self:
         return self

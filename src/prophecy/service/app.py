@@ -87,7 +87,7 @@ def create_app(
     _series(app, core)
     _live(app, core)
     _pages(app, core)
-    return GuardMiddleware(app, core.guard, core.metrics.note)
+    return GuardMiddleware(app, core.guard, core.metrics.note, core.strangers)
 
 
 def _json(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -251,7 +251,7 @@ def _series(app: FastAPI, core: Core) -> None:
     async def forecast(
         key: Key,
         horizon: Annotated[int, Query(ge=1, le=limits.horizon, description="Steps.")] = 100,
-        level: Annotated[float, Query(gt=0, lt=1, description="Probability of the interval.")] = 0.9,
+        level: Annotated[float, Query(ge=1e-6, le=1 - 1e-6, description="Probability of the interval.")] = 0.9,
     ) -> Response:
         return _json(await core.forecast(key, horizon, level))
 
@@ -278,13 +278,16 @@ def _pages(app: FastAPI, core: Core) -> None:
         found: dict[str, Any] = {"status": "ok", "version": prophecy.__version__}
         with contextlib.suppress(Problem):
             core.guard.check_token(request.scope, bearer(headers_of(request.scope)))
-            found["series"] = len(core.fleet)
+            found["series"], aside = await core.read(lambda: (len(core.fleet), core.fleet.aside()))
+            found["set_aside"] = [{"key": one.key, "reason": one.reason} for one in aside[: core.settings.page]]
         return _json(found)
 
     @app.get("/metrics", tags=["service"], summary="Counters for Prometheus")
     async def metrics() -> Response:
+        known, aside = await core.read(lambda: (len(core.fleet), len(core.fleet.aside())))
         gauges = [
-            ("prophecy_series", "Series known.", float(len(core.fleet))),
+            ("prophecy_series", "Series known.", float(known)),
+            ("prophecy_series_set_aside", "Series that could not be read.", float(aside)),
             ("prophecy_values_waiting", "Values waiting for the disk.", float(core.writer.waiting)),
             ("prophecy_live_cursor", "Live number of the last value.", float(core.backlog.last)),
             ("prophecy_memory_bytes", "Largest resident memory so far.", files.memory()),

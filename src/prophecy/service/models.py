@@ -139,3 +139,6 @@ class Health(BaseModel):
     status: Literal["ok"]
     version: str
     series: int | None = Field(None, description="Left out where a token is needed and was not sent.")
+    set_aside: list[dict[str, str]] | None = Field(
+        None, description="Key and reason of series that could not be read; left out likewise."
+    )
