@@ -52,16 +52,20 @@ def block_length(order: int) -> int:
     return 32 if order <= 48 else 64 if order <= 128 else 128
 
 
-def lift(A: Tensor, B: Tensor, C: Tensor, D: Tensor, length: int) -> Blocks:
-    """Powers by doubling: A (1 or channels, N, N), B (1 or channels, N), C (channels, R, N), D (channels, R)."""
-    reach, observe, power, done = B.unsqueeze(-1), (C @ A).unsqueeze(-2), A, 1
+def lift(A: Tensor, B: Tensor, C: Tensor, D: Tensor, length: int, *, before: bool = False) -> Blocks:
+    """Powers by doubling: A (1 or channels, N, N), B (1 or channels, N), C (channels, R, N), D (channels, R).
+
+    before: C reads the state before the sample arrives, y[k] = C @ x + D * u[k]; x = A @ x + B * u[k].
+    """
+    reach, observe, power, done = B.unsqueeze(-1), (C if before else C @ A).unsqueeze(-2), A, 1
     while done < length:
         take = min(done, length - done)
         reach = torch.cat([reach, power @ reach[..., :take]], dim=-1)
         observe = torch.cat([observe, observe[..., :take, :] @ power.unsqueeze(-3)], dim=-2)
         power, done = (power @ power if done * 2 <= length else power), done + take
     kernel = C @ reach
-    kernel = torch.cat([(kernel[..., 0] + D).unsqueeze(-1), kernel[..., 1:]], dim=-1)
+    first = (D if before else kernel[..., 0] + D).unsqueeze(-1)
+    kernel = torch.cat([first, kernel[..., :-1] if before else kernel[..., 1:]], dim=-1)
     return Blocks(kernel, observe, reach.flip(-1), torch.linalg.matrix_power(A, length))
 
 
