@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -13,11 +13,19 @@ from torch import Tensor
 from prophecy import _checks, discretize
 from prophecy.bases import Basis, legs, legt
 from prophecy.engines import torch_lifted
-from prophecy.engines.torch_scan import scan
+from prophecy.engines.torch_scan import scan, transformed
 from prophecy.nn import memory
 from prophecy.nn.base import Layer, Lifted, parameter_dtype
 from prophecy.nn.readouts import Construct, following
 from prophecy.system import System
+
+
+class Frozen(NamedTuple):
+    """A memory that does not learn: A - I, B, and where it is one for all channels, its powers."""
+
+    less: Tensor
+    B: Tensor
+    powers: torch_lifted.Powers | None
 
 
 class ProphecySSM(Layer):
@@ -53,8 +61,6 @@ class ProphecySSM(Layer):
         **{name: (name,) for name in ("C", "D", "rotation", "edges", "input")},
         "window": ("log_tick",),
     }
-        name: (name,) for name in ("C", "D", "rotation", "edges", "input")
-    } | {"window": ("log_tick",)}
     GROUPS: ClassVar = {
         "none": (),
         "readout": ("C", "D"),
@@ -68,6 +74,7 @@ class ProphecySSM(Layer):
     input: Tensor
     log_tick: Tensor
     rule: str  # how steps are made, a name of `memory.RULES`
+    _formed: tuple[list[tuple[Tensor, int]], Frozen] | None = None
     _tied: bool  # whether all windows are the same and frozen: the memory is then formed once for all channels
 
     def __init__(
@@ -192,16 +199,47 @@ class ProphecySSM(Layer):
             tick = tick * self._steps(scale)
         return memory.discretised(self.rule, memory.assemble(self.rotation, self.edges, self.gains), self.input, tick)
 
+    def _memory(self, scale: Tensor | None) -> tuple[Tensor, Tensor]:
+        frozen = None if scale is not None or self._kept is not None else self._frozen()
+        return super()._memory(scale) if frozen is None else frozen[:2]
+
+    def _frozen(self) -> Frozen | None:
+        """A memory that does not learn is formed once, and again when one of its tensors was changed or replaced."""
+        parts = (self.rotation, self.edges, self.gains, self.input, self.log_tick)
+        if torch.compiler.is_compiling() or transformed() or any(part.requires_grad for part in parts):
+            return None
+        known = self._formed
+        if known is None or any(a is not b or a._version != v for a, (b, v) in zip(parts, known[0], strict=True)):
+            with torch.no_grad():
+                less, B = self.memory()
+                made = Frozen(less, B, self._powers(less, B) if len(B) == 1 else None)
+                self._formed = known = [(part, part._version) for part in parts], made
+        return known[1]
+
+    def _carried(self, less: Tensor, B: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor] | None]:
+        """A - I and B of what is carried from block to block, and what makes the state of it."""
+        N = self.order
+        if self.size == N:
+            return less, B, None
+        start, end, less = less[..., :N, N], B[..., :N], less[..., :N, :N]
+        return less, start + end + (less @ end.unsqueeze(-1)).squeeze(-1), (start, end)
+
+    def _powers(self, less: Tensor, B: Tensor) -> torch_lifted.Powers:
+        less, B, line = self._carried(less, B)
+        eye = torch.eye(self.order, dtype=less.dtype, device=less.device)
+        return torch_lifted.powers(less + eye, B, self.block, before=line is not None)
+
     def _lifted(self) -> Lifted:
-        (less, B), N = self._memory(None), self.order
-        start, line = B, None
-        if self.size > N:
-            start, B, less = less[..., :N, N], B[..., :N], less[..., :N, :N]
-            line = start, B
-        A = less + torch.eye(N, dtype=less.dtype, device=less.device)
-        C, D = self.C.double(), self.D.double()
+        less, B = self._memory(None)
+        frozen = None if self._kept is not None else self._frozen()
+        powers = frozen.powers if frozen is not None and frozen.powers is not None else None
+        whole, C, D = B, self.C.double(), self.D.double()
+        less, B, line = self._carried(less, B)
         if line is not None:
-            D, B = D + (C @ B.unsqueeze(-1)).squeeze(-1), start + (A @ B.unsqueeze(-1)).squeeze(-1)
+            D = D + (C @ whole[..., : self.order, None]).squeeze(-1)
+        if powers is not None:
+            return Lifted(torch_lifted.read(powers, C, D), less, B, line)
+        A = less + torch.eye(self.order, dtype=less.dtype, device=less.device)
         return Lifted(torch_lifted.lift(A, B, C, D, self.block, before=line is not None), less, B, line)
 
     def _states(self, now: Tensor, x: Tensor, scale: Tensor | None) -> Tensor:
