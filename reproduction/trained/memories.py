@@ -19,7 +19,7 @@ from torch import Tensor
 
 from prophecy import legt, next_value
 from prophecy.engines.torch_lifted import impulse_responses
-from prophecy.nn.memory import bilinear
+from prophecy.nn.memory import discretised
 from reproduction.trained import common
 from reproduction.trained.common import TrainingPlan
 
@@ -50,7 +50,7 @@ class TrainedMemory:
         """y[k] - u[k + 1] for k ≥ start: (seed, batch, time - 1 - start); u is (seed, batch, time)."""
         A, B, C, D = self.parameters
         if self.continuous:
-            less, B = bilinear(A, B, torch.as_tensor(self.dt, dtype=A.dtype, device=A.device))
+            less, B = discretised("bilinear", A, B, torch.as_tensor(self.dt, dtype=A.dtype, device=A.device))
             A = less + torch.eye(A.shape[-1], dtype=A.dtype, device=A.device)
         kernel = torch.einsum("sn,snt->st", C, impulse_responses(A, B, self.samples))
         return common.convolve(u, transformed, kernel, D, start) - u[..., start + 1 :]
