@@ -14,8 +14,8 @@ from prophecy.commands._table import Table, floats
 from prophecy.frames.align import align
 from prophecy.frames.build import Kind
 from prophecy.frames.source import Source
+from prophecy.frames.source import by_column as columns_of
 from prophecy.frames.times import Times, joined
-from prophecy.tables.forecasting import by_column as columns_of
 
 Array: TypeAlias = NDArray[np.float64]
 

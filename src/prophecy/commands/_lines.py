@@ -49,7 +49,7 @@ class LineReader:
         """Names of what an answer holds."""
         start = [name for name, asked in (("key", self.key), ("time", self.time)) if asked is not None]
         more = ("status", "alarm") if start else ()
-        return ("line", *start, "value", "surprise", *more, "next", "lower", "upper")
+        return ("line", *start, "value", "score", *more, "next", "lower", "upper")
 
     @property
     def unplaced(self) -> bool:

@@ -52,7 +52,7 @@ class Results:
 
     def add(self, title: str, key: str, made: Forecast, names: Sequence[str], quantiles: Sequence[float]) -> None:
         """Note a finished series, all of its columns."""
-        parts = {"prediction": made.mean, "lower": made.lower, "upper": made.upper}
+        parts = {"point": made.point, "lower": made.lower, "upper": made.upper}
         parts |= {f"q{q:g}": made.quantile(float(q)) for q in quantiles}
         columns = {}
         for i, name in enumerate(names):

@@ -168,5 +168,5 @@ def _averaged(
     single = average(values[:, None], starts)[:, 0]
     said = {part: np.repeat(answers, sizes) for part, answers in advance(single, times[starts]).items()}
     if "residual" in said:
-        said["residual"] = values - said["prediction"]
+        said["residual"] = values - said["mean"]
     return said

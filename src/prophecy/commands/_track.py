@@ -27,13 +27,13 @@ HOLE = 10_000  # grid times a single hole is filled with, at most: by then the b
 
 
 class RowPredictions(NamedTuple):
-    """About each row, before it was seen: mean and interval; and when it was, its residual, surprise and alarm."""
+    """About each row, before it was seen: mean and interval; and when it was, its residual, score and alarm."""
 
     mean: Array
     lower: Array
     upper: Array
     residual: Array
-    surprise: Array
+    score: Array
     alarm: Array
 
 

@@ -17,7 +17,6 @@ from prophecy.commands._show import show
 from prophecy.commands._table import open_table
 from prophecy.commands._write import as_batch, sink
 from prophecy.commands.forecast import read_known
-from prophecy.dynamics.settings import DEFAULT
 from prophecy.tables.backtesting import Backtest, Score, backtest_sources
 from prophecy.tables.panels import Picture, of_backtest
 from prophecy.tables.pictures import save
@@ -71,7 +70,7 @@ def backtest(
         _options.check(level=level, out=out, plot=plot, file=file)
         asked = _options.asked(column, time, key, time_format, decimal, header, time_zone)
         seasons = _options.numbers("--season", season, 1, 1e7) or None
-        options = {"level": level, "bounds": _options.bounds(least, most), "settings": DEFAULT}
+        options = {"level": level, "bounds": _options.bounds(least, most), "settings": None}
         found = collect(open_table(file, asked), context, duplicates is _options.Duplicates.mean)
         say("backtest", f"{Path(file).name}: {found.words()}")
         regressors = None if known is None else read_known(known, asked, found)

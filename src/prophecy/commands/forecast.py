@@ -22,7 +22,6 @@ from prophecy.commands._results import Results
 from prophecy.commands._show import show
 from prophecy.commands._table import Hints, open_table
 from prophecy.dynamics.known import Known
-from prophecy.dynamics.settings import DEFAULT
 from prophecy.frames.source import Source
 from prophecy.tables.forecasting import forecast_sources
 from prophecy.tables.panels import MOST, Panel, Picture, of_forecast
@@ -84,7 +83,7 @@ def forecast(
         asked = _options.asked(column, time, key, time_format, decimal, header, time_zone)
         seasons = _options.numbers("--season", season, 1, 1e7) or None
         extra = _options.numbers("--quantiles", quantiles, 0, 1)
-        options = {"level": level, "bounds": _options.bounds(least, most), "average": False, "settings": DEFAULT}
+        options = {"level": level, "bounds": _options.bounds(least, most), "settings": None}
         if dask is not None:
             if key is None or joint or plot is not None or known is not None or time_zone is not None:
                 raise typer.BadParameter("--dask needs --key, and does without --joint, --plot, --known, --time-zone")
@@ -155,7 +154,7 @@ class _Shown:
             if len(self.rows) <= PRINTED:
                 parts = [
                     np.asarray(part, dtype=np.float64).reshape(-1, len(source.names))[:, i]
-                    for part in (made.mean, made.lower, made.upper)
+                    for part in (made.point, made.lower, made.upper)
                 ]
                 first, last = (_text(*(float(part[end]) for part in parts)) for end in (0, -1))
                 label = title if len(source.names) == 1 else series_title(source.key, name)

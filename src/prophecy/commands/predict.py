@@ -22,7 +22,7 @@ from prophecy.tables.pictures import save
 
 Array: TypeAlias = NDArray[np.float64]
 
-PARTS = ("prediction", "lower", "upper", "residual", "surprise")
+PARTS = ("mean", "lower", "upper", "residual", "score")
 DRAWN = 3  # series in the picture, two panels each
 
 EXAMPLES = """
@@ -33,7 +33,7 @@ Examples:
   zcat huge.csv.gz | prophecy predict - --out predictions.parquet
 
 A row's prediction uses the rows above it alone (with --horizon H, those at least H above it). Columns written:
-prediction, lower, upper, residual, surprise (-log10 of the probability of a residual this large); with several columns
+mean, lower, upper, residual, score (-log10 of the probability of a residual this large); with several columns
 each has its name before these. Rows are taken in the order of their times; missing times are gaps. Of files beyond 4 MB
 the answers so far are kept in OUT.part; after Ctrl-C, --resume goes on with the rest.
 """

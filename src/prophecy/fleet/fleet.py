@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import threading
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
@@ -54,7 +55,7 @@ class Fleet:
 
     >>> fleet = Fleet()
     >>> for k in range(100):
-    ...     answers = fleet.observe(["a", "b"], [k, k], [np.sin(0.1 * k), 3.0])
+    ...     answers = fleet.observe(["a", "b"], [np.sin(0.1 * k), 3.0], time=[k, k])
     >>> bool(abs(fleet.predict(["a"]).mean[0] - np.sin(10.0)) < 1e-6)
     True
     """
@@ -82,19 +83,28 @@ class Fleet:
     # Values in.
 
     def observe(
-        self, keys: str | Sequence[str], times: ArrayLike | None, values: ArrayLike, *, note: bytes = b""
+        self,
+        keys: str | Sequence[str],
+        values: ArrayLike,
+        *old: ArrayLike,
+        time: ArrayLike | None = None,
+        note: bytes = b"",
     ) -> Answers:
         """Take in a batch of rows, in order; returns when they are on the disk.
 
-        keys: one for each row, or one for all. times: seconds or dates (datetime64, datetime), None for streams without
-        timestamps. values: numbers, NaN where missing. One bad row refuses the whole batch (`Refused`, naming it), and
+        keys: one for each row, or one for all. values: numbers, NaN where missing. time: seconds or dates (datetime64,
+        datetime), None for streams without timestamps. One bad row refuses the whole batch (`Refused`, naming it), and
         nothing has changed. note: bytes to keep with the batch while it is in the log (`batches`).
         """
-        rows, names = self._rows(keys, times, values)
+        if old:
+            (values,), time = old, values
+            message = "observe(keys, times, values) is now observe(keys, values, time=times)"
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+        rows, names = self._rows(keys, time, values)
         if not isinstance(note, bytes) or len(note) > LARGEST_NOTE:
             raise TypeError(f"note must be bytes, at most {LARGEST_NOTE} of them, got {type(note).__name__}")
         with self._lock:
-            return Answers(names, rows, self._streams.observe(names, times is not None, rows, note))
+            return Answers(names, rows, self._streams.observe(names, time is not None, rows, note))
 
     def _rows(
         self, keys: str | Sequence[str], times: ArrayLike | None, values: ArrayLike
@@ -262,7 +272,15 @@ class Fleet:
         self.close()
 
     def __repr__(self) -> str:
-        return "Fleet, closed" if self._streams.closed else f"Fleet of {len(self)} streams"
+        return "<Fleet, closed>" if self._streams.closed else f"<Fleet of {len(self)} streams>"
+
+    def _repr_html_(self) -> str:
+        from prophecy.tables.spark import MOST, of_streams
+
+        if self._streams.closed:
+            return of_streams(repr(self), (), 0)
+        some = [row.key for row in self.summary(limit=MOST).rows]
+        return of_streams(repr(self), [(key, self.recent(key).value.tolist()) for key in some], len(self))
 
     def facts(self) -> dict[str, Any]:
         """About the fleet as a whole: streams, those in memory, rows in the log, events, bytes of the file."""

@@ -6,7 +6,7 @@ Frames are read through narwhals, which imports none of the frame libraries; nei
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 
 from prophecy.frames.align import Aligned, align
 from prophecy.frames.build import Kind, any_library, native_times
-from prophecy.frames.cells import as_times, has_periods, holds_dates, in_narwhals, index_times, is_clock, is_frame
+from prophecy.frames.cells import (
+    as_times,
+    has_periods,
+    holds_dates,
+    holds_moments,
+    in_narwhals,
+    index_times,
+    is_clock,
+    is_frame,
+)
 from prophecy.frames.patterns import is_date
 from prophecy.frames.times import Times
 
@@ -76,6 +85,12 @@ def read(
         raise ValueError(f"duplicates must be one of {', '.join(map(repr, DUPLICATES))}, got {duplicates!r}")
     if not is_frame(data):
         return _from_array(data, time, duplicates)
+    keys = unstacked(data)[1]
+    if keys:
+        raise ValueError(
+            f"data holds many series: its index has {', '.join(map(repr, keys))} beside the times; forecast each with "
+            "forecast_many(data, horizon), or choose one with data.loc[…]"
+        )
     frame, found, kind = _opened(data, time)
     names, single, remarks = _variables(data, frame, kind, columns)
     return _source(frame, found, kind, names, single, remarks, duplicates)
@@ -83,15 +98,21 @@ def read(
 
 def split(
     data: Any,
-    key: str | Sequence[str],
-    time: str | None = None,
+    key: str | Sequence[str] | None,
+    time: Any = None,
     columns: str | Sequence[str] | None = None,
     duplicates: str = "refuse",
 ) -> dict[Key, Source]:
-    """The series of a long frame, one for every value of `key` (a column, or several), in the order they begin."""
+    """The series of a long frame, one for every value of `key` (a column, or several), in the order they begin.
+
+    key: None takes the outer levels of a MultiIndex; without one every column is a series of its own.
+    """
     if not is_frame(data):
         raise TypeError(f"key={key!r} names a column, so data must be a frame, got {type(data).__name__}")
-    keys = (key,) if isinstance(key, str) else tuple(key)
+    data, found = unstacked(data)
+    keys = found if key is None else (key,) if isinstance(key, str) else tuple(key)
+    if not keys:
+        return by_column(read(data, time, columns, duplicates))
     frame, times, kind = _opened(data, time, keys)
     for name in keys:
         _column(frame, name, "key")
@@ -109,6 +130,28 @@ def split(
             raise ValueError(f"{', '.join(keys)} = {cell!r}: {error}") from None
         made[cell] = Source(series, names, single, kind, cell, remarks)
     return made
+
+
+def by_column(source: Source) -> dict[Key, Source]:
+    """Every variable of a source as a series of its own."""
+    made: dict[Key, Source] = {}
+    for i, name in enumerate(source.names):
+        series = replace(source.series, values=source.series.values[:, i : i + 1])
+        made[name] = Source(series, (name,), True, source.kind, name, source.remarks)
+    return made
+
+
+def unstacked(data: Any) -> tuple[Any, tuple[str, ...]]:
+    """A pandas frame whose index has several levels as one with columns in their place, and the levels that are keys:
+    all but that of the times. Other frames as they are."""
+    index = getattr(data, "index", None)
+    if type(index).__name__ != "MultiIndex" or index is None:
+        return data, ()
+    names = [str(name) if name is not None else f"level_{i}" for i, name in enumerate(index.names)]
+    frame = data.to_frame(data.name if data.name is not None else "value") if data.ndim == 1 else data
+    dated = [i for i, level in enumerate(index.levels) if is_clock(level) and holds_moments(level)]
+    time = dated[0] if dated else len(names) - 1
+    return frame.reset_index(names=names), tuple(name for i, name in enumerate(names) if i != time)
 
 
 def _source(

@@ -155,7 +155,7 @@ def _compiled() -> None:
     from prophecy.fleet import Fleet
 
     with Fleet() as trial:
-        trial.observe(["a", "a"], None, [0.0, 1.0])
+        trial.observe(["a", "a"], [0.0, 1.0])
 
 
 def _unknown(key: str) -> Problem:

@@ -93,7 +93,8 @@ class Forecasted(BaseModel):
     horizon: int
     level: float
     time: list[Time]
-    mean: list[Number]
+    point: list[Number] = Field(description="The path to use where one number is wanted.")
+    mean: list[Number] = Field(description="The expected value at each step.")
     lower: list[Number]
     upper: list[Number]
     quantiles: dict[str, list[Number]]

@@ -147,7 +147,7 @@ class Writer:
     def _observe(self, batch: Batch) -> tuple[dict[str, list[Any]], list[dict[str, Any]]]:
         """On the writer's thread: one transaction, then its answers as plain lists."""
         self._check_keys(batch.keys)
-        answers = self._fleet.observe(batch.keys, moments(batch), batch.values)
+        answers = self._fleet.observe(batch.keys, batch.values, time=moments(batch))
         self._numbered += len(batch)
         return columns_of(answers), self._events() if np.any(answers.event) else []
 
