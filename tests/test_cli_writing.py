@@ -17,7 +17,8 @@ pytest.importorskip("typer")
 
 from prophecy.commands import _common, _write  # noqa: E402
 from prophecy.commands._lines import Csv, Jsonl  # noqa: E402
-from prophecy.commands._table import Hints, floats, open_table  # noqa: E402
+from prophecy.frames.roles import Hints  # noqa: E402
+from prophecy.frames.table import floats, open_table  # noqa: E402
 
 
 def test_columns_that_are_not_predicted_come_out_as_the_text_they_were(tmp_path):

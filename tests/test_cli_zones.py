@@ -9,8 +9,8 @@ pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
-from prophecy.commands._table import Sizes, open_table  # noqa: E402
 from prophecy.commands.predict import run  # noqa: E402
+from prophecy.frames.table import Sizes, open_table  # noqa: E402
 from prophecy.frames.times import Times  # noqa: E402
 from prophecy.frames.zones import Local, zone_of  # noqa: E402
 

@@ -16,8 +16,8 @@ import numpy as np
 from prophecy import _files
 from prophecy._forecast import Forecast
 from prophecy.commands._parts import check_plan, part_of
-from prophecy.commands._roles import Roles
 from prophecy.commands._write import Writer, as_batch, free_names, output_kind
+from prophecy.frames.roles import Roles
 from prophecy.frames.source import Source
 
 

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from prophecy.anomalies import Anomaly, Events, flagged
 from prophecy.commands import _options
-from prophecy.commands._common import epilog, guarded, say, series_title
+from prophecy.commands._common import epilog, guarded, say
 from prophecy.commands._journal import Journal, keeping
 from prophecy.commands._rows import answer
 from prophecy.commands._show import console, show
-from prophecy.commands._table import Table, open_table
 from prophecy.commands._track import RowModel, words
+from prophecy.frames.names import series_title
+from prophecy.frames.roles import Hints
+from prophecy.frames.table import Table, open_table
 from prophecy.frames.times import Times
 from prophecy.tables.panels import Line, Panel, Picture
 from prophecy.tables.pictures import save
@@ -125,21 +127,14 @@ class Watch:
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="anomalies", epilog=epilog(EXAMPLES))(anomalies)
+    app.command(name="anomalies", epilog=epilog(EXAMPLES))(_options.reading(anomalies))
 
 
 def anomalies(
     file: _options.File,
-    column: _options.Columns = None,
-    time: _options.Time = None,
-    time_format: _options.TimeFormat = None,
-    time_zone: _options.TimeZone = None,
-    key: _options.Key = None,
+    asked: Hints,
     rate: Annotated[float, typer.Option(help="Share of ordinary rows flagged by mistake.")] = 1e-3,
     irregular: _options.Irregular = False,
-    duplicates: _options.Doubled = _options.Duplicates.refuse,
-    decimal: _options.Decimal = None,
-    header: _options.Header = None,
     out: _options.Out = None,
     resume: _options.Resume = False,
     plot: _options.Plot = None,
@@ -149,12 +144,11 @@ def anomalies(
         raise typer.BadParameter(f"--rate must lie between 0 and 1, got {rate:g}")
     with guarded("anomalies"):
         _options.check(0.9, out, plot, file, resume)
-        asked = _options.asked(column, time, key, time_format, decimal, header, time_zone)
         table = open_table(file, asked)
         _options.check_irregular(irregular, 1, table)
-        made = {"rate": rate, "irregular": irregular, "duplicates": duplicates.value}
+        made = {"rate": rate, "irregular": irregular, "duplicates": asked.duplicates}
         with keeping("anomalies", file, table.size, asked, out, resume, **made) as journal:
-            watches = _watch(table, rate, irregular, out, duplicates is _options.Duplicates.mean, journal)
+            watches = _watch(table, rate, irregular, out, asked.duplicates == "mean", journal)
         counted = sum(watch.rows for watch in watches) // len(table.roles.values)
         say("anomalies", f"{Path(file).name}: {words([watch.bank.clock for watch in watches], counted, table)}")
         for watch in watches:

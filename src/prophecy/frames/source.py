@@ -5,6 +5,7 @@ Frames are read through narwhals, which imports none of the frame libraries; nei
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -25,11 +26,13 @@ from prophecy.frames.cells import (
     is_frame,
 )
 from prophecy.frames.patterns import is_date
+from prophecy.frames.roles import Hints, spread_over_columns, telling
 from prophecy.frames.times import Times
 
 Array = NDArray[np.float64]
 Key = Any  # a cell of the key column, or a tuple of cells where there are several
 
+NOTHING = Hints()
 DUPLICATES = ("refuse", "mean")
 
 
@@ -83,6 +86,8 @@ def read(
     """
     if duplicates not in DUPLICATES:
         raise ValueError(f"duplicates must be one of {', '.join(map(repr, DUPLICATES))}, got {duplicates!r}")
+    if is_file(data):
+        return _of_file(data, time, columns, duplicates)
     if not is_frame(data):
         return _from_array(data, time, duplicates)
     keys = unstacked(data)[1]
@@ -93,6 +98,8 @@ def read(
         )
     frame, found, kind = _opened(data, time)
     names, single, remarks = _variables(data, frame, kind, columns)
+    if found is not None and duplicates == "refuse":
+        _refuse_keyed(frame, found, names, kind)
     return _source(frame, found, kind, names, single, remarks, duplicates)
 
 
@@ -107,6 +114,9 @@ def split(
 
     key: None takes the outer levels of a MultiIndex; without one every column is a series of its own.
     """
+    if is_file(data):
+        sources = _sources(data, key, time, columns, duplicates)
+        return by_column(sources[""]) if list(sources) == [""] else sources
     if not is_frame(data):
         raise TypeError(f"key={key!r} names a column, so data must be a frame, got {type(data).__name__}")
     data, found = unstacked(data)
@@ -130,6 +140,34 @@ def split(
             raise ValueError(f"{', '.join(keys)} = {cell!r}: {error}") from None
         made[cell] = Source(series, names, single, kind, cell, remarks)
     return made
+
+
+def is_file(data: Any) -> bool:
+    """Whether data names a file, or is one that was read (`collect.read_table`)."""
+    return isinstance(data, str | os.PathLike) or hasattr(data, "sources")
+
+
+def _sources(data: Any, key: Any, time: Any, columns: Any, duplicates: str) -> dict[Key, Source]:
+    """The series of a file by key, "" without one."""
+    from prophecy.frames.collect import read_table
+
+    if hasattr(data, "sources"):
+        found = data.sources
+    else:
+        if key is not None and not isinstance(key, str):
+            raise ValueError(f"the key of a file is one column, got {key!r}; read it into a frame for several")
+        found = read_table(data, key=key, time=time, columns=columns, duplicates=duplicates).sources
+    return {one: replace(source, single=len(source.names) == 1) for one, source in found.items()}
+
+
+def _of_file(data: Any, time: Any, columns: Any, duplicates: str) -> Source:
+    sources = _sources(data, None, time, columns, duplicates)
+    if list(sources) != [""]:
+        raise ValueError(
+            f"the file holds {len(sources)} series, by {', '.join(next(iter(sources.values())).kind.key)}; forecast "
+            "each with forecast_many(data, horizon)"
+        )
+    return sources[""]
 
 
 def by_column(source: Source) -> dict[Key, Source]:
@@ -164,6 +202,23 @@ def _source(
     duplicates: str,
 ) -> Source:
     return Source(align(_numbers(frame, names), times, duplicates == "mean"), names, single, kind, None, remarks)
+
+
+def _refuse_keyed(frame: Any, times: Times, names: tuple[str, ...], kind: Kind) -> None:
+    """Refuse a long frame without a key: times come again, and a column tells their rows apart."""
+    if len(np.unique(times.values)) == len(times):
+        return
+    others = {name: frame[name].to_list() for name in frame.columns if name != kind.time and not _float(frame[name])}
+    apart = telling(times.values.tolist(), _numbers(frame, names).tolist(), others, names)
+    if apart is not None:
+        raise ValueError(
+            f"data holds many series: times come again, and {apart!r} tells their rows apart; forecast each with "
+            f"forecast_many(data, horizon, key={apart!r}), or average rows of one time with duplicates='mean'"
+        )
+
+
+def _float(column: Any) -> bool:
+    return bool(column.dtype.is_float())
 
 
 def _from_array(data: Any, time: Any, duplicates: str) -> Source:
@@ -217,6 +272,8 @@ def _opened(data: Any, time: Any, keys: tuple[str, ...] = ()) -> tuple[Any, Time
     backend = frame.implementation
     names = [name for name in frame.columns if isinstance(name, str)]
     if len(names) < len(frame.columns):
+        spread_over_columns([str(name) for name in frame.columns], NOTHING)
+    if len(names) < len(frame.columns):
         raise TypeError(
             f"column names must be text, got {next(n for n in frame.columns if n not in names)!r}; rename them"
         )
@@ -236,7 +293,7 @@ def _opened(data: Any, time: Any, keys: tuple[str, ...] = ()) -> tuple[Any, Time
             Kind(backend, index.name, True, None, getattr(index, "freq", None) if has_periods(index) else None, keys),
         )
     dated = [name for name in names if holds_dates(frame[name])]
-    dated = dated or [name for name in names if name not in keys and _reads_as_dates(frame[name])]
+    dated = dated or [name for name in names if name not in keys and reads_as_dates(frame[name])]
     if len(dated) > 1:
         raise ValueError(f"several columns hold dates: {', '.join(map(repr, dated))}; name one with time=")
     if dated:
@@ -250,7 +307,7 @@ def _opened(data: Any, time: Any, keys: tuple[str, ...] = ()) -> tuple[Any, Time
     return frame, None, Kind(backend, None, False, None, None, keys)
 
 
-def _reads_as_dates(column: Any) -> bool:
+def reads_as_dates(column: Any) -> bool:
     """Whether a column holds text, and all of it that is there reads as dates."""
     import narwhals.stable.v2 as nw
 
@@ -278,6 +335,7 @@ def _variables(
                 raise ValueError(f"column {name!r} does not hold numbers but {frame[name].dtype}; convert it first")
         return asked, len(asked) == 1, ()
     rest = [name for name in frame.columns if name not in taken]
+    spread_over_columns([name for name in rest if frame[name].dtype.is_numeric()], NOTHING)
     names = tuple(name for name in rest if frame[name].dtype.is_numeric())
     if not names:
         raise ValueError(f"no column of numbers to forecast; the frame has {', '.join(frame.columns)}")

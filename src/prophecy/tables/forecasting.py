@@ -21,7 +21,7 @@ from prophecy.dynamics.context import check_variables
 from prophecy.dynamics.known import Known
 from prophecy.dynamics.settings import Settings
 from prophecy.frames.cells import is_frame
-from prophecy.frames.source import Key, Source, read, split
+from prophecy.frames.source import Key, Source, is_file, read, split
 from prophecy.tables.regressors import known_for
 
 Array = NDArray[np.float64]
@@ -108,8 +108,8 @@ def forecast(
 ) -> Forecast:
     """The next `horizon` rows of a series, with intervals, from the series alone.
 
-    data: (time,) or (time, variables) numbers, a list, or a pandas, Polars or Arrow series or frame. Variables
-        of one table are forecast together, as one system; tables of many series are `forecast_many`'s.
+    data: (time,) or (time, variables) numbers, a list, the name of a file, or a pandas, Polars or Arrow series or
+        frame. Variables of one table are forecast together, as one system; `forecast_many` takes tables of many series.
     level: the interval holds each value with this probability.
     columns: the variables; all columns of numbers by default.
     time: the column of times, or times beside an array; by default a frame's index or column of dates. Rows are sorted
@@ -152,7 +152,7 @@ def forecast_many(
 ) -> Forecasts:
     """`forecast` for many series, shared among processes; a series that fails has a `Failure` in its place.
 
-    data: a frame: one series for each `key`, or without a key for each column. Or a list of
+    data: a frame or the name of a file: one series for each `key`, or without a key for each column. Or a list of
         series, or (series, time[, variables]) numbers, whose keys are 0, 1, …
     key: the column, or columns, that tell the series of a long table apart; the outer levels of a MultiIndex are found.
     jobs: processes that share the work; None is one for each core this process may use.
@@ -163,7 +163,7 @@ def forecast_many(
     options: dict[str, Any] = {"level": level, "bounds": bounds, "settings": settings}
     failed: dict[Key, Failure] = {}
     sources: dict[Key, Source]
-    if is_frame(data):
+    if is_frame(data) or is_file(data):
         sources = split(data, key, time, columns, duplicates)
     elif key is not None:
         raise TypeError(f"key={key!r} names a column, so data must be a frame, got {type(data).__name__}")
