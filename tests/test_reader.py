@@ -393,3 +393,17 @@ def test_a_table_of_too_many_columns_is_refused_at_once(tmp_path):
     path.write_text(",".join(f"c{k}" for k in range(50_000)) + "\n" + ",".join("1" for _ in range(50_000)) + "\n")
     with pytest.raises(ValueError, match="50,000 columns, and at most 20,000 are read"):
         open_table(str(path))
+
+
+def test_the_bundled_table_is_the_one_its_script_writes_and_is_read_as_it_is():
+    import importlib.util
+    from pathlib import Path
+
+    folder = Path(__file__).parent.parent / "examples"
+    spec = importlib.util.spec_from_file_location("make_sensor", folder / "make_sensor.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    assert (folder / "sensor.csv").read_text().splitlines() == script.rows()
+    made, words = by_command_line(str(folder / "sensor.csv"))
+    assert list(made) == ["temperature", "humidity"]
+    assert "669 rows, every hour, 3 missing times filled as gaps" in words
