@@ -66,7 +66,7 @@ def test_each_line_is_answered_with_what_prophecy_says(stream):
     values = wave(120)
     code, out, err = stream(lines(values), "--level", 0.8)
     assert code == 0
-    assert out == ["line,value,surprise,next,lower,upper", *expected(values, 0.8)]
+    assert out == ["line,value,score,next,lower,upper", *expected(values, 0.8)]
     assert err == ""
 
 
@@ -91,7 +91,7 @@ def test_columns_go_by_number_and_the_last_is_the_default(stream):
     assert stream("5,6,7\n")[1][1].startswith("1,7.0")
     assert stream("5,6,7\n", "--column", 2)[1][1].startswith("1,6.0")
     code, out, err = stream("5,6,7\n", "--column", 4)
-    assert (code, out) == (0, ["line,value,surprise,next,lower,upper"])
+    assert (code, out) == (0, ["line,value,score,next,lower,upper"])
     assert "line 1: there are 3 fields, wanted number 4; skipped" in err
 
 
@@ -318,14 +318,14 @@ def test_keyed_lines_are_answered_with_key_and_time_by_a_stream_per_key(stream, 
     assert stream(text, *options)[1] == out
     models = {}
     table = list(csv.DictReader(out))
-    assert list(table[0]) == ["line", "key", "time", "value", "surprise", "status", "alarm", "next", "lower", "upper"]
+    assert list(table[0]) == ["line", "key", "time", "value", "score", "status", "alarm", "next", "lower", "upper"]
     for number, (answer, (name, at, value)) in enumerate(zip(table, rows, strict=True), start=2):
         assert (answer["line"], answer["key"], answer["time"]) == (str(number), name, at)
         model = models.setdefault(name, Prophecy())
         track = model.follow([value], time=np.array([at], "datetime64[s]"))
         ahead = model.predict()
         numbers = [value, track.score[0], track.alarm[0], ahead.mean, ahead.lower, ahead.upper]
-        said = [answer[part] for part in ("value", "surprise", "alarm", "next", "lower", "upper")]
+        said = [answer[part] for part in ("value", "score", "alarm", "next", "lower", "upper")]
         assert said == ["" if not math.isfinite(x) else repr(float(x)) for x in numbers]
         assert answer["status"] == "taken"
 

@@ -312,7 +312,7 @@ def test_samples_that_were_not_observed_do_not_hide_the_law():
     gaps[[100, 101, 250], 1] = np.nan
     ahead = forecast(gaps, 60)
     assert ahead.equations() is not None
-    assert np.abs(ahead.mean - chaos.lorenz.sample(460)[400:]).max() < 1e-3
+    assert np.abs(ahead.point - chaos.lorenz.sample(460)[400:]).max() < 1e-3
 
 
 def test_steps_too_fast_for_interpolation_do_not_hide_the_law():

@@ -160,6 +160,6 @@ def test_series_without_a_flow_behind_them_are_forecast_all_the_same(kind: str) 
         "square": np.sign(np.sin(t / 9.0)),
     }[kind]
     ahead = forecast(values, 20)
-    assert np.isfinite(ahead.mean).all()
-    assert (ahead.lower <= ahead.mean).all()
-    assert (ahead.mean <= ahead.upper).all()
+    assert np.isfinite(ahead.point).all()
+    assert (ahead.lower <= ahead.point).all()
+    assert (ahead.point <= ahead.upper).all()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import pydoc
 import re
 import subprocess
 import sys
@@ -20,34 +22,43 @@ NAMES = {
     "Failure",
     "Fleet",
     "Forecast",
+    "Forecasts",
     "Predictor",
     "Prophecy",
-    "ScaledBasis",
-    "ScaledSystem",
     "System",
     "backtest",
     "derivative",
-    "exact",
     "forecast",
     "forecast_many",
-    "foud",
-    "fourier_decay",
     "fout",
-    "fout_as_printed",
-    "lagt",
     "legs",
-    "legs_invariant",
     "legt",
     "next_value",
     "run",
-    "series_derivative",
-    "step_bytes",
 }
 
 
 def test_the_public_names_are_these() -> None:
     assert set(prophecy.__all__) == NAMES
     assert all(hasattr(prophecy, name) for name in NAMES)
+
+
+@pytest.mark.parametrize("name", ["ScaledBasis", "exact", "foud", "fout_as_printed", "series_derivative", "step_bytes"])
+def test_names_of_the_last_version_still_work_and_say_where_they_live_now(name: str) -> None:
+    with pytest.warns(DeprecationWarning, match=rf"prophecy\.{name} is now prophecy\.\w+\.{name}"):
+        assert callable(getattr(prophecy, name))
+
+
+def test_no_public_name_hides_a_module() -> None:
+    modules = {path.stem for path in Path(prophecy.__file__).parent.iterdir()}
+    assert not modules & {*prophecy.__all__, "exact"}
+
+
+@pytest.mark.parametrize("name", ["forecast", "forecast_many", "backtest", "Prophecy"])
+def test_signatures_and_help_fit_a_screen(name: str) -> None:
+    found = getattr(prophecy, name)
+    assert len(str(inspect.signature(found))) < (400 if name == "forecast" else 600)
+    assert len(pydoc.render_doc(prophecy.forecast)) < 3_000
 
 
 def _loaded_by(imports: str) -> set[str]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from prophecy import _checks, discretize
 from prophecy.bases import Basis, ScaledBasis, fout, fout_as_printed
-from prophecy.exact import exact, noise_gain
+from prophecy.exact_readout import exact, noise_gain
 from prophecy.system import Continuous, Readout, ScaledContinuous, ScaledSystem, System
 
 __all__ = ["RULES", "derivative", "exact", "next_value", "noise_gain", "series_derivative"]

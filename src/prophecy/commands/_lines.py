@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from prophecy.adaptive.limits import LARGEST
 from prophecy.adaptive.times import LARGEST_TIME
-from prophecy.commands._dialect import MISSING
+from prophecy.frames.numbers import is_missing
 
 LONGEST_KEY = 512
 """Characters of a key, as many as a fleet takes."""
@@ -49,7 +49,7 @@ class LineReader:
         """Names of what an answer holds."""
         start = [name for name, asked in (("key", self.key), ("time", self.time)) if asked is not None]
         more = ("status", "alarm") if start else ()
-        return ("line", *start, "value", "surprise", *more, "next", "lower", "upper")
+        return ("line", *start, "value", "score", *more, "next", "lower", "upper")
 
     @property
     def unplaced(self) -> bool:
@@ -98,7 +98,7 @@ class Csv(LineReader):
             raise ValueError("the line is empty")
         found = {role: cells[self._place(role, asked, len(cells))].strip() for role, asked in self._asked()}
         cell = found["value"] if "value" in found else cells[self.places.get("value", -1)].strip()
-        number = math.nan if cell in MISSING else _number(cell, mark)
+        number = math.nan if is_missing(cell) else _number(cell, mark)
         if number is None:
             raise ValueError(f"{cell[:200]!r} is not a number")
         return self._line(found.get("key"), found.get("time"), in_range(number))

@@ -77,7 +77,7 @@ def stream(
         typer.Option(min=1, help="Number of the first line of this input, counted from the first run's; see below."),
     ] = None,
 ) -> None:
-    """Read values; for each print its surprise and the prediction of the next one, flushed at once."""
+    """Read values; for each print its score and the prediction of the next one, flushed at once."""
     if not 0 < level < 1:
         raise typer.BadParameter(f"--level must lie between 0 and 1, got {level:g}")
     if from_line is not None and state is None:
@@ -211,7 +211,7 @@ class Loop:
         found = [line for _, line in fresh]
         note = self._seen.note(first, last, [number for number, _ in fresh], self.lines.places)
         answers = self._fleet.observe(
-            [line.key for line in found], self._times(found), [line.value for line in found], note=note
+            [line.key for line in found], [line.value for line in found], time=self._times(found), note=note
         )
         _print([self._answer(number, line, answers, k) for k, (number, line) in enumerate(fresh)])
 
@@ -229,7 +229,7 @@ class Loop:
             "key": line.key,
             "time": line.shown,
             "value": line.value,
-            "surprise": float(row["score"]),
+            "score": float(row["score"]),
             "status": answers.status[k],
             "alarm": float(row["alarm"]),
             "next": mean,

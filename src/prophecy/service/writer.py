@@ -205,9 +205,9 @@ class Writer:
             if not waiting.done:
                 self._check_keys(waiting.batch.keys)
                 if end < len(waiting.batch):
-                    self._fleet.check(waiting.batch.keys, moments(waiting.batch), waiting.batch.values)
+                    self._fleet.check(waiting.batch.keys, waiting.batch.values, moments(waiting.batch))
         batch = _merged([part.rows() for part in parts])
-        answers = self._fleet.observe_some(batch.keys, moments(batch), batch.values, self._settings.slice_steps)
+        answers = self._fleet.observe_some(batch.keys, batch.values, moments(batch), self._settings.slice_steps)
         self._numbered += len(answers)
         return columns_of(answers), self._events() if np.any(answers.event) else []
 

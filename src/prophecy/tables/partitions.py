@@ -26,7 +26,7 @@ RETRIES = 5
 
 
 class PartitionTask(NamedTuple):
-    """What is asked of every partition. options: level, bounds, average and settings of `forecast`."""
+    """What is asked of every partition. options: level, bounds and settings of `forecast`."""
 
     horizon: int
     key: tuple[str, ...]

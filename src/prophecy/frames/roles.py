@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.commands._dialect import JUDGED, MISSING, MOSTLY, number
 from prophecy.frames import dates
+from prophecy.frames.align import FRAMES, WaysOut
+from prophecy.frames.numbers import JUDGED, MOSTLY, NumberStyle, is_missing, number
+from prophecy.frames.stray import Stray
 from prophecy.frames.times import Times
 from prophecy.frames.zones import zone_of
 
 CLOCKS = (
-    "time", "timestamp", "datetime", "date_time", "date time", "date", "when", "ds", "t", "ts", "epoch", "unix",
+    "time", "timestamp", "datetime", "date_time", "date time", "date", "when", "at", "ds", "t", "ts", "epoch", "unix",
     "unixtime", "unix_ms", "datum", "zeit", "zeitstempel", "day", "week", "month", "quarter", "year", "jahr", "seconds",
     "hour", "step", "index",
 )  # fmt: skip
 """Names under which increasing *numbers* are times; dates are found by what they are."""
+
+TIMES = ("time", "timestamp", "datetime", "date", "ds", "zeit", "datum")
+"""Names under which text must be dates."""
+
+RISING = (
+    "elapsed", "sample", "samples", "n", "no", "nr", "min", "minute", "minutes", "sec", "frame",
+    "tick", "row",
+)  # fmt: skip
+"""Names under which numbers are times where they seldom fall from row to row: `min` may be a minimum."""
 
 UNIT = re.compile(
     r"(time|timestamp|t|ts|elapsed|elapsed[ _]time|zeit)[ _.]?(?:[\[(/] ?)?"
@@ -28,9 +40,49 @@ UNIT = re.compile(
 )
 """A name of time with its unit, as instruments write it (`t_ms`, `Time [s]`, `elapsed (min)`), in small letters."""
 
-KEYS = ("unique_id",)
+KEYS = ("unique_id", "key", "series", "series_id", "sensor", "sensor_id", "item_id", "id", "name")
+"""Names under which text tells series apart, and whole numbers that come again do."""
+
+VALUES = ("value", "y")
+"""Beside a key, the column of this name is predicted alone."""
+
 EPOCHS = (("s", 10**0), ("ms", 10**3), ("us", 10**6), ("ns", 10**9))
 ERA = (631_152_000, 4_102_444_800)  # seconds: numbers between 1990 and 2100 are taken for epochs
+EVEN = 8  # rows from which numbers that rise by one and the same step are a clock, whatever they are called
+YEARS = (1600, 2200)  # names of columns between which whole numbers that rise by one are years
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What a user said about a table: its columns, how dates and numbers are written, what to skip.
+
+    missing: further cells that mean "no value". skip: lines at the top. sheet: of an Excel file. sep: what stands
+    between cells. ways: how messages name these options.
+    """
+
+    columns: Sequence[str] = ()
+    time: str | None = None
+    key: str | None = None
+    time_format: str | None = None
+    decimal: str | None = None
+    header: bool | None = None
+    time_zone: str | None = None
+    missing: tuple[str, ...] = ()
+    skip: int | None = None
+    sheet: str | None = None
+    sep: str | None = None
+    duplicates: str = "refuse"
+    ways: WaysOut = field(default=FRAMES, repr=False)
+
+    @property
+    def absent(self) -> frozenset[str]:
+        """`missing` in small letters."""
+        return frozenset(cell.strip().lower() for cell in self.missing)
+
+    @property
+    def codes(self) -> list[float]:
+        """Those of `missing` that are numbers, such as -9999."""
+        return [value for cell in self.missing if (value := number(cell, ".")) is not None]
 
 
 @dataclass(frozen=True)
@@ -44,8 +96,9 @@ class TimeColumn:
     style: dates.Style | None = None
     unit: str | None = None
     whole: bool = False  # numbers without a fraction
+    typed: bool = False  # cells are dates by their type
 
-    def read(self, batch: Any, first: int = 1) -> Times:
+    def read(self, batch: Any, first: int, stray: Stray) -> Times:
         """The times of an Arrow batch; `first` is the number of its first row, for messages."""
         columns = [batch.column(batch.schema.get_field_index(name)) for name in self.columns]
         if self.style is not None:
@@ -55,9 +108,13 @@ class TimeColumn:
                 cells = [
                     None if not a or not b else f"{a.strip()} {b.strip()}" for a, b in zip(cells, clocks, strict=True)
                 ]
-            cells = [None if cell is None or cell.strip() in MISSING else cell for cell in cells]
-            return dates.read(cells, self.style, " ".join(self.columns), first)
-        return _typed(columns[0], self.unit, self.columns[0])
+            cells = [None if cell is None or is_missing(cell) else cell for cell in cells]
+            wrong: list[tuple[int, str]] = []
+            found = dates.read(cells, self.style, " ".join(self.columns), first, wrong)
+            if wrong:
+                stray.missing_times(" ".join(self.columns), wrong, len(cells))
+            return found
+        return _typed(columns[0], self.unit, self.columns[0], first, stray)
 
     def write(self, times: Times) -> dict[str, Any]:
         """Times as columns like those they were read from."""
@@ -94,30 +151,37 @@ class Roles:
 
 @dataclass(frozen=True)
 class Layout:
-    """Columns of a table as found: names, kinds (number, date, clock, typed, text, empty), the first cells of each.
+    """Columns of a table as found: names, kinds (number, date, clock, typed, text, bool, empty), first cells of each.
 
-    decimal: the mark by which text is a number; None where cells have types, and text is none.
+    styles: how columns of text write their numbers; none where cells have types, and text is no number.
     """
 
     path: str
     names: tuple[str, ...]
     kinds: tuple[str, ...]
     cells: tuple[Sequence[Any], ...]
-    decimal: str | None = None
+    styles: Mapping[str, NumberStyle] | None
+    asked: Hints
+
+    @property
+    def ways(self) -> WaysOut:
+        return self.asked.ways
 
     def kind(self, name: str) -> str:
         return self.kinds[self.names.index(name)]
 
+    def absent(self, cell: Any) -> bool:
+        return cell is None or (isinstance(cell, str) and is_missing(cell, self.asked.absent))
+
     def filled(self, name: str) -> list[Any]:
-        return [cell for cell in self.cells[self.names.index(name)] if cell is not None and cell not in MISSING]
+        return [cell for cell in self.cells[self.names.index(name)] if not self.absent(cell)]
 
     def numbers(self, name: str) -> Any:
-        """The first cells as numbers, where all of them are."""
-        try:
-            found = np.array([float(str(cell).replace(",", ".")) for cell in self.filled(name)])
-        except (ValueError, OverflowError):
-            return np.empty(0)
-        return found if np.isfinite(found).all() else np.empty(0)
+        """The first cells as numbers, those that are none left out."""
+        style = (self.styles or {}).get(name, NumberStyle())
+        found = [style.read(cell) if isinstance(cell, str) else float(cell) for cell in self.filled(name)]
+        numbers = np.array([value for value in found if value is not None])
+        return numbers if np.isfinite(numbers).all() else np.empty(0)
 
     def share(self, name: str) -> float:
         """The share of numbers among the cells that decided about a column's kind and are not missing."""
@@ -137,14 +201,14 @@ class Layout:
         )
 
     def _judged(self, name: str) -> dict[int, Any]:
-        """Cells that are not missing by the number of their row, from 1; of text as many as `_dialect` judges by."""
+        """Cells that are not missing by the number of their row, from 1; of text as many as are judged by."""
         cells = self.cells[self.names.index(name)]
-        judged = cells if self.decimal is None else cells[:JUDGED]
-        return {row: cell for row, cell in enumerate(judged, 1) if cell is not None and cell not in MISSING}
+        judged = cells if self.styles is None else cells[:JUDGED]
+        return {row: cell for row, cell in enumerate(judged, 1) if not self.absent(cell)}
 
     def _is_number(self, cell: Any) -> bool:
         if isinstance(cell, str):
-            return self.decimal is not None and number(cell, self.decimal) is not None
+            return self.styles is not None and any(number(cell, mark) is not None for mark in ".,")
         return isinstance(cell, int | float) and not isinstance(cell, bool)
 
 
@@ -154,33 +218,38 @@ class Content(NamedTuple):
     layout: Layout
     batches: Callable[[Roles], Iterator[Any]]
     notes: list[str]
+    stray: Stray
 
 
-def resolve(
-    layout: Layout, columns: Sequence[str], time: str | None, key: str | None, time_format: str | None = None
-) -> Roles:
+def resolve(layout: Layout) -> Roles:
     """Give every column its part, or say which ones there are."""
-    shown = ", ".join(name or "(unnamed)" for name in layout.names)
+    asked, ways = layout.asked, layout.ways
+    columns, time, key = asked.columns, asked.time, asked.key
+    shown = ", ".join(name or "(unnamed)" for name in layout.names[:50]) + (" …" if len(layout.names) > 50 else "")
     for what, name in [("", column) for column in columns] + [("time ", time), ("key ", key)]:
         if name is not None and name not in layout.names and not (what == "time " and " + " in name):
             raise ValueError(f"{layout.path} has no {what}column {name!r}; it has {shown}")
-    lower = {name.lower(): name for name in reversed(layout.names)}
-    key = key or next((lower[k] for k in KEYS if k in lower and lower[k] not in columns), None)
     notes: list[str] = []
-    clock = _clock(layout, {*columns, key}, time, time_format, notes)
+    key = key or _key(layout, {*columns, time})
+    clock = _clock(layout, {*columns, key}, time, asked.time_format, notes)
     taken = {key, *(clock.columns if clock is not None else ())}
     free = [name for name in layout.names if layout.kind(name) == "number" and name not in taken]
     # A column without a name is the row number pandas writes; it is predicted only where there is nothing else.
     values = tuple(columns) or tuple(name for name in free if name) or tuple(free)
+    alone = [name for name in values if name.lower() in VALUES]
+    if key is not None and not columns and alone and len(values) > 1:
+        left = ", ".join(repr(name) for name in values if name != alone[0])
+        notes.append(f"{alone[0]!r} alone is predicted, not {left}; {ways('column')} chooses")
+        values = tuple(alone[:1])
     if not values:
         others = [name for name in layout.names if name not in taken and layout.filled(name)]
-        advice = layout.stray(max(others, key=layout.share)) if others else "choose with --column"
+        advice = layout.stray(max(others, key=layout.share)) if others else f"choose with {ways('column')}"
         raise ValueError(f"{layout.path} has no column of numbers to predict; it has {shown}; {advice}")
     for name in values:
         if name in taken:
             raise ValueError(
                 f"column {name!r} cannot be both predicted and the time or the key; choose others with "
-                "--column, --time or --key"
+                f"{ways('column')}, {ways('time')} or {ways('key')}"
             )
         if layout.kind(name) != "number":
             having = ", ".join(repr(n) for n in layout.names if layout.kind(n) == "number" and n not in taken)
@@ -188,7 +257,79 @@ def resolve(
                 f"{layout.path}: column {name!r} does not hold numbers; columns that do: {having or 'none'}; "
                 + (layout.stray(name) or "all its cells are empty")
             )
+    if key is None and clock is not None and asked.duplicates != "mean":
+        _refuse_keyed(layout, clock, values)
     return Roles(values, clock, key, tuple(notes))
+
+
+def _key(layout: Layout, taken: set[str | None]) -> str | None:
+    """A column under a usual name of keys: of text, or of whole numbers that come again."""
+    lower = {name.lower(): name for name in reversed(layout.names) if name not in taken}
+    for usual in KEYS:
+        name = lower.get(usual)
+        if name is None:
+            continue
+        if layout.kind(name) == "text" or (layout.kind(name) == "empty" and usual in KEYS[:2]):
+            return name
+        counted = layout.kind(name) == "number" and usual not in ("id", "name")
+        numbers = layout.numbers(name) if counted else np.empty(0)
+        if len(numbers) and _whole(numbers) and (usual == "key" or len(set(numbers.tolist())) < len(numbers)):
+            return name
+    return None
+
+
+def _refuse_keyed(layout: Layout, clock: TimeColumn, values: Sequence[str]) -> None:
+    """Refuse a table of many series without a key: times come again, and a column of names tells their rows apart."""
+    moments = list(zip(*(layout.cells[layout.names.index(name)] for name in clock.columns), strict=True))
+    numbers = list(zip(*(layout.cells[layout.names.index(name)] for name in values), strict=True))
+    names = [name for name in layout.names if layout.kind(name) == "text" or (layout.kind(name) == "number")]
+    columns = {name: layout.cells[layout.names.index(name)] for name in names if name not in clock.columns}
+    found = telling(moments, numbers, columns, values)
+    if found is not None:
+        when = " ".join(clock.columns)
+        raise ValueError(
+            f"{layout.path} holds many series: times in {when!r} come again, and {found!r} tells their rows apart; "
+            f"{layout.ways.keyed(found)}, or average rows of one time with {layout.ways.mean}"
+        )
+
+
+def telling(
+    moments: Sequence[Any], numbers: Sequence[Any], columns: Mapping[str, Sequence[Any]], values: Sequence[str] = ()
+) -> str | None:
+    """The column that tells rows of one time apart, where times come again with other numbers: of text, or of a few
+    whole numbers. None where there is none, or nothing to tell apart."""
+    rows = len(moments)
+    if not rows or len(set(moments)) == len(set(zip(moments, map(str, numbers), strict=True))):
+        return None
+    for name, cells in columns.items():
+        kinds = {str(cell) for cell in cells}
+        if name in values and (len(kinds) > rows / 2 or not all(_is_code(cell) for cell in kinds)):
+            continue
+        if 1 < len(kinds) < rows and len(set(zip(moments, map(str, cells), strict=True))) == rows:
+            return name
+    return None
+
+
+def _is_code(cell: str) -> bool:
+    return cell.removesuffix(".0").isdigit()
+
+
+def spread_over_columns(names: Sequence[str], asked: Hints) -> None:
+    """Refuse a table whose columns are moments: years, or dates, with a row for each series."""
+    dated = [name for name in names if dates.is_date(name) and not name.isdigit()]
+    years = [int(name) for name in names if name.isdigit() and YEARS[0] <= int(name) <= YEARS[1]]
+    rising = len(years) >= 3 and all(b - a == 1 for a, b in itertools.pairwise(years))
+    if rising or len(dated) >= 3:
+        first, last = (years[0], years[-1]) if rising else (dated[0], dated[-1])
+        raise ValueError(
+            f"its columns are times ({first} … {last}), one row a series; turn it round, so that every time is a row: "
+            "with pandas, table.melt(id_vars=…, var_name='time'), or table.set_index(…).T"
+            + (
+                ""
+                if asked.ways.option == "="
+                else f"; {asked.ways('header')} takes them as names of series all the same"
+            )
+        )
 
 
 def _clock(
@@ -198,19 +339,41 @@ def _clock(
         return _named(layout, time, given, notes)
     free = [name for name in layout.names if name not in taken]
     dated = [name for name in free if layout.kind(name) in ("date", "typed")]
+    if given is not None:
+        dates.given(given)
     if given is not None and not dated:
         dated = [name for name in free if _fits(layout, name, given)]
     if len(dated) > 1:
         hinted = [name for name in dated if name.lower() in CLOCKS]
         dated = [*hinted, *dated][:1]
-        notes.append(f"several columns hold dates: {dated[0]!r} taken as the time, --time chooses another")
+        chooses = f"{layout.ways('time')} chooses another"
+        notes.append(f"several columns hold dates: {dated[0]!r} taken as the time, {chooses}")
     if dated:
         return _named(layout, dated[0], given, notes, free)
     for name in free:
         clock = _numeric(layout, name, _names_time(layout, name), notes)
         if clock is not None:
             return clock
-    return None
+    unread = [name for name in free if name.lower() in TIMES and layout.kind(name) in ("text", "empty")]
+    if unread:  # rows would be taken without times
+        return _named(layout, unread[0], given, notes, free)
+    if given is not None:
+        raise ValueError(
+            f"{layout.path}: no column fits {layout.ways('time_format', given)}; name one with {layout.ways('time')}"
+        )
+    return _even(layout, [name for name in free if layout.kind(name) == "number"], notes)
+
+
+def _even(layout: Layout, free: Sequence[str], notes: list[str]) -> TimeColumn | None:
+    """The first of several columns where it counts: numbers that rise by one step from row to row hold no news."""
+    if len(free) < 2 or not free[0]:
+        return None
+    numbers = layout.numbers(free[0])
+    steps = np.diff(numbers)
+    if len(numbers) < EVEN or not steps[0] > 0 or np.ptp(steps) > 1e-9 * np.abs(numbers).max():
+        return None
+    notes.append(f"{free[0]!r} rises evenly and is taken as the time; {layout.ways('column', free[0])} predicts it")
+    return TimeColumn((free[0],), whole=_whole(numbers))
 
 
 def _named(
@@ -224,7 +387,7 @@ def _named(
             raise ValueError(
                 f"{layout.path} has no column {absent[0]!r}; it has {', '.join(layout.names)}"
                 if absent
-                else f"--time joins two columns, got {len(parts)}: {time!r}; name a date and a time of day"
+                else f"{layout.ways('time')} joins two columns, got {len(parts)}: {time!r}; name a date and a time"
             )
         return _joined(layout, parts[0], parts[1], given, notes)
     kind = layout.kind(time)
@@ -232,13 +395,15 @@ def _named(
     if kind == "clock":
         dated = [name for name in others if layout.kind(name) == "date"]
         if not dated:
-            raise ValueError(f"column {time!r} has times of day without dates; name a column of dates with --time")
+            raise ValueError(
+                f"column {time!r} has times of day without dates; name a column of dates with {layout.ways('time')}"
+            )
         return _joined(layout, dated[0], time, given, notes)
     if kind == "typed":
-        return TimeColumn((time,))
+        return TimeColumn((time,), typed=True)
     if given is not None:
         _check(layout, time, given)
-        return TimeColumn((time,), dates.given(given))
+        return TimeColumn((time,), _given(layout, given, time))
     if kind == "date":
         of_day = [name for name in others if layout.kind(name) == "clock"]
         if of_day and not any(":" in str(cell) for cell in layout.filled(time)[:100]):
@@ -251,7 +416,7 @@ def _named(
         return TimeColumn((time,), whole=_whole(layout.numbers(time)))
     cells = [str(cell) for cell in layout.filled(time)]
     if not cells:
-        raise ValueError(f"{layout.path}: time column {time!r} is empty; name another with --time")
+        raise ValueError(f"{layout.path}: time column {time!r} is empty; name another with {layout.ways('time')}")
     return TimeColumn((time,), _style(layout, time, cells, notes))
 
 
@@ -261,22 +426,26 @@ def _joined(layout: Layout, day: str, clock: str, given: str | None, notes: list
         for a, b in zip(*(layout.cells[layout.names.index(name)] for name in (day, clock)), strict=True)
         if a and b
     ]
-    style = dates.given(given) if given is not None else _style(layout, f"{day} {clock}", cells, notes)
+    style = dates.given(given, cells[-1:]) if given is not None else _style(layout, f"{day} {clock}", cells, notes)
     notes.append(f"columns {day!r} and {clock!r} joined to one time")
     return TimeColumn((day, clock), style)
 
 
 def _style(layout: Layout, name: str, cells: list[str], notes: list[str]) -> dates.Style:
-    style, note = dates.style_of(cells, name, "--time-format ")
+    style, note = dates.style_of(cells, name, lambda pattern: layout.ways("time_format", pattern))
     if note is not None:
         notes.append(note)
     return style
 
 
+def _given(layout: Layout, given: str, name: str) -> dates.Style:
+    return dates.given(given, [str(cell) for cell in layout.filled(name)[-1:]])
+
+
 def _fits(layout: Layout, name: str, given: str) -> bool:
     cells = [str(cell) for cell in layout.filled(name)[:20]]
     try:
-        dates.read(cells, dates.given(given))
+        dates.read(cells, dates.given(given, cells[-1:]))
     except ValueError:
         return False
     return bool(cells)
@@ -286,7 +455,9 @@ def _check(layout: Layout, name: str, given: str) -> None:
     dates.given(given)
     cells = [str(cell) for cell in layout.filled(name)[:1]]
     if cells and not _fits(layout, name, given):
-        raise ValueError(f"{layout.path}: column {name!r}: {cells[0]!r} does not fit --time-format {given!r}")
+        raise ValueError(
+            f"{layout.path}: column {name!r}: {cells[0]!r} does not fit {layout.ways('time_format', given)}"
+        )
 
 
 def _numeric(layout: Layout, name: str, hinted: bool, notes: list[str]) -> TimeColumn | None:
@@ -320,7 +491,8 @@ def _names_time(layout: Layout, name: str) -> bool:
     """
     if name.lower() in CLOCKS:
         return name != "T"
-    steps = np.diff(layout.numbers(name)) if UNIT.fullmatch(name.strip().lower()) else np.empty(0)
+    said = name.strip().lower()
+    steps = np.diff(layout.numbers(name)) if UNIT.fullmatch(said) or said in RISING else np.empty(0)
     return len(steps) > 0 and float(np.mean(steps >= 0)) >= MOSTLY and bool((steps > 0).any())
 
 
@@ -328,7 +500,7 @@ def _whole(numbers: Any) -> bool:
     return bool((numbers == np.rint(numbers)).all())
 
 
-def _typed(column: Any, unit: str | None, name: str) -> Times:
+def _typed(column: Any, unit: str | None, name: str, first: int, stray: Stray) -> Times:
     """Numbers, epochs and Arrow's own dates as times."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -339,29 +511,41 @@ def _typed(column: Any, unit: str | None, name: str) -> Times:
         return Times(values, None if kind.tz is None else zone_of(kind.tz))
     if pa.types.is_date(kind):
         return Times(column.cast(pa.timestamp("s")).to_numpy(zero_copy_only=False))
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        column = pc.replace_substring(pc.utf8_trim_whitespace(column), ",", ".")
-        column = pc.if_else(pc.is_in(column, value_set=pa.array(MISSING)), None, column)
-    if unit is None:
-        return Times(np.asarray(_cast(column, pa.float64(), name).to_numpy(zero_copy_only=False), dtype=np.float64))
+    if unit is None or pa.types.is_floating(kind):
+        return _of_seconds(_floats(column, name, first, stray), unit)
     try:
-        ticks = column.cast(pa.int64())
-    except pa.ArrowInvalid:  # seconds with a fraction
-        seconds = np.asarray(_cast(column, pa.float64(), name).to_numpy(zero_copy_only=False), dtype=np.float64)
-        gone = ~np.isfinite(seconds)
-        values = np.rint(np.where(gone, 0, seconds) * 1e6).astype("datetime64[us]")
-        values[gone] = np.datetime64("NaT")
-        return Times(values)
-    return Times(ticks.cast(pa.timestamp(unit)).to_numpy(zero_copy_only=False))
+        text = pc.if_else(pc.equal(pc.utf8_trim_whitespace(column), ""), None, column) if _is_text(kind) else column
+        return Times(text.cast(pa.int64()).cast(pa.timestamp(unit)).to_numpy(zero_copy_only=False))
+    except pa.ArrowInvalid:  # seconds with a fraction, or a cell that is no number
+        return _of_seconds(_floats(column, name, first, stray), unit)
 
 
-def _cast(column: Any, kind: Any, name: str) -> Any:
+def _of_seconds(numbers: Any, unit: str | None) -> Times:
+    """Numbers as times: of an epoch to the microsecond, as float64 holds them."""
+    if unit is None:
+        return Times(numbers)
+    gone = ~np.isfinite(numbers)
+    values = np.rint(np.where(gone, 0, numbers) * (1e6 / dict(EPOCHS)[unit])).astype("datetime64[us]")
+    values[gone] = np.datetime64("NaT")
+    return Times(values)
+
+
+def _floats(column: Any, name: str, first: int, stray: Stray) -> Any:
     import pyarrow as pa
 
+    if _is_text(column.type):
+        return stray.read(name, column.to_pylist(), first - 1)
     try:
-        return column.cast(kind, safe=False)
+        found = column.cast(pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise ValueError(f"time column {name!r} cannot be read as numbers or dates: {error}") from None
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def keys_of(batch: Any, key: str | None) -> Iterator[tuple[str, NDArray[np.int64] | slice]]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.commands._common import WAYS_OUT, series_title
-from prophecy.commands._roles import keys_of
-from prophecy.commands._table import Table, floats
 from prophecy.frames.align import align
-from prophecy.frames.build import Kind
+from prophecy.frames.build import Kind, any_library, build, time_series
+from prophecy.frames.names import series_title
+from prophecy.frames.roles import Hints, keys_of
 from prophecy.frames.source import Source
+from prophecy.frames.source import by_column as columns_of
+from prophecy.frames.table import Table, floats, open_table
 from prophecy.frames.times import Times, joined
-from prophecy.tables.forecasting import by_column as columns_of
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -75,7 +76,7 @@ class Collected:
         return ", ".join([*facts, *self.table.notes])
 
 
-def collect(table: Table, context: int, mean: bool = False) -> Collected:
+def collect(table: Table, context: int) -> Collected:
     """Read a whole table, keeping the newest `context` rows of every series."""
     held: dict[str, _Rows] = {}
     roles, cells, count = table.roles, 0, 0
@@ -95,25 +96,64 @@ def collect(table: Table, context: int, mean: bool = False) -> Collected:
             cells = sum(mine.values[0].size for mine in held.values())
     if not count:
         raise ValueError(f"{table.path} has a header but no rows")
-    sources = {key: _source(table, key, mine, context, mean) for key, mine in held.items()}
+    sources = {key: _source(table, key, mine, context) for key, mine in held.items()}
     return Collected(table, sources, count)
 
 
-def _source(table: Table, key: str, rows: _Rows, context: int, mean: bool) -> Source:
+def _source(table: Table, key: str, rows: _Rows, context: int) -> Source:
     values, times = rows.joined()
     try:
-        series = align(values, times, mean, WAYS_OUT)
+        series = align(values, times, table.layout.asked.duplicates == "mean", table.layout.ways)
     except ValueError as error:
         which = f"series {key}: " if key else ""
         keys = [name for name in table.texts if name != table.roles.key]
-        advice = f" (for example --key {keys[0]!r})" if keys and "--key" in str(error) else ""
+        advice = f" (for example {table.layout.ways('key', keys[0])})" if keys and "key" in str(error) else ""
         raise ValueError(f"{table.path}: {which}{error}{advice}") from None
     if len(series.values) > context:
         cut = None if series.times is None else series.times[-context:]
         series = replace(series, values=series.values[-context:], times=cut)
-    return Source(series, table.roles.values, False, Kind(), key)
+    roles = table.roles
+    kind = Kind(time=roles.time, key=() if roles.key is None else (roles.key,))
+    return Source(series, roles.values, False, kind, key if roles.key is not None else None)
 
 
 def by_column(source: Source) -> dict[str, Source]:
     """Every variable of a source as a series of its own, under its title."""
     return {series_title(source.key, name): replace(one, key=source.key) for name, one in columns_of(source).items()}
+
+
+def read_table(path: str | os.PathLike[str], **said: Any) -> Collected:
+    """A file as a table of series, to be given to `forecast` and the like in place of its name.
+
+    said: what is not to be found by content (`prophecy.frames.roles.Hints`): key, columns, time, time_format,
+    time_zone, decimal, header, missing, skip, sheet, sep, duplicates.
+    """
+    given = {name: value for name, value in said.items() if value is not None}
+    for name in ("columns", "missing"):
+        if name in given:
+            given[name] = (given[name],) if isinstance(given[name], str) else tuple(given[name])
+    asked = Hints(**given)
+    return collect(open_table(os.fspath(path), asked), 10**9)
+
+
+def as_frame(table: Table) -> Any:
+    """All columns of a table as a frame of a library that is there: times as moments, predicted columns as numbers, the
+    rest as it is."""
+    parts: dict[str, list[Any]] = {}
+    moments: list[Times] = []
+    done = 0
+    for batch in table.batches:
+        times = table.times(batch, done + 1)
+        done += batch.num_rows
+        if times is not None:
+            moments.append(times)
+        for name in batch.schema.names:
+            if table.roles.clock is not None and name in table.roles.clock.columns:
+                continue
+            column = batch.column(batch.schema.get_field_index(name))
+            parts.setdefault(name, []).extend(
+                floats(batch, name).tolist() if name in table.roles.values else column.to_pylist()
+            )
+    kind = Kind(any_library(), table.roles.time)
+    columns: dict[str, Any] = {} if not moments else {table.roles.time or "time": time_series(joined(moments), kind)}
+    return build({**columns, **parts}, kind)

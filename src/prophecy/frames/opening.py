@@ -59,6 +59,7 @@ class Opened:
     raw: BinaryIO
     size: int
     packed: bool = False
+    file: bool = False  # it has a name on the disk
 
     def position(self) -> int:
         """Bytes of the file consumed, for a progress bar."""
@@ -69,11 +70,15 @@ class Opened:
         return io.BytesIO(self.stream.read())
 
 
-def open_bytes(path: str) -> Opened:
-    """Open a file, or stdin for `-`, and unpack gzip, zstd, bzip2 and xz."""
+def open_bytes(source: str | bytes) -> Opened:
+    """Open a file, stdin for `-`, or a text table that is in memory; unpack gzip, zstd, bzip2 and xz."""
+    if isinstance(source, bytes):
+        raw: Any = io.BytesIO(source)
+        return Opened("the table", "csv", Replay(raw), raw, 0)
+    path = source
     if path != "-" and Path(path).is_dir():
         raise ValueError(f"{path} is a folder; name a file")
-    raw: Any = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115 (closed with the process)
+    raw = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115 (closed with the process)
     size = os.fstat(raw.fileno()).st_size if path != "-" else 0
     stream, packed = Replay(raw), False
     with explained(path):
@@ -82,7 +87,7 @@ def open_bytes(path: str) -> Opened:
             if opener is None:
                 break
             stream, packed = Replay(opener(stream)), True
-        return Opened(path, _kind(path, stream), stream, raw, size, packed)
+        return Opened(path, _kind(path, stream), stream, raw, size, packed, path != "-")
 
 
 def _unpacking(magic: bytes) -> Any:

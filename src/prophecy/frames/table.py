@@ -5,18 +5,18 @@ All other columns of text files are carried along as the very text they were.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.commands._csv import read_csv
-from prophecy.commands._objects import read_excel, read_json, read_json_lines
-from prophecy.commands._open import Opened, explained, open_bytes
-from prophecy.commands._roles import Content, Layout, Roles, keys_of, resolve
-from prophecy.commands._typed import read_npy, read_parquet
+from prophecy.frames.objects import read_excel, read_json, read_json_lines, read_npy, read_parquet
+from prophecy.frames.opening import Opened, explained, open_bytes
+from prophecy.frames.roles import Content, Hints, Layout, Roles, keys_of, resolve
+from prophecy.frames.stray import Stray
+from prophecy.frames.text import read_csv
 from prophecy.frames.times import Times
 from prophecy.frames.zones import Local, zone_of
 
@@ -39,6 +39,7 @@ class Sizes:
 
 
 SIZES = Sizes()
+NOTHING = Hints()
 
 
 @dataclass
@@ -47,13 +48,26 @@ class Table:
 
     path: str
     roles: Roles
-    names: tuple[str, ...]
+    layout: Layout
     opened: Opened
     batches: Iterator[Any]
-    notes: list[str] = field(default_factory=list)
-    texts: tuple[str, ...] = ()  # columns of text, any of which may tell series apart
-    local: Local | None = None  # the zone whose clocks the times are of, where one was named
+    found: list[str]  # what was noted so far
+    texts: tuple[str, ...]  # columns of text, any of which may tell series apart
+    local: Local | None  # the zone whose clocks the times are of, where one was named
+    stray: Stray
     sizes: Sizes = SIZES
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.layout.names
+
+    @property
+    def notes(self) -> list[str]:
+        """What was assumed and, once it is read, passed over."""
+        return [*self.found, *self.stray.notes]
+
+    def note(self, fact: str) -> None:
+        self.found.append(fact)
 
     @property
     def size(self) -> int:
@@ -66,47 +80,31 @@ class Table:
         """When the rows of a batch were."""
         if self.roles.clock is None:
             return None
-        times = self.roles.clock.read(batch, first)
+        times = self.roles.clock.read(batch, first, self.stray)
         return times if self.local is None else self.local.read(times, keys_of(batch, self.roles.key))
 
 
-@dataclass(frozen=True)
-class Hints:
-    """What a user said about a file's columns and its way of writing."""
-
-    columns: Sequence[str] = ()
-    time: str | None = None
-    key: str | None = None
-    time_format: str | None = None
-    decimal: str | None = None
-    header: bool | None = None
-    time_zone: str | None = None
-
-
-NOTHING = Hints()
-
-
 READERS: dict[str, Callable[[Opened, Hints, Sizes], Content]] = {
-    "csv": lambda opened, asked, sizes: read_csv(opened, asked.header, asked.decimal, sizes.piece),
-    "jsonl": lambda opened, asked, sizes: read_json_lines(opened),
-    "json": lambda opened, asked, sizes: read_json(opened),
-    "excel": lambda opened, asked, sizes: read_excel(opened, asked.header),
-    "parquet": lambda opened, asked, sizes: read_parquet(opened),
-    "npy": lambda opened, asked, sizes: read_npy(opened),
+    "csv": lambda opened, asked, sizes: read_csv(opened, asked, sizes.piece),
+    "jsonl": lambda opened, asked, sizes: read_json_lines(opened, asked),
+    "json": lambda opened, asked, sizes: read_json(opened, asked),
+    "excel": lambda opened, asked, sizes: read_excel(opened, asked),
+    "parquet": lambda opened, asked, sizes: read_parquet(opened, asked),
+    "npy": lambda opened, asked, sizes: read_npy(opened, asked),
 }
-"""By the kind that `_open` tells from a file's first bytes."""
+"""By the kind that `opening` tells from a file's first bytes."""
 
 
-def open_table(path: str, asked: Hints = NOTHING, sizes: Sizes = SIZES) -> Table:
-    """Open a table of any kind; what was not given is found by its content, and noted."""
-    opened = open_bytes(path)
-    with explained(path):
-        layout, batches, notes = READERS[opened.kind](opened, asked, sizes)
-        roles = resolve(layout, asked.columns, asked.time, asked.key, asked.time_format)
+def open_table(source: str | bytes, asked: Hints = NOTHING, sizes: Sizes = SIZES) -> Table:
+    """Open a table of any kind (bytes: a text table); what was not given is found by its content, and noted."""
+    opened = open_bytes(source)
+    with explained(opened.path):
+        layout, batches, notes, stray = READERS[opened.kind](opened, asked, sizes)
+        roles = resolve(layout)
         local = _local(asked.time_zone, roles, layout)
         texts = tuple(name for name, kind in zip(layout.names, layout.kinds, strict=True) if kind == "text")
-        notes = [*notes, *roles.notes]
-        return Table(opened.path, roles, layout.names, opened, batches(roles), notes, texts, local, sizes)
+        found = [*notes, *roles.notes]
+        return Table(opened.path, roles, layout, opened, batches(roles), found, texts, local, stray, sizes)
 
 
 def _local(zone: str | None, roles: Roles, layout: Layout) -> Local | None:
@@ -115,7 +113,8 @@ def _local(zone: str | None, roles: Roles, layout: Layout) -> Local | None:
     found = zone_of(zone)
     if roles.time is None:
         raise ValueError(
-            f"--time-zone needs times; name their column with --time, {layout.path} has {', '.join(layout.names)}"
+            f"{layout.ways('time_zone')} needs times; name their column with {layout.ways('time')}, {layout.path} has "
+            + ", ".join(layout.names)
         )
     return Local(found, roles.time, roles.clock is not None and roles.clock.unit is not None)
 
