@@ -201,15 +201,15 @@ class Slow:
         self.fleet, self.seconds, self.batches = Fleet(), seconds, []
         self.gate = threading.Event()
 
-    def observe_some(self, keys, values, time, steps):
+    def observe_some(self, keys, values, times, steps):
         self.gate.wait(10)
         time.sleep(self.seconds)
-        answers = self.fleet.observe_some(keys, values, time, steps)
+        answers = self.fleet.observe_some(keys, values, times, steps)
         self.batches.append(len(answers))
         return answers
 
-    def check(self, keys, times, values):
-        self.fleet.check(keys, values, time)
+    def check(self, keys, values, times):
+        self.fleet.check(keys, values, times)
 
     def __len__(self):
         return len(self.fleet)

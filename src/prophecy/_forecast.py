@@ -268,17 +268,6 @@ class Failure:
         """Why there is no forecast."""
         return str(self)
 
-    @classmethod
-    def of(cls, index: int, error: Exception) -> Failure:
-        """The failure of one series; Ctrl-C is none, and is raised again: while Numba calls compiled code it comes out
-        as a SystemError whose causes lead to the KeyboardInterrupt."""
-        hidden: BaseException | None = error
-        while isinstance(hidden, SystemError):
-            hidden = hidden.__cause__ or hidden.__context__
-        if isinstance(hidden, KeyboardInterrupt):
-            raise KeyboardInterrupt from error
-        return cls(index, error)
-
     def __str__(self) -> str:
         return f"series {self.index}: {self.error}"
 

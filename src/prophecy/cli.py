@@ -9,7 +9,7 @@ import importlib
 import os
 import sys
 
-from prophecy import __version__, _interrupts, _notices
+from prophecy import __version__, _interrupts
 
 COMMANDS = (
     "predict",
@@ -40,7 +40,6 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         _print_version()  # without loading the commands
         return
-    _notices.to_stderr()
     app = typer.Typer(
         name="prophecy",
         help="Predict any dynamical system from its context alone, with no training.",

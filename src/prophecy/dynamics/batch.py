@@ -77,4 +77,4 @@ def _guarded(one: Callable[[ArrayLike], Forecast], item: tuple[int, ArrayLike]) 
     try:
         return one(context)
     except Exception as error:  # whatever it is, it is this series' alone; it is handed to the caller
-        return Failure.of(index, error)
+        return Failure(index, error)

@@ -235,7 +235,7 @@ def _rival(model: Model, source: Source, cut: int, horizon: int, level: float, s
     try:
         found = [model(column, horizon, level, season) for column in context.T]
     except Exception as error:  # whatever a model of another library raises is kept as its score's `error`
-        return Failure.of(cut, error)
+        return Failure(cut, error)
     if source.single:
         return found[0]
     mean, lower, upper = (

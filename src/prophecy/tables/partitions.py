@@ -227,7 +227,7 @@ def _solve_piece(
         try:
             answers.append(solve(task))
         except Exception as error:  # it is this series' alone; it is handed to the caller
-            answers.append(Failure.of(first + k, error))
+            answers.append(Failure(first + k, error))
     return first, answers
 
 
