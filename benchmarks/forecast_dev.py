@@ -208,9 +208,8 @@ def main() -> None:
             rows.append(row)
             o, least = row["ours"], min(row[k]["smape"] for k in ("copy", "repetition", "linear"))
             print(
-                f"{row['system']:22} {row['trajectory']} vpt {o['vpt']:5.1f} smape {o['smape']:6.1f}"
-                f" (baseline {least:5.1f}) cover {row['coverage']:.2f}"
-                f" {row['seconds']:.2f} s  {row['method']}",
+                f"{row['system']:22} {row['trajectory']} vpt {o['vpt']:5.1f} smape {o['smape']:6.1f} (baseline "
+                f"{least:5.1f}) cover {row['coverage']:.2f} {row['seconds']:.2f} s  {row['method']}",
                 flush=True,
             )
     parts = {"all": rows, "development": [r for r in rows if r["system"] not in held]}

@@ -99,10 +99,9 @@ class Discretisation(Experiment):
             Verdict(
                 "Discretising C and D only once works better than twice (App. C.2).",
                 True if len(worse) == len(twice) else (None if worse else False),
-                f"Twice is worse in {len(worse)} of {len(twice)} comparisons (the table's lines, and FouT as "
-                f"printed beside them): error times "
-                f"{number(min(twice.values()))} to {number(max(twice.values()))}, for LegT {number(min(legendre))} to "
-                f"{number(max(legendre))}.",
+                f"Twice is worse in {len(worse)} of {len(twice)} comparisons (the table's lines, and FouT as printed "
+                f"beside them): error times {number(min(twice.values()))} to {number(max(twice.values()))}, for LegT "
+                f"{number(min(legendre))} to {number(max(legendre))}.",
             ),
             Verdict(
                 "Replacing (x_k + x_{k+1})/2 by x_{k+1} is harmless for small Δt (Sec. 3, App. C.1).",

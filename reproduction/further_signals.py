@@ -39,8 +39,7 @@ class FurtherSignals(Experiment):
         "The authors' published code also draws single sines of up to 600 radians, polynomials with random roots, "
         "Brownian and geometric Brownian motion and the logistic map. Their settings are not all known; ours: ten "
         "roots uniform in (0, 1), divided by the largest absolute value; motions of variance 1 at the end; rate 3.9. "
-        "All "
-        "sequences have 10 000 samples, the window is the whole of them, N = 65 as in the tables."
+        "All sequences have 10 000 samples, the window is the whole of them, N = 65 as in the tables."
     )
 
     def settings(self, ask: Ask) -> dict[str, Json]:
@@ -73,8 +72,7 @@ class FurtherSignals(Experiment):
                 "copying.",
                 lambda: _draw(result),
                 "Eight small curves, and points of the error over copying: far below 1 on smooth signals, at or above "
-                "1 "
-                "on Brownian motion and the logistic map.",
+                "1 on Brownian motion and the logistic map.",
             )
         ]
 

@@ -1,4 +1,4 @@
-"""Error against the order N (Fig. 1b and 1c): what the two pages share."""
+"""Fig. 1b and 1c: error of LegT and FouT against N = 1, 6, …, 96, on Filtered Noise and on White Signal."""
 
 from __future__ import annotations
 
@@ -108,6 +108,27 @@ class OrderSweep(Experiment):
             _starts_by_copying(result["rows"], self.parameters, self.symbol, on),
             _easier(curves, self.easiest_first, self.symbol),
         ]
+
+
+class FigOrderFiltered(OrderSweep):
+    name = "fig-order-filtered"
+    title = "Error against the order: Filtered Noise"
+    reference = "Fig. 1b"
+    place = 20
+    dataset = paper.FILTERED
+    parameters = (0.05, 0.1, 0.3)
+    easiest_first = (0.3, 0.1, 0.05)
+    symbol = "α"
+
+
+class FigOrderWhite(OrderSweep):
+    name = "fig-order-white"
+    title = "Error against the order: White Signal"
+    reference = "Fig. 1c"
+    place = 30
+    dataset = paper.WHITE
+    parameters = easiest_first = (1.0, 2.0, 5.0)
+    symbol = "γ"
 
 
 def _copying(rows: list[dict[str, Any]], parameter: float) -> float:

@@ -196,7 +196,7 @@ def _origin(pages: Pages, stale: Sequence[str]) -> list[str]:
         + (", the pages with settings of their own" if len(seeds) > 1 or len(asked) > 1 else "")
         + f" with prophecy {versions} on {devices}{f' ({machines})' if machines else ''}; {len(pages)} "
         f"page{'s' if len(pages) > 1 else ''}, {seconds / 60:.1f} minutes of work, summed over processes. Runs marked "
-        "GPU were made once and ship with the package.",
+        "GPU were made once and are part of the repository.",
     ]
     if small:
         lines.append(

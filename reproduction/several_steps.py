@@ -50,16 +50,14 @@ class SeveralSteps(OpenQuestion):
         "Fed back: that map iterated from 12 origins in each of ten functions, N = 33, the whole sequence as window.",
         "Clipped: the same with every eigenvalue beyond the unit circle moved back onto it, in the loop's Schur form.",
         "Direct, constructed: the last value, plus what the polynomial that LegT's state stands for adds over h "
-        "samples "
-        "beyond its window. Direct, solved: for each h the ridge readout of (x, u) over all pairs h apart in the "
-        "context, the ridge chosen on the last quarter of them.",
+        "samples beyond its window. Direct, solved: for each h the ridge readout of (x, u) over all pairs h apart in "
+        "the context, the ridge chosen on the last quarter of them.",
         "Measured: root mean squared error over the signal's standard deviation, against h.",
     )
     doubts = (
         "Clipping the spectrum of a far from normal matrix is crude; a readout constrained to a stable loop while it "
-        "is "
-        "solved could feed back as well as the direct one. Longer windows than the sequence, or signals with period θ, "
-        "would favour FouT."
+        "is solved could feed back as well as the direct one. Longer windows than the sequence, or signals with period "
+        "θ, would favour FouT."
     )
 
     def settings(self, ask: Ask) -> dict[str, Json]:
@@ -146,17 +144,15 @@ class SeveralSteps(OpenQuestion):
                 "Predicting several steps by feeding predictions back is unstable (Sec. 5).",
                 None,
                 f"For LegT it is: N = 65, errors grow by {number(100 * legt65)} % per step. FouT's loop is at its "
-                "edge: "
-                f"radius − 1 is {number(printed)} as printed and {number(right)} with the right frequencies, so it "
-                f"drifts instead of exploding.",
+                f"edge: radius − 1 is {number(printed)} as printed and {number(right)} with the right frequencies, so "
+                "it drifts instead of exploding.",
             ),
             Verdict(
                 "Direct readouts solved in context avoid it.",
                 all(value > 1 for value in gain) and all(_error(rows, s, DIRECT, 1000) < 10 for s in signals),
                 f"50 samples ahead LegT fed back has {', '.join(number(g) for g in gain)} times the error of the "
-                "direct "
-                f"readout ({', '.join(signals)}); the direct one is lost after {_told(lost[DIRECT])} samples, LegT fed "
-                f"back after {_told(lost[FED[0]])}.",
+                f"direct readout ({', '.join(signals)}); the direct one is lost after {_told(lost[DIRECT])} samples, "
+                f"LegT fed back after {_told(lost[FED[0]])}.",
             ),
             Verdict(
                 "Clipping the spectrum is enough.",

@@ -50,10 +50,9 @@ class Solvers(OpenQuestion):
         "Measured: squared error against the samples seen, and multiply-adds per value.",
     )
     doubts = (
-        "Noise would level the ladder: with an observation noise of σ no rule gets below σ², and the ridge would "
-        "have to grow. A rule of lower order that keeps pace after whitening the features, or on "
-        "signals that never repeat a shape, would show that the conditioning of LegT's features, not the rule, "
-        "decides here."
+        "Noise would level the ladder: with an observation noise of σ no rule gets below σ², and the ridge would have "
+        "to grow. A rule of lower order that keeps pace after whitening the features, or on signals that never repeat "
+        "a shape, would show that the conditioning of LegT's features, not the rule, decides here."
     )
 
     def settings(self, ask: Ask) -> dict[str, Json]:

@@ -114,9 +114,8 @@ class TableOdes(Experiment):
             Slip(
                 "App. E.1.2: the solution of the Van der Pol variant “is very similar to a square wave”.",
                 "From u(0) = 0.5 the solution is tanh(7(1 − cos t) + artanh 0.5), which never falls below 0.5. The "
-                f"square wave is an artefact of solve_ivp's default tolerance: 1 − u falls to {number(closest())}, "
-                "far below the "
-                "solver's error.",
+                f"square wave is an artefact of solve_ivp's default tolerance: 1 − u falls to {number(closest())}, far "
+                "below the solver's error.",
                 f"Smallest value: {lowest['closed form']:.3f} for the exact solution, {lowest['RK45 defaults']:.3f} "
                 f"for the solver's. Fig. 1a, Fig. 3 and the Van der Pol column of Table 2 show the solver's output, "
                 f"not a solution.",

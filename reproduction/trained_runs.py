@@ -1,4 +1,4 @@
-"""Trained results for the pages: the full runs that ship with the package, shortened ones, and how to read both."""
+"""Trained results for the pages: the full runs of the repository, shortened ones, and how to read both."""
 
 from __future__ import annotations
 
