@@ -91,6 +91,8 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
         {"v": [*NUMBERS[:11], -1234.5]},
         "",
     ),
+    "a unit at once": (daily([f"{cell}.5kW" for cell in PLAIN]), {"v": [n + 0.5 for n in NUMBERS]}, "'kW'"),
+    "spaces": (table("time value", "0 1.5", "1 2.5", "2 3.5"), {"value": [1.5, 2.5, 3.5]}, ""),
     "a typographer's minus": (daily(["\u22125", *PLAIN[1:]]), {"v": [-5, *NUMBERS[1:]]}, ""),
     "a minus behind": (daily(["5-", *PLAIN[1:]]), {"v": [-5, *NUMBERS[1:]]}, ""),
     "exact duplicates": (daily(PLAIN) + "2024-01-12,2\n", {"v": NUMBERS}, ""),

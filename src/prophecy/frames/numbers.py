@@ -23,7 +23,7 @@ _SPACES = " \u00a0\u202f\u2009"
 _SIGNS = "+-\u2212\u2013"
 _DIGITS = re.compile(rf"(\d[\d.,'’{_SPACES}]*|[.,]\d+)([eE][+-]?\d+)?(.*)", re.DOTALL)
 _UNIT = re.compile(rf"[%‰{_CURRENCY}]|°[{_SPACES}]?[A-Za-z]?|[^\W\d_][\w./²³·°%^*-]{{0,11}}( [A-Za-z]{{1,3}})?")
-_ATTACHED = f"%‰°{_CURRENCY}"  # what may follow a number without a space; letters may not: 12a is a name
+_ATTACHED = f"%‰°{_CURRENCY}"  # what may follow a number at once; letters only behind a fraction: 12a is a name
 _PLAIN = {".": re.compile(r"\d+\.?\d*|\.\d+"), ",": re.compile(r"\d+,?\d*|,\d+")}
 _GROUPED = {
     ".": re.compile(rf"\d{{1,3}}(?:([,'’{_SPACES}])\d{{3}}(?:\1\d{{3}})*|(?:,\d{{2}})+,\d{{3}})(\.\d+)?"),
@@ -79,7 +79,7 @@ def parsed(cell: str) -> Parsed | None:
         negative, rest = True, ""
     attached = not rest[:1].isspace() and digits == match[1]
     rest = rest.strip()
-    if rest and (unit or not _UNIT.fullmatch(rest) or (attached and rest[0] not in _ATTACHED)):
+    if rest and (unit or not _UNIT.fullmatch(rest) or (attached and rest[0] not in _ATTACHED and digits.isdigit())):
         return None
     return Parsed(negative, digits, match[2] or "", unit or rest)
 

@@ -115,9 +115,9 @@ def said_about(rows: Sequence[Sequence[str]], header: int | None, start: int, wi
     units = [k for k in range(start) if header is not None and k > header]
     notes = []
     if titles:
-        notes.append(_said(len(titles), "before the table") + f" ({_shown(rows[titles[0]])})")
+        notes.append(_said(len(titles), "before the table") + _shown(rows[titles[0]]))
     if units:
-        notes.append(_said(len(units), "below the names") + f" (units, perhaps: {_shown(rows[units[0]])})")
+        notes.append(_said(len(units), "below the names") + _shown(rows[units[0]], "units, perhaps: "))
     if header is None:
         called = "column1 …" if width > 1 else "value"
         notes.append(f"no header: columns are called {called}, and the first line is data")
@@ -128,8 +128,9 @@ def _said(count: int, where: str) -> str:
     return f"{count} line{'' if count == 1 else 's'} {where} skipped"
 
 
-def _shown(row: Sequence[str]) -> str:
-    return repr(printable(" ".join(cell.strip() for cell in row if cell.strip()))[:60])
+def _shown(row: Sequence[str], about: str = "") -> str:
+    text = printable(" ".join(cell.strip() for cell in row if cell.strip()))[:60]
+    return f" ({about}{text!r})" if text else ""
 
 
 def header_of(path: str, rows: Sequence[Sequence[str]], asked: Hints) -> tuple[tuple[str, ...], int | None, int]:
@@ -258,7 +259,11 @@ def _separator(text: str) -> str:
         typed = sum(is_missing(cell) or kind_of([cell]) != "text" for cell in cells) / max(1, len(cells))
         return len(rows[0]) == usual, round(widths.count(usual) / len(widths), 1), round(typed, 2), usual
 
-    return max(SEPARATORS, key=merit)
+    best = max(SEPARATORS, key=merit)
+    lines = [line.strip() for line in sample.split("\n")[1:] if line.strip()]
+    if merit(best)[3] == 0 and kind_of(lines[:100]) == "text" and merit(" ")[2] >= MOSTLY:
+        return " "
+    return best
 
 
 def _batches(opened: Opened, dialect: Dialect, roles: Roles, piece: int, stray: Stray) -> Iterator[Any]:

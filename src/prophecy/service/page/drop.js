@@ -70,7 +70,8 @@ async function columns(file) {
 // A dialog with a choice of columns for time, value and key; what is chosen is put into `said`.
 function ask(found, said) {
   const dialog = get("columns"), parts = { time: "", value: "", key: "" };
-  get("columns-why").textContent = `${found.error}. ${found.way_out ?? ""}`;
+  const advice = found.way_out && !/[?][a-z_]+=/.test(found.way_out) ? ` ${upper(found.way_out)}.` : ""; // addresses are no help here
+  get("columns-why").textContent = `${upper(found.error)}.${advice}`;
   for (const part of Object.keys(parts)) {
     const none = new Option(part === "value" ? "all columns of numbers" : "none, or found by itself", "");
     get(`column-${part}`).replaceChildren(none, ...found.names.map((name, at) => new Option(`${name || "(no name)"}: ${found.rows.slice(0, 3).map((row) => row[at]).join(", ")} …`, name)));
@@ -87,6 +88,8 @@ function ask(found, said) {
     resolve(dialog.returnValue === "read");
   }, { once: true }));
 }
+
+const upper = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 // Pieces of whole lines, each below a line of names, oldest first.
 function cut(bytes, about) {
