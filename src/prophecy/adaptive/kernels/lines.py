@@ -65,7 +65,9 @@ def narrow(t, power, bins, n, frequency, strength, count, which):
             continue
         for j in range(count):
             at = frequency[j] * n
-            other: cython.bint = fabs(at - middle) > t.lines.beside and strength[j] > t.lines.comparable * strength[which]
+            other: cython.bint = (
+                fabs(at - middle) > t.lines.beside and strength[j] > t.lines.comparable * strength[which]
+            )
             slow: cython.bint = at < t.lines.ring_ends and strength[j] > t.lines.slow * strength[which]
             if (other and fabs(i * scale - at) < t.lines.ring) or (slow and fabs(fabs(i * scale - middle) - at) < 1.5):
                 away = t.lines.farthest + 1.0

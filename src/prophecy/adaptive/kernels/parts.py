@@ -5,7 +5,16 @@ Records and tables are arrays of one or more, of which the first is meant.
 
 import cython
 from cython.cimports.cpython.bytearray import PyByteArray_AS_STRING
-from cython.cimports.prophecy.adaptive.kernels import alarms, calibration, lines, mixture, paths, seasonal, solved, spectra
+from cython.cimports.prophecy.adaptive.kernels import (
+    alarms,
+    calibration,
+    lines,
+    mixture,
+    paths,
+    seasonal,
+    solved,
+    spectra,
+)
 from cython.cimports.prophecy.adaptive.kernels import step as bank
 from cython.cimports.prophecy.adaptive.kernels.buffers import given, numbers, records_of, table_of
 from cython.cimports.prophecy.adaptive.kernels.lines import LINES

@@ -298,9 +298,7 @@ def check(r, ring, t, count, search):
     was_on: cython.bint = r.season_on == 1
     changed: cython.bint = False
     others: cython.bint = not was_on
-    stays: cython.bint = (
-        was_on and periods[0] == 0.0 and r.season_sums[1] < t.seasonal.useful * r.season_sums[0]
-    )
+    stays: cython.bint = was_on and periods[0] == 0.0 and r.season_sums[1] < t.seasonal.useful * r.season_sums[0]
     for s in range(2):
         before = r.season_periods[s]
         if stays:
@@ -311,9 +309,7 @@ def check(r, ring, t, count, search):
     # Members of other periods than those that did not help run until the next check.
     useless: cython.bint = was_on and not changed and r.season_sums[1] > t.seasonal.useless * r.season_sums[0]
     r.season_check = next_check(t, count, periods[0] > 0.0 and not changed)
-    on: cython.bint = (
-        periods[0] > 0.0 and r.season_alone > t.seasonal.needless * t.seasonal.needless * r.season_moves
-    )
+    on: cython.bint = periods[0] > 0.0 and r.season_alone > t.seasonal.needless * t.seasonal.needless * r.season_moves
     if useless:
         r.season_rests = min(2 * r.season_rests + 1, LONGEST_REST)
         r.season_rest = r.season_rests
