@@ -21,4 +21,5 @@ cdef double _after(const Record* r, const Table* t, long long place) noexcept no
 cdef void note_gap(Record* r, const Table* t, double steps, double error) noexcept nogil
 
 cdef void note_tick(Record* r, const Table* t, double value) noexcept nogil
+cdef double _times(double a, double b) noexcept nogil
 cdef double resolution(const Record* r, const Table* t) noexcept nogil

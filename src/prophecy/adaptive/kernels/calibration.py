@@ -251,7 +251,7 @@ def note_tick(r, t, value):
     if r.tick == 0.0:
         r.tick = difference
         return
-    multiple = floor(difference / r.tick + 0.5)
+    multiple = _times(difference, r.tick)
     rest = fabs(difference - multiple * r.tick)
     if multiple >= 1.0 and rest <= max(fuzz * (multiple + 1.0), t.tick_tolerance * r.tick) and r.tick > 64.0 * fuzz:
         r.tick_hits += 1
@@ -260,7 +260,7 @@ def note_tick(r, t, value):
     larger, smaller = max(difference, r.tick), min(difference, r.tick)
     found = 0.0
     for _ in range(8):
-        left = fabs(larger - floor(larger / smaller + 0.5) * smaller)
+        left = fabs(larger - _times(larger, smaller) * smaller)
         if left <= max(16.0 * fuzz, t.tick_tolerance * smaller):
             found = smaller
             break
@@ -268,6 +268,13 @@ def note_tick(r, t, value):
     r.tick_hits = 0
     r.tick = found if found > 64.0 * fuzz else difference
     r.tick_misses = min(r.tick_misses + 1, TRIES)
+
+
+def _times(a, b):
+    """How many times b goes into a, the nearest whole number. Beyond 2^63, where rounding is all there is, it is -2^63:
+    then a is no multiple, and of the two the larger is kept."""
+    quotient = floor(a / b + 0.5)
+    return quotient if quotient < 9223372036854775808.0 else -9223372036854775808.0
 
 
 def resolution(r, t):
