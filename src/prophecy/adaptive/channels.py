@@ -53,8 +53,13 @@ class Channels:
 
     def put(self, records: Records, rings: Array, clocks: Records, samples: Records, count: int) -> None:
         """Everything the series know, and how many moments they have seen."""
-        self.records, self.rings, self.clocks, self.samples, self.count = records, rings, clocks, samples, count
-        self._streams = Streams(records, rings, clocks, samples, self.table)
+        self.records, self.rings, self.clocks, self.samples = records, rings, clocks, samples
+        self.streams = Streams(records, rings, clocks, samples, self.table, count)
+
+    @property
+    def count(self) -> int:
+        """Moments seen."""
+        return int(self.streams.moments)
 
     @property
     def stamped(self) -> bool:
@@ -70,13 +75,6 @@ class Channels:
     def is_irregular(self) -> bool:
         return bool(self.clocks["irregular"][0])
 
-    def take_number(self, value: float) -> bool:
-        """Take in one number without a time, for a single series, without making arrays; False if there are
-        timestamps."""
-        taken: bool = self._streams.take_number(value)
-        self.count += taken
-        return taken
-
     def run(self, moments: Array, times: Array | None, level: float | None = None) -> Array:
         """Take in moments (time, series); mean, half width, score and alarm, (4, time, series), if a level is asked
         for."""
@@ -91,7 +89,7 @@ class Channels:
             noted = np.empty((values.size, 4)) if level is not None else _NOTHING
             gone, when = np.empty(values.size), np.tile(times, len(some)) if len(times) else _NONE
             which = np.repeat(some, n)
-            self._streams.take(which, when, values.ravel(), where, noted, gone)
+            self.streams.take(which, when, values.ravel(), where, noted, gone)
             passed[:, some] = gone.reshape(len(some), n).T
             if level is not None:
                 out[:, :, some] = noted.reshape(len(some), n, 4).transpose(2, 1, 0)
@@ -103,7 +101,7 @@ class Channels:
         _in_threads(several, groups, min(workers, len(groups)))
         # A late moment is late for every series.
         late = int(np.count_nonzero(passed[:, 0] == 0.0))
-        self.count += len(moments) - late
+        self.streams.moments += len(moments) - late
         self._late += late
         if self._late > max(self.count, MANY_LATE) and not self._warned:
             self._warned = True
@@ -122,13 +120,8 @@ class Channels:
         when = np.full(self.series, np.nan if time is None else time)
         values = np.full(self.series, np.nan) if moment is None else np.ascontiguousarray(moment)
         out = np.empty((self.series, 3))
-        self._streams.ahead(np.arange(self.series), when, values, between(level), out)
+        self.streams.ahead(np.arange(self.series), when, values, between(level), out)
         return out.T
-
-    def only_mean_and_half(self, level: float) -> tuple[float, float]:
-        """The forecast one step ahead of a single series."""
-        found: tuple[float, float] = self._streams.next_number(between(level))
-        return found
 
     def alarm(self) -> Array:
         """The alarm with the newest value of each series, (series,): NaN where that is missing."""
@@ -137,7 +130,7 @@ class Channels:
     def slope(self) -> tuple[Array, Array]:
         """The derivative at the newest value, per second, (series,), and the share of each readout in it."""
         out, shares = np.empty(self.series), np.empty((self.series, FIXED))
-        self._streams.slopes(out, shares)
+        self.streams.slopes(out, shares)
         if self.is_irregular:
             # The newest sample lies between two places of the grid, and so does its slope.
             after, gap = np.empty(self.series), np.full(self.series, np.nan)

@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from prophecy import _checks, _files
 from prophecy._forecast import Forecast
 from prophecy.adaptive.arguments import as_moments, checked_level, one_moment, without_none
-from prophecy.adaptive.limits import LARGEST, RING
+from prophecy.adaptive.limits import RING
 from prophecy.adaptive.settings import DEFAULT, Settings
+from prophecy.adaptive.table import between
 from prophecy.adaptive.times import step
 from prophecy.adaptive.track import Followed
 from prophecy.frames.cells import is_frame
@@ -111,7 +112,7 @@ class Prophecy:
         Stamps may jitter by a quarter of a step; steps passed over are gaps; a changed rate, irregular times, late
         values and clocks that are set are handled (docs/prophecy.md, "Time"). After an error everything is as it was.
         """
-        if time is None and self._took(value):
+        if time is None and self._channels is None and self._stream.streams.take_number(value):
             return
         many = self._moments(value)
         self._stream.run(many, self._times(time, len(many)))
@@ -124,8 +125,8 @@ class Prophecy:
         a time that is not after the newest value's, as in the row that `follow` has for a late value.
         """
         if time is None and self._channels is None:
-            only, wide = self._stream.only_mean_and_half(checked_level(level))
-            return Forecast(only, only - wide, only + wide, level, METHOD)
+            only, wide = self._stream.streams.next_number(between(checked_level(level)))
+            return Forecast.of_one(only, only - wide, only + wide, level, METHOD)
         mean, half, _ = self._stream.forecast(checked_level(level), one_moment(time))
         lower, upper = mean - half, mean + half
         if self._channels is None:
@@ -301,13 +302,6 @@ class Prophecy:
         from prophecy.adaptive.times import checked
 
         return checked(self._stream.stamped, time, moments, self.count)
-
-    def _took(self, value: object) -> bool:
-        """Take in one float within bounds, for a model of one channel, without the checks of arrays; False for
-        others."""
-        if self._channels is not None or not isinstance(value, float) or not -LARGEST <= value <= LARGEST:
-            return False
-        return self._stream.take_number(value)
 
     def _moments(self, value: ArrayLike, refuse_gaps: bool = True) -> Array:
         return as_moments(value, self._channels, refuse_gaps and self._gaps == "raise")

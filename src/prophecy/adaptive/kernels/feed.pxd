@@ -5,6 +5,7 @@ from prophecy.adaptive.kernels.structs cimport Clock, Record, Samples, Table
 cdef class Streams:
     cdef readonly object records, rings, clocks, samples, table
     cdef readonly Py_ssize_t count
+    cdef public long long moments
     cdef Record* _records
     cdef double* _rings
     cdef Clock* _clocks

@@ -28,6 +28,7 @@ from cython.cimports.prophecy.adaptive.kernels.structs import (
     FLAGS,
     JITTER,
     LAGS,
+    LARGEST,
     LINE,
     ON_GRID,
     RANKED,
@@ -43,17 +44,18 @@ from cython.cimports.prophecy.adaptive.kernels.structs import (
 
 class Streams:
     """Streams in four arrays that are kept here: records (n,), rings (n, RING), clocks (n,), samples (n,); table: the
-    constants. Numbers go into them and come out of them; the GIL is not held meanwhile."""
+    constants. Numbers go into them and come out of them; the GIL is not held meanwhile. moments: how many have come, for
+    whoever counts them."""
 
-    def __cinit__(self, records, rings, clocks, samples, table):
+    def __cinit__(self, records, rings, clocks, samples, table, moments: cython.longlong = 0):
         self.records, self.rings, self.clocks, self.samples, self.table = records, rings, clocks, samples, table
-        self.count = len(records)
+        self.count, self.moments = len(records), moments
         self._records, self._rings = records_of(records, self.count), numbers(rings, "rings", self.count * RING)
         self._clocks, self._samples = clocks_of(clocks, self.count), samples_of(samples, self.count)
         self._table = table_of(table)
 
     def __reduce__(self):
-        return Streams, (self.records, self.rings, self.clocks, self.samples, self.table)
+        return Streams, (self.records, self.rings, self.clocks, self.samples, self.table, self.moments)
 
     def row(self, i):
         """One stream."""
@@ -105,14 +107,19 @@ class Streams:
                     )
                     noted[k * width + 6] = _rarest(stream.r)
 
-    def take_number(self, value: cython.double):
-        """One value into the first stream, without a time; False, and nothing is done, if it has timestamps."""
-        if self._clocks.count > 0:
+    def take_number(self, value):
+        """One value into the first stream, without a time. False, and nothing is done, unless it is a float of an
+        ordinary size and the stream has no timestamps."""
+        if not isinstance(value, float) or self._clocks.count > 0:
+            return False
+        number: cython.double = value
+        if not fabs(number) <= LARGEST:
             return False
         row: cython.double[4]
         with cython.nogil:
             stream = self.row(0)
-            _step(cython.address(stream), self._table, value, row)
+            _step(cython.address(stream), self._table, number, row)
+        self.moments += 1
         return True
 
     def next_number(self, place):
