@@ -6,7 +6,6 @@ import json
 import math
 import re
 import sqlite3
-import time
 from dataclasses import replace
 from urllib.parse import quote
 
@@ -398,16 +397,6 @@ def test_balancers_that_ask_with_head_are_answered(service):
     for path in ("/", "/v1/health"):
         answer = service.head(path)
         assert (answer.status_code, answer.content) == (200, b"")
-
-
-def test_health_says_when_the_predictor_is_compiled(service):
-    for _ in range(600):
-        status = service.get("/v1/health").json()["status"]
-        assert status in ("ok", "compiling")
-        if status == "ok":
-            return
-        time.sleep(0.1)
-    pytest.fail("still compiling")
 
 
 def test_parts_of_the_page_are_packed_and_not_sent_twice(service):

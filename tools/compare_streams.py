@@ -213,8 +213,7 @@ def in_array(u: Array, times: Array | None, gaps: str = "predict", level: float 
     first = model.follow(u[:half], level, None if times is None else times[:half])
     model.observe(u[half:-5], None if times is None else times[half:-5])
     last = model.follow(u[-5:], 0.99, None if times is None else times[-5:])
-    out = {"first": np.array(first), "last": np.array(last), **learned(model), "next": _next(model, times, u)}
-    return out
+    return {"first": np.array(first), "last": np.array(last), **learned(model), "next": _next(model, times, u)}
 
 
 def _next(model: Prophecy, times: Array | None, u: Array) -> Array:

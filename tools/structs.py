@@ -38,7 +38,8 @@ def sizes() -> dict[str, int]:
     from prophecy.adaptive.members import padded
     from prophecy.adaptive.settings import DEFAULT
 
-    own = {name: value for name, value in vars(limits).items() if name.isupper() and isinstance(value, int) and value < 2**31}
+    own = {name: value for name, value in vars(limits).items() if name.isupper() and isinstance(value, int)}
+    del own["MOST"]  # no C int
     counts = {"LEVELS": members.LEVELS, "SOLVED": members.SOLVED, "WINDOWS": members.WINDOWS}
     return {
         **own,
@@ -91,6 +92,18 @@ def defined(numbers: dict[str, Any]) -> str:
     return "\n".join(["cdef extern from *:", '    """', *text, '    """', *names])
 
 
+def laid_out(kinds: dict[str, np.dtype[Any]]) -> str:
+    """A function that says how the compiler laid the records out: bytes of each, and where each field begins."""
+    from prophecy.adaptive.fields import offsets
+
+    lines = ["cdef inline dict layouts():", *(f"    cdef {name} {name.lower()}" for name in kinds), "    return {"]
+    for name, dtype in kinds.items():
+        its = name.lower()
+        starts = (f"            <char*> &{its}.{field} - <char*> &{its}," for field in offsets(dtype))
+        lines += [f'        "{name}": [', f"            sizeof({name}),", *starts, "        ],"]
+    return "\n".join([*lines, "    }"])
+
+
 def text() -> str:
     from prophecy.adaptive.clock import CLOCK
     from prophecy.adaptive.irregular import SAMPLES
@@ -99,14 +112,9 @@ def text() -> str:
 
     kinds = {"Record": RECORD, "Calibration": CALIBRATION, "Clock": CLOCK, "Samples": SAMPLES, "Table": TABLE}
     whole = "\n".join(["cdef enum:", *(f"    {name} = {value}" for name, value in sizes().items())])
-    return "\n\n".join(
-        [
-            "# Made by tools/structs.py from the dtypes of the records and the sizes beside them; do not edit.",
-            whole,
-            defined(constants()),
-            *(declared(name, dtype) for name, dtype in kinds.items()),
-        ]
-    ).replace("    \n", "\n") + "\n"
+    head = "# Made by tools/structs.py from the dtypes of the records and the sizes beside them; do not edit."
+    structs = (declared(name, dtype) for name, dtype in kinds.items())
+    return "\n\n".join([head, whole, defined(constants()), *structs, laid_out(kinds)]) + "\n"
 
 
 FILE = Path(__file__).parents[1] / "src/prophecy/adaptive/kernels/structs.pxd"
@@ -114,4 +122,5 @@ FILE = Path(__file__).parents[1] / "src/prophecy/adaptive/kernels/structs.pxd"
 if __name__ == "__main__":
     if "--check" in sys.argv[1:]:
         sys.exit(0 if FILE.read_text() == text() else f"{FILE.name} is not current: run python tools/structs.py")
-    FILE.write_text(text())
+    if FILE.read_text() != text():  # what is older than it is built again
+        FILE.write_text(text())

@@ -52,7 +52,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Keyed streams when they are first asked for: they bring Numba and SQLite, which `import prophecy` does not."""
+    """Keyed streams when they are first asked for: they bring SQLite, which `import prophecy` does not."""
     if name in ("Fleet", "step_bytes"):
         from prophecy import fleet
 

@@ -30,6 +30,16 @@ def record_type(fields: Any) -> Any:
     return np.dtype([(each.name, each.kind, each.shape) if isinstance(each, Field) else each for each in fields])
 
 
+def offsets(dtype: np.dtype[Any], start: int = 0) -> dict[str, int]:
+    """Where each field begins, in bytes; those of a record in a record are `group.field`."""
+    found: dict[str, int] = {}
+    for name in dtype.names or ():
+        kind, at = dtype.fields[name][:2]  # type: ignore[index]
+        inner = offsets(kind, start + at) if kind.names else {}
+        found |= {f"{name}.{each}": place for each, place in inner.items()} if inner else {name: start + at}
+    return found
+
+
 def within(records: NDArray[np.void], fields: tuple[Field, ...]) -> None:
     """Refuse fields outside their limits, and NaN where it means nothing; ValueError."""
     for field in fields:

@@ -6,8 +6,6 @@ read from a file is checked first (`check`): no number outside its limits reache
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 

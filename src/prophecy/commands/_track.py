@@ -95,7 +95,7 @@ class RowModel:
     def __init__(
         self, level: float, horizon: int = 1, irregular: bool = False, journal: Journal | None = None, title: str = ""
     ) -> None:
-        from prophecy.adaptive.far import Far  # here and not above: it loads Numba
+        from prophecy.adaptive.far import Far
 
         self._title, self._level, self._forced, self._journal = title, level, irregular, journal
         self._far = Far(horizon, level) if horizon > 1 else None

@@ -57,9 +57,7 @@ def create_app(
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await core.open()
-        tasks = [asyncio.create_task(core.warm())]
-        if background is not None:
-            tasks.append(asyncio.create_task(background(core)))
+        tasks = [asyncio.create_task(background(core))] if background is not None else []
         try:
             yield
         finally:
@@ -277,7 +275,7 @@ def _pages(app: FastAPI, core: Core) -> None:
     @app.head("/v1/health", include_in_schema=False)
     @app.get("/v1/health", tags=["service"], summary="Whether it answers", responses={200: {"model": models.Health}})
     async def health(request: Request) -> Response:
-        found: dict[str, Any] = {"status": "ok" if core.ready else "compiling", "version": prophecy.__version__}
+        found: dict[str, Any] = {"status": "ok", "version": prophecy.__version__}
         with contextlib.suppress(Problem):
             core.guard.check_token(request.scope, bearer(headers_of(request.scope)))
             found["series"] = len(core.fleet)

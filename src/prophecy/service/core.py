@@ -34,7 +34,6 @@ class Core:
         self.stopping = asyncio.Event()
         self._last_event = fleet.last_event
         self._forecasting = 0
-        self.ready = False
         self.written: dict[tuple[int, int], str] = {}
         """Messages as JSON, by the numbers of their first and last value: readers of everything share them."""
         self.held = 0
@@ -46,11 +45,6 @@ class Core:
         self.writer = Writer(self.fleet, self.settings, self._publish, self._new_events)
         self._readers = ThreadPoolExecutor(self.settings.threads, thread_name_prefix="prophecy-reader")
         self._forecaster = ThreadPoolExecutor(1, thread_name_prefix="prophecy-forecast")
-
-    async def warm(self) -> None:
-        """Compile the step before values come, then set `ready`; the page is served meanwhile."""
-        await asyncio.to_thread(_compiled)
-        self.ready = True
 
     async def close(self) -> None:
         """Write what is waiting, end the threads, close the database."""
@@ -149,13 +143,6 @@ class Core:
     def _publish(self, columns: dict[str, list[Any]], events: list[dict[str, Any]]) -> int:
         self.metrics.alarms += len(events)
         return self.backlog.publish(columns, events)
-
-
-def _compiled() -> None:
-    from prophecy.fleet import Fleet
-
-    with Fleet() as trial:
-        trial.observe(["a", "a"], None, [0.0, 1.0])
 
 
 def _unknown(key: str) -> Problem:

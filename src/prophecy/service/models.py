@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -136,6 +136,6 @@ class Values(BaseModel):
 class Health(BaseModel):
     """The service answers."""
 
-    status: str = Field(description="ok, or compiling in the first seconds on a machine: values are taken and wait")
+    status: Literal["ok"]
     version: str
     series: int | None = Field(None, description="Left out where a token is needed and was not sent.")

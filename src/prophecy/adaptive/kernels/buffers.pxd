@@ -1,7 +1,8 @@
 # The memory of arrays that Python hands over, without the weight of memoryviews.
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 
-from prophecy.adaptive.kernels.structs cimport Calibration, Clock, Record, Samples, Table
+from prophecy.adaptive.kernels.stream cimport Where
+from prophecy.adaptive.kernels.structs cimport LEVELS, Calibration, Clock, Record, Samples, Table
 
 
 cdef inline void* _memory(object array, str name, Py_ssize_t size, Py_ssize_t count, str kinds, bint changed) except NULL:
@@ -54,3 +55,12 @@ cdef inline Samples* samples_of(object array, Py_ssize_t count) except NULL:
 cdef inline const Table* table_of(object array) except NULL:
     """The one record of `table.table`, to read."""
     return <const Table*> _memory(array, "table", sizeof(Table), 1, "", False)
+
+
+cdef inline Where where_of(tuple place) except *:
+    """Where a level lies among the tracked quantiles, as `table.between` says."""
+    cdef Where where
+    where.above, where.inside, where.part = place
+    if not 0 <= where.above < LEVELS:
+        raise ValueError(f"there are {LEVELS} tracked quantiles, and none is number {where.above}")
+    return where

@@ -10,11 +10,11 @@ from cython.cimports.prophecy.adaptive.kernels.buffers import (
     numbers,
     records_of,
     table_of,
+    where_of,
     wholes,
 )
 from cython.cimports.prophecy.adaptive.kernels.calibration import calibrate, half_width, surprise
 from cython.cimports.prophecy.adaptive.kernels.lanes import spacing
-from cython.cimports.prophecy.adaptive.kernels.stream import Where
 from cython.cimports.prophecy.adaptive.kernels.structs import (
     FAR_FEATURES,
     FAR_MEMBERS,
@@ -223,9 +223,7 @@ def _learned(arrays, lags, found):
         raise ValueError(f"lags must be at most {WIDEST}")
     f.lag, f.found = wholes(lags, "lags", f.lags), wholes(found, "found", 2)
     f.ring = numbers(arrays["ring"], "ring", KEPT)
-    f.features = cython.cast(
-        cython.pointer[Features], numbers(arrays["features"], "features", horizon * FAR_FEATURES)
-    )
+    f.features = cython.cast(cython.pointer[Features], numbers(arrays["features"], "features", horizon * FAR_FEATURES))
     f.last, f.mixed = numbers(arrays["last"], "last", horizon), numbers(arrays["mixed"], "mixed", horizon)
     f.due = cython.cast(cython.pointer[Due], numbers(arrays["due"], "due", horizon * FAR_MEMBERS))
     f.power = cython.cast(
@@ -244,8 +242,7 @@ def run(arrays, table, place, values, seen: cython.longlong, lags, found, out):
     """Take in `values` after `seen` others; out (time, 3) gets mean, half width and score of each. arrays: those of a
     `far.Far` by name; place: where the level lies (`table.between`)."""
     e: Record
-    where: Where
-    where.above, where.inside, where.part = place
+    where = where_of(place)
     f, count = _learned(arrays, lags, found), cython.cast(cython.longlong, len(values))
     records = records_of(arrays["records"], 2)
     rings = numbers(arrays["rings"], "rings", 2 * RING)

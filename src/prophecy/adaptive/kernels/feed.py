@@ -1,7 +1,7 @@
 """Values into streams: one entry for streams with and without timestamps, each with its own clock.
 
 A stream is one row of four arrays: its record, its ring of recent values, its clock and its last samples. Whether a
-value is late, how many places of the grid it passes, whether times have become irregular and whether there is a season
+value is late, how many offsets of the grid it passes, whether times have become irregular and whether there is a season
 is decided here, value by value, so that the numbers do not depend on how values are grouped into arrays.
 """
 
@@ -15,11 +15,12 @@ from cython.cimports.prophecy.adaptive.kernels.buffers import (
     records_of,
     samples_of,
     table_of,
+    where_of,
     wholes,
 )
 from cython.cimports.prophecy.adaptive.kernels.seasonal import check_if_due
 from cython.cimports.prophecy.adaptive.kernels.step import begin, expected, read, slope, step, surprise_of
-from cython.cimports.prophecy.adaptive.kernels.stream import Room, Stream, Where
+from cython.cimports.prophecy.adaptive.kernels.stream import Room, Stream
 from cython.cimports.prophecy.adaptive.kernels.structs import (
     AS_NOISE,
     CUBIC,
@@ -34,12 +35,14 @@ from cython.cimports.prophecy.adaptive.kernels.structs import (
     RANKED,
     RECENT,
     RING,
-    Calibration,
-    Clock,
-    Record,
-    Samples,
-    Table,
+    layouts,
 )
+
+from prophecy.adaptive.clock import CLOCK
+from prophecy.adaptive.fields import offsets
+from prophecy.adaptive.irregular import SAMPLES
+from prophecy.adaptive.record import CALIBRATION, RECORD
+from prophecy.adaptive.table import TABLE
 
 
 class Streams:
@@ -79,8 +82,7 @@ class Streams:
         timed: cython.bint = len(times) > 0
         if width not in (0, 4, 7):
             raise ValueError(f"out must have 4 or 7 columns, got {width}")
-        where: Where
-        where.above, where.inside, where.part = place
+        where = where_of(place)
         i = wholes(which, "which", n)
         time, value = given(times, "times", n if timed else 0), given(values, "values", n)
         noted, since = numbers(out, "out", n * width), numbers(passed, "passed", n)
@@ -124,8 +126,7 @@ class Streams:
 
     def next_number(self, place):
         """Mean and half width of the next value of the first stream, at the level that `place` says."""
-        where: Where
-        where.above, where.inside, where.part = place
+        where = where_of(place)
         with cython.nogil:
             stream = self.row(0)
             if stream.c.irregular == ON_GRID:
@@ -141,8 +142,7 @@ class Streams:
         NaN for a time at which a value would be late.
         """
         n: cython.Py_ssize_t = len(which)
-        where: Where
-        where.above, where.inside, where.part = place
+        where = where_of(place)
         i = wholes(which, "which", n)
         time, value, made = given(times, "times", n), given(values, "values", n), numbers(out, "out", 3 * n)
         room: Room
@@ -262,7 +262,7 @@ def _take_late(stream, t, time, value):
 
 
 def _take_on_grid(stream, t, time, value, where, noting, row, room):
-    """A value whose stamp is near a place of the grid; places passed over are gaps."""
+    """A value whose stamp is near a place of the grid; offsets passed over are gaps."""
     r, c, s = stream.r, stream.c, stream.s
     whole, offset = 1.0, 0.0
     apart: cython.bint = False
@@ -290,7 +290,7 @@ def _take_on_grid(stream, t, time, value, where, noting, row, room):
 
 
 def _take_between(stream, t, time, value, where, noting, row, room):
-    """A value at an irregular time: judged against the path, and the places it passes filled."""
+    """A value at an irregular time: judged against the path, and the offsets it passes filled."""
     r, c, s = stream.r, stream.c, stream.s
     path: cython.double = NAN
     off: cython.double = 0.0
@@ -306,8 +306,8 @@ def _take_between(stream, t, time, value, where, noting, row, room):
         irregular.compare(r, t, AS_NOISE, value - place)
         irregular.compare(r, t, LINE, value - path)
         irregular.compare(r, t, CUBIC, value - path)
-    places = paths.sample(stream, t, c.count, time, value, path, off, room)
-    row[3] = NAN if isnan(value) else (r.alarm if places else 0.0)
+    offsets = paths.sample(stream, t, c.count, time, value, path, off, room)
+    row[3] = NAN if isnan(value) else (r.alarm if offsets else 0.0)
     s.alarm = row[3]
 
 
@@ -348,12 +348,12 @@ def _rarest(r):
     return best
 
 
-def sizes():
-    """Bytes of each record, as the compiler laid it out."""
-    return {
-        "RECORD": cython.sizeof(Record),
-        "CALIBRATION": cython.sizeof(Calibration),
-        "CLOCK": cython.sizeof(Clock),
-        "SAMPLES": cython.sizeof(Samples),
-        "TABLE": cython.sizeof(Table),
-    }
+def check_layout(dtypes):
+    """Refuse records that NumPy lays out otherwise than the compiler did."""
+    found = layouts()
+    for name, dtype in dtypes.items():
+        if found[name] != [dtype.itemsize, *offsets(dtype).values()]:
+            raise ImportError(f"{name} is laid out otherwise than when prophecy was compiled; build it again")
+
+
+check_layout({"Record": RECORD, "Calibration": CALIBRATION, "Clock": CLOCK, "Samples": SAMPLES, "Table": TABLE})

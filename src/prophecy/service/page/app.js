@@ -57,15 +57,8 @@ function watch() {
 function listed(total, words) {
   known = total;
   get("empty").hidden = total > 0 || Boolean(words) || Boolean(target());
-  if (!total) compiling();
   watch();
   if (!target() && total && !narrow.matches && !words) location.replace(`#/series/${encodeURIComponent(list.keys()[0])}`);
-}
-
-// On a new machine the first values wait for a compiler: the page says so while nothing else is there to see.
-async function compiling() {
-  const { status } = await request("/v1/health").catch(() => ({ status: "" }));
-  get("compiling").hidden = status !== "compiling";
 }
 
 function target() {
