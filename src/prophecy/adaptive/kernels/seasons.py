@@ -94,9 +94,9 @@ def shortest_strong(t, r, top, n, pairs, first, last, least, squares):
     for lag in range(first, last):
         if r[lag] > best:
             best = max(best, strength(t, r, top, lag, n, pairs, least, squares))
-        if r[lag] > strongest and r[lag] >= r[lag - 1] and r[lag] > r[lag + 1] and lag < top // 2:
-            if r[lag] - least_of(r, max(1, lag // 2), lag) > 0.5 * r[lag]:
-                strongest = r[lag]
+        peak: cython.bint = r[lag] > strongest and r[lag] >= r[lag - 1] and r[lag] > r[lag + 1] and lag < top // 2
+        if peak and r[lag] - least_of(r, max(1, lag // 2), lag) > 0.5 * r[lag]:
+            strongest = r[lag]
     if best > 0.0 and strongest > t.seasons.decayed * best:
         return 0
     if best > 0.0:
