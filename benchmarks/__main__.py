@@ -25,7 +25,6 @@ from prophecy import _interrupts, _machine
 
 
 def main() -> int:
-    _interrupts.command()
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -133,4 +132,4 @@ def everything(folder: Path, jobs: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    _interrupts.command(lambda: sys.exit(main()))

@@ -85,8 +85,7 @@ def application() -> typer.Typer:
 
 
 def main() -> None:
-    _interrupts.command()
-    application()(prog_name="python -m reproduction")
+    _interrupts.command(lambda: application()(prog_name="python -m reproduction"))
 
 
 if __name__ == "__main__":

@@ -131,30 +131,41 @@ def test_held_back_ctrl_c_comes_at_the_end_and_no_later():
 
 
 COMMAND = """
-import signal, threading
+import signal, sys, threading, time
 from prophecy import _interrupts
 signal.signal(signal.SIGINT, signal.default_int_handler)
-_interrupts.command()
 class Loud:
     def __del__(self):
         signal.raise_signal(signal.SIGINT)
-with _interrupts.last_words(lambda: "stopped; go on like this"):
-    Loud()
-    {}
+def work():
+    with _interrupts.last_words(lambda: "stopped; go on like this"):
+        Loud()
+        {}
+_interrupts.command(work)
 """
 
 
-@pytest.mark.parametrize("work", ["threading.Event().wait()", "import time; [time.sleep(1) for _ in iter(int, 1)]"])
-def test_a_command_that_never_asks_is_ended_with_its_last_words(work):
+def commanded(work):
     done = subprocess.run([sys.executable, "-c", COMMAND.format(work)], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "stopped; go on like this\n")
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("work", ["threading.Event().wait()", "[time.sleep(1) for _ in iter(int, 1)]"])
+def test_a_command_that_never_asks_is_ended_with_its_last_words(work):
+    assert commanded(work) == (130, "", "stopped; go on like this\n")
 
 
 def test_a_command_that_has_noticed_may_take_its_time():
     work = f"""try: _interrupts.check()
-    except KeyboardInterrupt: import time; time.sleep({_interrupts.GRACE + 0.5}); print("kept")"""
-    done = subprocess.run([sys.executable, "-c", COMMAND.format(work)], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "kept\n", "")
+        except KeyboardInterrupt: time.sleep({_interrupts.GRACE + 0.5}); print("kept")"""
+    assert commanded(work) == (0, "kept\n", "")
+
+
+def test_a_stopped_command_leaves_without_what_the_interpreter_does_at_its_end():
+    work = """import atexit; atexit.register(print, "late"); print("kept")
+        try: _interrupts.check()
+        except KeyboardInterrupt: sys.exit(130)"""
+    assert commanded(work) == (130, "kept\n", "")
 
 
 def test_threads_share_a_batch_off_the_main_thread():

@@ -73,10 +73,22 @@ def waiting() -> Iterator[None]:
         _waiting = False
 
 
-def command() -> None:
-    """Hold Ctrl-C back for the rest of this process, which ends when nothing asks for it in time."""
+def command(run: Callable[[], object]) -> None:
+    """Run a command that holds Ctrl-C back for the rest of this process, which ends when nothing asks for it in time.
+
+    A command that Ctrl-C has stopped does not take the interpreter apart, which takes seconds on a loaded machine.
+    """
     if _default():
         signal.signal(signal.SIGINT, _press_and_watch)
+    try:
+        run()
+    except SystemExit as end:
+        if _noticed and end.code == INTERRUPTED:
+            with contextlib.suppress(OSError, ValueError):
+                sys.stdout.flush()
+                sys.stderr.flush()
+            _leave()
+        raise
 
 
 @contextlib.contextmanager
@@ -129,10 +141,13 @@ def _press_and_watch(number: int, frame: FrameType | None) -> None:
 
 def _watch(press: int) -> None:
     time.sleep(GRACE)
-    if _noticed >= press:
-        return
+    if _noticed < press:
+        os.write(2, f"{_words()}\n".encode(errors="replace"))
+        _leave()
+
+
+def _leave() -> None:
     processes = sys.modules.get("multiprocessing")
     for child in processes.active_children() if processes else ():
         child.kill()
-    os.write(2, f"{_words()}\n".encode(errors="replace"))
     os._exit(INTERRUPTED)

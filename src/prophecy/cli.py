@@ -28,7 +28,10 @@ COMMANDS = (
 
 def main() -> None:
     """Entry point of the `prophecy` command."""
-    _interrupts.command()
+    _interrupts.command(_main)
+
+
+def _main() -> None:
     try:
         import rich  # noqa: F401
         import typer
