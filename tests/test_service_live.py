@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from dataclasses import replace
+from time import sleep
 
 import numpy as np
 import pytest
@@ -201,11 +201,11 @@ class Slow:
         self.fleet, self.seconds, self.batches = Fleet(), seconds, []
         self.gate = threading.Event()
 
-    def observe(self, keys, times, values):
+    def observe(self, keys, values, *, time):
         self.gate.wait(10)
-        time.sleep(self.seconds)
+        sleep(self.seconds)
         self.batches.append(len(keys))
-        return self.fleet.observe(keys, times, values)
+        return self.fleet.observe(keys, values, time=time)
 
     def __len__(self):
         return len(self.fleet)

@@ -158,7 +158,7 @@ def forecast_many(
     jobs: processes that share the work; None is one for each core this process may use.
     progress: progress(done, total) is called after each series; True shows a bar (needs tqdm).
     client: a Dask client, whose workers then share the work; series of workers that die are solved by others.
-    All other arguments are those of `forecast`, the same for every series.
+    All other arguments (level, season, bounds, known, settings …) are those of `forecast`, the same for every series.
     """
     options: dict[str, Any] = {"level": level, "bounds": bounds, "settings": settings}
     failed: dict[Key, Failure] = {}
