@@ -293,3 +293,14 @@ def test_bad_rows_far_down_leave_no_file_behind(prophecy, tmp_path):
     assert code == 1
     assert "oops" in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.csv"]
+
+
+def test_exact_duplicates_are_dropped_and_said(prophecy, tmp_path):
+    rows = [f"2024-01-{day:02d},{day % 5}" for day in range(1, 29)]
+    (tmp_path / "x.csv").write_text("\n".join(["day,v", *rows[:10], rows[9], *rows[10:], rows[-1]]) + "\n")
+    (tmp_path / "y.csv").write_text("\n".join(["day,v", *rows]) + "\n")
+    for name in ("x", "y"):
+        code, _, err = prophecy("predict", tmp_path / f"{name}.csv", "--out", tmp_path / f"{name}.out.csv")
+        assert code == 0, err
+        assert ("2 exact duplicates dropped" in err) == (name == "x")
+    assert (tmp_path / "x.out.csv").read_text() == (tmp_path / "y.out.csv").read_text()

@@ -16,9 +16,8 @@ import pandas as pd
 import pytest
 
 from prophecy import _interrupts, _workers, forecast_many
-from prophecy._forecast import Failure
 from prophecy.dynamics import batch
-from prophecy.dynamics.batch import Stopped, in_order
+from prophecy.dynamics.batch import Stopped
 
 FOREVER = threading.Event()
 

@@ -37,7 +37,7 @@ def forward(
     own = channel[:, None] * ORDER + n[None, :]
     state = tl.load(start + batch * width * ORDER + own, mask=there[:, None], other=0.0)
     tiles = (time + STEPS - 1) // STEPS
-    for tile in range(0, tiles):
+    for tile in range(tiles):
         tl.store(before + (batch * tiles + tile) * width * ORDER + own, state, mask=there[:, None])
         k = tile * STEPS + step
         inside = k < time
@@ -72,7 +72,7 @@ def backward(
     rates = tl.zeros((CHANNELS, ORDER), tl.float32)
     tiles = (time + STEPS - 1) // STEPS
     part = (tl.program_id(0).to(tl.int64) * batches + batch) * time
-    for back in range(0, tiles):
+    for back in range(tiles):
         tile = tiles - 1 - back
         state = tl.load(before + (batch * tiles + tile) * width * ORDER + own, mask=there[:, None], other=0.0)
         k = tile * STEPS + step

@@ -91,9 +91,10 @@ class Fleet:
     ) -> Answers:
         """Take in a batch of rows, in order; returns when they are on the disk.
 
-        keys: one for each row, or one for all. values: numbers, NaN where missing. time: seconds or dates (datetime64,
-        datetime), None for streams without timestamps. One bad row refuses the whole batch (`Refused`, naming it), and
-        nothing has changed. note: bytes to keep with the batch while it is in the log (`batches`).
+        keys: one for each row, or one for all. values: (rows,) numbers, NaN where missing. time: (rows,) seconds or
+        dates (datetime64, datetime), None for streams without timestamps. One bad row refuses the whole batch
+        (`Refused`, naming it), and nothing has changed. note: bytes to keep with the batch while it is in the log
+        (`batches`).
         """
         if old:
             (values,), time = old, values

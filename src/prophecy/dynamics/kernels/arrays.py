@@ -82,8 +82,8 @@ def _products():
     from scipy.linalg.cython_blas import __pyx_capi__ as offered
 
     gemm, gemv = offered["dgemm"], offered["dgemv"]
-    _gemm = cython.cast(Gemm, PyCapsule_GetPointer(gemm, PyCapsule_GetName(gemm)))  # noqa: F821
-    _gemv = cython.cast(Gemv, PyCapsule_GetPointer(gemv, PyCapsule_GetName(gemv)))  # noqa: F821
+    _gemm = cython.cast(Gemm, PyCapsule_GetPointer(gemm, PyCapsule_GetName(gemm)))
+    _gemv = cython.cast(Gemv, PyCapsule_GetPointer(gemv, PyCapsule_GetName(gemv)))
 
 
 _products()
