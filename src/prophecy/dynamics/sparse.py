@@ -143,7 +143,7 @@ class SparseField:
     def tangents(
         self, tableau: Tableau, points: Array, substeps: int | Indices, free: bool = True
     ) -> tuple[Array, Array]:
-        """One sample later, and the derivatives with the start and, if free, the parameters: see `kernels/tangents.py`."""
+        """One sample later, and the derivatives with the start and, if free, the parameters (`kernels/tangents.py`)."""
         chosen, whose = self._small_parameters
         if not free:
             chosen, whose = chosen[:0], whose[:0]

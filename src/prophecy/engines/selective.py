@@ -58,9 +58,7 @@ def _products(u: Tensor, dt: Tensor, A: Tensor, B: Tensor, C: Tensor, x: Tensor)
 
 
 @torch.library.custom_op("prophecy::selective", mutates_args=())
-def _operator(
-    u: Tensor, dt: Tensor, A: Tensor, B: Tensor, C: Tensor, x: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
+def _operator(u: Tensor, dt: Tensor, A: Tensor, B: Tensor, C: Tensor, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Outputs, the last state, and the states before each tile, which only the kernels need."""
     from prophecy.engines import _triton_selective
 

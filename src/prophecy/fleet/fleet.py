@@ -106,9 +106,7 @@ class Fleet:
         with self._lock:
             return Answers(names, rows, self._streams.observe(names, time is not None, rows, note))
 
-    def observe_some(
-        self, keys: str | Sequence[str], values: ArrayLike, time: ArrayLike | None, steps: int
-    ) -> Answers:
+    def observe_some(self, keys: str | Sequence[str], values: ArrayLike, time: ArrayLike | None, steps: int) -> Answers:
         """The same for the first rows alone, as many as take `steps` steps of their streams at most, and one at least;
         the answers are as many. So a batch of any cost can be taken in by parts, with others in between."""
         rows, names = self._rows(keys, values, time)
