@@ -58,7 +58,7 @@ def _main() -> None:
             raise typer.Exit
 
     app.callback(invoke_without_command=True)(root)
-    for name in COMMANDS:
+    for name in [name for name in COMMANDS if name in sys.argv[1:2]] or COMMANDS:  # the one that is asked for, or all
         importlib.import_module(f"prophecy.commands.{name}").register(app)
     app()
 
