@@ -177,10 +177,10 @@ def test_ctrl_c_while_a_command_is_loaded_leaves_no_traceback(package):
 import builtins, runpy, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 plain = builtins.__import__
-def loading(name, *rest):
+def loading(name, *rest, **named):
     if name == "numpy":
         signal.raise_signal(signal.SIGINT)
-    return plain(name, *rest)
+    return plain(name, *rest, **named)
 builtins.__import__ = loading
 sys.argv = ["{package}", "--list"]
 runpy.run_module("{package}.__main__", run_name="__main__")
