@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from prophecy.dynamics import batch
 from prophecy.dynamics.batch import Stopped
 
 FOREVER = threading.Event()
+ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(autouse=True)
@@ -165,6 +167,25 @@ def test_a_stopped_command_leaves_without_what_the_interpreter_does_at_its_end()
         try: _interrupts.check()
         except KeyboardInterrupt: sys.exit(130)"""
     assert commanded(work) == (130, "kept\n", "")
+
+
+@pytest.mark.parametrize("package", ["reproduction", "benchmarks"])
+def test_ctrl_c_while_a_command_is_loaded_leaves_no_traceback(package):
+    """The first heavy import presses it."""
+    code = f"""
+import builtins, runpy, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+plain = builtins.__import__
+def loading(name, *rest, **named):
+    if name == "numpy":
+        signal.raise_signal(signal.SIGINT)
+    return plain(name, *rest, **named)
+builtins.__import__ = loading
+sys.argv = ["{package}", "--list"]
+runpy.run_module("{package}.__main__", run_name="__main__")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Stopped before anything was begun.\n")
 
 
 def test_threads_share_a_batch_off_the_main_thread():

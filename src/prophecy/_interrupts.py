@@ -46,7 +46,7 @@ def held() -> Iterator[None]:
     Ctrl-C, that one stays in charge.
     """
     global _noticed
-    if not _default():
+    if not (_main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler):
         yield
         check()
         return
@@ -78,7 +78,7 @@ def command(run: Callable[[], object]) -> None:
 
     A command that Ctrl-C has stopped does not take the interpreter apart, which takes seconds on a loaded machine.
     """
-    if _default():
+    if _main_thread() and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _press_and_watch)
     try:
         run()
@@ -121,9 +121,8 @@ def last_words(words: Callable[[], str]) -> Iterator[None]:
         _words = before
 
 
-def _default() -> bool:
-    main = threading.current_thread() is threading.main_thread()
-    return main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+def _main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def _press(number: int, frame: FrameType | None) -> None:
