@@ -12,7 +12,8 @@ import time
 import numpy as np
 import pytest
 
-from prophecy import Prophecy, step_bytes
+from prophecy import Prophecy
+from prophecy.fleet import step_bytes
 from prophecy.fleet.single import Single
 
 FLOW = """

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from numpy.polynomial import legendre as npleg
 from scipy.integrate import quad_vec, solve_ivp
 
-from prophecy import Basis, fout, fout_as_printed, legs, legt
+from prophecy import Basis, fout, legs, legt
+from prophecy.bases import fout_as_printed
 from prophecy.conventions import from_hippo, from_lmu, from_s4, rescaled, to_hippo, to_lmu, to_s4, transformed
 from prophecy.discretize import foh, zoh
 
