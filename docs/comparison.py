@@ -1,7 +1,7 @@
 """Put the tables of docs/comparison.md together from result files: python docs/comparison.py [--check].
 
 Reads, in benchmarks/results: cpu.json (prophecy bench), ordinary.json (benchmarks/ordinary.py), equations.json
-(benchmarks/equations.py), streams.json (benchmarks/streams.py skaters) and training.json (examples/train_layer.py).
+(benchmarks/equations.py), streams.json (benchmarks/streams.py skaters) and training.json (benchmarks/training.py).
 """
 
 from __future__ import annotations

@@ -224,7 +224,15 @@ def _turned(source: Tensor, target: Tensor | None = None) -> Tensor:
     moments, wide, warps = TILE
     grid = (-(-channels // wide), -(-time // moments), series)
     _triton_blocks.turn[grid](
-        source, target, series, time, channels, *source.stride(), *target.stride(), MOMENTS=moments, CHANNELS=wide,
+        source,
+        target,
+        series,
+        time,
+        channels,
+        *source.stride(),
+        *target.stride(),
+        MOMENTS=moments,
+        CHANNELS=wide,
         num_warps=warps,
     )
     return target
