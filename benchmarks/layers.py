@@ -1,9 +1,10 @@
 """Layers on a GPU, forward and backward: `python -m benchmarks.layers --out layers-gpu.json [--small]`.
 
-64 × 4 096 × 512 channels, N = 64, float32: the layer with its fused kernels, the same without them, S4-style FFT
-convolution with autograd, and a loop over time; then the selective scan with its readout (N = 16, as in Mamba's
-benchmark), against the same with all states and a loop. Every contestant is checked before it is timed: outputs and gradients of some channels
-against the same layer in float64. Memory is the peak beyond inputs, outputs and parameters.
+64 × 4 096 × 512 channels, N = 64, float32: the layer with its fused kernels (in each precision, and as a CUDA graph),
+the same without them, S4-style FFT convolution with autograd, and a loop over time; then the selective scan with its
+readout (N = 16, as in Mamba's benchmark), against the same with all states and a loop. Every contestant is checked
+before it is timed: outputs and gradients of some channels against the same in float64. Memory is the peak beyond
+inputs, outputs and parameters.
 """
 
 from __future__ import annotations

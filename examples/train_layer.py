@@ -2,9 +2,9 @@
 
 The task is a delay line: say at every moment what the input was DELAY = 1 000 samples ago. The input is band-limited
 noise, so nothing nearer helps. The model is a usual one: a linear layer in, two gated blocks, a linear layer out, Adam.
-Only the start of its memories differs: constructed (LegT over windows from 100 to 3 000 samples), S4D-Lin with modes over
-the same range of times, or a random stable memory. Losses are mean squared errors in units of the signal's variance on
-sequences never seen before: 1 is no better than saying 0.
+Only the start of its memories differs: constructed (LegT over windows from 100 to 3 000 samples), S4D-Lin with modes
+over the same range of times, or a random stable memory. Losses are mean squared errors in units of the signal's
+variance on sequences never seen before: 1 is no better than saying 0.
 
     python examples/train_layer.py --json benchmarks/results/delay.json --plot docs/images/delay.png
 """

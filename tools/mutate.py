@@ -1,6 +1,6 @@
 """Mutation run: change the source in one place at a time and see whether a test notices.
 
-    python tools/mutate.py src/prophecy/exact_readout.py --tests tests/test_exact.py --out benchmarks/results/mutants.json
+    python tools/mutate.py src/prophecy/system.py --tests tests/test_system.py --out benchmarks/results/mutants.json
 
 cosmic-ray makes the mutants (its session and worker are not used: they start a new interpreter for each, whose imports
 take longer than the tests). Here NumPy, SciPy, pytest and hypothesis are imported once; every mutant runs in a fork of

@@ -5,8 +5,8 @@ r"""The fused kernels of the selective scan: states stay in registers, and the b
 
 A program carries the states of some channels of one series through tiles of STEPS samples; within a tile all states
 come from one associative scan. Only the states before each tile are kept. Backward, last tile first, with r[k] the
-gradient of x[k]: r[k] = C[k] ȳ[k] + exp(dt[k + 1] A) r[k + 1], by the same scan in reverse; everything else is a product
-with r, and x[k] - dt B u stands for what came from the state before.
+gradient of x[k]: r[k] = C[k] ȳ[k] + exp(dt[k + 1] A) r[k + 1], by the same scan in reverse; all else are products with
+r, and x[k] - dt B u stands for what came from the state before.
 """
 
 # Types of a kernel's arguments are Triton's business: it compiles one version per combination.

@@ -34,17 +34,17 @@ def selective_scan(
     >>> selective_scan(u, dt, A, torch.ones(1, 3, 1), torch.ones(1, 3, 1))[0].flatten().tolist()
     [1.0, 1.5, 1.75]
     """
-    (batch, time, width), order = _checked(u, dt, A, B, C)
+    (batch, _, width), order = _checked(u, dt, A, B, C)
     kind = torch.float64 if u.dtype == torch.float64 else torch.float32
     x = u.new_zeros(batch, width, order, dtype=kind) if state is None else state.to(kind)
     if tuple(x.shape) != (batch, width, order):
         raise ValueError(f"state must be (batch, width, N) = {(batch, width, order)}, got {tuple(x.shape)}")
     with torch.autocast(u.device.type, enabled=False):
-        given = [part.to(kind) for part in (u, dt, A, B, C)]
+        given = [*(part.to(kind) for part in (u, dt, A, B, C)), x]
         if _fused(u.to(kind), A) and not transformed():
-            y, end, _ = _operator(*given, x)
+            y, end, _ = _operator(*given)
         else:
-            y, end = _products(*given, x)
+            y, end = _products(*given)
     return y.to(u.dtype), end
 
 
@@ -52,7 +52,7 @@ def _products(u: Tensor, dt: Tensor, A: Tensor, B: Tensor, C: Tensor, x: Tensor)
     """All states by a scan, then the readout."""
     decay = torch.exp(dt.unsqueeze(-1) * A)
     added = (dt * u).unsqueeze(-1) * B.unsqueeze(2)
-    states = scan(decay.flatten(2), added.flatten(2), x.flatten(1), diagonal=True).unflatten(2, A.shape)
+    states = scan(decay.flatten(2), added.flatten(2), x.flatten(1), diagonal=True).reshape(added.shape)
     end = states[:, -1] if u.shape[1] else x
     return (states * C.unsqueeze(2)).sum(-1), end
 

@@ -214,7 +214,7 @@ def _(
 
 
 def _ordered(u: Tensor) -> Tensor:
-    """Like u (channels, series, time), nothing in it, stored in the order (series, time, channels) of a layer's data."""
+    """Like u (channels, series, time), with nothing in it, stored as a layer's data are: (series, time, channels)."""
     return u.new_empty(u.shape[1], u.shape[2], u.shape[0]).permute(2, 0, 1)
 
 
