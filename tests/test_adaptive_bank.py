@@ -16,7 +16,7 @@ from prophecy.adaptive.kernels.feed import Streams
 from prophecy.adaptive.members import FIXED, LAGS, ORDER, SOLVED, WINDOWS
 from prophecy.adaptive.settings import DEFAULT, Settings
 from prophecy.adaptive.table import between, table
-from prophecy.exact import exact
+from prophecy.exact_readout import exact
 
 TABLE = table(DEFAULT)
 MEMBERS = members.members()

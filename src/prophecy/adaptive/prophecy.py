@@ -48,7 +48,7 @@ class Prophecy:
     >>> model = Prophecy()
     >>> for k in range(200):
     ...     model.observe(np.sin(0.1 * k))
-    >>> bool(abs(model.predict().mean - np.sin(20.0)) < 1e-10)
+    >>> bool(abs(model.predict().point - np.sin(20.0)) < 1e-10)
     True
     >>> bool(abs(model.derivative() - 0.1 * np.cos(19.9)) < 1e-8)
     True
@@ -61,7 +61,7 @@ class Prophecy:
         dt: Any = None,
         gaps: str = "predict",
         context: int = 2048,
-        settings: Settings = DEFAULT,
+        settings: Settings | None = None,
     ) -> None:
         self._channels = None if channels is None else _checks.whole("channels", channels)
         self._dt = None if dt is None else step(dt)
@@ -72,9 +72,9 @@ class Prophecy:
                 f"context must be at most {RING}, the values every stream keeps, got {context}; "
                 "for more, keep them yourself and call prophecy.forecast"
             )
-        if not isinstance(settings, Settings):
-            raise TypeError(f"settings must be a Settings, got {type(settings).__name__}")
-        self._settings = settings
+        if settings is not None and not isinstance(settings, Settings):
+            raise TypeError(f"settings must be a Settings or None, got {type(settings).__name__}")
+        self._settings = settings or DEFAULT
         self.reset()
 
     def __repr__(self) -> str:
@@ -182,7 +182,7 @@ class Prophecy:
             fresh = Prophecy(len(some), gaps=self._gaps, context=1, settings=self._settings)
             mean = fresh._stream.run(fresh._moments(some.T), None, 0.9)[0]
             ahead[first : first + GROUP, :-1] = mean[1:].T
-            ahead[first : first + GROUP, -1] = fresh.predict().mean
+            ahead[first : first + GROUP, -1] = fresh.predict().point
         return ahead.reshape(rows.shape)
 
     def follow(self, u: Any, level: float = 0.9, time: Any = None) -> Followed:

@@ -60,7 +60,7 @@ class FittedSmoothers:
 
     def run(self, y: Array, seen: NDArray[np.bool_], origins: Indices, horizon: int) -> tuple[Array, Array]:
         """Paths and standard deviations of their errors, (origins, horizon), in units of y or of its logarithm."""
-        from prophecy.dynamics.kernels import smooth
+        from prophecy.dynamics.kernels.smoothing import smooth
 
         first = max(0, (int(origins.min()) - self.kept) // self.states * self.states)
         x = np.log(y) if self.log else y

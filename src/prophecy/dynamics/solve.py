@@ -43,20 +43,21 @@ class Solution:
     method: str
     notes: tuple[str, ...]
     system: FoundSystem | None = None  # the field behind the path, for its equations
+    point: Array | None = None  # (steps, varying variables): the trajectory of a law; the median elsewhere
 
 
-def solve(context: Context, steps: int, season: object, average: bool, settings: Settings) -> Solution:
+def solve(context: Context, steps: int, season: object, settings: Settings) -> Solution:
     """The laboratory alone where its law is exact or well ahead, otherwise the mixture it may have joined."""
     closest: tuple[FittedFlow, ...] = ()
     if "ASSIMILATION" not in settings.without and "LABORATORY" not in settings.without:
-        from prophecy.dynamics import laws  # loads Numba
+        from prophecy.dynamics import laws  # not needed for most series
 
         try:
             sought = laws.decide(context, steps, settings)
         except np.linalg.LinAlgError:  # a decomposition without an end: no law was found
             sought = laws.Sought()
         if sought.decided is not None:
-            return _decided(context, sought.decided, average, settings)
+            return _decided(context, sought.decided, settings)
         closest = sought.closest
     columns, how = _columns(context, steps, season, settings), settings.laboratory
     share = left_open(context.values, context.rows, how) if context.values.shape[1] > 1 else np.inf
@@ -71,11 +72,11 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
     if share >= how.complete and (lawful is None or lawful.best.score >= how.exact):
         decided = _hidden(context, steps, law is not None, settings)
         if decided is not None:
-            return _decided(context, decided, average, settings)
-    further = rolling if law is not None and not average and share < how.deterministic else None
+            return _decided(context, decided, settings)
+    further = rolling if law is not None and share < how.deterministic else None
     if lawful is not None:
-        return _lawful(context, lawful, None, further, average, settings)
-    return _mixed(context, columns, law, further, steps, average, settings)
+        return _lawful(context, lawful, None, further, settings)
+    return _mixed(context, columns, law, further, steps, settings)
 
 
 def _mixed(
@@ -84,7 +85,6 @@ def _mixed(
     law: tournament.Answer | None,
     further: Rolling | None,
     steps: int,
-    average: bool,
     settings: Settings,
 ) -> Solution:
     """The mixture of candidates for each column, joined by the laboratory's; that one alone where it is well ahead.
@@ -96,7 +96,7 @@ def _mixed(
     rolling = Rolling.over(known, steps, shortest, settings)
     mixtures = [mixed(column, roll(column, rolling, settings), settings) for column in columns]
     if law is not None and (law.exact or law.best.score < settings.laboratory.lead * _scores(mixtures, context)):
-        return _lawful(context, law, mixtures, further, average, settings)
+        return _lawful(context, law, mixtures, further, settings)
     if law is not None and len(known) == len(context.known):
         mixtures = [_joined_by(law, v, mixtures[v], columns[v], context, settings) for v in range(len(columns))]
     grids = [_quantiles(*pair, rolling, settings) for pair in zip(mixtures, columns, strict=True)]
@@ -116,7 +116,7 @@ def _hidden(context: Context, steps: int, promising: bool, settings: Settings) -
     """A field with hidden variables, where there is one. promising: a glance found a law."""
     if not {"HIDDEN", "LABORATORY"}.isdisjoint(settings.without):
         return None
-    from prophecy.dynamics import hidden_law  # loads Numba
+    from prophecy.dynamics import hidden_law
 
     return hidden_law.decide(context, steps, settings, promising)
 
@@ -193,15 +193,16 @@ def _between(mixtures: list[Mixture], settings: Settings) -> Array:
     return np.asarray(shrunk)
 
 
-def _decided(context: Context, decided: Decided, average: bool, settings: Settings) -> Solution:
-    """One trajectory explains the context; its draws are the distribution."""
+def _decided(context: Context, decided: Decided, settings: Settings) -> Solution:
+    """One trajectory explains the context and is the point; its draws are the distribution."""
     variables, steps = int(context.varying.sum()), len(decided.path)
     centre, scale = context.units.centre[:variables], context.units.scale[:variables]
-    path = np.mean(decided.draws, axis=0) if average else decided.path
-    half = upper_quantiles(np.abs(decided.draws - path), len(decided.draws))
-    grid = np.concatenate([(path - half)[::-1], path[None], path + half])[:, :, :variables]
+    middle = np.median(decided.draws, axis=0)
+    half = upper_quantiles(np.abs(decided.draws - middle), len(decided.draws))
+    grid = np.concatenate([(middle - half)[::-1], middle[None], middle + half])[:, :, :variables] * scale + centre
     next_step = np.full((steps - 1, variables), settings.dependence_law)
-    return Solution(grid * scale + centre, next_step, np.eye(variables), decided.method, decided.notes, decided.system)
+    point = decided.path[:, :variables] * scale + centre
+    return Solution(grid, next_step, np.eye(variables), decided.method, decided.notes, decided.system, point)
 
 
 def _lawful(
@@ -209,7 +210,6 @@ def _lawful(
     law: tournament.Answer,
     mixtures: list[Mixture] | None,
     rolling: Rolling | None,
-    average: bool,
     settings: Settings,
 ) -> Solution:
     """Follow the laboratory's best path, and the mixture's from where that is lost.
@@ -229,11 +229,6 @@ def _lawful(
         path, names = np.where(np.isfinite(path), path, other), [*names, "a mixture of smoothers and readouts"]
     twins = np.concatenate([path[None], law.twins[1:]])
     half = half_widths(law.best.errors, twins, context.values, settings, law.novel)
-    if average:
-        ceiling = half.max(axis=1, keepdims=True)
-        trust = 1 - (half / np.maximum(ceiling, 1e-300)) ** 2
-        path = path * trust[0]
-        half = half * (trust + (1 - trust) / np.sqrt(2))
     if further is not None:
         half, names = further.offsets(half), [*names, further.name]
     path, half = path[:, :variables], half[:, :, :variables]

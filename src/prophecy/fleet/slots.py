@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from prophecy import _machine
 from prophecy.adaptive.clock import CLOCK, check_clocks, fresh_clocks
+from prophecy.adaptive.clock import RECENT as STAMPS
 from prophecy.adaptive.irregular import SAMPLES, check_samples, fresh_samples
 from prophecy.adaptive.kernels.feed import Streams
 from prophecy.adaptive.limits import LARGEST, RING
@@ -28,6 +29,7 @@ from prophecy.adaptive.settings import DEFAULT
 from prophecy.adaptive.table import between, table
 from prophecy.adaptive.times import LARGEST_TIME
 from prophecy.fleet.answers import LATE, MISSING, ROW, TAKEN
+from prophecy.fleet.check import are_rows
 from prophecy.fleet.pack import pack, unpack
 
 Array = NDArray[np.float64]
@@ -41,6 +43,9 @@ write, read and check a whole state, which takes 43 kB instead of 1 kB (benchmar
 
 WORTH_THREADS = 2000
 """Rows from which on threads share the work: some 5 ms, against 0.1 ms to hand it over."""
+
+REPLAYED = DEFAULT.irregular.longest_replayed / 8
+"""Steps a value counts as on average for starting another grid from the stamps kept, which every 32nd may do."""
 
 BYTES = RECORD.itemsize + 8 * RING + CLOCK.itemsize + SAMPLES.itemsize + RECENT * ROW.itemsize
 """Memory of a stream that has seen thousands of values; of a young one about half is touched."""
@@ -114,6 +119,30 @@ class Slots:
         noted[0, order[~late]] = self._remember(which[~late], rows[order[~late]])
         noted[1, order] = out[:, 6]
         return noted
+
+    def costs(self, slots: NDArray[np.int64], rows: NDArray[np.void]) -> Array:
+        """How many steps each row may take at most: one, and where it passes places of its clock's grid, that many on
+        the finest grid that the clock could find by then, each of them forecast, passed and looked at."""
+        order = np.argsort(slots, kind="stable")
+        which, times = slots[order], rows["time"][order]
+        first = np.diff(which, prepend=-1) != 0
+        fresh = first & (self._clocks["count"][which] == 0)
+        before = np.where(first, self._clocks["last"][which], np.roll(times, 1))
+        passed = np.where(fresh | ~(times > before), 0.0, times - before)
+        place, starts = np.cumsum(first) - 1, np.flatnonzero(first)
+        clocks = self._clocks[which[starts]]
+        step = np.where(clocks["dt"] > 0.0, clocks["dt"], np.inf)
+        finest = np.minimum(step, np.minimum.reduceat(np.where(passed > 0.0, passed, np.inf), starts))
+        longest = np.maximum.reduceat(passed, starts)
+        odd = (longest > 1.5 * finest) | (clocks["odd"] == 1)
+        recent = np.where(np.arange(STAMPS) < clocks["count"][odd, None], clocks["recent"][odd], np.inf)
+        with np.errstate(invalid="ignore"):
+            between = np.diff(np.sort(recent, axis=1), axis=1)
+        finest[odd] = np.minimum(finest[odd], np.where(between > 0.0, between, np.inf).min(axis=1, initial=np.inf))
+        places = np.minimum(passed * (DEFAULT.clock.parts / finest[place]), DEFAULT.clock.longest_hole)
+        found, passing = np.empty(len(rows)), (longest > 1.5 * finest)[place]
+        found[order] = np.where(passing, 1.0 + 3.0 * places + REPLAYED, 1.0)
+        return found
 
     def _share(self, some: Any, which: NDArray[np.int64]) -> None:
         """some(part) for all rows, in threads that each have streams of their own."""
@@ -198,10 +227,12 @@ class Slots:
 
     def restore(self, slot: int, data: bytes) -> None:
         """Set a slot from a state, every number of which is checked; ValueError."""
-        self.restore_many([slot], [data])
+        for reason in self.restore_many([slot], [data]).values():
+            raise ValueError(reason)
 
-    def restore_many(self, slots: Sequence[int], states: Sequence[bytes]) -> None:
-        """Set slots from states; ValueError, with attribute `slot`, for one that no stream could have reached."""
+    def restore_many(self, slots: Sequence[int], states: Sequence[bytes]) -> dict[int, str]:
+        """Set slots from states; the slots of those that no stream could have reached, and why."""
+        bad: dict[int, str] = {}
         young: dict[bool, list[tuple[int, Young]]] = {True: [], False: []}
         grown: list[tuple[int, dict[str, NDArray[Any]]]] = []
         for slot, data in zip(slots, states, strict=True):
@@ -212,12 +243,13 @@ class Slots:
                 else:
                     grown.append((slot, _grown(data)))
             except ValueError as error:
-                raise Damaged(slot, str(error)) from None
+                bad[slot] = str(error)
         if grown:
-            self._put(grown)
+            bad |= self._put(grown)
         for timed, some in young.items():
             if some:
                 self._take_again(some, timed)
+        return bad
 
     def _take_again(self, some: list[tuple[int, Young]], timed: bool) -> None:
         """The values of young streams."""
@@ -226,24 +258,20 @@ class Slots:
         rows["time"] = np.frombuffer(b"".join(found.times for _, found in some), "<f8") if timed else np.nan
         rows["value"] = np.frombuffer(b"".join(found.values for _, found in some), "<f8")
         rows["dated"] = np.repeat([found.dated for _, found in some], lengths)
-        bad = np.abs(rows["value"]) > LARGEST
-        if timed:
-            bad |= ~(np.abs(rows["time"]) <= LARGEST_TIME)
-        if bad.any():
-            slot = int(np.repeat(slots, lengths)[np.argmax(bad)])
-            raise Damaged(slot, f"values of a stream must be at most {LARGEST:g} in size, and times finite")
         self.open(slots)
         self.run(np.repeat(slots, lengths), timed, rows)
 
-    def _put(self, grown: list[tuple[int, dict[str, NDArray[Any]]]]) -> None:
-        """States of grown streams, all checked at once; one by one if that fails, to name the one."""
+    def _put(self, grown: list[tuple[int, dict[str, NDArray[Any]]]]) -> dict[int, str]:
+        """States of grown streams, all checked at once; one by one if that fails. Those that are wrong, and why."""
         try:
             self._check([found for _, found in grown])
         except ValueError as error:
             if len(grown) == 1:
-                raise Damaged(grown[0][0], str(error)) from None
+                return {grown[0][0]: str(error)}
+            bad: dict[int, str] = {}
             for one in grown:
-                self._put([one])
+                bad |= self._put([one])
+            return bad
         self.open([slot for slot, _ in grown])
         for slot, found in grown:
             self._rings[slot, : len(found["ring"])] = found["ring"]
@@ -253,6 +281,7 @@ class Slots:
             rows, count = found["recent"], int(found["counts"][0])
             self._recent[slot, np.arange(count - len(rows), count) % RECENT] = rows
             self.stamps[slot] = stamps_of(rows)[-1] if count else -1
+        return {}
 
     def _check(self, many: list[dict[str, NDArray[Any]]]) -> None:
         check(np.concatenate([found["record"] for found in many]), self._table)
@@ -271,14 +300,6 @@ def stamps_of(rows: NDArray[np.void]) -> NDArray[np.int8]:
     return np.where(np.isnan(rows["time"]), NO_TIMES, dated).astype(np.int8)
 
 
-class Damaged(ValueError):
-    """A state that no stream could have reached. slot: where it should have gone."""
-
-    def __init__(self, slot: int, message: str) -> None:
-        super().__init__(message)
-        self.slot = slot
-
-
 class Young(NamedTuple):
     """The values of a young stream, as bytes."""
 
@@ -295,8 +316,11 @@ def _young(data: bytes) -> Young:
         raise ValueError("the state of a stream does not have its checksum")
     _, count, timed, dated = _HEAD.unpack_from(data)
     middle = _HEAD.size + (8 * count if timed else 0)
-    if not 0 < count <= YOUNG or len(data) != middle + 8 * count + 4:
+    if not 0 < count <= YOUNG or timed > 1 or dated > timed or len(data) != middle + 8 * count + 4:
         raise ValueError("the state of a stream is not as long as its header states")
+    values, times = np.frombuffer(data, "<f8", count, middle), np.frombuffer(data[_HEAD.size : middle], "<f8")
+    if (np.abs(values) > LARGEST).any() or not (np.abs(times) <= LARGEST_TIME).all():
+        raise ValueError(f"values of a stream must be at most {LARGEST:g} in size, and times finite")
     return Young(count, timed != 0, dated != 0, data[_HEAD.size : middle], data[middle:-4])
 
 
@@ -308,6 +332,8 @@ def _grown(data: bytes) -> dict[str, NDArray[Any]]:
     count, late = found["counts"].tolist()
     if not 0 <= count <= 2**53 or late not in (0, 1) or len(found["recent"]) != min(count, RECENT):
         raise ValueError("the state of a stream contradicts itself about how many rows it has")
+    if not are_rows(found["recent"], least=0):
+        raise ValueError("the state of a stream has rows that no fleet takes in")
     used = int(min(max(int(found["record"]["count"][0]), 0), RING))
     if len(found["ring"]) != used or not (np.abs(found["ring"]) <= LARGEST).all():
         raise ValueError(f"ring must hold {used} values of at most {LARGEST:g} in size, got {len(found['ring'])}")
