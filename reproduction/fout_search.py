@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from prophecy import derivative, discretize, next_value, run, series_derivative
+from prophecy import derivative, discretize, next_value, run
 from prophecy.bases import Basis
+from prophecy.constructions import series_derivative
 from prophecy.evaluation import mean_absolute_error, mean_squared_error
 from prophecy.system import Continuous, System
 from prophecy.tables import style

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from prophecy import fout_as_printed, next_value, run
+from prophecy import next_value, run
+from prophecy.bases import fout_as_printed
 from prophecy.evaluation import mean_squared_error
 from prophecy.system import System
 from prophecy.tables import style

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy import bounds, derivative, fout, series_derivative
+from prophecy import bounds, derivative, fout
+from prophecy.constructions import series_derivative
 from prophecy.system import Continuous
 from prophecy.tables import style
 from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Slip, Table, Unit, Verdict

@@ -12,20 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.signal import StateSpace, lsim
 
-from prophecy import (
-    Basis,
-    Predictor,
-    derivative,
-    fout,
-    fout_as_printed,
-    legs,
-    legt,
-    next_value,
-    run,
-    series_derivative,
-    signals,
-)
+from prophecy import Basis, Predictor, derivative, fout, legs, legt, next_value, run, signals
+from prophecy.bases import fout_as_printed
 from prophecy.bounds import coefficient_bound, derivative_bound, high_frequency_response, value_bound
+from prophecy.constructions import series_derivative
 from prophecy.conventions import to_s4, transformed
 from prophecy.discretize import Discrete, Rule, backward, bilinear, euler, foh, zoh
 from prophecy.system import Continuous, ScaledContinuous, ScaledSystem, System

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from prophecy import _machine
 from prophecy.adaptive.clock import CLOCK, check_clocks, fresh_clocks
-from prophecy.adaptive.clock import RECENT as STAMPS
 from prophecy.adaptive.irregular import SAMPLES, check_samples, fresh_samples
 from prophecy.adaptive.kernels.feed import Streams
 from prophecy.adaptive.limits import LARGEST, RING
+from prophecy.adaptive.limits import RECENT as STAMPS
 from prophecy.adaptive.prophecy import Prophecy, of_rows
 from prophecy.adaptive.record import RECORD, check, fresh
 from prophecy.adaptive.settings import DEFAULT
