@@ -3,7 +3,7 @@
     python -m benchmarks.climate chaos.npz --out benchmarks/results/climate.json
 
 The file is that of forecast_dev.py: (trajectories, 812, variables) per system. The first 512 samples of trajectory 0
-are the context; `Forecast.mean` over 10 000 steps is the free run. Truth: all trajectories (4 060 samples). Spectra are
+are the context; `Forecast.point` over 10 000 steps is the free run. Truth: all trajectories (4 060 samples). Spectra are
 averages of the periodograms of stretches of 812 samples, smoothed over neighbouring frequencies; the Hellinger distance
 is sqrt(1 - sum sqrt(p q)), averaged over variables: 0 for equal spectra, 1 for disjoint ones. The histogram distance is
 the same for the joint distribution of the first three variables in ten bins each, between the 1 % and 99 % quantiles of
