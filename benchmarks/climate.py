@@ -40,7 +40,7 @@ def one(job: tuple[str, Array, float]) -> dict[str, Any]:
     began = time.process_time()
     made = forecast(context, STEPS)
     seconds = time.process_time() - began
-    free = np.asarray(made.mean)
+    free = np.asarray(made.point)
     stretches = free[: len(free) // STRETCH * STRETCH].reshape(-1, STRETCH, free.shape[1])
     return {
         "system": name,

@@ -99,7 +99,7 @@ def test_ctrl_c_in_a_batch_hands_over_the_forecasts_that_were_made(jobs):
     kept = caught.value.finished
     assert 2 <= len(kept) < 6
     for name, made in kept.items():
-        assert np.allclose(made.mean, frame[name].iloc[-1] + np.arange(1, 4))
+        assert np.allclose(made.point, frame[name].iloc[-1] + np.arange(1, 4))
 
 
 def test_a_program_with_a_handler_of_its_own_stays_in_charge():
