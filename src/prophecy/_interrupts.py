@@ -93,15 +93,15 @@ def command(run: Callable[[], object]) -> None:
 
 @contextlib.contextmanager
 def terminated() -> Iterator[None]:
-    """Within it SIGTERM is what Ctrl-C is, so that it ends with a sentence too."""
+    """Within it SIGTERM is what Ctrl-C is, so that it ends with a sentence too; also where Ctrl-C is ignored, as in the
+    background of a shell."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def pass_on(number: int, frame: FrameType | None) -> None:
         handler = signal.getsignal(signal.SIGINT)
-        if callable(handler):
-            handler(number, frame)
+        (handler if callable(handler) else _press_and_watch)(number, frame)
 
     before = signal.signal(signal.SIGTERM, pass_on)
     try:
