@@ -10,7 +10,8 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
 from prophecy import Prophecy, baselines  # noqa: E402
-from prophecy.commands import _table, _track  # noqa: E402
+from prophecy.commands import _track  # noqa: E402
+from prophecy.frames import table as _table  # noqa: E402
 from prophecy.commands.predict import run  # noqa: E402
 
 RNG = np.random.default_rng(0)

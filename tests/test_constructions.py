@@ -186,7 +186,7 @@ def test_a_memory_that_does_not_hold_constants_is_refused(share: float) -> None:
         return backward(A, share * B, dt)
 
     for window in (50.0, 0.5):
-        with pytest.raises(ValueError, match="LegT under wrong does not hold constants"):
+        with pytest.raises(ValueError, match="under wrong LegT of order 5 over 50 samples does not hold constants"):
             next_value(legt(5, window), window / 50, memory=wrong)
     share = 1 + 1e-7  # rounding is not taken for it, whatever the size of D
     for window in (50.0, 0.5):

@@ -170,7 +170,7 @@ def test_a_converted_fading_memory_remembers_the_same_past(name: str) -> None:
 
 
 def test_s4_runs_legs_without_the_division_by_time_and_the_converters_say_so() -> None:
-    with pytest.raises(TypeError, match=r"S4 runs LegS without the 1/t; use prophecy\.legs_invariant"):
+    with pytest.raises(TypeError, match=r"S4 runs LegS without the 1/t; use prophecy\.fading\.legs_invariant"):
         to_s4(legs(4))  # type: ignore[arg-type]
     model = from_s4(-legs(4).A, legs(4).B, 2.0)
     assert isinstance(model, Basis)

@@ -413,7 +413,7 @@ def test_rows_that_may_pass_many_places_are_taken_a_few_at_a_time(lengths, begun
     told = whole.observe("a", times, np.sin(times)).rows
     said = []
     while done < len(times):
-        said.append(fleet.observe_some("a", times[done:], np.sin(times[done:]), 2**14).rows)
+        said.append(fleet.observe_some("a", np.sin(times[done:]), times[done:], 2**14).rows)
         done += len(said[-1])
         sizes.append(len(said[-1]))
     assert max(sizes) <= max(begun, 4)
@@ -428,12 +428,12 @@ def test_ordinary_rows_are_taken_by_thousands_and_streams_put_aside_count_as_wel
         fleet.observe(names, np.full(100, float(k)), np.arange(100.0))
     jitter = np.random.default_rng(0).uniform(-0.1, 0.1, 5000)
     assert (
-        len(fleet.observe_some(names * 50, 3.0 + np.repeat(np.arange(50.0), 100) + jitter, np.zeros(5000), 2**14))
+        len(fleet.observe_some(names * 50, np.zeros(5000), 3.0 + np.repeat(np.arange(50.0), 100) + jitter, 2**14))
         == 5000
     )
     others = [f"j{k}" for k in range(400)]
     assert len(fleet.observe_some(others, np.zeros(400), np.zeros(400), 2**14)) == 100  # what there is room for
-    assert len(fleet.observe_some(names, np.full(100, 53.0), np.zeros(100), 800)) == 10
+    assert len(fleet.observe_some(names, np.zeros(100), np.full(100, 53.0), 800)) == 10
 
 
 def test_rows_are_checked_without_being_taken():
@@ -441,7 +441,7 @@ def test_rows_are_checked_without_being_taken():
     fleet.observe("a", [1.0], [1.0])
     fleet.check("a", [2.0], [2.0])
     with pytest.raises(Refused, match="row 1: value must be at most"):
-        fleet.check("a", [2.0, 3.0], [2.0, 1e99])
+        fleet.check("a", [2.0, 1e99], [2.0, 3.0])
     with pytest.raises(Refused, match="give one kind always"):
-        fleet.check("a", None, [2.0])
+        fleet.check("a", [2.0])
     assert fleet.recent("a").value.tolist() == [1.0]

@@ -21,7 +21,7 @@ pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("typer")
 
-OPTIONS = {"level": 0.9, "bounds": None, "average": False, "settings": DEFAULT}
+OPTIONS = {"level": 0.9, "bounds": None, "settings": DEFAULT}
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ GRACE = 1.0  # seconds
 INTERRUPTED = 130
 """Exit code of a command that Ctrl-C stopped: 128 + SIGINT, as shells report it."""
 
-_pressed = _noticed = 0
+_pressed = _noticed = 0  # how often Ctrl-C came, and how many of these were raised
 _waiting = False
 _words: Callable[[], str] = lambda: "stopped"  # noqa: E731 (replaced by `last_words`)
 

@@ -197,7 +197,7 @@ def _decided(context: Context, decided: Decided, settings: Settings) -> Solution
     """One trajectory explains the context and is the point; its draws are the distribution."""
     variables, steps = int(context.varying.sum()), len(decided.path)
     centre, scale = context.units.centre[:variables], context.units.scale[:variables]
-    middle = np.median(decided.draws, axis=0)
+    middle = decided.path  # intervals around it are what coverage was measured with
     half = upper_quantiles(np.abs(decided.draws - middle), len(decided.draws))
     grid = np.concatenate([(middle - half)[::-1], middle[None], middle + half])[:, :, :variables] * scale + centre
     next_step = np.full((steps - 1, variables), settings.dependence_law)

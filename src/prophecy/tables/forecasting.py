@@ -175,7 +175,7 @@ def forecast_many(
         for place, item in enumerate(data):
             try:
                 sources[place] = read(item, time, columns, duplicates)
-            except (TypeError, ValueError) as error:
+            except (TypeError, ValueError, OSError) as error:
                 failed[place] = Failure(place, error)
     made = {**failed, **forecast_sources(sources, horizon, season, known, options, jobs, progress, client)}
     order = sorted(made) if failed else list(made)
