@@ -49,7 +49,7 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
     """The laboratory alone where its law is exact or well ahead, otherwise the mixture it may have joined."""
     closest: tuple[FittedFlow, ...] = ()
     if "ASSIMILATION" not in settings.without and "LABORATORY" not in settings.without:
-        from prophecy.dynamics import laws  # loads Numba
+        from prophecy.dynamics import laws  # loads SciPy's integrators and splines
 
         try:
             sought = laws.decide(context, steps, settings)
@@ -116,7 +116,7 @@ def _hidden(context: Context, steps: int, promising: bool, settings: Settings) -
     """A field with hidden variables, where there is one. promising: a glance found a law."""
     if not {"HIDDEN", "LABORATORY"}.isdisjoint(settings.without):
         return None
-    from prophecy.dynamics import hidden_law  # loads Numba
+    from prophecy.dynamics import hidden_law  # loads what `laws` does
 
     return hidden_law.decide(context, steps, settings, promising)
 

@@ -34,8 +34,9 @@ def smooth(y, alpha, beta, phi, gamma, free, m, origins, horizon, drag):
         raise ValueError(f"m must be at least 1 and horizon at least 0, got {m} and {horizon}")
     alpha, beta, phi, gamma = (np.append(each, np.zeros(bank.systems - given)) for each in (alpha, beta, phi, gamma))
     shape = (bank.systems,)
-    bank.alpha, bank.beta, bank.phi = doubles(alpha, "alpha", shape), doubles(beta, "beta", shape), doubles(phi, "phi", shape)
-    bank.gamma, bank.free, bank.drag = doubles(gamma, "gamma", shape), doubles(free, "free", (given,)), doubles(drag, "drag", (given,))
+    bank.alpha, bank.beta = doubles(alpha, "alpha", shape), doubles(beta, "beta", shape)
+    bank.phi, bank.gamma = doubles(phi, "phi", shape), doubles(gamma, "gamma", shape)
+    bank.free, bank.drag = doubles(free, "free", (given,)), doubles(drag, "drag", (given,))
     weight, work = np.zeros(given), np.zeros((3 * bank.m + 17) * bank.systems + bank.horizon)
     bank.weight, bank.l = doubles(weight, "weight", (given,)), doubles(work, "work", work.shape)
     bank.b = bank.l + 3 * bank.systems
