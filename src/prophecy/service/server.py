@@ -88,7 +88,7 @@ def serve(
     app = create_app(fleet, settings=settings, token=token, hosts=hosts, background=background)
     server = _Server(configured(app, settings))
     server.ready = ready
-    # Before uvicorn listens to signals, and when it sends the one that stopped it again, SIGTERM is an end like any other.
+    # Before uvicorn listens to signals, and when it repeats the one that stopped it, SIGTERM is an end like any other.
     earlier = signal.signal(signal.SIGTERM, lambda *_: setattr(server, "should_exit", True))
     try:
         server.run(sockets=[bound])
