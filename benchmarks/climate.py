@@ -7,7 +7,7 @@ are the context; `Forecast.point` over 10 000 steps is the free run. Truth: all 
 are averages of the periodograms of stretches of 812 samples, smoothed over neighbouring frequencies; the Hellinger
 distance is sqrt(1 - sum sqrt(p q)), averaged over variables: 0 for equal spectra, 1 for disjoint ones. The
 histogram distance is the same for the joint distribution of the first three variables in ten bins each, between the 1 %
-and 99 % quantiles of the truth. Beside both stands what the truth's own samples give: trajectories 1, 3 against 0, 2, 4.
+and 99 % quantiles of the truth. Beside both stands what its samples give: trajectories 1, 3 against 0, 2, 4.
 """
 
 from __future__ import annotations
