@@ -236,8 +236,8 @@ def test_doubled_times_are_refused_with_their_values_until_a_key_tells_them_apar
     twice.to_csv(tmp_path / "long.csv", index=False)
     code, _, err = prophecy(command, tmp_path / "long.csv")
     assert code == 1
-    assert "2024-01-01 comes twice, with 0 and -0 (and 39 further times likewise); tell series apart with --key" in err
-    assert "or average with --duplicates mean" in err
+    assert "long.csv holds many series: times in 'time' come again, and 'who' tells their rows apart; say --key 'who'" in err
+    assert "or average rows of one time with --duplicates mean" in err
     code, _, err = prophecy(command, tmp_path / "long.csv", "--group", "who")
     assert (code, err) == (0, f"prophecy {command}: long.csv: 80 rows, every hour\n")
 
@@ -289,7 +289,7 @@ def test_names_are_data(prophecy, tmp_path, command):
 
 
 def test_bad_rows_far_down_leave_no_file_behind(prophecy, tmp_path):
-    (tmp_path / "bad.csv").write_text("v\n" + "1\n" * 5000 + "oops\n")
+    (tmp_path / "bad.csv").write_text("v\n" + "1\n" * 5000 + "oops\n" * 5000)
     code, _, err = prophecy("predict", tmp_path / "bad.csv", "--out", tmp_path / "o.csv")
     assert code == 1
     assert "oops" in err
