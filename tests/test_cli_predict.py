@@ -236,7 +236,7 @@ def test_doubled_times_are_refused_with_their_values_until_a_key_tells_them_apar
     twice.to_csv(tmp_path / "long.csv", index=False)
     code, _, err = prophecy(command, tmp_path / "long.csv")
     assert code == 1
-    assert "long.csv holds many series: times in 'time' come again, and 'who' tells their rows apart; say --key 'who'" in err
+    assert "times in 'time' come again, and 'who' tells their rows apart; say --key 'who'" in err
     assert "or average rows of one time with --duplicates mean" in err
     code, _, err = prophecy(command, tmp_path / "long.csv", "--group", "who")
     assert (code, err) == (0, f"prophecy {command}: long.csv: 80 rows, every hour\n")
