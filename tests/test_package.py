@@ -67,9 +67,18 @@ def _loaded_by(imports: str) -> set[str]:
     return {*subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()}
 
 
-def test_importing_prophecy_loads_numpy_and_scipy_alone() -> None:
+def test_importing_prophecy_loads_nothing_yet() -> None:
+    assert not {"numpy", "scipy", "prophecy.adaptive"} & _loaded_by("import prophecy")
+
+
+def test_names_and_modules_are_there_before_they_are_loaded() -> None:
+    code = "import prophecy; print(prophecy.fading.lagt.__name__, {*prophecy.__all__} <= {*dir(prophecy)})"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "lagt True\n"
+
+
+def test_streams_and_forecasts_load_numpy_and_scipy_alone() -> None:
     """NumPy itself loads charset_normalizer where it happens to be installed; what they load is theirs."""
-    ours = _loaded_by("import prophecy")
+    ours = _loaded_by("from prophecy import Prophecy, Predictor, run, next_value, forecast, forecast_many, backtest")
     theirs = _loaded_by(
         "; ".join(f"import {m}" for m in sorted(ours) if re.fullmatch(r"(numpy|scipy)(\.[a-z]\w*)*", m))
     )
