@@ -131,19 +131,6 @@ def test_every_engine_repeats_the_time_convention_word_for_word() -> None:
             assert all(line in path.read_text() for line in lines), path.name
 
 
-def test_links_between_the_documents_lead_somewhere() -> None:
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
-        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
-            if not target.startswith(("http", "mailto")):
-                assert (page.parent / target).exists(), f"{page.name} links to {target}"
-
-
-def test_the_readmes_python_runs_as_printed() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-    assert blocks
-    subprocess.run([sys.executable, "-c", "\n".join(blocks)], check=True, cwd=ROOT, capture_output=True, text=True)
-
-
 def test_a_forecast_from_the_command_line_loads_neither_the_reproduction_nor_the_benchmarks(tmp_path: Path) -> None:
     pytest.importorskip("typer")
     table = tmp_path / "table.csv"
