@@ -101,7 +101,7 @@ def test_the_size_of_the_wheel_is_the_one_stated() -> None:
     for name, words in (("wheel", "The wheel has"), ("sdist", "the sdist, with tests, docs and benchmarks,")):
         made = found[name]
         assert f"{words} {made['bytes'] / 1e3:.0f} kB in {made['files']}" in page
-    assert found["wheel"]["bytes"] < 1_000_000
+    assert found["wheel"]["bytes"] < 3_000_000  # LARGEST of tools/packages.py; two variants of the kernels
     assert found["tried"]
     assert all(line.endswith(": works") for line in found["tried"])
 
