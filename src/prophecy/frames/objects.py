@@ -251,10 +251,11 @@ def read_parquet(opened: Opened, asked: Hints) -> Content:
     def batches(roles: Roles) -> Iterator[Any]:
         for batch in file.iter_batches(ROWS):
             columns = [
-                stray.coded(column.cast(pa.float64(), safe=False)) if name in roles.values else column
+                stray.coded(name, column.cast(pa.float64(), safe=False)) if name in roles.values else column
                 for name, column in zip(batch.schema.names, batch.columns, strict=True)
             ]
             yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+        stray.finish()
 
     return Content(layout, batches, [], stray)
 
