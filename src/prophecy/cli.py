@@ -75,11 +75,21 @@ def _main() -> None:
 
 
 def _register(app: typer.Typer, name: str) -> None:
-    from prophecy.commands._common import epilog
-
     module = importlib.import_module(f"prophecy.commands.{name}")
     below, context = epilog(getattr(module, "EXAMPLES", "")), getattr(module, "CONTEXT", None)
     app.command(name, epilog=below, context_settings=context)(getattr(module, name))
+
+
+def epilog(text: str) -> str:
+    """What stands below a command's options: paragraphs flow to the width of the terminal, examples keep their lines.
+
+    text: paragraphs with empty lines between; the one that begins with "Examples:" has a command on each line.
+    """
+    paragraphs = (paragraph.strip("\n") for paragraph in text.split("\n\n"))
+    return "\n\n".join(
+        f"\b\n{paragraph}" if paragraph.startswith("Examples:") else paragraph.replace("\n", " ")
+        for paragraph in paragraphs
+    )
 
 
 def _summary(name: str) -> str:
