@@ -15,7 +15,7 @@ from typing import Any
 
 from prophecy.frames import dates
 from prophecy.frames.names import printable
-from prophecy.frames.numbers import JUDGED, MOSTLY, file_mark, is_missing, is_number, marks_of, style_of, two_ways
+from prophecy.frames.numbers import JUDGED, MOSTLY, column_style, file_mark, is_missing, is_number, marks_of, number
 from prophecy.frames.opening import HEAD, LARGEST_HEAD, Opened, Replay, encoding_of, explained
 from prophecy.frames.roles import CLOCKS, KEYS, VALUES, Content, Hints, Layout, Roles, spread_over_columns
 from prophecy.frames.stray import Stray
@@ -52,13 +52,9 @@ def read_csv(opened: Opened, asked: Hints, piece: int) -> Content:
     for name, kind, cells in zip(dialect.names, dialect.kinds, columns, strict=True):
         if kind != "number":
             continue
-        evidence = marks_of(cells)
-        if evidence.point and evidence.comma and not asked.decimal:
-            raise ValueError(two_ways(name, evidence.point, evidence.comma, asked.ways("decimal", ",")))
-        own = mark if asked.decimal or not (evidence.point or evidence.comma) else "." if evidence.point else ","
-        styles[name] = style_of(cells, own or ".")
-        if open_ is not None and evidence.either == open_:
-            shown, other = style_of([open_], own or ".").read(open_), "." if own == "," else ","
+        own = styles[name] = column_style(name, cells, asked.decimal, mark, asked.ways("decimal", ","))
+        if open_ is not None and marks_of(cells).either == open_:
+            shown, other = number(open_, own.decimal), "." if own.decimal == "," else ","
             notes.append(f"{open_!r} is read as {shown:g}; if it is not, {asked.ways('decimal', other)}")
             open_ = None
     units = {unit: name for name, style in styles.items() for unit in style.units}
