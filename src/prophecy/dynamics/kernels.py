@@ -27,11 +27,11 @@ def smooth(
     horizon: int,
     drag: Array,
 ) -> Any:
-    """A bank of smoothers, mixed by exp(-AICc / 2) of their one-step errors before each origin.
+    """A bank of smoothers, mixed by the marginal likelihood of the values before each origin.
 
     Each system has a level l, a slope b and seasonal deviations s: f = l + phi b + s[t mod m], and with e = y - f
-    l = l + phi b + alpha e, b = phi b + beta e, s[t mod m] += gamma e. phi = 0: no slope. free: its number of free
-    parameters. drag: a further damping of its slope along the paths. The initial level and slope are those of least
+    l = l + phi b + alpha e, b = phi b + beta e, s[t mod m] += gamma e. phi = 0: no slope. free: how many of
+    its gains and dampings are chosen; each costs one nat, the initial states what Schwarz' criterion says. drag: a further damping of its slope along the paths. The initial level and slope are those of least
     squares: the errors are linear in both, so that two further copies of each system, started at (1, 0) and (0, 1) and
     fed zeros, and the normal equations are enough.
     NaN: no error to learn from.
@@ -100,9 +100,9 @@ def _mix(
         # Gaps can make a stable system unstable; then its squares cancel to nothing and say nothing.
         if not normal[0, p] < 1e9 * left:
             left = np.inf
-        k = free[p]
-        variance[p] = left / max(n - k + 1, 1.0)
-        weight[p] = n * np.log(left / max(n, 1)) + 2 * k * (1 + (k + 1) / max(n - k - 1, 0.5))
+        states = 2.0 if phi[p] > 0 else 1.0
+        variance[p] = left / max(n - states - free[p], 1.0)
+        weight[p] = (n - states) * np.log(left / max(n - states, 1.0)) + states * np.log(max(n, 2)) + 2 * free[p]
         best = min(best, weight[p])
         level[p] = l[0, p] + start[0, p] * l[1, p] + start[1, p] * l[2, p]
         slope[p] = b[0, p] + start[0, p] * b[1, p] + start[1, p] * b[2, p]
