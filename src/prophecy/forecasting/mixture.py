@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 
 from prophecy._forecast import PROBABILITIES
 from prophecy.forecasting.rare import rare_quantiles
-from prophecy.forecasting.scorer import Part, Rolling, nearby, weights
+from prophecy.forecasting.scorer import MEAN_SIZE, Part, Rolling, nearby, octaves, weights
 from prophecy.forecasting.series import VALUES, Series
 from prophecy.forecasting.settings import Settings
 
@@ -46,13 +46,15 @@ class Mixture:
         as candidates on other scales than the values count."""
         if self.weight("rare") >= settings.rare_least:
             return rare_quantiles(self.series, self.path, settings)
-        at = np.asarray(stdtrit(self.freedom, PROBABILITIES))[:, None] * self.deviation
+        at = np.asarray(stdtrit(self.freedom, PROBABILITIES))[:, None]
         if not self.series.positive:
-            return np.asarray(self.path + at)
+            return np.asarray(self.path + at * self.deviation)
         level = np.maximum(self.path, _TINY)
-        relative = level * np.exp(np.clip(at / level, -50.0, 50.0))
+        # A log-normal distribution of this mean and deviation has this deviation of its logarithm.
+        relative = level * np.exp(at * np.sqrt(np.log1p((self.deviation / level) ** 2)))
         share = sum((w for w, part in self._pairs() if part.candidate.scale is not VALUES), np.zeros(len(level)))
-        return np.asarray(np.where(at < 0, relative, (1 - share) * (self.path + at) + share * relative))
+        above = (1 - share) * (self.path + at * self.deviation) + share * relative
+        return np.asarray(np.where(at < 0, relative, above))
 
     def _pairs(self) -> list[tuple[Array, Part]]:
         return list(zip(self.weights, self.parts, strict=True))
@@ -62,52 +64,62 @@ def mixed(series: Series, parts: list[Part], rolling: Rolling, settings: Setting
     """The mixture of these parts."""
     horizon, compared = series.horizon, rolling.compared(series.seen)
     independent = rolling.independent(compared)
-    rolled = weights(parts, rolling, independent, settings)
-    ahead, count = _extended(rolled, horizon), _extended(independent, horizon)
-    used = [k for k in range(len(parts)) if ahead[k].any() or rolled[k].any()]
-    parts, rolled, ahead = [parts[k] for k in used], rolled[used], ahead[used]
-    paths = np.stack([part.path for part in parts])
-    path = (ahead * paths).sum(axis=0)
-    forecasts = np.stack([part.candidate.scale.back(part.forecasts) for part in parts])
-    share = np.where(np.isfinite(forecasts), rolled[:, None, :], 0.0)
-    total = share.sum(axis=0)
-    mean = (share * np.where(np.isfinite(forecasts), forecasts, 0.0)).sum(axis=0) / np.maximum(total, _TINY)
-    errors = np.where(compared & (total > 0), mean - series.y[rolling.ahead], np.nan)
-    expected = _expected(parts, ahead, paths, path, count, horizon)
-    own = nearby(errors)
-    # Beyond the last lead that could be rolled, errors grow as the candidates expect.
-    own = np.concatenate([own, own[-1] * expected[len(own) :] / max(float(expected[len(own) - 1]), _TINY)])[:horizon] if len(own) < horizon else own[:horizon]
-    known = np.isfinite(own) & (own > 0)
-    prior = settings.expected_count
-    merged = (count * np.log(np.where(known, own, 1.0)) + prior * np.log(np.maximum(settings.expected_factor * expected, _TINY))) / (count + prior)
-    deviation = np.where(known, np.exp(merged), settings.expected_factor * expected)
+    shares = weights(parts, rolling, independent, settings)
+    used = shares.any(axis=1)
+    parts, shares = [part for part, some in zip(parts, used, strict=True) if some], shares[used]
+    ahead = _extended(shares, horizon)
+    path, deviation = _pooled(
+        np.stack([part.path for part in parts]), np.stack([_deviation(part, None) for part in parts]), ahead
+    )
+    then = np.stack([part.candidate.scale.back(part.forecasts) for part in parts])
+    mean, expected = _pooled(then, np.stack([_deviation(part, part.forecasts) for part in parts]), shares[:, None])
+    errors = np.where(compared, mean - series.y[rolling.ahead], np.nan)
+    ratio = nearby(errors) / nearby(np.where(np.isfinite(errors), expected, np.nan)) * MEAN_SIZE
+    deviation = deviation * _calibration(ratio, rolling, independent, horizon, settings)
     freedom = min(settings.tail_least + float(independent.max()) / settings.tail_forecasts, settings.tail_most)
     return Mixture(series, parts, ahead, path, errors, deviation, freedom)
 
 
-def _extended(x: Array, horizon: int) -> Array:
-    """The last axis made as long as the horizon, by its last entry."""
-    more = horizon - x.shape[-1]
-    return x[..., :horizon] if more <= 0 else np.concatenate([x, np.repeat(x[..., -1:], more, axis=-1)], axis=-1)
+def _pooled(locations: Array, deviations: Array, shares: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation of a mixture; parts that are missing somewhere are left out there."""
+    there = np.isfinite(locations)
+    shares = np.where(there, shares, 0.0)
+    total = shares.sum(axis=0)
+    shares = shares / np.where(total > 0, total, np.nan)
+    mean = (shares * np.where(there, locations, 0.0)).sum(axis=0)
+    known = np.isfinite(deviations) & (shares > 0)
+    some = np.where(known, shares, 0.0)
+    within = (some * np.where(known, deviations, 0.0) ** 2).sum(axis=0) / np.maximum(some.sum(axis=0), _TINY)
+    between = (shares * np.where(there, locations - mean, 0.0) ** 2).sum(axis=0)
+    return mean, np.sqrt(within + between)
 
 
-def _expected(parts: list[Part], shares: Array, paths: Array, path: Array, count: Array, horizon: int) -> Array:
-    """(horizon,): what the parts and their disagreement make expect of the errors, in units of the values."""
-    within, total = np.zeros(horizon), np.zeros(horizon)
-    for part, share, here in zip(parts, shares, paths, strict=True):
-        rolled = _extended(part.size, horizon)
-        if part.deviation is None:
-            size = rolled
-        elif part.expected is None:
-            size = part.deviation
-        else:
-            claimed = nearby(np.where(np.isfinite(part.forecasts), np.broadcast_to(part.expected, part.forecasts.shape), np.nan))
-            ratio = _extended(part.size / np.maximum(claimed, _TINY) * np.sqrt(np.pi / 2), horizon)
-            ratio = np.where(np.isfinite(ratio) & (ratio > 0), ratio, 1.0)
-            size = part.deviation * ratio ** (count / (count + 4.0))
-        size = size * np.exp(-part.candidate.scale.log_slope(np.maximum(np.abs(here), _TINY)))
-        there = np.isfinite(size)
-        within += np.where(there, share * size**2, 0.0)
-        total += np.where(there, share, 0.0)
-    between = (shares * (paths - path) ** 2).sum(axis=0)
-    return np.asarray(np.sqrt(np.where(total > 0, within / np.maximum(total, _TINY), 0.0) + between))
+def _deviation(part: Part, forecasts: Array | None) -> Array:
+    """What a part expects of its errors in units of the values: of its rolling forecasts, or of its last one. A part
+    that expects nothing itself has the size of its rolling errors."""
+    scale = part.candidate.scale
+    if forecasts is None:
+        at, own = part.location, part.deviation
+    else:
+        at, own = forecasts, part.expected
+    size = _extended(part.size, at.shape[-1]) if own is None else own
+    return np.asarray(size * np.exp(-scale.log_slope(np.maximum(np.abs(scale.back(at)), _TINY))))
+
+
+def _calibration(ratio: Array, rolling: Rolling, independent: Array, horizon: int, settings: Settings) -> Array:
+    """(horizon,): by how much errors exceed what the mixture expected of them: its rolling forecasts' ratio at this lead
+    and, by the octave, at others; a few forecasts' worth of what contexts like M1's need."""
+    leads = octaves(rolling.steps)
+    there = np.isfinite(ratio[leads - 1]) & (ratio[leads - 1] > 0)
+    leads = leads[there]
+    apart = np.abs(np.log2(np.arange(1, horizon + 1)[:, None] / leads))
+    count = independent[leads - 1] * settings.octave**apart
+    prior = settings.expected_count
+    total = count @ np.log(ratio[leads - 1]) + prior * np.log(settings.expected_factor)
+    return np.asarray(np.exp(total / (count.sum(axis=1) + prior)))
+
+
+def _extended(x: Array, length: int) -> Array:
+    """The last axis made so long, by its last entry."""
+    more = length - x.shape[-1]
+    return x[..., :length] if more <= 0 else np.concatenate([x, np.repeat(x[..., -1:], more, axis=-1)], axis=-1)

@@ -1,20 +1,23 @@
 """Values that nothing around them confirms: set aside like missing ones, for every candidate.
 
-A value is wild where it is more than `outlier_deviations` robust deviations away from the median of the values before it
-and from that of those after it, on the scale of the values and, if all others are positive, on that of their logarithms.
+An autoregression, solved from values clipped to their usual range, expects each value from those before it. A value is
+wild where it misses that by more than `outlier_deviations` robust deviations of the others and by more than
+`outlier_spreads` spreads of the series, and the value after it is closer to what is expected without it than with it.
 The newest value has nothing after it: it is believed if earlier jumps of its size stayed more often than they went.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from prophecy.forecasting.settings import Settings
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+
+_TRIMMED = 3.0  # robust deviations: farther ones are left out when the autoregression is solved again
+_USUAL = 4.0  # spreads from the median: beyond it values are clipped before anything is solved from them
 
 
 def outliers(raw: Array, settings: Settings) -> Mask:
@@ -37,20 +40,46 @@ def outliers(raw: Array, settings: Settings) -> Mask:
 
 
 def _wild(x: Array, settings: Settings) -> Mask:
-    k = settings.outlier_neighbours
-    middle = np.median(sliding_window_view(x, k), axis=1)
-    before, after = np.full(len(x), np.nan), np.full(len(x), np.nan)
-    before[k:], after[: len(x) - k] = middle[:-1], middle[1:]
-    changes = np.abs(x - before)[k:]
-    usual = float(np.median(changes)) * 1.4826
-    if not usual > 0:
-        return np.zeros(len(x), dtype=np.bool_)
-    far = settings.outlier_deviations * usual
-    from_before, from_after = np.abs(x - before) > far, np.abs(x - after) > far
-    wild = from_before & from_after
-    wild[:k], wild[len(x) - k :] = from_after[:k], False
-    for t in range(len(x) - k, len(x) - 1):  # the few last ones: confirmed by any later value
-        wild[t] = from_before[t] and (np.abs(x[t + 1 :] - x[t]) > far).all()
-    stayed = int((from_before & ~from_after)[:-k].sum())
-    wild[-1] = bool(from_before[-1]) and stayed <= k * int(wild[:-1].sum())
+    low, middle, high = np.quantile(x, [0.25, 0.5, 0.75])
+    spread = (high - low) / 1.349
+    wild = np.zeros(len(x), dtype=np.bool_)
+    if not spread > 0:
+        return wild
+    z = (x - middle) / spread
+    clipped = np.clip(z, -_USUAL, _USUAL)
+    lags = min(settings.outlier_lags, len(x) // 5)
+    rows = np.column_stack([np.ones(len(z) - lags), *(clipped[lags - 1 - k : len(z) - 1 - k] for k in range(lags))])
+    target, used = clipped[lags:], np.ones(len(rows), dtype=np.bool_)
+    for _ in range(3):  # what is far from the others does not decide what is expected
+        gram = rows[used].T @ rows[used]
+        phi = np.linalg.solve(gram + 1e-6 * len(z) * np.eye(len(gram)), rows[used].T @ target[used])
+        left = np.abs(target - rows @ phi)
+        usual = 1.4826 * float(np.median(left))
+        used = left <= _TRIMMED * usual
+    far = max(settings.outlier_deviations * usual, settings.outlier_spreads)
+
+    def expected(t: int, past: Array) -> float:
+        return float(phi[0] + phi[1:] @ past[t - 1 : t - 1 - lags if t > lags else None : -1])
+
+    suspects = np.nonzero(np.abs(z - np.append(np.full(lags, np.median(z[:lags])), rows @ phi)) > far)[0]
+    past, stayed = z.copy(), 0
+    for t in suspects:
+        if wild.sum() > settings.outlier_share * len(x):
+            break
+        if t < lags:
+            wild[t] = abs(z[t] - np.median(z[: 2 * lags])) > far
+            past[t] = np.median(z[: 2 * lags]) if wild[t] else z[t]
+            continue
+        ahead = expected(t, past)
+        if abs(z[t] - ahead) <= far:
+            continue
+        without = past.copy() if t + 1 == len(z) else past[: t + 2].copy()
+        without[t] = ahead
+        if t + 1 < len(z):
+            wild[t] = abs(z[t + 1] - expected(t + 1, without)) < abs(z[t + 1] - expected(t + 1, past))
+            stayed += not wild[t]
+        else:
+            wild[t] = stayed <= wild.sum()
+        if wild[t]:
+            past[t] = ahead
     return wild

@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-_MEAN_SIZE = np.sqrt(np.pi / 2)  # a normal distribution's standard deviation over its mean absolute value
+MEAN_SIZE = np.sqrt(np.pi / 2)  # a normal distribution's standard deviation over its mean absolute value
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,13 +148,18 @@ def nearby(errors: Array) -> Array:
     reach = np.ceil((steps + 1) / 4).astype(np.intp)
     low, high = np.maximum(steps - reach, 0), np.minimum(steps + reach + 1, len(steps))
     number = count[high] - count[low]
-    return np.where(number > 0, _MEAN_SIZE * (total[high] - total[low]) / np.maximum(number, 1), np.nan)
+    return np.where(number > 0, MEAN_SIZE * (total[high] - total[low]) / np.maximum(number, 1), np.nan)
+
+
+def octaves(steps: int) -> Indices:
+    """Leads 1, 2, 4, … up to `steps`."""
+    return np.asarray(2 ** np.arange(int(np.log2(steps)) + 1), dtype=np.intp)
 
 
 def weights(parts: list[Part], rolling: Rolling, independent: Array, settings: Settings) -> Array:
     """(parts, steps): how much each counts at each lead; columns add up to 1."""
     prior = np.array([settings.prior(part.candidate.family) for part in parts])
-    leads = 2.0 ** np.arange(int(np.log2(rolling.steps)) + 1)
+    leads = octaves(rolling.steps)
     scores = np.zeros((len(parts), len(leads)))
     for j, lead in enumerate(leads):
         low, high = int(np.ceil(lead / np.sqrt(2))), max(int(lead * np.sqrt(2)), 1)
@@ -165,7 +170,7 @@ def weights(parts: list[Part], rolling: Rolling, independent: Array, settings: S
         if rolled.any():
             mean = np.where(rolled, mean, np.quantile(mean[rolled], settings.unrolled))
             scores[:, j] = mean - mean.max()
-    count = independent[(leads - 1).astype(np.intp)] ** settings.crowding
+    count = independent[leads - 1] ** settings.crowding
     apart = np.abs(np.log2(np.arange(1, rolling.steps + 1)[:, None] / leads))
     evidence = settings.flatness * scores @ (count * settings.octave**apart).T
     found = prior[:, None] * np.exp(evidence - evidence.max(axis=0))

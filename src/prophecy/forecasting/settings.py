@@ -66,8 +66,9 @@ class Settings:
     multiple_least_likeness: float = 0.2  #: autocorrelation of what one season leaves, at its multiple
 
     # Outliers
-    outlier_deviations: float = 8.0  #: robust deviations from the medians before and after it
-    outlier_neighbours: int = 3  #: values in each of these medians
+    outlier_deviations: float = 8.0  #: of what an autoregression leaves of the others
+    outlier_spreads: float = 1.0  #: spreads of the series: spikes of a law are within
+    outlier_lags: int = 8  #: values before it that a value is expected from: a week and a day
     outlier_share: float = 0.05  #: of all values at most: what comes more often is how the series is
     outlier_least: int = 16  #: samples below which nothing is set aside: what is usual is hardly known
 
