@@ -13,7 +13,7 @@ from prophecy.dynamics.flow import FOURTH
 from prophecy.dynamics.guesses import smoothed
 from prophecy.dynamics.problem import Problem
 from prophecy.dynamics.settings import BEYOND, LAWS, LawSettings
-from prophecy.dynamics.smoother import filtered
+from prophecy.dynamics.kernels.smoother import filtered
 from prophecy.dynamics.sparse import SparseField
 
 Array = NDArray[np.float64]

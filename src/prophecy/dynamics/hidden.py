@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from prophecy.dynamics.flow import EIGHTH, FOURTH, Tableau, Terms
 from prophecy.dynamics.guesses import integrated
-from prophecy.dynamics.hidden_descent import Tuning, descend, monomials, standardised
 from prophecy.dynamics.hidden_guesses import Family, alike, drifting, guesses, plain
+from prophecy.dynamics.kernels.hidden_descent import descend, monomials, standardised
 from prophecy.dynamics.settings import BEYOND, HiddenSettings
 from prophecy.dynamics.sparse import SparseField
 
@@ -71,7 +71,7 @@ class Search:
             most = min(settings.restandardised, steps - done)
             theta, self.states, self.damping, misfit, onward = descend(
                 self.field.terms, self.field.theta, self.tableau, self.states, self._counts(),
-                self.seen, self.damping, most, enough, least_gain, _tuning(settings),
+                self.seen, self.damping, most, enough, least_gain, settings, _LOST,
             )  # fmt: skip
             self.field = replace(self.field, theta=theta)
             if not onward:
@@ -122,13 +122,6 @@ def _compared(terms: Terms) -> tuple[Array, Array]:
         points = np.random.default_rng(0).standard_normal((4 * terms.size, terms.variables))
         _COMPARED[key] = points, np.asarray(np.linalg.pinv(monomials(terms, points)), dtype=np.float64)
     return _COMPARED[key]
-
-
-def _tuning(settings: HiddenSettings) -> Tuning:
-    return Tuning(
-        settings.relaxed, settings.tightened, settings.least_damping, settings.stiffness,
-        settings.accelerated, settings.ahead, settings.rejections, _LOST,
-    )  # fmt: skip
 
 
 def searched(

@@ -13,13 +13,27 @@ from scipy.interpolate import make_interp_spline
 from prophecy.dynamics import flow
 from prophecy.dynamics.flow import Terms
 from prophecy.dynamics.forcing import strongest
-from prophecy.dynamics.hidden_starts import MARGIN, Pair, closing, leaky, refine, scan, unit
+from prophecy.dynamics.kernels.hidden_starts import MARGIN, closing, leaky, refine, scan, unit
 from prophecy.dynamics.settings import HiddenSettings
 
 Array = NDArray[np.float64]
 
 _LEAST = 32  # samples below which nothing is guessed
 _SPLINE = 7  # degree: the rate of a rate is still smooth
+
+
+class Pair(NamedTuple):
+    """Variables at hand, u: (time, m), and r = A(u) + B(u) z with a polynomial A of `degree`; z is to be guessed.
+
+    Where leaks[i] is not 0, column i of u is the leaky integral of sources[:, i] over so many samples, which refining
+    may change.
+    """
+
+    u: Array
+    r: Array
+    degree: int
+    sources: Array
+    leaks: Array
 
 
 class Family(NamedTuple):

@@ -11,7 +11,7 @@ from prophecy.dynamics.flow import FOURTH
 from prophecy.dynamics.guesses import LEAST_NOISE, Budget
 from prophecy.dynamics.settings import LAWS, LawSettings
 from prophecy.dynamics.shortest import exchanged
-from prophecy.dynamics.smoother import eliminate, substitute
+from prophecy.dynamics.kernels.smoother import eliminate, substitute
 from prophecy.dynamics.sparse import SparseField, eliminated, gathered
 
 Array = NDArray[np.float64]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
 from prophecy.dynamics.flow import EXPONENTIAL, MODULUS, RECIPROCAL, SIGN, SINE, Function, Terms
-from prophecy.dynamics.lanes import function_at
+from prophecy.dynamics.kernels.lanes import function_at
 from prophecy.dynamics.settings import LAWS, LawSettings
 
 Array = NDArray[np.float64]

@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.dynamics import flow, tangents
+from prophecy.dynamics import flow
 from prophecy.dynamics.flow import EIGHTH, EXPONENTIAL, RATE, SHIFT, SIGN, SINE, TANH, Tableau, Terms
+from prophecy.dynamics.kernels.tangents import tangents
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -142,13 +143,13 @@ class SparseField:
     def tangents(
         self, tableau: Tableau, points: Array, substeps: int | Indices, free: bool = True
     ) -> tuple[Array, Array]:
-        """One sample later, and the derivatives with the start and, if free, the parameters: see `tangents.py`."""
+        """One sample later, and the derivatives with the start and, if free, the parameters: see `kernels/tangents.py`."""
         chosen, whose = self._small_parameters
         if not free:
             chosen, whose = chosen[:0], whose[:0]
         theta, counts = self.theta[self._kept[0]], _each(substeps, len(points))
         there = np.ascontiguousarray(points)
-        ends, tangent = tangents.tangents(self._small, theta, tableau, chosen, whose, there, counts)
+        ends, tangent = tangents(self._small, theta, tableau, chosen, whose, there, counts)
         return ends, tangent
 
     def paths(

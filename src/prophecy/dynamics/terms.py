@@ -1,7 +1,7 @@
 """What fields are sums of: products of variables and of functions of weighted sums of variables, as a table.
 
 f_i(x) = sum_p theta[p, i] phi_p(x). phi_0 = 1 and every other phi_p is an earlier one times a *factor*: a variable, or
-a function of a weighted sum of variables. `lanes.py` evaluates them.
+a function of a weighted sum of variables. `kernels/lanes.py` evaluates them.
 """
 
 from __future__ import annotations
@@ -13,11 +13,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy.dynamics.kernels.lanes import EXPONENTIAL, MODULUS, RECIPROCAL, SIGN, SINE, TANH
+
+__all__ = [
+    "EXPONENTIAL",
+    "MODULUS",
+    "RATE",
+    "RECIPROCAL",
+    "SHIFT",
+    "SIGN",
+    "SINE",
+    "TANH",
+    "Function",
+    "Terms",
+    "polynomial_terms",
+    "powers",
+]
+
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-#: What a function of a weighted sum may be; compiled code has these numbers in it.
-SINE, TANH, MODULUS, EXPONENTIAL, RECIPROCAL, SIGN = range(6)
 #: In the place of a variable's number: the parameter is a function's shift, or (-2 - j) its rate along variable j, or
 #: (-2 - variables - a * variables - b) the coefficient of x_a x_b in what it is taken of.
 SHIFT, RATE = -1, -2
