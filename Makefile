@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 OUT ?= results
 APART := .venv-statsforecast
 
-.PHONY: reproduce test check lint types contract doctest unit statsforecast docs packages clean
+.PHONY: reproduce test check lint types contract doctest unit statsforecast sanitize docs packages clean
 
 reproduce: $(STAMP)
 	$(BIN)/prophecy reproduce --out $(OUT)
@@ -22,9 +22,11 @@ check: lint types contract doctest
 
 $(STAMP): pyproject.toml constraints.txt constraints-triton.txt
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'prophecy needs Python 3.11 or later')"
+	@command -v $${CC:-cc} > /dev/null || { echo "prophecy needs a C compiler to be built: install gcc or clang"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade -c constraints.txt pip
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev]"
+	$(BIN)/python -m pip install --quiet -c constraints.txt meson-python meson ninja cython
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-build-isolation -c constraints.txt -e ".[dev]"
 	$(BIN)/python -c "import triton" 2> /dev/null || $(BIN)/python -m pip install --quiet -r constraints-triton.txt
 	touch $(STAMP)
 
@@ -41,18 +43,35 @@ contract: $(STAMP)
 doctest: $(STAMP)
 	$(BIN)/pytest --doctest-modules src
 
-# A test that does not end within 15 minutes is named and ended, compiled loops included.
-unit: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/pytest tests src -n 2 --dist loadfile --timeout 900 --timeout-method thread
+# A test that does not end within 15 minutes is named and ended, compiled loops included. Kernels are built before, once:
+# otherwise every process that imports the package would look whether they are current.
+BUILD := $(CURDIR)/build/$(shell $(PYTHON) -c "import sys; print('cp%d%d' % sys.version_info[:2])")
 
-# statsforecast needs pandas < 3, so its model is tested in an environment of its own.
-$(APART)/.installed: pyproject.toml constraints-statsforecast.txt
+unit: $(STAMP)
+	$(BIN)/python -c "import prophecy"
+	MESONPY_EDITABLE_SKIP=$(BUILD) OMP_NUM_THREADS=1 $(BIN)/pytest tests src -n 2 --dist loadfile --timeout 900 --timeout-method thread
+
+# statsforecast needs pandas < 3, so its model is tested in an environment of its own, with a wheel of what is built already.
+$(APART)/.installed: pyproject.toml constraints-statsforecast.txt $(STAMP)
 	test -x $(APART)/bin/python || $(PYTHON) -m venv $(APART)
-	$(APART)/bin/python -m pip install --quiet -c constraints-statsforecast.txt -e ".[statsforecast]" pytest
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation -Cbuild-dir=$(BUILD) -w $(APART)/wheel .
+	$(APART)/bin/python -m pip install --quiet -c constraints-statsforecast.txt "$$(ls $(APART)/wheel/*.whl)[statsforecast]" pytest
 	touch $@
 
 statsforecast: $(APART)/.installed
 	$(APART)/bin/python -m pytest --noconftest tests/test_adapters_statsforecast.py
+
+# Streams, files and dynamics with kernels that watch every address and every undefined operation.
+SANITIZED := .venv-sanitize
+sanitize: $(STAMP)
+	test -x $(SANITIZED)/bin/python || $(PYTHON) -m venv $(SANITIZED)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation -w $(SANITIZED)/wheel \
+	  -Csetup-args=-Db_sanitize=address,undefined -Csetup-args=-Db_lundef=false -Csetup-args=-Doptimization=1 .
+	$(SANITIZED)/bin/python -m pip install --quiet --no-deps --force-reinstall $(SANITIZED)/wheel/*.whl
+	$(BIN)/python -c "import site; print(site.getsitepackages()[0])" > $(SANITIZED)/lib/python3.$(shell $(PYTHON) -c "import sys; print(sys.version_info[1])")/site-packages/rest.pth
+	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	  UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 OMP_NUM_THREADS=1 $(SANITIZED)/bin/python -m pytest $(SANITIZED_TESTS)
+SANITIZED_TESTS ?= tests/test_adaptive*.py tests/test_streams_*.py tests/test_fleet*.py tests/test_dynamics*.py
 
 # The site, in docs/_build/html: warnings are errors, local links and anchors must lead somewhere.
 docs: $(STAMP)
@@ -64,4 +83,4 @@ packages: $(STAMP)
 	$(BIN)/python tools/packages.py
 
 clean:
-	rm -rf docs/_build dist $(VENV) $(APART) .pytest_cache .mypy_cache .ruff_cache .hypothesis results
+	rm -rf build docs/_build dist $(VENV) $(APART) $(SANITIZED) .pytest_cache .mypy_cache .ruff_cache .hypothesis results

@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -29,8 +30,8 @@ LARGEST = 1_000_000
 """Bytes of the wheel at most. It has about 0.9 MB, a quarter of it pages of the reproduction and their results; data
 that slips in shows."""
 
-KINDS = {".py", ".typed", ".html", ".css", ".js", ".json", ".j2", ".svg", ".txt", ""}
-"""What a wheel of ours may hold: sources, templates, the report's committed results, licence and metadata."""
+KINDS = {".so", ".pyd", ".py", ".typed", ".html", ".css", ".js", ".json", ".j2", ".svg", ".txt", ""}
+"""What a wheel of ours may hold: sources, kernels, templates, licence and metadata."""
 
 USER = """
 import numpy as np
@@ -61,7 +62,15 @@ def build(out: Path) -> tuple[Path, Path]:
     out.mkdir(parents=True, exist_ok=True)
     for old in (*out.glob("*.whl"), *out.glob("*.tar.gz")):
         old.unlink()
-    run(sys.executable, "-m", "build", "--outdir", out, ROOT)
+    with tempfile.TemporaryDirectory() as folder:
+        run(sys.executable, "-m", "build", "--outdir", folder, ROOT)
+        (wheel,), (sdist,) = Path(folder).glob("*.whl"), Path(folder).glob("*.tar.gz")
+        shutil.copy(sdist, out)
+        if sys.platform == "linux":  # named by the oldest system it runs on
+            path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+            run(sys.executable, "-m", "auditwheel", "repair", "-w", out, wheel, env={**os.environ, "PATH": path})
+        else:
+            shutil.copy(wheel, out)
     (wheel,), (sdist,) = out.glob("*.whl"), out.glob("*.tar.gz")
     return wheel, sdist
 
@@ -73,7 +82,7 @@ def review(wheel: Path, sdist: Path) -> dict[str, object]:
     strange = [e.filename for e in entries if Path(e.filename).suffix not in KINDS and ".dist-info/" not in e.filename]
     if strange or wheel.stat().st_size > LARGEST:
         raise SystemExit(
-            f"{wheel.name} has {wheel.stat().st_size} bytes and holds {strange}; look at [tool.hatch.build]"
+            f"{wheel.name} has {wheel.stat().st_size} bytes and holds {strange}; look at src/prophecy/meson.build"
         )
     sizes: Counter[str] = Counter()
     for entry in entries:
@@ -139,7 +148,8 @@ def attempt(python: str, wheel: Path, extras: list[str], least: bool) -> str:
         exact = lowest(extras, (3, minor)) if least else []
         run(ours, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", target, *exact)
         env = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
-        env |= {"PROPHECY_CACHE": str(place / "cache"), "OMP_NUM_THREADS": "1"}
+        # No compiler is to be found: the wheel carries the compiled code.
+        env |= {"PROPHECY_CACHE": str(place / "cache"), "OMP_NUM_THREADS": "1", "PATH": str(ours.parent)}
         (place / "smoke.py").write_text((ROOT / "tools" / "smoke.py").read_text())
         said = run(
             ours,

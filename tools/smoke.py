@@ -14,7 +14,7 @@ from pathlib import Path
 before = set(sys.modules)
 import prophecy  # noqa: E402  what it loads is looked at
 
-HEAVY = ("numba", "narwhals", "pandas", "torch", "matplotlib", "platformdirs")
+HEAVY = ("narwhals", "pandas", "torch", "matplotlib", "platformdirs")
 loaded = [name for name in HEAVY if name in set(sys.modules) - before]
 assert not loaded, f"import prophecy loads {loaded}"
 
@@ -64,5 +64,5 @@ def command_line() -> None:
 library()
 if "--cli" in sys.argv:
     command_line()
-versions = {name: metadata.version(name) for name in ("numpy", "scipy", "numba", "narwhals")}
+versions = {name: metadata.version(name) for name in ("numpy", "scipy", "narwhals")}
 print(f"python {sys.version.split()[0]}, {', '.join(f'{name} {found}' for name, found in versions.items())}: works")
