@@ -1,4 +1,5 @@
-# Two commands: `make reproduce` regenerates the paper and ends with its report; `make test` runs every check.
+# Two commands: `make reproduce` regenerates the paper and ends with its report; `make test` runs every quick check,
+# `make test-all` all of them.
 # Each makes its own environment in .venv from the versions pinned in constraints.txt.
 
 PYTHON ?= python3
@@ -6,16 +7,25 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 OUT ?= results
+SLOW := -m 'not slow'
 APART := .venv-statsforecast
 
-.PHONY: reproduce test check lint types contract doctest unit statsforecast sanitize docs packages clean
+.PHONY: reproduce results test test-all check lint types contract doctest unit statsforecast sanitize docs packages clean
 
 reproduce: $(STAMP)
-	$(BIN)/prophecy reproduce --out $(OUT)
+	$(BIN)/python -m reproduction --out $(OUT)
 
-# Lint, types and contract on one core while the tests, doctests included, run on what is left.
+# Result files whose code has changed since, as far as this machine can, the oldest first: stop it, run it again to go on.
+results: $(STAMP)
+	$(BIN)/python -m benchmarks --all
+
+# Lint, types, contract and doctests on one core while the tests run on what is left.
 test: $(STAMP)
-	$(MAKE) -j 2 lint types contract unit
+	$(MAKE) -j 2 lint types contract doctest unit
+
+# Slow tests too (tests/slow.txt), and statsforecast's in an environment of its own: what continuous integration runs.
+test-all: $(STAMP)
+	$(MAKE) -j 2 lint types contract doctest unit SLOW=
 	$(MAKE) statsforecast
 
 check: lint types contract doctest
@@ -41,15 +51,14 @@ contract: $(STAMP)
 	$(BIN)/lint-imports
 
 doctest: $(STAMP)
-	$(BIN)/pytest --doctest-modules src
+	$(BIN)/pytest --doctest-modules --doctest-ignore-import-errors src reproduction
 
-# A test that does not end within 15 minutes is named and ended, compiled loops included. Kernels are built before, once:
-# otherwise every process that imports the package would look whether they are current.
+# A test that does not end within 15 minutes is named and ended, compiled loops included. Kernels are built before, once.
 BUILD := $(CURDIR)/build/$(shell $(PYTHON) -c "import sys; print('cp%d%d' % sys.version_info[:2])")
 
 unit: $(STAMP)
 	$(BIN)/python -c "import prophecy"
-	MESONPY_EDITABLE_SKIP=$(BUILD) OMP_NUM_THREADS=1 $(BIN)/pytest tests src -n 2 --dist loadfile --timeout 900 --timeout-method thread
+	OMP_NUM_THREADS=1 $(BIN)/pytest $(SLOW) -n 2 --dist loadfile --timeout 900 --timeout-method thread
 
 # statsforecast needs pandas < 3, so its model is tested in an environment of its own, with a wheel of what is built already.
 $(APART)/.installed: pyproject.toml constraints-statsforecast.txt $(STAMP)

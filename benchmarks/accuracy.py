@@ -1,7 +1,7 @@
 """Measure how accurate Prophecy is, and say where it misses what was asked of it.
 
 Runs the report's pages beyond, derivatives and real, writes benchmarks/results/accuracy.json (method, signal, noise,
-with floors and baselines) and prints the comparison. `python benchmarks/accuracy.py [--functions N] [--jobs N]`.
+with floors and baselines) and prints the comparison. `python -m benchmarks.accuracy [--functions N] [--jobs N]`.
 
 Pages may be computed on several machines: `--only beyond --folder F` leaves the page's results in F and writes nothing
 else; a run with `--folder F` reads the pages that lie there and computes the others.
@@ -20,11 +20,11 @@ import numpy as np
 import scipy
 
 from prophecy import __version__, _files
-from prophecy.reproduce import beyond, causal_derivatives, real_series, runner
-from prophecy.reproduce.framework import Ask
+from reproduction import beyond, causal_derivatives, real_series, runner
+from reproduction.framework import Ask
 
 RESULTS = Path(__file__).parent / "results" / "accuracy.json"
-PAGES = (beyond.EXPERIMENT, causal_derivatives.EXPERIMENT, real_series.EXPERIMENT)
+PAGES = (beyond.Beyond(), causal_derivatives.Derivatives(), real_series.RealSeries())
 
 
 def main() -> int:
@@ -35,6 +35,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", nargs="*", default=[], help="compute these pages alone, into --folder")
     parser.add_argument("--folder", type=Path, default=None)
+    parser.add_argument("--out", type=Path, default=RESULTS)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
         folder = asked.folder or Path(made)
@@ -47,7 +48,7 @@ def main() -> int:
     verdicts = [verdict for page in PAGES for verdict in page.verdicts(results[page.name])]
     missed = beyond.missed(results["beyond"]["rows"])
     _files.write_json(
-        RESULTS,
+        asked.out,
         {
             "version": __version__,
             "numpy": np.__version__,

@@ -2,7 +2,7 @@
 
 statsforecast needs pandas < 3, so this runs in an environment of its own (`make statsforecast` makes it):
 
-    python benchmarks/backtest_rivals.py [OUT.json]
+    python -m benchmarks.backtest_rivals [OUT.json]
 
 The tutorial for forecasters shows the table of the committed run, benchmarks/results/backtest_rivals.json.
 """

@@ -1,6 +1,6 @@
 """What each number of the bank does: half and twice of it, on streams of every kind.
 
-`python benchmarks/bank_ideas.py [--every N] [--only GROUP ...]` replaces one number of `adaptive.Settings` at a time,
+`python -m benchmarks.bank_ideas [--every N] [--only GROUP ...]` replaces one number of `adaptive.Settings` at a time,
 follows the streams below and writes benchmarks/results/bank_ideas.json: for each number and each of the two values the
 mean squared error over that with the usual number (geometric mean over streams, and the stream that moves most), how
 much wider intervals of level 0.9 are (median), the share of values outside of them, the share of rows with an alarm of

@@ -1,6 +1,6 @@
 """Measure the bank's step beside an earlier commit's, on one core, in alternating rounds of one run.
 
-    python benchmarks/bank_speed.py --earlier PATH/TO/EARLIER/src [--alone PATH] [--rounds N] [--rows N]
+    python -m benchmarks.bank_speed --earlier PATH/TO/EARLIER/src [--alone PATH] [--rounds N] [--rows N]
 
 Each PATH is the `src` folder of a checkout: `--earlier` the C step of the first version, `--alone` a commit before
 seasons and alarms joined the step. Times are those of the processor, so that other work on the machine counts little.
@@ -93,14 +93,14 @@ def file_case(src: Path, data: Path, out: Path, *options: str) -> dict[str, floa
     done = subprocess.run(command, env=environment(src), preexec_fn=on_one_core, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr)
-    from prophecy.benchmarks.csv_predict import accuracy
+    from benchmarks.speed.csv_predict import accuracy
 
     seconds, peak = done.stderr.split()[-2:]
     return {"seconds": float(seconds), "peak_megabytes": float(peak) / 1e3, "relative_error": accuracy(out)}
 
 
 def files(versions: dict[str, Path], rows: int) -> dict[str, Any]:
-    from prophecy.benchmarks.csv_predict import write
+    from benchmarks.speed.csv_predict import write
 
     with tempfile.TemporaryDirectory() as folder:
         data, out = Path(folder) / "data.csv", Path(folder) / "out.parquet"

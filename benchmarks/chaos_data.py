@@ -1,6 +1,6 @@
 """Integrate the chaotic systems that benchmarks/forecast_dev.py runs on, from their published equations.
 
-    python benchmarks/chaos_data.py CHAOS.npz [--systems NAME ...] [--compare OTHER.npz] [--report FILE.json]
+    python -m benchmarks.chaos_data CHAOS.npz [--systems NAME ...] [--compare OTHER.npz] [--report FILE.json]
 
 The equations, parameters and Lyapunov exponents are those of the package dysts (`pip install dysts`); the integration
 is ours: SciPy's DOP853 at tolerance 1e-10. Per system, five trajectories of 812 samples, 30 to a Lyapunov time, each

@@ -1,6 +1,6 @@
 """The long run: do 10 000 free steps stay on the attractor, with its spectrum and its histogram?
 
-    python benchmarks/climate.py chaos.npz --out benchmarks/results/climate.json
+    python -m benchmarks.climate chaos.npz --out benchmarks/results/climate.json
 
 The file is that of forecast_dev.py: (trajectories, 812, variables) per system. The first 512 samples of trajectory 0
 are the context; `Forecast.mean` over 10 000 steps is the free run. Truth: all trajectories (4 060 samples). Spectra are

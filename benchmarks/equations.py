@@ -1,6 +1,6 @@
 """Equations found by `prophecy.forecast(...).equations()` and by PySINDy, from the same noisy samples in one run.
 
-    python benchmarks/equations.py --out benchmarks/results/equations.json
+    python -m benchmarks.equations --out benchmarks/results/equations.json
 
 Six systems, 0, 1, 5 and 10 % noise (of each variable's standard deviation), three draws of it. PySINDy gets the samples
 with plain and with smoothed finite differences and in its weak form, each with sequentially thresholded least squares
@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from forecast_dev import warm
+from benchmarks.forecast_dev import warm
 from prophecy.dynamics import forecast
 
 Array = NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""Keyed streams, measured: `python benchmarks/fleet.py` writes benchmarks/results/fleet.json.
+"""Keyed streams, measured: `python -m benchmarks.fleet` writes benchmarks/results/fleet.json.
 
 Values a second over `--keys` keys that take turns, after some rounds to warm up: `Fleet` in memory, `Fleet` with its
 file (every batch forced to the disk), one `Prophecy` per key in a dict, and river's models per key. All predict the

@@ -1,6 +1,6 @@
 """Score `prophecy.dynamics.forecast` and simple baselines on a file of chaotic series.
 
-    python benchmarks/forecast_dev.py chaos.npz --trajectories 0 2 4 --out benchmarks/results/forecast_dev.json
+    python -m benchmarks.forecast_dev chaos.npz --trajectories 0 2 4 --out benchmarks/results/forecast_dev.json
 
 The file holds one array (trajectories, 812, variables) per system: 512 samples of context, 300 to predict, 30 samples
 per Lyapunov time. `--noise` is added to the context alone, as a share of each variable's standard deviation; the
@@ -208,9 +208,8 @@ def main() -> None:
             rows.append(row)
             o, least = row["ours"], min(row[k]["smape"] for k in ("copy", "repetition", "linear"))
             print(
-                f"{row['system']:22} {row['trajectory']} vpt {o['vpt']:5.1f} smape {o['smape']:6.1f}"
-                f" (baseline {least:5.1f}) cover {row['coverage']:.2f}"
-                f" {row['seconds']:.2f} s  {row['method']}",
+                f"{row['system']:22} {row['trajectory']} vpt {o['vpt']:5.1f} smape {o['smape']:6.1f} (baseline "
+                f"{least:5.1f}) cover {row['coverage']:.2f} {row['seconds']:.2f} s  {row['method']}",
                 flush=True,
             )
     parts = {"all": rows, "development": [r for r in rows if r["system"] not in held]}

@@ -1,6 +1,6 @@
 """How far each idea moves the forecasts: the method as it is, and with one idea at a time taken away by `Settings`.
 
-    python benchmarks/forecast_ideas.py --ordinary ORDINARY.npz --chaos CHAOS.npz
+    python -m benchmarks.forecast_ideas --ordinary ORDINARY.npz --chaos CHAOS.npz
         --out benchmarks/results/forecast_ideas.json
 
 Ordinary series: every n-th of each set of benchmarks/ordinary.py (`--thin`), sMAPE, MASE, MSIS and coverage at 95 %.
@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-import ordinary
-from forecast_dev import CONTEXT, scores, warm
+from benchmarks import ordinary
+from benchmarks.forecast_dev import CONTEXT, scores, warm
 from prophecy.dynamics import forecast
 from prophecy.dynamics.settings import DEFAULT, Settings
 

@@ -1,6 +1,6 @@
 """What noise leaves to be found: forecasts of those who know the law, from the same noisy samples as forecast_dev.py.
 
-    python benchmarks/forecast_oracle.py chaos.npz --out benchmarks/results/forecast_oracle.json
+    python -m benchmarks.forecast_oracle chaos.npz --out benchmarks/results/forecast_oracle.json
 
 The law of each system is the one that assimilation finds exactly without noise; systems where it finds none are left
 out. *state*: parameters known too, only the trajectory is solved for; *parameters*: the terms are known, their
@@ -21,7 +21,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast_dev import CONTEXT, scores
+from benchmarks.forecast_dev import CONTEXT, scores
 from prophecy.dynamics import laws
 from prophecy.dynamics.context import read
 from prophecy.dynamics.problem import Problem

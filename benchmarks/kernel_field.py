@@ -1,6 +1,6 @@
 """A kernel field under the flow against the kernel maps of the tournament, on systems that no family of fields fits.
 
-    python benchmarks/kernel_field.py chaos.npz --out benchmarks/results/kernel_field.json
+    python -m benchmarks.kernel_field chaos.npz --out benchmarks/results/kernel_field.json
 
 Two ways to such a field f(x) = sum_c k(x, c) a_c, with samples as centres and width and nugget by leave-one-out errors:
 from the integral form of the equations along the interpolated path, and from the increments themselves. Both are then

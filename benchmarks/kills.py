@@ -1,4 +1,4 @@
-"""`python benchmarks/kills.py [--kills 1000]`: a fleet under load, killed with -9 again and again.
+"""`python -m benchmarks.kills [--kills 1000]`: a fleet under load, killed with -9 again and again.
 
 A child observes batches of keyed rows into a state file and prints the number of each batch when it was acknowledged;
 the parent kills it at a random moment and starts it again. In the end every answer the file and the children gave must
@@ -26,6 +26,9 @@ from prophecy.fleet.slots import BYTES
 
 RESULTS = Path(__file__).parent / "results" / "kills.json"
 KEYS = [f"sensor-{k}" for k in range(40)]
+WILD = 0.05
+"""Share of rows at a wild time, up to months away, and of those with a value from 1e-300 to 1e75 in size."""
+
 ROOM = 16
 """Streams in memory, so that many are put aside and come back in every batch."""
 
@@ -33,7 +36,11 @@ ROOM = 16
 def batch(number: int) -> tuple[list[str], np.ndarray, np.ndarray]:
     rng = np.random.default_rng(number)
     keys = rng.choice(KEYS, size=int(rng.integers(1, len(KEYS))), replace=False).tolist()
-    return keys, np.full(len(keys), 60.0 * number), rng.standard_normal(len(keys))
+    times, values = np.full(len(keys), 60.0 * number), rng.standard_normal(len(keys))
+    wild, extreme = rng.random(len(keys)) < WILD, rng.random(len(keys)) < WILD
+    times += wild * rng.choice([-1.0, 1.0], len(keys)) * 10.0 ** rng.uniform(-3, 7, len(keys))
+    values *= np.where(extreme, 10.0 ** rng.uniform(-300, 74, len(keys)), 1.0)
+    return keys, times, values
 
 
 def digest(rows: np.ndarray) -> float:

@@ -1,4 +1,4 @@
-"""Layers on a GPU, forward and backward: `python benchmarks/layers.py --out layers-gpu.json [--small]`.
+"""Layers on a GPU, forward and backward: `python -m benchmarks.layers --out layers-gpu.json [--small]`.
 
 64 × 4 096 × 512 channels, N = 64, float32: the layer with its fused kernels, the same without them, S4-style FFT
 convolution with autograd, and a loop over time; then a scan whose A changes with time (N = 16, as in Mamba's

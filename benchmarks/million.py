@@ -1,4 +1,4 @@
-"""A million of them: `python benchmarks/million.py [streams] [series]` writes benchmarks/results/million.json.
+"""A million of them: `python -m benchmarks.million [streams] [series]` writes benchmarks/results/million.json.
 
 streams: `--keys` keyed streams take turns, a batch of `--batch` rows at a time, for as many rounds as `--seconds`
 allow. Memory holds a small part of them (`--memory`), so every round brings every stream back from the file and puts it

@@ -1,10 +1,10 @@
-"""Labelled anomalies, by NAB's published rule: `python benchmarks/nab.py --data FOLDER`.
+"""Labelled anomalies, by NAB's published rule: `python -m benchmarks.nab --data FOLDER`.
 
 Compares `Prophecy.follow(...).alarm` with its own raw surprise, a windowed Gaussian and a rolling median, each
 causal, on the development files (38 of NAB's 58). Reported are the standard profile with the threshold chosen on
 every other file and scored on the rest (both ways, averaged), the same for ten random halves (mean and standard
 deviation over the twenty scores: one split alone moves by several points), and with the best threshold for all files,
-as NAB's own table has it. FOLDER is what benchmarks/nab_data.py makes from the public files. Writes
+as NAB's own table has it. FOLDER is what benchmarks.nab_data makes from the public files. Writes
 benchmarks/results/nab.json. Nothing that is shipped needs these files.
 """
 
@@ -22,8 +22,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-import nab_score
 import prophecy
+from benchmarks import nab_score
 
 Array = NDArray[np.float64]
 RESULTS = Path(__file__).parent / "results" / "nab.json"
@@ -122,7 +122,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     if not (options.data / "nab_dev.npz").is_file():
-        parser.error(f"{options.data} has no nab_dev.npz: python benchmarks/nab_data.py NAB FOLDER makes it")
+        parser.error(f"{options.data} has no nab_dev.npz: python -m benchmarks.nab_data NAB FOLDER makes it")
     found = measured(options.data)
     options.out.parent.mkdir(exist_ok=True)
     options.out.write_text(json.dumps(found, indent=1) + "\n")

@@ -1,6 +1,6 @@
 """Pack the Numenta Anomaly Benchmark's own files into the two that benchmarks/nab.py reads.
 
-    python benchmarks/nab_data.py NAB FOLDER [--kinds realTweets realTraffic ...]
+    python -m benchmarks.nab_data NAB FOLDER [--kinds realTweets realTraffic ...]
 
 NAB is a checkout of the public repository (`numenta/NAB`): data/KIND/NAME.csv with the columns timestamp (UTC) and
 value, and labels/combined_windows.json. FOLDER then holds nab_dev.npz (`KIND/NAME/time` in seconds since 1970,

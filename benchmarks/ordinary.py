@@ -1,8 +1,8 @@
 """Ordinary series: ours beside what forecasters use, on the same series in one run.
 
-    python benchmarks/ordinary.py DATA [--out benchmarks/results/ordinary.json] [--docs docs/forecasting.md]
+    python -m benchmarks.ordinary DATA [--out benchmarks/results/ordinary.json] [--docs docs/forecasting.md]
 
-DATA is what benchmarks/ordinary_data.py builds. Rivals need statsforecast and flaircast, whose pandas is older than
+DATA is what benchmarks.ordinary_data builds. Rivals need statsforecast and flaircast, whose pandas is older than
 ours: run this in their environment. Without them ours and the seasonal naive are run alone.
 
 Per series sMAPE (%), MASE, coverage of 50, 80 and 95 % intervals, mean scaled interval score at 95 % (MSIS) and

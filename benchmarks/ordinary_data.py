@@ -1,6 +1,6 @@
 """Build the series that benchmarks/ordinary.py runs on, from the official files.
 
-    python benchmarks/ordinary_data.py OUT.npz --m1 M1.rda --m3 M3.rda --m4 Hourly-train.csv Hourly-test.csv
+    python -m benchmarks.ordinary_data OUT.npz --m1 M1.rda --m3 M3.rda --m4 Hourly-train.csv Hourly-test.csv
         --m4-weekly Weekly-train.csv Weekly-test.csv --etth1 ETTh1.csv --etth2 ETTh2.csv
 
 M1 and M3: the data of the R package Mcomp (data/M1.rda, data/M3.rda). M4: the competition's CSV files. ETT: the CSV

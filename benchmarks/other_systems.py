@@ -1,8 +1,8 @@
 """Forecasts of systems outside the development file, at other sampling rates, noise levels and lengths of context.
 
-    python benchmarks/other_systems.py --make FLOWS.npz     # integrate them (needs dysts)
-    python benchmarks/other_systems.py FLOWS.npz --part all --jobs 16 --out benchmarks/results/forecast_other.json
-    python benchmarks/other_systems.py FLOWS.npz --part apart --single --out SINGLE.json
+    python -m benchmarks.other_systems --make FLOWS.npz     # integrate them (needs dysts)
+    python -m benchmarks.other_systems FLOWS.npz --part all --jobs 16 --out benchmarks/results/forecast_other.json
+    python -m benchmarks.other_systems FLOWS.npz --part apart --single --out SINGLE.json
 
 Every flow of the package `dysts` that is not in the development file of `forecast_dev.py`, has no delays and can be
 integrated in 90 seconds (its equations and parameters, our integration), seen as the package shows it: 10, 30 and 100
@@ -32,8 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-import chaos_data
-from forecast_dev import judged, set_apart, summary, warm
+from benchmarks import chaos_data
+from benchmarks.forecast_dev import judged, set_apart, summary, warm
 
 Array = NDArray[np.float64]
 RATES, NOISES = (10, 30, 100), (0.0, 0.003, 0.01, 0.03, 0.1)  # samples per Lyapunov time, standard deviations

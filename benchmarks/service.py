@@ -1,6 +1,6 @@
 """Load test of `prophecy serve` on loopback: values a second, latency, memory, slow readers, broken input, the page.
 
-    python benchmarks/service.py [--seconds 8] [--out benchmarks/results/service.json]
+    python -m benchmarks.service [--seconds 8] [--out benchmarks/results/service.json]
 
 Client and server share the machine. Each rate stands beside the ceiling measured in the same run: the same batches
 handed to a `Fleet` in a process, without HTTP. Latencies are from sending a request to having its whole answer. "db"
@@ -32,8 +32,8 @@ from typing import Any
 import numpy as np
 from websockets.sync import client as ws
 
+from benchmarks.speed import measure
 from prophecy import __version__
-from prophecy.benchmarks import measure
 from prophecy.fleet import Fleet
 
 RESULTS = Path(__file__).parent / "results" / "service.json"

@@ -1,7 +1,7 @@
-"""Streams as they come, measured: `python benchmarks/streams.py [part ...]` writes benchmarks/results/streams.json.
+"""Streams as they come, measured: `python -m benchmarks.streams [part ...]` writes benchmarks/results/streams.json.
 
 Parts: etth1, made, jitter, irregular, seasons, alarms, levels, skaters, measured, far. Each replaces its own entry in
-the file. `etth1`, `jitter` and `far` need `--data ORDINARY.npz`, made by benchmarks/ordinary_data.py from the public
+the file. `etth1`, `jitter` and `far` need `--data ORDINARY.npz`, made by benchmarks.ordinary_data from the public
 ETTh1.csv; `--held-out` looks at the part of ETTh1 that nothing was chosen on. `measured`, `skaters` and `far` need the
 packages the series ship in, or a file of them (`--series`); `--label before` stores errors under another name, for
 comparisons between versions.
@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import prophecy
-from prophecy.reproduce.measured import generated
-from streams_measured import far, measured, measured_series, ours_beside_skaters, skaters
+from benchmarks.streams_measured import far, measured, measured_series, ours_beside_skaters, skaters
+from reproduction.measured import generated
 
 Array = NDArray[np.float64]
 RESULTS = Path(__file__).parent / "results" / "streams.json"
@@ -330,7 +330,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     if {"etth1", "jitter", "far"} & set(options.parts) and not (options.data and options.data.is_file()):
-        made_by = "python benchmarks/ordinary_data.py ORDINARY.npz --etth1 ETTh1.csv"
+        made_by = "python -m benchmarks.ordinary_data ORDINARY.npz --etth1 ETTh1.csv"
         parser.error(f"etth1, jitter and far need --data ORDINARY.npz, a file, got {options.data}; {made_by} makes it")
     for part in options.parts:
         if part == "etth1":

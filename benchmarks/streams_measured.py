@@ -81,7 +81,7 @@ def measured_series(kept: Path | None) -> dict[str, Array]:
     written where there is none, else read."""
     from importlib.util import find_spec
 
-    from prophecy.reproduce.measured import SERIES
+    from reproduction.measured import SERIES
 
     if kept is not None and kept.exists():
         with np.load(kept) as file:

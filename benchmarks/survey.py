@@ -1,7 +1,7 @@
 """Which kinds of right-hand sides are found: every flow of the package `dysts`, without noise and with 1 %.
 
-    python benchmarks/survey.py --make FLOWS.npz            # integrate them (needs dysts)
-    python benchmarks/survey.py FLOWS.npz --jobs 2 --out benchmarks/results/survey.json
+    python -m benchmarks.survey --make FLOWS.npz            # integrate them (needs dysts)
+    python -m benchmarks.survey FLOWS.npz --jobs 2 --out benchmarks/results/survey.json
 
 One trajectory of each flow that is not in the development file of `forecast_dev.py`, has no delays and can be
 integrated within 40 seconds: 512 samples of context, 300 to predict, 30 per Lyapunov time, seen as the package shows
@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-import chaos_data
-from forecast_dev import CONTEXT, PER_LYAPUNOV, baselines, scores, warm
+from benchmarks import chaos_data
+from benchmarks.forecast_dev import CONTEXT, PER_LYAPUNOV, baselines, scores, warm
 from prophecy.dynamics import forecast
 
 Array = NDArray[np.float64]

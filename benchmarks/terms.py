@@ -1,6 +1,6 @@
 """Wrong and lost terms of equations found through noise, with and without the price of choosing among many.
 
-    python benchmarks/terms.py CHAOS.npz FLOWS.npz --jobs 2 --out benchmarks/results/terms.json
+    python -m benchmarks.terms CHAOS.npz FLOWS.npz --jobs 2 --out benchmarks/results/terms.json
 
 Systems of the given files (`forecast_dev.py` and `survey.py` say what is in them), 512 samples each, whose equations
 without noise are powers: their terms are the truth. Beside them three whose variables have constant sums (an epidemic,
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from forecast_dev import CONTEXT, warm
+from benchmarks.forecast_dev import CONTEXT, warm
 from prophecy.dynamics import forecast
 from prophecy.dynamics.settings import DEFAULT, Settings
 

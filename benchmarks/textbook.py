@@ -1,6 +1,6 @@
 """Forecasts of textbook systems that are no attractors: transients, growth, decay, relaxation, through noise.
 
-    python benchmarks/textbook.py --jobs 16 --out benchmarks/results/textbook.json
+    python -m benchmarks.textbook --jobs 16 --out benchmarks/results/textbook.json
 
 A law that fits such a series through noise may lead elsewhere after it, which chaotic series, that visit everything
 again and again, hardly show. Each system is integrated here, sampled as it usually is, seen with noise (a share of each
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from forecast_dev import warm
+from benchmarks.forecast_dev import warm
 from prophecy.dynamics import forecast
 
 Array = NDArray[np.float64]

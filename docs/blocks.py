@@ -9,17 +9,34 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
+sys.path.append(str(ROOT))  # for what lies beside the package
+
+
+_read: dict[str, str] = {}
+"""Files read for the table at hand, and what they say about their making."""
 
 
 def results(name: str) -> Any:
     """A file of benchmarks/results."""
-    return json.loads((RESULTS / name).read_text())
+    found = json.loads((RESULTS / name).read_text())
+    if isinstance(found, dict) and "stamp" in found:
+        _read[name] = f"{found['stamp']['date']}, commit {found['stamp']['commit']}"
+    return found
+
+
+def made(make: Callable[[], str]) -> str:
+    """A table, and below it when and from which commit its numbers were made."""
+    _read.clear()
+    table = make()
+    origins = "; ".join(f"`{name}`: {origin}" for name, origin in sorted(_read.items()))
+    return f"{table}\n\n<small>{origins}</small>" if origins else table
 
 
 def lines(head: list[str], rows: list[list[str]]) -> str:
@@ -32,7 +49,7 @@ def filled(text: str, script: str, tables: Mapping[str, Callable[[], str]]) -> s
     for name, make in tables.items():
         marks = f"<!-- {name}: python docs/{script} -->", f"<!-- /{name} -->"
         pattern = re.compile(re.escape(marks[0]) + ".*?" + re.escape(marks[1]), re.S)
-        block = f"{marks[0]}\n{make()}\n{marks[1]}"
+        block = f"{marks[0]}\n{made(make)}\n{marks[1]}"
         text, count = pattern.subn(lambda _, block=block: block, text)
         if count != 1:
             raise SystemExit(f"the page must have the marks of {name} once, found {count}")

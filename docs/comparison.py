@@ -1,7 +1,6 @@
 """Put the tables of docs/comparison.md together from result files: python docs/comparison.py [--check].
 
-Reads, in benchmarks/results: cpu.json (prophecy bench), ordinary.json (benchmarks/ordinary.py), equations.json
-(benchmarks/equations.py), streams.json (benchmarks/streams.py skaters) and training.json (examples/train_layer.py).
+Reads, in benchmarks/results: cpu.json, ordinary.json, equations.json, streams.json (part skaters) and training.json.
 """
 
 from __future__ import annotations

@@ -1,23 +1,17 @@
 """Put the tables of docs/dynamics.md together from result files: python docs/dynamics_tables.py (--check: is it?).
 
-Reads, in benchmarks/results: forecast_dev*.json (made by benchmarks/forecast_all.sh), forecast_other.json
-(benchmarks/other_systems.py), forecast_oracle.json (benchmarks/forecast_oracle.py) and equations.json
-(benchmarks/equations.py).
+Reads, in benchmarks/results: forecast_dev*.json, forecast_other.json, forecast_oracle.json and equations.json.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
+import blocks
 import numpy as np
-
-ROOT = Path(__file__).parent.parent
-RESULTS = ROOT / "benchmarks" / "results"
 
 SETTINGS = {
     "no noise, three trajectories": "forecast_dev.json",
@@ -35,10 +29,6 @@ HEAD = (
 )
 
 
-def _read(name: str) -> Any:
-    return json.loads((RESULTS / name).read_text())
-
-
 def _row(label: str, count: int, part: dict[str, Any]) -> str:
     ours, rival, seconds = part["ours"], part["repetition"], part["seconds"]
     tenths = part["coverage_measured_tenths"]
@@ -53,14 +43,14 @@ def _row(label: str, count: int, part: dict[str, Any]) -> str:
 def forecasts() -> Iterator[str]:
     yield from HEAD
     for label, name in SETTINGS.items():
-        result = _read(name)
+        result = blocks.results(name)
         count = len({row["system"] for row in result["rows"]})
         yield _row(label, count, result["summary"]["all"])
         yield _row("– a third drawn by seed", count // 3, result["summary"]["held-out"])
 
 
 def others() -> Iterator[str]:
-    result = _read("forecast_other.json")
+    result = blocks.results("forecast_other.json")
     yield from HEAD
     for label, part in result["summary"].items():
         yield _row(label, part["forecasts"], part)
@@ -73,10 +63,10 @@ def oracle() -> Iterator[str]:
     yield "| known beforehand | systems | valid prediction time, median (mean) |"
     yield "|---|---|---|"
     words = {"state": "terms and parameters", "parameters": "terms"}
-    result = _read("forecast_oracle.json")
+    result = blocks.results("forecast_oracle.json")
     for noise, name in ((0.01, "forecast_dev_noise1.json"), (0.05, "forecast_dev_noise5.json")):
         same = {row["system"] for row in result["rows"] if row["noise"] == noise}
-        vpt = [row["ours"]["vpt"] for row in _read(name)["rows"] if row["system"] in same]
+        vpt = [row["ours"]["vpt"] for row in blocks.results(name)["rows"] if row["system"] in same]
         yield f"| nothing (ours), {noise:.0%} noise | {len(vpt)} | {np.median(vpt):.2f} ({np.mean(vpt):.2f}) |"
     for label, part in result["summary"].items():
         kind, noise = label.split(", noise ")
@@ -89,7 +79,7 @@ def oracle() -> Iterator[str]:
 def equations() -> Iterator[str]:
     yield "| | noise | ours: error | terms right | PySINDy, best of 21: error | terms right |"
     yield "|---|---|---|---|---|---|"
-    rows, before = _read("equations.json")["rows"], ""
+    rows, before = blocks.results("equations.json")["rows"], ""
     for name, noise in dict.fromkeys((row["system"], row["noise"]) for row in rows):
         here = [row for row in rows if (row["system"], row["noise"]) == (name, noise)]
         cells = []
@@ -100,21 +90,15 @@ def equations() -> Iterator[str]:
         before = name
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing; fail where the page is not what files say")
-    options = parser.parse_args()
-    page = ROOT / "docs" / "dynamics.md"
-    text = page.read_text()
-    for mark, lines in (("forecasts", forecasts), ("others", others), ("oracle", oracle), ("equations", equations)):
-        before, rest = text.split(f"<!-- {mark}:begin -->")
-        _, after = rest.split(f"<!-- {mark}:end -->")
-        text = before + f"<!-- {mark}:begin -->\n" + "\n".join(lines()) + f"\n<!-- {mark}:end -->" + after
-    if not options.check:
-        page.write_text(text)
-    elif page.read_text() != text:
-        sys.exit("docs/dynamics.md is not what the result files say: python docs/dynamics_tables.py writes it")
+def main(arguments: list[str]) -> str | int:
+    tables = {"forecasts": forecasts, "others": others, "oracle": oracle, "equations": equations}
+    joined = {name: partial(_joined, lines) for name, lines in tables.items()}
+    return blocks.write(blocks.ROOT / "docs" / "dynamics.md", "dynamics_tables.py", joined, arguments)
+
+
+def _joined(lines: Callable[[], Iterator[str]]) -> str:
+    return "\n".join(lines())
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

@@ -1,8 +1,8 @@
 """Put the headline tables of README.md together from result files: python docs/readme.py [--check].
 
 Reads, in benchmarks/results: accuracy.json (made by benchmarks/accuracy.py), forecast_dev.json
-(benchmarks/forecast_dev.py), ordinary.json (benchmarks/ordinary.py), cpu.json (prophecy bench) and gpu.json
-(python -m prophecy.benchmarks --device cuda).
+(benchmarks/forecast_dev.py), ordinary.json (benchmarks/ordinary.py), cpu.json (python -m benchmarks cpu) and gpu.json
+(python -m benchmarks gpu).
 """
 
 from __future__ import annotations

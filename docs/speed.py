@@ -1,6 +1,6 @@
 """Put the table of docs/speed.md together from result files, and draw its figures: python docs/speed.py [--check].
 
-Reads, in benchmarks/results: cpu.json (prophecy bench) and gpu.json (python -m prophecy.benchmarks --device cuda).
+Reads, in benchmarks/results: cpu.json (python -m benchmarks cpu) and gpu.json (python -m benchmarks gpu).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import blocks
 
-from prophecy.benchmarks.measure import seconds as pretty
+from benchmarks.speed.measure import seconds as pretty
 from prophecy.tables import style
 
 CEILINGS = ("copy", "matrix product")

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -27,6 +28,26 @@ os.environ["PROPHECY_QUIET"] = "1"
 settings.register_profile("suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("long", deadline=None, max_examples=5000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("PROPHECY_HYPOTHESIS", "suite"))
+
+
+SLOW = Path(__file__).parent / "slow.txt"
+"""Functions, or whole files, that `make test-all` runs and `make test` does not."""
+
+
+def pytest_collection_modifyitems(items):
+    slow = {line for line in SLOW.read_text().split("\n") if line and not line.startswith("#")}
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        if name in slow or name.partition("::")[0] in slow:
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(autouse=True)
+def _ctrl_c_as_before():
+    """A command called in this process takes Ctrl-C over for good."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from prophecy import (  # noqa: E402
     next_value,
 )
 from prophecy.diagonal import s4d_inv, s4d_legs, s4d_lin  # noqa: E402
-from prophecy.nn import DiagonalSSM, ProphecySSM, horizons, slope  # noqa: E402
+from prophecy.nn import DiagonalSSM, ProphecySSM, following, horizons, slope  # noqa: E402
 
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
 LENGTHS = [1, 2, 31, 32, 33, 65, 1000]
@@ -34,6 +34,10 @@ def stepped(layer, u, state, **how):
         y, state = layer.step(u[:, k], state, **how)
         rows.append(y)
     return torch.stack(rows, dim=1), state
+
+
+def learning(layer):
+    return [p for p in layer.parameters() if p.requires_grad]
 
 
 def make(train=(), dtype=torch.float64, basis=legt, order=16, window=300.0, channels=3, **more):
@@ -59,8 +63,9 @@ MEMORIES = {
     "S4D-LegS": lambda dtype: DiagonalSSM(3, 16, (1e-3, 1e-1), s4d_legs, seed=0, dtype=dtype),
 }
 OUTPUTS = {
-    "prediction": next_value,
+    "prediction": following,
     "exact": lambda basis, dt: exact(basis, dt, 3),
+    "the paper's": next_value,
     "derivative": slope,
     "horizons": horizons(1, 4, 16, degree=2),
 }

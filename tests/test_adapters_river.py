@@ -31,8 +31,8 @@ def test_forecasts_are_prophecys():
         value = math.sin(k / 7) + 0.1 * math.cos(k * k)
         river.learn_one(value)
         ours.observe(value)
-    assert river.forecast(1) == [ours.predict().mean]
-    assert river.forecast(5) == np.asarray(ours.forecast(5).mean).tolist()
+    assert river.forecast(1) == [ours.predict().point]
+    assert river.forecast(5) == np.asarray(ours.forecast(5).point).tolist()
 
 
 @pytest.mark.parametrize("seen", range(10))

@@ -46,8 +46,8 @@ def test_predictions_are_prophecys_and_stand_at_the_right_time():
     forecaster = ProphecyForecaster().fit(y)
     got = forecaster.predict(fh=[1, 12])
     assert [str(period) for period in got.index] == ["2016-09", "2017-08"]
-    assert np.allclose(got, np.asarray(model.forecast(12).mean)[[0, 11]])
-    assert np.allclose(forecaster.predict(fh=[1]), model.predict().mean)
+    assert np.allclose(got, np.asarray(model.forecast(12).point)[[0, 11]])
+    assert np.allclose(forecaster.predict(fh=[1]), model.predict().point)
     interval = forecaster.predict_interval(fh=[12], coverage=[0.5, 0.9])
     inner, outer = interval.iloc[0].to_numpy().reshape(2, 2)
     assert outer[0] <= inner[0] <= got.iloc[1] <= inner[1] <= outer[1]

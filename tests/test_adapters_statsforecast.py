@@ -37,7 +37,7 @@ def test_forecast_is_ours_for_every_series_with_intervals_around_it(panel):
     assert len(made) == 3 * 14
     for name, values in panel.groupby("unique_id")["y"]:
         rows = made[made["unique_id"] == name]
-        assert np.allclose(rows["Prophecy"], forecast(values.to_numpy(), 14).mean)
+        assert np.allclose(rows["Prophecy"], forecast(values.to_numpy(), 14).point)
     assert (made["Prophecy-lo-95"] <= made["Prophecy-lo-80"]).all()
     assert (made["Prophecy-lo-80"] <= made["Prophecy"]).all()
     assert (made["Prophecy"] <= made["Prophecy-hi-80"]).all()

@@ -322,8 +322,8 @@ def test_explain_names_what_is_in_use(noisy):
     model.observe(noisy[2])
     words = model.explain()
     assert "900 values seen" in words
-    assert "solved in context" in words or "LegT memory" in words
-    assert "Copying the last value would have erred by" in words
+    assert "a regression on the last" in words or "LegT memory" in words
+    assert "copying the last value would be off by" in words
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ def derivative_errors(u, truth, dt):
 
 def test_the_derivative_beats_differences_savitzky_golay_and_a_kalman_filter_at_every_noise_level():
     """Savitzky-Golay with its window and degree, the constant-acceleration filter with its noise, both in hindsight."""
-    from prophecy.reproduce.causal_derivatives import constant_acceleration, savitzky_golay_slopes
+    from reproduction.causal_derivatives import constant_acceleration, savitzky_golay_slopes
 
     dt, time = 1e-3, np.arange(4000) * 1e-3
     clean, slope = np.sin(7 * time) + 0.3 * np.cos(11 * time), 7 * np.cos(7 * time) - 3.3 * np.sin(11 * time)

@@ -8,30 +8,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prophecy import Prophecy, legt, run, signals
-from prophecy._compiled import kernel
-from prophecy.adaptive import members, record, solved, step
+from prophecy.adaptive import members, record
 from prophecy.adaptive.clock import fresh_clocks
-from prophecy.adaptive.feed import take
 from prophecy.adaptive.irregular import fresh_samples
+from prophecy.adaptive.kernels import parts
+from prophecy.adaptive.kernels.feed import Streams
 from prophecy.adaptive.members import FIXED, LAGS, ORDER, SOLVED, WINDOWS
 from prophecy.adaptive.settings import DEFAULT, Settings
 from prophecy.adaptive.table import between, table
-from prophecy.exact import exact
+from prophecy.exact_readout import exact
 
 TABLE = table(DEFAULT)
 MEMBERS = members.members()
 SHARE = DEFAULT.share
 
 
-ROWS: dict[int, tuple[np.ndarray, ...]] = {}
+ROWS: dict[int, Streams] = {}
 
 
 def feed(records: np.ndarray, table: np.ndarray, values: np.ndarray) -> None:
     """`take` values (time, series) with rows that stay with the records, kept so that no other gets their id."""
     n = len(records)
-    rows = ROWS.setdefault(id(records), (records, record.rings(n), fresh_clocks(n, None), fresh_samples(n)))
+    rows = (records, record.rings(n), fresh_clocks(n, None), fresh_samples(n), table)
+    streams = ROWS.setdefault(id(records), Streams(*rows))
     which, passed = np.tile(np.arange(n), len(values)), np.empty(values.size)
-    take(*rows, table, which, np.zeros(0), values.ravel(), between(0.9), np.zeros((0, 4)), passed)
+    streams.take(which, np.zeros(0), values.ravel(), between(0.9), np.zeros((0, 4)), passed)
 
 
 def fed(u: np.ndarray) -> np.ndarray:
@@ -117,12 +118,6 @@ def test_recursive_least_squares_is_least_squares():
         np.testing.assert_allclose(phi[-300:] @ records[0]["readout"][s, : phi.shape[1]], wanted, atol=2e-6)
 
 
-@kernel
-def _solve_once(records, table, difference):
-    solved.learn_solved(records[0], table[0], difference, 1.0, np.empty(step.ROOM))
-    records[0].learned += 1
-
-
 def test_solved_readouts_survive_long_stretches_without_excitation():
     """Constants, then one direction only: the factor stays bounded, and learning goes on afterwards."""
     records = record.fresh(1, TABLE)
@@ -130,7 +125,7 @@ def test_solved_readouts_survive_long_stretches_without_excitation():
     scale[:] = 1.0
     for k in range(12_000):
         feature[1] = (-1.0) ** k if k > 5000 else 0.0
-        _solve_once(records, TABLE, 0.5 * feature[1])
+        parts.learn_solved(records, TABLE, 0.5 * feature[1])
     assert np.isfinite(records["factor"]).all()
     for s in range(len(SOLVED)):
         said = solved_features(records[0], s) @ records[0]["readout"][s, : len(SOLVED[s].features)]
@@ -138,7 +133,7 @@ def test_solved_readouts_survive_long_stretches_without_excitation():
     rng = np.random.default_rng(0)
     for _ in range(3000):
         feature[1:3] = rng.normal(size=2)
-        _solve_once(records, TABLE, feature[1] - feature[2])
+        parts.learn_solved(records, TABLE, feature[1] - feature[2])
     # What was learned before still counts for 0.999^3000 = 5 %, half a unit of it wrong.
     assert records[0]["readout"][0, :2] == pytest.approx([1.0, -1.0], abs=0.03)
 
@@ -161,35 +156,27 @@ def log_losses(errors: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
     """Log-loss of the mixture and of every member over errors (time, members), and the prior."""
     count = errors.shape[1]
     prior = np.arange(1, count + 1) / np.sum(np.arange(1, count + 1))
-    names = [(name, "f8", (count,)) for name in ("prediction", "weight", "scale", "peak", "last_peak")]
-    records = np.zeros(1, dtype=[*names, ("learned", "i8")])
-    table = np.zeros(1, dtype=[("prior", "f8", (count,))] + [(n, TABLE.dtype[n]) for n in NUMBERS])
-    table["prior"] = prior
-    for name in NUMBERS:
-        table[name] = TABLE[name]
-    records["weight"] = prior
-    _weigh(records, table, errors[0], np.empty(-(-count // 8) * 8))
-    records["weight"] = prior
+    records, table = record.fresh(1, TABLE), TABLE.copy()
+    padded = np.zeros((len(errors), len(MEMBERS)))  # further members of prior 0 change nothing
+    padded[:, :count] = errors
+    table["prior"] = 0.0
+    table["prior"][0, :count] = prior
+    records["weight"] = table["prior"]
+    weigh(records, table, padded[0])
+    records["weight"] = table["prior"]
     mixed, own = 0.0, []
-    for row in errors[1:]:
+    for row in padded[1:]:
         r = records[0]
         density = np.sqrt(r["scale"]) / (r["scale"] + row**2) / np.pi
         mixed -= float(np.log(r["weight"] @ density))
-        own.append(-np.log(density))
-        _weigh(records, table, row, np.empty(-(-count // 8) * 8))
+        own.append(-np.log(density[:count]))
+        weigh(records, table, row)
     return mixed, np.array(own), prior
 
 
-NUMBERS = ("discount", "share", "settle", "block", "ceiling", "rounding", "smallest")
-
-
-@kernel
-def _weigh(records, table, errors, room):
-    r = records[0]
-    for i in range(len(errors)):
-        r.prediction[i] = -errors[i]
-    step.weigh(r, table[0], 0.0, 1.0, 0.0, room)
-    r.learned += 1
+def weigh(records: np.ndarray, table: np.ndarray, errors: np.ndarray) -> None:
+    records["prediction"] = -errors
+    parts.weigh(records, table)
 
 
 @given(

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 import pytest
 
 from prophecy import signals
-from prophecy._compiled import kernel
-from prophecy.adaptive import Prophecy, alarms, calibration, gaps, readings, record, step
-from prophecy.adaptive.limits import FLAGS, RING
+from prophecy.adaptive import Prophecy, record
+from prophecy.adaptive.clock import fresh_clocks
+from prophecy.adaptive.irregular import fresh_samples
+from prophecy.adaptive.kernels import parts
+from prophecy.adaptive.kernels.feed import Streams
+from prophecy.adaptive.limits import DIFFERENCE, ERROR, FLAGS, LEVEL, RING
 from prophecy.adaptive.settings import DEFAULT
 from prophecy.adaptive.table import between, table
 from slow_step import COUNT, SOLVED, Slow
@@ -45,18 +47,14 @@ BESIDE = ("season_", "alarm", "tick", "stamp")
 LINEAR = ("last", "mean", "lag", "feature", "alternation", "prediction")
 
 
-@kernel
-def _step(records, rings, table, value):
-    step.step(records[0], rings[0], table[0], value, np.empty(step.ROOM))
-
-
-# As plain Python (a mutation run) a value takes 16 ms, and the first ones have to do.
-VALUES = 150 if numba.config.DISABLE_JIT else None
+def streams(records, rings):
+    """Streams of these records, without timestamps."""
+    return Streams(records, rings, fresh_clocks(len(records), None), fresh_samples(len(records)), TABLE)
 
 
 def taken(records, rings, value):
     """One value through the compiled step; nobody looks for seasons, so none are on."""
-    _step(records, rings, TABLE, float(value))
+    parts.step(records, rings, TABLE, float(value))
 
 
 def difference(mine, other, size=0.0):
@@ -92,7 +90,7 @@ def differences(after, slow, size):
 @pytest.mark.parametrize("hold", [False, True])
 @pytest.mark.parametrize("name", SERIES)
 def test_the_step_is_the_one_of_the_documentation(name, hold):
-    u = SERIES[name][:VALUES]
+    u = SERIES[name]
     records, rings = record.fresh(1, TABLE, hold), record.rings(1)
     worst: dict[str, float] = {}
     for k, value in enumerate(u):
@@ -114,7 +112,7 @@ READ = ("noisy", "walk", "steps", "gaps", "every other value", "constant, then n
 def test_reading_is_the_one_of_the_documentation(name):
     model = Prophecy()
     model._stream.records["season_check"] = 2**52  # seasons are not looked for
-    for k, value in enumerate(SERIES[name][:VALUES]):
+    for k, value in enumerate(SERIES[name]):
         slow = Slow(model._stream.records[0])
         if slow.learned and k % 7 == 0:
             for level in (0.2, 0.6, 0.9, 0.97, 0.999, 0.99999):
@@ -127,11 +125,6 @@ def test_reading_is_the_one_of_the_documentation(name):
         model.observe(float(value))
 
 
-@kernel
-def _expected(records, table):
-    return step.expected(records[0], table[0])
-
-
 def test_the_ring_holds_each_value_in_its_place_and_a_line_of_corrections_under_gaps():
     """Where the ring begins anew as well: the record has counted nearly as many values as it has places. Places of
     missing values are flagged."""
@@ -142,7 +135,7 @@ def test_the_ring_holds_each_value_in_its_place_and_a_line_of_corrections_under_
     taken(records, rings, values[0])
     rings[0, 0], records["count"] = 0.0, start
     for k, value in enumerate(values[1:], 1):
-        ahead[k] = _expected(records, TABLE)
+        ahead[k] = parts.expected(records, TABLE)
         taken(records, rings, value)
     places = (start - 1 + np.arange(60)) % RING
     flags = records["season_filled"][0][places // FLAGS] >> (places % FLAGS) & 1
@@ -176,14 +169,6 @@ def test_the_usual_distance_follows_gaps_and_a_long_one_counts_as_twice_the_usua
         assert records[0]["spacing"] == pytest.approx(spacing, rel=1e-12)
 
 
-@kernel
-def _scores(records, table, error):
-    r, t = records[0], table[0]
-    plain = calibration.surprise(r, t, error / gaps.across(r, t, 1.0))
-    highest = alarms.ceiling(r, t, abs(error), abs(error + step.expected(r, t) - r.last))
-    return step.surprise_of(r, t, error), plain, highest, readings.resolution(r, t)
-
-
 def test_within_n_ticks_no_error_is_rarer_than_one_beyond_2n_standard_deviations():
     """A walk in ticks of a quarter, at a level that never comes twice: nothing but the tick bounds its scores."""
     records, rings = record.fresh(1, TABLE, False), record.rings(1)
@@ -191,7 +176,7 @@ def test_within_n_ticks_no_error_is_rarer_than_one_beyond_2n_standard_deviations
         taken(records, rings, value)
     bounded = 0
     for ticks in (0.5, 1.0, 1.5, 2.0, 3.5, 5.0, 100.0):
-        found, plain, highest, tick = _scores(records, TABLE, 0.25 * ticks)
+        found, plain, highest, tick = parts.scores(records, TABLE, 0.25 * ticks)
         assert tick == 0.25
         rare = math.erfc(2 * ticks / math.sqrt(2))
         by_tick = -math.log10(rare) if rare > 0 and highest == math.inf else math.inf
@@ -205,7 +190,7 @@ def test_an_error_that_is_not_surprising_scores_nothing(error):
     records, rings = record.fresh(1, TABLE, False), record.rings(1)
     for value in SERIES["noisy"][:80]:
         taken(records, rings, value)
-    found, plain, *_ = _scores(records, TABLE, error)
+    found, plain, *_ = parts.scores(records, TABLE, error)
     assert found == max(plain, 0.0)
 
 
@@ -215,16 +200,10 @@ def test_the_level_that_is_ranked_is_the_mean_of_the_last_20_values():
     for k, value in enumerate(u):
         taken(records, rings, value)
         if k:
-            level = records[0]["alarm_quantity"][alarms.LEVEL] + records[0]["alarm_origin"]
+            level = records[0]["alarm_quantity"][LEVEL] + records[0]["alarm_origin"]
             assert level == pytest.approx(np.mean(u[max(k - 19, 0) : k + 1]), rel=1e-12)
-            error = records[0]["alarm_quantity"][alarms.DIFFERENCE]
+            error = records[0]["alarm_quantity"][DIFFERENCE]
             assert error == abs(value - u[k - 1])
-
-
-@kernel
-def _walk(records, rings, table, steps):
-    for _ in range(steps):
-        step.walk(records[0], rings[0], table[0], np.empty(step.ROOM))
 
 
 def test_a_copy_that_walks_across_a_gap_is_where_the_stream_is_that_has_one():
@@ -233,7 +212,7 @@ def test_a_copy_that_walks_across_a_gap_is_where_the_stream_is_that_has_one():
     for value in SERIES["noisy"][:80]:
         taken(records, rings, value)
     copy, its_ring = records.copy(), rings.copy()
-    _walk(copy, its_ring, TABLE, 7)
+    parts.walk(copy, its_ring, TABLE, 7)
     for _ in range(7):
         taken(records, rings, np.nan)
     assert copy[0]["gap"] == records[0]["gap"] == 7
@@ -249,7 +228,7 @@ def test_the_error_after_an_unusual_gap_is_kept_by_its_length():
         taken(records, rings, value)
     for _ in range(4):
         taken(records, rings, np.nan)
-    error = abs(3.0 - _expected(records, TABLE))
+    error = abs(3.0 - parts.expected(records, TABLE))
     taken(records, rings, 3.0)
     assert records[0]["gap_error"].tolist()[:4] == [0.0, 0.0, error, 0.0]
     assert records[0]["gap_seen"].tolist()[:4] == [0, 0, 1, 0]
@@ -260,14 +239,14 @@ def test_reading_many_records_is_reading_each():
     for series, name in enumerate(("noisy", "walk", "smooth")):
         for value in SERIES[name][:40]:
             taken(records[series : series + 1], rings[series : series + 1], value)
-    out, one = np.empty((2, 3)), np.empty((2, 1))
-    last = step.read_all(records, TABLE, between(0.9), out)
-    assert last == (out[0, 2], out[1, 2])
+    out, nothing = np.empty((3, 3)), np.full(3, np.nan)
+    streams(records, rings).ahead(np.arange(3), nothing, nothing, between(0.9), out)
     for series in range(3):
-        step.read_all(records[series : series + 1], TABLE, between(0.9), one)
-        assert out[:, series].tolist() == one[:, 0].tolist()
-        assert one[0, 0] == _expected(records[series : series + 1], TABLE)
-        assert one[1, 0] > 0.0
+        one = slice(series, series + 1)
+        mean, half = streams(records[one], rings[one]).next_number(between(0.9))
+        assert out[series, :2].tolist() == [mean, half]
+        assert mean == parts.expected(records[one], TABLE)
+        assert half > 0.0
 
 
 @pytest.mark.parametrize("name", ["events", "rounded"])
@@ -280,7 +259,7 @@ def test_scores_of_values_that_repeat_are_bounded_by_earlier_errors_and_changes(
         taken(records, rings, value)
     bounded = 0
     for error in (0.5, 1.0, 2.0, 3.0, 10.0):
-        found, plain, highest, _ = _scores(records, TABLE, error)
+        found, plain, highest, _ = parts.scores(records, TABLE, error)
         assert found == pytest.approx(min(plain, highest), rel=1e-12)
         bounded += highest < plain
     assert bounded
@@ -288,15 +267,15 @@ def test_scores_of_values_that_repeat_are_bounded_by_earlier_errors_and_changes(
 
 def test_an_error_across_a_gap_is_ranked_by_step_and_before_the_first_value_nothing_is_known():
     records, rings = record.fresh(1, TABLE, False), record.rings(1)
-    mean, half = step.read_all(records, TABLE, between(0.9), np.empty((2, 1)))
+    mean, half = streams(records, rings).next_number(between(0.9))
     assert math.isnan(mean)
     assert math.isnan(half)
     for value in SERIES["noisy"][:60]:
         taken(records, rings, value)
     for _ in range(2):
         taken(records, rings, np.nan)
-    value, ahead, last = 5.0, _expected(records, TABLE), float(records[0]["last"])
+    value, ahead, last = 5.0, parts.expected(records, TABLE), float(records[0]["last"])
     taken(records, rings, value)
     found = records[0]["alarm_quantity"]
-    assert found[alarms.ERROR] == pytest.approx(abs(value - ahead) / 3, rel=1e-12)
-    assert found[alarms.DIFFERENCE] == pytest.approx(abs(value - last) / 3, rel=1e-12)
+    assert found[ERROR] == pytest.approx(abs(value - ahead) / 3, rel=1e-12)
+    assert found[DIFFERENCE] == pytest.approx(abs(value - last) / 3, rel=1e-12)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,8 @@ from hypothesis import strategies as st
 from numpy.polynomial import legendre as npleg
 from scipy.integrate import quad_vec, solve_ivp
 
-from prophecy import Basis, fout, fout_as_printed, legs, legt
+from prophecy import Basis, foud, fourier_decay, fout, fout_as_printed, lagt, legs, legs_invariant, legt
+from prophecy.bases import check_basis
 from prophecy.conventions import from_hippo, from_lmu, from_s4, rescaled, to_hippo, to_lmu, to_s4, transformed
 from prophecy.discretize import foh, zoh
 
@@ -100,9 +103,25 @@ def test_fout_remembers_a_periodic_signal_and_its_twin_as_printed_only_the_doubl
         u = np.cos(2 * np.pi * frequency * t) + 0.5 * np.sin(2 * np.pi * frequency * t)
         for value in u:
             x = pair.A @ x + pair.B * value
-        now = t[-1] + 1e-3
+        x, now = x + pair.shift * u[-1], t[-1]
         past = np.cos(2 * np.pi * frequency * (now - ages)) + 0.5 * np.sin(2 * np.pi * frequency * (now - ages))
         np.testing.assert_allclose(b.reconstruct(x, ages), past, atol=0.02)
+
+
+BASES = [legt(1, 2.0), legt(16, 200.0), legt(64, 2000.0), fout(17, 3.0), lagt(8, 5.0), lagt(8, 5.0, 0.0),
+         legs_invariant(16, 4.0), foud(9, 3.0), fourier_decay(9, 3.0), to_lmu(legt(6, 2.0))]  # fmt: skip
+
+
+@pytest.mark.parametrize("basis", BASES, ids=str)
+def test_a_basis_of_ones_own_is_checked_and_every_slip_found(basis: Basis) -> None:
+    check_basis(basis)
+    slips = {"A": -basis.A, "B": 2 * basis.B, "newest": basis.newest * 1.01}
+    slips |= {"A ": basis.A.T} if not np.allclose(basis.A, basis.A.T) else {}
+    for name, value in slips.items():
+        with pytest.raises(ValueError, match=r"do not move the functions|must be the functions' values"):
+            check_basis(replace(basis, **{name.strip(): value}))
+    with pytest.raises(ValueError, match="do not move the functions of FouT as printed"):
+        check_basis(fout_as_printed(5, 2.0))
 
 
 def test_legs_reconstructs_the_whole_past() -> None:
@@ -140,6 +159,15 @@ def test_a_converted_memory_remembers_the_same_past(ours: Basis, converted: Basi
     dt = ours.window / 64
     theirs = impulse(converted, dt * converted.window / ours.window, fractions)
     np.testing.assert_allclose(theirs, impulse(ours, dt, fractions), atol=1e-11)  # type: ignore[arg-type]
+
+
+def test_matrices_that_are_discretised_already_are_recognised_too() -> None:
+    lmu, dt = to_lmu(legt(12, 1.0)), 0.01
+    pair = zoh(lmu.A, lmu.B, dt / 3.0)
+    found = from_lmu(pair.A.astype(np.float32), pair.B.astype(np.float32), window=3.0, dt=dt)
+    np.testing.assert_array_equal(found.A, legt(12, 3.0).A)
+    with pytest.raises(ValueError, match="are not a LMU memory"):
+        from_lmu(pair.A.T, pair.B, window=3.0, dt=dt)
 
 
 def test_lmu_matches_its_published_formula_and_s4_its_halves() -> None:

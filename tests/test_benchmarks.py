@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import json
 import subprocess
 import sys
@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 
 import prophecy
-from prophecy.benchmarks import cpu, measure, peers, runner
-from prophecy.benchmarks.measure import Case, Entry
+from benchmarks import catalogue, stamps
+from benchmarks.speed import cpu, measure, peers, runner
+from benchmarks.speed.measure import Case, Entry
+from reproduction import keys
 
 DOCS = Path(__file__).parent.parent / "docs"
 RESULTS = DOCS.parent / "benchmarks" / "results"
@@ -93,12 +95,11 @@ def test_the_cases_run_and_pass_their_checks(name: str) -> None:
 
 
 def test_the_command_lists_refuses_and_writes(tmp_path: Path) -> None:
-    for module in ("typer", "river"):
-        pytest.importorskip(module)
+    pytest.importorskip("river")
 
     def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
-        code = "import typer; from prophecy.commands import bench; app = typer.Typer(); bench.register(app); app()"
-        return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=120)
+        command = [sys.executable, "-m", "benchmarks.speed", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, cwd=DOCS.parent, check=False)
 
     listed = bench("--list")
     assert listed.stdout.split() == [*cpu.CASES, "prophecy", "csv", "scaling"]
@@ -106,7 +107,7 @@ def test_the_command_lists_refuses_and_writes(tmp_path: Path) -> None:
     assert wrong.returncode == 2
     assert "unknown benchmark 'no-such-case'" in wrong.stderr
     assert "stream-legt" in wrong.stderr
-    ran = bench("stream-fout", "--quick", "--rounds", "1", "--json", str(tmp_path / "out.json"))
+    ran = bench("stream-fout", "--quick", "--rounds", "1", "--out", str(tmp_path / "out.json"))
     assert ran.returncode == 0, ran.stderr
     written = json.loads((tmp_path / "out.json").read_text())
     assert written["cases"][0]["passed"] is True
@@ -151,3 +152,72 @@ def test_a_table_goes_between_the_marks_and_nowhere_else(tmp_path: Path, pages: 
     with pytest.raises(SystemExit, match="once, found 0"):
         write([])
     assert page.read_text() == "no marks"
+
+
+def benchmarks(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "benchmarks", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=DOCS.parent, check=False)
+
+
+def test_every_benchmark_is_listed_with_what_it_needs_and_those_who_lack_it_are_refused(tmp_path: Path) -> None:
+    listed = benchmarks("--data", str(tmp_path))
+    assert listed.returncode == 0, listed.stderr
+    assert [line.split()[0] for line in listed.stdout.splitlines()] == list(catalogue.BENCHMARKS)
+    assert "chaos_dev.npz (python -m benchmarks.chaos_data FILE)" in listed.stdout
+    refused = benchmarks("climate", "--data", str(tmp_path))
+    assert refused.returncode == 2
+    assert "climate needs" in refused.stderr
+    assert "invalid choice: 'clmate'" in benchmarks("clmate").stderr
+    assert "come after its name" in benchmarks("--rounds").stderr
+
+
+def test_every_benchmark_is_a_module_and_every_result_file_has_its_benchmark() -> None:
+    for benchmark in catalogue.BENCHMARKS.values():
+        assert importlib.util.find_spec(benchmark.module), benchmark.module
+    others = {"bank_file", "chaos_data", "coverage", "cpu-host", "lines", "mutants", "packages"}  # docs/benchmarks.md
+    assert {path.stem for path in RESULTS.glob("*.json")} <= {*catalogue.BENCHMARKS, *others}
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(stamps, "FOLDER", tmp_path)
+    monkeypatch.setattr(stamps, "BENCHMARKS", {name: catalogue.BENCHMARKS[name] for name in ("kills", "fleet", "cpu")})
+    return tmp_path
+
+
+def test_results_know_their_code_and_the_oldest_is_made_again_first(results: Path) -> None:
+    for name, content in (("kills", {"stamp": "earlier", "a": 1}), ("fleet", [1, 2])):
+        (results / f"{name}.json").write_text(json.dumps(content))
+        stamps.stamp(name, results / f"{name}.json", 61.0)
+    made = json.loads((results / "kills.json").read_text())
+    assert (made["a"], made["stamp"]["seconds"], made["stamp"]["code"]) == (1, 61, stamps.code("kills"))
+    assert json.loads((results / "fleet.json").read_text())["rows"] == [1, 2]
+    assert stamps.stale() == {"cpu": "never made"}
+    for name, date in (("kills", "2026-02-01"), ("fleet", "2026-01-01")):
+        content = json.loads((results / f"{name}.json").read_text())
+        content["stamp"] |= {"date": date, "code": "older"}
+        (results / f"{name}.json").write_text(json.dumps(content))
+    assert list(stamps.stale()) == ["cpu", "fleet", "kills"]
+    assert "its code has changed" in stamps.stale()["fleet"]
+
+
+def test_what_a_benchmark_imports_is_in_its_digest() -> None:
+    reached = {name for name, _ in keys.closure(stamps.SOURCES, "benchmarks.kills", keys.WHOLE)}
+    assert {"prophecy.fleet.slots", "prophecy._files"} <= reached
+    assert not [name for name in reached if name.startswith("reproduction")]
+    assert "reproduction.beyond" in {
+        name for name, _ in keys.closure(stamps.SOURCES, "benchmarks.accuracy", keys.WHOLE)
+    }
+
+
+def test_a_table_says_when_and_by_which_commit_its_numbers_were_made(
+    pages: tuple[ModuleType, ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages[0], "RESULTS", tmp_path)
+    (tmp_path / "x.json").write_text(json.dumps({"stamp": {"date": "2026-11-16", "commit": "abc1234"}, "v": 3}))
+    (tmp_path / "y.json").write_text("[4]")
+
+    def table() -> str:
+        return f"| {pages[0].results('x.json')['v']} | {pages[0].results('y.json')[0]} |"
+
+    assert pages[0].made(table) == "| 3 | 4 |\n\n<small>`x.json`: 2026-11-16, commit abc1234</small>"

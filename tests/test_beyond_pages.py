@@ -9,8 +9,9 @@ import pytest
 
 from prophecy import signals
 from prophecy.adaptive import Prophecy
-from prophecy.reproduce import beyond, causal_derivatives, real_series, regimes
-from prophecy.reproduce.framework import Ask, Unit, row
+from reproduction import beyond, causal_derivatives, real_series, regimes
+from reproduction.framework import Ask, Unit
+from reproduction.rows import row
 
 
 def rows(ours: dict[tuple[str, float], float]) -> list[dict]:
@@ -34,7 +35,7 @@ def test_an_error_above_its_limit_or_a_baseline_far_ahead_is_reported():
 
 def test_a_piece_of_the_page_compares_the_same_values_for_everyone():
     unit = Unit("", {"signal": "White γ = 1", "noise": 0.01, "first": 3, "count": 1})
-    value = beyond.EXPERIMENT.compute(Ask(), unit)
+    value = beyond.Beyond().compute(Ask(), unit)
     u = beyond.series(**unit.arguments, seed=0)
     assert u.shape == (1, signals.SAMPLES)
     np.testing.assert_array_equal(u, beyond.series("White γ = 1", 0.01, 0, 5, seed=0)[3:4])

@@ -253,11 +253,77 @@ def test_a_csv_becomes_series(service, visit, tmp_path, how):
     until(lambda: drawn(page) == values)
 
 
+SCREENS = [
+    (f"{width} {scheme}", {"viewport": {"width": width, "height": 844}, "color_scheme": scheme})
+    for width in (1280, 390)
+    for scheme in ("light", "dark")
+]
+
+
+@pytest.mark.parametrize(("screen", "options"), SCREENS, ids=[name for name, _ in SCREENS])
+def test_a_keyed_table_is_asked_about_and_becomes_a_series_for_each_key(service, visit, tmp_path, screen, options):
+    file = tmp_path / f"shops {screen}.csv"
+    tag = screen.replace(" ", "")
+    lines = [f"{shop}{tag},2024-01-{day:02d},{k + day}" for k, shop in enumerate("xyz") for day in range(1, 29)]
+    file.write_text("\n".join(["sku,date,qty", *sorted(lines, key=lambda line: line.split(",")[1])]) + "\n")
+    page = visit(service, **options)
+    page.set_input_files("#file", file)
+    dialog = page.locator("#columns")
+    expect(dialog).to_be_visible(timeout=PATIENCE)
+    expect(page.locator("#columns-why")).to_contain_text("'sku' tells their rows apart")
+    assert page.locator("#column-key").input_value() == "sku"
+    box = dialog.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= options["viewport"]["width"]
+    shot(page, f"columns {screen}")
+    dialog.get_by_role("button", name="Read").click()
+    expect(page.locator("#dropped")).to_contain_text("84 values of 3 series", timeout=PATIENCE)
+    found = httpx.get(f"{service}/v1/series/y{tag}").json()["recent"]
+    assert found["value"] == [1 + day for day in range(1, 29)]
+    assert found["time"][0] == "2024-01-01T00:00:00Z"
+    shot(page, f"keyed {screen}")
+
+
+@pytest.mark.parametrize(("screen", "options"), SCREENS, ids=[name for name, _ in SCREENS])
+def test_epochs_are_dates_and_a_question_can_be_left(service, visit, tmp_path, screen, options):
+    tag = screen.replace(" ", "")
+    (tmp_path / f"epoch{tag}.csv").write_text(
+        "ts,v\n" + "".join(f"{1_700_000_000_000 + 60_000 * k},{k % 7}\n" for k in range(40))
+    )
+    page = visit(service, **options)
+    page.set_input_files("#file", tmp_path / f"epoch{tag}.csv")
+    expect(page.locator("#dropped")).to_contain_text("read as time since 1970 in ms", timeout=PATIENCE)
+    expect(page.locator("#when")).to_contain_text("2023-11-14 22:52:20 UTC", timeout=PATIENCE)
+    shot(page, f"epochs {screen}")
+    (tmp_path / f"days{tag}.csv").write_text("day,v\n01/02/2024,1\n02/02/2024,2\n03/02/2024,3\n")
+    page.set_input_files("#file", tmp_path / f"days{tag}.csv")
+    expect(page.locator("#columns-why")).to_contain_text("1 Feb 2024", timeout=PATIENCE)
+    page.locator("#columns").get_by_role("button", name="Leave it").click()
+    expect(page.locator("#dropped")).to_contain_text("not read")
+    assert httpx.get(f"{service}/v1/series/days{tag}").status_code == 404
+    page.set_input_files("#file", tmp_path / f"days{tag}.csv")
+    page.fill("#column-format", "%d/%m/%Y")
+    page.locator("#columns").get_by_role("button", name="Read").click()
+    expect(page.locator("#dropped")).to_contain_text("3 values of 1 series", timeout=PATIENCE)
+    assert httpx.get(f"{service}/v1/series/days{tag}").json()["recent"]["time"][-1] == "2024-02-03T00:00:00Z"
+
+
+def test_alarms_say_what_their_numbers_are(service, visit):
+    page = visit(service)
+    post(service, "labelled", [*np.random.default_rng(4).normal(size=300).tolist(), 34.374])
+    page.reload()
+    line = page.locator("#events li", has_text="labelled").first
+    expect(line).to_contain_text("value 34.374:", timeout=PATIENCE)
+    expect(line).to_contain_text("score")
+
+
 def test_a_csv_that_cannot_be_read_says_where_and_what_to_do(service, visit, tmp_path):
     (tmp_path / "wrong.csv").write_text("key,value\na,1\nb,warm\n")
     page = visit(service)
     page.set_input_files("#file", tmp_path / "wrong.csv")
-    expect(page.locator("#dropped")).to_contain_text("line 3: value is 'warm'", timeout=PATIENCE)
+    expect(page.locator("#columns-why")).to_contain_text("'value' holds 'warm' in row 2 of the data", timeout=PATIENCE)
+    page.keyboard.press("Escape")
+    expect(page.locator("#dropped")).to_contain_text("not read", timeout=PATIENCE)
     assert httpx.get(service + "/v1/series/b").status_code == 404
 
 

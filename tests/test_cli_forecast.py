@@ -38,7 +38,7 @@ def test_wide_tables_get_three_columns_each_and_go_on_in_time(prophecy, wide, tm
     assert made["date"].tolist()[:2] == ["2020-06-09", "2020-06-10"]
     for name, values in (("wave", WAVE), ("beat", BEAT)):
         expected = forecast(values, 20, 0.8, season=(7,))
-        assert np.allclose(made[f"{name}_prediction"], expected.mean, rtol=1e-9)
+        assert np.allclose(made[f"{name}_point"], expected.point, rtol=1e-9)
         assert np.allclose(made[f"{name}_lower"], expected.lower, rtol=1e-9)
         assert np.allclose(made[f"{name}_upper"], expected.upper, rtol=1e-9)
         assert name in printed
@@ -52,7 +52,7 @@ def test_long_tables_are_forecast_group_by_group(prophecy, tmp_path):
     made = pd.read_parquet(out)
     assert made["shop"].tolist() == ["a"] * 5 + ["b"] * 5
     assert made["step"].tolist() == [1, 2, 3, 4, 5] * 2
-    assert np.allclose(made["prediction"][5:], forecast(BEAT, 5).mean, rtol=1e-9)
+    assert np.allclose(made["point"][5:], forecast(BEAT, 5).point, rtol=1e-9)
 
 
 def test_joint_means_one_system(prophecy, tmp_path):
@@ -60,7 +60,7 @@ def test_joint_means_one_system(prophecy, tmp_path):
     assert prophecy("forecast", tmp_path / "d.npy", "-H", 7, "--joint", "--out", tmp_path / "n.csv")[0] == 0
     expected = forecast(np.stack([WAVE, BEAT], 1), 7)
     made = pd.read_csv(tmp_path / "n.csv")
-    assert np.allclose(made[["value0_prediction", "value1_prediction"]], expected.mean, rtol=1e-9)
+    assert np.allclose(made[["value0_point", "value1_point"]], expected.point, rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,8 @@ def test_pictures_are_pictures_and_pages_need_nothing_else(prophecy, wide, tmp_p
 
 def test_context_limits_what_is_looked_back_at(prophecy, wide, tmp_path):
     prophecy("forecast", wide, "-H", 5, "-c", "wave", "--context", 50, "--out", tmp_path / "n.csv")
-    expected = forecast(WAVE[-50:], 5, season=(7,)).mean
-    assert np.allclose(pd.read_csv(tmp_path / "n.csv")["prediction"], expected, rtol=1e-9)
+    expected = forecast(WAVE[-50:], 5, season=(7,)).point
+    assert np.allclose(pd.read_csv(tmp_path / "n.csv")["point"], expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_one_short_series_among_long_ones_gets_what_little_can_be_said(prophecy,
     rows.to_csv(tmp_path / "s.csv", index=False)
     assert prophecy("forecast", tmp_path / "s.csv", "--group", "g", "-H", 2, "--out", tmp_path / "n.csv")[0] == 0
     made = pd.read_csv(tmp_path / "n.csv")
-    assert made["prediction"][2:].tolist() == [5.0, 5.0]
+    assert made["point"][2:].tolist() == [5.0, 5.0]
     pd.DataFrame({"v": [""] * 20, "w": range(20)}).to_csv(tmp_path / "e.csv", index=False)
     code, _, err = prophecy("forecast", tmp_path / "e.csv", "-H", 2, "-c", "v")
     assert code == 1
@@ -143,7 +143,7 @@ def test_missing_rows_are_gaps_and_not_evenly_spaced(prophecy, tmp_path):
     assert code == 0
     assert "887 rows, every hour, 13 missing times filled as gaps" in err
     assert made["when"][0] == "2024-02-07 12:00:00"
-    assert np.abs(made["prediction"] - load[900:948]).mean() < 3
+    assert np.abs(made["point"] - load[900:948]).mean() < 3
 
 
 def test_newest_first_and_german_files_are_forecast_into_the_future(prophecy, tmp_path):
@@ -155,7 +155,7 @@ def test_newest_first_and_german_files_are_forecast_into_the_future(prophecy, tm
     assert "60 rows, every day, turned round (newest first)" in err
     made = pd.read_csv(tmp_path / "n.csv")
     assert made["Datum"].tolist() == ["01.03.2024", "02.03.2024"]
-    assert np.allclose(made["prediction"], [1060.5, 1061.5], atol=0.6)
+    assert np.allclose(made["point"], [1060.5, 1061.5], atol=0.6)
 
 
 def test_separate_date_and_time_columns_go_on_separately(prophecy, tmp_path):
@@ -166,7 +166,7 @@ def test_separate_date_and_time_columns_go_on_separately(prophecy, tmp_path):
     frame.to_csv(tmp_path / "d.csv", index=False)
     assert prophecy("forecast", tmp_path / "d.csv", "-H", 2, "--out", tmp_path / "n.csv")[0] == 0
     made = pd.read_csv(tmp_path / "n.csv")
-    assert made.columns.tolist() == ["Date", "Time", "prediction", "lower", "upper"]
+    assert made.columns.tolist() == ["Date", "Time", "point", "lower", "upper"]
     assert made.iloc[0, :2].tolist() == ["02.02.2024", "00:00"]
 
 
@@ -190,7 +190,7 @@ def test_quantiles_bounds_seasons_and_jobs_are_passed_on(prophecy, wide, tmp_pat
     assert prophecy("forecast", wide, *arguments, "--out", tmp_path / "n.parquet")[0] == 0
     made = pd.read_parquet(tmp_path / "n.parquet")
     expected = forecast(BEAT, 4, season=(44.0,), bounds=(0.0, 3.5))
-    assert made.columns.tolist() == ["date", "prediction", "lower", "upper", "q0.25", "q0.75"]
+    assert made.columns.tolist() == ["date", "point", "lower", "upper", "q0.25", "q0.75"]
     assert np.allclose(made["q0.25"], expected.quantile(0.25))
     assert np.allclose(made["upper"], expected.upper)
 
@@ -257,7 +257,7 @@ def test_names_are_data_everywhere(prophecy, tmp_path, command, picture):
     if command[0] == "forecast":
         for name in NASTY[:4]:
             assert name in printed
-        assert pd.read_csv(tmp_path / "o.csv").columns[1] == "flow [/min]_prediction"
+        assert pd.read_csv(tmp_path / "o.csv").columns[1] == "flow [/min]_point"
     assert "\x1b" not in printed + err
     assert "\x07" not in printed + err
     assert (tmp_path / picture).stat().st_size > 10_000

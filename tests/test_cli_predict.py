@@ -16,7 +16,7 @@ from prophecy.commands.predict import run  # noqa: E402
 RNG = np.random.default_rng(0)
 WAVE = np.sin(np.arange(400) / 9) + 0.02 * RNG.standard_normal(400)
 STEPS = np.cumsum(RNG.standard_normal(400))
-PARTS = ["prediction", "lower", "upper", "residual", "surprise"]
+PARTS = ["mean", "lower", "upper", "residual", "score"]
 
 
 @pytest.fixture
@@ -36,13 +36,13 @@ def test_a_rows_prediction_is_what_prophecy_said_before_it_came(prophecy, wide, 
         row = made.iloc[k]
         if k:
             ahead = model.predict(0.8)
-            assert np.isclose(row["prediction"], ahead.mean, rtol=1e-12)
-            assert np.isclose(row["surprise"], model.score(value), rtol=1e-9, atol=1e-12)
+            assert np.isclose(row["mean"], ahead.mean, rtol=1e-12)
+            assert np.isclose(row["score"], model.score(value), rtol=1e-9, atol=1e-12)
             if k > 1:
                 assert np.allclose(row[["lower", "upper"]].astype(float), [ahead.lower, ahead.upper], rtol=1e-9)
         model.observe(value)
-    assert np.allclose(made["residual"][1:], WAVE[1:] - made["prediction"][1:])
-    assert made["prediction"].isna().tolist() == [True] + [False] * 399
+    assert np.allclose(made["residual"][1:], WAVE[1:] - made["mean"][1:])
+    assert made["mean"].isna().tolist() == [True] + [False] * 399
     assert "wave" in printed
 
 
@@ -92,7 +92,7 @@ def test_gaps_are_predicted_through(prophecy, tmp_path):
     for horizon in (1, 2):
         prophecy("predict", tmp_path / "g.csv", "-H", horizon, "--out", tmp_path / "o.parquet")
         made = pd.read_parquet(tmp_path / "o.parquet")
-        assert made["prediction"].isna().sum() == horizon
+        assert made["mean"].isna().sum() == horizon
         assert made["residual"].isna().sum() == horizon + 3
         assert np.abs(made["residual"][150:]).max() < 0.2
 
@@ -269,10 +269,10 @@ def test_long_files_in_pieces_are_gaps_and_all_the_same_and_must_be_in_order(pro
 
 
 def test_a_column_called_prediction_is_not_doubled(prophecy, tmp_path):
-    pd.DataFrame({"prediction": STEPS, "v": WAVE}).to_csv(tmp_path / "p.csv", index=False)
+    pd.DataFrame({"mean": STEPS, "v": WAVE}).to_csv(tmp_path / "p.csv", index=False)
     assert prophecy("predict", tmp_path / "p.csv", "-c", "v", "--out", tmp_path / "o.csv")[0] == 0
     columns = (tmp_path / "o.csv").read_text().splitlines()[0].split(",")
-    assert columns == ["prediction", "v", *(f"prophecy_{part}" for part in PARTS)]
+    assert columns == ["mean", "v", *(f"prophecy_{part}" for part in PARTS)]
 
 
 @pytest.mark.parametrize("command", ["predict", "anomalies"])

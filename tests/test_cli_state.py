@@ -63,14 +63,31 @@ def test_recent_rows_and_events_are_exported_as_they_were_answered(state, made, 
 
 
 def test_check_says_what_is_wrong_and_where(state, made):
-    assert "is fine" in state(made, "--check")[2]
+    assert "are fine" in state(made, "--check")[2]
     db = sqlite3.connect(made)
     db.execute("UPDATE streams SET state = substr(state, 1, 20) WHERE key = 'fan'")
     db.commit()
     db.close()
     code, _, err = state(made, "--check")
     assert code == 1
-    assert "stream 'fan'" in err
+    assert "stream 'fan' was set aside" in err
+    assert "--discard forgets what was kept" in err
+    assert "1 could not be read" in state(made)[1]
+    assert state(made, "--discard", "fan", "--check")[0] == 0
+    assert state(made, "--discard", "fan")[0] == 1
+
+
+@pytest.mark.parametrize(
+    "statement", ["DELETE FROM log", "UPDATE streams SET seen = 9999", "UPDATE streams SET count = 'x'"]
+)
+def test_check_finds_a_contradictory_file_and_says_how_to_repair_it(state, made, statement):
+    db = sqlite3.connect(made)
+    db.execute(statement)
+    db.commit()
+    db.close()
+    code, _, err = state(made, "--check")
+    assert code == 1
+    assert "put back a copy" in err or "begins it anew" in err
 
 
 def test_removing_streams_and_vacuuming_makes_the_file_smaller(state, made):

@@ -24,7 +24,7 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("pandas")
 
-from prophecy import Prophecy, cli
+from prophecy import Fleet, Prophecy, cli
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -66,7 +66,7 @@ def test_each_line_is_answered_with_what_prophecy_says(stream):
     values = wave(120)
     code, out, err = stream(lines(values), "--level", 0.8)
     assert code == 0
-    assert out == ["line,value,surprise,next,lower,upper", *expected(values, 0.8)]
+    assert out == ["line,value,score,next,lower,upper", *expected(values, 0.8)]
     assert err == ""
 
 
@@ -91,7 +91,7 @@ def test_columns_go_by_number_and_the_last_is_the_default(stream):
     assert stream("5,6,7\n")[1][1].startswith("1,7.0")
     assert stream("5,6,7\n", "--column", 2)[1][1].startswith("1,6.0")
     code, out, err = stream("5,6,7\n", "--column", 4)
-    assert (code, out) == (0, ["line,value,surprise,next,lower,upper"])
+    assert (code, out) == (0, ["line,value,score,next,lower,upper"])
     assert "line 1: there are 3 fields, wanted number 4; skipped" in err
 
 
@@ -318,14 +318,14 @@ def test_keyed_lines_are_answered_with_key_and_time_by_a_stream_per_key(stream, 
     assert stream(text, *options)[1] == out
     models = {}
     table = list(csv.DictReader(out))
-    assert list(table[0]) == ["line", "key", "time", "value", "surprise", "status", "alarm", "next", "lower", "upper"]
+    assert list(table[0]) == ["line", "key", "time", "value", "score", "status", "alarm", "next", "lower", "upper"]
     for number, (answer, (name, at, value)) in enumerate(zip(table, rows, strict=True), start=2):
         assert (answer["line"], answer["key"], answer["time"]) == (str(number), name, at)
         model = models.setdefault(name, Prophecy())
         track = model.follow([value], time=np.array([at], "datetime64[s]"))
         ahead = model.predict()
         numbers = [value, track.score[0], track.alarm[0], ahead.mean, ahead.lower, ahead.upper]
-        said = [answer[part] for part in ("value", "surprise", "alarm", "next", "lower", "upper")]
+        said = [answer[part] for part in ("value", "score", "alarm", "next", "lower", "upper")]
         assert said == ["" if not math.isfinite(x) else repr(float(x)) for x in numbers]
         assert answer["status"] == "taken"
 
@@ -396,3 +396,46 @@ def test_fifty_kills_of_a_keyed_stream_lose_and_double_nothing(stream, tmp_path)
     _, whole, _ = stream(text, *options)
     rows = text.splitlines(keepends=True)
     assert answered_through_kills(rows, tmp_path / "s", options, 50, random.Random(11)) == whole[1:]
+
+
+@pytest.mark.parametrize("size", [2**20 + 1, 8 * 10**6, 10**8])
+def test_a_line_of_any_length_is_malformed_within_seconds_and_the_next_one_is_read(tmp_path, size):
+    """A line of 100 MB took more than 45 s: what was there of it was copied at every read."""
+    path = tmp_path / "long.csv"
+    with path.open("wb") as file:
+        file.write(b"1\n" + b"2" * size + b"\n3\n")
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "prophecy.cli", "stream", str(path)], capture_output=True, text=True, timeout=60
+    )
+    assert time.monotonic() - began < 20
+    assert done.returncode == 0
+    assert [line.split(",")[1] for line in done.stdout.splitlines()[1:]] == ["1.0", "3.0"]
+    assert "line 2: the line has more than 1,048,576 bytes; skipped" in done.stderr
+    assert len(done.stderr) < 1000
+
+
+def test_a_closed_stdin_is_said():
+    command = f"{sys.executable} -m prophecy.cli stream <&-"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.strip() == "prophecy stream: stdin is closed; pipe values into the command, or name a file"
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_sigterm_end_a_stream_with_a_sentence_and_keep_what_was_answered(tmp_path, how):
+    command = [sys.executable, "-m", "prophecy.cli", "stream", "--state", str(tmp_path / "s")]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        run.stdin.write("1\n2\n")
+        run.stdin.flush()
+        assert [run.stdout.readline().split(",")[0] for _ in range(3)] == ["line", "1", "2"]
+        run.send_signal(how)
+        began = time.monotonic()
+        _, err = run.communicate(timeout=30)
+        assert time.monotonic() - began < 8  # half a second on an idle machine
+    assert run.returncode == 130
+    assert err == "prophecy stream: stopped\n"
+    with Fleet(tmp_path / "s") as fleet:
+        assert fleet.recent("value").value.tolist() == [1.0, 2.0]

@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 pd = pytest.importorskip("pandas")
-pytest.importorskip("pyarrow")
+pa = pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
 from prophecy.commands import _common, _write  # noqa: E402
 from prophecy.commands._lines import Csv, Jsonl  # noqa: E402
-from prophecy.commands._table import Hints, floats, open_table  # noqa: E402
+from prophecy.frames.roles import Hints  # noqa: E402
+from prophecy.frames.table import floats, open_table  # noqa: E402
 
 
 def test_columns_that_are_not_predicted_come_out_as_the_text_they_were(tmp_path):
@@ -125,3 +126,19 @@ def test_the_times_of_a_forecast_keep_the_type_and_zone_of_parquet(prophecy, tmp
     made = pd.read_parquet(tmp_path / "n.parquet")["when"]
     assert str(made.dt.tz) == "Europe/Berlin"
     assert (made - times[-1]).dt.total_seconds().tolist() == [3600.0, 7200.0]
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        (["2024-02-10", "2024-02-11"], ["2024-02-10", "2024-02-11"]),
+        (["2024-02-10T00:00", "2024-02-10T12:30"], ["2024-02-10 00:00", "2024-02-10 12:30"]),
+        (["2024-02-10T00:00:01.5", "NaT"], ["2024-02-10 00:00:01.500", ""]),
+    ],
+)
+def test_dates_by_type_are_written_as_people_write_them(tmp_path, times, expected):
+    batch = _write.as_batch({"day": pa.array(np.array(times, "M8[us]")), "v": [1.0, 2.0]})
+    with _write.sink(tmp_path / "x.csv") as write:
+        write(batch)
+    lines = (tmp_path / "x.csv").read_text().splitlines()
+    assert [line.split(",")[0].strip('"') for line in lines[1:]] == expected

@@ -9,8 +9,8 @@ pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
-from prophecy.commands._table import Sizes, open_table  # noqa: E402
 from prophecy.commands.predict import run  # noqa: E402
+from prophecy.frames.table import Sizes, open_table  # noqa: E402
 from prophecy.frames.times import Times  # noqa: E402
 from prophecy.frames.zones import Local, zone_of  # noqa: E402
 
@@ -169,8 +169,8 @@ def test_rows_of_one_time_are_averaged_and_each_gets_its_own_residual(prophecy, 
         assert "134 times with several rows averaged" in err
     made = pd.read_parquet(tmp_path / "twice.parquet").merge(expected, on="time", suffixes=("", "_single"))
     assert len(made) == len(twice)
-    assert np.allclose(made["prediction"], made["prediction_single"], rtol=1e-9, atol=1e-12, equal_nan=True)
-    assert np.allclose(made["residual"], made["v"] - made["prediction"], equal_nan=True)
+    assert np.allclose(made["mean"], made["mean_single"], rtol=1e-9, atol=1e-12, equal_nan=True)
+    assert np.allclose(made["residual"], made["v"] - made["mean"], equal_nan=True)
     code, _, err = prophecy("anomalies", tmp_path / "twice.csv", "--duplicates", "mean")
     assert code == 0
     assert "averaged" in err

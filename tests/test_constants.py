@@ -100,7 +100,7 @@ def _unexplained(kind: ast.ClassDef, lines: list[str]) -> list[str]:
 
 
 def test_numbers_that_stand_twice_are_the_same():
-    """The command line has its own copies of some, because the originals would load Numba before it is needed."""
+    """The command line has its own copies of some, because the originals would load SQLite before it is needed."""
     pytest.importorskip("typer")
     from prophecy.commands import _lines
     from prophecy.fleet import fleet

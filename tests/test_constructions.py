@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -235,6 +236,23 @@ def test_a_ramp_is_followed_exactly_under_every_memory_on_both_sides_of_the_pole
     assert p.derivative() == pytest.approx(3.0, rel=1e-6)
 
 
+def test_first_order_hold_has_no_pole_and_errors_of_third_order() -> None:
+    for order in (2, 8, 16, 33):
+        for window in np.geomspace(order, 1e4, 25):
+            system = next_value(legt(order, window), 1.0, memory=foh)
+            x1 = np.linalg.solve(np.eye(order) - system.A, system.B)
+            assert system.C @ x1 + system.D == pytest.approx(1, abs=1e-6)
+    with pytest.raises(ValueError, match="order 64 over 20 samples does not hold constants"):
+        next_value(legt(64, 20.0), 1.0, memory=foh)
+    errors = []
+    for dt in (0.02, 0.01):
+        u = np.sin(np.arange(0, 40, dt))
+        y, _ = run(next_value(legt(12, 8.0), dt, memory=foh), u)
+        errors.append(np.abs(y[len(y) // 2 : -1] - u[len(y) // 2 + 1 :]).max())
+    assert errors[0] / errors[1] > 6
+    assert errors[1] < 1e-6
+
+
 @pytest.mark.parametrize("rule", ["trapezoid", "euler", "twice"])
 def test_the_derivative_does_not_depend_on_how_the_step_is_taken(rule: str) -> None:
     p = Predictor(next_value(fout(5, 100.0), 0.5, rule))
@@ -278,6 +296,20 @@ def test_legs_readout_is_the_trapezoid_rule_of_its_step() -> None:
         next_value(legs(order), 1.0).readout(0)
     with pytest.raises(ValueError, match="memory of a ScaledSystem must be one of bilinear, backward, zoh"):
         next_value(legs(order), 1.0, memory=euler)
+    with pytest.raises(ValueError, match="has no shift, got <function foh"):
+        next_value(legs(order), 1.0, memory=foh)
+
+
+def test_legs_takes_a_rule_of_ones_own() -> None:
+    def radau(A: Any, B: Any, dt: float) -> Discrete:
+        return backward(A, B, dt)
+
+    ramp = np.arange(300.0)
+    found, expected = (run(next_value(legs(6), 1.0, memory=rule), ramp)[0] for rule in (radau, backward))
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    predictor = Predictor(next_value(legs(6), 1.0, memory=radau))
+    with pytest.raises(ValueError, match="has no name in a file"):
+        predictor.save("nowhere.npz")
 
 
 def test_legs_by_forward_euler_takes_the_slope_as_it_stands_and_copies_before_its_pole() -> None:

@@ -19,7 +19,7 @@ from prophecy.evaluation import valid_prediction_time
 
 def assert_sound(answer: Forecast, context: np.ndarray, horizon: int) -> None:
     """Finite, ordered, and shaped like the context."""
-    mean, lower, upper = (np.asarray(part) for part in (answer.mean, answer.lower, answer.upper))
+    mean, lower, upper = (np.asarray(part) for part in (answer.point, answer.lower, answer.upper))
     assert mean.shape == lower.shape == upper.shape == (horizon, *context.shape[1:])
     assert np.isfinite([mean, lower, upper]).all()
     assert (lower <= mean).all()
@@ -75,7 +75,7 @@ def test_ten_thousand_steps_diverge_on_no_signal_of_the_project(name, series):
     answer = forecast(series, 10_000)
     assert_sound(answer, series, 10_000)
     # Three thousand samples of a trend may be continued for ten thousand; nothing may run away faster than that.
-    assert np.abs(answer.mean - series.mean()).max() < 6 * np.ptp(series)
+    assert np.abs(answer.point - series.mean()).max() < 6 * np.ptp(series)
 
 
 @pytest.mark.parametrize("cutoff", [1.0, 2.0])
@@ -84,7 +84,7 @@ def test_a_white_signal_is_known_for_a_full_period_of_its_highest_frequency(cuto
     series = signals.white_signal(cutoff, samples=10_000, seed=3)[0]
     for origin in (8000, 8500, 9000):
         answer = forecast(series[:origin], period)
-        error = np.abs(np.asarray(answer.mean) - series[origin : origin + period])
+        error = np.abs(np.asarray(answer.point) - series[origin : origin + period])
         assert error.max() < 0.3 * series.std()
 
 
@@ -103,14 +103,14 @@ def test_chaos_is_predicted_for_several_lyapunov_times(system, rate, least):
     series = system.sample(812, per_lyapunov=rate, seed=1)
     answer = forecast(series[:512], 300)
     assert_sound(answer, series[:512], 300)
-    assert valid_prediction_time(series[512:], answer.mean, samples_per_time=rate) >= least
+    assert valid_prediction_time(series[512:], answer.point, samples_per_time=rate) >= least
 
 
 def test_noise_costs_prediction_time_but_not_all_of_it():
     series = chaos.lorenz.sample(812, seed=2)
     noisy = series[:512] + 0.01 * series[:512].std(axis=0) * np.random.default_rng(0).standard_normal((512, 3))
     answer = forecast(noisy, 300)
-    error = np.abs(np.asarray(answer.mean) - series[512:]) / series.std(axis=0)
+    error = np.abs(np.asarray(answer.point) - series[512:]) / series.std(axis=0)
     assert error[:90].max() < 0.5
     assert "assimilation" in answer.method
 
@@ -118,7 +118,7 @@ def test_noise_costs_prediction_time_but_not_all_of_it():
 def test_one_variable_of_a_system_is_enough_to_see_ahead():
     series = chaos.lorenz.sample(812, seed=1)[:, 0]
     answer = forecast(series[:512], 300)
-    assert np.abs(np.asarray(answer.mean)[:30] - series[512:542]).max() < 0.5 * series.std()
+    assert np.abs(np.asarray(answer.point)[:30] - series[512:542]).max() < 0.5 * series.std()
 
 
 def test_intervals_widen_with_the_horizon_and_hold_the_truth_as_often_as_they_say():
@@ -138,7 +138,7 @@ def test_missing_values_at_the_end_are_forecast_along():
     context = series[:200].copy()
     context[[50, 51, 90]] = np.nan
     context[-4:] = np.nan
-    np.testing.assert_allclose(forecast(context, 20).mean, series[200:], atol=1e-6)
+    np.testing.assert_allclose(forecast(context, 20).point, series[200:], atol=1e-6)
 
 
 @pytest.mark.parametrize("variables", [1, 2])
@@ -146,7 +146,7 @@ def test_samples_without_any_value_at_either_end_change_nothing_but_the_horizon(
     series = np.sin(np.arange(240.0)[:, None] / np.array([5.0, 7.0])[:variables])
     context = np.concatenate([np.full((300, variables), np.nan), series[:200], np.full((40, variables), np.nan)])
     late, early = forecast(context, 20), forecast(series[:200], 60)
-    np.testing.assert_array_equal(late.mean, early.mean[40:])
+    np.testing.assert_array_equal(late.point, early.point[40:])
     np.testing.assert_array_equal(late.upper, early.upper[40:])
 
 
@@ -172,7 +172,7 @@ def test_a_glitch_is_pointed_out_and_growth_is_none():
     assert "1 value far from everything around" in forecast(series, 30).explain()
     series[150] = np.nan
     answer = forecast(series, 30)
-    np.testing.assert_allclose(answer.mean, np.sin(np.arange(200, 230) / 5), atol=1e-3)
+    np.testing.assert_allclose(answer.point, np.sin(np.arange(200, 230) / 5), atol=1e-3)
     assert "far from" not in answer.explain()
     assert "far from" not in forecast(np.exp(np.arange(80.0)), 5).explain()
 
@@ -183,34 +183,34 @@ def test_each_variable_keeps_its_own_scale_and_constants_stay():
     answer = forecast(context, 30)
     ahead = np.arange(200, 230)
     truth = np.stack([1e-6 * np.sin(ahead / 7), 1e6 * np.cos(ahead / 7), np.full(30, 5.0)], axis=1)
-    np.testing.assert_allclose(np.asarray(answer.mean) / [1e-6, 1e6, 1], truth / [1e-6, 1e6, 1], atol=1e-6)
+    np.testing.assert_allclose(np.asarray(answer.point) / [1e-6, 1e6, 1], truth / [1e-6, 1e6, 1], atol=1e-6)
     assert (np.asarray(answer.upper)[:, 2] == 5.0).all()
 
 
 def test_values_whose_squares_underflow_are_not_constant():
     series = np.sin(np.arange(200) / 5)
     plain, tiny = forecast(series, 20), forecast(np.ldexp(series, -700), 20)
-    np.testing.assert_array_equal(np.ldexp(tiny.mean, 700), plain.mean)
+    np.testing.assert_array_equal(np.ldexp(tiny.point, 700), plain.point)
 
 
 def test_a_change_of_units_by_powers_of_two_changes_nothing_else():
     series = chaos.lorenz.sample(300)[:, 0]
     plain, scaled = forecast(series, 40), forecast(series / 64, 40)
-    np.testing.assert_allclose(np.asarray(scaled.mean) * 64, plain.mean, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(np.asarray(scaled.point) * 64, plain.point, rtol=1e-6, atol=1e-6)
 
 
 def test_noise_is_forecast_by_its_mean_and_the_words_say_who_contributed():
     noise = 5 + np.random.default_rng(1).standard_normal(200)
     answer = forecast(noise, 50)
-    assert np.abs(answer.mean - 5).max() < 0.6
-    assert "Contributions: smoothers" in answer.explain()
+    assert np.abs(answer.point - 5).max() < 0.6
+    assert "What it is made of: smoothers" in answer.explain()
     assert "%" in answer.explain()
 
 
 def test_the_same_context_gives_the_same_forecast():
     series = chaos.rossler.sample(300)
     one, two = forecast(series, 50), forecast(series, 50)
-    np.testing.assert_array_equal(one.mean, two.mean)
+    np.testing.assert_array_equal(one.point, two.point)
     np.testing.assert_array_equal(one.upper, two.upper)
 
 
@@ -219,7 +219,7 @@ def test_a_million_samples_are_thinned_and_forecast():
     series = np.sin(times / 100) + 0.1 * np.sin(times / 31)
     answer = forecast(series, 200)
     ahead = np.arange(1_000_000, 1_000_200)
-    np.testing.assert_allclose(answer.mean, np.sin(ahead / 100) + 0.1 * np.sin(ahead / 31), atol=1e-3)
+    np.testing.assert_allclose(answer.point, np.sin(ahead / 100) + 0.1 * np.sin(ahead / 31), atol=1e-3)
     assert any("was used" in note or "were used" in note for note in answer.notes)
 
 
@@ -233,10 +233,10 @@ def test_a_batch_is_the_single_forecasts_in_order_on_any_number_of_processes():
     singly = [forecast(series, 10) for series in batch]
     for jobs in (1, 2):
         for one, other in zip(singly, forecast_many(batch, 10, jobs=jobs), strict=True):
-            np.testing.assert_array_equal(one.mean, other.mean)
+            np.testing.assert_array_equal(one.point, other.point)
     uneven = forecast_many([batch[0], batch[1, :40], np.stack([batch[2], batch[0]], axis=1)], 10, jobs=1)
-    assert [np.shape(answer.mean) for answer in uneven] == [(10,), (10,), (10, 2)]
-    assert forecast_many(np.stack([batch.T, batch.T]), 5, jobs=1)[0].mean.shape == (5, 3)
+    assert [np.shape(answer.point) for answer in uneven] == [(10,), (10,), (10, 2)]
+    assert forecast_many(np.stack([batch.T, batch.T]), 5, jobs=1)[0].point.shape == (5, 3)
 
 
 @pytest.mark.parametrize(
@@ -280,17 +280,17 @@ def test_one_bad_context_fails_alone(jobs):
 
 
 def batch_in_a_daemon(answers):
-    answers.put([float(np.sum(each.mean)) for each in forecast_many(BATCH, 5, jobs=2)])
+    answers.put([float(np.sum(each.point)) for each in forecast_many(BATCH, 5, jobs=2)])
 
 
 BATCH = np.sin(np.arange(40) / np.array([[3.0], [5.0], [7.0]]))
 
 
 def test_a_batch_works_in_threads_and_in_daemonic_processes():
-    alone = [float(np.sum(each.mean)) for each in forecast_many(BATCH, 5, jobs=1)]
+    alone = [float(np.sum(each.point)) for each in forecast_many(BATCH, 5, jobs=1)]
     with ThreadPoolExecutor(2) as pool:
         for answer in pool.map(lambda _: forecast_many(BATCH, 5, jobs=2), range(2)):
-            assert [float(np.sum(each.mean)) for each in answer] == alone
+            assert [float(np.sum(each.point)) for each in answer] == alone
     processes = get_context("fork")
     answers = processes.Queue()
     daemon = processes.Process(target=batch_in_a_daemon, args=(answers,), daemon=True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from prophecy import chaos
-from prophecy.dynamics import flow, forecast, laws, tangents
+from prophecy.dynamics import flow, forecast, laws
 from prophecy.dynamics.assimilation import assimilate
 from prophecy.dynamics.context import read
 from prophecy.dynamics.exactly import step_by_step
@@ -20,7 +20,8 @@ from prophecy.dynamics.features import Units
 from prophecy.dynamics.flow import EIGHTH, EXPONENTIAL, FOURTH, MODULUS, RECIPROCAL, SINE, TANH, Function
 from prophecy.dynamics.guesses import Steps, interpolated, one_step, roughness, smoothed
 from prophecy.dynamics.settings import DEFAULT
-from prophecy.dynamics.smoother import eliminate, filtered, substitute
+from prophecy.dynamics.kernels.smoother import eliminate, filtered, substitute
+from prophecy.dynamics.kernels.tangents import tangents
 from prophecy.dynamics.sparse import SparseField, eliminated, gathered
 from prophecy.dynamics.starts import interpolate
 
@@ -263,7 +264,7 @@ def test_terms_that_no_equation_has_change_nothing_but_the_cost(seed, share):
     assert np.allclose(sparse.steps(FOURTH, points, 2), whole, rtol=0, atol=1e-14)
     ends, tangent = sparse.tangents(FOURTH, points, 2)
     chosen, whose = sparse.parameters
-    expected = tangents.tangents(sparse.terms, sparse.theta, FOURTH, chosen, whose, points, np.full(5, 2))
+    expected = tangents(sparse.terms, sparse.theta, FOURTH, chosen, whose, points, np.full(5, 2))
     assert np.allclose(ends, expected[0], rtol=0, atol=1e-14)
     assert np.allclose(tangent, expected[1], rtol=0, atol=1e-13)
     full = SparseField.of(sparse.terms, sparse.theta)
@@ -311,7 +312,7 @@ def test_samples_that_were_not_observed_do_not_hide_the_law():
     gaps[[100, 101, 250], 1] = np.nan
     ahead = forecast(gaps, 60)
     assert ahead.equations() is not None
-    assert np.abs(ahead.mean - chaos.lorenz.sample(460)[400:]).max() < 1e-3
+    assert np.abs(ahead.point - chaos.lorenz.sample(460)[400:]).max() < 1e-3
 
 
 def test_steps_too_fast_for_interpolation_do_not_hide_the_law():

@@ -40,16 +40,16 @@ def test_two_starts_of_one_system_are_closer_than_two_systems() -> None:
 
 def test_ten_thousand_free_steps_of_lorenz_keep_its_spectrum_and_histogram() -> None:
     truth = chaos.lorenz.sample(10_000, seed=1)
-    free = np.asarray(forecast(chaos.lorenz.sample(512), 10_000).mean)
+    free = np.asarray(forecast(chaos.lorenz.sample(512), 10_000).point)
     assert spectral_distance(free.reshape(20, 500, 3), truth.reshape(20, 500, 3)) < 0.1
     assert histogram_distance(free, truth) < 0.2
 
 
 def test_past_its_valid_time_a_forecast_is_one_path_and_its_interval_says_so() -> None:
     context, far = chaos.lorenz.sample(512), slice(900, 1200)
-    one, mean = (forecast(context, 1200, average=average) for average in (False, True))
+    one = forecast(context, 1200)
     spread = context.std(axis=0)
-    path, interval = np.asarray(one.mean)[far], np.asarray(one.upper - one.lower)[far]
+    path, interval = np.asarray(one.point)[far], np.asarray(one.upper - one.lower)[far]
     assert (path.std(axis=0) > 0.5 * spread).all()
     assert (np.median(interval, axis=0) > 2 * spread).all()
-    assert (np.asarray(mean.mean)[far].std(axis=0) < 0.5 * spread).all()
+    assert (np.asarray(one.mean)[far].std(axis=0) < 0.5 * spread).all()

@@ -192,7 +192,7 @@ def test_a_linear_system_without_noise_has_its_equations():
     times = 0.1 * np.arange(600)
     series = solve_ivp(field, (0, 60), [1, 0, 0.3, 0], t_eval=times, rtol=1e-10, atol=1e-12).y.T
     answer = prophecy.forecast(series[:500], 100)
-    assert np.abs(answer.mean - series[500:]).max() < 1e-5 * series.std()
+    assert np.abs(answer.point - series[500:]).max() < 1e-5 * series.std()
     assert str(answer.equations(dt=0.1, names=("x", "v", "y", "w"))).splitlines() == [
         "x' = v",
         "v' = -4 x - 0.05 v + y",

@@ -54,7 +54,7 @@ def test_an_exponential_of_a_product_is_found_exactly_printed_and_evaluated(expo
     value = third.subs(dict(zip((sympy.Symbol(n) for n in "xyz"), state, strict=True)))
     assert float(value) == pytest.approx(float(equations(state)[2]), rel=1e-9)
     scale = exponential.std(axis=0)
-    assert (np.abs(ahead.mean - exponential[512:612]) / scale).max() < 0.01
+    assert (np.abs(ahead.point - exponential[512:612]) / scale).max() < 0.01
 
 
 def test_it_is_found_through_noise_and_without_functions_it_is_not(exponential):
@@ -125,7 +125,7 @@ def test_work_is_bounded_by_a_count_and_repeats_to_the_last_bit(exponential):
     budget = Budget(100.0)
     one_step(field, Steps.of(values), EIGHTH, 1, 50, budget=budget)
     assert budget.left < 0, "the first step alone takes 99 derivatives per sample"
-    once, again = (forecast(exponential[:200], 20).mean for _ in range(2))
+    once, again = (forecast(exponential[:200], 20).point for _ in range(2))
     assert np.array_equal(once, again)
 
 

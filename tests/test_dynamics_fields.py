@@ -199,4 +199,4 @@ def test_a_law_that_leads_below_zero_is_followed_there(noise, ahead):
     seen = series[:130] + noise * series[:130].std(axis=0) * np.random.default_rng(1).standard_normal((130, 2))
     seen[:, 0] = np.maximum(seen[:, 0], 0.0)
     answer = forecast(seen, ahead)
-    assert np.abs(answer.mean[:, 0] - height[130 : 130 + ahead]).max() < 0.3 + 3 * noise * height.std()
+    assert np.abs(answer.point[:, 0] - height[130 : 130 + ahead]).max() < 0.3 + 3 * noise * height.std()

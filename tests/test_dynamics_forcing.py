@@ -49,7 +49,7 @@ def test_a_forced_duffing_oscillator_is_followed_without_its_phase() -> None:
     series = _duffing()
     made = forecast(series[:512], 300)
     assert made.method == "field with hidden forcing"
-    assert np.abs(made.mean - series[512:])[:200].max() < 1e-3
+    assert np.abs(made.point - series[512:])[:200].max() < 1e-3
     found = made.equations(dt=0.2, names=("x", "v"))
     assert found is not None
     assert found.lines()[0] == "x' = v"
@@ -67,7 +67,7 @@ def test_exact_steps_tune_the_frequency_of_a_hidden_forcing() -> None:
     found = made.equations(dt=0.2, names=("x", "v"))
     assert found is not None
     assert abs(found.terms[2][0].coefficient) == pytest.approx(1.2, rel=1e-9)
-    assert np.abs(made.mean - series[512:712])[:100].max() < 1e-6
+    assert np.abs(made.point - series[512:712])[:100].max() < 1e-6
     inside = (made.lower <= series[512:712]) & (series[512:712] <= made.upper)
     assert inside.mean() > 0.3  # with the frequency of the spectrum 0.03
 
@@ -88,7 +88,7 @@ def test_hidden_forcing_is_found_through_one_per_cent_of_noise() -> None:
     noisy = series[:512] + 0.01 * series[:512].std(axis=0) * np.random.default_rng(0).standard_normal((512, 2))
     made = forecast(noisy, 300)
     assert made.method == "field with hidden forcing"
-    assert np.abs(made.mean - series[512:])[:60].max() < 0.1
+    assert np.abs(made.point - series[512:])[:60].max() < 0.1
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.01])
@@ -105,9 +105,9 @@ def test_a_parameter_that_drifts_goes_on_drifting_in_the_forecast() -> None:
     series = _drifting()
     made = forecast(series[:512], 300)
     assert made.method == "field with a drift"
-    assert np.abs(made.mean - series[512:]).max() < 0.05
+    assert np.abs(made.point - series[512:]).max() < 0.05
     without = forecast(series[:512], 300, settings=replace(DEFAULT, without=frozenset({"DRIFT_FIELDS"})))
-    assert np.abs(without.mean - series[512:])[:200].max() > 1.0
+    assert np.abs(without.point - series[512:])[:200].max() > 1.0
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.03])
@@ -117,7 +117,7 @@ def test_a_drift_is_found_through_noise(noise: float) -> None:
     noisy = series[:512] + noise * scale * np.random.default_rng(0).standard_normal((512, 3))
     made = forecast(noisy, 60)
     assert made.method == "field with a drift"
-    assert (np.abs(made.mean - series[512:572]) / scale)[:60].max() < 4 * noise
+    assert (np.abs(made.point - series[512:572]) / scale)[:60].max() < 4 * noise
 
 
 def _sampled(field: Callable[[float, Array], list[float]], start: list[float], step: float) -> Array:
@@ -151,7 +151,7 @@ def test_a_pendulum_is_found_without_the_phase_of_its_drive(field: Any, step: fl
     assert [len(terms) for terms in found.terms] == [1, 4, 1, 1]
     truth = np.asarray(field(np.pi / 2 / (1.3 if step < 0.1 else 2 / 3), np.array([1.0, 0.3])))  # the drive at zero
     np.testing.assert_allclose(found([1.0, 0.3, 0.0, 0.0])[:2], truth, rtol=1e-5 if not share else 0.01)
-    assert (np.abs(made.mean - series[500:600]) / series.std(axis=0))[:40].max() < max(5 * share, 1e-3)
+    assert (np.abs(made.point - series[500:600]) / series.std(axis=0))[:40].max() < max(5 * share, 1e-3)
 
 
 def test_an_oscillation_that_repeats_is_not_taken_for_a_driven_one() -> None:
@@ -171,7 +171,7 @@ def test_a_cubic_oscillator_whose_damping_drifts_has_its_law_with_time_in_it(sha
     if not share:
         assert found.lines() == ["x' = v", "v' = -x + 0.5 v + 0.03 v t - 0.5 x^2 v - 0.03 x^2 v t", "t' = 1"]
     assert [len(terms) for terms in found.terms] == [1, 5, 1]
-    assert (np.abs(made.mean - series[500:]) / series.std(axis=0)).max() < max(10 * share, 1e-4)
+    assert (np.abs(made.point - series[500:]) / series.std(axis=0)).max() < max(10 * share, 1e-4)
 
 
 @pytest.mark.parametrize("share", [0.005, 0.01, 0.03, 0.1])

@@ -108,7 +108,7 @@ def test_an_epidemic_through_noise_is_no_half_period_of_a_sinusoid(seed):
     series = noisy(integrated(field, (0.99, 0.01, 0.0), 0.25, 300), 200, 0.1, seed)
     assert read(series[:200]).values.shape[1] == 3
     answer = forecast(series[:200], 100)
-    off = np.sqrt(np.mean(((answer.mean - series[200:]) / series[:200].std(axis=0)) ** 2))
+    off = np.sqrt(np.mean(((answer.point - series[200:]) / series[:200].std(axis=0)) ** 2))
     assert off < 0.5, "the noise itself is 0.1; half a sinusoid led a range away"
 
 
@@ -131,7 +131,7 @@ def test_a_ball_that_was_thrown_up_comes_down(seed):
     series = integrated(lambda s: [s[1], -9.8 - 0.05 * s[1]], (0, 20), 0.03, 170)
     measured = noisy(series, 130, 0.01, seed)
     answer = forecast(measured[:130], 40)
-    off = np.abs(answer.mean - series[130:]) / series[:130].std(axis=0)
+    off = np.abs(answer.point - series[130:]) / series[:130].std(axis=0)
     assert off.max() < 0.5
     assert ((answer.lower <= measured[130:]) & (measured[130:] <= answer.upper)).mean() > 0.7
 
@@ -140,7 +140,7 @@ def test_an_exact_law_may_grow_far_beyond_the_context():
     """x grows sevenfold after the context, thirty of its standard deviations."""
     series = integrated(lambda s: [0.05 * s[0], 0.02 * s[0] - 0.1 * s[1]], (1, 5), 1, 140)
     answer = forecast(series[:100], 40)
-    np.testing.assert_allclose(answer.mean, series[100:], rtol=1e-6)
+    np.testing.assert_allclose(answer.point, series[100:], rtol=1e-6)
     assert answer.equations() is not None
 
 

@@ -62,7 +62,7 @@ def test_an_outage_of_more_than_a_lyapunov_time_leaves_the_law_to_the_rows_after
     seen[start : start + length] = np.nan
     answer = forecast(seen, 30)
     assert terms(answer.equations()) == terms(forecast(truth, 1).equations())
-    assert np.abs(answer.mean - chaos.lorenz.sample(542, seed=1)[512:]).max() < 0.1 * truth.std()
+    assert np.abs(answer.point - chaos.lorenz.sample(542, seed=1)[512:]).max() < 0.1 * truth.std()
 
 
 def test_a_row_with_one_value_missing_still_counts_for_the_others():

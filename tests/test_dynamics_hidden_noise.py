@@ -43,7 +43,7 @@ def test_one_noisy_variable_is_followed_by_a_field_with_hidden_ones(
         series = system.sample(812, seed=seed)[:, variable]
         ahead = forecast(_noisy(series[:512], level, seed), 300)
         if ahead.method == "field with 2 hidden variables by assimilation":
-            error = np.abs(np.asarray(ahead.mean) - series[512:])[:60] / series[:512].std()
+            error = np.abs(np.asarray(ahead.point) - series[512:])[:60] / series[:512].std()
             followed += bool(error.max() < 1 / 3)
             inside.append((np.asarray(ahead.lower) <= series[512:]) & (series[512:] <= np.asarray(ahead.upper)))
     assert followed >= 3
@@ -57,7 +57,7 @@ def test_two_noisy_variables_are_followed_without_the_third(seen: tuple[int, int
         series = chaos.lorenz.sample(812, seed=seed)[:, list(seen)]
         ahead = forecast(_noisy(series[:512], 0.01, seed), 300)
         if ahead.method == "field with 1 hidden variable by assimilation":
-            error = np.abs(np.asarray(ahead.mean) - series[512:])[:60] / series[:512].std(axis=0)
+            error = np.abs(np.asarray(ahead.point) - series[512:])[:60] / series[:512].std(axis=0)
             followed += bool(error.max() < 1 / 3)
     assert followed >= 2
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from prophecy import chaos, forecast
 from prophecy.dynamics import flow
 from prophecy.dynamics.hidden_guesses import Family, alike, directions, guesses, pairs
-from prophecy.dynamics.hidden_starts import MARGIN, Pair, closing, leaky, refine, scan
+from prophecy.dynamics.hidden_guesses import Pair
+from prophecy.dynamics.kernels.hidden_starts import MARGIN, closing, leaky, refine, scan
 from prophecy.dynamics.settings import DEFAULT
 
 Array = NDArray[np.float64]
@@ -159,6 +160,6 @@ def test_series_without_a_flow_behind_them_are_forecast_all_the_same(kind: str) 
         "square": np.sign(np.sin(t / 9.0)),
     }[kind]
     ahead = forecast(values, 20)
-    assert np.isfinite(ahead.mean).all()
-    assert (ahead.lower <= ahead.mean).all()
-    assert (ahead.mean <= ahead.upper).all()
+    assert np.isfinite(ahead.point).all()
+    assert (ahead.lower <= ahead.point).all()
+    assert (ahead.point <= ahead.upper).all()

@@ -66,7 +66,7 @@ def test_bounds_hold_everything_and_leave_a_width(low, width, seed):
 def test_one_sided_bounds_move_nothing_that_is_inside():
     series = 100 + np.random.default_rng(0).standard_normal(60)
     plain, bounded = forecast(series, 10), forecast(series, 10, bounds=(None, 1e6))
-    np.testing.assert_array_equal(plain.mean, bounded.mean)
+    np.testing.assert_array_equal(plain.point, bounded.point)
     np.testing.assert_array_equal(plain.upper, bounded.upper)
 
 
@@ -90,7 +90,7 @@ def test_several_levels_come_from_one_solve():
     series = np.random.default_rng(1).standard_normal(80)
     wide, narrow = forecast(series, 6, level=0.95), forecast(series, 6, level=0.5)
     np.testing.assert_array_equal(narrow.upper, wide.quantile(0.75))
-    np.testing.assert_array_equal(wide.mean, narrow.mean)
+    np.testing.assert_array_equal(wide.point, narrow.point)
 
 
 def _autoregressive(g, n):
@@ -141,5 +141,5 @@ def test_bounds_that_the_context_does_not_keep_are_said():
     series = np.random.default_rng(3).normal(90, 2, 60)
     said = forecast(series, 5, bounds=(0, 60)).explain()
     assert "60 values of 60 in the context lie outside the bounds (0, 60)." in said
-    assert "The bounds hold the mean at 5 of 5 steps." in said
+    assert "The bounds hold the forecast at 5 of 5 steps." in said
     assert "bounds" not in forecast(series, 5, bounds=(0, 200)).explain()

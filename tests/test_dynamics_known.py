@@ -28,13 +28,13 @@ def test_an_effect_that_is_there_is_found_used_and_told():
     with_it = forecast(sales[:120], 10, season=7, known=promotion)
     without = forecast(sales[:120], 10, season=7)
     truth = sales[120:]
-    assert np.abs(with_it.mean - truth).mean() < 0.4 * np.abs(without.mean - truth).mean()
+    assert np.abs(with_it.point - truth).mean() < 0.4 * np.abs(without.point - truth).mean()
     note = next(note for note in with_it.notes if note.startswith("Known in advance"))
     size = float(note.split("regressor 1 ")[1].split(" ")[0])
     assert abs(size - 30) < 2
     assert note in with_it.explain()
-    assert np.allclose(with_it.quantile(0.5), with_it.mean)
-    assert (with_it.lower <= with_it.mean).all()
+    assert np.allclose(with_it.quantile(0.5), with_it.point)
+    assert (with_it.lower <= with_it.point).all()
 
 
 def test_noise_is_ignored_and_said_to_be():
@@ -42,7 +42,7 @@ def test_noise_is_ignored_and_said_to_be():
     noise = np.random.default_rng(5).standard_normal((130, 3))
     made = forecast(sales[:120], 10, season=7, known=noise)
     plain = forecast(sales[:120], 10, season=7)
-    assert np.array_equal(made.mean, plain.mean)
+    assert np.array_equal(made.point, plain.point)
     assert any("was not used: it did not help in rolling forecasts" in note for note in made.notes)
 
 
@@ -53,7 +53,7 @@ def test_a_trend_of_both_is_not_taken_for_an_effect():
     future = rising.copy()
     future[120:] = 0.0  # the regressor collapses; the sales know nothing of it
     made = forecast(sales[:120], 10, known=future)
-    assert np.abs(made.mean - sales[120:]).mean() < 10
+    assert np.abs(made.point - sales[120:]).mean() < 10
 
 
 def test_effects_are_solved_alike_with_gaps_and_in_any_unit():
@@ -74,7 +74,7 @@ def test_bounds_hold_after_the_effect_is_added():
     sales, promotion = shop(4)
     made = forecast(sales[:120], 10, season=7, known=promotion, bounds=(0.0, 140.0))
     assert made.upper.max() <= 140.0
-    assert made.mean.max() <= 140.0
+    assert made.point.max() <= 140.0
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_frames_carry_names_and_times():
     made = prophecy.forecast(data, 10, known=known)
     assert any(note.startswith("Known in advance: promotion +") for note in made.notes)
     expected = forecast(sales[:120], 10, season=(7,), known=Known(promotion[:, None], ("promotion",)))
-    assert np.array_equal(made.mean, expected.mean)
+    assert np.array_equal(made.point, expected.point)
     with pytest.raises(ValueError, match="known has no row for 2024-05-05"):
         prophecy.forecast(data, 10, known=known.drop(index=days[125]))
     result = prophecy.backtest(
@@ -117,7 +117,7 @@ def test_long_frames_have_their_own_regressors():
         sales, promotion = shop(seed, effect)
         parts.append(pd.DataFrame({"shop": name, "day": days[:120], "sales": sales[:120]}))
         beside.append(pd.DataFrame({"shop": name, "day": days, "promotion": promotion}))
-    many = prophecy.forecast(pd.concat(parts), 10, key="shop", time="day", known=pd.concat(beside))
+    many = prophecy.forecast_many(pd.concat(parts), 10, jobs=1, key="shop", time="day", known=pd.concat(beside))
     notes = {key: next(n for n in made.notes if n.startswith("Known")) for key, made in many.items()}
     assert "promotion +" in notes["a"]
     assert "promotion -" in notes["b"]

@@ -7,7 +7,7 @@ import pytest
 
 from prophecy.dynamics import flow
 from prophecy.dynamics.flow import EIGHTH, EXPONENTIAL, FOURTH, MODULUS, RECIPROCAL, SIGN, SINE, TANH, Function
-from prophecy.dynamics.lanes import FEW, LANES
+from prophecy.dynamics.kernels.lanes import FEW, LANES
 from prophecy.dynamics.sparse import SparseField
 
 FUNCTIONS = {

@@ -258,7 +258,7 @@ def test_a_season_with_a_trend_is_continued_with_its_trend():
     t = np.arange(144.0)
     series = 100 + 0.5 * t + 10 * np.sin(2 * np.pi * t / 12) + 4 * np.cos(2 * np.pi * t / 4)
     ahead = forecast(series[:120], 24)
-    np.testing.assert_allclose(ahead.mean, series[120:], atol=1e-6)
+    np.testing.assert_allclose(ahead.point, series[120:], atol=1e-6)
 
 
 def test_a_growing_season_is_followed_better_than_by_repeating_the_last_one():
@@ -266,6 +266,6 @@ def test_a_growing_season_is_followed_better_than_by_repeating_the_last_one():
     t = np.arange(144.0)
     noise = 1 + 0.03 * np.random.default_rng(0).standard_normal(144)
     series = np.exp(4.8 + 0.01 * t + 0.2 * np.sin(2 * np.pi * t / 12) + 0.1 * np.cos(2 * np.pi * t / 6)) * noise
-    ours = np.abs(forecast(series[:120], 24).mean - series[120:]).mean()
+    ours = np.abs(forecast(series[:120], 24).point - series[120:]).mean()
     last_year = np.abs(np.tile(series[108:120], 2) - series[120:]).mean()
     assert ours < 0.8 * last_year

@@ -36,7 +36,7 @@ def test_a_chaotic_oscillator_seen_through_one_variable_and_noise_is_no_season(r
     answer = forecast(measured[:500], 150)
     inside = (answer.lower <= measured[500:]) & (measured[500:] <= answer.upper)
     assert inside.mean() > 0.85
-    off = np.sqrt(np.mean((answer.mean - series[500:])[:100] ** 2)) / scale
+    off = np.sqrt(np.mean((answer.point - series[500:])[:100] ** 2)) / scale
     assert off < 0.15, "the season of 117 samples is off by half a standard deviation"
 
 

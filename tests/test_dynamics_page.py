@@ -7,10 +7,12 @@ import json
 import numpy as np
 import pytest
 
-from prophecy.reproduce import forecast_cases as work
-from prophecy.reproduce import forecast_more as more
-from prophecy.reproduce.forecast import CASES, CUTOFFS, EXPERIMENT, METHODS, NOISES
-from prophecy.reproduce.framework import Ask
+from reproduction import forecast_cases as work
+from reproduction import forecast_more as more
+from reproduction.forecast import CASES, CUTOFFS, METHODS, NOISES, ForecastPage
+from reproduction.framework import Ask
+
+PAGE = ForecastPage()
 
 
 def test_a_chaos_case_scores_ours_and_every_baseline():
@@ -67,14 +69,17 @@ def invented_parts() -> dict[str, object]:
         "curve": {part: [0.0, 1.0] * 20 for part in ("past", "truth", "mean", "lower", "upper")},
     }
     white = {m: [1.5, 2.0] if m == work.OURS else [0.1, 0.2] for m in METHODS}
+    vpt, tenths = {"vpt": [8.0, 6.0], "baseline": [0.5, 0.3]}, [[0.9] * 10] * 2
+    alone = {**vpt, "coverage": tenths, "methods": ["a", "b"], "curve": chaos["curve"]}
     parts: dict[str, object] = {}
-    for unit in EXPERIMENT.units(Ask(functions=1)):
+    for unit in PAGE.units(Ask(functions=1)):
         if unit.name == "radius":
             radii = {"LegT": [1.1] * 8, "FouT": [1.0 + 1e-8] * 8}
             parts[unit.name] = {"orders": [], "radii": radii, "solved": {"undamped waves": 1.0}}
-        elif unit.name.startswith("alone|"):
-            vpt, tenths = {"vpt": [8.0, 6.0], "baseline": [0.5, 0.3]}, [[0.9] * 10] * 2
-            parts[unit.name] = {**vpt, "coverage": tenths, "methods": ["a", "b"], "curve": chaos["curve"]}
+        elif unit.name.startswith("system|"):
+            system = unit.arguments["system"]
+            cases = {f"{system}|{rate}|{noise:g}|{missing:g}|0": chaos for rate, noise, missing in CASES}
+            parts[unit.name] = {**cases, f"alone|{system}|0": alone}
         elif unit.name.startswith("equations|"):
             parts[unit.name] = {"lines": ["x' = 10 (y - x)"], "method": "field by assimilation"}
         elif unit.name.startswith("climate|"):
@@ -84,7 +89,7 @@ def invented_parts() -> dict[str, object]:
         elif unit.name.startswith("cost|"):
             parts[unit.name] = {"seconds": 0.3, "linear": 0.01}
         else:
-            parts[unit.name] = white if unit.name.startswith("white|") else chaos
+            parts[unit.name] = white
     return parts
 
 
@@ -92,15 +97,15 @@ def test_the_page_is_made_from_its_results_file():
     pytest.importorskip("matplotlib")
     from prophecy.tables import style
 
-    outcome = EXPERIMENT.gather(Ask(functions=1), invented_parts())
+    outcome = PAGE.gather(Ask(functions=1), invented_parts())
     result = json.loads(json.dumps({"rows": outcome.rows, "details": outcome.details}))
-    assert all(verdict.holds for verdict in EXPERIMENT.verdicts(result))
-    overview, systems, alone, equations, climate, white = EXPERIMENT.tables(result)
+    assert all(verdict.holds for verdict in PAGE.verdicts(result))
+    overview, systems, alone, equations, climate, white = PAGE.tables(result)
     assert len(alone.rows) == len(climate.rows) == len(work.SYSTEMS)
     assert len(equations.rows) == len(NOISES) * len(work.SYSTEMS)
     assert len(overview.rows) == len(CASES) * len(METHODS)
     assert len(systems.rows) == len(work.SYSTEMS)
     assert len(white.rows) == len(CUTOFFS) * len(METHODS)
     with style.use():
-        for picture in EXPERIMENT.pictures(result):
+        for picture in PAGE.pictures(result):
             assert picture.draw().axes, picture.name

@@ -9,7 +9,7 @@ import pytest
 
 from prophecy.dynamics.columns import Column, Kind, candidates
 from prophecy.dynamics.direct import fit_readout, hippo, lags
-from prophecy.dynamics.kernels import smooth, window_products
+from prophecy.dynamics.kernels.smoothing import smooth, window_products
 from prophecy.dynamics.mixing import Rolled, mixed
 from prophecy.dynamics.plain import Drift, MeanProfile, RareEvents
 from prophecy.dynamics.seasons import profile

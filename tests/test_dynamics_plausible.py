@@ -88,22 +88,11 @@ def test_a_path_that_is_lost_goes_on_from_where_it_left_the_series(lorenz):
     assert found.known.sum() == 40
 
 
-def test_the_average_is_not_one_path():
-    """A system that nothing explains: the average of what can happen stays the mixture's."""
-    series = chaos.lorenz.sample(400, 6, seed=2)
-    off = replace(DEFAULT, without=frozenset({"ASSIMILATION", "HIDDEN", "KERNEL_MAPS", "POLYNOMIAL_MAPS"}))
-    one, mean = (np.asarray(forecast(series, STEPS, average=a, settings=off).mean) for a in (False, True))
-    spread = series.std(axis=0)
-    assert (
-        (one[100:].std(axis=0) / spread).mean() > DEFAULT.laboratory.lively > (mean[100:].std(axis=0) / spread).mean()
-    )
-
-
 def test_noise_of_several_variables_keeps_its_mean():
     noise = np.random.default_rng(0).standard_normal((300, 3))
     made = forecast(noise, 100)
     assert "repetition" not in made.method
-    assert np.asarray(made.mean)[20:].std() < 0.2
+    assert np.asarray(made.point)[20:].std() < 0.2
 
 
 def test_a_decomposition_without_an_end_is_no_law_and_no_error(monkeypatch):
@@ -113,7 +102,7 @@ def test_a_decomposition_without_an_end_is_no_law_and_no_error(monkeypatch):
     series = chaos.lorenz.sample(300, 30, seed=3)
     noisy = series + 0.02 * series.std(axis=0) * np.random.default_rng(0).standard_normal(series.shape)
     monkeypatch.setattr(np.linalg, "svd", gives_up)
-    assert np.isfinite(np.asarray(forecast(noisy, 30).mean)).all()
+    assert np.isfinite(np.asarray(forecast(noisy, 30).point)).all()
 
 
 def test_a_path_through_noise_that_comes_to_rest_or_leaves_is_no_laws(lorenz):

@@ -25,5 +25,5 @@ def test_lorenz_is_found_at_every_level_of_noise_and_its_forecast_is_as_good_as_
         for powers in other:
             assert abs(one[powers] / other[powers] - 1) < 3 * noise + 1e-7
     followed = int(30 * min(9.0, np.log(0.3 / noise) - 2.5))
-    off = np.abs(answer.mean[:followed] - series[512 : 512 + followed]) / series.std(axis=0)
+    off = np.abs(answer.point[:followed] - series[512 : 512 + followed]) / series.std(axis=0)
     assert off.max() < 0.5

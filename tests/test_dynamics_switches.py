@@ -138,7 +138,7 @@ def test_a_field_that_switches_with_the_sign_of_a_variable_is_found_and_followed
     equations = ahead.equations(dt=0.2, names="xyz")
     assert equations is not None
     assert "sign" in {each.function for each in equations.functions}
-    error = np.abs(np.asarray(ahead.mean) - series[512:712]) / series.std(axis=0)
+    error = np.abs(np.asarray(ahead.point) - series[512:712]) / series.std(axis=0)
     assert error[:60].max() < 0.01
 
 
@@ -152,7 +152,7 @@ def test_a_piecewise_linear_circuit_with_several_kinks_is_found():
     equations = ahead.equations(dt=0.1, names="xyz")
     assert equations is not None
     assert {each.function for each in equations.functions} == {"abs"}
-    error = np.abs(np.asarray(ahead.mean) - series[512:612]) / series.std(axis=0)
+    error = np.abs(np.asarray(ahead.point) - series[512:612]) / series.std(axis=0)
     assert error[:30].max() < 0.05
 
 

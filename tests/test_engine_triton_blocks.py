@@ -35,6 +35,10 @@ def _usable() -> bool:
     return torch.cuda.is_available() or version >= (3, 9)
 
 
+def distance(a: Any, b: Any) -> float:
+    return float((a.double() - b).norm() / b.norm().clamp_min(1e-300))
+
+
 def errors(order: int, length: int, time: int, series: int, channels: int, own: bool, dtype: str) -> dict[str, float]:
     """Relative errors of outputs, states and gradients against `torch_lifted`'s own products, in float64."""
     import torch
@@ -56,13 +60,19 @@ def errors(order: int, length: int, time: int, series: int, channels: int, own: 
         expected = torch_lifted.forward(u, x, *blocks)
         found = triton_blocks.forward(*narrow)
         g, extra = draw(*expected[0].shape), draw(*expected[1].shape)
-        back = torch_lifted._adjoint(g, None, *blocks)
-        more = torch_lifted._adjoint(g, extra, *blocks)
-        mine = triton_blocks.backward(g.to(kind), None, *narrow[2:])
-        mine_more = triton_blocks.backward(g.to(kind), extra.to(kind), *narrow[2:])
-    names = ("y", "before", "to u", "reached", "to u, states too", "reached, states too")
-    pairs = zip(names, (*found, *mine, *mine_more), (*expected, *back, *more), strict=True)
-    made = {name: float((a.double() - b).norm() / b.norm().clamp_min(1e-300)) for name, a, b in pairs}
+        made = {}
+        for label, states in (("", None), (", states too", extra)):
+            given = None if states is None else states.to(kind)
+            back = torch_lifted._all_gradients(g, states, u, expected[1], *blocks, (True, True))
+            mine = triton_blocks.backward(g.to(kind), given, narrow[0], found[1], *narrow[2:])
+            few = triton_blocks.backward(g.to(kind), given, narrow[0], found[1], *narrow[2:], wanted=(True, False))
+            whole = mine._replace(kernel=torch_lifted._diagonals(mine.kernel))
+            names = ("u", "x", "kernel", "observe", "reach", "power")
+            pairs = [*zip(names, whole, back, strict=True), ("u, few", few.u, back[0]), ("x, few", few.x, back[1])]
+            made |= {f"to {name}{label}": distance(a, b) for name, a, b in pairs}
+            assert few.reach is None
+            assert torch.equal(few.kernel, mine.kernel)
+        made |= {"y": distance(found[0], expected[0]), "before": distance(found[1], expected[1])}
     u[:, :, time // 2] = 1e30
     changed = triton_blocks.forward(u.to(kind), *narrow[1:])[0]
     made["changed before"] = float((changed != found[0])[:, :, : time // 2].sum())
@@ -92,7 +102,7 @@ def test_fused_blocks_and_their_adjoint_are_torchs_products(
     made = found[f"{case} {dtype}"]
     tolerance = 2e-6 if dtype == "float32" else 1e-13
     assert made.pop("changed before") == 0, "a later value of 1e30 changed bits before it"
-    assert len(made) == 6
+    assert len(made) == 18
     assert max(made.values()) < tolerance, made
 
 

@@ -8,6 +8,7 @@ import random
 import shutil
 import sqlite3
 import stat
+import tempfile
 import zlib
 from collections import Counter
 
@@ -39,7 +40,7 @@ def told():
 
 def same(rows, expected):
     left, right = (np.concatenate(part) if isinstance(part, list) else part for part in (rows, expected))
-    for name in ROW.names:
+    for name in left.dtype.names:
         np.testing.assert_array_equal(left[name], right[name], err_msg=name)
 
 
@@ -211,6 +212,7 @@ def test_permissions_of_the_file_stay_and_nothing_is_left_beside_it(tmp_path):
 
 def changed(path, statement, *values):
     db = sqlite3.connect(path)
+    db.execute("PRAGMA writable_schema = ON")
     db.execute(statement, values)
     db.commit()
     db.close()
@@ -249,9 +251,6 @@ def _reopened(db, path):
 @pytest.mark.parametrize(
     ("statement", "says"),
     [
-        ("UPDATE streams SET state = x'00'", "1 bytes are not the state"),
-        ("UPDATE streams SET state = zeroblob(2000000)", "not the state"),
-        ("UPDATE streams SET last = x'00'", "last row"),
         ("CREATE TRIGGER t AFTER INSERT ON log BEGIN DELETE FROM streams; END", "t is not as made"),
         ("CREATE VIEW v AS SELECT 1", "v is not as made"),
         ("DROP TABLE events", "events"),
@@ -259,16 +258,107 @@ def _reopened(db, path):
         ("PRAGMA application_id = 7", "another program"),
         ("UPDATE facts SET value = '[\"elsewhere\"]' WHERE name = 'layout'", "laid out otherwise"),
         ("DELETE FROM facts", "it lacks its"),
+        ("DELETE FROM log", "batches 1 to 3 were acknowledged, and its log is empty"),
+        ("DELETE FROM log WHERE batch = 3", "its log has 2, from 1 to 2"),
+        ("DELETE FROM log WHERE batch = 2", "its log has 2, from 1 to 3"),
+        ("DELETE FROM streams WHERE key = 'b'", "had 2 streams and has 1"),
+        ("UPDATE log SET note = 'text'", "checksum"),
+        ("UPDATE log SET rows = zeroblob(length(rows)), crc = 0", "checksum"),
+        ("UPDATE facts SET value = '[NaN]' WHERE name = 'dt'", "'dt' is not as made"),
+        ("UPDATE facts SET value = '[-1.0]' WHERE name = 'dt'", "'dt' is not as made"),
+        ("UPDATE facts SET value = '[null]' WHERE name = 'level'", "'level' is not as made"),
+        ("UPDATE facts SET value = x'5b302e395d' WHERE name = 'level'", "'level' is not as made"),
+        ("UPDATE facts SET value = 5 WHERE name = 'last'", "'last' is not as made"),
+        ("UPDATE facts SET value = replace(hex(zeroblob(50000)), '00', '[') WHERE name = 'level'", "'level' is not"),
+        ("INSERT INTO facts VALUES ('more', '[1]')", "'more' is not as made"),
+        ("UPDATE sqlite_sequence SET seq = 1 WHERE name = 'streams'", "counted from 1 on, and 2 is used"),
+        ("UPDATE sqlite_sequence SET seq = 9223372036854775807 WHERE name = 'streams'", "counted from"),
+        ("INSERT INTO events VALUES (9, 1, 0, NULL, 'x', 1.0, 1.0, 'error', 0, NULL)", "event 9 is not as made"),
     ],
 )
 def test_damaged_and_foreign_files_are_refused_with_the_reason(tmp_path, statement, says):
-    changed(filled(tmp_path / "s"), statement)
+    changed(crashed(tmp_path), statement)
     with pytest.raises(ValueError, match=says):
-        Fleet(tmp_path / "s").predict(["a"])
+        Fleet(tmp_path / "copy")
+
+
+SMUGGLED = "CREATE TRIGGER {} AFTER INSERT ON log BEGIN DELETE FROM streams WHERE key = 'b'; END"
+
+
+@pytest.mark.parametrize("name", ["sqlite_sequence", "sqlite_autoindex_streams_1", "sqlite_stat1", "log"])
+def test_nothing_hides_behind_a_name_of_sqlite_itself(tmp_path, name):
+    """A trigger in a row of the schema that bears such a name ran with the next batch."""
+    row = ("trigger", name, "log", 0, SMUGGLED.format(name))
+    changed(crashed(tmp_path), "INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", *row)
+    with pytest.raises(ValueError, match=r"not as made|damaged"):
+        Fleet(tmp_path / "copy")
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        ("UPDATE streams SET state = x'00' WHERE key = 'b'", "1 bytes are not the state"),
+        ("UPDATE streams SET state = zeroblob(2000000) WHERE key = 'b'", "not the state"),
+        ("UPDATE streams SET state = 5 WHERE key = 'b'", "its state or its last row is none"),
+        ("UPDATE streams SET state = NULL WHERE key = 'b'", "some of its parts are missing"),
+        ("UPDATE streams SET last = x'00' WHERE key = 'b'", "its state or its last row is none"),
+        ("UPDATE streams SET last = zeroblob(74) WHERE key = 'b'", "differ about its newest row"),
+        ("UPDATE streams SET seen = 1 << 62 WHERE key = 'b'", "batches that the log never had"),
+        ("UPDATE streams SET seen = 'x' WHERE key = 'b'", "seen is no number"),
+        ("UPDATE streams SET seen = seen - 1 WHERE key = 'b'", "differ about its newest row"),
+        ("UPDATE streams SET seen = seen + 1 WHERE key = 'b'", "differ about its newest row"),
+        ("UPDATE streams SET count = 'x' WHERE key = 'b'", "count is no number"),
+        ("UPDATE streams SET count = 7 WHERE key = 'b'", "of its row"),
+        ("UPDATE streams SET key = x'ff' WHERE key = 'b'", "its key is none"),
+    ],
+)
+def test_a_stream_that_cannot_be_read_is_set_aside_and_the_others_go_on(tmp_path, statement, says):
+    """Its state and all rows that the state lacks are kept, its key begins anew, and the file opens again as it is."""
+    path = crashed(tmp_path)
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        (seen,) = db.execute("SELECT seen FROM streams WHERE key = 'b'").fetchone()
+    changed(path, statement)
+    with Fleet(path) as fleet:
+        assert np.isfinite(fleet.predict(["a"]).mean).all()
+        assert fleet.predict().key == ["a"]
+        (one,) = fleet.aside()
+        assert says in one.reason
+        lacking = np.concatenate([part[1] for part in BATCHES[seen:]])
+        if "seen" not in statement:
+            assert one.rows["value"].tolist() == lacking.tolist()
+        if "SET key" not in statement:
+            assert one.key == "b"
+            with pytest.raises(KeyError, match="set aside"):
+                fleet.model("b")
+        (problem,) = fleet.problems()
+        assert says in problem
+        same(fleet.observe("b", None, BATCHES[0][1]).rows[["value", "next"]], fresh_b()[["value", "next"]])
+    with Fleet(path) as fleet:
+        assert len(fleet.problems()) == len(fleet.aside()) == 1
+        assert list(fleet) == ["a", "b"]
+        fleet.discard(one.key)
+        assert fleet.problems() == []
+
+
+def fresh_b():
+    return Fleet().observe("b", None, BATCHES[0][1]).rows
+
+
+BATCHES = [(["b"] * 100, np.sin(0.3 * np.arange(100.0)) + k) for k in range(3)]
+
+
+def crashed(tmp_path):
+    """A file as a crash leaves it: stream b has seen the first two of three batches, stream a all of them."""
+    with Fleet(tmp_path / "s") as fleet:
+        for k, (keys, values) in enumerate(BATCHES):
+            fleet.observe([*keys, "a"], None, [*values, k])
+            if k == 1:
+                fleet.checkpoint()
+        return copied(tmp_path / "s", tmp_path / "copy")
 
 
 @pytest.mark.parametrize("field", ["weight", "quantile", "last", "scale", "season_check"])
-def test_a_record_no_stream_could_have_reached_is_refused(tmp_path, field):
+def test_a_record_no_stream_could_have_reached_is_set_aside(tmp_path, field):
     from prophecy.fleet.pack import pack, unpack
     from prophecy.fleet.slots import PARTS
 
@@ -279,8 +369,8 @@ def test_a_record_no_stream_could_have_reached_is_refused(tmp_path, field):
     db.execute("UPDATE streams SET state = ?", (pack(found),))
     db.commit()
     db.close()
-    with pytest.raises(ValueError, match=f"damaged: stream 'a': {field}"):
-        Fleet(tmp_path / "s").predict(["a"])
+    with Fleet(tmp_path / "s") as fleet, pytest.raises(KeyError, match=f"set aside: {field}"):
+        fleet.predict(["a"])
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -316,7 +406,48 @@ def test_files_of_other_kinds_are_refused_and_left_alone(tmp_path):
         Fleet(tmp_path / "no" / "s")
     with pytest.raises(ValueError, match="folder"):
         Fleet(tmp_path)
-    assert FORMAT == 2
+    assert FORMAT == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork") or os.geteuid() != 0, reason="needs another user to be")
+@pytest.mark.parametrize("name", ["new", "s"])
+def test_a_folder_that_cannot_be_written_to_is_said(name):
+    """It was "disk I/O error" for a state that is there."""
+    with tempfile.TemporaryDirectory() as folder:
+        filled(f"{folder}/s")
+        for path, mode in ((folder, 0o555), (f"{folder}/s", 0o444)):
+            os.chmod(path, mode)
+        text = said_by_another_user(folder, name)
+    assert text.startswith(f"ValueError: '{name}' cannot be written in folder")
+    assert "choose a folder that you may write to" in text
+
+
+def said_by_another_user(folder, name):
+    inside, outside = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.chdir(folder)
+        os.seteuid(65534)
+        try:
+            Fleet(name)
+        except BaseException as error:
+            os.write(outside, f"{type(error).__name__}: {error}".encode())
+        os._exit(0)
+    os.waitpid(pid, 0)
+    os.close(outside)
+    with open(inside) as said:
+        return said.read()
+
+
+def test_a_batch_that_was_interrupted_is_not_taken_and_the_fleet_goes_on(tmp_path, told, monkeypatch):
+    with Fleet(tmp_path / "s") as fleet:
+        fleet.observe(*batch(0))
+        with monkeypatch.context() as patched:
+            patched.setattr(type(fleet._streams._open), "append", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+            with pytest.raises(KeyboardInterrupt):
+                fleet.observe(*batch(1))
+        same(fleet.observe(*batch(1)).rows, told[1])
+        assert fleet.summary(["a"]).rows[0].count == sum(key == "a" for k in (0, 1) for key in batch(k)[0])
 
 
 def test_a_file_keeps_what_it_was_made_with(tmp_path):

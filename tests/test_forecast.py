@@ -25,12 +25,12 @@ def normal_walk(steps: int) -> QuantileGrid:
 def test_quantiles_never_cross_whatever_they_were_made_from(values, asked):
     made = Forecast.from_grid(QuantileGrid.of(values), 0.9, "any")
     assert (np.diff(made.quantile(np.sort(asked)), axis=0) >= -1e-9 * np.abs(values).max()).all()
-    np.testing.assert_array_equal(made.mean, values[len(values) // 2])
+    np.testing.assert_array_equal(made.point, values[len(values) // 2])
 
 
 def test_mean_and_interval_are_quantiles_exactly():
     made = Forecast.from_grid(normal_walk(5), 0.83, "walk")
-    np.testing.assert_array_equal(made.quantile(0.5), made.mean)
+    np.testing.assert_array_equal(made.quantile(0.5), made.point)
     np.testing.assert_array_equal(made.quantile(0.5 + 0.83 / 2), made.upper)
     np.testing.assert_array_equal(made.quantile([0.5 - 0.83 / 2])[0], made.lower)
 
@@ -60,12 +60,38 @@ def test_variables_vary_together_as_they_were_said_to():
 
 
 def test_a_forecast_of_one_value_knows_its_quantiles_from_the_interval():
-    made = Forecast(mean=1.0, lower=0.0, upper=3.0, level=0.9, method="bank")
+    made = Forecast(point=1.0, lower=0.0, upper=3.0, level=0.9, method="bank")
     assert made.quantile(0.5) == 1.0
     assert made.quantile(0.95) == pytest.approx(3.0)
     assert made.quantile(0.05) == pytest.approx(0.0)
     assert np.mean(made.samples(10_000) <= 3.0) == pytest.approx(0.95, abs=0.01)
     assert made.equations() is None
+
+
+@given(arrays(np.float64, (len(PROBABILITIES), 3), elements=heights))
+@settings(max_examples=20, deadline=None)
+def test_mean_median_quantiles_and_samples_are_of_one_distribution(values):
+    made = Forecast.from_grid(QuantileGrid.of(values), 0.9, "any")
+    np.testing.assert_array_equal(made.median, made.quantile(0.5))
+    q = (np.arange(200_000) + 0.5) / 200_000
+    size = np.abs(values).max() + 1e-300
+    np.testing.assert_allclose(made.mean / size, made.quantile(q).mean(axis=0) / size, atol=1e-4)
+    spread = made.samples(20_000).std(axis=0)
+    assert (np.abs(made.samples(20_000).mean(axis=0) - made.mean) <= 6 * spread / np.sqrt(20_000) + 1e-9 * size).all()
+
+
+def test_the_mean_of_a_skewed_interval_lies_towards_its_wider_side():
+    made = Forecast(1.0, 0.5, 4.0, 0.9, "bank")
+    assert made.mean == pytest.approx(made.samples(400_000).mean(), abs=0.01)
+    assert made.median == made.point == 1.0
+    assert Forecast(1.0, -np.inf, np.inf, 0.9, "one value").mean == 1.0
+
+
+def test_a_given_point_is_not_the_median_of_the_distribution():
+    made = Forecast.from_grid(normal_walk(4), 0.9, "law", point=np.full(4, 7.0))
+    np.testing.assert_array_equal(made.point, np.full(4, 7.0))
+    np.testing.assert_array_equal(made.median, np.zeros(4))
+    np.testing.assert_allclose(made.mean, np.zeros(4), atol=1e-12)
 
 
 @pytest.mark.parametrize("q", [0.0, 1.0, -0.1, np.nan, [0.5, 1.5], [[0.5]]])

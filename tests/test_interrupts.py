@@ -1,33 +1,165 @@
-"""Ctrl-C is never taken for the failure of one series."""
+"""Ctrl-C stops at once, keeps what is finished, and is never taken for the failure of one series.
+
+No test here waits for a moment: what is interrupted sends the signal itself, and would otherwise never end.
+`benchmarks/interrupts.py` tries random moments.
+"""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from prophecy import _interrupts, _workers, forecast_many
 from prophecy._forecast import Failure
-from prophecy.dynamics.batch import in_order
+from prophecy.dynamics import batch
+from prophecy.dynamics.batch import Stopped, in_order
+
+FOREVER = threading.Event()
 
 
-def compiled(cause):
-    """What Numba makes of an exception that comes while it calls compiled code from compiled code."""
-    try:
-        raise SystemError("inner returned a result with an exception set") from cause
-    except SystemError as inner:
-        raise SystemError("outer returned a result with an exception set") from inner
+@pytest.fixture(autouse=True)
+def _python_handles_ctrl_c():
+    """Where tests run in the background Ctrl-C may be ignored from the start."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_an_interrupt_inside_compiled_code_stops_a_batch():
+def endless(number):
+    """Never comes back from 2 on."""
+    return number if number < 2 else FOREVER.wait()
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_ctrl_c_ends_processes_that_would_work_for_ever(method):
+    kept = {}
+
+    def work():
+        with _workers.shared(endless, range(40), 2, method) as answers:
+            for place, answer in answers:
+                kept[place] = answer
+                if len(kept) == 2:
+                    signal.raise_signal(signal.SIGINT)
+
     with pytest.raises(KeyboardInterrupt):
-        in_order(lambda context: compiled(KeyboardInterrupt()), [np.arange(9.0)], 1, None)
+        work()
+    assert kept == {0: 0, 1: 1}
+    assert not multiprocessing.active_children()
 
 
-@pytest.mark.parametrize("cause", [MemoryError("2 TiB"), None])
-def test_another_error_inside_compiled_code_is_the_failure_of_its_series(cause):
-    (answer,) = in_order(lambda context: compiled(cause), [np.arange(9.0)], 1, None)
-    assert isinstance(answer, Failure)
-    assert isinstance(answer.error, SystemError)
+def test_ctrl_c_waits_for_the_threads_under_way_and_starts_no_other():
+    begun = []
+
+    def work(number):
+        begun.append(number)
+        if number == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt), _workers.shared(work, range(4000), 2, "threads") as answers:
+        for _ in answers:
+            pass
+    assert 2 < len(begun) < 4000
 
 
-def test_an_error_whose_cause_was_an_interrupt_somebody_handled_is_a_failure():
-    error = ValueError("too short")
-    error.__context__ = KeyboardInterrupt()
-    assert Failure.of(3, error).error is error
+def test_a_stop_in_the_middle_of_large_results_does_not_wait_for_their_rest():
+    for _ in range(3):
+        with _workers.shared(bytes, [80_000_000] * 9, 2, "spawn") as answers:
+            next(answers)
+        assert not multiprocessing.active_children()
+
+
+def test_an_error_of_the_work_comes_out_with_the_place_it_came_from():
+    with pytest.raises(TypeError, match="no len") as caught, _workers.shared(len, [3], 1, "spawn") as answers:
+        next(answers)
+    assert "_attempt" in caught.value.__notes__[0]
+
+
+def test_a_worker_that_dies_is_named():
+    with pytest.raises(_workers.WorkerDied, match="fewer jobs"), _workers.shared(os._exit, [1], 1, "spawn") as answers:
+        next(answers)
+
+
+def press_after_two(done, total):
+    if done == 2:
+        signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ctrl_c_in_a_batch_hands_over_the_forecasts_that_were_made(jobs):
+    frame = pd.DataFrame({name: np.arange(first, first + 20.0) for first, name in enumerate("abcdef")})
+    with pytest.raises(Stopped, match="of 6 series, which are in") as caught:
+        forecast_many(frame, 3, jobs=jobs, progress=press_after_two)
+    kept = caught.value.finished
+    assert 2 <= len(kept) < 6
+    for name, made in kept.items():
+        assert np.allclose(made.mean, frame[name].iloc[-1] + np.arange(1, 4))
+
+
+def test_a_program_with_a_handler_of_its_own_stays_in_charge():
+    presses = []
+    before = signal.signal(signal.SIGINT, lambda *_: presses.append(1))
+    try:
+        with _interrupts.held():
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert presses == [1]
+
+
+def test_held_back_ctrl_c_comes_at_the_end_and_no_later():
+    steps = []
+
+    def pressed(error=None):
+        with _interrupts.held():
+            signal.raise_signal(signal.SIGINT)
+            steps.append("went on")
+            if error is not None:
+                raise error
+
+    with pytest.raises(KeyboardInterrupt):
+        pressed()
+    with pytest.raises(ZeroDivisionError):
+        pressed(ZeroDivisionError())
+    with _interrupts.held():
+        assert steps == ["went on"] * 2
+
+
+COMMAND = """
+import signal, threading
+from prophecy import _interrupts
+signal.signal(signal.SIGINT, signal.default_int_handler)
+_interrupts.command()
+class Loud:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+with _interrupts.last_words(lambda: "stopped; go on like this"):
+    Loud()
+    {}
+"""
+
+
+@pytest.mark.parametrize("work", ["threading.Event().wait()", "import time; [time.sleep(1) for _ in iter(int, 1)]"])
+def test_a_command_that_never_asks_is_ended_with_its_last_words(work):
+    done = subprocess.run([sys.executable, "-c", COMMAND.format(work)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "stopped; go on like this\n")
+
+
+def test_a_command_that_has_noticed_may_take_its_time():
+    work = f"""try: _interrupts.check()
+    except KeyboardInterrupt: import time; time.sleep({_interrupts.GRACE + 0.5}); print("kept")"""
+    done = subprocess.run([sys.executable, "-c", COMMAND.format(work)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "kept\n", "")
+
+
+def test_threads_share_a_batch_off_the_main_thread():
+    found = []
+    thread = threading.Thread(target=lambda: found.append(batch._method()))
+    thread.start()
+    thread.join()
+    assert found == ["threads"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prophecy.reproduce import registry, report
+from reproduction import registry, report
 
 DOCS = Path(__file__).parents[1] / "docs" / "reproduction.md"
 NUMBERED = [

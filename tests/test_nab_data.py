@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,13 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-FOLDER = Path(__file__).parent.parent / "benchmarks"
+ROOT = Path(__file__).parent.parent
 
 
-@pytest.fixture
-def benchmark(monkeypatch):
-    monkeypatch.syspath_prepend(str(FOLDER))
-    return importlib.import_module
+def benchmark(name):
+    return importlib.import_module(f"benchmarks.{name}")
 
 
 @pytest.fixture
@@ -36,7 +35,7 @@ def checkout(tmp_path):
     return source
 
 
-def test_what_is_packed_is_what_the_benchmark_reads(benchmark, checkout, tmp_path):
+def test_what_is_packed_is_what_the_benchmark_reads(checkout, tmp_path):
     out = tmp_path / "deep" / "packed"
     assert benchmark("nab_data").pack(checkout, out, ("one", "two")) == ["one/a", "two/b"]
     data = np.load(out / "nab_dev.npz")
@@ -60,7 +59,7 @@ def test_what_is_packed_is_what_the_benchmark_reads(benchmark, checkout, tmp_pat
         (lambda at: (at / "data" / "one" / "a.csv").write_text("timestamp,value\nnow,1\n"), "line 2: .*now"),
     ],
 )
-def test_a_folder_that_is_not_nab_is_refused_and_nothing_is_written(benchmark, checkout, tmp_path, change, message):
+def test_a_folder_that_is_not_nab_is_refused_and_nothing_is_written(checkout, tmp_path, change, message):
     change(checkout)
     with pytest.raises(SystemExit, match=message):
         benchmark("nab_data").pack(checkout, tmp_path / "out", ("one", "two"))
@@ -70,17 +69,19 @@ def test_a_folder_that_is_not_nab_is_refused_and_nothing_is_written(benchmark, c
 @pytest.mark.parametrize(
     ("command", "way_out"),
     [
-        (["nab.py"], "--data"),
-        (["nab.py", "--data", "nowhere"], "benchmarks/nab_data.py"),
-        (["streams.py", "etth1"], "benchmarks/ordinary_data.py"),
-        (["streams.py", "made", "jitter", "--data", "nowhere.npz"], "benchmarks/ordinary_data.py"),
+        (["nab"], "--data"),
+        (["nab", "--data", "nowhere"], "benchmarks.nab_data"),
+        (["streams", "etth1"], "benchmarks.ordinary_data"),
+        (["streams", "made", "jitter", "--data", "nowhere.npz"], "benchmarks.ordinary_data"),
     ],
 )
 def test_data_that_is_not_given_is_asked_for_before_anything_runs(command, way_out, tmp_path):
     script, *options = command
+    places = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
-        [sys.executable, FOLDER / script, *options], cwd=tmp_path, capture_output=True, text=True, timeout=120
-    )
+        [sys.executable, "-m", f"benchmarks.{script}", *options],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": places}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 2
     assert way_out in done.stderr
     assert "Traceback" not in done.stderr

@@ -7,8 +7,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from prophecy import derivative, discretize, fout, legs, legt, next_value, run  # noqa: E402
-from prophecy.nn import init_dense_, init_s4d_  # noqa: E402
+from prophecy import derivative, discretize, fout, lagt, legs, legs_invariant, legt, next_value, run  # noqa: E402
+from prophecy.diagonal import s4d_legs  # noqa: E402
+from prophecy.nn import DiagonalSSM, init_dense_, init_s4d_  # noqa: E402
 
 
 def relative(a, b):
@@ -71,16 +72,14 @@ def diagonal(channels, modes, dtype, packed):
 
 
 def diagonal_outputs(u, log_dt, log_A_real, A_imag, C, D):
-    """S4D from its definition, by stepping its diagonal recurrence under zero-order hold."""
-    rates = -log_A_real.double().exp() + 1j * A_imag.double()
-    dt = log_dt.double().exp()[:, None]
-    weights = C.to(torch.complex128) if C.is_complex() else torch.view_as_complex(C.double())
-    decay, gain = (rates * dt).exp(), ((rates * dt).exp() - 1) / rates
-    x, rows = torch.zeros_like(rates), []
-    for now in u.double():
-        x = decay * x + gain * now
-        rows.append(2 * (weights * x).sum(-1).real + D.double() * now)
-    return torch.stack(rows)
+    """S4D from its definition, in the precision of its parameters: the kernel it makes, convolved with u in float64."""
+    rates = -log_A_real.exp() + 1j * A_imag
+    dt = log_dt.exp()[:, None]
+    weights = C if C.is_complex() else torch.view_as_complex(C)
+    gain = ((rates * dt).exp() - 1) / rates
+    kernel = 2 * ((weights * gain).unsqueeze(-1) * (rates * dt)[..., None].mul(torch.arange(len(u))).exp()).sum(1).real
+    spectrum = torch.fft.rfft(kernel.double(), 2 * len(u)) * torch.fft.rfft(u.double(), 2 * len(u))
+    return torch.fft.irfft(spectrum, 2 * len(u))[:, : len(u)].mT + D.double() * u.double()[:, None]
 
 
 # Measured: 5e-13, 7e-13, 2e-6, 2e-12 in float64; in float32 the weights' cancellation costs LegT 64 most of its digits.
@@ -120,6 +119,30 @@ def test_in_float32_predictions_err_at_most_three_times_as_float64s_and_the_erro
     cycles = np.linspace(0, min(8, basis.order / 8), 4)[1:]
     measured = sinusoid_error([p.detach() for p in narrow], basis.window, cycles, int(6 * basis.window))
     assert measured < 3 * found.prediction + 1e-7
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("basis", [lagt(8, 100.0), legs_invariant(32, 300.0)], ids=str)
+def test_a_fit_that_is_worse_than_copying_is_refused(basis, dtype):
+    with pytest.raises(ValueError, match=r"its predictions would err by 0\.0.*copying's by 0\.0"):
+        init_s4d_(*diagonal(1, basis.order, dtype, packed=True), basis, dt=1.0)
+
+
+def test_a_real_spectrum_needs_a_mode_for_each_eigenvalue():
+    basis = legs_invariant(8, 300.0)
+    with pytest.raises(ValueError, match="with 4 modes"):
+        init_s4d_(*diagonal(1, 4, torch.float64, packed=True), basis, dt=1.0)
+    assert init_s4d_(*diagonal(1, 8, torch.float64, packed=True), basis, dt=1.0).kernel < 1e-9
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_diagonal_layer_gets_all_it_needs_for_a_construction(dtype):
+    layer = DiagonalSSM(2, 64, (1e-3, 1e-1), s4d_legs, dtype=dtype)
+    fit = layer.construct_(legt(16, 400.0))
+    u = torch.sin(torch.arange(3000, dtype=dtype) / 60)[None, :, None].expand(1, -1, 2)
+    errors = (layer(u)[0, 1500:-1] - u[0, 1501:]).abs().max()
+    assert errors < 5 * fit.construction
+    assert layer.dt == 1.0
 
 
 def test_parameters_that_learn_are_written_without_a_warning(recwarn):

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import prophecy  # noqa: E402
-from nn_layers import MEMORIES, TOLERANCE, make, noise, relative, stepped  # noqa: E402
+from nn_layers import MEMORIES, TOLERANCE, learning, make, noise, relative, stepped  # noqa: E402
 from prophecy import (  # noqa: E402
     conventions,
     legs,
@@ -53,7 +53,7 @@ def test_mistakes_are_named():
         layer(torch.zeros(2, 5))
     with pytest.raises(ValueError, match=r"u must have shape \(batch, channels=3\)"):
         layer.step(torch.zeros(2, 4), layer.initial_state(2))
-    with pytest.raises(ValueError, match=r"state must have shape .* = \(2, 3, 16\), got \(1, 3, 16\)"):
+    with pytest.raises(ValueError, match=r"state must have shape .* = \(2, 3, 17\), got \(1, 3, 17\)"):
         layer.step(torch.zeros(2, 3), layer.initial_state(1))
     with pytest.raises(TypeError, match=r"u\.float\(\) or layer\.double\(\)"):
         layer(torch.zeros(2, 5, 3, dtype=torch.float64))
@@ -77,13 +77,13 @@ def test_mistakes_are_named():
 
 def test_the_pole_is_refused_with_a_way_out_that_the_layer_has():
     with pytest.raises(
-        ValueError, match=r"window 200: .* pole .* here construct=functools\.partial\(prophecy\.next_value"
+        ValueError, match=r"window 200: .* pole .* or leave construct at nn\.following, which has no pole"
     ):
-        make(order=20, window=200.0)
+        make(order=20, window=200.0, construct=prophecy.next_value)
     way_out = functools.partial(prophecy.next_value, memory=prophecy.discretize.backward)
-    layer = make(order=20, window=200.0, construct=way_out)
     u = torch.arange(900.0, dtype=torch.float64)[None, :, None].expand(1, 900, 3)
-    assert float((layer(u)[:, 600:-1] - u[:, 601:]).abs().max()) < 1e-6
+    for layer in (make(order=20, window=200.0, construct=way_out), make(order=20, window=200.0)):
+        assert float((layer(u)[:, 600:-1] - u[:, 601:]).abs().max()) < 1e-6
 
 
 def test_representation_says_what_the_layer_is():
@@ -117,8 +117,8 @@ def test_on_a_gpu_gradients_are_those_of_float64_and_no_bit_before_a_value_chang
     u = noise(120, 1003, 3, dtype=torch.float32)
     g = noise(120, 1003, 3, dtype=torch.float32, seed=1)
     moved, plain = u.cuda().requires_grad_(), u.double().requires_grad_()
-    found = torch.autograd.grad(layer(moved), [moved, *layer.parameters()], g.cuda())
-    expected = torch.autograd.grad(wide(plain), [plain, *wide.parameters()], g.double())
+    found = torch.autograd.grad(layer(moved), [moved, *learning(layer)], g.cuda())
+    expected = torch.autograd.grad(wide(plain), [plain, *learning(wide)], g.double())
     for a, b in zip(found, expected, strict=True):
         assert relative(a.cpu().double(), b) < 1e-4  # gradients of a memory sum 10⁵ terms that cancel
     with torch.no_grad():

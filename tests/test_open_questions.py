@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import eval_legendre
 
-from prophecy.reproduce import (
+from reproduction import (
     convolution,
     further_signals,
     gating,
@@ -20,7 +20,8 @@ from prophecy.reproduce import (
     trained_against_constructed,
     trained_runs,
 )
-from prophecy.reproduce.framework import Ask, row
+from reproduction.framework import Ask
+from reproduction.rows import row
 
 Array = np.ndarray
 
@@ -78,19 +79,19 @@ def test_reconstruction_legs_of_a_polynomial_is_exact_but_for_the_step() -> None
 
 
 def test_further_signals_brownian_copying_has_the_variance_of_a_step() -> None:
-    result = further_signals.EXPERIMENT.compute(Ask(functions=20), _unit("Brownian motion"))
+    result = further_signals.FurtherSignals().compute(Ask(functions=20), _unit("Brownian motion"))
     assert np.mean(result["copying"]) == pytest.approx(1 / 10_000, rel=0.02)
     assert np.mean(result["line through two"]) == pytest.approx(2 / 10_000, rel=0.03)
 
 
 def test_further_signals_lines_are_copied_with_the_squared_slope() -> None:
-    result = further_signals.EXPERIMENT.compute(Ask(functions=6), _unit("lines"))
+    result = further_signals.FurtherSignals().compute(Ask(functions=6), _unit("lines"))
     slopes = np.array([np.random.default_rng(i).uniform(-10, 10, 2)[1] for i in range(6)])
     np.testing.assert_allclose(result["copying"], (slopes / 9999) ** 2, rtol=1e-6)
 
 
 def test_further_signals_logistic_map_copying_error_from_its_invariant_moments() -> None:
-    result = further_signals.EXPERIMENT.compute(Ask(functions=8), _unit("logistic map, rate 3.9"))
+    result = further_signals.FurtherSignals().compute(Ask(functions=8), _unit("logistic map, rate 3.9"))
     x = 0.37
     orbit = []
     for _ in range(200_000):
@@ -100,7 +101,7 @@ def test_further_signals_logistic_map_copying_error_from_its_invariant_moments()
 
 
 def _unit(name: str) -> Any:
-    return next(unit for unit in further_signals.EXPERIMENT.units(Ask()) if unit.name == name)
+    return next(unit for unit in further_signals.FurtherSignals().units(Ask()) if unit.name == name)
 
 
 # trained
@@ -162,7 +163,7 @@ def test_trained_distance_that_shrinks_without_vanishing_is_in_part(last: float,
 @pytest.fixture(scope="module")
 def ladder() -> tuple[Array, dict[str, Array], Array]:
     pytest.importorskip("torch")
-    from prophecy.reproduce import solver_ladder
+    from reproduction import solver_ladder
 
     u = paper.signal(paper.WHITE, 2.0, 1, 0)[:, :300]
     A, B = legt_pair(solver_ladder.ORDER, 300)
@@ -285,7 +286,7 @@ def test_gating_has_to_be_trained_only_if_training_wins_everywhere(trained: floa
         large: trained,
     }
     late = {**mse, small: 2.0, large: settled}
-    found = gating.EXPERIMENT.verdicts(_gating_result(mse, late))
+    found = gating.Gating().verdicts(_gating_result(mse, late))
     assert found[2].mark == mark
     assert found[1].mark == "bad", "copying and the median win everywhere"
     assert "beaten at no share of outliers" in found[1].evidence
@@ -359,7 +360,7 @@ def test_layers_a_gain_in_one_step_alone_is_in_part_and_each_network_is_quoted_f
         for (label, n), pair in scores.items()
         for metric, value in zip(("mse", "lyapunov times"), pair, strict=True)
     ]
-    _, memory, network = layers_after.EXPERIMENT.verdicts({"rows": rows})
+    _, memory, network = layers_after.LayersAfter().verdicts({"rows": rows})
     assert memory.mark == "open", "1.51 against 1.50 Lyapunov times is no gain"
     assert network.mark == "bad"
     assert f"{near}, with 1 state per variable: 2.0e-3 and 0.70" in network.evidence
@@ -444,8 +445,8 @@ def test_convolution_two_taps_on_filtered_noise_by_the_filter() -> None:
         h[n] = (lead if n == 0 else lag if n == 1 else 0.0) + 2 * pole * (h[n - 1] if n else 0.0)
         h[n] -= pole**2 * (h[n - 2] if n > 1 else 0.0)
     second = np.convolve(h * density, [1, -2, 1])
-    unit = next(u for u in convolution.EXPERIMENT.units(Ask()) if u.name.startswith(f"{paper.FILTERED} 0.1"))
-    found = convolution.EXPERIMENT.compute(Ask(), unit)["2 taps"]
+    unit = next(u for u in convolution.Convolution().units(Ask()) if u.name.startswith(f"{paper.FILTERED} 0.1"))
+    found = convolution.Convolution().compute(Ask(), unit)["2 taps"]
     assert np.mean(found) == pytest.approx(float(np.sum(second[:4000] ** 2)), rel=0.02)
 
 

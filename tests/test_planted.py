@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from prophecy.reproduce import planted
-from prophecy.reproduce.framework import Ask
+from reproduction import planted
+from reproduction.framework import Ask
 
 
 @pytest.mark.parametrize("change", planted.CHANGES)
@@ -27,7 +27,7 @@ def test_streams_are_as_they_were_until_the_change_and_others_from_then_on(name,
 
 
 def test_the_page_counts_what_is_flagged_and_says_where_it_fails():
-    ask, page = Ask(functions=2), planted.EXPERIMENT
+    ask, page = Ask(functions=2), planted.Planted()
     units = {unit.name: unit for unit in page.units(ask)}
     part = page.compute(ask, units[planted.SHOWN])
     for change in planted.CHANGES:

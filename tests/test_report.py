@@ -15,10 +15,11 @@ typer = pytest.importorskip("typer")
 from typer.testing import CliRunner  # noqa: E402
 
 from prophecy import cli  # noqa: E402
-from prophecy.commands import reproduce as command  # noqa: E402
-from prophecy.reproduce import estimate, page, registry, report, runner  # noqa: E402
-from prophecy.reproduce.framework import Ask, Cell, OpenQuestion, Table, number, spread  # noqa: E402
-from prophecy.reproduce.mathml import mathml  # noqa: E402
+from reproduction import __main__ as command  # noqa: E402
+from reproduction import estimate, page, registry, report, runner  # noqa: E402
+from reproduction.framework import Ask, Cell, OpenQuestion, Table  # noqa: E402
+from reproduction.mathml import mathml  # noqa: E402
+from reproduction.rows import mean_and_deviation, number  # noqa: E402
 
 # One worker draws the report for all tests of this file.
 pytestmark = pytest.mark.xdist_group("report")
@@ -324,7 +325,7 @@ def test_results_of_other_code_are_named_and_left_out(folder: Path, tmp_path: Pa
 
 
 def test_no_results_is_a_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="run `prophecy reproduce` first"):
+    with pytest.raises(FileNotFoundError, match="run `python -m reproduction` first"):
         report.write(tmp_path)
 
 
@@ -336,16 +337,13 @@ def test_numbers_are_short(value: float | None, shown: str) -> None:
 
 
 def test_spreads_share_an_exponent() -> None:
-    assert spread(2.8e-3, 3e-4) == "(2.8 ± 0.3)e-3"
-    assert spread(9.97e-6, 3.4e-6) == "(1.0 ± 0.3)e-5", "normalised after rounding"
-    assert spread(-0.996, 0.1) == "-1.0 ± 0.1"
+    assert mean_and_deviation(2.8e-3, 3e-4) == "(2.8 ± 0.3)e-3"
+    assert mean_and_deviation(9.97e-6, 3.4e-6) == "(1.0 ± 0.3)e-5", "normalised after rounding"
+    assert mean_and_deviation(-0.996, 0.1) == "-1.0 ± 0.1"
 
 
 def invoke(*arguments: str):  # type: ignore[no-untyped-def]
-    app = typer.Typer()
-    app.callback()(cli._root)
-    command.register(app)
-    return CliRunner().invoke(app, ["reproduce", *arguments])
+    return CliRunner().invoke(command.application(), arguments)
 
 
 def test_the_command_lists_the_experiments() -> None:
@@ -379,6 +377,12 @@ def test_the_command_says_what_is_wrong_and_how_to_go_on(tmp_path: Path, argumen
     assert result.exit_code == 2
     assert message in result.output.replace("\n", " ")
     assert "Traceback" not in result.output
+
+
+def test_the_installed_command_says_where_the_reproduction_lives(prophecy) -> None:  # type: ignore[no-untyped-def]
+    code, out, errors = prophecy("reproduce", "table-signals", "--jobs", 2)
+    assert (code, out) == (2, "")
+    assert "python -m reproduction" in errors
 
 
 def test_without_the_extra_the_command_says_what_to_install(

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prophecy.reproduce import fout_search, order_sweep, registry, runner, trained_runs
-from prophecy.reproduce.framework import Ask, agrees
+from reproduction import fout_search, order_sweep, registry, runner, trained_runs
+from reproduction.framework import Ask
+from reproduction.rows import agrees
 
 # One worker computes the results for all tests of this file.
 pytestmark = pytest.mark.xdist_group("claims")
@@ -81,8 +82,8 @@ def test_fout_does_not_worsen_before_it_improves_with_the_settings_of_the_tables
     "variant", ["as in the tables", "window of 1 000 samples", "Prop. 2", "authors' code: Prop. 2, n = 1, 2, 3"]
 )
 def test_no_other_reading_makes_fout_worsen_then_improve(variant: str) -> None:
-    unit = next(unit for unit in fout_search.EXPERIMENT.units(Ask()) if unit.name == variant)
-    curves = fout_search.EXPERIMENT.compute(Ask(), unit)
+    unit = next(unit for unit in fout_search.FoutSearch().units(Ask()) if unit.name == variant)
+    curves = fout_search.FoutSearch().compute(Ask(), unit)
     assert len(curves) == 8
     for name, curve in curves.items():
         rise, _, fall = fout_search.bump(curve)
@@ -93,8 +94,8 @@ def test_a_curve_that_worsens_then_improves_would_be_found() -> None:
     curve = [1.0, 1.2, 1.1, *[0.9] * 17]
     assert fout_search.bump(curve) == (1.2, 6, 0.9)
     flat = {f"{method}|{name}": curve for method in fout_search.READINGS for name in fout_search._names()}
-    found = fout_search.EXPERIMENT.gather(Ask(), {"as in the tables": flat})
-    (told,) = fout_search.EXPERIMENT.verdicts({"rows": found.rows, "details": found.details, "functions": 1})
+    found = fout_search.FoutSearch().gather(Ask(), {"as in the tables": flat})
+    (told,) = fout_search.FoutSearch().verdicts({"rows": found.rows, "details": found.details, "functions": 1})
     assert told.holds is True
 
 
@@ -158,7 +159,7 @@ def test_without_periodicity_the_error_is_half_the_jump_at_the_edge(results: dic
 
 
 def test_discretising_twice_hurts_legt_most_where_it_is_most_accurate(results: dict[str, dict[str, Any]]) -> None:
-    from prophecy.reproduce.discretisation import ratios
+    from reproduction.discretisation import ratios
 
     values = ratios(results["discretisation"]["rows"])
     assert values["twice", "LegT", "White Signal γ = 0.3", 65] > 100

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import prophecy
-from prophecy.reproduce import keys, registry, runner
+from reproduction import keys, registry, runner
 
 PAGE = '''
 """A page."""
@@ -45,6 +44,7 @@ FILES = {
     "numerics.py": "from package import checks\nLIMIT = 3\n\n\ndef add(a, b):\n    checks.number(a)\n    return a + b\n\n\ndef unused():\n    return 0\n",  # noqa: E501
     "checks.py": "def number(x):\n    return float(x)\n",
     "helper.py": "import package.native as native\n\n\ndef twice(x):\n    return native.call(x)\n\n\ndef idle():\n    return 1\n",  # noqa: E501
+    "types.pxd": "ctypedef double real",
     "native.py": "def call(x):\n    return 2 * x\n",
     "plots.py": "def show(words):\n    return words\n",
     "unrelated.py": "def other():\n    return 5\n",
@@ -67,7 +67,7 @@ def package(tmp_path: Path) -> Path:
 def key(root: Path) -> str:
     keys._read.cache_clear()
     keys._import_nodes.cache_clear()
-    return keys.digest(root, "package.page", "Page", ("data/run.json",))
+    return keys.digest((root,), "package.page", "Page", [root / "data" / "run.json"])
 
 
 def change(name: str, old: str, new: str) -> Callable[[Path], None]:
@@ -91,8 +91,9 @@ def change(name: str, old: str, new: str) -> Callable[[Path], None]:
         change("page.py", "add(1, 2)", "add(2, 2)"),
         change("page.py", "return LIMIT", "return LIMIT + 0"),
         change("data/run.json", "{}", "[]"),
+        change("types.pxd", "double", "float"),
     ],
-    ids=["checks", "function", "constant", "module", "through-a-package", "page", "inner", "data"],
+    ids=["checks", "function", "constant", "module", "through-a-package", "page", "inner", "data", "c-types"],
 )
 def test_what_the_numbers_depend_on_changes_the_key(package: Path, edit: Callable[[Path], None]) -> None:
     before = key(package)
@@ -123,34 +124,30 @@ def test_nothing_else_does(package: Path, edit: Callable[[Path], None]) -> None:
 
 
 def test_pages_of_the_paper_do_not_hang_on_the_rest_of_the_package() -> None:
-    root = Path(prophecy.__file__).parent
     table = registry.experiments()["table-signals"]
-    reached = {name for name, _ in keys.closure(root, type(table).__module__, type(table).__name__)}
+    reached = {name for name, _ in keys.closure(runner.SOURCES, type(table).__module__, type(table).__name__)}
     assert {"prophecy.bases", "prophecy._checks", "prophecy.signals", "prophecy.engines.lifted"} <= reached
     assert not any(name.startswith(("prophecy.adaptive", "prophecy.dynamics", "prophecy.tables")) for name in reached)
 
 
 def test_every_page_reaches_its_own_computation_and_has_a_key_of_its_own() -> None:
-    root = Path(prophecy.__file__).parent
     found = {}
     for name, experiment in registry.experiments().items():
-        closure = keys.closure(root, type(experiment).__module__, type(experiment).__name__)
-        assert any(module == "prophecy.reproduce.framework" for module, _ in closure), name
+        closure = keys.closure(runner.SOURCES, type(experiment).__module__, type(experiment).__name__)
+        assert any(module == "reproduction.framework" for module, _ in closure), name
         found[name] = runner.code(experiment)
     assert len(set(found.values())) == len(found)
 
 
 def test_the_committed_runs_a_page_shows_are_in_its_key() -> None:
-    root = Path(prophecy.__file__).parent
     for experiment in registry.experiments().values():
         for place in experiment.data:
             if "perceptron" not in place:
-                assert (root / place).exists(), (experiment.name, place)
+                assert (runner.HERE / place).exists(), (experiment.name, place)
 
 
-def test_what_is_no_page_is_there_and_no_source_of_the_package_is_compiled_beforehand() -> None:
-    root = Path(prophecy.__file__).parent
-    modules = {path.stem for path in (root / "reproduce").iterdir()}
-    assert set(registry.NOT_PAGES) <= modules
-    # `keys` follows Python alone: a source in another language would have to count too.
-    assert not [path for path in root.rglob("*") if path.suffix in {".c", ".cc", ".cpp", ".cu", ".h", ".pyx", ".f90"}]
+def test_what_is_no_page_is_there_and_compiled_sources_are_python_with_their_c_types_beside_them() -> None:
+    assert set(registry.NOT_PAGES) <= {path.stem for path in runner.HERE.iterdir()}
+    # `keys` follows Python and counts `.pxd`: a source in another language would have to count too.
+    others = {".c", ".cc", ".cpp", ".cu", ".h", ".pyx", ".f90"}
+    assert not [path for root in runner.SOURCES for path in root.rglob("*") if path.suffix in others]

@@ -12,10 +12,10 @@ torch = pytest.importorskip("torch")
 from prophecy import legt, next_value, run, signals  # noqa: E402
 from prophecy.engines.torch_lifted import impulse_responses  # noqa: E402
 from prophecy.nn.memory import bilinear  # noqa: E402
-from prophecy.reproduce import fig_training, switching, trained_runs  # noqa: E402
-from prophecy.reproduce.framework import Ask  # noqa: E402
-from prophecy.reproduce.trained import __main__ as command  # noqa: E402
-from prophecy.reproduce.trained import common, memories, perceptron, readouts, selective  # noqa: E402
+from reproduction import fig_training, switching, trained_runs  # noqa: E402
+from reproduction.framework import Ask  # noqa: E402
+from reproduction.trained import __main__ as command  # noqa: E402
+from reproduction.trained import common, memories, perceptron, readouts, selective  # noqa: E402
 
 SMALL = common.TrainingPlan(order=4, samples=400, steps=3, batch=3, pool=6, functions=2, checks=2)
 

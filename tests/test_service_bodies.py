@@ -18,8 +18,8 @@ from starlette.testclient import TestClient
 from prophecy.fleet import Fleet
 from prophecy.service import DEFAULT, create_app
 from prophecy.service.bodies import BodyNames, from_json, from_lines
-from prophecy.service.csvs import from_csv
 from prophecy.service.errors import Problem
+from prophecy.service.tables import from_csv
 
 KINDS = {"application/json": from_json, "application/x-ndjson": from_lines, "text/csv": from_csv}
 PLAIN = BodyNames()
@@ -79,24 +79,21 @@ def test_wrong_json_is_refused_naming_row_and_field(text, row, field):
 
 
 WRONG_CSV = [
-    ("Zeit;Wert\n01.03.2024 00:00;1,5\n01.03.2024 01:00;2,5\n", 1),
-    ("Zeit,key,value\n2024-03-01,a,1\n", 1),
     ("", None),
     ("key,value\n", None),
-    ("1,2\n3,4\n", 1),
     ("key,value\na,1\nb\n", 3),
-    ('key,value\na,"1\n', 2),
-    ("key,value\na,1\n\nb,x\n", 4),
+    ("key,value\na,1\n\nb,x\n", 3),
     ("key,value\na,1e999\n", 2),
     ("key,value\na,1_000\n", 2),
-    ("key,value\n ,1\n", 2),
-    ("key,time,value\na,,1\n", 2),
-    ("key,time,value\na,1,1\na,soon,2\n", 3),
-    ("key,time,value\na,soon,1\n", 2),
-    ("key,low,high\na,1,2\n", 1),
-    ("time,text\n1,a\n", 1),
-    ("time,a,a\n1,2,3\n", 1),
+    ("key,value\n ,1\n", None),
+    ("key,time,value\na,,1\n", None),
+    ("key,time,value\na,1,1\na,soon,2\n", None),
+    ("time,text\n1,a\n", 2),
+    ("time,a,a\n1,2,3\n", None),
     ("key,time,value\na,01.02.2026,1\na,01.02.1600,1\n", 3),
+    ("key,value\na/../b,1\n", None),
+    ("shop,day,value\na,2024-01-01,1\nb,2024-01-01,2\na,2024-01-02,2\n", None),
+    ("country,2000,2001,2002\nA,1,2,3\n", None),
 ]
 
 
@@ -171,6 +168,8 @@ def test_numbers_are_read_to_the_last_bit_in_every_form(rows):
     }
     for read, text in texts.items():
         batch = parsed(read, text)
+        if read is from_csv:  # a table is sorted by time, and has no row twice
+            rows = sorted(dict.fromkeys(rows), key=lambda row: row[1])
         assert batch.keys == [row[0] for row in rows]
         assert batch.times.tolist() == [row[1] for row in rows]
         assert batch.values.tolist() == [row[2] for row in rows]
@@ -243,7 +242,7 @@ def test_thousands_of_broken_bodies_change_nothing_but_what_is_acknowledged():
                 times = batch.times
                 if times is not None and batch.dated:
                     times = np.round(times * 1e6).astype("datetime64[us]")
-                mirror.observe(batch.keys, times, batch.values)
+                mirror.observe(batch.keys, batch.values, time=times)
         keys = {row["key"] for row in service.get("/v1/series?limit=500").json()["series"]}
         assert keys == set(mirror)
         for key in keys:

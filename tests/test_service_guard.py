@@ -129,7 +129,11 @@ def test_wrong_tokens_are_slowed_down_and_the_right_one_is_not():
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example.org", "localhost.evil.org", "127.0.0.1.nip.io", "evil:8765", "", "[::", "a b"]
+    "host",
+    [
+        *("evil.example.org", "localhost.evil.org", "127.0.0.1.nip.io", "evil:8765", "", "[::", "a b"),
+        *("evil@127.0.0.1", "127.0.0.1#evil", "127.0.0.1/evil", "127.0.0.1?evil", "127.0.0.1:80:80", "127.0.0.1:x"),
+    ],
 )
 def test_a_foreign_name_that_resolves_to_loopback_is_refused(local, host):
     for path in ("/v1/series", "/", "/v1/health"):

@@ -201,11 +201,15 @@ class Slow:
         self.fleet, self.seconds, self.batches = Fleet(), seconds, []
         self.gate = threading.Event()
 
-    def observe(self, keys, times, values):
+    def observe_some(self, keys, values, times, steps):
         self.gate.wait(10)
         time.sleep(self.seconds)
-        self.batches.append(len(keys))
-        return self.fleet.observe(keys, times, values)
+        answers = self.fleet.observe_some(keys, values, times, steps)
+        self.batches.append(len(answers))
+        return answers
+
+    def check(self, keys, values, times):
+        self.fleet.check(keys, values, times)
 
     def __len__(self):
         return len(self.fleet)
@@ -265,9 +269,9 @@ def test_a_wrong_row_refuses_its_own_batch_and_no_other_of_the_transaction():
 def test_more_than_may_wait_is_503_and_what_waits_is_written_when_the_service_stops():
     async def run():
         slow = Slow()
-        writer, _ = await started(slow, replace(DEFAULT, pending=6, batch=2))
+        writer, _ = await started(slow, replace(DEFAULT, pending=6, slice_rows=2))
         tasks = []
-        for k in range(7):  # two are being written, five wait
+        for k in range(6):  # two are being written, four wait
             tasks.append(asyncio.create_task(writer.take(batch(float(k), first=k))))
             await asyncio.sleep(0.02)
         with pytest.raises(Problem, match="waiting") as refused:
@@ -279,7 +283,49 @@ def test_more_than_may_wait_is_503_and_what_waits_is_written_when_the_service_st
             await writer.take(batch(9.0, first=9))
         slow.gate.set()
         await closing
-        assert [one.columns["value"][0] for one in await asyncio.gather(*tasks)] == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+        assert [one.columns["value"][0] for one in await asyncio.gather(*tasks)] == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+
+    asyncio.run(run())
+
+
+def test_a_large_batch_is_taken_by_parts_and_small_ones_do_not_wait_for_its_end():
+    async def run():
+        slow = Slow(0.01)
+        slow.gate.set()
+        writer, backlog = await started(slow, replace(DEFAULT, slice_rows=20))
+        order = []
+
+        async def send(name, one):
+            taken = await writer.take(one)
+            order.append(name)
+            return taken
+
+        large = asyncio.create_task(send("large", batch(*np.arange(400.0))))
+        await asyncio.sleep(0.03)
+        same_key = asyncio.create_task(send("same key", batch(1.0, first=400.0)))
+        others = [asyncio.create_task(send("other", batch(1.0, key=f"b{k}"))) for k in range(5)]
+        found = await asyncio.gather(large, same_key, *others)
+        await writer.close()
+        assert order == ["other"] * 5 + ["large", "same key"]
+        assert found[0].columns["value"] == list(range(400))
+        assert found[0].columns["status"] == ["taken"] * 400
+        assert found[0].cursor == 405
+        assert max(slow.batches) <= 20
+        assert backlog.last == 406
+
+    asyncio.run(run())
+
+
+def test_a_large_batch_with_a_wrong_row_at_its_end_is_refused_whole():
+    async def run():
+        slow = Slow()
+        slow.gate.set()
+        writer, _ = await started(slow, replace(DEFAULT, slice_rows=20))
+        with pytest.raises(Problem, match="row 100: value must be at most") as refused:
+            await writer.take(batch(*np.arange(99.0), 1e99))
+        assert "none of the batch was taken" in refused.value.way_out
+        assert len(slow.fleet) == 0
+        await writer.close()
 
     asyncio.run(run())
 

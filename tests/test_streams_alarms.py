@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prophecy import Prophecy
-from prophecy.adaptive import sketch
+from prophecy.adaptive.kernels import parts
+from prophecy.adaptive.limits import CENTROIDS
 from prophecy.adaptive.settings import DEFAULT
 from prophecy.adaptive.table import table
 
@@ -31,9 +32,9 @@ nab_score = benchmark("nab_score")
 @given(st.lists(st.one_of(st.floats(-1e6, 1e6), st.integers(-3, 3).map(float)), min_size=1, max_size=300))
 @settings(max_examples=60, deadline=None)
 def test_a_sketch_holds_every_value_once_sorted_with_the_outermost_as_they_came(values):
-    middle, weight, size = np.zeros(sketch.CENTROIDS), np.zeros(sketch.CENTROIDS), 0
+    middle, weight, size = np.zeros(CENTROIDS), np.zeros(CENTROIDS), 0
     for x in values:
-        size = sketch.insert(middle, weight, size, x, sketch.place(middle, size, x))
+        size = parts.insert(middle, weight, size, x)
     assert weight[:size].sum() == len(values)
     assert (np.diff(middle[:size]) > 0).all()
     distinct = np.unique(values)
@@ -43,13 +44,12 @@ def test_a_sketch_holds_every_value_once_sorted_with_the_outermost_as_they_came(
 
 def test_ranks_in_a_sketch_are_ranks_among_all_values():
     x = RNG.standard_normal(5000)
-    middle, weight, size = np.zeros(sketch.CENTROIDS), np.zeros(sketch.CENTROIDS), 0
+    middle, weight, size = np.zeros(CENTROIDS), np.zeros(CENTROIDS), 0
     for value in x:
-        size = sketch.insert(middle, weight, size, value, sketch.place(middle, size, value))
+        size = parts.insert(middle, weight, size, value)
     for at in np.quantile(x, [0.001, 0.01, 0.1, 0.3, 0.7, 0.9, 0.99, 0.999]):
         exact = min(np.mean(x >= at), np.mean(x <= at))
-        place = sketch.place(middle, size, at)
-        got = sketch.tail(table(DEFAULT)[0], middle, weight, size, 5000.0, at, place, True)
+        got = parts.tail(table(DEFAULT), middle, weight, size, 5000.0, at)
         assert got == pytest.approx(exact, rel=0.35, abs=2e-4)
 
 

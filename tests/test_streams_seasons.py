@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from prophecy import Prophecy
-from prophecy.adaptive import folding, lines, season_check, seasonal, spectra
+from prophecy.adaptive import seasonal
+from prophecy.adaptive.kernels import parts
 from prophecy.adaptive.record import RECORD, check, rings
 from prophecy.adaptive.settings import DEFAULT
 from prophecy.adaptive.table import table
@@ -108,10 +109,10 @@ def test_noise_has_no_seasons(kind, most):
 def test_the_transform_is_a_fourier_transform_and_the_autocorrelations_are_those_of_their_definition():
     a, b = RNG.standard_normal(300), RNG.standard_normal(300)
     re, im = np.append(a, np.zeros(212)), np.append(b, np.zeros(212))
-    spectra.transform(re, im, 512)
+    parts.transform(re, im)
     np.testing.assert_allclose(re + 1j * im, np.fft.fft(np.append(a + 1j * b, np.zeros(212))), atol=1e-11)
     of_a, of_b = np.zeros(101), np.zeros(101)
-    spectra.autocorrelations(a, b, 100, of_a, of_b)
+    parts.autocorrelations(a, b, of_a, of_b)
     for x, r in ((a, of_a), (b, of_b)):
         direct = [np.mean(x[lag:] * x[: len(x) - lag]) / np.mean(x * x) for lag in range(101)]
         np.testing.assert_allclose(r, direct, atol=1e-12)
@@ -130,12 +131,12 @@ def test_a_seasonal_readout_is_regularised_least_squares_on_its_features():
     rng = np.random.default_rng(1)
     m, n = 2, int(seasonal.WIDTHS[2])
     columns = seasonal.INDEX[m, :n]
-    truth, rows, targets, room = rng.standard_normal(n), [], [], np.zeros((3, seasonal.LONGEST_ROW))
+    truth, rows, targets = rng.standard_normal(n), [], []
     for seen in range(40):  # Huber's rule begins after 2 * FEATURES values: up to there it is plain least squares
         phi = rng.standard_normal(seasonal.FEATURES)
         record["season_features"][0], record["season_seen"] = phi, seen
         target = float(phi[columns] @ truth + 0.1 * rng.standard_normal())
-        seasonal.solve(record[0], TABLE[0], m, target, 1.0, room)
+        parts.solve_seasonal(record, TABLE, m, target)
         rows.append(phi[columns])
         targets.append(target)
     age = DEFAULT.seasonal.memory[m] ** np.arange(len(rows))[::-1]
@@ -268,39 +269,32 @@ def test_what_a_profile_explains_is_the_variance_between_phases_less_that_of_noi
     k, known, rng = np.arange(4000), np.ones(4000), np.random.default_rng(6)
     shape, noise = rng.standard_normal(20), rng.standard_normal(4000)
     power = 4000 * np.mean(shape**2)
-    assert folding.explained(shape[k % 20], known, 20.0) == pytest.approx(power, rel=1e-9)
-    assert abs(folding.explained(noise, known, 20.0)) < 5 * np.sqrt(2 * 20)
-    assert folding.explained(shape[k % 20] + noise, known, 20.0) == pytest.approx(power, rel=0.1)
+    assert parts.explained(shape[k % 20], known, 20.0) == pytest.approx(power, rel=1e-9)
+    assert abs(parts.explained(noise, known, 20.0)) < 5 * np.sqrt(2 * 20)
+    assert parts.explained(shape[k % 20] + noise, known, 20.0) == pytest.approx(power, rel=0.1)
     groups = [(shape[k % 20] + noise)[k % 20 == phase] for phase in range(20)]  # analysis of variance, done directly
     between, within = sum(200 * g.mean() ** 2 for g in groups), sum(((g - g.mean()) ** 2).sum() for g in groups)
     direct = between - 20 * within / (4000 - 20)
-    assert folding.explained(shape[k % 20] + noise, known, 20.0) == pytest.approx(direct, rel=1e-9)
+    assert parts.explained(shape[k % 20] + noise, known, 20.0) == pytest.approx(direct, rel=1e-9)
     rest = shape[k % 20].copy()
-    assert folding.unfold(rest, known, 20.0) == pytest.approx(0.0, abs=1e-20)
-
-
-def lines_of(z):
-    frequency, strength, power = np.empty(lines.LINES), np.empty(lines.LINES), lines.spectrum(z)
-    count = lines.find_lines(TABLE[0], power, len(z), float((z * z).sum()), frequency, strength)
-    return power, frequency, strength, count
+    assert parts.unfold(rest, known, 20.0) == pytest.approx(0.0, abs=1e-20)
 
 
 @pytest.mark.parametrize("period", [4.3, 24.0, 50.27, 365.25])
 def test_a_line_is_found_between_the_places_of_the_transform_with_its_sum_of_squares(period):
-    _, frequency, strength, count = lines_of(sine(period) + 0.2 * NOISE)
-    assert count == 1
-    assert 1 / frequency[0] == pytest.approx(period, rel=1e-3)
-    assert strength[0] == pytest.approx(N / 2, rel=0.05)
+    ((frequency, strength, _),) = parts.find_lines(TABLE, sine(period) + 0.2 * NOISE)
+    assert 1 / frequency == pytest.approx(period, rel=1e-3)
+    assert strength == pytest.approx(N / 2, rel=0.05)
 
 
 def test_noise_has_no_lines_and_a_season_keeps_its_phase_where_a_resonance_does_not():
-    assert all(lines_of(np.random.default_rng(seed).standard_normal(N))[3] == 0 for seed in range(20))
+    assert not any(parts.find_lines(TABLE, np.random.default_rng(seed).standard_normal(N)) for seed in range(20))
     humps = 0
     for seed in range(12):
-        power, frequency, strength, count = lines_of(resonance(0.9995, 0.3, seed))
-        humps += not lines.narrow(TABLE[0], power, N, frequency, strength, count, 0)
-        power, frequency, strength, count = lines_of(sine(21) + 0.5 * np.random.default_rng(seed).standard_normal(N))
-        assert lines.narrow(TABLE[0], power, N, frequency, strength, count, 0)
+        *_, narrow = parts.find_lines(TABLE, resonance(0.9995, 0.3, seed))[0]
+        humps += not narrow
+        *_, narrow = parts.find_lines(TABLE, sine(21) + 0.5 * np.random.default_rng(seed).standard_normal(N))[0]
+        assert narrow
     assert humps >= 11
 
 
@@ -380,6 +374,6 @@ def test_a_season_no_longer_found_stays_while_it_foretells(part, kept):
     assert record["season_on"][0] == 1
     record["season_sums"][0] = 1000.0, 1000.0 * part  # absolute errors of the bank alone, and with the season
     ring = np.random.default_rng(5).standard_normal(len(stream.rings[0]))  # where nothing repeats
-    season_check.check(record[0], ring, stream.table[0], 1000)
+    parts.check_seasons(record, ring, stream.table)
     assert record["season_periods"][0].tolist() == ([24.0, 0.0] if kept else [0.0, 0.0])
     assert record["season_on"][0] == kept

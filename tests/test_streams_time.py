@@ -302,9 +302,9 @@ def test_a_sensor_that_reports_only_changes_is_held_between_them():
 
 
 def test_streams_of_their_own_clocks_run_in_one_call_as_each_alone():
-    from prophecy.adaptive import feed
     from prophecy.adaptive.clock import fresh_clocks
     from prophecy.adaptive.irregular import fresh_samples
+    from prophecy.adaptive.kernels.feed import Streams
     from prophecy.adaptive.record import fresh, rings
     from prophecy.adaptive.settings import DEFAULT
     from prophecy.adaptive.table import between, table
@@ -323,30 +323,30 @@ def test_streams_of_their_own_clocks_run_in_one_call_as_each_alone():
     order = rng.permutation(n * m)
     order = order[np.argsort(times.ravel()[order], kind="stable")]
     t = table(DEFAULT)
-    rows = fresh(n, t), rings(n), fresh_clocks(n, None), fresh_samples(n)
+    streams = Streams(fresh(n, t), rings(n), fresh_clocks(n, None), fresh_samples(n), t)
     out, passed = np.empty((n * m, 7)), np.empty(n * m)
-    feed.take(*rows, t, which[order], times.ravel()[order], values.ravel()[order], between(0.9), out, passed)
+    streams.take(which[order], times.ravel()[order], values.ravel()[order], between(0.9), out, passed)
     for i in range(n):
         track = Prophecy().follow(values[i], time=times[i])
         np.testing.assert_array_equal(out[which[order] == i, 0], track.mean)
         np.testing.assert_array_equal(out[which[order] == i, 3], track.alarm)
     assert (passed[which[order] == 1][1:] == 60.0).all()
     ahead = np.empty((n, 3))
-    feed.ahead(*rows, t, np.arange(n), np.full(n, np.nan), np.full(n, np.nan), between(0.9), ahead)
+    streams.ahead(np.arange(n), np.full(n, np.nan), np.full(n, np.nan), between(0.9), ahead)
     last = [np.flatnonzero(which[order] == i)[-1] for i in range(n)]
     np.testing.assert_allclose(out[last, 4:6], ahead[:, :2], rtol=1e-12)
 
 
 def test_a_new_grid_starts_from_a_record_that_has_seen_nothing():
+    from prophecy.adaptive.kernels import parts
     from prophecy.adaptive.record import fresh, rings
-    from prophecy.adaptive.regrid import renew
     from prophecy.adaptive.settings import DEFAULT
     from prophecy.adaptive.table import table
 
     model, t = Prophecy(gaps="hold"), table(DEFAULT)
     model.observe(WAVE)
     records, ring = model._stream.records.copy(), model._stream.rings.copy()
-    renew((records, ring[0]), t[0])
+    parts.renew(records, ring, t)
     assert records.tobytes() == fresh(1, t, True).tobytes()
     assert ring.tobytes() == rings(1).tobytes()
 

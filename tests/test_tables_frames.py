@@ -41,7 +41,7 @@ def test_a_frame_with_a_time_column_gives_a_frame_of_its_kind_with_future_times(
     made = ahead.to_frame(quantiles=(0.1, 0.9))
     assert type(made) is type(data)
     names = made.column_names if library == "arrow" else list(made.columns)
-    assert names == ["when", "mean", "lower", "upper", "q0.1", "q0.9"]
+    assert names == ["when", "point", "lower", "upper", "q0.1", "q0.9"]
     expected = pd.date_range(HOURS[-1], periods=31, freq="h")[1:]
     got = pd.DatetimeIndex(made["when"].to_pandas() if library != "pandas" else made["when"])
     assert str(got.tz) == "Europe/Berlin", "the zone of a column comes back with it"
@@ -49,7 +49,7 @@ def test_a_frame_with_a_time_column_gives_a_frame_of_its_kind_with_future_times(
     if library != "arrow":
         assert made["when"].dtype == data["when"].dtype
     plain = dynamics.forecast(DAY, 30, season=(24,))
-    assert np.array_equal(column(made, "mean"), plain.mean)
+    assert np.array_equal(column(made, "point"), plain.point)
     assert np.array_equal(column(made, "q0.1"), plain.quantile(0.1))
 
 
@@ -60,7 +60,7 @@ def test_the_only_column_of_text_that_reads_as_dates_is_the_time(library):
     made = prophecy.forecast(data, 3).to_frame()
     named = prophecy.forecast(data, 3, time="when").to_frame()
     assert column(made, "when").tolist() == column(named, "when").tolist()
-    assert np.array_equal(column(made, "mean"), column(named, "mean"))
+    assert np.array_equal(column(made, "point"), column(named, "point"))
     with pytest.raises(ValueError, match="several columns hold dates: 'when', 'seen'; name one with time="):
         prophecy.forecast(frame(library, when=text, seen=text, load=DAY), 3)
 
@@ -96,7 +96,7 @@ def test_sorting_gaps_and_averages_are_said(library):
     assert f"{len(rows)} rows, every hour, sorted, {missing} missing times filled as gaps." in ahead.notes
     holes = np.full(240, np.nan)
     holes[rows] = DAY[rows]
-    assert np.array_equal(ahead.mean, dynamics.forecast(holes, 4, season=(24,)).mean)
+    assert np.array_equal(ahead.point, dynamics.forecast(holes, 4, season=(24,)).point)
     twice = frame(library, when=HOURS.append(HOURS[:2]), load=np.append(DAY, [99.0, 98.0]))
     with pytest.raises(ValueError, match=r"2024-03-20 comes twice, with .* and 99 .*1 further time"):
         prophecy.forecast(twice, 4, time="when")
@@ -132,15 +132,15 @@ def test_long_frames_are_forecast_by_key_in_any_row_order(library):
         .reset_index(drop=True)
     )
     data = {"pandas": data, "polars": pl.from_pandas(data), "arrow": pa.Table.from_pandas(data)}[library]
-    many = prophecy.forecast(data, 3, key="shop", time="day")
+    many = prophecy.forecast_many(data, 3, key="shop", time="day")
     assert set(many) == {"a", "b"}
-    assert np.array_equal(many["b"].mean, dynamics.forecast(b, 3, season=(7,)).mean)
+    assert np.array_equal(many["b"].point, dynamics.forecast(b, 3, season=(7,)).point)
     made = many.to_frame()
     assert type(made) is type(data)
     assert len(made) == 6
     assert sorted(set(column(made, "shop").tolist())) == ["a", "b"]
     again = prophecy.forecast_many(data, 3, key="shop", time="day", jobs=2)
-    assert np.array_equal(again["a"].mean, many["a"].mean)
+    assert np.array_equal(again["a"].point, many["a"].point)
     with pytest.raises(KeyError, match="no series 'c'"):
         many["c"]
 
@@ -150,13 +150,67 @@ def test_every_column_of_a_wide_frame_is_a_series_for_forecast_many():
     many = prophecy.forecast_many(data, 3, jobs=1)
     assert isinstance(many["b"], Failure)
     assert list(many.failures) == ["b"]
-    assert np.array_equal(many["a"].mean, prophecy.forecast(data[["a"]], 3).mean)
+    assert np.array_equal(many["a"].point, prophecy.forecast(data[["a"]], 3).point)
     made = many.to_frame()
-    assert made.columns.tolist() == ["series", "time", "mean", "lower", "upper"]
+    assert made.columns.tolist() == ["series", "time", "point", "lower", "upper"]
     assert made["series"].tolist() == ["a"] * 3 + ["c"] * 3
     listed = prophecy.forecast_many([DAY, "no series", pd.Series(DAY, index=HOURS)], 3, jobs=1)
     assert isinstance(listed[1], Failure)
     assert listed[2].index[0] == HOURS[-1] + pd.Timedelta("1h")
+
+
+def test_a_table_of_many_series_is_refused_by_forecast_and_split_by_forecast_many():
+    days = pd.date_range("2024-01-01", periods=30)
+    parts = {"a": np.arange(30.0), "b": 100 - np.arange(30.0)}
+    long = pd.concat([pd.DataFrame({"shop": shop, "day": days, "sold": sold}) for shop, sold in parts.items()])
+    stacked = long.set_index(["shop", "day"])
+    for data in (stacked, stacked["sold"], stacked.swaplevel()):
+        with pytest.raises(ValueError, match=r"its index has 'shop' beside the times; .* forecast_many"):
+            prophecy.forecast(data, 3)
+        made = prophecy.forecast_many(data, 3, jobs=1)
+        assert list(made) == ["a", "b"]
+        assert made["b"].index[0] == pd.Timestamp("2024-01-31")
+    keyed = prophecy.forecast_many(long, 3, key="shop", jobs=1)
+    np.testing.assert_array_equal(made["b"].point, keyed["b"].point)
+    assert len(prophecy.backtest(stacked, 3, folds=1, jobs=1).scores) == 8
+
+
+def test_answers_have_short_words_and_small_pictures():
+    ahead = prophecy.forecast(pd.Series(DAY, index=HOURS, name="<load>"), 12)
+    many = prophecy.forecast_many({"a": DAY, "b": DAY[::-1]}["a"].reshape(1, -1), 3, jobs=1)
+    model = prophecy.Prophecy()
+    track = model.follow(DAY)
+    fleet = prophecy.Fleet()
+    fleet.observe(["<k>"] * len(DAY), DAY)
+    for one in (ahead, many, track, fleet):
+        assert len(repr(one)) < 200
+        page = one._repr_html_()
+        assert page.count("<svg") == 1
+        assert "<load>" not in page
+        assert "<k>" not in page
+    assert "inside the interval" in track.explain()
+    assert many.explain().startswith("0: ")
+    fleet.close()
+    assert fleet._repr_html_()
+
+
+@pytest.mark.parametrize("name", ["x.png", "x.svg", "x.html"])
+def test_a_plot_with_a_path_is_saved(tmp_path, name):
+    ahead = prophecy.forecast(pd.Series(DAY, index=HOURS), 12)
+    assert ahead.plot(tmp_path / name) is None
+    assert (tmp_path / name).stat().st_size > 5_000
+    prophecy.Prophecy().follow(DAY).plot(str(tmp_path / name))
+    with pytest.raises(ValueError, match=r"must end in .png, .svg, .html, got 'x.pdf'"):
+        ahead.plot(tmp_path / "x.pdf")
+    with pytest.warns(DeprecationWarning, match="interactive=True"):
+        ahead.plot(True)
+
+
+def test_old_orders_of_arguments_warn_and_work():
+    with pytest.warns(DeprecationWarning, match=r"observe\(keys, values, time=times\)"):
+        old = prophecy.Fleet().observe(["a", "a"], [0.0, 1.0], [5.0, 6.0])
+    assert old.value.tolist() == [5.0, 6.0]
+    assert old.time.tolist() == [0.0, 1.0]
 
 
 def test_several_variables_make_a_long_frame():
@@ -166,14 +220,14 @@ def test_several_variables_make_a_long_frame():
     ahead = prophecy.forecast(data, 2)
     made = ahead.to_frame()
     assert made["variable"].tolist() == ["x", "y", "x", "y"]
-    assert np.array_equal(made["mean"].to_numpy().reshape(2, 2), ahead.mean)
+    assert np.array_equal(made["point"].to_numpy().reshape(2, 2), ahead.point)
     assert ahead.names == ("x", "y")
 
 
 def test_arrays_and_lists_work_as_before_and_can_carry_times():
     wave = np.sin(np.arange(100) / 5)
-    assert np.array_equal(prophecy.forecast(wave, 3).mean, dynamics.forecast(wave, 3).mean)
-    assert np.array_equal(prophecy.forecast(wave.tolist(), 3).mean, prophecy.forecast(wave, 3).mean)
+    assert np.array_equal(prophecy.forecast(wave, 3).point, dynamics.forecast(wave, 3).point)
+    assert np.array_equal(prophecy.forecast(wave.tolist(), 3).point, prophecy.forecast(wave, 3).point)
     assert prophecy.forecast(wave, 3).index is None
     times = np.arange("2024-01-01", "2024-04-10", dtype="M8[D]")
     ahead = prophecy.forecast(wave, 2, time=times)
@@ -181,9 +235,9 @@ def test_arrays_and_lists_work_as_before_and_can_carry_times():
         np.datetime64("2024-04-10").item(),
         np.datetime64("2024-04-11").item(),
     ]
-    assert prophecy.forecast([1.0, None, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0], 1).mean.shape == (1,)
+    assert prophecy.forecast([1.0, None, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0], 1).point.shape == (1,)
     few = prophecy.forecast([5.0, 5.0, 5.0], 2)
-    assert few.mean.tolist() == [5.0, 5.0]
+    assert few.point.tolist() == [5.0, 5.0]
     assert "Only 3 values" in " ".join(few.notes)
 
 
@@ -192,10 +246,10 @@ def test_arrays_and_lists_work_as_before_and_can_carry_times():
     [
         (lambda: prophecy.forecast(pd.DataFrame({"a": ["x"] * 9}), 2), ValueError, "no column of numbers"),
         (lambda: prophecy.forecast(ONES, 2, time="t"), ValueError, "no time column 't'; the frame has a"),
-        (lambda: prophecy.forecast(ONES, 2, key="t"), ValueError, "no key column 't'"),
+        (lambda: prophecy.forecast_many(ONES, 2, key="t"), ValueError, "no key column 't'"),
         (lambda: prophecy.backtest(ONES, 2, season="week"), ValueError, "season must be a number of samples.*'week'"),
         (lambda: prophecy.backtest(ONES, 2, season=0.5), ValueError, "season must be a number of samples from 1 on"),
-        (lambda: prophecy.forecast(np.ones(9), 2, key="t"), TypeError, "data must be a frame"),
+        (lambda: prophecy.forecast_many(np.ones(9), 2, key="t"), TypeError, "data must be a frame"),
         (lambda: prophecy.forecast(np.ones(9), 2, time="t"), TypeError, "names a column"),
         (lambda: prophecy.forecast(np.ones(9), 2, time=[1.0, 2.0]), ValueError, "2 moments for 9 rows"),
         (lambda: prophecy.forecast(pd.DataFrame({"a": []}), 2), ValueError, "no rows"),
@@ -238,9 +292,9 @@ def test_a_backtest_scores_what_the_same_forecasts_would_have_scored():
     truth = DAY[-24:]
     ours = dynamics.forecast(DAY[:-24], 24, season=(24, 168) if len(DAY) - 24 >= 336 else (24,))
     last = next(score for score in result.scores if score.model == "prophecy" and score.fold == 2)
-    assert np.isclose(last.mae, np.abs(truth - ours.mean).mean())
-    assert np.isclose(last.rmse, np.sqrt(np.mean((truth - ours.mean) ** 2)))
-    assert np.isclose(last.mase, np.abs(truth - ours.mean).mean() / np.abs(DAY[24:-24] - DAY[:-48]).mean())
+    assert np.isclose(last.mae, np.abs(truth - ours.point).mean())
+    assert np.isclose(last.rmse, np.sqrt(np.mean((truth - ours.point) ** 2)))
+    assert np.isclose(last.mase, np.abs(truth - ours.point).mean() / np.abs(DAY[24:-24] - DAY[:-48]).mean())
     assert np.isclose(last.coverage, np.mean((ours.lower <= truth) & (truth <= ours.upper)))
     naive = next(score for score in result.scores if score.model == "seasonal naive" and score.fold == 2)
     assert np.isclose(naive.mae, np.abs(truth - DAY[-48:-24]).mean())
@@ -346,7 +400,7 @@ def test_pictures_show_past_mean_and_fan_with_dates():
         figure.canvas.draw()
         (axis,) = figure.axes
         observed, mean = axis.lines[:2]
-        assert np.array_equal(mean.get_ydata()[1:], ahead.mean)
+        assert np.array_equal(mean.get_ydata()[1:], ahead.point)
         assert mean.get_ydata()[0] == observed.get_ydata()[-1]
         assert num2date(axis.get_xlim()[1]).date().isoformat() == "2024-03-30"
         assert len(axis.collections) == 2
@@ -418,8 +472,9 @@ def test_tracks_keep_the_index_and_draw_themselves():
 
 def test_failures_in_a_list_have_their_own_places():
     made = prophecy.forecast_many([DAY, np.full(5, np.nan), ["a", "b"], [], DAY[:9], [np.nan] * 30], 3, jobs=1)
-    assert [k for k, one in enumerate(made) if isinstance(one, Failure)] == [1, 2, 3, 5]
-    assert all(one.index == k for k, one in enumerate(made) if isinstance(one, Failure))
+    assert list(made) == [0, 1, 2, 3, 4, 5]
+    assert [k for k, one in made.items() if isinstance(one, Failure)] == [1, 2, 3, 5]
+    assert all(one.index == k for k, one in made.failures.items())
 
 
 def test_dates_in_a_text_index_and_columns_in_a_dict_are_tables_too():
@@ -444,12 +499,12 @@ def test_many_short_series_are_forecast_however_many_there_are():
     alone = prophecy.forecast_many(values.T, 2, jobs=1)
     wide = prophecy.forecast_many(pd.DataFrame(values).rename(columns=str), 2, jobs=1)
     long = pd.DataFrame({"key": np.repeat(np.arange(100), 3), "value": values.T.ravel()})
-    keyed = prophecy.forecast(long, 2, key="key")
+    keyed = prophecy.forecast_many(long, 2, key="key")
     assert len(alone) == len(wide) == len(keyed) == 100
-    for one, other, third in zip(alone, wide.values(), keyed.values(), strict=True):
-        np.testing.assert_array_equal(one.mean, np.ravel(other.mean))
-        np.testing.assert_array_equal(one.mean, np.ravel(third.mean))
-    assert prophecy.forecast(values[:, :64], 2).mean.shape == (2, 64)
+    for one, other, third in zip(alone.values(), wide.values(), keyed.values(), strict=True):
+        np.testing.assert_array_equal(one.point, np.ravel(other.point))
+        np.testing.assert_array_equal(one.point, np.ravel(third.point))
+    assert prophecy.forecast(values[:, :64], 2).point.shape == (2, 64)
 
 
 def test_times_that_are_objects_of_python_are_dates():
@@ -478,7 +533,7 @@ def test_regressors_without_times_belong_to_the_rows_in_order(as_frame):
     sold = 50 - 10 * price + 0.1 * RNG.standard_normal(130)
     known = pd.DataFrame({"price": price}) if as_frame else price
     ahead = prophecy.forecast(sold[:120], 10, known=known)
-    np.testing.assert_allclose(ahead.mean, sold[120:], atol=1.0)
+    np.testing.assert_allclose(ahead.point, sold[120:], atol=1.0)
     assert ("price" if as_frame else "regressor 1") in ahead.explain()
     with pytest.raises(
         ValueError, match="known must have a row for each of the 120 rows and the 10 to come, got shape"
@@ -494,4 +549,4 @@ def test_a_key_with_one_dated_row_has_no_dates_ahead():
     made = prophecy.forecast_many(table.assign(v=np.arange(21.0)), 3, key="k").to_frame()
     assert made[made.k == "a"].t.tolist() == [*pd.date_range("2024-01-21", periods=3)]
     assert made[made.k == "b"].t.isna().all()
-    assert np.isfinite(made[made.k == "b"]["mean"]).all()
+    assert np.isfinite(made[made.k == "b"]["point"]).all()

@@ -5,7 +5,7 @@
 
 With `--include` a run of some tests is reported for the files they are about alone.
 
-Functions that Numba or Triton compile run outside of Python's trace and are counted apart, by their decorators: the
+Functions that Triton compiles run outside of Python's trace and are counted apart, by their decorators: the
 tests that compare them with plain Python are what covers them.
 """
 
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-COMPILED = {"inner", "part", "kernel", "jit", "njit"}
+COMPILED = {"jit"}
 
 
 def compiled_lines(path: Path) -> set[int]:

@@ -4,7 +4,7 @@
 
 cosmic-ray makes the mutants (its session and worker are not used: they start a new interpreter for each, whose imports
 take longer than the tests). Here NumPy, SciPy, pytest and hypothesis are imported once; every mutant runs in a fork of
-that process, from a copy of `src` with the one file changed, Numba's compiler switched off, tests stopped at the first
+that process, from a copy of `src` with the one file changed, tests stopped at the first
 failure. A fork that takes longer than `--seconds` counts as killed (the mutant loops).
 
 Left out are mutants that say nothing: bit operations on floats (a TypeError), identity for equality, annotations
@@ -168,7 +168,6 @@ def main() -> int:
     parser.add_argument("--read", type=Path, help="mutants that --write has made")
     parser.add_argument("--out", type=Path, help="where the result is written")
     options = parser.parse_args()
-    os.environ["NUMBA_DISABLE_JIT"] = "1"
     os.environ["OMP_NUM_THREADS"] = "1"
     if options.read:
         work = [Mutant(*entry) for entry in json.loads(options.read.read_text())]

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from prophecy._forecast import Failure, Forecast
 from prophecy.adaptive import Prophecy
-from prophecy.bases import Basis, ScaledBasis, fout, fout_as_printed, legs, legt
-from prophecy.constructions import derivative, exact, next_value, series_derivative
+from prophecy.bases import Basis, fout, legs, legt
+from prophecy.constructions import derivative, next_value
 from prophecy.engines import run
-from prophecy.fading import foud, fourier_decay, lagt, legs_invariant
 from prophecy.predictor import Predictor
-from prophecy.system import ScaledSystem, System
-from prophecy.tables import backtest, forecast, forecast_many
+from prophecy.system import System
+from prophecy.tables import Forecasts, backtest, forecast, forecast_many
 
 if TYPE_CHECKING:
-    from prophecy.fleet import Fleet, step_bytes
+    from prophecy.fleet import Fleet
 
 __version__ = "0.2.0"
 
@@ -26,35 +25,46 @@ __all__ = [
     "Failure",
     "Fleet",
     "Forecast",
+    "Forecasts",
     "Predictor",
     "Prophecy",
-    "ScaledBasis",
-    "ScaledSystem",
     "System",
     "backtest",
     "derivative",
-    "exact",
     "forecast",
     "forecast_many",
-    "foud",
-    "fourier_decay",
     "fout",
-    "fout_as_printed",
-    "lagt",
     "legs",
-    "legs_invariant",
     "legt",
     "next_value",
     "run",
-    "series_derivative",
-    "step_bytes",
 ]
+
+_MOVED = {
+    "ScaledBasis": "bases",
+    "ScaledSystem": "system",
+    "exact": "constructions",
+    "foud": "fading",
+    "fourier_decay": "fading",
+    "fout_as_printed": "bases",
+    "lagt": "fading",
+    "legs_invariant": "fading",
+    "series_derivative": "constructions",
+    "step_bytes": "fleet",
+}
+"""Names of version 0.2 and the modules that have them now; they go in the next version."""
 
 
 def __getattr__(name: str) -> Any:
-    """Keyed streams when they are first asked for: they bring Numba and SQLite, which `import prophecy` does not."""
-    if name in ("Fleet", "step_bytes"):
-        from prophecy import fleet
+    """`Fleet` when it is first asked for: it brings SQLite, which `import prophecy` does not."""
+    import importlib
 
-        return getattr(fleet, name)
+    if name == "Fleet":
+        return importlib.import_module("prophecy.fleet").Fleet
+    if name in _MOVED:
+        import warnings
+
+        home = f"prophecy.{_MOVED[name]}"
+        warnings.warn(f"prophecy.{name} is now {home}.{name}", DeprecationWarning, stacklevel=2)
+        return getattr(importlib.import_module(home), name)
     raise AttributeError(f"module 'prophecy' has no attribute {name!r}")

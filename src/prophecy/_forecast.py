@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache, cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,13 +23,16 @@ _MIDDLE = len(_LOW)
 
 
 class Distribution(Protocol):
-    """What `Forecast` asks of the distribution behind it."""
+    """The distribution of every value ahead: mean, median, quantiles and samples of a `Forecast` are all read here."""
 
     def quantile(self, q: Array) -> Array:
-        """(q, *shape of the mean), for a 1-D array of probabilities."""
+        """(q, *shape of the forecast), for a 1-D array of probabilities."""
+
+    def mean(self) -> Array:
+        """The expected value at every step, of the shape of the forecast."""
 
     def samples(self, n: int, seed: int) -> Array:
-        """(n, *shape of the mean)."""
+        """(n, *shape of the forecast)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +70,11 @@ class QuantileGrid:
         found[exact] = self.values[right[exact]]
         return np.asarray(found)
 
+    def mean(self) -> Array:
+        """The integral of the quantiles over q, exact for the lines between them and the tails beyond."""
+        middle = self.values[_MIDDLE]
+        return np.asarray(middle + np.tensordot(_mean_weights(), self.values - middle, 1))
+
     def samples(self, n: int, seed: int) -> Array:
         """Paths whose marginals are those of `quantile`: a Gaussian copula over time and variables."""
         shape = self.values.shape[1:]
@@ -89,40 +99,57 @@ class QuantileGrid:
 class SplitNormal:
     """Half a normal distribution on either side of the median, as wide as the interval."""
 
-    mean: Values
+    median: Values
     lower: Values
     upper: Values
     level: float
 
     def quantile(self, q: Array) -> Array:
-        score = _normal_score(q).reshape(-1, *[1] * np.ndim(self.mean))
+        score = _normal_score(q).reshape(-1, *[1] * np.ndim(self.median))
         return self._at(score)
 
+    def mean(self) -> Array:
+        """Half of the mean of a half normal distribution from the median, towards the wider side."""
+        median = np.asarray(self.median, dtype=np.float64)
+        above, below = np.asarray(self.upper) - median, median - self.lower
+        lean = np.subtract(above, below, out=np.zeros(median.shape), where=np.asarray(above != below))
+        rounding = 4 * np.finfo(np.float64).eps * (np.abs(self.upper) + np.abs(self.lower))
+        lean = np.where(np.abs(lean) > rounding, lean, 0.0)
+        return np.asarray(median + lean / (self._edge() * np.sqrt(2 * np.pi)))
+
     def samples(self, n: int, seed: int) -> Array:
-        return self._at(np.random.default_rng(seed).standard_normal((n, *np.shape(self.mean))))
+        return self._at(np.random.default_rng(seed).standard_normal((n, *np.shape(self.median))))
+
+    def _edge(self) -> float:
+        return float(_normal_score(np.array(0.5 + self.level / 2)))
 
     def _at(self, score: Array) -> Array:
-        edge = float(_normal_score(np.array(0.5 + self.level / 2)))
-        mean = np.asarray(self.mean)
-        width = np.where(score < 0, mean - self.lower, np.asarray(self.upper) - mean)
-        return np.asarray(mean + np.where(score == 0, 0.0, score / edge) * width)
+        median = np.asarray(self.median)
+        width = np.where(score < 0, median - self.lower, np.asarray(self.upper) - median)
+        return np.asarray(median + np.where(score == 0, 0.0, score / self._edge()) * width)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Forecast:
-    """A prediction with the interval that holds the truth with probability `level`.
+    """A distribution for every value ahead, and one path through it.
 
-    mean, lower, upper: floats (one value), (horizon,) or (horizon, variables); lower <= mean <= upper. `mean` is the
-    median, `quantile(0.5)`; lower and upper are the quantiles that leave (1 - level) / 2 on either side.
-    method: what made the mean. notes: what was assumed or found, one sentence each.
+    point: the path to use where one number is wanted: of a law its trajectory, otherwise the median.
+    mean, median: of the distribution at each step. lower, upper: its quantiles that leave (1 - level) / 2 outside on
+    either side. Each is a float (one value), (horizon,) or (horizon, variables). Far ahead of a chaotic system `point`
+    is one of many possible paths and may leave the interval; `mean` and `median` come to rest.
+    method: what made the forecast. notes: what was assumed or found, one sentence each.
     index: the times of the values, names: those of the variables, where they are known.
-    distribution: what `quantile` and `samples` read; without one a normal distribution on each side of the mean.
+    distribution: what `mean`, `median`, `quantile` and `samples` are read from; without one a normal distribution on
+    each side of the point.
 
-    >>> print(Forecast(mean=0.5, lower=0.4, upper=0.7, level=0.9, method="straight line").explain())
+    >>> made = Forecast(point=0.5, lower=0.4, upper=0.7, level=0.9, method="straight line")
+    >>> print(made.explain())
     straight line: 0.5, with probability 0.9 between 0.4 and 0.7
+    >>> made.median, round(made.mean, 3)
+    (0.5, 0.524)
     """
 
-    mean: Values
+    point: Values
     lower: Values
     upper: Values
     level: float
@@ -132,54 +159,80 @@ class Forecast:
     names: Sequence[str] | None = None
     distribution: Distribution | None = None
     source: Any = field(default=None, repr=False)  # history and kind of frame, for tables and pictures alone
-    system: Any = field(default=None, repr=False)  # the field behind the mean, where one was found
+    system: Any = field(default=None, repr=False)  # the field behind the point, where one was found
 
     @classmethod
-    def from_grid(cls, grid: QuantileGrid, level: float, method: str, notes: tuple[str, ...] = ()) -> Forecast:
-        """Mean and interval read off the quantiles."""
-        lower, mean, upper = grid.quantile(np.array([0.5 - level / 2, 0.5, 0.5 + level / 2]))
-        return cls(mean, lower, upper, level, method, notes, distribution=grid)
+    def of_one(cls, point: float, lower: float, upper: float, level: float, method: str) -> Forecast:
+        """One value, made in a third of the time: the other fields keep their defaults, which are the class's."""
+        made = object.__new__(cls)
+        fields = made.__dict__
+        fields["point"], fields["lower"], fields["upper"], fields["level"], fields["method"] = (
+            point, lower, upper, level, method,
+        )  # fmt: skip
+        return made
+
+    @classmethod
+    def from_grid(
+        cls, grid: QuantileGrid, level: float, method: str, notes: tuple[str, ...] = (), point: Array | None = None
+    ) -> Forecast:
+        """Interval read off the quantiles, and the point too where none is given."""
+        lower, median, upper = grid.quantile(np.array([0.5 - level / 2, 0.5, 0.5 + level / 2]))
+        return cls(median if point is None else point, lower, upper, level, method, notes, distribution=grid)
+
+    @cached_property
+    def mean(self) -> Any:
+        """The expected value at every step."""
+        return _as_number(self._distribution().mean())
+
+    @cached_property
+    def median(self) -> Any:
+        """The value at every step that the truth exceeds as often as not."""
+        return self.quantile(0.5)
 
     def __repr__(self) -> str:
         return f"<Forecast by {self.method}: {self._interval()}; explain() says more>"
 
+    def _repr_html_(self) -> str:
+        from prophecy.tables.spark import of_forecast
+
+        return of_forecast(self)
+
     def quantile(self, q: ArrayLike) -> Any:
-        """The value below which the truth lies with probability q; q a number or (n,) -> (n, *shape of the mean)."""
+        """The value below which the truth lies with probability q; q a number or (n,) -> (n, *shape of the point)."""
         asked = np.asarray(q, dtype=np.float64)
         if asked.ndim > 1 or not ((asked > 0) & (asked < 1)).all():
             raise ValueError(f"q must lie strictly between 0 and 1, a number or (n,), got {q!r}")
         found = self._distribution().quantile(np.atleast_1d(asked))
-        if asked.ndim:
-            return found
-        return float(found[0]) if np.ndim(found[0]) == 0 else found[0]
+        return found if asked.ndim else _as_number(found[0])
 
     def samples(self, n: int, seed: int = 0) -> Array:
-        """n paths, (n, *shape of the mean), whose values at every step have the quantiles of `quantile`."""
+        """n paths, (n, *shape of the point), whose values at every step have the quantiles of `quantile`."""
         if int(n) != n or n < 1:
             raise ValueError(f"n must be a whole number of at least 1, got {n!r}")
         return self._distribution().samples(int(n), seed)
 
     def to_frame(self, quantiles: Sequence[float] = ()) -> Any:
-        """A frame of the kind the series came in: a row for each time, columns mean, lower, upper, and q0.1 … for the
+        """A frame of the kind the series came in: a row for each time, columns point, lower, upper, and q0.1 … for the
         quantiles asked for. Several variables make a long frame with a column `variable`."""
         from prophecy.tables.framing import to_frame
 
         return to_frame(self, quantiles)
 
-    def plot(self, interactive: bool = False, **options: Any) -> Any:
-        """The past, the mean and its fan: a matplotlib figure, or (interactive) one of Plotly's.
+    def plot(self, path: str | os.PathLike[str] | None = None, *, interactive: bool = False, **options: Any) -> Any:
+        """The past, the point and its fan: a matplotlib figure, or (interactive) one of Plotly's.
 
+        path: a file to save instead, .png, .svg or .html (one page to zoom, which needs nothing else).
         history: rows of the past to show; dark: for a dark background; width: inches.
         """
         from prophecy.tables.pictures import plot_forecast
 
-        return plot_forecast(self, interactive, **options)
+        return plot_forecast(self, path, interactive, **options)
 
     def _distribution(self) -> Distribution:
-        return self.distribution or SplitNormal(self.mean, self.lower, self.upper, self.level)
+        return self.distribution or SplitNormal(self.point, self.lower, self.upper, self.level)
 
     def equations(self, dt: float = 1.0, names: Sequence[str] | None = None) -> Any:
-        """The differential equations behind the mean (`prophecy.dynamics.equations`); None where none were found.
+        """The differential equations behind the point (`prophecy.dynamics.equations`); None where none were found.
 
         dt: time between two samples, in the unit that derivatives shall be taken in; 1 gives them per sample.
         names: of the variables, in place of the forecast's own.
@@ -196,8 +249,8 @@ class Forecast:
         return "\n".join(lines)
 
     def _interval(self) -> str:
-        if np.ndim(self.mean) == 0:
-            return f"{self.mean:.6g}, with probability {self.level:g} between {self.lower:.6g} and {self.upper:.6g}"
+        if np.ndim(self.point) == 0:
+            return f"{self.point:.6g}, with probability {self.level:g} between {self.lower:.6g} and {self.upper:.6g}"
         width = np.asarray(self.upper) - np.asarray(self.lower)
         shape = " x ".join(str(size) for size in width.shape)
         first, last = float(np.mean(width[0])), float(np.mean(width[-1]))
@@ -211,19 +264,31 @@ class Failure:
     index: int
     error: Exception
 
-    @classmethod
-    def of(cls, index: int, error: Exception) -> Failure:
-        """The failure of one series; Ctrl-C is none, and is raised again: while Numba calls compiled code it comes out
-        as a SystemError whose causes lead to the KeyboardInterrupt."""
-        hidden: BaseException | None = error
-        while isinstance(hidden, SystemError):
-            hidden = hidden.__cause__ or hidden.__context__
-        if isinstance(hidden, KeyboardInterrupt):
-            raise KeyboardInterrupt from error
-        return cls(index, error)
+    def explain(self) -> str:
+        """Why there is no forecast."""
+        return str(self)
 
     def __str__(self) -> str:
         return f"series {self.index}: {self.error}"
+
+
+def _as_number(found: Any) -> Any:
+    return float(found) if np.ndim(found) == 0 else found
+
+
+@cache
+def _mean_weights() -> Array:
+    """What each quantile counts for in the mean: integrals of the lines between them over the normal density."""
+    from scipy.special import ndtr
+
+    at = _normal_score(PROBABILITIES)
+    cuts = np.concatenate([[-np.inf], at[1:-1], [np.inf]])
+    mass, density = np.diff(ndtr(cuts)), np.exp(-(cuts**2) / 2) / np.sqrt(2 * np.pi)
+    right = (-np.diff(density) - at[:-1] * mass) / np.diff(at)
+    weights = np.zeros(len(at))
+    weights[1:] += right
+    weights[:-1] += mass - right
+    return weights
 
 
 def _normal_score(q: Array) -> Array:

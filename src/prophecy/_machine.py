@@ -17,7 +17,7 @@ def cores() -> int:
 
 
 def cache_folder() -> Path:
-    """Where what was measured or compiled is kept: PROPHECY_CACHE, or the user's cache folder. It may not exist yet."""
+    """Where what was measured is kept: PROPHECY_CACHE, or the user's cache folder. It may not exist yet."""
     base = os.environ.get("PROPHECY_CACHE")
     if not base:
         import platformdirs

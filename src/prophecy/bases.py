@@ -19,6 +19,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import expm
 
 from prophecy import _checks
 
@@ -70,7 +71,11 @@ class Basis:
         return _functions(self.functions, where, self.order)
 
     def reconstruct(self, state: ArrayLike, ages: ArrayLike) -> Array:
-        """The remembered signal `u(t - age)`: state (..., N) gives (..., ages) (Eq. 2)."""
+        """The remembered signal `u(t - age)`: state (..., N) gives (..., ages) (Eq. 2).
+
+        t is the time the state stands for: that of the newest sample for `discretize.foh` (`x + shift * u`), half a
+        step later under `bilinear` and `zoh` (`discretize.lag`), so that age dt/2 is there the newest sample.
+        """
         return _states(state, self.order) @ self.evaluate(ages).T
 
 
@@ -109,6 +114,39 @@ class ScaledBasis:
     def reconstruct(self, state: ArrayLike, ages: ArrayLike, elapsed: float) -> Array:
         """The remembered signal `u(t - age)`: state (..., N) gives (..., ages)."""
         return _states(state, self.order) @ self.evaluate(ages, elapsed).T
+
+
+def check_basis(basis: Basis, tolerance: float = 1e-6) -> None:
+    """Whether A, B and the functions of a basis of your own fit each other; ValueError says what does not.
+
+    A past made of one of the functions, u(t - a) = p_m(a), is remembered as that function and must stay so while time
+    goes on: p' = -(A + B newestᵀ)ᵀ p. That ties the scale of B, the sign of A and the order of states to the functions,
+    which must be smooth at age 0 (`lagt(alpha > 0)` is not).
+
+    >>> from dataclasses import replace
+    >>> check_basis(legt(8, 2.0))
+    >>> check_basis(replace(legt(8, 2.0), B=2 * legt(8, 2.0).B))
+    Traceback (most recent call last):
+    ValueError: A and B do not move the functions of LegT: what a step changes is off by 0.48 of it; ...
+    """
+    reach = basis.window if basis.window < math.inf else basis.timescale
+    generator = basis.A + np.outer(basis.B, basis.newest)
+    step = min(reach / 16, 0.5 / max(float(np.linalg.norm(generator, 1)), 1e-300))
+    ages = np.linspace(0.0, reach - step, 9)
+    here, there = basis.evaluate(ages), basis.evaluate(ages + step)
+    edges = [("newest", basis.newest, here[0])]
+    edges += [("oldest", basis.oldest, basis.evaluate(basis.window)[0])] if basis.window < math.inf else []
+    for name, given, found in edges:
+        if not np.abs(given - found).max() <= tolerance * np.abs(found).max():
+            raise ValueError(f"{name} of {basis.name} must be the functions' values at that age, {found}, got {given}")
+    moved = here @ expm(-generator * step)
+    size = max(np.abs(there - here).max(), np.abs(moved - here).max(), 1e-9 * np.abs(here).max())
+    gap = np.abs(there - moved).max() / size
+    if not gap <= tolerance:
+        raise ValueError(
+            f"A and B do not move the functions of {basis.name}: what a step changes is off by {gap:.2g} of it; "
+            "check the scale of B and the sign of A"
+        )
 
 
 def legt(order: int, window: float) -> Basis:

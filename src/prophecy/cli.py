@@ -9,7 +9,7 @@ import importlib
 import os
 import sys
 
-from prophecy import __version__, _notices
+from prophecy import __version__, _interrupts
 
 COMMANDS = (
     "predict",
@@ -22,13 +22,13 @@ COMMANDS = (
     "anomalies",
     "matrices",
     "reproduce",
-    "bench",
 )
 """Modules of `prophecy.commands`, in the order of the help page."""
 
 
 def main() -> None:
     """Entry point of the `prophecy` command."""
+    _interrupts.command()
     try:
         import rich  # noqa: F401
         import typer
@@ -40,7 +40,6 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         _print_version()  # without loading the commands
         return
-    _notices.to_stderr()
     app = typer.Typer(
         name="prophecy",
         help="Predict any dynamical system from its context alone, with no training.",

@@ -14,7 +14,7 @@ import numpy as np
 
 from prophecy import _checks, discretize
 from prophecy.bases import Basis, ScaledBasis, fout, fout_as_printed
-from prophecy.exact import exact, noise_gain
+from prophecy.exact_readout import exact, noise_gain
 from prophecy.system import Continuous, Readout, ScaledContinuous, ScaledSystem, System
 
 __all__ = ["RULES", "derivative", "exact", "next_value", "noise_gain", "series_derivative"]
@@ -57,7 +57,7 @@ def series_derivative(basis: Basis) -> Continuous:
     r"""The alternative construction for FouT: differentiate the Fourier series term by term (Prop. 2).
 
     C = -2√2 π m/window on the sine of frequency m, 0 elsewhere, and D = 0. Right for signals with period `window`, at
-    the rate of Theorem 1; for others the series at the window's edge does not converge and neither does this.
+    the rate of Theorem 1. For others the series jumps at the window's edge, and the error grows like the order.
     """
     if not isinstance(basis, Basis) or not _is_fourier(basis):
         raise TypeError(f"series_derivative needs fout or fout_as_printed, got {getattr(basis, 'name', basis)!r}")
@@ -103,7 +103,8 @@ def next_value(
     construction: `derivative` (Prop. 1) or `series_derivative` (Prop. 2, FouT only).
     memory: how A and B are discretised, one of `prophecy.discretize`; the paper uses `bilinear`. 1 - D dt/2 is the gain
       with which that memory answers a ramp; for another memory its own gain takes the place (for `backward` it is 1:
-      no pole).
+      no pole). The state of `foh` stands at the newest sample, so the trapezoid rule takes the slopes at both ends of
+      the next step, the later one as it will be if the prediction comes true: no pole, and errors of third order.
 
     >>> from prophecy import legt
     >>> system = next_value(legt(order=2, window=8.0), dt=1.0)
@@ -126,6 +127,10 @@ def next_value(
     else:
         gain = _ramp_gain(basis, rate, pair, dt, memory)
     D = D + float(C @ pair.shift)
+    if memory is discretize.foh and rule == "trapezoid":
+        share = 1 - dt / 2 * float(rate.D + C @ (pair.B + pair.shift))
+        ends = Readout((C + C @ pair.A) * dt / 2 / share, (1 + D * dt / 2) / share)
+        return System(A=pair.A, B=pair.B, C=ends.C, D=ends.D, dt=dt, derivative=Readout(C, D))
     _refuse_pole(basis, dt, rule, gain)
     divisor = 1.0 if rule == "euler" else gain
     slope = Readout(C / gain, D / gain)
@@ -144,7 +149,8 @@ def _ramp_gain(basis: Basis, rate: Continuous, pair: discretize.Discrete, dt: fl
     constant = np.linalg.solve(remains, pair.B)
     if abs(rate.C @ (constant + pair.shift) + rate.D) > 1e-6 * abs(rate.D):
         raise ValueError(
-            f"{basis.name} under {memory.__name__} does not hold constants; use memory=discretize.bilinear"
+            f"under {memory.__name__} {basis.name} of order {basis.order} over {basis.timescale / dt:.4g} samples does "
+            "not hold constants; use a longer window, a smaller order or memory=discretize.bilinear"
         )
     return float(dt * (rate.C @ np.linalg.solve(remains, -pair.A @ constant)))
 

@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
 from prophecy.bases import Array, Basis, Functions, ScaledBasis, fout, legs, legt
+from prophecy.discretize import zoh
 from prophecy.fading import foud, fourier_decay, lagt, legs_invariant
 
 Pair: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
@@ -101,9 +102,13 @@ def to_lmu(basis: Basis) -> Basis:
     return _convert("to_lmu", LMU, basis)
 
 
-def from_lmu(A: ArrayLike, B: ArrayLike, window: float) -> Basis:
-    """LegT over `window` seconds from the LMU's A (N, N) and B (N,), which span one unit of time."""
-    return _recognise("LMU", LMU, A, B, window)
+def from_lmu(A: ArrayLike, B: ArrayLike, window: float, dt: float | None = None) -> Basis:
+    """LegT over `window` seconds from the LMU's A (N, N) and B (N,), which span one unit of time.
+
+    dt: the step in seconds of matrices that are discretised already, by zero-order hold, as keras-lmu keeps them
+        (it stores the transposes of A and B).
+    """
+    return _recognise("LMU", LMU, A, B, window, dt)
 
 
 def to_s4(basis: Basis | ScaledBasis, double: bool = False) -> Basis:
@@ -234,20 +239,23 @@ def _convert(what: str, table: tuple[Measure, ...], basis: object, double: bool 
     )
 
 
-def _recognise(convention: str, table: tuple[Measure, ...], A: ArrayLike, B: ArrayLike, window: float) -> Basis:
+def _recognise(
+    convention: str, table: tuple[Measure, ...], A: ArrayLike, B: ArrayLike, window: float, dt: float | None = None
+) -> Basis:
     matrix, column = _pair(A, B)
     order, window, distances = len(column), _checks.positive("window", window), {}
     for row in table:
         if (row.extra and order % 2) or order <= row.extra:
             continue
         reference = row.theirs(row.ours(order - row.extra, 1.0, float(matrix[0, 0])))
-        distances[row.name] = _distance(A, B, (reference.A, reference.B))
+        wanted = (reference.A, reference.B) if dt is None else zoh(reference.A, reference.B, dt / window)[:2]
+        distances[row.name] = _distance(A, B, wanted)
         if distances[row.name] < SAME:
             return row.ours(order - row.extra, window, float(matrix[0, 0]))
     name, gap = min(distances.items(), key=lambda item: item[1])
     raise ValueError(
         f"A and B of order {order} are not a {convention} memory: they miss {name}, the nearest, by {gap:.2g} of 1; "
-        "check the convention, undo any time scaling, and leave window out for hippo-code's LegS"
+        "check the convention, undo any time scaling or transposition, and leave window out for hippo-code's LegS"
     )
 
 

@@ -4,12 +4,14 @@ Each rule takes x' = A x + B u to the recurrence of the time convention, where x
 
     x = A @ x + B * u[k]
 
-`shift` is zero except for `foh`: there the state that fits the samples' straight-line interpolation is `x + shift * u`.
+`shift` is zero except for `foh`: there the state that fits the samples' straight-line interpolation at the time of u[k]
+is `x + shift * u[k]`. The states of `bilinear` and `zoh` are those half a step after it, `euler`'s a whole step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -63,11 +65,14 @@ def foh(A: Array, B: Array, dt: float) -> Discrete:
     """First-order hold: exact when the input is a straight line between samples.
 
     A: (N, N), B: (N,).
-    x(t + dt) = Φ x(t) + Γ₀ u(t) + Γ₁ u(t + dt) looks one sample ahead; the recurrence carries x - Γ₁ u instead, whose
-    input matrix is Γ₀ + Φ Γ₁, and `shift` = Γ₁ brings the readout back (as `scipy.signal.cont2discrete` does).
+    s[k] = Φ s[k - 1] + Γ₀ u[k - 1] + Γ₁ u[k] asks for the sample before; the recurrence carries x = s - shift u with
+    `shift` = -Φ⁻¹ Γ₀, which does not, and whose input matrix is Γ₁ - shift. Φ⁻¹ Γ₀ is Γ₁ of the system -A.
+    (`scipy.signal.cont2discrete` carries Φ s + Γ₀ u, and shifts by the *next* sample.)
     """
-    phi, start, end = _line(*_pair(A, B, dt))
-    return Discrete(phi, start + phi @ end, end)
+    A, B, dt = _pair(A, B, dt)
+    phi, _, end = _line(A, B, dt)
+    shift = -_line(-A, B, dt)[2]
+    return Discrete(phi, end - shift, shift)
 
 
 def euler(A: Array, B: Array, dt: float) -> Discrete:
@@ -99,14 +104,28 @@ def scaled(rule: Rule, A: Array, B: Array, count: int) -> Discrete:
     A, B, _ = _pair(A, B, 1.0)
     first = np.zeros_like(B)
     first[0] = 1.0
-    if rule is foh:  # looks ahead to sample count + 1, so it needs the ends of two steps, which differ here
-        phi, start, end = _line(-A, B, np.log1p(1 / count))
+    if rule is foh:  # what it carries depends on the step to come, which differs from the one just made
+        shift = -_line(A, B, np.log1p(1 / count))[2]
         if count == 1:
-            return Discrete(np.zeros_like(A), phi @ first + start, end)
-        return Discrete(phi, start + phi @ _line(-A, B, -np.log1p(-1 / count))[2], end)
+            return Discrete(np.zeros_like(A), first - shift, shift)
+        phi, _, end = _line(-A, B, -np.log1p(-1 / count))
+        return Discrete(phi, end - shift, shift)
     if count == 1:
         return Discrete(np.zeros_like(A), first, np.zeros_like(B))
     return rule(-A, B, -np.log1p(-1 / count) if rule is zoh else 1.0 / count)
+
+
+@lru_cache(maxsize=32)
+def lag(rule: Rule) -> float:
+    """By how many steps the state of a rule runs ahead of its newest sample, in the limit of short steps.
+
+    Read off x' = u - x, whose state trails a ramp by 1: 0 for `backward` and `foh`, 1/2 for `bilinear` and `zoh`.
+    """
+    dt = 2.0**-12
+    pair = rule(np.array([[-1.0]]), np.ones(1), dt)
+    constant = float(pair.B[0] / (1 - pair.A[0, 0]))
+    trails = float(pair.A[0, 0] / (1 - pair.A[0, 0])) * constant
+    return abs(round(1 / dt - trails, 2))
 
 
 def _line(A: Array, B: Array, dt: float) -> tuple[Array, Array, Array]:

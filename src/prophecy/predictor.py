@@ -12,7 +12,7 @@ from prophecy import _checks, _files
 from prophecy.engines import run, usual
 from prophecy.engines.lifted import SEARCH
 from prophecy.engines.stream import LENGTH, SystemStream, stream, streams
-from prophecy.system import LAGS, Readout, ScaledState, ScaledSystem, System
+from prophecy.system import NAMED, Readout, ScaledState, ScaledSystem, System
 
 Array: TypeAlias = NDArray[Any]
 
@@ -153,6 +153,8 @@ class Predictor:
         arrays: dict[str, Any] = {name: getattr(system, name) for name in "ABCD"}
         arrays |= {"x": self._x, "last": self._last, "low": self._low, "high": self._high}
         if isinstance(system, ScaledSystem):
+            if system.memory not in NAMED:
+                raise ValueError(f"memory {system.memory!r} has no name in a file; use one of prophecy.discretize's")
             meta |= {"memory": system.memory.__name__, "corrected": system.corrected}
         elif system.derivative is not None:
             arrays |= {"derivative_C": system.derivative.C, "derivative_D": system.derivative.D}
@@ -275,7 +277,7 @@ def _system(meta: dict[str, Any], arrays: dict[str, Array]) -> System | ScaledSy
     """The system a file describes, checked by its own constructor."""
     common = {name: arrays[name] for name in "ABCD"} | {"dt": meta["dt"], "dtype": np.dtype(meta["dtype"])}
     if meta["system"] == "ScaledSystem":
-        memories = {rule.__name__: rule for rule in LAGS}
+        memories = {rule.__name__: rule for rule in NAMED}
         return ScaledSystem(**common, memory=memories[meta["memory"]], corrected=bool(meta["corrected"]))
     if meta["system"] != "System":
         raise ValueError(f"unknown system {meta['system']!r}")

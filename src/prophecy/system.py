@@ -18,11 +18,10 @@ from prophecy import _checks, discretize
 Array: TypeAlias = NDArray[Any]
 
 
-# By how many steps the state of each memory trails the newest sample: with (I + αhA) x' = (I - (1-α)hA) x + hBu it is
-# the continuous state 1 - α steps after that sample. The zero-order hold trails by a half up to O(h²).
-LAGS: dict[discretize.Rule, float] = {discretize.bilinear: 0.5, discretize.backward: 0.0, discretize.zoh: 0.5}
+# The memories of LegS that a file can name. Any rule does that is stable from the first sample on and has no shift.
+NAMED: tuple[discretize.Rule, ...] = (discretize.bilinear, discretize.backward, discretize.zoh)
 
-# How near to zero the gain of LegS's slope may come. Measured on White Signals (`prophecy reproduce legs`): the
+# How near to zero the gain of LegS's slope may come. Measured on White Signals (`python -m reproduction legs`): the
 # trapezoid rule is good on both sides of its pole and errs by 1e-2 within one per cent of it.
 SMALLEST_SCALED_GAIN = 0.02
 
@@ -130,9 +129,9 @@ class ScaledSystem:
     """LegS in discrete time (App. B.2): one set of matrices per step, which `at(count)` gives.
 
     A (N, N), B (N,), C (N,), D are those of `ScaledContinuous`;
-    `memory` is one of LAGS, the rules that discretise the memory stably
-    from the first sample on. Its state trails the newest sample by `lag` steps, so the bare slope C x + D u answers a
-    ramp with the gain 1 - lag D/count. `corrected` divides by it (the trapezoid rule of Eq. 5), which has a pole at
+    `memory` is a rule that discretises the memory stably from the first sample on, such as those of NAMED. Its state
+    runs ahead of the newest sample by `discretize.lag` steps, so the bare slope C x + D u answers a ramp with the gain
+    1 - lag D/count. `corrected` divides by it (the trapezoid rule of Eq. 5), which has a pole at
     count = lag D = N²/2: where the gain is nearer to 0 than SMALLEST_SCALED_GAIN, the last value is repeated instead.
     Uncorrected (forward Euler) slopes would point the wrong way before the pole, so the last value is repeated there
     too.
@@ -152,12 +151,15 @@ class ScaledSystem:
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", _dtype(self.dtype))
         object.__setattr__(self, "dt", _checks.positive("dt", self.dt))
-        if self.memory not in LAGS:
-            names = ", ".join(rule.__name__ for rule in LAGS)
-            raise ValueError(
-                f"memory of a ScaledSystem must be one of {names} of prophecy.discretize, got {self.memory!r}"
-            )
         _freeze(self, self.dtype, "A", "B", "C", "D")
+        _checks.function("memory", self.memory)
+        pair = discretize.scaled(self.memory, self.A.astype(np.float64), self.B.astype(np.float64), 2)
+        if pair.shift.any() or not np.abs(np.linalg.eigvals(pair.A)).max() <= 1 + 1e-9:
+            names = ", ".join(rule.__name__ for rule in NAMED)
+            raise ValueError(
+                f"memory of a ScaledSystem must be one of {names} of prophecy.discretize, or another rule that is "
+                f"stable from the first sample on and has no shift, got {self.memory!r}"
+            )
 
     def __repr__(self) -> str:
         return f"ScaledSystem(order={self.order}, dt={self.dt:g}, memory={self.memory.__name__}, dtype={self.dtype})"
@@ -172,7 +174,7 @@ class ScaledSystem:
     def slope(self, count: int) -> Readout:
         """The slope per step once `count` samples have been seen; zero near the pole."""
         count = _checks.whole("count", count)
-        gain = 1 - LAGS[self.memory] * self.D / count
+        gain = 1 - discretize.lag(self.memory) * self.D / count
         if abs(gain) < SMALLEST_SCALED_GAIN or (gain < 0 and not self.corrected):
             return Readout(np.zeros_like(self.C), 0.0)
         size = count * (gain if self.corrected else 1.0)

@@ -14,5 +14,5 @@ def ahead(model: Prophecy, horizon: int, level: float = 0.9) -> Forecast:
     if horizon > 1 and model.count >= SHORTEST:
         return model.forecast(horizon, level)
     now = model.predict(level)
-    mean, lower, upper = (np.full(horizon, part) for part in (now.mean, now.lower, now.upper))
+    mean, lower, upper = (np.full(horizon, part) for part in (now.point, now.lower, now.upper))
     return Forecast(mean, lower, upper, level=level, method=now.method, notes=now.notes)

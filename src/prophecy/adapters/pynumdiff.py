@@ -26,7 +26,7 @@ def prophecydiff(x: ArrayLike, dt: float) -> tuple[NDArray[np.float64], NDArray[
     model = Prophecy(rows.shape[1], dt=dt, context=1)
     smooth, slope = np.empty(rows.shape), np.empty(rows.shape)
     for k, row in enumerate(rows):
-        expected = model.predict().mean if k else row
+        expected = model.predict().point if k else row
         model.observe(row)
         smooth[k], slope[k] = np.where(np.isnan(row), expected, (row + expected) / 2), model.derivative()
     return smooth.reshape(data.shape), slope.reshape(data.shape)

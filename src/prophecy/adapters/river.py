@@ -46,5 +46,5 @@ class ProphecyForecaster(Forecaster):  # type: ignore[misc]
         if self._model.count == 0:
             return [0.0] * horizon
         if horizon == 1:
-            return [float(self._model.predict().mean)]
-        return [float(value) for value in np.asarray(ahead(self._model, horizon).mean)]
+            return [float(self._model.predict().point)]
+        return [float(value) for value in np.asarray(ahead(self._model, horizon).point)]

@@ -58,7 +58,7 @@ class CausalFeatures(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         ahead, slope = np.empty(rows.shape), np.empty(rows.shape)
         for k, row in enumerate(rows):
             model.observe(row)
-            ahead[k], slope[k] = model.predict().mean, model.derivative()
+            ahead[k], slope[k] = model.predict().point, model.derivative()
         return np.concatenate([*([rows] if self.keep else []), ahead, slope], axis=1)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:

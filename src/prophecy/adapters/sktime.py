@@ -86,7 +86,7 @@ class ProphecyForecaster(BaseForecaster):  # type: ignore[misc]
 
     def _predict(self, fh: Any, X: Any = None) -> pd.Series:
         steps = self._steps(fh)
-        mean = np.asarray(self._forecast(steps, 0.9, fh, X).mean)
+        mean = np.asarray(self._forecast(steps, 0.9, fh, X).point)
         return pd.Series(mean[steps - 1], index=fh.to_absolute_index(self.cutoff), name=self._name)
 
     def _predict_interval(self, fh: Any, X: Any, coverage: list[float]) -> pd.DataFrame:

@@ -59,7 +59,7 @@ class ProphecyModel(_TS):  # type: ignore[misc]
 
     def _ahead(self, y: Array, h: int, level: list[float] | None, stored: bool) -> dict[str, Array]:
         ahead = forecast(y, h)
-        made = {"mean": np.asarray(ahead.mean)}
+        made = {"mean": np.asarray(ahead.point)}
         if level is None:
             return made
         if self.prediction_intervals is not None:

@@ -67,6 +67,8 @@ def one_moment(time: ArrayLike | None) -> float | None:
 
 
 def checked_level(level: float) -> float:
+    if type(level) is float and 0.0 < level < 1.0:
+        return level
     if isinstance(level, bool) or not isinstance(level, int | float | np.number):
         raise TypeError(f"level must be a number strictly between 0 and 1, such as 0.9, got {level!r}")
     if not 0.0 < level < 1.0:

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _machine
-from prophecy.adaptive import feed, step
 from prophecy.adaptive.clock import fresh_clocks
 from prophecy.adaptive.context import joined
 from prophecy.adaptive.irregular import fresh_samples
+from prophecy.adaptive.kernels.feed import Streams
 from prophecy.adaptive.members import FIXED
 from prophecy.adaptive.record import Records, fresh, rings
 from prophecy.adaptive.settings import Settings
@@ -48,19 +48,18 @@ class Channels:
         """workers: threads that share the series; None for one a core where there is enough to do."""
         self.series, self.hold, self.context, self.settings = series, hold, context, settings
         self.table = table(settings)
-        self.records: Records = fresh(series, self.table, hold)
-        self.rings = rings(series)
-        self.clocks = fresh_clocks(series, dt)
-        self.samples = fresh_samples(series)
-        self.count, self._workers = 0, workers
-        self._late, self._warned = 0, False
-        self._one, self._first, self._passed = np.empty(1), np.zeros(1, dtype=np.int64), np.empty(1)
-        self._two = np.empty((2, series))
+        self._workers, self._late, self._warned = workers, 0, False
+        self.put(fresh(series, self.table, hold), rings(series), fresh_clocks(series, dt), fresh_samples(series), 0)
+
+    def put(self, records: Records, rings: Array, clocks: Records, samples: Records, count: int) -> None:
+        """Everything the series know, and how many moments they have seen."""
+        self.records, self.rings, self.clocks, self.samples = records, rings, clocks, samples
+        self.streams = Streams(records, rings, clocks, samples, self.table, count)
 
     @property
-    def rows(self) -> tuple[Records, Array, NDArray[np.void], NDArray[np.void]]:
-        """Everything the series know."""
-        return self.records, self.rings, self.clocks, self.samples
+    def count(self) -> int:
+        """Moments seen."""
+        return int(self.streams.moments)
 
     @property
     def stamped(self) -> bool:
@@ -76,16 +75,6 @@ class Channels:
     def is_irregular(self) -> bool:
         return bool(self.clocks["irregular"][0])
 
-    def take_number(self, value: float) -> bool:
-        """Take in one number without a time, for a single series, without making arrays; False if there are
-        timestamps."""
-        if self.stamped:
-            return False
-        self._one[0] = value
-        feed.take(*self.rows, self.table, self._first, _NONE, self._one, _NOWHERE, _NOTHING, self._passed)
-        self.count += 1
-        return True
-
     def run(self, moments: Array, times: Array | None, level: float | None = None) -> Array:
         """Take in moments (time, series); mean, half width, score and alarm, (4, time, series), if a level is asked
         for."""
@@ -100,7 +89,7 @@ class Channels:
             noted = np.empty((values.size, 4)) if level is not None else _NOTHING
             gone, when = np.empty(values.size), np.tile(times, len(some)) if len(times) else _NONE
             which = np.repeat(some, n)
-            feed.take(*self.rows, self.table, which, when, values.ravel(), where, noted, gone)
+            self.streams.take(which, when, values.ravel(), where, noted, gone)
             passed[:, some] = gone.reshape(len(some), n).T
             if level is not None:
                 out[:, :, some] = noted.reshape(len(some), n, 4).transpose(2, 1, 0)
@@ -112,7 +101,7 @@ class Channels:
         _in_threads(several, groups, min(workers, len(groups)))
         # A late moment is late for every series.
         late = int(np.count_nonzero(passed[:, 0] == 0.0))
-        self.count += len(moments) - late
+        self.streams.moments += len(moments) - late
         self._late += late
         if self._late > max(self.count, MANY_LATE) and not self._warned:
             self._warned = True
@@ -131,15 +120,8 @@ class Channels:
         when = np.full(self.series, np.nan if time is None else time)
         values = np.full(self.series, np.nan) if moment is None else np.ascontiguousarray(moment)
         out = np.empty((self.series, 3))
-        feed.ahead(*self.rows, self.table, np.arange(self.series), when, values, between(level), out)
+        self.streams.ahead(np.arange(self.series), when, values, between(level), out)
         return out.T
-
-    def only_mean_and_half(self, level: float) -> tuple[float, float]:
-        """The forecast one step ahead of a single series."""
-        if not self.is_irregular:
-            return step.read_all(self.records, self.table, between(level), self._two)
-        mean, half, _ = self.forecast(level)[:, 0].tolist()
-        return mean, half
 
     def alarm(self) -> Array:
         """The alarm with the newest value of each series, (series,): NaN where that is missing."""
@@ -148,14 +130,13 @@ class Channels:
     def slope(self) -> tuple[Array, Array]:
         """The derivative at the newest value, per second, (series,), and the share of each readout in it."""
         out, shares = np.empty(self.series), np.empty((self.series, FIXED))
-        step.slopes(self.records, self.rings, self.table, out, shares)
+        self.streams.slopes(out, shares)
         if self.is_irregular:
             # The newest sample lies between two places of the grid, and so does its slope.
-            records, after = self.records.copy(), np.empty(self.series)
-            which, gap, passed = np.arange(self.series), np.full(self.series, np.nan), np.empty(self.series)
-            apart = self.rings.copy(), self.clocks.copy(), self.samples.copy()
-            feed.take(records, *apart, self.table, which, _NONE, gap, _NOWHERE, _NOTHING, passed)
-            step.slopes(records, apart[0], self.table, after, np.empty_like(shares))
+            after, gap = np.empty(self.series), np.full(self.series, np.nan)
+            copy = Streams(*(rows.copy() for rows in (self.records, self.rings, self.clocks, self.samples)), self.table)
+            copy.take(np.arange(self.series), _NONE, gap, _NOWHERE, _NOTHING, np.empty(self.series))
+            copy.slopes(after, np.empty_like(shares))
             out += (after - out) * float((self.clocks["last"][0] - self.clocks["grid"][0]) / self.dt)
         return out / self.dt, shares
 

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from prophecy import _checks, _files
 from prophecy._periods import autocorrelation, less_line
 from prophecy.adaptive.arguments import checked_level
-from prophecy.adaptive.far_step import KEPT, NEWEST, SIZE, WIDEST, again, run
-from prophecy.adaptive.fields import record_type
-from prophecy.adaptive.record import ERRORS, FIELDS, fresh, rings
+from prophecy.adaptive.kernels import far_step
+from prophecy.adaptive.limits import FAR_FEATURES, KEPT, NEWEST, WIDEST
+from prophecy.adaptive.record import CALIBRATION, fresh, rings
 from prophecy.adaptive.settings import DEFAULT, Settings
 from prophecy.adaptive.settings.far import FarSettings
 from prophecy.adaptive.table import between, table
@@ -34,7 +34,6 @@ Array = NDArray[np.float64]
 
 FORMAT = 1  # of saved files
 
-_CALIBRATION = record_type(field for field in FIELDS if field.name in ERRORS)
 _SETS, _READOUTS = len(DEFAULT.far.forgetting), len(DEFAULT.far.ridges)
 _MEMBERS = _READOUTS + 2  # the copy first, the bank last
 
@@ -46,16 +45,16 @@ class Far:
         self._level, self._all = level, settings
         self._table, self._where, self._settings = table(settings), between(level), settings.far
         self._records, self._rings = fresh(2, self._table), rings(2)
-        self._errors = np.zeros(1, dtype=_CALIBRATION)
+        self._errors = np.zeros(1, dtype=CALIBRATION)
         self._errors["quantile"] = self._table["normal"]
         self._horizon, self._seen, self._next = horizon, 0, settings.far.first
         self._seasons: tuple[int, ...] = ()
         self._lags = _lags(horizon, ())
         self._ring = np.zeros(KEPT)
-        self._features, self._last = np.zeros((horizon, SIZE)), np.full(horizon, np.nan)
+        self._features, self._last = np.zeros((horizon, FAR_FEATURES)), np.full(horizon, np.nan)
         self._due, self._mixed = np.full((horizon, _MEMBERS), np.nan), np.full(horizon, np.nan)
-        self._power, self._moment = np.zeros((_SETS, SIZE, SIZE)), np.zeros((_SETS, SIZE))
-        self._weights, self._loss = np.zeros((_READOUTS, SIZE)), np.zeros(_MEMBERS)
+        self._power, self._moment = np.zeros((_SETS, FAR_FEATURES, FAR_FEATURES)), np.zeros((_SETS, FAR_FEATURES))
+        self._weights, self._loss = np.zeros((_READOUTS, FAR_FEATURES)), np.zeros(_MEMBERS)
         self._slow = np.zeros(len(settings.far.slow))
         self._sums = np.zeros(5)  # C, E, P, the usual step, and how many targets were learned
 
@@ -113,13 +112,10 @@ class Far:
         return model
 
     def _run(self, values: Array, out: Array) -> None:
-        made = np.empty((3, len(values)))
-        run(
-            self._records, self._rings, self._errors, self._table, self._where, values, self._seen, self._lags,
-            _pair(self._seasons), self._ring, self._features, self._last, self._due, self._mixed, self._power,
-            self._moment, self._weights, self._loss, self._slow, self._sums, made,
-        )  # fmt: skip
-        out[:] = made
+        made, new = np.empty((len(values), 3)), np.ascontiguousarray(values)
+        given = self._where, new, self._seen, self._lags, _pair(self._seasons)
+        far_step.run(self.arrays(), self._table, *given, made)
+        out[:] = made.T
 
     def _find_seasons(self) -> None:
         """Find the seasons of what is remembered; other ones than before have other features, solved from the ring."""
@@ -129,10 +125,7 @@ class Far:
             return
         self._seasons, self._lags = found, _lags(self._horizon, found)
         self._power[:], self._moment[:], self._weights[:] = 0.0, 0.0, 0.0
-        again(
-            self._table, self._seen, self._lags, _pair(found), self._ring, self._features, self._power, self._moment,
-            self._sums[3],
-        )  # fmt: skip
+        far_step.again(self.arrays(), self._table, self._seen, self._lags, _pair(found))
 
 
 def seasons(values: Array, settings: FarSettings = DEFAULT.far) -> tuple[int, ...]:

@@ -1,13 +1,8 @@
 """Fields of records: name, shape, limits, unit and meaning of each in one line; the dtype, the check and the table of
-docs/prophecy.md follow from it.
-
-Fields are attributes to Numba; where its compiler is switched off, to Python as well. So the step runs as plain Python,
-for debuggers and mutation runs: `NUMBA_DISABLE_JIT=1 python …`, some 16 ms a value.
-"""
+docs/prophecy.md follow from it, and so does the C struct that compiled code works on (tools/structs.py)."""
 
 from __future__ import annotations
 
-import os
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,23 +25,19 @@ class Field(NamedTuple):
     missing: bool = False
 
 
-class Fields(np.void):  # type: ignore[misc]
-    """A record whose fields are attributes, before methods of the same name (`mean`)."""
-
-    def __getattribute__(self, name: str) -> Any:
-        get = np.void.__getattribute__
-        return self[name] if name in get(self, "dtype").fields else get(self, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self[name] = value
-
-
 def record_type(fields: Any) -> Any:
-    """The dtype of these fields (`Field`, or what NumPy takes); Python reads them as attributes where Numba does not
-    compile."""
-    found = [(each.name, each.kind, each.shape) if isinstance(each, Field) else each for each in fields]
-    plain = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
-    return np.dtype((Fields, np.dtype(found))) if plain else np.dtype(found)
+    """The dtype of these fields (`Field`, or what NumPy takes)."""
+    return np.dtype([(each.name, each.kind, each.shape) if isinstance(each, Field) else each for each in fields])
+
+
+def offsets(dtype: np.dtype[Any], start: int = 0) -> dict[str, int]:
+    """Where each field begins, in bytes; those of a record in a record are `group.field`."""
+    found: dict[str, int] = {}
+    for name in dtype.names or ():
+        kind, at = dtype.fields[name][:2]  # type: ignore[index]
+        inner = offsets(kind, start + at) if kind.names else {}
+        found |= {f"{name}.{each}": place for each, place in inner.items()} if inner else {name: start + at}
+    return found
 
 
 def within(records: NDArray[np.void], fields: tuple[Field, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Sizes and bounds that several modules need; importing them loads no compiler."""
+"""Sizes, codes and bounds of the record and of what works on it. `tools/structs.py` hands them to the kernels."""
 
 LARGEST = 1e75
 """Largest value taken in, in size; its fourth power is a float64 still."""
@@ -22,3 +22,63 @@ LONG = 80
 """Samples over which alarms average the noise a second time, beside `AlarmSettings.window`: without these NAB's
 development files score 2 points less, and noise that falls to a fifth takes them. As many logarithms are kept in the
 record."""
+
+# Seasons.
+
+LONGEST, SHORTEST = 2048, 4
+"""Longest season in samples: half of what is kept, since a season must have been seen twice; and the shortest: shorter
+ones are alternations, which the solved members of the bank know."""
+
+MEAN_OF, MEANS = 32, 512
+"""Values in a mean, and means kept, for long seasons: 16 384 values in 4 kB of the record."""
+
+LONGEST_REST = 16
+"""Most checks in a row skipped after seasonal members did not help."""
+
+# Alarms.
+
+QUANTITIES, RANKED = 8, 5
+ERROR, DIFFERENCE, VALUE, LEVEL, NOISE, LASTING, SUM, PLACE = range(QUANTITIES)
+"""Quantities whose past is kept. The first five have a rank in the record (`alarm_tail`): that of the noise is the
+smaller one of both, that of the value its `PLACE`'s, which is the value less the drift; the values themselves are kept
+for bounds and gaps."""
+
+BLOCKS = 16
+"""Blocks whose maxima the sums of the last values are held in."""
+
+CENTROIDS = 48
+"""Centroids of a sketch. With 32 NAB's development files score 2 points less, with 64 as much."""
+
+# Gaps and sensors.
+
+OCTAVES = 13
+"""Classes of gaps by length, in octaves: 1, 2–3, 4–7, … and 4096 steps or more."""
+
+TRIES = 16
+"""After this many values in a row without a tick, only every 16th is tried: continuous signals have none."""
+
+# Timestamps.
+
+RECENT = 128
+"""Stamps and values kept as they came, to look for a grid anew and to start from there: 2 kB a stream."""
+
+FINE, AGAIN, ANOTHER, NONE, TRUE = range(5)
+"""What a check of the grid finds: nothing to do; the old grid, after irregular times; another grid; no grid; a grid,
+but values truly taken at stamps that jitter about it."""
+
+ON_GRID, RANDOM, JITTER = range(3)
+"""How times are taken: as places of the grid; as irregular; as irregular, with a grid they jitter about."""
+
+KINDS = 3
+AS_NOISE, LINE, CUBIC = range(KINDS)
+"""The readings of a stamp off its grid: it is noise; the value was taken then, and moves along the line from the newest
+value to the forecast; or along the cubic through the three newest values and the forecast."""
+
+# Several values ahead.
+
+KEPT, NEWEST, WIDEST = 8192, 6, 26
+"""Values kept (seasons up to 2 700 values, and what is solved anew when seasons are found), newest lags read, and lags
+at most."""
+
+FAR_FEATURES = WIDEST + 2 + 2 + 1
+"""Lags, two seasonal profiles, two slow means, one constant."""

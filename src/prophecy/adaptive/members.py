@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from prophecy.bases import legt
 from prophecy.discretize import bilinear
-from prophecy.exact import exact, noise_gain
+from prophecy.exact_readout import exact, noise_gain
 
 Array = NDArray[np.float64]
 

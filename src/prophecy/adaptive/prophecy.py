@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from prophecy import _checks, _files
 from prophecy._forecast import Forecast
 from prophecy.adaptive.arguments import as_moments, checked_level, one_moment, without_none
-from prophecy.adaptive.limits import LARGEST, RING
+from prophecy.adaptive.limits import RING
 from prophecy.adaptive.settings import DEFAULT, Settings
+from prophecy.adaptive.table import between
 from prophecy.adaptive.times import step
 from prophecy.adaptive.track import Followed
 from prophecy.frames.cells import is_frame
@@ -47,7 +48,7 @@ class Prophecy:
     >>> model = Prophecy()
     >>> for k in range(200):
     ...     model.observe(np.sin(0.1 * k))
-    >>> bool(abs(model.predict().mean - np.sin(20.0)) < 1e-10)
+    >>> bool(abs(model.predict().point - np.sin(20.0)) < 1e-10)
     True
     >>> bool(abs(model.derivative() - 0.1 * np.cos(19.9)) < 1e-8)
     True
@@ -60,7 +61,7 @@ class Prophecy:
         dt: Any = None,
         gaps: str = "predict",
         context: int = 2048,
-        settings: Settings = DEFAULT,
+        settings: Settings | None = None,
     ) -> None:
         self._channels = None if channels is None else _checks.whole("channels", channels)
         self._dt = None if dt is None else step(dt)
@@ -71,9 +72,9 @@ class Prophecy:
                 f"context must be at most {RING}, the values every stream keeps, got {context}; "
                 "for more, keep them yourself and call prophecy.forecast"
             )
-        if not isinstance(settings, Settings):
-            raise TypeError(f"settings must be a Settings, got {type(settings).__name__}")
-        self._settings = settings
+        if settings is not None and not isinstance(settings, Settings):
+            raise TypeError(f"settings must be a Settings or None, got {type(settings).__name__}")
+        self._settings = settings or DEFAULT
         self.reset()
 
     def __repr__(self) -> str:
@@ -98,7 +99,7 @@ class Prophecy:
 
     def reset(self) -> None:
         """Forget everything."""
-        from prophecy.adaptive.channels import Channels  # loads Numba, which importing prophecy does not
+        from prophecy.adaptive.channels import Channels
 
         self._stream: Channels = Channels(
             self._channels or 1, self._dt, self._gaps == "hold", self._length, self._settings
@@ -111,7 +112,7 @@ class Prophecy:
         Stamps may jitter by a quarter of a step; steps passed over are gaps; a changed rate, irregular times, late
         values and clocks that are set are handled (docs/prophecy.md, "Time"). After an error everything is as it was.
         """
-        if time is None and self._took(value):
+        if time is None and self._channels is None and self._stream.streams.take_number(value):
             return
         many = self._moments(value)
         self._stream.run(many, self._times(time, len(many)))
@@ -124,8 +125,8 @@ class Prophecy:
         a time that is not after the newest value's, as in the row that `follow` has for a late value.
         """
         if time is None and self._channels is None:
-            only, wide = self._stream.only_mean_and_half(checked_level(level))
-            return Forecast(only, only - wide, only + wide, level, METHOD)
+            only, wide = self._stream.streams.next_number(between(checked_level(level)))
+            return Forecast.of_one(only, only - wide, only + wide, level, METHOD)
         mean, half, _ = self._stream.forecast(checked_level(level), one_moment(time))
         lower, upper = mean - half, mean + half
         if self._channels is None:
@@ -181,7 +182,7 @@ class Prophecy:
             fresh = Prophecy(len(some), gaps=self._gaps, context=1, settings=self._settings)
             mean = fresh._stream.run(fresh._moments(some.T), None, 0.9)[0]
             ahead[first : first + GROUP, :-1] = mean[1:].T
-            ahead[first : first + GROUP, -1] = fresh.predict().mean
+            ahead[first : first + GROUP, -1] = fresh.predict().point
         return ahead.reshape(rows.shape)
 
     def follow(self, u: Any, level: float = 0.9, time: Any = None) -> Followed:
@@ -302,21 +303,13 @@ class Prophecy:
 
         return checked(self._stream.stamped, time, moments, self.count)
 
-    def _took(self, value: object) -> bool:
-        """Take in one float within bounds, for a model of one channel, without the checks of arrays; False for
-        others."""
-        if self._channels is not None or not isinstance(value, float) or not -LARGEST <= value <= LARGEST:
-            return False
-        return self._stream.take_number(value)
-
     def _moments(self, value: ArrayLike, refuse_gaps: bool = True) -> Array:
         return as_moments(value, self._channels, refuse_gaps and self._gaps == "raise")
 
 
 def of_rows(records: Any, rings: Any, clocks: Any, samples: Any, *, dt: float | None, count: int) -> Prophecy:
-    """A `Prophecy` of one channel from the rows of a stream (`adaptive.feed`), which it owns from then on. dt: the step
+    """A `Prophecy` of one channel from the rows of a stream (`kernels.feed`), which it owns from then on. dt: the step
     the stream was made with; count: values it has seen."""
     model = Prophecy(dt=dt)
-    stream = model._stream
-    stream.records, stream.rings, stream.clocks, stream.samples, stream.count = records, rings, clocks, samples, count
+    model._stream.put(records, rings, clocks, samples, count)
     return model

@@ -6,27 +6,35 @@ read from a file is checked first (`check`): no number outside its limits reache
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy._compiled import inner, kernel
 from prophecy.adaptive import clock, irregular
 from prophecy.adaptive import members as m
-from prophecy.adaptive.alarms import BLOCKS, QUANTITIES, RANKED
 from prophecy.adaptive.fields import REAL, WHOLE, Field, documented, record_type, require, within
-from prophecy.adaptive.folding import LONGEST, SHORTEST
-from prophecy.adaptive.gaps import OCTAVES
-from prophecy.adaptive.limits import FLAGS, LARGEST, LONG, MOST, MOVED, RING, SQUARED
-from prophecy.adaptive.long_seasons import MEANS
-from prophecy.adaptive.readings import TRIES
-from prophecy.adaptive.season_check import LONGEST_REST
+from prophecy.adaptive.limits import (
+    BLOCKS,
+    CENTROIDS,
+    FLAGS,
+    KINDS,
+    LARGEST,
+    LONG,
+    LONGEST,
+    LONGEST_REST,
+    MEANS,
+    MOST,
+    MOVED,
+    OCTAVES,
+    QUANTITIES,
+    RANKED,
+    RING,
+    SHORTEST,
+    SQUARED,
+    TRIES,
+)
 from prophecy.adaptive.seasonal import FEATURES as SEASON_FEATURES
 from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
 from prophecy.adaptive.seasonal import STARTS
-from prophecy.adaptive.sketch import CENTROIDS
-from prophecy.adaptive.stamps import KINDS
 
 Records = NDArray[np.void]
 
@@ -147,35 +155,25 @@ FIELDS = (
 
 RECORD = record_type(FIELDS)
 
-ERRORS = ("count", "gap", "learned", "last", "error_scale", "error_peak", "last_error_peak", "quantile", "tail")
+ERRORS = tuple(
+    field
+    for field in FIELDS
+    if field.name
+    in ("count", "gap", "learned", "last", "error_scale", "error_peak", "last_error_peak", "quantile", "tail")
+)
 """The fields that calibration, intervals and scores use."""
+
+CALIBRATION = record_type(ERRORS)
 
 
 def fresh(count: int, table: NDArray[np.void], hold: bool = False) -> Records:
     """Records of `count` streams that have seen nothing."""
     records = np.zeros(count, dtype=RECORD)
     records["hold"] = hold
-    _begin_all(records, table)
+    from prophecy.adaptive.kernels.feed import begin_all  # here: making the C structs needs this file before any kernel
+
+    begin_all(records, table)
     return records
-
-
-@kernel
-def _begin_all(records: Any, table: Any) -> None:
-    for i in range(len(records)):
-        begin(records[i], table[0])
-
-
-@inner
-def begin(r: Any, t: Any) -> None:
-    """Set the fields of a record that has seen nothing; all others are 0."""
-    r.spacing, r.season_check = 1.0, t.seasons.first_check
-    r.weight[:] = t.prior
-    r.quantile[:] = t.normal
-    r.growth[:] = 1.0
-    r.readout[:, :] = t.start
-    r.season_mix[:] = t.seasonal.prior
-    r.season_growth[:] = 1.0
-    r.shrink_weight[:] = t.shrink_prior
 
 
 def rings(count: int) -> NDArray[np.float64]:

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from prophecy import _checks
 from prophecy.adaptive.channels import Channels
-from prophecy.adaptive.clock import CLOCK, check_clocks
+from prophecy.adaptive.clock import check_clocks
 from prophecy.adaptive.fields import within
-from prophecy.adaptive.irregular import SAMPLES, check_samples
+from prophecy.adaptive.irregular import check_samples
 from prophecy.adaptive.limits import LARGEST, MOST
-from prophecy.adaptive.record import ERRORS, FIELDS, RECORD, check
+from prophecy.adaptive.record import ERRORS, RECORD, check
 
 
 def restored(stream: Channels, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -30,9 +30,7 @@ def restored(stream: Channels, meta: dict[str, Any], arrays: dict[str, NDArray[A
     check_clocks(arrays["clocks"], stream.series, stream.settings)
     check_samples(arrays["samples"], stream.series)
     _refill_rings(stream, records, arrays["rings"])
-    stream.records = records.copy().view(RECORD)  # a view: fields are attributes where Numba does not compile
-    stream.clocks, stream.samples = arrays["clocks"].copy().view(CLOCK), arrays["samples"].copy().view(SAMPLES)
-    stream.count = count
+    stream.put(records.copy(), stream.rings, arrays["clocks"].copy(), arrays["samples"].copy(), count)
 
 
 def _refill_rings(stream: Channels, records: NDArray[Any], rings: NDArray[Any]) -> None:
@@ -71,7 +69,7 @@ def refill(own: dict[str, NDArray[Any]], arrays: dict[str, NDArray[Any]], table:
         if mine.dtype == np.float64 and not (np.isfinite(theirs) | (np.isnan(theirs) & (name in WAITING))).all():
             raise ValueError(f"{name} must hold finite numbers")
     check(arrays["records"], table)
-    within(arrays["errors"], tuple(field for field in FIELDS if field.name in ERRORS))
+    within(arrays["errors"], ERRORS)
     for name in ("rings", "ring"):
         if not (np.abs(arrays[name]) <= LARGEST).all():
             raise ValueError(f"{name} must hold values of at most {LARGEST:g} in size")

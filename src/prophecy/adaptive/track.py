@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,8 +46,36 @@ class Followed(Track):
 
         return track_frame(self)
 
-    def plot(self, interactive: bool = False, **options: Any) -> Any:
-        """Every value with its forecast and interval: a matplotlib figure, or (interactive) Plotly's."""
+    def plot(self, path: str | os.PathLike[str] | None = None, *, interactive: bool = False, **options: Any) -> Any:
+        """Every value with its forecast and interval: a matplotlib figure, or (interactive) Plotly's.
+
+        path: a file to save instead, .png, .svg or .html. last: how many of the newest rows to show.
+        """
         from prophecy.tables.pictures import plot_track
 
-        return plot_track(self, interactive, **options)
+        return plot_track(self, path, interactive, **options)
+
+    def explain(self) -> str:
+        """How well the values were predicted, in sentences."""
+        values = self.source.values
+        off, inside = np.abs(values - self.mean), (values >= self.lower) & (values <= self.upper)
+        known = np.isfinite(off)
+        if not known.any():
+            return f"{len(values):,} values, none of which could be compared with a prediction."
+        steps = np.abs(np.diff(values, axis=0))
+        return (
+            f"{len(values):,} values, each predicted from those before it. The mean absolute error is "
+            f"{off[known].mean():.4g}; copying the last value would have erred by {np.nanmean(steps):.4g}. "
+            f"{inside[known].mean():.0%} lie inside the interval, which should hold {self.level:.0%}. "
+            f"The highest score is {np.nanmax(self.score):.3g}, the highest alarm {np.nanmax(self.alarm):.6g}."
+        )
+
+    def __repr__(self) -> str:
+        rows, width = self.source.series.values.shape
+        channels = f" x {width} channels" if width > 1 else ""
+        return f"<Followed: {rows:,} values{channels}, each with mean, lower, upper, score and alarm>"
+
+    def _repr_html_(self) -> str:
+        from prophecy.tables.spark import of_track
+
+        return of_track(self)

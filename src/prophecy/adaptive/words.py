@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
-from prophecy.adaptive.alarms import VALUE
 from prophecy.adaptive.channels import Channels
-from prophecy.adaptive.clock import JITTER, RANDOM
+from prophecy.adaptive.limits import AS_NOISE, JITTER, RANDOM, VALUE
 from prophecy.adaptive.members import members
 from prophecy.adaptive.seasonal import MEMBERS as SEASONAL
 from prophecy.adaptive.settings import Settings
-from prophecy.adaptive.stamps import NOISE, stamp_kind
 
 MENTIONED = 5
 DOUBTED = 0.95
@@ -36,18 +35,16 @@ def explained(stream: Channels, series: int, gaps: str) -> str:
     record = stream.records[series]
     shares, scales = stream.shares()[series], record["scale"]
     error = _plain(float(np.sqrt(record["error_scale"])), record, stream)
+    copy = _plain(float(np.sqrt(scales[0])), record, stream)
+    as_much = f", {copy / error:.3g} times as much" if error > 0.0 and copy > 0.0 else ""
     lines = [
-        f"{stream.count} values seen; the forecast has {_erred(error)} lately (root mean square, discounted).",
-        f"It mixes {len(shares)} members; those with the largest shares:",
+        f"{stream.count} values seen. Recent predictions are {_off(error)} (root mean square); copying the last value "
+        f"would be {_off(copy)}{as_much}.",
+        f"It mixes {len(shares)} members, each weighted by how well it has predicted lately. Those that count most:",
     ]
     for i in np.argsort(-shares)[:MENTIONED]:
         if shares[i] >= 0.01:
-            lines.append(
-                f"  {shares[i]:4.0%}  {_name(int(i))}: has {_erred(_plain(np.sqrt(scales[i]), record, stream))}"
-            )
-    copy = _plain(float(np.sqrt(scales[0])), record, stream)
-    as_much = f", {copy / error:.3g} times as much" if error > 0.0 and copy > 0.0 else ""
-    lines.append(f"Copying the last value would have {_erred(copy)}{as_much}.")
+            lines.append(f"  {shares[i]:4.0%}  {_name(int(i))}: {_off(_plain(np.sqrt(scales[i]), record, stream))}")
     lines += _about_shrinkage(record)
     lines += _about_seasons(stream, record)
     lines.append(_about_slope(stream.slope()[1][series], record))
@@ -64,8 +61,8 @@ def _plain(error: float, record: Any, stream: Channels) -> float:
     return 0.0 if error <= stream.settings.error_rounding * largest else float(error)
 
 
-def _erred(error: float) -> str:
-    return f"erred by {error:.3g}" if error > 1e-99 else "been exact, to rounding"
+def _off(error: float) -> str:
+    return f"off by {error:.3g}" if error > 1e-99 else "exact, to rounding"
 
 
 def _about_shrinkage(record: Any) -> list[str]:
@@ -75,7 +72,7 @@ def _about_shrinkage(record: Any) -> list[str]:
         return []
     came = min(max(float(record["shrink_sums"][0] / record["shrink_sums"][1]), 0.0), 1.0)
     return [
-        f"Of the changes its members forecast {came:.0%} came lately; the forecast takes {moved:.0%} of the next one."
+        f"Of the changes its members forecast {came:.0%} came lately, so only {moved:.0%} of the next one is predicted."
     ]
 
 
@@ -85,14 +82,15 @@ def _about_seasons(stream: Channels, record: Any) -> list[str]:
         return []
     named = [f"{period:.6g} samples{_span(period * stream.dt) if stream.stamped else ''}" for period in periods]
     strengths = ", ".join(f"{strength:.2f}" for strength in record["season_strength"][: len(periods)])
-    lines = [f"Seasons: {' and '.join(named)} (autocorrelation {strengths})."]
+    which = "A season of" if len(named) == 1 else "Seasons of"
+    lines = [f"{which} {' and '.join(named)} was seen (autocorrelation {strengths})."]
     if not record["season_on"]:
-        return [lines[0] + " They add nothing to the forecast at present and are not used."]
+        return [lines[0] + " Using it does not help at present, so it is left out."]
     shares = _season_shares(record)
     best = 1 + int(np.argmax(shares[1:]))
     lines.append(
         f"Seasonal members count for {1.0 - shares[0]:.0%} of the forecast, most of all {_SEASONAL[best]} "
-        f"({shares[best]:.0%} of {SEASONAL} parts); without them it would have erred by "
+        f"({shares[best]:.0%} of {SEASONAL} parts); without them it would be off by "
         f"{np.sqrt(record['season_scales'][0]):.3g}."
     )
     return lines
@@ -144,10 +142,16 @@ def _about_time(stream: Channels, record: Any) -> list[str]:
     if how == JITTER or record["stamps"] > stream.settings.stuck:
         line += (
             " They jitter, and values are corrected for having been taken at these very times."
-            if how == JITTER or stamp_kind(record, stream.table[0]) != NOISE
+            if how == JITTER or _taken_then(record, stream.settings)
             else " They jitter, and so little depends on it that they are taken for noise."
         )
     return [line]
+
+
+def _taken_then(record: Any, settings: Settings) -> bool:
+    """Whether forecasts for the stamps themselves are better than those for the places of the grid."""
+    errors = record["stamp_error"]
+    return bool(np.delete(errors, AS_NOISE).min() < settings.stamps.better * errors[AS_NOISE])
 
 
 def _about_sensor(record: Any, settings: Settings) -> list[str]:
@@ -171,7 +175,10 @@ def _about_sensor(record: Any, settings: Settings) -> list[str]:
 
 def _name(index: int) -> str:
     member = members()[index]
-    return member.name if member.degree is not None else f"solved in context from {member.name}"
+    if member.degree is not None:
+        return member.name
+    words = re.sub(r"(\d+) lags", r"the last \1 values", member.name).replace("2 alternations", "how they alternate")
+    return f"a regression on {words.replace('samples', 'values')}"
 
 
 def names() -> tuple[str, ...]:

@@ -8,6 +8,7 @@ whole season, and for as long as the value stands still.
 from __future__ import annotations
 
 import math
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -36,10 +37,16 @@ class Anomaly(NamedTuple):
     value: float
     lower: float
     upper: float
-    surprise: float
+    score: float
     alarm: float
     kind: Kind
     sentence: str
+
+    @property
+    def surprise(self) -> float:
+        """The score, as it was called in version 0.2."""
+        warnings.warn("Anomaly.surprise is now Anomaly.score", DeprecationWarning, stacklevel=2)
+        return self.score
 
 
 class Events:
@@ -55,7 +62,7 @@ class Events:
         self._count = 0
 
     def add(self, columns: Array, first: int, flags: NDArray[np.bool_], seasons: tuple[float, ...]) -> Array:
-        """Take in rows from number `first` on: columns (rows, 6) are value, residual, lower, upper, surprise and alarm.
+        """Take in rows from number `first` on: columns (rows, 6) are value, residual, lower, upper, score and alarm.
         Returns the number of the event each belongs to as known when it came, 0 for none."""
         numbers, flagged, k = np.zeros(len(columns)), np.flatnonzero(flags), 0
         while k < len(columns):
@@ -84,7 +91,7 @@ class Events:
                 event = self._open
                 assert event is not None
                 event.last = row.row
-                event.worst = max(event.worst, row, key=lambda r: (r.surprise, r.alarm))
+                event.worst = max(event.worst, row, key=lambda r: (r.score, r.alarm))
                 numbers[k] = event.number
                 self._newest = (event.number, row.row)
             if self._open is not None:
@@ -143,7 +150,7 @@ class Events:
         if kind is Kind.LOST_SEASON:
             self._lost = event
         worst = event.worst
-        numbers = (worst.value, worst.lower, worst.upper, worst.surprise, worst.alarm)
+        numbers = (worst.value, worst.lower, worst.upper, worst.score, worst.alarm)
         self.found.append(Anomaly(event.number, first, last, worst.row, *numbers, kind, sentence))
 
     def _end_of_lost_season(self, event: Open) -> None:
@@ -156,9 +163,9 @@ class Events:
         self._lost = None
 
 
-def flagged(surprise: Array, alarm: Array, rate: float) -> NDArray[np.bool_]:
-    """Which rows are flagged: surprise and alarm, (rows,) each, share `rate`, the share of ordinary rows that is."""
-    return np.asarray((surprise > -math.log10(rate / 2)) | (alarm >= 1 - rate / 2))
+def flagged(score: Array, alarm: Array, rate: float) -> NDArray[np.bool_]:
+    """Which rows are flagged: score and alarm, (rows,) each, share `rate`, the share of ordinary rows that is."""
+    return np.asarray((score > -math.log10(rate / 2)) | (alarm >= 1 - rate / 2))
 
 
 def find_events(values: ArrayLike, track: Track, rate: float = 1e-3, seasons: tuple[float, ...] = ()) -> list[Anomaly]:
@@ -182,8 +189,8 @@ def find_events(values: ArrayLike, track: Track, rate: float = 1e-3, seasons: tu
         raise ValueError(f"track has the shape {np.shape(track.mean)}, values {rows.shape}: both must be of one series")
     if not 0.0 < rate < 1.0:
         raise ValueError(f"rate must lie between 0 and 1, got {rate!r}")
-    surprise, alarm = np.nan_to_num(track.score), np.nan_to_num(track.alarm)
+    score, alarm = np.nan_to_num(track.score), np.nan_to_num(track.alarm)
     events = Events()
-    columns = np.column_stack([rows, rows - track.mean, track.lower, track.upper, surprise, alarm])
-    events.add(columns, 0, flagged(surprise, alarm, rate), seasons)
+    columns = np.column_stack([rows, rows - track.mean, track.lower, track.upper, score, alarm])
+    events.add(columns, 0, flagged(score, alarm, rate), seasons)
     return events.finish(seasons)

@@ -66,14 +66,14 @@ class Kind(StrEnum):
 
 
 class FollowedRow(NamedTuple):
-    """A row with its forecast error, interval, surprise and alarm."""
+    """A row with its forecast error, interval, score and alarm."""
 
     row: int
     value: float
     residual: float
     lower: float
     upper: float
-    surprise: float
+    score: float
     alarm: float
 
 

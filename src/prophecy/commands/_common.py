@@ -11,14 +11,11 @@ from collections.abc import Iterator
 
 import typer
 
-from prophecy.frames.align import WaysOut
+from prophecy import _interrupts
 from prophecy.frames.names import printable
 
-DATA, USAGE, INTERRUPTED, PIPE = 1, 2, 130, 141
+DATA, USAGE, INTERRUPTED, PIPE = 1, 2, _interrupts.INTERRUPTED, 141
 """Exit codes: the data, the call, and 128 + the signals SIGINT and SIGPIPE, as shells report them."""
-
-WAYS_OUT = WaysOut("with --key", "--duplicates mean", "name their zone with --time-zone, such as Europe/Berlin")
-"""What a message about rows of one time proposes on the command line."""
 
 
 @contextlib.contextmanager
@@ -28,7 +25,8 @@ def guarded(command: str, code: int = DATA) -> Iterator[None]:
     0 is success, 1 a problem with the data, 2 with the way the command was called, 130 Ctrl-C, 141 a reader that left.
     """
     try:
-        yield
+        with _interrupts.last_words(lambda: f"prophecy {command}: stopped"):
+            yield
     except BrokenPipeError:
         # Whoever read our output is gone: not an error worth a word. Python must not try to flush into the pipe again.
         with contextlib.suppress(OSError, ValueError):
@@ -63,11 +61,6 @@ def epilog(text: str) -> str:
 def say(command: str, message: str) -> None:
     """One line to the person, on stderr, so that stdout stays data."""
     typer.echo(printable(f"prophecy {command}: {message}"), err=True)
-
-
-def series_title(key: object, column: str) -> str:
-    """What a series is called: its key, its column, or both."""
-    return " · ".join(part for part in (str(key or ""), column) if part)
 
 
 def digits_between(lower: float, upper: float) -> int:

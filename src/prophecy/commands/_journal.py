@@ -10,23 +10,22 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import signal
 import sqlite3
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from prophecy import _interrupts
 from prophecy.commands._common import INTERRUPTED, say
 from prophecy.commands._parts import check_plan, input_of, part_of
-from prophecy.commands._table import Hints
+from prophecy.frames.roles import Hints
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -55,7 +54,7 @@ class Kept(NamedTuple):
 class Journal:
     """A context: leaving it well, or by an error of the data, removes the file; Ctrl-C keeps it.
 
-    While it is open Ctrl-C waits for the series at hand, so that models and answers agree; a second one does not.
+    While it is open Ctrl-C waits for the series at hand, so that models and answers agree.
     """
 
     def __init__(self, out: Path, plan: dict[str, Any], resume: bool, every: float = EVERY) -> None:
@@ -71,8 +70,7 @@ class Journal:
         self._next = next(self._stored, None)
         self.kept = self._file.execute("SELECT count(*) FROM answers").fetchone()[0]
         self._models: dict[str, Model] = {}
-        self._stopped = False
-        self._before: Any = None
+        self._held = _interrupts.held()
         self._last = time.monotonic()
 
     def _begin(self, plan: dict[str, Any]) -> None:
@@ -90,8 +88,7 @@ class Journal:
 
     def answer(self, series: str, count: int, parts: int) -> Kept | None:
         """What was said of the next `count` rows of a series, if it is here."""
-        if self._stopped:
-            raise KeyboardInterrupt
+        _interrupts.check()
         if self._next is None:
             return None
         whose, kept = self._next
@@ -114,10 +111,13 @@ class Journal:
             "INSERT INTO answers (series, seasons, rows) VALUES (?, ?, ?)", (series, text, rows.tobytes())
         )
         self._models[series] = model
-        if self._stopped or time.monotonic() - self._last > self._every:
+        try:
+            _interrupts.check()
+        except KeyboardInterrupt:
             self._save()
-        if self._stopped:
-            raise KeyboardInterrupt
+            raise
+        if time.monotonic() - self._last > self._every:
+            self._save()
 
     def _save(self) -> None:
         for series, model in self._models.items():
@@ -129,24 +129,18 @@ class Journal:
         self._last = time.monotonic()
 
     def __enter__(self) -> Journal:
-        if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._interrupted)
+        self._held.__enter__()
         return self
-
-    def _interrupted(self, number: int, frame: FrameType | None) -> None:
-        if self._stopped:
-            raise KeyboardInterrupt
-        self._stopped = True
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
         self._file.rollback()
         self._file.close()
         if kind is None or issubclass(kind, Exception):
             self._remove()
+        with contextlib.suppress(KeyboardInterrupt):  # all is done
+            self._held.__exit__(kind, error, trace)
 
     def _remove(self) -> None:
         for ending in ("", "-journal"):
@@ -167,9 +161,10 @@ def keeping(
     journal = Journal(out, plan, resume)
     if journal.kept:
         say(command, f"goes on with what is in {journal.path}")
+    stopped = f"stopped; what is done is in {journal.path}: go on with --resume"
     try:
-        with journal:
+        with _interrupts.last_words(lambda: f"prophecy {command}: {stopped}"), journal:
             yield journal
     except KeyboardInterrupt:
-        say(command, f"stopped; what is done is in {journal.path}: go on with --resume")
+        say(command, stopped)
         raise typer.Exit(INTERRUPTED) from None

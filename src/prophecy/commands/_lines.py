@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from prophecy.adaptive.limits import LARGEST
 from prophecy.adaptive.times import LARGEST_TIME
-from prophecy.commands._dialect import MISSING
+from prophecy.frames.numbers import is_missing
 
 LONGEST_KEY = 512
 """Characters of a key, as many as a fleet takes."""
@@ -49,7 +49,7 @@ class LineReader:
         """Names of what an answer holds."""
         start = [name for name, asked in (("key", self.key), ("time", self.time)) if asked is not None]
         more = ("status", "alarm") if start else ()
-        return ("line", *start, "value", "surprise", *more, "next", "lower", "upper")
+        return ("line", *start, "value", "score", *more, "next", "lower", "upper")
 
     @property
     def unplaced(self) -> bool:
@@ -87,7 +87,7 @@ class Csv(LineReader):
                 return False
             for name in wanted.values():
                 if name not in cells:
-                    raise ValueError(f"line 1: no column {name!r}; the header has {', '.join(cells)}")
+                    raise ValueError(f"line 1: no column {name!r}; the header has {', '.join(cells)[:500]}")
         self.places |= {role: cells.index(name) for role, name in wanted.items()}
         return True
 
@@ -98,9 +98,9 @@ class Csv(LineReader):
             raise ValueError("the line is empty")
         found = {role: cells[self._place(role, asked, len(cells))].strip() for role, asked in self._asked()}
         cell = found["value"] if "value" in found else cells[self.places.get("value", -1)].strip()
-        number = math.nan if cell in MISSING else _number(cell, mark)
+        number = math.nan if is_missing(cell) else _number(cell, mark)
         if number is None:
-            raise ValueError(f"{cell!r} is not a number")
+            raise ValueError(f"{cell[:200]!r} is not a number")
         return self._line(found.get("key"), found.get("time"), in_range(number))
 
     def _asked(self) -> list[tuple[str, str]]:
@@ -169,7 +169,7 @@ def in_range(number: float) -> float:
 
 def _under(name: str, found: dict[str, Any]) -> Any:
     if name not in found:
-        raise ValueError(f"no key {name!r}; there are {', '.join(map(repr, found))}")
+        raise ValueError(f"no key {name!r}; there are {', '.join(map(repr, found))[:500]}")
     return found[name]
 
 
@@ -205,7 +205,7 @@ def _moment(found: Any, pattern: str | None) -> tuple[float, bool]:
                 date = datetime.fromisoformat(cell) if pattern is None else datetime.strptime(cell, pattern)
             except ValueError:
                 form = "an ISO date (2026-01-31T12:00:00Z); --time-format names another form"
-                raise ValueError(f"time {cell!r} is neither a number nor {form}") from None
+                raise ValueError(f"time {cell[:200]!r} is neither a number nor {form}") from None
             return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp(), True
     else:
         number = _float(found) if found is not None else math.nan

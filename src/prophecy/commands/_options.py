@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+import functools
+import inspect
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from prophecy.commands._table import Hints, Table
 from prophecy.commands._write import output_kind
+from prophecy.frames.align import SHELL
+from prophecy.frames.roles import Hints
+from prophecy.frames.table import Table
 from prophecy.tables.pictures import ENDINGS
 
 File: TypeAlias = Annotated[
@@ -81,19 +85,63 @@ Doubled: TypeAlias = Annotated[
 ]
 
 
+Missing: TypeAlias = Annotated[
+    list[str] | None, typer.Option(help="A cell that means no value, such as -9999; repeatable. NA, - and the like do.")
+]
+Skip: TypeAlias = Annotated[int | None, typer.Option(min=0, help="Lines at the top to pass over.")]
+Sheet: TypeAlias = Annotated[
+    str | None, typer.Option(help="Sheet of an Excel file; the first with a table if not given.")
+]
+Sep: TypeAlias = Annotated[
+    str | None, typer.Option(help="What stands between cells, such as ';' or tab; found by content if not given.")
+]
+SHARED: dict[str, Any] = {
+    "column": Columns, "time": Time, "key": Key, "time_format": TimeFormat, "time_zone": TimeZone, "decimal": Decimal,
+    "header": Header, "missing": Missing, "skip": Skip, "sheet": Sheet, "sep": Sep, "duplicates": Doubled,
+}  # fmt: skip
+"""Options of every command that reads a table."""
+
+
+def reading(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options about its file; it gets them together, as `asked`."""
+    own = inspect.signature(command, eval_str=True)
+    first, *others = (part for part in own.parameters.values() if part.name != "asked")
+    defaults = {"duplicates": Duplicates.refuse}
+    shared = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name), annotation=kind)
+        for name, kind in SHARED.items()
+        if name not in own.parameters
+    ]
+    parts = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (first, *others)]
+
+    @functools.wraps(command)
+    def wrapped(**given: Any) -> None:
+        said = {name: given[name] if name in own.parameters else given.pop(name) for name in SHARED}
+        command(**given, asked=asked(**said))
+
+    wrapped.__signature__ = inspect.Signature([parts[0], *shared, *parts[1:]])  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {one.name: one.annotation for one in (parts[0], *shared, *parts[1:])}
+    return wrapped
+
+
 def asked(
-    column: list[str] | None,
-    time: str | None,
-    key: str | None,
-    time_format: str | None,
-    decimal: str | None,
-    header: bool | None,
-    time_zone: str | None = None,
+    column: Sequence[str] | None = None,
+    duplicates: Duplicates = Duplicates.refuse,
+    decimal: str | None = None,
+    sep: str | None = None,
+    missing: Sequence[str] | None = None,
+    **said: Any,
 ) -> Hints:
     """What was said about the file."""
     if decimal not in (None, ".", ","):
         raise typer.BadParameter(f"--decimal must be . or , and not {decimal!r}")
-    return Hints(tuple(column or ()), time, key, time_format, decimal, header, time_zone)
+    sep = {"tab": "\t", "\\t": "\t", "space": " "}.get(sep or "", sep)
+    if sep is not None and (len(sep) != 1 or sep.isalnum() or sep in '"\n.+-'):
+        raise typer.BadParameter(f"--sep must be one mark such as ; or tab, and not {sep!r}")
+    return Hints(
+        tuple(column or ()), decimal=decimal, sep=sep, missing=tuple(missing or ()), duplicates=duplicates.value,
+        ways=SHELL, **said,
+    )  # fmt: skip
 
 
 def numbers(option: str, text: str | None, least: float, most: float) -> tuple[float, ...]:

@@ -16,8 +16,8 @@ import numpy as np
 from prophecy import _files
 from prophecy._forecast import Forecast
 from prophecy.commands._parts import check_plan, part_of
-from prophecy.commands._roles import Roles
 from prophecy.commands._write import Writer, as_batch, free_names, output_kind
+from prophecy.frames.roles import Roles
 from prophecy.frames.source import Source
 
 
@@ -52,7 +52,7 @@ class Results:
 
     def add(self, title: str, key: str, made: Forecast, names: Sequence[str], quantiles: Sequence[float]) -> None:
         """Note a finished series, all of its columns."""
-        parts = {"prediction": made.mean, "lower": made.lower, "upper": made.upper}
+        parts = {"point": made.point, "lower": made.lower, "upper": made.upper}
         parts |= {f"q{q:g}": made.quantile(float(q)) for q in quantiles}
         columns = {}
         for i, name in enumerate(names):

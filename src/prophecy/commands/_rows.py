@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.commands._progress import Progress
-from prophecy.commands._roles import keys_of
-from prophecy.commands._table import Table, floats
 from prophecy.commands._write import free_names, sink, with_columns
 from prophecy.frames.align import average
+from prophecy.frames.roles import keys_of
+from prophecy.frames.table import Table, floats
 from prophecy.frames.times import Times, joined
 
 Array: TypeAlias = NDArray[np.float64]
@@ -40,7 +40,7 @@ def answer(
                 write(with_columns(batch, columns))
             progress.update(table.position())
     if counted is not None and counted.times:
-        table.notes.append(f"{counted.times:,} time{'' if counted.times == 1 else 's'} with several rows averaged")
+        table.note(f"{counted.times:,} time{'' if counted.times == 1 else 's'} with several rows averaged")
 
 
 @dataclass
@@ -79,7 +79,7 @@ def _pieces(table: Table) -> Iterator[Piece]:
         if batch.num_rows:
             yield batch, times
     if lost:
-        table.notes.append(f"{lost:,} row{'' if lost == 1 else 's'} without a time left out")
+        table.note(f"{lost:,} row{'' if lost == 1 else 's'} without a time left out")
 
 
 def _together(pieces: Iterator[Piece]) -> Iterator[Piece]:
@@ -118,7 +118,7 @@ def _sorted(table: Table, held: list[Piece]) -> Iterator[Piece]:
         yield from held
         return
     order = np.argsort(times.values, kind="stable")
-    table.notes.append("turned round (newest first)" if bool((np.diff(order) < 0).all()) else "sorted")
+    table.note("turned round (newest first)" if bool((np.diff(order) < 0).all()) else "sorted")
     yield batch.take(pa.array(order)), times[order]
 
 
@@ -168,5 +168,5 @@ def _averaged(
     single = average(values[:, None], starts)[:, 0]
     said = {part: np.repeat(answers, sizes) for part, answers in advance(single, times[starts]).items()}
     if "residual" in said:
-        said["residual"] = values - said["prediction"]
+        said["residual"] = values - said["mean"]
     return said

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.adaptive import Prophecy
-from prophecy.commands._common import WAYS_OUT
 from prophecy.commands._journal import Journal
-from prophecy.commands._table import Table
-from prophecy.frames.align import doubled_times
+from prophecy.frames.align import SHELL, doubled_times
 from prophecy.frames.grid import Grid, infer
+from prophecy.frames.table import Table
 from prophecy.frames.times import Times
 from prophecy.tables.panels import Line, Panel, of_track
 
@@ -27,13 +26,13 @@ HOLE = 10_000  # grid times a single hole is filled with, at most: by then the b
 
 
 class RowPredictions(NamedTuple):
-    """About each row, before it was seen: mean and interval; and when it was, its residual, surprise and alarm."""
+    """About each row, before it was seen: mean and interval; and when it was, its residual, score and alarm."""
 
     mean: Array
     lower: Array
     upper: Array
     residual: Array
-    surprise: Array
+    score: Array
     alarm: Array
 
 
@@ -82,7 +81,7 @@ class RowGrid:
             return True
         k = int(wrong[0])
         if times.values[k] == times.values[k + 1]:
-            raise ValueError(doubled_times(values[:, None], times, WAYS_OUT))
+            raise ValueError(doubled_times(values[:, None], times, SHELL))
         raise ValueError(f"{times.text(k + 1)} comes after {times.text(k)}; sort the file by time first")
 
 
@@ -95,7 +94,7 @@ class RowModel:
     def __init__(
         self, level: float, horizon: int = 1, irregular: bool = False, journal: Journal | None = None, title: str = ""
     ) -> None:
-        from prophecy.adaptive.far import Far  # here and not above: it loads Numba
+        from prophecy.adaptive.far import Far
 
         self._title, self._level, self._forced, self._journal = title, level, irregular, journal
         self._far = Far(horizon, level) if horizon > 1 else None

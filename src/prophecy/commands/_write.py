@@ -73,10 +73,13 @@ class Writer:
 
 
 def _csv_text(batch: Any) -> memoryview:
-    """A batch as CSV; text is quoted only where a batch has some that needs it."""
+    """A batch as CSV; text is quoted only where a batch has some that needs it, and dates have no more digits than they
+    need."""
     import pyarrow as pa
     import pyarrow.csv as arrow
 
+    dated = [_dates(column) if pa.types.is_timestamp(column.type) else column for column in batch.columns]
+    batch = pa.RecordBatch.from_arrays(dated, names=batch.schema.names)
     for quoting in ("none", "needed"):
         buffer = pa.BufferOutputStream()
         options = arrow.WriteOptions(include_header=False, quoting_style=quoting)
@@ -86,6 +89,20 @@ def _csv_text(batch: Any) -> memoryview:
             continue
         return memoryview(buffer.getvalue())
     raise ValueError("a table with binary columns cannot be written as CSV; use --out FILE.parquet")
+
+
+def _dates(column: Any) -> Any:
+    """Moments without a zone as text: days, or times of day as precise as they are; others as they are."""
+    import pyarrow as pa
+
+    values = column.to_numpy(zero_copy_only=False)
+    there = ~np.isnat(values)
+    if column.type.tz is not None or not there.any():
+        return column
+    units = ("D", "m", "s", "ms", "us", "ns")
+    unit = next(u for u in units if (values[there].astype(f"datetime64[{u}]") == values[there]).all() or u == "ns")
+    texts = np.datetime_as_string(values, unit).tolist()
+    return pa.array([text.replace("T", " ") if ok else None for text, ok in zip(texts, there.tolist(), strict=True)])
 
 
 def with_columns(batch: Any, added: dict[str, NDArray[Any]]) -> Any:

@@ -12,19 +12,21 @@ from numpy.typing import NDArray
 
 from prophecy.anomalies import Anomaly, Events, flagged
 from prophecy.commands import _options
-from prophecy.commands._common import epilog, guarded, say, series_title
+from prophecy.commands._common import epilog, guarded, say
 from prophecy.commands._journal import Journal, keeping
 from prophecy.commands._rows import answer
 from prophecy.commands._show import console, show
-from prophecy.commands._table import Table, open_table
 from prophecy.commands._track import RowModel, words
+from prophecy.frames.names import series_title
+from prophecy.frames.roles import Hints
+from prophecy.frames.table import Table, open_table
 from prophecy.frames.times import Times
 from prophecy.tables.panels import Line, Panel, Picture
 from prophecy.tables.pictures import save
 
 Array: TypeAlias = NDArray[np.float64]
 
-PARTS = ("prediction", "lower", "upper", "surprise", "alarm", "flagged", "event")
+PARTS = ("mean", "lower", "upper", "score", "alarm", "flagged", "event")
 MOST = 20  # events listed: a screen of them
 DRAWN = 3  # series in the picture, two panels each
 SHADED = 200  # events shaded in a panel: more are a texture, and slow to draw
@@ -35,7 +37,7 @@ Examples:
   prophecy anomalies sensor.csv --plot sensor.html
   prophecy anomalies machines.parquet --key machine --rate 1e-4 --out scored.csv
 
-A row's surprise is -log10 of the probability of an error at least as large as its own, judged by the errors before
+A row's score is -log10 of the probability of an error at least as large as its own, judged by the errors before
 it; its alarm says how unusual it makes the recent stretch, by value, change, level and noise. A row is flagged where
 either is rarer than half of --rate: where nothing strange happens, at most that share of rows is flagged. Flagged
 rows near each other are one event, with its beginning, end and kind: spike, shift, change of noise, flat line, lost
@@ -62,33 +64,33 @@ class Watch:
         except ValueError as problem:
             rows = f"rows {self.rows + 1} to {self.rows + len(values)}"
             raise ValueError(f"series {self.title}, {rows}: {problem}") from None
-        flags = flagged(said.surprise, said.alarm, self._rate)
+        flags = flagged(said.score, said.alarm, self._rate)
         self.count += int(flags.sum())
         axis = np.arange(self.rows, self.rows + len(values)) if times is None else times.wall()
-        parts = (values, said.residual, said.lower, said.upper, np.nan_to_num(said.surprise), np.nan_to_num(said.alarm))
+        parts = (values, said.residual, said.lower, said.upper, np.nan_to_num(said.score), np.nan_to_num(said.alarm))
         numbers = self.events.add(np.column_stack(parts), self.rows, flags, self.bank.seasons())
         for k in np.flatnonzero(flags)[: max(0, POINTS - len(self._flagged))].tolist():
             self.when[self.rows + k] = times.text(k) if times is not None else f"{self.rows + k}"
-            self._flagged.append((self.rows + k, axis[k], float(values[k]), float(said.surprise[k])))
-        self._thin(values, said.surprise, axis)
+            self._flagged.append((self.rows + k, axis[k], float(values[k]), float(said.score[k])))
+        self._thin(values, said.score, axis)
         self.rows += len(values)
-        columns = (said.mean, said.lower, said.upper, said.surprise, said.alarm, flags.astype(np.float64), numbers)
+        columns = (said.mean, said.lower, said.upper, said.score, said.alarm, flags.astype(np.float64), numbers)
         return dict(zip(PARTS, columns, strict=True))
 
-    def _thin(self, values: Array, surprise: Array, axis: NDArray[Any]) -> None:
+    def _thin(self, values: Array, score: Array, axis: NDArray[Any]) -> None:
         """Keep every so many-th row, fewer as the series grows."""
         while (self.rows + len(values)) // self._stride > POINTS:
             self._stride *= 2
         self._kept = [point for point in self._kept if point[0] % self._stride == 0]
         for k in range(-self.rows % self._stride, len(values), self._stride):
-            self._kept.append((self.rows + k, axis[k], float(values[k]), float(surprise[k])))
+            self._kept.append((self.rows + k, axis[k], float(values[k]), float(score[k])))
 
     def panels(self) -> list[Panel]:
-        """The series as kept, with every flagged row in its place, and the surprise of each row below it."""
-        points = {row: (x, value, surprise) for row, x, value, surprise in [*self._kept, *self._flagged]}
+        """The series as kept, with every flagged row in its place, and the score of each row below it."""
+        points = {row: (x, value, score) for row, x, value, score in [*self._kept, *self._flagged]}
         rows = sorted(points)
         x = np.array([points[row][0] for row in rows])
-        values, surprises = (np.array([points[row][part] for row in rows], dtype=np.float64) for part in (1, 2))
+        values, scores = (np.array([points[row][part] for row in rows], dtype=np.float64) for part in (1, 2))
         flags = np.isin(rows, [row for row, *_ in self._flagged])
         ceiling = 4 * self._threshold  # what lies beyond is beyond doubt
         return [
@@ -99,8 +101,8 @@ class Watch:
                 spans=self._spans(rows, x),
             ),
             Panel(
-                f"surprise, cut at {ceiling:.0f}" if np.nanmax(surprises, initial=0.0) > ceiling else "surprise",
-                [Line("surprise", x, np.minimum(surprises, ceiling), listed=False)],
+                f"score, cut at {ceiling:.0f}" if np.nanmax(scores, initial=0.0) > ceiling else "score",
+                [Line("score", x, np.minimum(scores, ceiling), listed=False)],
                 height=0.45,
                 threshold=self._threshold,
             ),
@@ -125,21 +127,14 @@ class Watch:
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="anomalies", epilog=epilog(EXAMPLES))(anomalies)
+    app.command(name="anomalies", epilog=epilog(EXAMPLES))(_options.reading(anomalies))
 
 
 def anomalies(
     file: _options.File,
-    column: _options.Columns = None,
-    time: _options.Time = None,
-    time_format: _options.TimeFormat = None,
-    time_zone: _options.TimeZone = None,
-    key: _options.Key = None,
+    asked: Hints,
     rate: Annotated[float, typer.Option(help="Share of ordinary rows flagged by mistake.")] = 1e-3,
     irregular: _options.Irregular = False,
-    duplicates: _options.Doubled = _options.Duplicates.refuse,
-    decimal: _options.Decimal = None,
-    header: _options.Header = None,
     out: _options.Out = None,
     resume: _options.Resume = False,
     plot: _options.Plot = None,
@@ -149,12 +144,11 @@ def anomalies(
         raise typer.BadParameter(f"--rate must lie between 0 and 1, got {rate:g}")
     with guarded("anomalies"):
         _options.check(0.9, out, plot, file, resume)
-        asked = _options.asked(column, time, key, time_format, decimal, header, time_zone)
         table = open_table(file, asked)
         _options.check_irregular(irregular, 1, table)
-        made = {"rate": rate, "irregular": irregular, "duplicates": duplicates.value}
+        made = {"rate": rate, "irregular": irregular, "duplicates": asked.duplicates}
         with keeping("anomalies", file, table.size, asked, out, resume, **made) as journal:
-            watches = _watch(table, rate, irregular, out, duplicates is _options.Duplicates.mean, journal)
+            watches = _watch(table, rate, irregular, out, asked.duplicates == "mean", journal)
         counted = sum(watch.rows for watch in watches) // len(table.roles.values)
         say("anomalies", f"{Path(file).name}: {words([watch.bank.clock for watch in watches], counted, table)}")
         for watch in watches:
@@ -195,7 +189,7 @@ def _table_of(events: list[tuple[str, Anomaly]], when: dict[tuple[str, int], Any
     """The most unusual events of all series in the order they were noticed in, header first. `noticed`: the time of the
     first row that was flagged (a flat line may have begun before); rows count from 0, without the header."""
     lines = [["event", "series", "rows", "noticed", "kind", "what happened"]]
-    ranked = sorted(events, key=lambda pair: (-pair[1].surprise, -pair[1].alarm))[:most]
+    ranked = sorted(events, key=lambda pair: (-pair[1].score, -pair[1].alarm))[:most]
     for title, event in sorted(ranked, key=lambda pair: (pair[0], pair[1].number)):
         rows = f"{event.first}" if event.first == event.last else f"{event.first} to {event.last}"
         noticed = f"{_noticed(title, event, when)}"

@@ -10,14 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from prophecy.commands import _options
-from prophecy.commands._collect import collect
 from prophecy.commands._common import epilog, guarded, say
 from prophecy.commands._progress import Progress
 from prophecy.commands._show import show
-from prophecy.commands._table import open_table
 from prophecy.commands._write import as_batch, sink
 from prophecy.commands.forecast import read_known
-from prophecy.dynamics.settings import DEFAULT
+from prophecy.frames.collect import collect
+from prophecy.frames.roles import Hints
+from prophecy.frames.table import open_table
 from prophecy.tables.backtesting import Backtest, Score, backtest_sources
 from prophecy.tables.panels import Picture, of_backtest
 from prophecy.tables.pictures import save
@@ -37,21 +37,17 @@ sMAPE in percent, MASE in units of the error of copying the value a season ago. 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="backtest", epilog=epilog(EXAMPLES))(backtest)
+    app.command(name="backtest", epilog=epilog(EXAMPLES))(_options.reading(backtest))
 
 
 def backtest(
     file: _options.File,
+    asked: Hints,
     horizon: Annotated[int, typer.Option("--horizon", "-H", min=1, help="How many rows ahead.")],
     folds: Annotated[int, typer.Option(min=1, help="How many forecasts are scored.")] = 5,
     step: Annotated[
         int | None, typer.Option(min=1, help="Rows from one forecast to the next; the horizon if not given.")
     ] = None,
-    column: _options.Columns = None,
-    time: _options.Time = None,
-    time_format: _options.TimeFormat = None,
-    time_zone: _options.TimeZone = None,
-    key: _options.Key = None,
     level: _options.Level = 0.9,
     season: _options.Season = None,
     least: _options.Least = None,
@@ -59,20 +55,16 @@ def backtest(
     known: _options.Known = None,
     joint: Annotated[bool, typer.Option("--joint", help="All columns are variables of one system.")] = False,
     context: Annotated[int, typer.Option(min=8, help="Use at most this many of the last rows.")] = 100_000,
-    duplicates: _options.Doubled = _options.Duplicates.refuse,
     jobs: _options.Jobs = None,
-    decimal: _options.Decimal = None,
-    header: _options.Header = None,
     out: _options.Out = None,
     plot: _options.Plot = None,
 ) -> None:
     """Score forecasts of the last rows from those before them, beside the seasonal naive, drift and the mean."""
     with guarded("backtest"):
         _options.check(level=level, out=out, plot=plot, file=file)
-        asked = _options.asked(column, time, key, time_format, decimal, header, time_zone)
         seasons = _options.numbers("--season", season, 1, 1e7) or None
-        options = {"level": level, "bounds": _options.bounds(least, most), "settings": DEFAULT}
-        found = collect(open_table(file, asked), context, duplicates is _options.Duplicates.mean)
+        options = {"level": level, "bounds": _options.bounds(least, most), "settings": None}
+        found = collect(open_table(file, asked), context)
         say("backtest", f"{Path(file).name}: {found.words()}")
         regressors = None if known is None else read_known(known, asked, found)
         units = found.units(joint)

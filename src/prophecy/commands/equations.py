@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from prophecy import _files
 from prophecy.commands import _options
-from prophecy.commands._collect import collect
-from prophecy.commands._common import epilog, guarded, say, series_title
+from prophecy.commands._common import epilog, guarded, say
 from prophecy.commands._fields import Panel, drawn
-from prophecy.commands._table import open_table
 from prophecy.dynamics import forecast
-from prophecy.frames.names import printable
+from prophecy.frames.collect import collect
+from prophecy.frames.names import printable, series_title
+from prophecy.frames.roles import Hints
 from prophecy.frames.source import Source
+from prophecy.frames.table import open_table
 
 Array = NDArray[np.float64]
 
@@ -40,28 +41,18 @@ UNITS = (("day", 86_400.0), ("hour", 3_600.0), ("minute", 60.0), ("second", 1.0)
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="equations", epilog=epilog(EXAMPLES))(equations)
+    app.command(name="equations", epilog=epilog(EXAMPLES))(_options.reading(equations))
 
 
 def equations(
     file: _options.File,
-    column: Annotated[
-        list[str] | None,
-        typer.Option("--column", "-c", help="A variable; repeatable. All columns of numbers if not given."),
-    ] = None,
-    time: _options.Time = None,
-    time_format: _options.TimeFormat = None,
-    time_zone: _options.TimeZone = None,
-    key: _options.Key = None,
+    asked: Hints,
     joint: Annotated[
         bool, typer.Option("--joint", help="The columns are variables of one system; needed where there are several.")
     ] = False,
     dt: Annotated[float | None, typer.Option(help="Time between two rows, in the unit wanted.")] = None,
     errors: Annotated[bool, typer.Option("--errors", help="Print the standard error of every coefficient.")] = False,
     context: Annotated[int, typer.Option(min=8, help="Use at most this many of the last rows.")] = 100_000,
-    duplicates: _options.Doubled = _options.Duplicates.refuse,
-    decimal: _options.Decimal = None,
-    header: _options.Header = None,
     plot: Annotated[Path | None, typer.Option(help="Picture of field and data: .png or .svg.")] = None,
 ) -> None:
     """Print the equations that one trajectory through all rows obeys, where there are some."""
@@ -69,8 +60,7 @@ def equations(
         _options.check(level=0.9, out=None, plot=plot, file=file, endings=PICTURES)
         if dt is not None and not (np.isfinite(dt) and dt > 0):
             raise typer.BadParameter(f"--dt must be a positive time, got {dt:g}")
-        asked = _options.asked(column, time, key, time_format, decimal, header, time_zone)
-        found = collect(open_table(file, asked), context, duplicates is _options.Duplicates.mean)
+        found = collect(open_table(file, asked), context)
         say("equations", f"{Path(file).name}: {found.words()}")
         if not joint and len(found.table.roles.values) > 1:
             raise typer.BadParameter(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,24 +11,26 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from prophecy import _interrupts, _machine
 from prophecy._forecast import Failure, Forecast
 from prophecy.commands import _options
-from prophecy.commands._collect import Collected, collect
-from prophecy.commands._common import INTERRUPTED, digits_between, epilog, guarded, say, series_title
+from prophecy.commands._common import INTERRUPTED, digits_between, epilog, guarded, say
 from prophecy.commands._dask import forecast_on
 from prophecy.commands._parts import input_of
 from prophecy.commands._progress import Progress
 from prophecy.commands._results import Results
 from prophecy.commands._show import show
-from prophecy.commands._table import Hints, open_table
-from prophecy.dynamics.known import Known
-from prophecy.dynamics.settings import DEFAULT
+from prophecy.dynamics.batch import Stopped
+from prophecy.frames.collect import Collected, as_frame, collect
+from prophecy.frames.names import series_title
+from prophecy.frames.roles import Hints
 from prophecy.frames.source import Source
+from prophecy.frames.table import open_table
 from prophecy.tables.forecasting import forecast_sources
 from prophecy.tables.panels import MOST, Panel, Picture, of_forecast
 from prophecy.tables.partitions import partition_task
 from prophecy.tables.pictures import save
-from prophecy.tables.regressors import beside, row_by_row
+from prophecy.tables.regressors import known_for
 
 AT_ONCE = 64  # series solved between two writes: some seconds of work
 PRINTED = 20  # series in the table on stdout: a screen
@@ -47,17 +49,13 @@ OUT.part as they are finished; after Ctrl-C, --resume goes on with the rest.
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="forecast", epilog=epilog(EXAMPLES))(forecast)
+    app.command(name="forecast", epilog=epilog(EXAMPLES))(_options.reading(forecast))
 
 
 def forecast(
     file: _options.File,
+    asked: Hints,
     horizon: Annotated[int, typer.Option("--horizon", "-H", min=1, help="How many rows ahead.")],
-    column: _options.Columns = None,
-    time: _options.Time = None,
-    time_format: _options.TimeFormat = None,
-    time_zone: _options.TimeZone = None,
-    key: _options.Key = None,
     level: _options.Level = 0.9,
     quantiles: Annotated[str | None, typer.Option(help="Further quantiles to write, such as 0.1,0.5,0.9.")] = None,
     season: _options.Season = None,
@@ -66,10 +64,7 @@ def forecast(
     known: _options.Known = None,
     joint: Annotated[bool, typer.Option("--joint", help="All columns are variables of one system.")] = False,
     context: Annotated[int, typer.Option(min=8, help="Use at most this many of the last rows.")] = 100_000,
-    duplicates: _options.Doubled = _options.Duplicates.refuse,
     jobs: _options.Jobs = None,
-    decimal: _options.Decimal = None,
-    header: _options.Header = None,
     out: _options.Out = None,
     resume: _options.Resume = False,
     plot: _options.Plot = None,
@@ -81,28 +76,30 @@ def forecast(
     """Forecast the rows after the last one, with intervals, from the file alone."""
     with guarded("forecast"):
         _options.check(level, out if dask is None else None, plot, file, resume and dask is None)
-        asked = _options.asked(column, time, key, time_format, decimal, header, time_zone)
         seasons = _options.numbers("--season", season, 1, 1e7) or None
         extra = _options.numbers("--quantiles", quantiles, 0, 1)
-        options = {"level": level, "bounds": _options.bounds(least, most), "average": False, "settings": DEFAULT}
+        options = {"level": level, "bounds": _options.bounds(least, most), "settings": None}
         if dask is not None:
-            if key is None or joint or plot is not None or known is not None or time_zone is not None:
+            if asked.key is None or joint or plot is not None or known is not None or asked.time_zone is not None:
                 raise typer.BadParameter("--dask needs --key, and does without --joint, --plot, --known, --time-zone")
             columns = asked.columns or None
-            each = partition_task(horizon, key, time, columns, seasons, extra, duplicates.value, options)
+            each = partition_task(horizon, asked.key, asked.time, columns, seasons, extra, asked.duplicates, options)
             forecast_on(dask, file, out, each, jobs, resume)
             return
-        found = collect(open_table(file, asked), context, duplicates is _options.Duplicates.mean)
+        found = collect(open_table(file, asked), context)
         say("forecast", f"{Path(file).name}: {found.words()}")
         regressors = None if known is None else read_known(known, asked, found)
         units = found.units(joint)
-        plan = _plan(file, horizon, seasons, extra, options, joint, context, duplicates.value, time_zone)
+        plan = _plan(file, horizon, seasons, extra, options, joint, context, asked)
         results = None if out is None else Results(out, plan, resume)
         shown = _Shown(found, level)
         try:
-            _solve(units, horizon, seasons, regressors, options, jobs, results, shown, extra)
+            with _interrupts.last_words(lambda: f"prophecy forecast: {_stopped(results, shown, len(units))}"):
+                _solve(units, horizon, seasons, regressors, options, jobs, results, shown, extra)
         except KeyboardInterrupt:
-            _stopped(results, shown, len(units))
+            say("forecast", _stopped(results, shown, len(units)))
+            if results is None and shown.done:
+                shown.print(len(units), None)
             raise typer.Exit(INTERRUPTED) from None
         if results is not None:
             results.finish(found.table.roles, found.sources, horizon)
@@ -119,8 +116,7 @@ def _plan(
     options: dict[str, Any],
     joint: bool,
     context: int,
-    duplicates: str,
-    time_zone: str | None,
+    asked: Hints,
 ) -> dict[str, Any]:
     """What makes two runs the same, so that one can go on where the other stopped."""
     return {
@@ -132,8 +128,7 @@ def _plan(
         "quantiles": list(extra),
         "joint": joint,
         "context": context,
-        "duplicates": duplicates,
-        "time zone": time_zone,
+        **asdict(asked),
     }
 
 
@@ -155,7 +150,7 @@ class _Shown:
             if len(self.rows) <= PRINTED:
                 parts = [
                     np.asarray(part, dtype=np.float64).reshape(-1, len(source.names))[:, i]
-                    for part in (made.mean, made.lower, made.upper)
+                    for part in (made.point, made.lower, made.upper)
                 ]
                 first, last = (_text(*(float(part[end]) for part in parts)) for end in (0, -1))
                 label = title if len(source.names) == 1 else series_title(source.key, name)
@@ -185,62 +180,55 @@ def _solve(
     if len(left) < len(units):
         say("forecast", f"{len(units) - len(left):,} of {len(units):,} series were done already")
     first: Failure | None = None
+
+    def note(made: Mapping[Any, Forecast | Failure]) -> None:
+        nonlocal first
+        for title, answer in made.items():
+            if isinstance(answer, Failure):
+                first = first or answer
+                shown.failed += 1
+                say("forecast", f"series {title}: {answer.error}")
+                continue
+            if results is not None:
+                results.add(title, str(units[title].key or ""), answer, units[title].names, extra)
+            shown.add(title, units[title], answer)
+
     with Progress("forecast", len(units), "series", len(units) > 1) as progress:
         before = len(units) - len(left)
-        for some in _chunks(left):
-            made = forecast_sources(some, horizon, seasons, known, options, jobs, progress.after(before))
-            for title, answer in made.items():
-                if isinstance(answer, Failure):
-                    first = first or answer
-                    shown.failed += 1
-                    say("forecast", f"series {title}: {answer.error}")
-                    continue
-                shown.add(title, units[title], answer)
-                if results is not None:
-                    results.add(title, str(units[title].key or ""), answer, units[title].names, extra)
+        for some in _chunks(left, AT_ONCE if (jobs or _machine.cores()) > 1 else 1):
+            try:
+                note(forecast_sources(some, horizon, seasons, known, options, jobs, progress.after(before)))
+            except Stopped as stop:
+                note(stop.finished)
+                raise
             before += len(some)
     if first is not None and shown.failed == len(units):
         raise ValueError("no series could be forecast")
 
 
-def _chunks(units: dict[str, Source]) -> Iterator[dict[str, Source]]:
+def _chunks(units: dict[str, Source], size: int) -> Iterator[dict[str, Source]]:
     items = iter(units.items())
-    while some := dict(islice(items, AT_ONCE)):
+    while some := dict(islice(items, size)):
         yield some
 
 
-def _stopped(results: Results | None, shown: _Shown, total: int) -> None:
+def _stopped(results: Results | None, shown: _Shown, total: int) -> str:
     if results is None:
-        say("forecast", f"stopped after {shown.done:,} of {total:,} series; with --out they are kept")
-        if shown.done:
-            shown.print(total, None)
-        return
-    results.close()
+        return f"stopped after {shown.done:,} of {total:,} series; with --out they are kept"
     done = shown.done + len(results.done)
-    say("forecast", f"stopped; {done:,} of {total:,} series are in {results.path}: go on with --resume")
+    return f"stopped; {done:,} of {total:,} series are in {results.path}: go on with --resume"
 
 
-def read_known(path: Path, asked: Hints, found: Collected) -> Callable[[Source, int], Any]:
+def read_known(path: Path, asked: Hints, found: Collected) -> Any:
     """Regressors of another file, by time (and key, where it has that column) beside every series."""
     roles = found.table.roles
-    way = Hints(decimal=asked.decimal, time_format=asked.time_format, time_zone=asked.time_zone)
-    probe = open_table(str(path), way)
-    keyed = roles.key is not None and roles.key in probe.names
-    if keyed:
-        probe = open_table(str(path), replace(way, key=roles.key))
-    table = collect(probe, context=10**9)
-    say("forecast", f"{path.name}: {table.words()}; regressors {', '.join(table.table.roles.values)}")
-
-    def of(source: Source, horizon: int) -> Any:
-        key = str(source.key or "") if keyed else ""
-        if key not in table.sources:
-            raise ValueError(f"{path}: no rows for {roles.key} = {key!r}")
-        series = table.sources[key].series
-        if source.series.times is None or series.times is None:
-            return row_by_row(series.values, source, horizon, table.table.roles.values)
-        return Known(beside(series.times, series.values, source, horizon), table.table.roles.values)
-
-    return of
+    way = replace(asked, columns=(), time=None, key=None, header=None, sheet=None, duplicates="mean")
+    table = open_table(str(path), way)
+    if roles.key in table.names:
+        table = open_table(str(path), replace(way, key=roles.key))
+    frame = as_frame(table)
+    say("forecast", f"{path.name}: {len(frame):,} rows, {', '.join(table.notes)}")
+    return lambda source, horizon: known_for(frame, source, horizon)
 
 
 def _text(mean: float, lower: float, upper: float) -> str:

@@ -10,19 +10,21 @@ import typer
 from numpy.typing import NDArray
 
 from prophecy.commands import _options
-from prophecy.commands._common import epilog, guarded, say, series_title
+from prophecy.commands._common import epilog, guarded, say
 from prophecy.commands._journal import Journal, keeping
 from prophecy.commands._rows import answer
 from prophecy.commands._show import show
-from prophecy.commands._table import Table, open_table
 from prophecy.commands._track import RowModel, Tracker, summary, words
+from prophecy.frames.names import series_title
+from prophecy.frames.roles import Hints
+from prophecy.frames.table import Table, open_table
 from prophecy.frames.times import Times
 from prophecy.tables.panels import Picture
 from prophecy.tables.pictures import save
 
 Array: TypeAlias = NDArray[np.float64]
 
-PARTS = ("prediction", "lower", "upper", "residual", "surprise")
+PARTS = ("mean", "lower", "upper", "residual", "score")
 DRAWN = 3  # series in the picture, two panels each
 
 EXAMPLES = """
@@ -33,7 +35,7 @@ Examples:
   zcat huge.csv.gz | prophecy predict - --out predictions.parquet
 
 A row's prediction uses the rows above it alone (with --horizon H, those at least H above it). Columns written:
-prediction, lower, upper, residual, surprise (-log10 of the probability of a residual this large); with several columns
+mean, lower, upper, residual, score (-log10 of the probability of a residual this large); with several columns
 each has its name before these. Rows are taken in the order of their times; missing times are gaps. Of files beyond 4 MB
 the answers so far are kept in OUT.part; after Ctrl-C, --resume goes on with the rest.
 """
@@ -41,22 +43,15 @@ the answers so far are kept in OUT.part; after Ctrl-C, --resume goes on with the
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="predict", epilog=epilog(EXAMPLES))(predict)
+    app.command(name="predict", epilog=epilog(EXAMPLES))(_options.reading(predict))
 
 
 def predict(
     file: _options.File,
-    column: _options.Columns = None,
-    time: _options.Time = None,
-    time_format: _options.TimeFormat = None,
-    time_zone: _options.TimeZone = None,
-    key: _options.Key = None,
+    asked: Hints,
     horizon: Annotated[int, typer.Option("--horizon", "-H", min=1, help="How many rows ahead.")] = 1,
     level: _options.Level = 0.9,
     irregular: _options.Irregular = False,
-    duplicates: _options.Doubled = _options.Duplicates.refuse,
-    decimal: _options.Decimal = None,
-    header: _options.Header = None,
     out: _options.Out = None,
     resume: _options.Resume = False,
     plot: _options.Plot = None,
@@ -64,12 +59,11 @@ def predict(
     """Predict each row from those before it; print the error beside those of a copy and of a straight line."""
     with guarded("predict"):
         _options.check(level, out, plot, file, resume)
-        asked = _options.asked(column, time, key, time_format, decimal, header, time_zone)
         table = open_table(file, asked)
         _options.check_irregular(irregular, horizon, table)
-        made = {"horizon": horizon, "level": level, "irregular": irregular, "duplicates": duplicates.value}
+        made = {"horizon": horizon, "level": level, "irregular": irregular, "duplicates": asked.duplicates}
         with keeping("predict", file, table.size, asked, out, resume, **made) as journal:
-            trackers = run(table, level, horizon, irregular, out, duplicates is _options.Duplicates.mean, journal)
+            trackers = run(table, level, horizon, irregular, out, asked.duplicates == "mean", journal)
         counted = sum(one.rows for one in trackers) // len(table.roles.values)
         say("predict", f"{Path(file).name}: {words([one.bank.clock for one in trackers], counted, table)}")
         rows = summary(trackers)

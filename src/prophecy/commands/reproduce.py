@@ -1,86 +1,40 @@
-"""`prophecy reproduce`: every figure and table of the paper, and a report."""
+"""`prophecy reproduce` and `prophecy bench`: where the reproduction of the paper and the benchmarks live."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
 import typer
-from rich.console import Console
 
-from prophecy import _machine
+from prophecy.commands._common import USAGE
 
-if TYPE_CHECKING:  # the experiments are loaded by this command alone, when it runs
-    from prophecy.reproduce.framework import Ask, Experiment
+WHERE = """{} not part of the installed package, but of its repository:
+
+{}
+"""
+REPRODUCTION = """  make reproduce                      everything, then the report
+  python -m reproduction --list       what there is
+  python -m reproduction NAME ...     some of it"""
+BENCHMARKS = """  python -m benchmarks                what there is, what it needs and how long it takes
+  python -m benchmarks NAME           one of them
+  python -m benchmarks.speed          how fast this is here, beside peers and ceilings"""
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="reproduce")(reproduce)
+    """Add the commands to the application."""
+    settings = {"allow_extra_args": True, "ignore_unknown_options": True}
+    app.command(name="reproduce", context_settings=settings)(reproduce)
+    app.command(name="bench", context_settings=settings)(bench)
 
 
-def reproduce(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Experiments; all if none.")] = None,
-    show: Annotated[bool, typer.Option("--list", help="List the experiments and stop.")] = False,
-    functions: Annotated[
-        int | None, typer.Option(help="Random functions per data set; the paper's number if not given.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the random functions.")] = 0,
-    jobs: Annotated[int | None, typer.Option(help="Processes; one per core if not given.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for results, figures and the report.")] = Path("results"),
-    device: Annotated[str, typer.Option(help="Where fig-training trains: cpu or cuda.")] = "cpu",
-    full: Annotated[bool, typer.Option("--full", help="fig-training at the paper's size (hours on a CPU).")] = False,
-) -> None:
-    """Recompute the paper's figures and tables and write report.html. Stop it at any time; run it again to go on."""
-    from prophecy.reproduce import registry, runner
-    from prophecy.reproduce.framework import Ask
-
-    console, errors = Console(), Console(stderr=True)
-    if show:
-        _list(console)
-        return
-    try:
-        if device not in ("cpu", "cuda"):
-            raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}")
-        ask = Ask(functions=functions, seed=seed, device=device, full=full)
-        workers = jobs if jobs is not None else _machine.cores()
-        report = _run(registry.choose(names or []), ask, out, workers, console)
-    except (ValueError, OSError, ModuleNotFoundError, runner.WorkerDied) as error:
-        errors.print(f"prophecy reproduce: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True)
-        raise typer.Exit(2) from error
-    except KeyboardInterrupt:
-        errors.print("Stopped. What was finished is kept; run the same command again to go on.", soft_wrap=True)
-        raise typer.Exit(130) from None
-    console.print(f"\n{report}", markup=False, highlight=False, soft_wrap=True)
+def reproduce() -> None:
+    """Say where the reproduction of the paper lives: in the repository, not in the installed package."""
+    _say("The reproduction of the paper is", REPRODUCTION)
 
 
-def _run(chosen: list[Experiment], ask: Ask, out: Path, workers: int, console: Console) -> Path:
-    """Compute the pages and write the report anew after each of them, so that it can be read while the rest runs."""
-    from prophecy.reproduce import runner
-    from prophecy.reproduce.estimate import Estimate
-    from prophecy.reproduce.progress import progress
-    from prophecy.reproduce.report import Report
-
-    report, estimate = Report(out), Estimate(chosen, ask, workers)
-    waiting = [experiment.name for experiment in runner.order(chosen)]
-    with progress(console, len(chosen), estimate) as told:
-
-        def finished(experiment: Experiment) -> None:
-            waiting.remove(experiment.name)
-            if waiting:
-                pages = "1 page" if len(waiting) == 1 else f"{len(waiting)} pages"
-                path = report.write(f"{pages} to come, {estimate.words()}")
-                if len(waiting) == len(chosen) - 1:
-                    told.say(f"The report grows with every page: {path}")
-
-        runner.reproduce([experiment.name for experiment in chosen], ask, out, workers, told, finished)
-    return report.write()
+def bench() -> None:
+    """Say where the benchmarks live: in the repository, not in the installed package."""
+    _say("Benchmarks are", BENCHMARKS)
 
 
-def _list(console: Console) -> None:
-    from prophecy.reproduce import registry
-
-    for experiment in registry.experiments().values():
-        count = f"{experiment.functions:,} functions".replace(",", " ") if experiment.functions else ""
-        line = f"{experiment.name:<20} {experiment.title} ({experiment.reference})"
-        console.print(line + (f", {count}" if count else ""), markup=False, highlight=False, soft_wrap=True)
+def _say(what: str, commands: str) -> None:
+    typer.echo(WHERE.format(what, commands), err=True, nl=False)
+    raise typer.Exit(USAGE)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from prophecy import _interrupts
 from prophecy.commands._common import epilog, guarded, say
 
 EXAMPLES = """
@@ -56,7 +57,7 @@ def serve(
     """Take in live values over HTTP; serve predictions, alarms, forecasts and a page that shows them."""
     if not 0 < level < 1:
         raise typer.BadParameter(f"--level must lie between 0 and 1, got {level:g}")
-    with guarded("serve"):
+    with guarded("serve"), _interrupts.terminated():
         try:
             from prophecy.fleet import Fleet
             from prophecy.service import demo as living
@@ -74,7 +75,8 @@ def serve(
         settings = dataclasses.replace(DEFAULT, keys=max_keys or DEFAULT.keys, values=max_per_second or DEFAULT.values)
         bound = server.listening(host, port)
         with bound:
-            fleet = Fleet(db, level=level)
+            fleet = Fleet(db, level=level)  # closed by the application
+            _interrupts.check()
             server.serve(
                 fleet,
                 bound,
@@ -84,6 +86,8 @@ def serve(
                 background=living.run if demo else None,
                 ready=lambda: _ready(bound.getsockname(), db, secret),
             )
+            _interrupts.check()  # the server hands on the Ctrl-C that stopped it
+        say("serve", "stopped")
 
 
 def _ready(place: tuple[str, int], db: Path | None, token: str | None) -> None:

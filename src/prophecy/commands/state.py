@@ -23,6 +23,7 @@ Examples:
   prophecy state plant.state --export recent.csv --events events.csv
 
 Opening a state catches up with what was taken in before it was killed, and compares the answers with those given then.
+A stream that cannot be read is set aside with everything that is left of it, and its key begins anew.
 """
 
 RECENT = ("key", "time", "value", "mean", "lower", "upper", "score", "alarm")
@@ -42,17 +43,23 @@ def state(
     export: Annotated[Path | None, typer.Option(help="Write the last rows of every stream, as CSV.")] = None,
     events: Annotated[Path | None, typer.Option(help="Write all events, as CSV.")] = None,
     remove: Annotated[list[str] | None, typer.Option(help="Forget the stream with this key, and its events.")] = None,
+    discard: Annotated[list[str] | None, typer.Option(help="Forget what was set aside under this key.")] = None,
     vacuum: Annotated[bool, typer.Option("--vacuum", help="Give unused room of the file back.")] = False,
 ) -> None:
     """List the streams of a state file; check, export, thin out or vacuum it."""
     with guarded("state"), Fleet(file, create=False) as fleet:
+        for key in discard or ():
+            if key not in {one.key for one in fleet.aside()}:
+                raise ValueError(f"{file} has set nothing aside under {key!r}")
+            fleet.discard(key)
+            say("state", f"{key}: what was set aside is forgotten")
         if check:
             problems = fleet.problems()
             for problem in problems:
                 say("state", problem)
             if problems:
                 raise typer.Exit(DATA)
-            say("state", f"{file}: {len(fleet):,} streams, every page, checksum and number is fine")
+            say("state", f"{file}: {len(fleet):,} streams; schema, facts, log, pages, checksums and numbers are fine")
         if export is not None:
             say("state", f"{_export(fleet, search, export):,} rows are in {export}")
         if events is not None:
@@ -78,6 +85,8 @@ def _list(fleet: Fleet, search: str | None, limit: int) -> None:
         rows.append([row.key, f"{row.count:,}", _time(row.time, row.dated), f"{row.value:.6g}", interval, event])
     facts = fleet.facts()
     counts = f"{facts['streams']:,} streams, {facts['events']:,} events, {facts['bytes']:,} bytes"
+    if facts["set aside"]:
+        counts += f"; {facts['set aside']:,} could not be read and were set aside: --check says why"
     more = f"{page.total:,} match; --limit shows more. " if page.total > len(page.rows) else ""
     show(rows, left=(0, 2, 4, 5), after=more + counts)
 

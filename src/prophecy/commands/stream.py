@@ -12,12 +12,19 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from prophecy import _interrupts
 from prophecy.commands._common import DATA, epilog, guarded, say
 from prophecy.commands._lines import Csv, InputLine, Jsonl
 from prophecy.fleet import Answers, Fleet
 
 READ = 2**16
 """Bytes taken at a time at most: the lines that are there are one batch, and one transaction where there is a state."""
+
+LONGEST_LINE = 2**20
+"""Bytes of a line at most; a longer one is malformed."""
+
+CLOSING = 1.0
+"""Seconds in which states are saved after Ctrl-C or SIGTERM; what is not is caught up with at the next start."""
 
 EXAMPLES = """
 Examples:
@@ -70,18 +77,24 @@ def stream(
         typer.Option(min=1, help="Number of the first line of this input, counted from the first run's; see below."),
     ] = None,
 ) -> None:
-    """Read values; for each print its surprise and the prediction of the next one, flushed at once."""
+    """Read values; for each print its score and the prediction of the next one, flushed at once."""
     if not 0 < level < 1:
         raise typer.BadParameter(f"--level must lie between 0 and 1, got {level:g}")
     if from_line is not None and state is None:
         raise typer.BadParameter("--from-line is for streams with --state")
     lines = (Csv if layout is LineFormat.csv else Jsonl)(column, key, time, time_format)
     asked = {"format": layout.value, "column": column, "key": key, "time": time, "time-format": time_format}
-    with guarded("stream"), Fleet(state, level=level) as fleet:
-        seen = SeenLines(fleet, asked)
-        first = seen.first(from_line, state)
-        lines.places = dict(seen.places)
-        _run(Loop(lines, fleet, seen, malformed is Malformed.fail), first, files or [])
+    with guarded("stream"), _interrupts.terminated():
+        fleet = Fleet(state, level=level)
+        try:
+            seen = SeenLines(fleet, asked)
+            first = seen.first(from_line, state)
+            lines.places = dict(seen.places)
+            _run(Loop(lines, fleet, seen, malformed is Malformed.fail), first, files or [])
+        except BaseException:
+            fleet.close(CLOSING)
+            raise
+        fleet.close()
 
 
 class SeenLines:
@@ -178,9 +191,12 @@ class Loop:
     def _take_new(self, first: int, texts: list[str], starts_file: bool) -> None:
         fresh: list[tuple[int, InputLine]] = []
         for number, text in enumerate(texts, start=first):
-            if starts_file and number == first and self.lines.is_header(text.removeprefix("\ufeff")):
+            short = len(text) <= LONGEST_LINE
+            if starts_file and number == first and short and self.lines.is_header(text.removeprefix("\ufeff")):
                 continue
             try:
+                if not short:
+                    raise ValueError(f"the line has more than {LONGEST_LINE:,} bytes")
                 fresh.append((number, self.lines.read(text)))
             except ValueError as error:
                 say("stream", f"line {number}: {error}" + ("" if self._fatal else "; skipped"))
@@ -195,7 +211,7 @@ class Loop:
         found = [line for _, line in fresh]
         note = self._seen.note(first, last, [number for number, _ in fresh], self.lines.places)
         answers = self._fleet.observe(
-            [line.key for line in found], self._times(found), [line.value for line in found], note=note
+            [line.key for line in found], [line.value for line in found], time=self._times(found), note=note
         )
         _print([self._answer(number, line, answers, k) for k, (number, line) in enumerate(fresh)])
 
@@ -213,7 +229,7 @@ class Loop:
             "key": line.key,
             "time": line.shown,
             "value": line.value,
-            "surprise": float(row["score"]),
+            "score": float(row["score"]),
             "status": answers.status[k],
             "alarm": float(row["alarm"]),
             "next": mean,
@@ -245,6 +261,8 @@ def _run(loop: Loop, first: int, files: list[Path]) -> None:
 def _blocks(files: list[Path]) -> Iterator[tuple[bool, list[str]]]:
     """The lines that are there, as they come, and whether they begin a file."""
     if not files:
+        if sys.stdin is None:  # closed by whoever started us
+            raise ValueError("stdin is closed; pipe values into the command, or name a file")
         yield from _lines_of(sys.stdin.buffer)
     for path in files:
         with path.open("rb") as file:
@@ -252,14 +270,25 @@ def _blocks(files: list[Path]) -> Iterator[tuple[bool, list[str]]]:
 
 
 def _lines_of(file: Any) -> Iterator[tuple[bool, list[str]]]:
-    rest, begins = b"", True
-    while data := file.read1(READ):
-        *whole, rest = (rest + data).split(b"\n")
+    """A line that is too long is cut where it is: the rest of it is read and forgotten."""
+    pieces: list[bytes] = []
+    kept, begins = 0, True
+    while data := _read(file):
+        *whole, rest = data.split(b"\n")
         if whole:
+            whole[0] = b"".join([*pieces, whole[0][: LONGEST_LINE + 1 - kept]])
+            pieces, kept = [], 0
             yield begins, [_text(raw) for raw in whole]
             begins = False
-    if rest:
-        yield begins, [_text(rest)]
+        pieces.append(rest[: LONGEST_LINE + 1 - kept])
+        kept += len(pieces[-1])
+    if kept:
+        yield begins, [_text(b"".join(pieces))]
+
+
+def _read(file: Any) -> bytes:
+    with _interrupts.waiting():
+        return file.read1(READ)  # type: ignore[no-any-return]
 
 
 def _text(raw: bytes) -> str:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from multiprocessing import current_process, get_all_start_methods, get_context
+from multiprocessing import current_process, get_all_start_methods
 from threading import current_thread, main_thread
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prophecy import _checks, _machine
+from prophecy import _checks, _interrupts, _machine, _workers
 from prophecy._forecast import Failure, Forecast
 
-_CHUNKS = 8  # pieces of work per process: small enough to share evenly, large enough to send cheaply
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C in the middle of a batch; `finished` has the answers that were there, by the place of their series."""
+
+    def __init__(self, finished: Mapping[Any, Forecast | Failure], total: int) -> None:
+        super().__init__(f"stopped after {len(finished)} of {total} series, which are in this exception's `finished`")
+        self.finished, self.total = finished, total
 
 
 def in_order(
@@ -25,41 +30,46 @@ def in_order(
     jobs: int | None,
     progress: Callable[[int, int], None] | None,
 ) -> list[Forecast | Failure]:
-    """one(context) for every context, in order, with a `Failure` where it raised."""
+    """one(context) for every context, in order, with a `Failure` where it raised; Ctrl-C raises `Stopped`."""
     if not isinstance(contexts, Iterable) or isinstance(contexts, Mapping | str | bytes):
         raise TypeError(f"contexts must be an array or a list of contexts, got {type(contexts).__name__}")
     batch = list(np.asarray(contexts) if hasattr(contexts, "__array__") else contexts)
     jobs = min(_machine.cores() if jobs is None else _checks.whole("jobs", jobs), len(batch))
-    found: list[Forecast | Failure] = []
-    with _mapped(partial(_guarded, one), list(enumerate(batch)), jobs) as answers:
-        for answer in answers:
-            found.append(answer)
-            if progress is not None:
-                progress(len(found), len(batch))
-    return found
+    found: dict[int, Forecast | Failure] = {}
+    try:
+        with _mapped(partial(_guarded, one), list(enumerate(batch)), jobs) as answers:
+            for place, answer in answers:
+                found[place] = answer
+                if progress is not None:
+                    progress(len(found), len(batch))
+    except KeyboardInterrupt:
+        raise Stopped(dict(sorted(found.items())), len(batch)) from None
+    return [found[place] for place in range(len(batch))]
 
 
 @contextmanager
 def _mapped(
     one: Callable[[tuple[int, ArrayLike]], Forecast | Failure], items: list[tuple[int, ArrayLike]], jobs: int
-) -> Iterator[Iterator[Forecast | Failure]]:
+) -> Iterator[Iterator[tuple[int, Forecast | Failure]]]:
     if jobs <= 1:
-        yield map(one, items)
+        yield _one_by_one(one, items)
         return
-    with _pool(jobs) as pool:
-        try:
-            yield pool.map(one, items, chunksize=max(1, len(items) // (_CHUNKS * jobs)))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    with _workers.shared(one, items, jobs, _method()) as answers:
+        yield answers
 
 
-def _pool(jobs: int) -> Executor:
+def _one_by_one(
+    one: Callable[[tuple[int, ArrayLike]], Forecast | Failure], items: list[tuple[int, ArrayLike]]
+) -> Iterator[tuple[int, Forecast | Failure]]:
+    for item in items:
+        yield item[0], one(item)
+        _interrupts.check()
+
+
+def _method() -> str:
     """Processes where starting them is safe and possible; threads off the main thread, in daemons and without fork."""
     alone = current_thread() is main_thread() and not current_process().daemon
-    if alone and "fork" in get_all_start_methods():
-        return ProcessPoolExecutor(jobs, mp_context=get_context("fork"))
-    return ThreadPoolExecutor(jobs)
+    return "fork" if alone and "fork" in get_all_start_methods() else "threads"
 
 
 def _guarded(one: Callable[[ArrayLike], Forecast], item: tuple[int, ArrayLike]) -> Forecast | Failure:
@@ -67,4 +77,4 @@ def _guarded(one: Callable[[ArrayLike], Forecast], item: tuple[int, ArrayLike]) 
     try:
         return one(context)
     except Exception as error:  # whatever it is, it is this series' alone; it is handed to the caller
-        return Failure.of(index, error)
+        return Failure(index, error)

@@ -33,44 +33,45 @@ def checked_bounds(bounds: Bounds) -> tuple[float, float] | None:
 
 def bounded(
     grid: Array,
+    point: Array,
     context: Context,
     limits: tuple[float, float] | None,
     settings: Settings = DEFAULT,
     law: bool = False,
-) -> tuple[Array, tuple[str, ...]]:
-    """Quantiles (probabilities, horizon, variables) inside the bounds, and notes.
+) -> tuple[Array, Array, tuple[str, ...]]:
+    """Quantiles (probabilities, horizon, variables) and point (horizon, variables) inside the bounds, and notes.
 
     Without bounds, variables that were never negative in the context stay so, except where the path of a law (law:
     whether one was found) leads below zero: a height or a temperature may, and the law says so. No interval loses its
     width.
     """
     if limits is not None:
-        return _squeezed(grid, *limits, settings.bound_share), _said(grid, context, *limits)
+        return _squeezed(grid, *limits, settings.bound_share), np.clip(point, *limits), _said(point, context, *limits)
     never = np.asarray((context.full >= 0).all(axis=0)) & context.varying
     touched = never & (grid.min(axis=(0, 1)) < 0)
     if law:
-        touched &= grid[_MIDDLE].min(axis=0) >= 0
+        touched &= point.min(axis=0) >= 0
     if not touched.any():
-        return grid, ()
-    grid = grid.copy()
+        return grid, point, ()
+    grid, point = grid.copy(), np.where(touched, np.maximum(point, 0.0), point)
     grid[:, :, touched] = _squeezed(grid[:, :, touched], 0.0, np.inf, settings.bound_share)
     count = int(touched.sum())
     several = "1 variable was" if count == 1 else f"{count} variables were"
     which = "The series was" if len(never) == 1 else several
-    return grid, (f"{which} never negative, so the forecast is not either; bounds= sets other limits.",)
+    return grid, point, (f"{which} never negative, so the forecast is not either; bounds= sets other limits.",)
 
 
-def _said(grid: Array, context: Context, low: float, high: float) -> tuple[str, ...]:
-    """Notes where the context itself, or the mean, lay outside the bounds."""
+def _said(point: Array, context: Context, low: float, high: float) -> tuple[str, ...]:
+    """Notes where the context itself, or the point, lay outside the bounds."""
     notes = []
     seen = context.full[:, context.varying] if context.varying.any() else context.full
     outside = int(((seen < low) | (seen > high)).sum())
     if outside:
         values = "1 value" if outside == 1 else f"{outside} values"
         notes.append(f"{values} of {seen.size} in the context lie outside the bounds ({low:g}, {high:g}).")
-    held = int(((grid[_MIDDLE] < low) | (grid[_MIDDLE] > high)).sum())
+    held = int(((point < low) | (point > high)).sum())
     if held:
-        notes.append(f"The bounds hold the mean at {held} of {grid[_MIDDLE].size} steps.")
+        notes.append(f"The bounds hold the forecast at {held} of {point.size} steps.")
     return tuple(notes)
 
 

@@ -93,7 +93,7 @@ def _delayed(count: int, spacing: int) -> str:
 
 def _flow(context: Context, whole: FittedFlow, settings: Settings) -> Candidate:
     """The family that the whole context led to, solved again from a part of it."""
-    from prophecy.dynamics.flows import fit_part  # loads Numba
+    from prophecy.dynamics.flows import fit_part
 
     def fit(values: Array, rows: Rows, known: Sequence[Model]) -> Model | None:
         return whole if len(values) == len(context.values) else fit_part(values, context.observed, whole, settings.laws)

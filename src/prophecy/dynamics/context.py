@@ -253,7 +253,7 @@ def _quarter_later(column: Array, known: Mask, how: ContextSettings) -> Array | 
     left = float(np.sqrt(np.mean(rest**2)))
     if not 1e-3 < frequency < np.pi - 1e-3 or left > how.sinusoid:
         return None
-    from prophecy.dynamics.guesses import roughness  # loads Numba, which `import prophecy` must not
+    from prophecy.dynamics.guesses import roughness
 
     if left > max(how.sinusoid_clean, how.sinusoid_noise * float(roughness(column[:, None], known)[0])):
         return None

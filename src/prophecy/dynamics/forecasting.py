@@ -32,8 +32,7 @@ def forecast(
     season: float | Sequence[float] | None = None,
     bounds: Bounds = None,
     known: ArrayLike | Known | None = None,
-    average: bool = False,
-    settings: Settings = DEFAULT,
+    settings: Settings | None = None,
 ) -> Forecast:
     """Predict the next `horizon` samples of (time,) or (time, variables) from the context alone.
 
@@ -44,33 +43,32 @@ def forecast(
     season: samples in a season worth looking at, one or several; None looks for them.
     bounds: (low, high), either may be None: no value lies outside. A series that was never negative stays so.
     known: regressors over past and future, (time + horizon, regressors); see `prophecy.dynamics.known`.
-    average: far ahead of a chaotic system the mean of what can happen rather than one path of it.
-    settings: the constants of the search (`prophecy.dynamics.settings.Settings`), to replace some in an experiment.
+    settings: other constants of the search (`prophecy.dynamics.settings.Settings`), for experiments.
 
     >>> wave = np.sin(np.arange(200) / 5)
     >>> ahead = forecast(wave, horizon=50)
-    >>> bool(np.abs(ahead.mean - np.sin(np.arange(200, 250) / 5)).max() < 1e-6)
+    >>> bool(np.abs(ahead.point - np.sin(np.arange(200, 250) / 5)).max() < 1e-6)
     True
     """
-    horizon, level = _checks.whole("horizon", horizon), _level(level)
+    horizon, level, settings = _checks.whole("horizon", horizon), _level(level), settings or DEFAULT
+    rest: dict[str, Any] = {"season": season, "settings": settings}
     if known is not None:
-        rest: dict[str, Any] = {"season": season, "average": average, "settings": settings}
         return forecast_with(forecast, values, horizon, level, known, bounds=bounds, **rest)
     limits, periods = checked_bounds(bounds), _checks.seasons(season)
     exponent = _unusual(values)
     if exponent:
-        rest = {"season": season, "average": average, "settings": settings}
         return _magnified(values, horizon, level, limits, exponent, rest)
     ready = read(values, settings)
     with _machine.ONE_BLAS_THREAD, np.errstate(all="ignore"):
-        grid, next_step, between, found = _quantiles(ready, ready.overdue + horizon, periods, average, settings)
-        grid, remarks = bounded(grid, ready, limits, settings, found is not None and found.system is not None)
-    grid, next_step = grid[:, ready.overdue :], next_step[ready.overdue :]
+        grid, next_step, between, point, found = _quantiles(ready, ready.overdue + horizon, periods, settings)
+        law = found is not None and found.system is not None
+        grid, point, remarks = bounded(grid, point, ready, limits, settings, law)
+    grid, point, next_step = grid[:, ready.overdue :], point[ready.overdue :], next_step[ready.overdue :]
     if np.ndim(values) == 1:
-        grid, next_step = grid[..., 0], next_step[..., 0]
+        grid, point, next_step = grid[..., 0], point[..., 0], next_step[..., 0]
     made = QuantileGrid.of(grid, next_step, between if np.ndim(values) == 2 and len(between) > 1 else None)
     method, notes = (found.method, found.notes) if found else ("constant", ())
-    answer = Forecast.from_grid(made, level, method, (*notes, *remarks, *ready.notes))
+    answer = Forecast.from_grid(made, level, method, (*notes, *remarks, *ready.notes), point)
     return answer if found is None else replace(answer, system=found.system)
 
 
@@ -82,8 +80,7 @@ def forecast_many(
     season: float | Sequence[float] | None = None,
     bounds: Bounds = None,
     known: ArrayLike | None = None,
-    average: bool = False,
-    settings: Settings = DEFAULT,
+    settings: Settings | None = None,
     jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Forecast | Failure]:
@@ -99,7 +96,6 @@ def forecast_many(
         "season": season,
         "bounds": bounds,
         "known": known,
-        "average": average,
         "settings": settings,
     }
     one = partial(forecast, horizon=horizon, level=level, **options)
@@ -128,8 +124,9 @@ def _magnified(
     grid = large.distribution
     assert isinstance(grid, QuantileGrid)
     small = replace(grid, values=np.ldexp(np.ldexp(grid.values, -first), -second))
+    point = np.ldexp(np.ldexp(np.asarray(large.point), -first), -second)
     note = f"The values are far from 1: they were multiplied by 2 ** {exponent}, and so are figures in these notes."
-    return Forecast.from_grid(small, level, large.method, (*large.notes, note))
+    return Forecast.from_grid(small, level, large.method, (*large.notes, note), point)
 
 
 def _level(level: float) -> float:
@@ -140,32 +137,34 @@ def _level(level: float) -> float:
 
 
 def _quantiles(
-    context: Context, horizon: int, season: object, average: bool, settings: Settings
-) -> tuple[Array, Array, Array, Solution | None]:
-    """Quantiles (probabilities, horizon, variables) at every sample, correlations in time and between variables."""
+    context: Context, horizon: int, season: object, settings: Settings
+) -> tuple[Array, Array, Array, Array, Solution | None]:
+    """Quantiles (probabilities, horizon, variables) at every sample, correlations in time and between variables, and
+    the point (horizon, variables)."""
     variables = len(context.varying)
     grid = np.tile(context.full[-1], (len(PROBABILITIES), horizon, 1))
     next_step, between = np.zeros((horizon - 1, variables)), np.eye(variables)
     if not context.varying.any():
-        return grid, next_step, between, None
-    found = solve(context, -(-horizon // context.stride), season, average, settings)
+        return grid, next_step, between, grid[0], None
+    found = solve(context, -(-horizon // context.stride), season, settings)
     grid[:, :, context.varying] = _at_every_sample(context, found, horizon)
+    point = grid[len(PROBABILITIES) // 2].copy()
+    if found.point is not None:
+        point[:, context.varying] = _finer(context, found.point, horizon)
     correlation = found.next_step if len(found.next_step) else np.zeros((1, found.quantiles.shape[2]))
     place = np.minimum(np.arange(horizon - 1) // context.stride, len(correlation) - 1)
     next_step[:, context.varying] = np.sign(correlation[place]) * np.abs(correlation[place]) ** (1 / context.stride)
     between[np.ix_(context.varying, context.varying)] = found.between
-    return grid, next_step, between, found
+    return grid, next_step, between, point, found
 
 
 def _at_every_sample(context: Context, found: Solution, horizon: int) -> Array:
     """Quantiles at every sample from those at every `stride`-th: the median by polynomials, distances by lines."""
-    if context.stride == 1:
-        return found.quantiles[:, :horizon]
-    middle = len(PROBABILITIES) // 2
-    median = found.quantiles[middle]
     stride = context.stride
-    past = context.full[(len(context.full) - 1) % stride :: stride][-4:, context.varying]
-    fine = _between_samples(np.concatenate([past, median]), len(past), stride, horizon)
+    if stride == 1:
+        return found.quantiles[:, :horizon]
+    median = found.quantiles[len(PROBABILITIES) // 2]
+    fine = _finer(context, median, horizon)
     coarse = np.arange(1, len(median) + 1) * stride
     at = np.arange(1, horizon + 1)
     distance = found.quantiles - median
@@ -173,6 +172,15 @@ def _at_every_sample(context: Context, found: Solution, horizon: int) -> Array:
     low = np.minimum(place.astype(np.intp), len(coarse) - 1)
     high, share = np.minimum(low + 1, len(coarse) - 1), (place - np.floor(place))[:, None]
     return np.asarray(fine + distance[:, low] * (1 - share) + distance[:, high] * share)
+
+
+def _finer(context: Context, path: Array, horizon: int) -> Array:
+    """(horizon, variables) at every sample from a path at every `stride`-th."""
+    stride = context.stride
+    if stride == 1:
+        return path[:horizon]
+    past = context.full[(len(context.full) - 1) % stride :: stride][-4:, context.varying]
+    return _between_samples(np.concatenate([past, path]), len(past), stride, horizon)
 
 
 def _between_samples(joined: Array, before: int, stride: int, horizon: int) -> Array:

@@ -57,7 +57,7 @@ class Known:
 def forecast_with(
     forecast: Callable[..., Forecast], values: ArrayLike, horizon: int, level: float, known: Any, **options: Any
 ) -> Forecast:
-    """`forecast` with what is known in advance; `options` are its others (season, bounds, average, settings)."""
+    """`forecast` with what is known in advance; `options` are its others (season, bounds, settings)."""
     raw = np.asarray(values, dtype=np.float64)
     series = raw[:, None] if raw.ndim == 1 else raw
     beside = Known.of(known, len(series), horizon)
@@ -154,7 +154,7 @@ def _rolled(
                 else _solved(series[:cut], known[:cut], kind, how)[0]
             )
             made = forecast(series[:cut] - known[:cut] @ effect, span, 0.9, **options)
-            off = np.abs(truth - np.asarray(made.mean).reshape(truth.shape) - known[cut : cut + span] @ effect)
+            off = np.abs(truth - np.asarray(made.point).reshape(truth.shape) - known[cut : cut + span] @ effect)
             scale = np.nanmean(np.abs(np.diff(series[:cut], axis=0)), axis=0)
             totals[kind] += float(np.nanmean(off / np.where(scale > 0, scale, 1.0)))
     best = min(kinds, key=lambda kind: totals[kind])
@@ -182,11 +182,12 @@ def _together(
     wider = np.sqrt(1 + (unsure / np.where(spread > 0, spread, np.inf)) ** 2)
     moved = middle + (values - middle) * wider + added
     settings = {"settings": options["settings"]} if "settings" in options else {}
-    moved, remarks = bounded(moved, read(series, **settings), limits)
+    point = np.asarray(made.point).reshape(added.shape) + added
+    moved, point, remarks = bounded(moved, point, read(series, **settings), limits)
     if ndim == 1:
-        moved = moved[..., 0]
+        moved, point = moved[..., 0], point[..., 0]
     distribution = QuantileGrid.of(moved, grid.next_step, grid.between)
-    return Forecast.from_grid(distribution, level, made.method, (*made.notes, *remarks, note))
+    return Forecast.from_grid(distribution, level, made.method, (*made.notes, *remarks, note), point)
 
 
 def _words(effect: Array, beside: Known, filled: Array, errors: dict[str, float] | None) -> str:

@@ -44,20 +44,21 @@ class Solution:
     method: str
     notes: tuple[str, ...]
     system: FoundSystem | None = None  # the field behind the path, for its equations
+    point: Array | None = None  # (steps, varying variables): the trajectory of a law; the median elsewhere
 
 
-def solve(context: Context, steps: int, season: object, average: bool, settings: Settings) -> Solution:
+def solve(context: Context, steps: int, season: object, settings: Settings) -> Solution:
     """The laboratory alone where its law is exact or well ahead, otherwise the mixture it may have joined."""
     closest: tuple[FittedFlow, ...] = ()
     if "ASSIMILATION" not in settings.without and "LABORATORY" not in settings.without:
-        from prophecy.dynamics import laws  # loads Numba
+        from prophecy.dynamics import laws  # not needed for most series
 
         try:
             sought = laws.decide(context, steps, settings)
         except np.linalg.LinAlgError:  # a decomposition without an end: no law was found
             sought = laws.Sought()
         if sought.decided is not None:
-            return _decided(context, sought.decided, average, settings)
+            return _decided(context, sought.decided, settings)
         closest = sought.closest
     columns, how = _columns(context, steps, season, settings), settings.laboratory
     share = left_open(context.values, context.rows, how) if context.values.shape[1] > 1 else np.inf
@@ -75,11 +76,11 @@ def solve(context: Context, steps: int, season: object, average: bool, settings:
     if share >= how.complete and (lawful is None or lawful.best.score >= how.exact):
         decided = _hidden(context, steps, law is not None, settings)
         if decided is not None:
-            return _decided(context, decided, average, settings)
-    further = rolling if law is not None and not average and share < how.deterministic else None
+            return _decided(context, decided, settings)
+    further = rolling if law is not None and share < how.deterministic else None
     if lawful is not None:
-        return _lawful(context, lawful, None, further, average, settings)
-    return _mixed(context, columns, origins, law, further, steps, average, settings)
+        return _lawful(context, lawful, None, further, settings)
+    return _mixed(context, columns, origins, law, further, steps, settings)
 
 
 def _mixed(
@@ -89,7 +90,6 @@ def _mixed(
     law: tournament.Answer | None,
     further: Rolling | None,
     steps: int,
-    average: bool,
     settings: Settings,
 ) -> Solution:
     """The mixture of candidates for each column, joined by the laboratory's; that one alone where it is well ahead.
@@ -100,7 +100,7 @@ def _mixed(
     parts = [roll(column, rolling, ordinary) for column in columns]
     mixtures = [mixed(column, some, rolling, ordinary) for column, some in zip(columns, parts, strict=True)]
     if law is not None and (law.exact or law.best.score < settings.laboratory.lead * _scores(mixtures, context)):
-        return _lawful(context, law, mixtures, further, average, settings)
+        return _lawful(context, law, mixtures, further, settings)
     if law is not None and len(rolling.known) == len(context.known):
         for v, (column, some) in enumerate(zip(columns, parts, strict=True)):
             more = _of_law(law, v, column, rolling, context, settings)
@@ -122,7 +122,7 @@ def _hidden(context: Context, steps: int, promising: bool, settings: Settings) -
     """A field with hidden variables, where there is one. promising: a glance found a law."""
     if not {"HIDDEN", "LABORATORY"}.isdisjoint(settings.without):
         return None
-    from prophecy.dynamics import hidden_law  # loads Numba
+    from prophecy.dynamics import hidden_law
 
     return hidden_law.decide(context, steps, settings, promising)
 
@@ -192,15 +192,16 @@ def _between(mixtures: list[Mixture], settings: Settings) -> Array:
     return np.asarray(shrunk)
 
 
-def _decided(context: Context, decided: Decided, average: bool, settings: Settings) -> Solution:
-    """One trajectory explains the context; its draws are the distribution."""
+def _decided(context: Context, decided: Decided, settings: Settings) -> Solution:
+    """One trajectory explains the context and is the point; its draws are the distribution."""
     variables, steps = int(context.varying.sum()), len(decided.path)
     centre, scale = context.units.centre[:variables], context.units.scale[:variables]
-    path = np.mean(decided.draws, axis=0) if average else decided.path
-    half = upper_quantiles(np.abs(decided.draws - path), len(decided.draws))
-    grid = np.concatenate([(path - half)[::-1], path[None], path + half])[:, :, :variables]
+    middle = np.median(decided.draws, axis=0)
+    half = upper_quantiles(np.abs(decided.draws - middle), len(decided.draws))
+    grid = np.concatenate([(middle - half)[::-1], middle[None], middle + half])[:, :, :variables] * scale + centre
     next_step = np.full((steps - 1, variables), settings.dependence_law)
-    return Solution(grid * scale + centre, next_step, np.eye(variables), decided.method, decided.notes, decided.system)
+    point = decided.path[:, :variables] * scale + centre
+    return Solution(grid, next_step, np.eye(variables), decided.method, decided.notes, decided.system, point)
 
 
 def _lawful(
@@ -208,7 +209,6 @@ def _lawful(
     law: tournament.Answer,
     mixtures: list[Mixture] | None,
     rolling: Rolling | None,
-    average: bool,
     settings: Settings,
 ) -> Solution:
     """Follow the laboratory's best path, and the mixture's from where that is lost.
@@ -228,11 +228,6 @@ def _lawful(
         path, names = np.where(np.isfinite(path), path, other), [*names, "a mixture of smoothers and readouts"]
     twins = np.concatenate([path[None], law.twins[1:]])
     half = half_widths(law.best.errors, twins, context.values, settings, law.novel)
-    if average:
-        ceiling = half.max(axis=1, keepdims=True)
-        trust = 1 - (half / np.maximum(ceiling, 1e-300)) ** 2
-        path = path * trust[0]
-        half = half * (trust + (1 - trust) / np.sqrt(2))
     if further is not None:
         half, names = further.offsets(half), [*names, further.name]
     path, half = path[:, :variables], half[:, :, :variables]

@@ -42,7 +42,7 @@ def mixture_notes(
     leading = [mixture.shares()[0][1] for mixture in mixtures]
     first = max(set(leading), key=leading.count)
     if any(mixture.weight("rare") >= settings.ordinary.rare_least for mixture in mixtures):
-        notes.append("Many zeros: the mean is the expected rate, and the quantiles are those of the values seen.")
+        notes.append("Many zeros: quantiles are those of the values seen, around the expected rate.")
     parts = sum(len(mixture.shares()) for mixture in mixtures)
     single = parts == len(mixtures)
     return (first if single else f"mixture led by {first}"), tuple(notes)
@@ -58,8 +58,8 @@ def _season(column: Series, settings: Settings) -> str:
         left = left if one is None else one.removed(left)
     other = [str(season) for season in sorted(column.seasons) if str(season) not in found]
     if not found:
-        return "No season was found" + (f", though {joined(other)} samples were looked at." if other else ".")
-    return f"Season of {joined(found)} samples." + (f" None of {joined(other)} samples." if other else "")
+        return "No season is used" + (f": one of {joined(other)} values does not help." if other else ".")
+    return f"Season of {joined(found)} values." + (f" None of {joined(other)} values." if other else "")
 
 
 def _direction(mixture: Mixture, column: Series, grid: Array) -> str:
@@ -86,4 +86,4 @@ def _shares(mixture: Mixture) -> str:
     if rest >= 0.005:
         others = len(shares) - _NAMED
         named.append(f"{others} {'other' if others == 1 else 'others'} {rest:.0%}")
-    return f"Contributions: {joined(named)}."
+    return f"What it is made of: {joined(named)}."

@@ -10,7 +10,8 @@ of a block, however large, leaves the bits of earlier outputs alone. Float64 pro
 
 Forward, block b: before[b] = x; y = u Kᵀ + x Oᵀ; x = u Rᵀ + x Pᵀ. Adjoint, last block first, r the gradient of the
 state after a block: ū = ȳ K + r R; r = ȳ O + r P + what reaches the state from elsewhere. Samples after the last whole
-block are read and written under a mask; they change no state.
+block are read and written under a mask; they change no state. The gradients of the matrices are sums of products over
+all blocks (`gradients`).
 """
 
 # Types of a kernel's arguments are Triton's business: it compiles one version per combination.
@@ -34,6 +35,22 @@ def _product(left, right, total, PRECISION: tl.constexpr):
 @triton.jit
 def _matrix(base, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
     return tl.load(base + tl.arange(0, ROWS)[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :])
+
+
+@triton.jit
+def turn(
+    source, target, series, time, channels, s_channel, s_series, s_time, t_channel, t_series, t_time,
+    MOMENTS: tl.constexpr, CHANNELS: tl.constexpr,
+):  # fmt: skip
+    """target = source, both (channels, series, time) by their strides; whichever of channel and time is next to each
+    other in memory, a tile of both is read and written in its order."""
+    c = tl.program_id(0) * CHANNELS + tl.arange(0, CHANNELS)
+    t = tl.program_id(1) * MOMENTS + tl.arange(0, MOMENTS)
+    row = tl.program_id(2).to(tl.int64)
+    inside = (t < time)[:, None] & (c < channels)[None, :]
+    c, t = c.to(tl.int64), t.to(tl.int64)
+    tile = tl.load(source + row * s_series + t[:, None] * s_time + c[None, :] * s_channel, mask=inside)
+    tl.store(target + row * t_series + t[:, None] * t_time + c[None, :] * t_channel, tile, mask=inside)
 
 
 @triton.jit
@@ -80,10 +97,12 @@ def forward(
 @triton.jit
 def adjoint(
     g, extra, to_u, reached, K, O, R, P, series, time, k_channel, o_channel, r_channel, p_channel,
-    EXTRA: tl.constexpr, ORDER: tl.constexpr, LENGTH: tl.constexpr, GROUP: tl.constexpr, STAGES: tl.constexpr,
-    PRECISION: tl.constexpr,
+    EXTRA: tl.constexpr, KEEP: tl.constexpr, ORDER: tl.constexpr, LENGTH: tl.constexpr, GROUP: tl.constexpr,
+    STAGES: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
     """g and to_u (channels, series, time): gradients of y and u; reached, and extra where EXTRA: like `before`.
+
+    Without KEEP only the first of what reaches the states is written, and `reached` is (channels, series, ORDER).
 
     K (LENGTH, LENGTH), O (LENGTH, ORDER), R (ORDER, LENGTH), P (ORDER, ORDER), for rows, as they are.
     """
@@ -108,7 +127,8 @@ def adjoint(
         now = tl.load(g + here, mask=there, other=0.0)
         tl.store(to_u + here, _product(now, K_, zero_y, PRECISION), mask=there)
         state = _product(now, O_, state, PRECISION)
-    tl.store(reached + kept, state, mask=inside)
+    if KEEP:
+        tl.store(reached + kept, state, mask=inside)
     for _ in tl.range(0, blocks, num_stages=STAGES):
         here -= LENGTH
         kept -= ORDER
@@ -120,4 +140,39 @@ def adjoint(
             start = tl.load(extra + kept, mask=inside, other=0.0)
         start = _product(now, O_, start, PRECISION)
         state = _product(state, P_, start, PRECISION)
-        tl.store(reached + kept, state, mask=inside)
+        if KEEP:
+            tl.store(reached + kept, state, mask=inside)
+    if not KEEP:
+        tl.store(reached + at[:, None] * ORDER + order[None, :], state, mask=inside)
+
+
+@triton.jit
+def gradients(
+    left, right, out, series, left_row, left_block, left_last, right_row, right_block, right_last, blocks,
+    left_channel, right_channel,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, GROUP: tl.constexpr, STAGES: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
+    """out (channels, parts, ROWS, COLUMNS) = Σ leftᵀ right over series and blocks, part by part of the blocks.
+
+    left and right (channels, series, blocks, ROWS or COLUMNS), by the strides of a series and a block; of the last
+    block so many values are there (left_last, right_last), the others count as 0. Every product is added up by itself:
+    the tensor cores' own sums are cut off, not rounded, which would add up over thousands of them.
+    """
+    channel, part, parts = tl.program_id(0).to(tl.int64), tl.program_id(1), tl.num_programs(1)
+    i, j, k = tl.arange(0, ROWS), tl.arange(0, COLUMNS), tl.arange(0, GROUP)
+    each = (blocks + parts - 1) // parts
+    first, groups = part * each, (series + GROUP - 1) // GROUP
+    count = tl.minimum(each, tl.maximum(blocks - first, 0))
+    total = tl.zeros((ROWS, COLUMNS), left.dtype.element_ty)
+    for step in tl.range(0, count * groups, num_stages=STAGES):
+        block, row = first + step // groups, (step % groups) * GROUP + k
+        inside, last = (row < series)[:, None], block == blocks - 1
+        i_end, j_end = tl.where(last, left_last, ROWS), tl.where(last, right_last, COLUMNS)
+        row, place = row.to(tl.int64)[:, None], block.to(tl.int64)
+        a = tl.load(left + channel * left_channel + row * left_row + place * left_block + i[None, :],
+                    mask=inside & (i < i_end)[None, :], other=0.0)  # fmt: skip
+        b = tl.load(right + channel * right_channel + row * right_row + place * right_block + j[None, :],
+                    mask=inside & (j < j_end)[None, :], other=0.0)  # fmt: skip
+        total += _product(tl.trans(a), b, tl.zeros((ROWS, COLUMNS), left.dtype.element_ty), PRECISION)
+    at = (channel * parts + part) * ROWS * COLUMNS
+    tl.store(out + at + i[:, None] * COLUMNS + j[None, :], total)

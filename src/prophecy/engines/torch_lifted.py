@@ -52,17 +52,53 @@ def block_length(order: int) -> int:
     return 32 if order <= 48 else 64 if order <= 128 else 128
 
 
-def lift(A: Tensor, B: Tensor, C: Tensor, D: Tensor, length: int) -> Blocks:
-    """Powers by doubling: A (1 or channels, N, N), B (1 or channels, N), C (channels, R, N), D (channels, R)."""
-    reach, observe, power, done = B.unsqueeze(-1), (C @ A).unsqueeze(-2), A, 1
+def lift(A: Tensor, B: Tensor, C: Tensor, D: Tensor, length: int, *, before: bool = False) -> Blocks:
+    """Powers by doubling: A (1 or channels, N, N), B (1 or channels, N), C (channels, R, N), D (channels, R).
+
+    before: C reads the state before the sample arrives, y[k] = C @ x + D * u[k]; x = A @ x + B * u[k].
+    """
+    reach, observe, power, done = B.unsqueeze(-1), (C if before else C @ A).unsqueeze(-2), A, 1
     while done < length:
         take = min(done, length - done)
         reach = torch.cat([reach, power @ reach[..., :take]], dim=-1)
         observe = torch.cat([observe, observe[..., :take, :] @ power.unsqueeze(-3)], dim=-2)
         power, done = (power @ power if done * 2 <= length else power), done + take
     kernel = C @ reach
-    kernel = torch.cat([(kernel[..., 0] + D).unsqueeze(-1), kernel[..., 1:]], dim=-1)
+    first = (D if before else kernel[..., 0] + D).unsqueeze(-1)
+    kernel = torch.cat([first, kernel[..., :-1] if before else kernel[..., 1:]], dim=-1)
     return Blocks(kernel, observe, reach.flip(-1), torch.linalg.matrix_power(A, length))
+
+
+class Powers(NamedTuple):
+    """What the blocks of one memory need whatever reads it: all its powers in a row (N, L N), and the rest of `Blocks`.
+
+    before: whether readouts see the state before the sample arrives, as in `lift`.
+    """
+
+    all: Tensor
+    reach: Tensor
+    power: Tensor
+    before: bool
+
+
+def powers(A: Tensor, B: Tensor, length: int, *, before: bool = False) -> Powers:
+    """Of A (1, N, N) and B (1, N)."""
+    rows = [torch.eye(A.shape[-1], dtype=A.dtype, device=A.device) if before else A[0]]
+    for _ in range(length - 1):
+        rows.append(rows[-1] @ A[0])
+    empty = A.new_zeros(1, 0, A.shape[-1])
+    made = lift(A, B, empty, empty[..., 0], length)
+    return Powers(torch.cat(rows, dim=1), made.reach, made.power, before)
+
+
+def read(powers: Powers, C: Tensor, D: Tensor) -> Blocks:
+    """`lift` of a memory whose powers are known: C (channels, R, N), D (channels, R)."""
+    length = powers.reach.shape[-1]
+    observe = _split(C @ powers.all, -1, (length, C.shape[-1]))
+    kernel = C @ powers.reach.flip(-1)
+    first = D.unsqueeze(-1) if powers.before else kernel[..., :1] + D.unsqueeze(-1)
+    kernel = torch.cat([first, kernel[..., :-1] if powers.before else kernel[..., 1:]], dim=-1)
+    return Blocks(kernel, observe, powers.reach, powers.power)
 
 
 def impulse_responses(A: Tensor, B: Tensor, length: int) -> Tensor:
@@ -133,8 +169,8 @@ def _operator(
 @_operator.register_fake
 def _(u: Tensor, x: Tensor, kernel: Tensor, observe: Tensor, reach: Tensor, power: Tensor) -> tuple[Tensor, Tensor]:
     (channels, readouts, length), order = kernel.shape, x.shape[-1]
-    blocks = u.shape[2] // length + 2
-    return u.new_empty(channels, u.shape[1], u.shape[2], readouts), u.new_empty(channels, u.shape[1], blocks, order)
+    y = u.new_empty(u.shape[1], u.shape[2], channels, readouts).permute(2, 0, 1, 3)
+    return y, u.new_empty(channels, u.shape[1], u.shape[2] // length + 2, order)
 
 
 @torch.library.custom_op("prophecy::lifted_gradients", mutates_args=())
@@ -147,10 +183,16 @@ def _gradients_operator(
     observe: Tensor,
     reach: Tensor,
     power: Tensor,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    fresh = [torch.clone(part, memory_format=torch.contiguous_format)
-             for part in _all_gradients(to_y, to_before, u, before, kernel, observe, reach, power)]  # fmt: skip
-    return fresh[0], fresh[1], fresh[2], fresh[3], fresh[4], fresh[5]
+    of_readout: bool,
+    of_memory: bool,
+) -> list[Tensor]:
+    given = to_y, to_before, u, before, kernel, observe, reach, power
+    made = _all_gradients(*given, (of_readout, of_memory))
+    to_u = made[0]
+    assert to_u is not None
+    if not to_u.permute(1, 2, 0).is_contiguous():
+        to_u = _ordered(u).copy_(to_u)
+    return [to_u, *(torch.clone(p, memory_format=torch.contiguous_format) for p in made[1:] if p is not None)]
 
 
 @_gradients_operator.register_fake
@@ -163,13 +205,17 @@ def _(
     observe: Tensor,
     reach: Tensor,
     power: Tensor,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    x = u.new_empty(u.shape[0], u.shape[1], before.shape[3])
-    solid = (
-        torch.empty_like(part, memory_format=torch.contiguous_format) for part in (u, kernel, observe, reach, power)
-    )
-    to_u, *matrices = solid
-    return to_u, x, matrices[0], matrices[1], matrices[2], matrices[3]
+    of_readout: bool,
+    of_memory: bool,
+) -> list[Tensor]:
+    solid = [kernel, observe] * of_readout + [reach, power] * of_memory
+    matrices = [torch.empty_like(part, memory_format=torch.contiguous_format) for part in solid]
+    return [_ordered(u), u.new_empty(u.shape[0], u.shape[1], before.shape[3]), *matrices]
+
+
+def _ordered(u: Tensor) -> Tensor:
+    """Like u (channels, series, time), nothing in it, stored in the order (series, time, channels) of a layer's data."""
+    return u.new_empty(u.shape[1], u.shape[2], u.shape[0]).permute(2, 0, 1)
 
 
 def _fused(u: Tensor, observe: Tensor) -> bool:
@@ -194,7 +240,7 @@ def forward(
     y = rows @ _toeplitz(kernel).flatten(2)
     y = y + before[:, :, : cut.shape[2]].flatten(1, 2) @ observe.flatten(1, 2).mT
     y = _split(_split(y, -1, (readouts, length)), 1, (series, cut.shape[2])).transpose(3, 4).flatten(2, 3)
-    return y[:, :, :time].contiguous(), before
+    return y[:, :, :time].permute(1, 2, 0, 3).contiguous().permute(2, 0, 1, 3), before
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -206,10 +252,15 @@ def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) 
 def _gradients(ctx: Any, to_y: Tensor | None, to_before: Tensor | None) -> tuple[Tensor | None, ...]:
     u, kernel, observe, reach, power, before = ctx.saved_tensors
     to_y = u.new_zeros(*u.shape, kernel.shape[1]) if to_y is None else to_y
+    given = to_y, to_before, u, before, kernel, observe, reach, power
     if torch.is_grad_enabled():  # a second derivative is wanted: operations that have one
-        return _all_gradients(to_y, to_before, u, before, kernel, observe, reach, power)
-    made: tuple[Tensor, ...] = _gradients_operator(to_y, to_before, u, before, kernel, observe, reach, power)
-    return made
+        return _all_gradients(*given, (True, True))
+    needs = ctx.needs_input_grad
+    readout, memory = needs[2] or needs[3], needs[4] or needs[5]
+    made = _gradients_operator(*given, readout, memory)
+    matrices = iter(made[2:])
+    pairs = ((readout, 2), (memory, 2))
+    return (*made[:2], *(next(matrices) if wanted else None for wanted, count in pairs for _ in range(count)))
 
 
 def _all_gradients(
@@ -221,25 +272,33 @@ def _all_gradients(
     observe: Tensor,
     reach: Tensor,
     power: Tensor,
-) -> tuple[Tensor, ...]:
-    """The adjoint: the same blocks, transposed, last block first; r is the gradient of the state after each block."""
+    wanted: tuple[bool, bool],
+) -> tuple[Tensor | None, ...]:
+    """The adjoint: the same blocks, transposed, last block first; r is the gradient of the state after each block.
+
+    wanted: the gradients of kernel and observe, and those of reach and power; None for the others.
+    """
     length, whole = kernel.shape[-1], u.shape[2] // kernel.shape[-1]
+    to_kernel = to_observe = to_reach = to_power = None
     with exact_products():
         if _fused(u, observe) and not torch.is_grad_enabled():
             from prophecy.engines import triton_blocks
 
-            to_u, q = triton_blocks.backward(to_y, to_before, kernel, observe, reach, power)
-        else:
-            to_u, q = _adjoint(to_y, to_before, kernel, observe, reach, power)
+            found = triton_blocks.backward(to_y, to_before, u, before, kernel, observe, reach, power, wanted)
+            to_kernel = None if found.kernel is None else _diagonals(found.kernel)
+            return found.u, found.x, to_kernel, *found[3:]
+        to_u, q = _adjoint(to_y, to_before, kernel, observe, reach, power)
         cut, r = _cut(u, length), q[:, :, 1:]
-        blocked = _outputs(to_y, length).flatten(3).flatten(1, 2)
-        starts = before[:, :, : cut.shape[2]].flatten(1, 2)
-        size = (kernel.shape[1], length)
-        to_kernel = _diagonals(_split(blocked.mT @ cut.flatten(1, 2), 1, size))
-        to_observe = _split(blocked.mT @ starts, 1, size)
-        last = r.flatten(1, 2).mT
-        to_reach = (last @ cut[:, :, :whole].flatten(1, 2)).sum_to_size(reach.shape)
-        to_power = (last @ before[:, :, :whole].flatten(1, 2)).sum_to_size(power.shape).to(power.dtype)
+        if wanted[0]:
+            blocked = _outputs(to_y, length).flatten(3).flatten(1, 2)
+            starts = before[:, :, : cut.shape[2]].flatten(1, 2)
+            size = (kernel.shape[1], length)
+            to_kernel = _diagonals(_split(blocked.mT @ cut.flatten(1, 2), 1, size))
+            to_observe = _split(blocked.mT @ starts, 1, size)
+        if wanted[1]:
+            last = r.flatten(1, 2).mT
+            to_reach = (last @ cut[:, :, :whole].flatten(1, 2)).sum_to_size(reach.shape)
+            to_power = (last @ before[:, :, :whole].flatten(1, 2)).sum_to_size(power.shape).to(power.dtype)
     return to_u, q[:, :, 0], to_kernel, to_observe, to_reach, to_power
 
 

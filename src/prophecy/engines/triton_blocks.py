@@ -20,6 +20,8 @@ from prophecy.engines import _triton_blocks
 
 LARGEST = 128  # orders beyond it do not fit the registers
 SHARED = 200_000  # bytes of shared memory a block of order 64 takes at most (compiled for sm_90: 196 608)
+PARTS = 8  # of time that gradients of matrices are summed over apart, then in float64
+FILL = 264  # programs that fill a large GPU twice: channels are taken so many at a time
 FEWEST = 256  # series (times channels) below which programs are too few to fill a GPU; torch's products take those
 
 
@@ -35,10 +37,10 @@ class BlockPlan(NamedTuple):
 # By float64 or not and padded order. 16 and 64 in float32 are the fastest of four on an H200
 # (benchmarks/results/layers-gpu.json); the others were not searched.
 PLANS: dict[tuple[bool, int], BlockPlan] = {
-    (False, 16): BlockPlan(64, 4, 1, "tf32x3"),
-    (False, 32): BlockPlan(64, 4, 1, "tf32x3"),
-    (False, 64): BlockPlan(64, 4, 1, "tf32x3"),
-    (False, 128): BlockPlan(16, 8, 1, "ieee"),  # tf32x3 keeps both halves of the matrices: 311 KB of shared memory
+    (False, 16): BlockPlan(64, 4, 1, "bf16x6"),
+    (False, 32): BlockPlan(64, 4, 1, "bf16x6"),
+    (False, 64): BlockPlan(64, 4, 1, "bf16x6"),
+    (False, 128): BlockPlan(16, 8, 1, "ieee"),
     (True, 16): BlockPlan(16, 4, 2, "double"),
     (True, 32): BlockPlan(16, 4, 2, "double"),
     (True, 64): BlockPlan(16, 4, 1, "double"),
@@ -77,55 +79,153 @@ def forward(
     channels, series, time = u.shape
     length, order = kernel.shape[-1], x.shape[-1]
     padded, power = padded_order(order), power.to(u.dtype)
-    K = _square(kernel[:, 0]).mT
-    matrices = [K, _wide(observe[:, 0].mT, padded, -2), _wide(reach.mT, padded, -1), _wide(power.mT, padded, -1, -2)]
-    y = torch.empty(channels, series, time, dtype=u.dtype, device=u.device)
-    before = torch.empty(channels, series, time // length + 2, padded, dtype=u.dtype, device=u.device)
+    matrices = [
+        _square(kernel[:, 0]).mT,
+        _wide(observe[:, 0].mT, padded, -2),
+        _wide(reach.mT, padded, -1),
+        _wide(power.mT, padded, -1, -2),
+    ]
+    y = u.new_empty(series, time, channels).permute(2, 0, 1)
+    before = u.new_empty(channels, series, time // length + 2, padded)
     before[:, :, -1] = 0.0
     first = _wide(x, padded, -1).contiguous()
-    _launch(_triton_blocks.forward, (u.contiguous(), first, y, before), matrices, u.shape, length, padded, plan, {})
+    for some in _chunks(u):
+        made = u.new_empty(u[some].shape)
+        tensors = _turned(u[some]), first[some], made, before[some]
+        _launch(_triton_blocks.forward, tensors, _some(matrices, some), length, padded, plan, {})
+        _turned(made, y[some])
     return y.unsqueeze(-1), before if padded == order else before[..., :order].contiguous()
+
+
+class Gradients(NamedTuple):
+    """Of u (channels, series, time); of the first state (channels, series, N); of the matrices, None if not wanted."""
+
+    u: Tensor
+    x: Tensor
+    kernel: Tensor | None
+    observe: Tensor | None
+    reach: Tensor | None
+    power: Tensor | None
 
 
 def backward(
     to_y: Tensor,
     to_before: Tensor | None,
+    u: Tensor,
+    before: Tensor,
     kernel: Tensor,
     observe: Tensor,
     reach: Tensor,
     power: Tensor,
+    wanted: tuple[bool, bool] = (True, True),
     plan: BlockPlan | None = None,
-) -> tuple[Tensor, Tensor]:
-    """Gradients of u, and of the states before each block through everything after them."""
-    channels, series, time = to_y.shape[:3]
+) -> Gradients:
+    """The adjoint of `forward`; wanted: the gradients of kernel and observe, and those of reach and power.
+
+    Kernel and observe have a gradient for each channel, reach and power are summed where they are shared. That of the
+    kernel comes as the matrix K's, (channels, 1, L, L).
+    """
+    channels, series, time = u.shape
     length, order = kernel.shape[-1], power.shape[-1]
-    padded, power = padded_order(order), power.to(to_y.dtype)
+    padded, blocks = padded_order(order), time // length
+    wide = power.to(u.dtype)
     matrices = [
         _square(kernel[:, 0]),
         _wide(observe[:, 0], padded, -1),
         _wide(reach, padded, -2),
-        _wide(power, padded, -1, -2),
+        _wide(wide, padded, -1, -2),
     ]
-    g = to_y.squeeze(-1).contiguous()
-    to_u = torch.empty_like(g)
-    reached = torch.empty(channels, series, time // length + 2, padded, dtype=g.dtype, device=g.device)
-    extra = g if to_before is None else _wide(to_before, padded, -1).contiguous()
-    built = {"EXTRA": to_before is not None}
-    _launch(_triton_blocks.adjoint, (g, extra, to_u, reached), matrices, g.shape, length, padded, plan, built)
-    return to_u, reached[:, :, :-1, :order]
+    to_u, to_x = u.new_empty(series, time, channels).permute(2, 0, 1), u.new_empty(channels, series, padded)
+    starts = _wide(before, padded, -1)
+    made: list[list[Tensor]] = [[], [], [], []]
+    for some in _chunks(u):
+        g, back = _turned(to_y[some].squeeze(-1)), u.new_empty(u[some].shape)
+        kept = u.new_empty(len(g), series, blocks + 2, padded) if wanted[1] else to_x[some]
+        extra = g if to_before is None else _wide(to_before[some], padded, -1).contiguous()
+        built = {"EXTRA": to_before is not None, "KEEP": wanted[1]}
+        _launch(_triton_blocks.adjoint, (g, extra, back, kept), _some(matrices, some), length, padded, plan, built)
+        _turned(back, to_u[some])
+        del back
+        now = _turned(u[some])
+        if wanted[0]:
+            made[0].append(_summed(g, now, length, length, plan))
+            made[1].append(_summed(g, starts[some], length, padded, plan))
+        if wanted[1]:
+            to_x[some] = kept[:, :, 0]
+            after = kept[:, :, 1:]
+            made[2].append(_summed(after, now[..., : blocks * length], padded, length, plan, blocks))
+            made[3].append(_summed(after, starts[some], padded, padded, plan, blocks))
+    to_K, to_O, to_R, to_P = (torch.cat(parts) if parts else None for parts in made)
+    return Gradients(
+        to_u,
+        to_x[..., :order],
+        None if to_K is None else to_K.unsqueeze(1),
+        None if to_O is None else to_O[..., :order].unsqueeze(1),
+        None if to_R is None else to_R[:, :order].sum_to_size(reach.shape),
+        None if to_P is None else to_P[:, :order, :order].to(power.dtype).sum_to_size(power.shape),
+    )
+
+
+def _summed(
+    left: Tensor, right: Tensor, rows: int, columns: int, plan: BlockPlan | None, blocks: int | None = None
+) -> Tensor:
+    """Σ leftᵀ right over all series and blocks, (channels, rows, columns).
+
+    Either is (channels, series, time), cut into blocks of that many values, or (channels, series, blocks, values).
+    """
+    channels, series = left.shape[:2]
+    if blocks is None:
+        blocks = -(-left.shape[2] // rows)
+    ways: list[int] = []
+    for one, size in ((left, rows), (right, columns)):
+        short = one.shape[2] - (blocks - 1) * size if one.ndim == 3 else size
+        ways += [one.stride(1), size if one.ndim == 3 else one.stride(2), min(short, size)]
+    parts = max(1, min(blocks, PARTS))
+    out = left.new_empty(channels, parts, rows, columns)
+    if blocks == 0 or series == 0:
+        return left.new_zeros(channels, rows, columns)
+    plan = plan or PLANS[left.dtype == torch.float64, 64]
+    _triton_blocks.gradients[(channels, parts)](
+        left, right, out, series, *ways, blocks, left.stride(0), right.stride(0), ROWS=rows, COLUMNS=columns,
+        GROUP=32, STAGES=2, PRECISION=plan.precision, num_warps=4,
+    )  # fmt: skip
+    return out.sum(1, dtype=torch.float64).to(out.dtype)
+
+
+def _turned(source: Tensor, target: Tensor | None = None) -> Tensor:
+    """(channels, series, time) as a layer's data are stored, in the order the kernels read, and back into `target`."""
+    if target is None:
+        if source.is_contiguous():
+            return source
+        target = source.new_empty(source.shape)
+    channels, series, time = source.shape
+    grid = (-(-channels // 32), -(-time // 64), series)
+    _triton_blocks.turn[grid](
+        source, target, series, time, channels, *source.stride(), *target.stride(), MOMENTS=64, CHANNELS=32, num_warps=4
+    )
+    return target
+
+
+def _chunks(u: Tensor) -> list[slice]:
+    """Channels taken at a time: copies in the kernels' order of axes stay small beside u, programs fill the device."""
+    each = max(1, min(len(u), -(-FILL // max(1, -(-u.shape[1] // 64)))))
+    return [slice(first, first + each) for first in range(0, len(u), each)]
+
+
+def _some(matrices: list[Tensor], some: slice) -> list[Tensor]:
+    return [matrix if len(matrix) == 1 else matrix[some] for matrix in matrices]
 
 
 def _launch(
     kernel: Any,
     tensors: tuple[Tensor, ...],
     matrices: list[Tensor],
-    shape: torch.Size,
     length: int,
     order: int,
     plan: BlockPlan | None,
     built: dict[str, Any],
 ) -> None:
-    channels, series, time = shape
+    channels, series, time = tensors[0].shape
     plan = plan or PLANS[tensors[0].dtype == torch.float64, order]
     solid = [matrix.contiguous() for matrix in matrices]
     strides = [0 if len(matrix) == 1 else matrix.stride(0) for matrix in solid]
@@ -151,4 +251,4 @@ def _wide(tensor: Tensor, order: int, *axes: int) -> Tensor:
     sizes = [0, 0, 0, 0]
     for axis in axes:
         sizes[1 if axis == -1 else 3] = order - tensor.shape[axis]
-    return pad(tensor, sizes if -2 in axes else sizes[:2])
+    return pad(tensor, sizes if -2 in axes else sizes[:2]) if any(sizes) else tensor

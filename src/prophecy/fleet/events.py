@@ -69,9 +69,11 @@ class Events:
         return [
             Event(number, key, np.nan if time is None else time, value, score, alarm, kind, bool(dated), place, fault)
             for number, key, time, value, score, alarm, kind, dated, place, fault in self._db.execute(
-                "SELECT number, key, time, value, score, alarm, kind, dated, place, coalesce(fault, number) "
-                "FROM events JOIN streams ON id = stream WHERE number > ?1 AND (?2 IS NULL OR stream = ?2) "
-                "AND (NOT ?4 OR fault IS NULL) ORDER BY number LIMIT ?3",
+                "SELECT number, coalesce((SELECT key FROM streams WHERE id = stream), "
+                "(SELECT key FROM aside WHERE id = stream AND typeof(key) = 'text'), ''), "
+                "time, value, score, alarm, kind, dated, place, coalesce(fault, number) FROM events "
+                "WHERE number > ?1 AND (?2 IS NULL OR stream = ?2) AND (NOT ?4 OR fault IS NULL) "
+                "ORDER BY number LIMIT ?3",
                 (since, stream, limit, first),
             )
         ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import threading
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
@@ -17,12 +18,11 @@ from prophecy.adaptive.limits import LARGEST
 from prophecy.adaptive.prophecy import Prophecy
 from prophecy.adaptive.times import LARGEST_TIME, seconds
 from prophecy.fleet.answers import ROW, Answers, Brief, Event, Predictions, Recent, Refused, Summary
+from prophecy.fleet.check import LONGEST_KEY
+from prophecy.fleet.store import Aside
 from prophecy.fleet.streams import LOG, Log, Streams
 
 Array = NDArray[np.float64]
-
-LONGEST_KEY = 512
-"""Characters of a key at most."""
 
 LARGEST_NOTE = 2**24
 """Bytes kept with a batch at most, on the caller's behalf."""
@@ -54,7 +54,7 @@ class Fleet:
 
     >>> fleet = Fleet()
     >>> for k in range(100):
-    ...     answers = fleet.observe(["a", "b"], [k, k], [np.sin(0.1 * k), 3.0])
+    ...     answers = fleet.observe(["a", "b"], [np.sin(0.1 * k), 3.0], time=[k, k])
     >>> bool(abs(fleet.predict(["a"]).mean[0] - np.sin(10.0)) < 1e-6)
     True
     """
@@ -82,22 +82,47 @@ class Fleet:
     # Values in.
 
     def observe(
-        self, keys: str | Sequence[str], times: ArrayLike | None, values: ArrayLike, *, note: bytes = b""
+        self,
+        keys: str | Sequence[str],
+        values: ArrayLike,
+        *old: ArrayLike,
+        time: ArrayLike | None = None,
+        note: bytes = b"",
     ) -> Answers:
         """Take in a batch of rows, in order; returns when they are on the disk.
 
-        keys: one for each row, or one for all. times: seconds or dates (datetime64, datetime), None for streams without
-        timestamps. values: numbers, NaN where missing. One bad row refuses the whole batch (`Refused`, naming it), and
+        keys: one for each row, or one for all. values: numbers, NaN where missing. time: seconds or dates (datetime64,
+        datetime), None for streams without timestamps. One bad row refuses the whole batch (`Refused`, naming it), and
         nothing has changed. note: bytes to keep with the batch while it is in the log (`batches`).
         """
-        rows, names = self._rows(keys, times, values)
+        if old:
+            (values,), time = old, values
+            message = "observe(keys, times, values) is now observe(keys, values, time=times)"
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+        rows, names = self._rows(keys, values, time)
         if not isinstance(note, bytes) or len(note) > LARGEST_NOTE:
             raise TypeError(f"note must be bytes, at most {LARGEST_NOTE} of them, got {type(note).__name__}")
         with self._lock:
-            return Answers(names, rows, self._streams.observe(names, times is not None, rows, note))
+            return Answers(names, rows, self._streams.observe(names, time is not None, rows, note))
+
+    def observe_some(
+        self, keys: str | Sequence[str], values: ArrayLike, time: ArrayLike | None, steps: int
+    ) -> Answers:
+        """The same for the first rows alone, as many as take `steps` steps of their streams at most, and one at least;
+        the answers are as many. So a batch of any cost can be taken in by parts, with others in between."""
+        rows, names = self._rows(keys, values, time)
+        with self._lock:
+            events = self._streams.observe(names, time is not None, rows, b"", _checks.whole("steps", steps))
+        return Answers(names[: len(events)], rows[: len(events)], events)
+
+    def check(self, keys: str | Sequence[str], values: ArrayLike, time: ArrayLike | None = None) -> None:
+        """Whether `observe` would take these rows in; `Refused` if not. Nothing is changed."""
+        rows, names = self._rows(keys, values, time)
+        with self._lock:
+            self._streams.check_times(names, rows)
 
     def _rows(
-        self, keys: str | Sequence[str], times: ArrayLike | None, values: ArrayLike
+        self, keys: str | Sequence[str], values: ArrayLike, times: ArrayLike | None
     ) -> tuple[NDArray[np.void], list[str]]:
         """Rows and keys, every number checked, so that what follows cannot fail half-way."""
         try:
@@ -142,7 +167,7 @@ class Fleet:
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must lie strictly between 0 and 1, got {level}")
         with self._lock:
-            names = self._streams.keys() if keys is None else list(keys)
+            names = self._streams.readable() if keys is None else list(keys)
             mean, half = self._streams.predict(names, level)
         return Predictions(names, mean, mean - half, mean + half, level)
 
@@ -240,6 +265,17 @@ class Fleet:
         with self._lock:
             return self._streams.problems()
 
+    def aside(self) -> list[Aside]:
+        """Streams that could not be read and were set aside: why, and their rows that no state has. A key of which the
+        stream was set aside begins anew with its next value."""
+        with self._lock:
+            return self._streams.aside()
+
+    def discard(self, key: str) -> None:
+        """Forget what was set aside under a key."""
+        with self._lock:
+            self._streams.discard(key)
+
     def vacuum(self) -> None:
         """Checkpoint, forget what the log need not have, and give unused room of the file back."""
         with self._lock:
@@ -250,10 +286,11 @@ class Fleet:
         with self._lock:
             self._streams.checkpoint()
 
-    def close(self) -> None:
-        """Checkpoint and let go of the file. Closing again does nothing."""
+    def close(self, seconds: float = math.inf) -> None:
+        """Checkpoint and let go of the file. Closing again does nothing. seconds: how long the checkpoint may take;
+        streams that are not saved by then are caught up with when the file is opened again."""
         with self._lock:
-            self._streams.close()
+            self._streams.close(seconds)
 
     def __enter__(self) -> Self:
         return self
@@ -262,7 +299,15 @@ class Fleet:
         self.close()
 
     def __repr__(self) -> str:
-        return "Fleet, closed" if self._streams.closed else f"Fleet of {len(self)} streams"
+        return "<Fleet, closed>" if self._streams.closed else f"<Fleet of {len(self)} streams>"
+
+    def _repr_html_(self) -> str:
+        from prophecy.tables.spark import MOST, of_streams
+
+        if self._streams.closed:
+            return of_streams(repr(self), (), 0)
+        some = [row.key for row in self.summary(limit=MOST).rows]
+        return of_streams(repr(self), [(key, self.recent(key).value.tolist()) for key in some], len(self))
 
     def facts(self) -> dict[str, Any]:
         """About the fleet as a whole: streams, those in memory, rows in the log, events, bytes of the file."""

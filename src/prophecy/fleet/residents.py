@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.fleet.answers import unknown
-from prophecy.fleet.slots import BYTES, Damaged, Slots
+from prophecy.fleet.answers import same_input
+from prophecy.fleet.slots import BYTES, Slots
 from prophecy.fleet.store import Saved, Store
 
 
@@ -40,33 +40,47 @@ class Residents:
             self.dirty.setdefault(slot, self.batch)
         return noted
 
-    def hold(self, keys: Iterable[str], new: bool = True) -> None:
-        """Have these streams in memory, no more than there is room for; unknown ones are made, or are a KeyError."""
+    def hold(self, keys: Iterable[str], new: bool = True) -> set[str]:
+        """Have these streams in memory, no more than there is room for. Unknown ones are made, or are what is returned.
+
+        A stream that cannot be read is set aside, and is unknown then.
+        """
         missing = [key for key in keys if key not in self.slot_of]
         if not missing:
-            return
-        found = [self._store.find(key) for key in missing]
-        if not new:
-            for key, saved in zip(missing, found, strict=True):
-                if saved is None:
-                    raise unknown(key)
+            return set()
         self._make_room(len(missing), keys)
-        places = self._free[-len(missing) :][::-1]
-        self._restore(missing, found, places)
+        found = {key: self._store.find(key) for key in missing}
+        places = dict(zip(missing, self._free[::-1], strict=False))
+        bad = self._restore({places[key]: saved for key, saved in found.items() if saved is not None})
+        if bad:
+            self._store.set_aside(bad)
+            found = {key: None if saved is None or saved.id in bad else saved for key, saved in found.items()}
+        lost = [key for key, saved in found.items() if saved is None]
+        if new:
+            for key, stream in zip(lost, self._store.add(lost), strict=True):
+                found[key] = Saved(stream, key, 0, 0, None, None)
+        begun = {key: saved for key, saved in found.items() if saved is not None}
+        self.slots.open([places[key] for key, saved in begun.items() if not saved.state])
+        for key, saved in begun.items():
+            slot = places[key]
+            self.ids[slot], self._keys[slot], self.slot_of[key] = saved.id, key, slot
+            self._touched[slot], self._ran[slot] = self.batch, 0
         del self._free[-len(missing) :]
-        for key, saved, slot in zip(missing, found, places, strict=True):
-            self.ids[slot] = self._store.add(key) if saved is None else saved.id
-            self._keys[slot], self.slot_of[key] = key, slot
-        self._touched[places], self._ran[places] = self.batch, 0
+        if new:
+            return set()
+        self._free += [places[key] for key in lost]
+        return set(lost)
 
-    def _restore(self, keys: list[str], found: list[Saved | None], places: list[int]) -> None:
-        grown = [(slot, saved.state) for saved, slot in zip(found, places, strict=True) if saved and saved.state]
-        try:
-            self.slots.restore_many([slot for slot, _ in grown], [state for _, state in grown])
-        except Damaged as error:
-            key = keys[places.index(error.slot)]
-            raise ValueError(f"{self._store.name} is damaged: stream {key!r}: {error}") from error
-        self.slots.open([slot for saved, slot in zip(found, places, strict=True) if saved is None or not saved.state])
+    def _restore(self, found: dict[int, Saved]) -> dict[int, str]:
+        """Set slots to what the file has; numbers of the streams that cannot be read, and why."""
+        grown = {slot: saved for slot, saved in found.items() if saved.state}
+        bad = self.slots.restore_many(list(grown), [saved.state or b"" for saved in grown.values()])
+        for slot in grown.keys() - bad.keys():
+            saved, count = grown[slot], self.slots.count(slot)
+            newest = self.slots.recent(slot)[-1] if count else None
+            if count != saved.taken or not same_input(newest, saved.last):
+                bad[slot] = f"its state has {count} rows and another newest one than the {saved.taken} of its row"
+        return {found[slot].id: reason for slot, reason in bad.items()}
 
     def _make_room(self, wanted: int, staying: Iterable[str]) -> None:
         """Put aside the streams unused for longest until so many slots are free."""
@@ -90,8 +104,8 @@ class Residents:
 
     def save(self, slots: list[int]) -> None:
         """Write the states of these slots."""
-        # A stream that has rows in the batch of now, but later in it, does not include it yet.
-        seen = (self.batch - (self._ran[slots] != self.batch)).tolist()
+        # What was not run since it was restored is not saved, so this is the last batch that it has rows in.
+        seen = self._ran[slots].tolist()
         self._store.save(
             (batch, self.slots.count(slot), self.slots.last(slot), self.slots.state(slot), int(self.ids[slot]))
             for batch, slot in zip(seen, slots, strict=True)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from prophecy.adaptive.limits import LARGEST
 from prophecy.adaptive.times import LARGEST_TIME, seconds
-from prophecy.fleet.answers import ROW, STATUS
+from prophecy.fleet.answers import ANSWER, ROW, STATUS
 from prophecy.fleet.slots import Slots, stamps_of
 
 
@@ -36,7 +35,7 @@ class Single:
         """state: of a stream to go on with; every number in it is checked, and a ValueError names what is wrong."""
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must lie strictly between 0 and 1, got {level}")
-        self._slots, self._slot = Slots(1, dt, level), np.zeros(1, np.int64)
+        self._slots = Slots(1, dt, level)
         if state:
             self._slots.restore(0, bytes(state))
         else:
@@ -44,23 +43,36 @@ class Single:
 
     def observe(self, value: float, time: ArrayLike | None = None) -> Answer:
         """Take in the next value, NaN where it is missing; time: one moment, in seconds or a date, always or never."""
-        row = np.zeros(1, ROW)
-        number = float(value)
-        if not (abs(number) <= LARGEST or math.isnan(number)):
-            raise ValueError(f"value must be at most {LARGEST:g} in size, got {number}; rescale the data")
-        moment = math.nan if time is None else float(seconds(time))
-        if time is not None and not abs(moment) <= LARGEST_TIME:
-            raise ValueError(f"time must be finite, at most {LARGEST_TIME:g} in size, got {moment}")
-        row["value"], row["time"] = number, moment
-        row["dated"] = time is not None and np.asarray(time).dtype.kind in "MO"
-        if self._slots.stamps[0] not in (-1, stamps_of(row)[0]):
-            raise ValueError("time must be of one kind from the first value on: never, numbers, or dates")
-        self._slots.run(self._slot, time is not None, row)
-        mean, half, score, alarm, ahead, reach = (
-            float(row[name][0]) for name in ("mean", "half", "score", "alarm", "next", "next_half")
-        )
-        status = STATUS[int(row["status"][0])]
+        row = self.follow([float(value)], None if time is None else np.atleast_1d(np.asarray(time)))[0]
+        mean, half, score, alarm, ahead, reach = (float(row[name]) for name in ANSWER)
+        status = STATUS[int(row["status"])]
         return Answer(mean, mean - half, mean + half, score, alarm, status, ahead, ahead - reach, ahead + reach)
+
+    def follow(self, values: ArrayLike, times: ArrayLike | None = None) -> NDArray[np.void]:
+        """Take in values one after the other, with their times or without; the rows (`answers.ROW`) with the answers.
+        Where one of them cannot be taken, none is."""
+        numbers = np.asarray(values, np.float64)
+        moments = np.full(len(numbers), np.nan) if times is None else seconds(times)
+        fine = self.accepts(numbers, None if times is None else moments)
+        if not fine.all():
+            row = int(np.argmin(fine))
+            if not (abs(numbers[row]) <= LARGEST or np.isnan(numbers[row])):
+                raise ValueError(f"value must be at most {LARGEST:g} in size, got {numbers[row]}; rescale the data")
+            raise ValueError(f"time must be finite, at most {LARGEST_TIME:g} in size, got {moments[row]}")
+        rows = np.zeros(len(numbers), ROW)
+        rows["value"], rows["time"] = numbers, moments
+        rows["dated"] = times is not None and np.asarray(times).dtype.kind in "MO"
+        if len(rows) and self._slots.stamps[0] not in (-1, stamps_of(rows)[0]):
+            raise ValueError("time must be of one kind from the first value on: never, numbers, or dates")
+        if len(rows):
+            self._slots.run(np.zeros(len(rows), np.int64), times is not None, rows)
+        return rows
+
+    @staticmethod
+    def accepts(values: NDArray[np.float64], times: NDArray[np.float64] | None) -> NDArray[np.bool_]:
+        """Which of these numbers can be taken in: values of at most 1e75 in size or missing, at finite times."""
+        fine = (np.abs(values) <= LARGEST) | np.isnan(values)
+        return fine if times is None else fine & (np.abs(times) <= LARGEST_TIME)
 
     def state(self) -> bytes:
         """The stream's state: 16 bytes a value for its first 64 values, then 43 to 92 kB."""

@@ -1,6 +1,6 @@
 """Streams in memory: slots, each of which holds one stream, run through many at a time and saved by number.
 
-A slot is one row of the arrays that compiled code works on (`adaptive.feed`), and the last rows with their answers. A
+A slot is one row of the arrays that compiled code works on (`kernels.feed`), and the last rows with their answers. A
 stream that has seen few values is saved as these values: taking them in again costs less than reading, checking and
 writing its whole state, and takes 16 bytes each instead of 43 kB and more.
 """
@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _machine
-from prophecy.adaptive import feed
 from prophecy.adaptive.clock import CLOCK, check_clocks, fresh_clocks
+from prophecy.adaptive.clock import RECENT as STAMPS
 from prophecy.adaptive.irregular import SAMPLES, check_samples, fresh_samples
+from prophecy.adaptive.kernels.feed import Streams
 from prophecy.adaptive.limits import LARGEST, RING
 from prophecy.adaptive.prophecy import Prophecy, of_rows
 from prophecy.adaptive.record import RECORD, check, fresh
@@ -28,6 +29,7 @@ from prophecy.adaptive.settings import DEFAULT
 from prophecy.adaptive.table import between, table
 from prophecy.adaptive.times import LARGEST_TIME
 from prophecy.fleet.answers import LATE, MISSING, ROW, TAKEN
+from prophecy.fleet.check import are_rows
 from prophecy.fleet.pack import pack, unpack
 
 Array = NDArray[np.float64]
@@ -41,6 +43,9 @@ write, read and check a whole state, which takes 43 kB instead of 1 kB (benchmar
 
 WORTH_THREADS = 2000
 """Rows from which on threads share the work: some 5 ms, against 0.1 ms to hand it over."""
+
+REPLAYED = DEFAULT.irregular.longest_replayed / 8
+"""Steps a value counts as on average for starting another grid from the stamps kept, which every 32nd may do."""
 
 BYTES = RECORD.itemsize + 8 * RING + CLOCK.itemsize + SAMPLES.itemsize + RECENT * ROW.itemsize
 """Memory of a stream that has seen thousands of values; of a young one about half is touched."""
@@ -72,6 +77,7 @@ class Slots:
         self._fresh = fresh(1, self._table), fresh_clocks(1, dt), fresh_samples(1)
         self._records, self._rings = np.zeros(capacity, RECORD), np.zeros((capacity, RING))
         self._clocks, self._samples = np.zeros(capacity, CLOCK), np.zeros(capacity, SAMPLES)
+        self._streams = Streams(self._records, self._rings, self._clocks, self._samples, self._table)
         self._recent, self._rows = np.zeros((capacity, RECENT), ROW), np.zeros(capacity, np.int64)
         self._late = np.zeros(capacity, bool)
         self.stamps = np.full(capacity, -1, np.int8)
@@ -101,8 +107,7 @@ class Slots:
 
         def some(part: slice) -> None:
             when = times[part] if timed else _EMPTY
-            given = (self._records, self._rings, self._clocks, self._samples, self._table)
-            feed.take(*given, which[part], when, values[part], self._where, out[part], passed[part])
+            self._streams.take(which[part], when, values[part], self._where, out[part], passed[part])
 
         self._share(some, which)
         for place, name in enumerate(("mean", "half", "score", "alarm", "next", "next_half")):
@@ -114,6 +119,32 @@ class Slots:
         noted[0, order[~late]] = self._remember(which[~late], rows[order[~late]])
         noted[1, order] = out[:, 6]
         return noted
+
+    def costs(self, slots: NDArray[np.int64], rows: NDArray[np.void]) -> Array:
+        """How many steps each row may take at most: one, and where it passes places of its clock's grid, that many on
+        the finest grid that the clock could find by then, each of them forecast, passed and looked at."""
+        order = np.argsort(slots, kind="stable")
+        which, times = slots[order], rows["time"][order]
+        first = np.diff(which, prepend=-1) != 0
+        fresh = first & (self._clocks["count"][which] == 0)
+        before = np.where(first, self._clocks["last"][which], np.roll(times, 1))
+        passed = np.where(fresh | ~(times > before), 0.0, times - before)
+        found, costs = np.ones(len(rows)), np.ones(len(rows))
+        dt = self._clocks["dt"][which]
+        odd = np.isin(which, which[(passed > 1.5 * dt) & ~fresh])
+        if odd.any():
+            place = np.cumsum(first) - 1
+            finest = np.full(place[-1] + 1, np.inf)
+            np.minimum.at(finest, place, np.where(passed > 0.0, passed, np.inf))
+            np.minimum.at(finest, place, np.where(dt > 0.0, dt, np.inf))
+            for slot, k in zip(*np.unique(which[odd], return_index=True), strict=True):
+                k = place[odd][k]
+                kept = np.diff(np.sort(self._clocks["recent"][slot, : min(int(self._clocks["count"][slot]), STAMPS)]))
+                finest[k] = min(finest[k], kept[kept > 0.0].min(initial=np.inf))
+            places = passed / (finest[place] / DEFAULT.clock.parts)
+            costs[odd] += np.minimum(3.0 * places, 3.0 * DEFAULT.clock.longest_hole)[odd] + REPLAYED
+        found[order] = costs
+        return found
 
     def _share(self, some: Any, which: NDArray[np.int64]) -> None:
         """some(part) for all rows, in threads that each have streams of their own."""
@@ -158,8 +189,7 @@ class Slots:
     def predict(self, slots: NDArray[np.int64], level: float) -> tuple[Array, Array]:
         """Mean and half width of the next value of each."""
         out, nothing = np.empty((len(slots), 3)), np.full(len(slots), np.nan)
-        given = (self._records, self._rings, self._clocks, self._samples, self._table)
-        feed.ahead(*given, slots, nothing, nothing, between(level), out)
+        self._streams.ahead(slots, nothing, nothing, between(level), out)
         return out[:, 0], out[:, 1]
 
     def model(self, slot: int) -> Prophecy:
@@ -199,10 +229,12 @@ class Slots:
 
     def restore(self, slot: int, data: bytes) -> None:
         """Set a slot from a state, every number of which is checked; ValueError."""
-        self.restore_many([slot], [data])
+        for reason in self.restore_many([slot], [data]).values():
+            raise ValueError(reason)
 
-    def restore_many(self, slots: Sequence[int], states: Sequence[bytes]) -> None:
-        """Set slots from states; ValueError, with attribute `slot`, for one that no stream could have reached."""
+    def restore_many(self, slots: Sequence[int], states: Sequence[bytes]) -> dict[int, str]:
+        """Set slots from states; the slots of those that no stream could have reached, and why."""
+        bad: dict[int, str] = {}
         young: dict[bool, list[tuple[int, Young]]] = {True: [], False: []}
         grown: list[tuple[int, dict[str, NDArray[Any]]]] = []
         for slot, data in zip(slots, states, strict=True):
@@ -213,12 +245,13 @@ class Slots:
                 else:
                     grown.append((slot, _grown(data)))
             except ValueError as error:
-                raise Damaged(slot, str(error)) from None
+                bad[slot] = str(error)
         if grown:
-            self._put(grown)
+            bad |= self._put(grown)
         for timed, some in young.items():
             if some:
                 self._take_again(some, timed)
+        return bad
 
     def _take_again(self, some: list[tuple[int, Young]], timed: bool) -> None:
         """The values of young streams."""
@@ -227,24 +260,20 @@ class Slots:
         rows["time"] = np.frombuffer(b"".join(found.times for _, found in some), "<f8") if timed else np.nan
         rows["value"] = np.frombuffer(b"".join(found.values for _, found in some), "<f8")
         rows["dated"] = np.repeat([found.dated for _, found in some], lengths)
-        bad = np.abs(rows["value"]) > LARGEST
-        if timed:
-            bad |= ~(np.abs(rows["time"]) <= LARGEST_TIME)
-        if bad.any():
-            slot = int(np.repeat(slots, lengths)[np.argmax(bad)])
-            raise Damaged(slot, f"values of a stream must be at most {LARGEST:g} in size, and times finite")
         self.open(slots)
         self.run(np.repeat(slots, lengths), timed, rows)
 
-    def _put(self, grown: list[tuple[int, dict[str, NDArray[Any]]]]) -> None:
-        """States of grown streams, all checked at once; one by one if that fails, to name the one."""
+    def _put(self, grown: list[tuple[int, dict[str, NDArray[Any]]]]) -> dict[int, str]:
+        """States of grown streams, all checked at once; one by one if that fails. Those that are wrong, and why."""
         try:
             self._check([found for _, found in grown])
         except ValueError as error:
             if len(grown) == 1:
-                raise Damaged(grown[0][0], str(error)) from None
+                return {grown[0][0]: str(error)}
+            bad: dict[int, str] = {}
             for one in grown:
-                self._put([one])
+                bad |= self._put([one])
+            return bad
         self.open([slot for slot, _ in grown])
         for slot, found in grown:
             self._rings[slot, : len(found["ring"])] = found["ring"]
@@ -254,6 +283,7 @@ class Slots:
             rows, count = found["recent"], int(found["counts"][0])
             self._recent[slot, np.arange(count - len(rows), count) % RECENT] = rows
             self.stamps[slot] = stamps_of(rows)[-1] if count else -1
+        return {}
 
     def _check(self, many: list[dict[str, NDArray[Any]]]) -> None:
         check(np.concatenate([found["record"] for found in many]), self._table)
@@ -272,14 +302,6 @@ def stamps_of(rows: NDArray[np.void]) -> NDArray[np.int8]:
     return np.where(np.isnan(rows["time"]), NO_TIMES, dated).astype(np.int8)
 
 
-class Damaged(ValueError):
-    """A state that no stream could have reached. slot: where it should have gone."""
-
-    def __init__(self, slot: int, message: str) -> None:
-        super().__init__(message)
-        self.slot = slot
-
-
 class Young(NamedTuple):
     """The values of a young stream, as bytes."""
 
@@ -296,8 +318,11 @@ def _young(data: bytes) -> Young:
         raise ValueError("the state of a stream does not have its checksum")
     _, count, timed, dated = _HEAD.unpack_from(data)
     middle = _HEAD.size + (8 * count if timed else 0)
-    if not 0 < count <= YOUNG or len(data) != middle + 8 * count + 4:
+    if not 0 < count <= YOUNG or timed > 1 or dated > timed or len(data) != middle + 8 * count + 4:
         raise ValueError("the state of a stream is not as long as its header states")
+    values, times = np.frombuffer(data, "<f8", count, middle), np.frombuffer(data[_HEAD.size : middle], "<f8")
+    if (np.abs(values) > LARGEST).any() or not (np.abs(times) <= LARGEST_TIME).all():
+        raise ValueError(f"values of a stream must be at most {LARGEST:g} in size, and times finite")
     return Young(count, timed != 0, dated != 0, data[_HEAD.size : middle], data[middle:-4])
 
 
@@ -309,6 +334,8 @@ def _grown(data: bytes) -> dict[str, NDArray[Any]]:
     count, late = found["counts"].tolist()
     if not 0 <= count <= 2**53 or late not in (0, 1) or len(found["recent"]) != min(count, RECENT):
         raise ValueError("the state of a stream contradicts itself about how many rows it has")
+    if not are_rows(found["recent"], least=0):
+        raise ValueError("the state of a stream has rows that no fleet takes in")
     used = int(min(max(int(found["record"]["count"][0]), 0), RING))
     if len(found["ring"]) != used or not (np.abs(found["ring"]) <= LARGEST).all():
         raise ValueError(f"ring must hold {used} values of at most {LARGEST:g} in size, got {len(found['ring'])}")

@@ -2,9 +2,9 @@
 
 A batch is one transaction with its raw rows, and is acknowledged when that is on the disk (write-ahead log,
 `synchronous=FULL`). A stream's state includes every batch up to `seen`; after a crash the rows of later batches are
-taken in again. The file is held exclusively, through whatever name it was opened. Nothing in a file is trusted: its
-schema must be ours to the letter (no triggers, no views), blobs carry checksums, and states are checked number by
-number before they are used.
+taken in again. The file is held exclusively, through whatever name it was opened. Nothing in a file is trusted: it is
+checked whole when it is opened (`check`), blobs carry checksums, and states are checked number by number before they
+are used. A stream that cannot be read is moved to the table `aside` with the rows its state lacks, and its key is free.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import json
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,28 +23,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _files
+from prophecy.fleet import check
 from prophecy.fleet.answers import ROW
+from prophecy.fleet.check import SCHEMA
 from prophecy.fleet.events import Events
 
-FORMAT = 2
+FORMAT = 3
 APPLICATION = 0x50524F50
 """SQLite's application_id of our files: "PROP"."""
 
 PAGE = 8192
 """Bytes of a page: states of more than 64 rows are 43 to 92 kB, six pages and more."""
-
-SCHEMA = {
-    "facts": "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-    "streams": "CREATE TABLE streams (id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, "
-    "seen INTEGER NOT NULL, count INTEGER NOT NULL, last BLOB, state BLOB)",
-    "log": "CREATE TABLE log (batch INTEGER PRIMARY KEY, crc INTEGER NOT NULL, rows BLOB NOT NULL, note BLOB NOT NULL)",
-    "events": "CREATE TABLE events (number INTEGER PRIMARY KEY AUTOINCREMENT, stream INTEGER NOT NULL, "
-    "place INTEGER NOT NULL, time REAL, value REAL NOT NULL, score REAL NOT NULL, alarm REAL NOT NULL, "
-    "kind TEXT NOT NULL, dated INTEGER NOT NULL, fault INTEGER)",
-    "events_stream": "CREATE INDEX events_stream ON events (stream, number)",
-}
-
-_OWN = {"sqlite_sequence", "sqlite_autoindex_streams_1"}
 
 
 class Saved(NamedTuple):
@@ -58,6 +47,15 @@ class Saved(NamedTuple):
     state: bytes | None
 
 
+class Aside(NamedTuple):
+    """A stream that was set aside: its number, its key, why, and the rows that its state lacks."""
+
+    id: int
+    key: str
+    reason: str
+    rows: NDArray[np.void]
+
+
 class Batch(NamedTuple):
     """A batch of the log. note: what the caller wanted kept with it."""
 
@@ -67,11 +65,14 @@ class Batch(NamedTuple):
 
 
 class Store:
-    """The file, or a temporary one that nobody else sees where `path` is None. Not safe between threads by itself."""
+    """The file, or a temporary one that nobody else sees where `path` is None. Not safe between threads by itself.
 
-    def __init__(self, path: str | os.PathLike[str] | None, create: bool = True) -> None:
+    made: facts that a new file is made with."""
+
+    def __init__(self, path: str | os.PathLike[str] | None, create: bool, made: Mapping[str, Any]) -> None:
         self.path = None if path is None else os.path.realpath(path)
         self.name = "the fleet" if path is None else repr(os.path.basename(os.fspath(path)))
+        self._made = {**made, "first": 1, "last": 0, "streams": 0}
         new = self._is_new(create)
         # SQLite's own temporary database: in memory while small, then in a file without a name.
         self._db = sqlite3.connect(self.path or "", timeout=0.0, isolation_level=None, check_same_thread=False)
@@ -99,13 +100,17 @@ class Store:
         if not create:
             raise FileNotFoundError(f"no state {self.name}; check the name")
         if not there.exists():
-            os.close(os.open(there, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
+            try:
+                os.close(os.open(there, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
+            except OSError as error:
+                raise _unwritable(self.name, folder, error.strerror) from error
             _files.flush_folder(folder)
         return True
 
     def _open(self, new: bool) -> None:
         run = self._db.execute
         self._db.create_function("folded", 1, str.casefold, deterministic=True)  # SQLite's lower() folds ASCII alone
+        self._db.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)  # we have none: one that was smuggled in is an error
         run("PRAGMA trusted_schema=OFF")
         run("PRAGMA cell_size_check=ON")
         run("PRAGMA locking_mode=EXCLUSIVE")
@@ -121,15 +126,19 @@ class Store:
             run("PRAGMA synchronous=FULL")
         run("BEGIN IMMEDIATE")  # with the locking mode above, the lock stays until the file is closed
         if not list(run("SELECT name FROM sqlite_master")):
-            for statement in SCHEMA.values():
+            for *_, statement in SCHEMA:
                 run(statement)
+            for name, value in self._made.items():
+                run("INSERT INTO facts VALUES (?, ?)", (name, json.dumps([value])))
             run(f"PRAGMA application_id={APPLICATION}")
             run(f"PRAGMA user_version={FORMAT}")
         run("COMMIT")
         self._check_foreign()
+        if not new:
+            self._check_whole()
 
     def _check_foreign(self) -> None:
-        found = {name: sql for name, sql in self._db.execute("SELECT name, sql FROM sqlite_master") if name not in _OWN}
+        found = list(self._db.execute("SELECT type, name, tbl_name, sql, rootpage FROM sqlite_master"))
         (application,) = self._db.execute("PRAGMA application_id").fetchone()
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         if not found and application == 0 and version == 0:
@@ -141,9 +150,20 @@ class Store:
                 f"{self.name} was written in format {version}, this version reads format {FORMAT}; "
                 "use the version that wrote it, or start afresh"
             )
-        if found != SCHEMA:
-            odd = sorted(name for name in {*found, *SCHEMA} if found.get(name) != SCHEMA.get(name))
+        odd = check.odd_schema(found)
+        if odd:
             raise ValueError(f"{self.name} is damaged or was changed by somebody else: {', '.join(odd)} is not as made")
+
+    def _check_whole(self) -> None:
+        """Refuse a file whose facts, log or events contradict each other; set aside the streams that do."""
+        faults = check.faults(self._db)
+        if faults:
+            raise ValueError(f"{self.name} is damaged: {'; '.join(faults[:5])}; {check.WAY_OUT}")
+        bad = check.odd_streams(self._db, self.last_batch())
+        bad |= check.odd_in_log(self._db, ((batch, rows) for batch, rows, _ in self.batches()), bad)
+        if bad:
+            with self.transaction():
+                self.set_aside(bad)
 
     def close(self) -> None:
         self._db.close()
@@ -167,32 +187,39 @@ class Store:
     # Facts.
 
     def fact(self, name: str) -> Any:
-        """A fact about the whole file, None where it was never set."""
-        found = self._db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return None if found is None else json.loads(found[0])
+        """A fact about the whole file."""
+        (text,) = self._db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return json.loads(text)[0]
 
-    def set_fact(self, name: str, value: Any) -> None:
-        self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value)))
+    def _set_fact(self, name: str, value: int) -> None:
+        self._db.execute("UPDATE facts SET value = ? WHERE name = ?", (json.dumps([value]), name))
 
     # Streams.
 
     def __len__(self) -> int:
-        return int(self._db.execute("SELECT count(*) FROM streams").fetchone()[0])
+        return int(self.fact("streams"))
 
-    def add(self, key: str) -> int:
-        """A new stream; its number, which is never used again."""
-        return int(self._db.execute("INSERT INTO streams (key, seen, count) VALUES (?, 0, 0)", (key,)).lastrowid or 0)
+    def add(self, keys: list[str]) -> list[int]:
+        """New streams; their numbers, which are never used again."""
+        insert = "INSERT INTO streams (key, seen, count) VALUES (?, 0, 0)"
+        numbers = [int(self._db.execute(insert, (key,)).lastrowid or 0) for key in keys]
+        if keys:
+            self._set_fact("streams", len(self) + len(keys))
+        return numbers
 
     def find(self, key: str) -> Saved | None:
         found = self._db.execute(
             "SELECT id, key, seen, count, last, state FROM streams WHERE key = ?", (key,)
         ).fetchone()
-        return None if found is None else self._saved(found)
+        if found is None:
+            return None
+        stream, key, seen, count, last, state = found
+        return Saved(stream, key, seen, count, _row(last), state)
 
     def last_row(self, key: str) -> NDArray[np.void] | None:
         """The newest row in the state of a stream; None where there is none."""
         found = self._db.execute("SELECT last FROM streams WHERE key = ?", (key,)).fetchone()
-        return None if found is None else self._row(key, found[0])
+        return None if found is None else _row(found[0])
 
     def key_and_seen(self, stream: int) -> tuple[str, int] | None:
         """The key of a stream and the last batch in its state; None for one that was removed."""
@@ -204,8 +231,36 @@ class Store:
         self._db.executemany("UPDATE streams SET seen = ?, count = ?, last = ?, state = ? WHERE id = ?", saved)
 
     def remove(self, stream: int) -> None:
-        self._db.execute("DELETE FROM streams WHERE id = ?", (stream,))
+        """Forget a stream, be it set aside, and its events."""
+        gone = self._db.execute("DELETE FROM streams WHERE id = ?", (stream,)).rowcount
+        self._set_fact("streams", len(self) - gone)
+        self._db.execute("DELETE FROM aside WHERE id = ?", (stream,))
         self._db.execute("DELETE FROM events WHERE stream = ?", (stream,))
+
+    def set_aside(self, reasons: Mapping[int, str]) -> None:
+        """Move streams out of the way, with the rows of the log that their states lack."""
+        lacking: dict[int, list[bytes]] = {stream: [] for stream in reasons}
+        marks = ",".join("?" * len(reasons))
+        seen = dict(self._db.execute(f"SELECT id, seen FROM streams WHERE id IN ({marks})", tuple(reasons)))
+        for batch, rows, _ in self.batches():
+            for stream in lacking.keys() & set(rows["stream"].tolist()):
+                if type(seen[stream]) is not int or seen[stream] < batch:
+                    lacking[stream].append(rows[rows["stream"] == stream].tobytes())
+        for stream, reason in reasons.items():
+            self._db.execute(
+                "INSERT INTO aside SELECT id, key, seen, count, last, state, ?, ? FROM streams WHERE id = ?",
+                (b"".join(lacking[stream]), ascii(reason)[1:-1], stream),
+            )
+            self._db.execute("DELETE FROM streams WHERE id = ?", (stream,))
+        self._set_fact("streams", len(self) - len(reasons))
+
+    def aside(self) -> list[Aside]:
+        """The streams that were set aside."""
+        found = self._db.execute("SELECT id, CAST(key AS BLOB), reason, rows FROM aside ORDER BY id")
+        return [
+            Aside(stream, bytes(key).decode(errors="backslashreplace"), reason, np.frombuffer(rows, ROW))
+            for stream, key, reason, rows in found
+        ]
 
     def keys(self, search: str | None = None, offset: int = 0, limit: int = -1) -> list[str]:
         """Keys in order, those that contain `search`, from `offset` on; limit -1 is all."""
@@ -223,39 +278,30 @@ class Store:
         found = self._db.execute("SELECT count(*) FROM streams WHERE instr(folded(key), ?)", (search.casefold(),))
         return int(found.fetchone()[0])
 
-    def _saved(self, row: tuple[Any, ...]) -> Saved:
-        stream, key, seen, count, last, state = row
-        return Saved(stream, key, seen, count, self._row(key, last), state)
-
-    def _row(self, key: str, data: bytes | None) -> NDArray[np.void] | None:
-        if not data:
-            return None
-        if len(data) != ROW.itemsize:
-            raise ValueError(f"{self.name} is damaged: the last row of stream {key!r} has {len(data)} bytes")
-        return np.asarray(np.frombuffer(data, ROW)[0])
-
     # The log.
 
     def last_batch(self) -> int:
-        return int(self._db.execute("SELECT coalesce(max(batch), 0) FROM log").fetchone()[0])
+        return int(self.fact("last"))
 
     def append(self, batch: int, rows: NDArray[np.void], note: bytes) -> None:
         data = rows.tobytes()
         crc = zlib.crc32(note, zlib.crc32(data))
         self._db.execute("INSERT INTO log VALUES (?, ?, ?, ?)", (batch, crc, data, note))
+        self._set_fact("last", batch)
 
     def batches(self, after: int = 0) -> Iterator[Batch]:
         """The batches of the log after this one, in order, each checked."""
-        expected = None
         for batch, crc, data, note in self._db.execute(
             "SELECT batch, crc, rows, note FROM log WHERE batch > ? ORDER BY batch", (after,)
         ):
-            if expected is not None and batch != expected:
-                raise ValueError(f"{self.name} is damaged: its log jumps from batch {expected - 1} to {batch}")
-            if len(data) % ROW.itemsize or zlib.crc32(note, zlib.crc32(data)) != crc:
-                raise ValueError(f"{self.name} is damaged: batch {batch} of its log does not have its checksum")
-            expected = batch + 1
-            yield Batch(batch, np.frombuffer(data, ROW), bytes(note))
+            if type(data) is not bytes or type(note) is not bytes or zlib.crc32(note, zlib.crc32(data)) != crc:
+                fault = f"batch {batch} of its log does not have its checksum"
+            elif len(data) % ROW.itemsize or not check.are_rows(np.frombuffer(data, ROW)):
+                fault = f"batch {batch} of its log has rows that no fleet takes in"
+            else:
+                yield Batch(batch, np.frombuffer(data, ROW), note)
+                continue
+            raise ValueError(f"{self.name} is damaged: {fault}; {check.WAY_OUT}")
 
     def first_kept(self, rows: int) -> int:
         """The first batch such that this many rows follow its beginning, or all there are."""
@@ -268,7 +314,8 @@ class Store:
 
     def trim(self, before: int) -> None:
         """Forget the batches before this one."""
-        self._db.execute("DELETE FROM log WHERE batch < ?", (before,))
+        if self._db.execute("DELETE FROM log WHERE batch < ?", (before,)).rowcount:
+            self._set_fact("first", before)
 
     # Care.
 
@@ -278,7 +325,14 @@ class Store:
         (pages,) = self._db.execute("PRAGMA page_count").fetchone()
         (size,) = self._db.execute("PRAGMA page_size").fetchone()
         (events,) = self._db.execute("SELECT count(*) FROM events").fetchone()
-        return {"batches": batches, "rows in the log": rows // ROW.itemsize, "events": events, "bytes": pages * size}
+        (aside,) = self._db.execute("SELECT count(*) FROM aside").fetchone()
+        return {
+            "set aside": aside,
+            "batches": batches,
+            "rows in the log": rows // ROW.itemsize,
+            "events": events,
+            "bytes": pages * size,
+        }
 
     def problems(self) -> list[str]:
         """What SQLite itself finds wrong with the file."""
@@ -294,9 +348,24 @@ def layout(dtypes: Iterable[np.dtype[Any]]) -> str:
     return hashlib.sha256(repr([dtype.descr for dtype in dtypes]).encode()).hexdigest()[:16]
 
 
+def _row(data: bytes | None) -> NDArray[np.void] | None:
+    return np.asarray(np.frombuffer(data, ROW)[0]) if data else None
+
+
+def _unwritable(name: str, folder: Path, reason: str | None) -> ValueError:
+    return ValueError(
+        f"{name} cannot be written in folder {str(folder)!r} ({reason}); a state needs files beside it: choose a "
+        "folder that you may write to, or copy the state into one"
+    )
+
+
 def _explained(name: str, error: sqlite3.Error, path: str | None) -> Exception:
     if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
         return ValueError(f"state {name} is in use by another process; stop it or name another file")
+    effective = os.access in os.supports_effective_ids
+    places = () if path is None else (path, Path(path).parent)
+    if path is not None and not all(os.access(place, os.W_OK, effective_ids=effective) for place in places):
+        return _unwritable(name, Path(path).parent, str(error))
     if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
         old = path is not None and "not a database" in str(error) and Path(path).read_bytes()[:2] == b"PK"
         advice = "; states of versions before 0.2 were: observe the values again into a new file" if old else ""

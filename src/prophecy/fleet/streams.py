@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.adaptive.prophecy import Prophecy
-from prophecy.fleet.answers import ANSWER, Answers, Event, Refused, unknown
+from prophecy.fleet.answers import ANSWER, Answers, Event, Refused
 from prophecy.fleet.residents import Residents
 from prophecy.fleet.slots import BYTES, PARTS, stamps_of
-from prophecy.fleet.store import Store, layout
+from prophecy.fleet.store import Aside, Store, layout
 
 Array = NDArray[np.float64]
 
@@ -40,6 +42,12 @@ ERROR_HALF_WIDTHS = 3.0
 """Half widths from its prediction beyond which a value is an error, whatever the stretch around it is. At a level of
 0.9 and with normal errors these are 4.9 standard deviations: one value in a million."""
 
+RESTORED = 80.0
+"""Steps that a stream brought into memory counts as: 250 µs against 3 µs (benchmarks/results/fleet.json, "states")."""
+
+SAVED_AT_ONCE = 256
+"""Streams saved in one transaction when a fleet is closed: some 20 MB, a tenth of a second."""
+
 SETTLED = 64
 """Rows of a stream before its first event. Of the first 8 rows of random walks 4 % have a score above 3.3 (one in
 2 000), of rows 32 to 64 0.25 %, of later ones 0.05 %, which is what such a score means."""
@@ -61,12 +69,13 @@ class Streams:
         create: bool,
         log: Log = LOG,
     ) -> None:
-        self._log = log
+        self._log, self._stale = log, False
         self._durable, self._rate, self._memory, self._process = path is not None, rate, memory, os.getpid()
-        self._store: Store | None = Store(path, create)
+        made = {"layout": layout(PARTS.values()), "dt": dt, "level": 0.9 if level is None else float(level)}
+        self._store: Store | None = Store(path, create, made)
         try:
-            self._agree("layout", layout(PARTS.values()), "")
-            self._dt, self.level = self._agree("dt", dt, None), float(self._agree("level", level, 0.9))
+            self._agree("layout", made["layout"])
+            self._dt, self.level = self._agree("dt", dt), self._agree("level", level)
             self._recover()
         except BaseException:
             self._store.close()
@@ -79,26 +88,30 @@ class Streams:
         if os.getpid() != self._process:
             # SQLite's locks do not pass to a child: what it acknowledged would be overwritten by its parent.
             raise ValueError("the fleet was opened by another process, before a fork; open it in the one that uses it")
+        if self._stale:
+            self._stale = False
+            self._recover()
         return self._store
+
+    @property
+    def _held(self) -> Residents:
+        """The streams in memory, as they are after the last batch that was taken."""
+        _ = self._open
+        return self._residents
 
     @property
     def closed(self) -> bool:
         return self._store is None
 
-    def _agree(self, name: str, asked: Any, usual: Any) -> Any:
-        """What a file was made with; a new one is made with what was asked for."""
+    def _agree(self, name: str, asked: Any) -> Any:
+        """What a file was made with, which must be what is asked for, if anything is."""
         store = self._open
         known = store.fact(name)
-        if known is None and not len(store):
-            known = [usual if asked is None else asked]
-            store.set_fact(name, known)
-        if not isinstance(known, list) or len(known) != 1:
-            raise ValueError(f"{store.name} is damaged: it lacks its {name}")
-        if asked is not None and known[0] != asked:
+        if asked is not None and known != asked:
             if name == "layout":
                 raise ValueError(f"{store.name} was written by a version whose streams are laid out otherwise; use it")
-            raise ValueError(f"{store.name} was made with {name}={known[0]}, and is opened with {name}={asked}")
-        return known[0]
+            raise ValueError(f"{store.name} was made with {name}={known}, and is opened with {name}={asked}")
+        return known
 
     # After a crash.
 
@@ -106,7 +119,7 @@ class Streams:
         """Forget what is in memory, and take in again what the log has and the saved states lack; the answers must be
         those recorded."""
         store = self._open
-        self._held = Residents(store, self._memory, self._dt, self.level)
+        self._residents = Residents(store, self._memory, self._dt, self.level)
         self._owed = 0.0
         last = store.last_batch()
         seen: dict[int, int] = {}
@@ -118,13 +131,23 @@ class Streams:
             news = np.array([seen[stream] < batch for stream in rows["stream"].tolist()], bool)
             if not news.any():
                 continue
-            again = rows[news].copy()
-            names = [keys[stream] for stream in again["stream"].tolist()]
             self._held.batch = batch
             with store.transaction():
+                lost = self._unreadable({keys[stream] for stream in rows["stream"][news].tolist()})
+                news &= [keys[stream] not in lost for stream in rows["stream"].tolist()]
+                seen |= {stream: last for stream, key in keys.items() if key in lost}
+                again = rows[news].copy()
+                names = [keys[stream] for stream in again["stream"].tolist()]
                 self._take(names, not bool(np.isnan(again["time"]).all()), again)
             self._compare(batch, names, rows[news], again)
         self._held.batch = last
+
+    def _unreadable(self, keys: Iterable[str]) -> set[str]:
+        """Those of these keys whose streams cannot be read; they are set aside."""
+        names, lost = list(keys), set()
+        for start in range(0, len(names), self._held.capacity):
+            lost |= self._held.hold(names[start : start + self._held.capacity], new=False)
+        return lost
 
     def _compare(self, batch: int, keys: list[str], recorded: NDArray[np.void], again: NDArray[np.void]) -> None:
         scale = np.abs(recorded["mean"]) + np.abs(recorded["next"]) + recorded["half"]
@@ -143,25 +166,48 @@ class Streams:
 
     # Observing.
 
-    def observe(self, keys: list[str], timed: bool, rows: NDArray[np.void], note: bytes) -> NDArray[np.int64]:
-        """Take in rows and write the answers into them; the numbers of the events they raised."""
+    def observe(
+        self, keys: list[str], timed: bool, rows: NDArray[np.void], note: bytes, steps: int | None = None
+    ) -> NDArray[np.int64]:
+        """Take in rows and write the answers into them; the numbers of the events they raised. steps: take in no more
+        rows than these may take."""
         store, held = self._open, self._held
-        self._check_times(keys, rows)
+        self.check_times(keys, rows)
         held.batch += 1
         try:
             with store.transaction():
+                if steps is not None:
+                    keys = keys[: self._affordable(keys, rows, steps)]
+                    rows = rows[: len(keys)]
                 before, rarest = self._take(keys, timed, rows)
                 events = self._note_events(rows, before, rarest)
                 if self._durable:
                     store.append(held.batch, rows, note)
                     self._save_some(len(rows))
         except BaseException:
-            if self._durable:
-                self._recover()
+            self._stale = self._durable  # and not recovered here: whoever interrupted it may not want to wait
             raise
         return events
 
-    def _check_times(self, keys: list[str], rows: NDArray[np.void]) -> None:
+    def _affordable(self, keys: list[str], rows: NDArray[np.void], steps: int) -> int:
+        """How many of the first rows take so many steps at most, one at least; their streams are brought into memory,
+        each of which counts as well."""
+        held, first = self._held, dict.fromkeys(keys)
+        absent = {key for key in first if key not in held.slot_of}
+        costs, left = np.ones(len(keys)), held.capacity
+        for row, key in enumerate(keys):
+            if key in first:
+                del first[key]
+                left -= 1
+                costs[row] = RESTORED if key in absent else 1.0
+                if left < 0:
+                    costs[row] = steps
+        count = max(1, int(np.searchsorted(np.cumsum(costs), steps, "right")))
+        held.hold(dict.fromkeys(keys[:count]))
+        costs = held.slots.costs(held.which(keys[:count]), rows[:count])
+        return max(1, int(np.searchsorted(np.cumsum(costs), steps, "right")))
+
+    def check_times(self, keys: list[str], rows: NDArray[np.void]) -> None:
         """Refuse rows whose times are of another kind than those of their stream: none, numbers or dates."""
         which, given = self._held.which(keys), stamps_of(rows)
         known = np.where(which < 0, -1, self._held.slots.stamps[which])
@@ -228,32 +274,57 @@ class Streams:
 
     # Care.
 
-    def checkpoint(self) -> None:
-        if self._durable:
+    def checkpoint(self, seconds: float = math.inf) -> None:
+        end = time.monotonic() + seconds
+        while self._durable and self._held.dirty and time.monotonic() < end:
             with self._open.transaction():
-                self._held.save(list(self._held.dirty))
+                self._held.save(list(self._held.dirty)[:SAVED_AT_ONCE])
                 self._trim()
 
     def problems(self) -> list[str]:
         found = self._open.problems()
-        for key in self.keys():
-            try:
-                self._slot(key)
-            except ValueError as error:
-                found.append(str(error))
+        self.readable()
+        way_out = "a value of this key begins it anew; --discard forgets what was kept"
+        for one in self.aside():
+            found.append(f"stream {one.key!r} was set aside with {len(one.rows)} rows: {one.reason}; {way_out}")
         return found
+
+    def readable(self) -> list[str]:
+        """All keys, after reading all streams, so that those that cannot be read are set aside."""
+        with self._open.transaction():
+            self._unreadable(self.keys())
+        return self.keys()
+
+    def aside(self) -> list[Aside]:
+        return self._open.aside()
+
+    def _unknown(self, key: object) -> KeyError:
+        """For a key nothing was observed under, or of which the stream was set aside."""
+        for one in self.aside():
+            if one.key == key:
+                return KeyError(f"stream {key!r} could not be read and was set aside: {one.reason}")
+        return KeyError(f"no stream {key!r}; observe a value of it first, or iterate over the fleet for its keys")
+
+    def discard(self, key: str) -> None:
+        found = [one.id for one in self.aside() if one.key == key]
+        if not found:
+            raise KeyError(f"nothing was set aside under {key!r}")
+        with self._open.transaction():
+            for stream in found:
+                self._open.remove(stream)
 
     def vacuum(self) -> None:
         self.checkpoint()
         self._open.vacuum()
 
-    def close(self) -> None:
+    def close(self, seconds: float) -> None:
         if self._store is None or os.getpid() != self._process:
             return
         try:
-            self.checkpoint()
+            if not self._stale:
+                self.checkpoint(seconds)
         finally:
-            self._held.slots.close()
+            self._residents.slots.close()
             self._store.close()
             self._store = None
 
@@ -263,10 +334,12 @@ class Streams:
         """The slot of a known stream, brought into memory."""
         store = self._open
         if not isinstance(key, str):
-            raise unknown(key)
+            raise self._unknown(key)
         if key not in self._held.slot_of:
             with store.transaction():
-                self._held.hold([key], new=False)
+                lost = self._held.hold([key], new=False)
+            if lost:
+                raise self._unknown(key)
         return self._held.slot_of[key]
 
     def predict(self, keys: list[str], level: float) -> tuple[Array, Array]:
@@ -275,7 +348,9 @@ class Streams:
         for start in range(0, len(keys), held.capacity):
             some = slice(start, start + held.capacity)
             with store.transaction():
-                held.hold(dict.fromkeys(keys[some]), new=False)
+                lost = held.hold(dict.fromkeys(keys[some]), new=False)
+            for key in lost:
+                raise self._unknown(key)
             mean[some], half[some] = held.slots.predict(held.which(keys[some]), level)
         return mean, half
 
@@ -301,7 +376,7 @@ class Streams:
             return (count, last, *self._open.events.last_of(int(self._held.ids[slot])))
         saved = self._open.find(key)
         if saved is None:
-            raise unknown(key)
+            raise self._unknown(key)
         return (saved.taken, saved.last, *self._open.events.last_of(saved.id))
 
     def batches(self, after: int) -> Iterator[tuple[int, Answers, bytes]]:
@@ -321,7 +396,7 @@ class Streams:
             return int(self._held.ids[slot])
         saved = self._open.find(key)
         if saved is None:
-            raise unknown(key)
+            raise self._unknown(key)
         return saved.id
 
     def events(self, since: int, limit: int, key: str | None, first: bool) -> list[Event]:

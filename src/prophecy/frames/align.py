@@ -20,14 +20,37 @@ HOLE = 10_000  # grid times: a hole longer than this and than all rows together 
 
 
 class WaysOut(NamedTuple):
-    """What an error proposes: how to name a key, average rows of one time, and give local times their zone."""
+    """How messages name what a caller may say: `--time 'Month'`, `time='Month'` or `?time=Month`.
 
-    key: str = "by a key"
-    mean: str = "duplicates='mean'"
-    zone: str = "give them their time zone first, such as times.dt.tz_localize('Europe/Berlin', ambiguous='infer')"
+    key, mean, zone: how to tell series apart, average rows of one time, and give local times their zone.
+    """
+
+    option: str
+    called: dict[str, str]
+    key: str
+    mean: str
+    zone: str
+
+    def __call__(self, name: str, value: str = "") -> str:
+        name = self.called.get(name, name)
+        if self.option == "--":
+            return f"--{name.replace('_', '-')}" + (f" {value!r}" if value else "")
+        return f"?{name}={value}" if self.option == "?" else f"{name}={value!r}" if value else f"{name}="
+
+    def keyed(self, name: str) -> str:
+        """How to name the column that tells series apart."""
+        return f"use forecast_many(data, horizon, key={name!r})" if self.option == "=" else f"say {self('key', name)}"
 
 
-FRAMES = WaysOut()
+FRAMES = WaysOut(
+    "=",
+    {"column": "columns"},
+    "with forecast_many(data, horizon, key=…)",
+    "duplicates='mean'",
+    "give them their time zone first, such as times.dt.tz_localize('Europe/Berlin', ambiguous='infer')",
+)
+SHELL = WaysOut("--", {}, "with --key", "--duplicates mean", "name their zone with --time-zone, such as Europe/Berlin")
+ADDRESS = WaysOut("?", {"column": "value"}, "with ?key=", "one row per time", "write them with their offset (+01:00)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +111,25 @@ def _single(values: Array, times: Times, mean: bool, ways: WaysOut, facts: list[
     starts = np.flatnonzero(first)
     sizes = np.diff(np.append(starts, len(values)))
     doubled = np.flatnonzero(sizes > 1)
+    again = _repeated(values, times)
+    if again.any():
+        facts.append(f"{_count(int(again.sum()), 'exact duplicate')} dropped")
+        return _single(values[~again], times[~again], mean, ways, facts)
     if not mean:
         raise ValueError(doubled_times(values, times, ways))
     facts.append(f"{_count(len(doubled), 'time')} with several rows averaged")
     return average(values, starts), times[starts]
+
+
+def _repeated(values: Array, times: Times) -> NDArray[np.bool_]:
+    """Which rows (in the order of time) say again what another row of their time has said."""
+    order = np.lexsort((*values.T, times.values))
+    same = (times.values[order][1:] == times.values[order][:-1]) & (
+        (values[order][1:] == values[order][:-1]) | (np.isnan(values[order][1:]) & np.isnan(values[order][:-1]))
+    ).all(axis=1)
+    again = np.zeros(len(values), dtype=bool)
+    again[order[1:][same]] = True
+    return again
 
 
 def average(values: Array, starts: NDArray[np.intp]) -> Array:

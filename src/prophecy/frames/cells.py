@@ -50,6 +50,11 @@ def is_clock(index: Any) -> bool:
     )
 
 
+def holds_moments(index: Any) -> bool:
+    """Whether pandas' index holds dates rather than numbers."""
+    return getattr(index.dtype, "kind", "O") not in "iufb"
+
+
 def has_periods(index: Any) -> bool:
     return type(index).__name__ == "PeriodIndex"
 

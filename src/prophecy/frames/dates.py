@@ -8,7 +8,7 @@ evenly spaced rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, timedelta, timezone, tzinfo
 from typing import Any
@@ -20,6 +20,12 @@ from prophecy.frames.patterns import PIECES, century, fields_of, fitting, is_dat
 from prophecy.frames.times import Times
 
 __all__ = ["Style", "given", "is_date", "is_time_of_day", "read", "style_of"]
+
+JUDGED = 400  # cells looked at for the first that is a date
+LONGEST = 64  # characters of a pattern: a date with nanoseconds and an offset has 35
+STRAY = 0.1  # share of cells that may be no dates
+
+Way = Callable[[str], str]  # names the option that says how dates are written
 
 _ENGLISH = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -83,37 +89,44 @@ class Style:
         return text
 
 
-def style_of(cells: Sequence[str], name: str = "time", way_out: str = "time_format=") -> tuple[Style, str | None]:
+def _as_argument(pattern: str) -> str:
+    return f"time_format={pattern!r}"
+
+
+def style_of(cells: Sequence[str], name: str = "time", way_out: Way = _as_argument) -> tuple[Style, str | None]:
     """The style of a column's cells (a good many of them, without empty ones), and a note where it was not obvious."""
-    patterns = fitting(cells[0])
+    begun = next((cell for cell in cells[:JUDGED] if fitting(cell)), cells[0])
+    patterns, few = fitting(begun), STRAY * len(cells)
     for pattern in patterns[:]:
-        wrong = next((cell for cell in cells if matched(pattern, cell) is None), None)
-        if wrong is not None:
+        wrong = [cell for cell in cells if matched(pattern, cell) is None]
+        dated = next((cell for cell in wrong if fitting(cell)), None)
+        if dated is not None or len(wrong) > few:
             patterns.remove(pattern)
-            first_wrong = wrong
+            first_wrong = dated or wrong[0]
     if not patterns:
-        raise ValueError(_unreadable(cells, name, way_out, first_wrong if fitting(cells[0]) else None))
+        raise ValueError(_unreadable(cells, name, way_out, first_wrong if fitting(begun) else None))
+    cells = [cell for cell in cells if matched(patterns[0], cell) is not None]
     if len(patterns) == 1:
         return _styled(patterns[0], cells[-1]), None
     return _day_or_month(patterns, cells, name, way_out)
 
 
-def _unreadable(cells: Sequence[str], name: str, way_out: str, wrong: str | None) -> str:
+def _unreadable(cells: Sequence[str], name: str, way_out: Way, wrong: str | None) -> str:
     """Why cells are not dates of one pattern, and what to do. wrong: the first that is unlike the first cell, if that
     one is a date."""
     if wrong is not None and fitting(wrong):
         return f"column {name!r} writes dates in two ways, {cells[0]!r} and {wrong!r}; write all of them in one"
     if wrong is not None:
-        return f"column {name!r} holds {wrong!r} among its dates; correct it, or leave the cell empty"
+        return f"column {name!r} holds {wrong!r} and others among its dates; correct them, or leave the cells empty"
     if len(cells) > 1 and fitting(cells[1]):
         return (
             f"column {name!r} begins with {cells[0]!r}, which is no date, and goes on with dates; remove that line (a "
             "line of units, perhaps)"
         )
-    return f"column {name!r} cannot be read as dates: {cells[0]!r}; say how with {way_out}'%d.%m.%Y %H:%M'"
+    return f"column {name!r} cannot be read as dates: {cells[0]!r}; say how with {way_out('%d.%m.%Y %H:%M')}"
 
 
-def _day_or_month(patterns: list[str], cells: Sequence[str], name: str, way_out: str) -> tuple[Style, str | None]:
+def _day_or_month(patterns: list[str], cells: Sequence[str], name: str, way_out: Way) -> tuple[Style, str | None]:
     """Of two readings that both fit, the one whose rows are evenly spaced; refused where both or neither are."""
     even = []
     for pattern in patterns:
@@ -132,7 +145,7 @@ def _day_or_month(patterns: list[str], cells: Sequence[str], name: str, way_out:
         return _styled(pattern, cells[-1]), note
     raise ValueError(
         f"column {name!r}: {cell!r} is {one} ({patterns[0]}) or {two} ({patterns[1]}), and the column does not "
-        f"tell; say which with {way_out}'{patterns[0]}'"
+        f"tell; say which with {way_out(patterns[0])}"
     )
 
 
@@ -144,12 +157,15 @@ def _readable(cell: str, pattern: str) -> str:
     return f"{int(found['d'])} {_ENGLISH[int(found['m']) - 1]} {year}"
 
 
-def given(pattern: str) -> Style:
-    """The style of a pattern a user wrote in the words of `strptime`.
+def given(pattern: str, like: Sequence[str] = ()) -> Style:
+    """The style of a pattern a user wrote in the words of `strptime`. One without a time of day is that of dates, and
+    times of day after them are read and written as in the cell `like`.
 
     >>> given("%d.%m.%Y %H:%M").write(Times(np.array(["2024-02-01T10:30"], "M8[s]")))
     ['01.02.2024 10:30']
     """
+    if len(pattern) > LONGEST:
+        raise ValueError(f"time format {pattern[:20]!r} … has {len(pattern)} characters; use at most {LONGEST}")
     marks = re.findall("%(.)", pattern)
     unknown = sorted(set(marks) - set(PIECES))
     once = ["b" if mark == "B" else mark for mark in marks if mark not in "aA%"]
@@ -159,11 +175,22 @@ def given(pattern: str) -> Style:
     if unknown or not re.search("%[YyGbBjmd]", pattern):
         what = f"%{unknown[0]}" if unknown else "no year, month or day"
         raise ValueError(f"time format {pattern!r} has {what}; use %Y %m %d %H %M %S %f %b %p %z %G %V %u %j")
+    if like and not re.search("%[HIMSfp]", pattern) and matched(pattern, like[-1]) is not None:
+        return _styled(pattern, like[-1])
     return Style(pattern, whole=True, digits=6, zone="")
 
 
-def read(cells: Sequence[str | None], style: Style, name: str = "time", first: int = 1) -> Times:
-    """Cells as moments; None and empty cells are NaT. `first` is the number of the first row, for messages."""
+def read(
+    cells: Sequence[str | None],
+    style: Style,
+    name: str = "time",
+    first: int = 1,
+    stray: list[tuple[int, str]] | None = None,
+) -> Times:
+    """Cells as moments; None and empty cells are NaT. `first` is the number of the first row, for messages.
+
+    stray: takes rows and cells that are no dates, which are then NaT; without it they are refused.
+    """
     quick = _numpy(cells, style)
     if quick is not None:
         return quick
@@ -176,6 +203,11 @@ def read(cells: Sequence[str | None], style: Style, name: str = "time", first: i
             continue
         match = matched(style.pattern, cell, style.whole)
         fields = None if match is None else fields_of(match)
+        if fields is None and stray is not None and not fitting(cell):
+            stray.append((first + row, cell[:40]))
+            rows.append((0,) * 8)
+            offsets.append(None)
+            continue
         if fields is None:
             raise ValueError(
                 f"column {name!r}, row {first + row}: {cell!r} is no date like the others ({style.pattern})"

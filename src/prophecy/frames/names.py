@@ -25,3 +25,8 @@ def for_matplotlib(text: object) -> str:
 def for_html(text: object) -> str:
     """Text for a page or a Plotly label, which would take `<b>` for markup and `$…$` for a formula."""
     return html.escape(printable(text)).replace("$", "&#36;")
+
+
+def series_title(key: object, column: str) -> str:
+    """What a series is called: its key, its column, or both."""
+    return " · ".join(part for part in (str(key or ""), column) if part)

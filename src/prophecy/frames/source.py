@@ -5,8 +5,9 @@ Frames are read through narwhals, which imports none of the frame libraries; nei
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,24 @@ from numpy.typing import NDArray
 
 from prophecy.frames.align import Aligned, align
 from prophecy.frames.build import Kind, any_library, native_times
-from prophecy.frames.cells import as_times, has_periods, holds_dates, in_narwhals, index_times, is_clock, is_frame
+from prophecy.frames.cells import (
+    as_times,
+    has_periods,
+    holds_dates,
+    holds_moments,
+    in_narwhals,
+    index_times,
+    is_clock,
+    is_frame,
+)
 from prophecy.frames.patterns import is_date
+from prophecy.frames.roles import Hints, spread_over_columns, telling
 from prophecy.frames.times import Times
 
 Array = NDArray[np.float64]
 Key = Any  # a cell of the key column, or a tuple of cells where there are several
 
+NOTHING = Hints()
 DUPLICATES = ("refuse", "mean")
 
 
@@ -74,24 +86,43 @@ def read(
     """
     if duplicates not in DUPLICATES:
         raise ValueError(f"duplicates must be one of {', '.join(map(repr, DUPLICATES))}, got {duplicates!r}")
+    if is_file(data):
+        return _of_file(data, time, columns, duplicates)
     if not is_frame(data):
         return _from_array(data, time, duplicates)
+    keys = unstacked(data)[1]
+    if keys:
+        raise ValueError(
+            f"data holds many series: its index has {', '.join(map(repr, keys))} beside the times; forecast each with "
+            "forecast_many(data, horizon), or choose one with data.loc[…]"
+        )
     frame, found, kind = _opened(data, time)
     names, single, remarks = _variables(data, frame, kind, columns)
+    if found is not None and duplicates == "refuse":
+        _refuse_keyed(frame, found, names, kind)
     return _source(frame, found, kind, names, single, remarks, duplicates)
 
 
 def split(
     data: Any,
-    key: str | Sequence[str],
-    time: str | None = None,
+    key: str | Sequence[str] | None,
+    time: Any = None,
     columns: str | Sequence[str] | None = None,
     duplicates: str = "refuse",
 ) -> dict[Key, Source]:
-    """The series of a long frame, one for every value of `key` (a column, or several), in the order they begin."""
+    """The series of a long frame, one for every value of `key` (a column, or several), in the order they begin.
+
+    key: None takes the outer levels of a MultiIndex; without one every column is a series of its own.
+    """
+    if is_file(data):
+        sources = _sources(data, key, time, columns, duplicates)
+        return by_column(sources[""]) if list(sources) == [""] else sources
     if not is_frame(data):
         raise TypeError(f"key={key!r} names a column, so data must be a frame, got {type(data).__name__}")
-    keys = (key,) if isinstance(key, str) else tuple(key)
+    data, found = unstacked(data)
+    keys = found if key is None else (key,) if isinstance(key, str) else tuple(key)
+    if not keys:
+        return by_column(read(data, time, columns, duplicates))
     frame, times, kind = _opened(data, time, keys)
     for name in keys:
         _column(frame, name, "key")
@@ -111,6 +142,56 @@ def split(
     return made
 
 
+def is_file(data: Any) -> bool:
+    """Whether data names a file, or is one that was read (`collect.read_table`)."""
+    return isinstance(data, str | os.PathLike) or hasattr(data, "sources")
+
+
+def _sources(data: Any, key: Any, time: Any, columns: Any, duplicates: str) -> dict[Key, Source]:
+    """The series of a file by key, "" without one."""
+    from prophecy.frames.collect import read_table
+
+    if hasattr(data, "sources"):
+        found = data.sources
+    else:
+        if key is not None and not isinstance(key, str):
+            raise ValueError(f"the key of a file is one column, got {key!r}; read it into a frame for several")
+        found = read_table(data, key=key, time=time, columns=columns, duplicates=duplicates).sources
+    return {one: replace(source, single=len(source.names) == 1) for one, source in found.items()}
+
+
+def _of_file(data: Any, time: Any, columns: Any, duplicates: str) -> Source:
+    sources = _sources(data, None, time, columns, duplicates)
+    if list(sources) != [""]:
+        raise ValueError(
+            f"the file holds {len(sources)} series, by {', '.join(next(iter(sources.values())).kind.key)}; forecast "
+            "each with forecast_many(data, horizon)"
+        )
+    return sources[""]
+
+
+def by_column(source: Source) -> dict[Key, Source]:
+    """Every variable of a source as a series of its own."""
+    made: dict[Key, Source] = {}
+    for i, name in enumerate(source.names):
+        series = replace(source.series, values=source.series.values[:, i : i + 1])
+        made[name] = Source(series, (name,), True, source.kind, name, source.remarks)
+    return made
+
+
+def unstacked(data: Any) -> tuple[Any, tuple[str, ...]]:
+    """A pandas frame whose index has several levels as one with columns in their place, and the levels that are keys:
+    all but that of the times. Other frames as they are."""
+    index = getattr(data, "index", None)
+    if type(index).__name__ != "MultiIndex" or index is None:
+        return data, ()
+    names = [str(name) if name is not None else f"level_{i}" for i, name in enumerate(index.names)]
+    frame = data.to_frame(data.name if data.name is not None else "value") if data.ndim == 1 else data
+    dated = [i for i, level in enumerate(index.levels) if is_clock(level) and holds_moments(level)]
+    time = dated[0] if dated else len(names) - 1
+    return frame.reset_index(names=names), tuple(name for i, name in enumerate(names) if i != time)
+
+
 def _source(
     frame: Any,
     times: Times | None,
@@ -121,6 +202,23 @@ def _source(
     duplicates: str,
 ) -> Source:
     return Source(align(_numbers(frame, names), times, duplicates == "mean"), names, single, kind, None, remarks)
+
+
+def _refuse_keyed(frame: Any, times: Times, names: tuple[str, ...], kind: Kind) -> None:
+    """Refuse a long frame without a key: times come again, and a column tells their rows apart."""
+    if len(np.unique(times.values)) == len(times):
+        return
+    others = {name: frame[name].to_list() for name in frame.columns if name != kind.time and not _float(frame[name])}
+    apart = telling(times.values.tolist(), _numbers(frame, names).tolist(), others, names)
+    if apart is not None:
+        raise ValueError(
+            f"data holds many series: times come again, and {apart!r} tells their rows apart; forecast each with "
+            f"forecast_many(data, horizon, key={apart!r}), or average rows of one time with duplicates='mean'"
+        )
+
+
+def _float(column: Any) -> bool:
+    return bool(column.dtype.is_float())
 
 
 def _from_array(data: Any, time: Any, duplicates: str) -> Source:
@@ -174,6 +272,8 @@ def _opened(data: Any, time: Any, keys: tuple[str, ...] = ()) -> tuple[Any, Time
     backend = frame.implementation
     names = [name for name in frame.columns if isinstance(name, str)]
     if len(names) < len(frame.columns):
+        spread_over_columns([str(name) for name in frame.columns], NOTHING)
+    if len(names) < len(frame.columns):
         raise TypeError(
             f"column names must be text, got {next(n for n in frame.columns if n not in names)!r}; rename them"
         )
@@ -193,7 +293,7 @@ def _opened(data: Any, time: Any, keys: tuple[str, ...] = ()) -> tuple[Any, Time
             Kind(backend, index.name, True, None, getattr(index, "freq", None) if has_periods(index) else None, keys),
         )
     dated = [name for name in names if holds_dates(frame[name])]
-    dated = dated or [name for name in names if name not in keys and _reads_as_dates(frame[name])]
+    dated = dated or [name for name in names if name not in keys and reads_as_dates(frame[name])]
     if len(dated) > 1:
         raise ValueError(f"several columns hold dates: {', '.join(map(repr, dated))}; name one with time=")
     if dated:
@@ -207,7 +307,7 @@ def _opened(data: Any, time: Any, keys: tuple[str, ...] = ()) -> tuple[Any, Time
     return frame, None, Kind(backend, None, False, None, None, keys)
 
 
-def _reads_as_dates(column: Any) -> bool:
+def reads_as_dates(column: Any) -> bool:
     """Whether a column holds text, and all of it that is there reads as dates."""
     import narwhals.stable.v2 as nw
 
@@ -235,6 +335,7 @@ def _variables(
                 raise ValueError(f"column {name!r} does not hold numbers but {frame[name].dtype}; convert it first")
         return asked, len(asked) == 1, ()
     rest = [name for name in frame.columns if name not in taken]
+    spread_over_columns([name for name in rest if frame[name].dtype.is_numeric()], NOTHING)
     names = tuple(name for name in rest if frame[name].dtype.is_numeric())
     if not names:
         raise ValueError(f"no column of numbers to forecast; the frame has {', '.join(frame.columns)}")

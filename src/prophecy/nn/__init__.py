@@ -10,13 +10,14 @@ models. `GatedBlock`, `Bidirectional` and `ContextSSM` are built from them.
 """
 
 from prophecy.engines.torch_scan import scan
+from prophecy.nn.base import parameter_groups, stepping
 from prophecy.nn.block import Bidirectional, GatedBlock
 from prophecy.nn.context import RLS, ContextState, Delta, GradientStep, Ridge, Solver
 from prophecy.nn.context_layer import ContextSSM
 from prophecy.nn.diagonal import DiagonalSSM
 from prophecy.nn.initialise import init_dense_, init_s4d_
 from prophecy.nn.layer import ProphecySSM
-from prophecy.nn.readouts import horizons, reading_slope, slope
+from prophecy.nn.readouts import following, horizons, reading_slope, slope
 
 __all__ = [
     "RLS",
@@ -30,10 +31,13 @@ __all__ = [
     "ProphecySSM",
     "Ridge",
     "Solver",
+    "following",
     "horizons",
     "init_dense_",
     "init_s4d_",
+    "parameter_groups",
     "reading_slope",
     "scan",
     "slope",
+    "stepping",
 ]

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from prophecy.nn.base import Counts
 from prophecy.nn.padding import counted
 
 
@@ -40,13 +41,13 @@ class GatedBlock(nn.Module):
         self.leave = nn.Linear(inner, width, **like)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor, state: Tensor | None = None, **padding: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, state: Tensor | None = None, **padding: Counts | None) -> Tensor:
         """Like x, (batch, time, width). state, padding: as in the memory's `forward` (lengths, mask, dt)."""
         value, gate = self.enter(self.norm(x)).chunk(2, dim=-1)
         return self._out(x, self.memory(value, state, **padding), gate)
 
-    def scan(self, x: Tensor, state: Tensor | None = None, **padding: Tensor | None) -> tuple[Tensor, Tensor]:
-        """As `forward`, and the memory's state after the last value, (batch, channels, N)."""
+    def scan(self, x: Tensor, state: Tensor | None = None, **padding: Counts | None) -> tuple[Tensor, Tensor]:
+        """As `forward`, and the memory's state after the last value, (batch, channels, size)."""
         value, gate = self.enter(self.norm(x)).chunk(2, dim=-1)
         y, state = self.memory.scan(value, state, **padding)
         return self._out(x, y, gate), state
@@ -58,7 +59,7 @@ class GatedBlock(nn.Module):
         return self._out(x, y, gate), state
 
     def initial_state(self, batch: int) -> Tensor:
-        """That of the memory, (batch, channels, N)."""
+        """That of the memory, (batch, channels, size)."""
         state: Tensor = self.memory.initial_state(batch)
         return state
 
@@ -77,11 +78,12 @@ class Bidirectional(nn.Module):
         super().__init__()
         self.forwards, self.backwards = forwards, backwards
 
-    def forward(self, u: Tensor, *, lengths: Tensor | None = None) -> Tensor:
+    def forward(self, u: Tensor, *, lengths: Counts | None = None) -> Tensor:
         """(batch, time, 2 · channels) of u (batch, time, channels); lengths (batch,): samples of a row that count."""
         if lengths is None:
             back = self.backwards(u.flip(1)).flip(1)
             return torch.cat([self.forwards(u), back], dim=-1)
+        lengths = torch.as_tensor(lengths, device=u.device)
         there = turned(lengths, u.shape[1])
         back = self.backwards(_taken(u, there), lengths=lengths)
         return torch.cat([self.forwards(u, lengths=lengths), _taken(back, there)], dim=-1)

@@ -12,7 +12,7 @@ from prophecy.nn.context import ContextState, Solver
 
 
 class ContextSSMState(NamedTuple):
-    """The memory's state (batch, channels, N) and the solver's."""
+    """The memory's state (batch, channels, size) and the solver's."""
 
     memory: Tensor
     solver: ContextState
@@ -57,8 +57,9 @@ class ContextSSM(nn.Module):
         check_tensor(u)
         out, u = self.memory._out(u), self.memory._cast(u)  # states and features in the memory's own precision
         state = self.initial_state(len(u)) if state is None else state
-        x = self.memory.states(u, state.memory)  # (batch, time, channels, N)
-        end = x[:, -1] if u.shape[1] else state.memory
+        trace = self.memory._trace(u, state.memory)  # (batch, time, channels, size)
+        end = trace[:, -1] if u.shape[1] else state.memory
+        x = trace[..., : self.memory.order]
         now = u.unsqueeze(-1)
         features = torch.cat([x, now, torch.ones_like(now)], dim=-1)
         base = self._base(u, x)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from prophecy import _checks
+from prophecy.bases import Basis
 from prophecy.diagonal import Diagonal, s4d_lin
 from prophecy.engines import torch_lifted
 from prophecy.engines.torch_scan import scan
-from prophecy.nn.base import Layer, parameter_dtype
-
-PARTS = ("C", "D", "rates", "input", "dt")
+from prophecy.nn.base import Layer, Lifted, parameter_dtype
+from prophecy.nn.initialise import Fit, init_s4d_
 
 
 class DiagonalSSM(Layer):
@@ -27,8 +27,17 @@ class DiagonalSSM(Layer):
     dt: the step in the memory's unit of time, one number or (least, largest), spread evenly in the logarithm.
     spectrum: a function of the order, `prophecy.diagonal.s4d_lin`, `s4d_inv` or `s4d_legs`.
     train: names of C, D, rates, input, dt; or "all", "none", "readout". The real part of a rate is -exp(log_decay) < 0.
-    C starts normal with variance 1/2 per part, D normal, as in S4D; `init_s4d_` puts a construction in their place.
+    C starts normal with variance 1/2 per part, D normal, as in S4D; `construct_` puts a construction in their place.
     """
+
+    PARTS: ClassVar = {
+        "C": ("C",),
+        "D": ("D",),
+        "rates": ("log_decay", "frequency"),
+        "input": ("input",),
+        "dt": ("log_dt",),
+    }
+    GROUPS: ClassVar = {"all": tuple(PARTS), "none": (), "readout": ("C", "D")}
 
     log_decay: Tensor
     frequency: Tensor
@@ -50,12 +59,7 @@ class DiagonalSSM(Layer):
         super().__init__()
         _checks.function("spectrum", spectrum)
         self.channels, self.order = _checks.whole("channels", channels), _checks.whole("order", order)
-        groups = {"all": PARTS, "none": (), "readout": ("C", "D")}
-        names = [train] if isinstance(train, str) else list(train)
-        parts = {part for name in names for part in groups.get(name, (name,))}
-        if not parts <= set(PARTS):
-            raise ValueError(f"train must name {', '.join((*groups, *PARTS))}; got {sorted(parts - set(PARTS))}")
-        self.trained, self.name, self.several, self.block = frozenset(parts), _name(spectrum), False, 64
+        self.size, self.name, self.several, self.block = self.order, _name(spectrum), False, 64
         low, high = dt if isinstance(dt, tuple) else (dt, dt)
         steps = np.geomspace(_checks.positive("dt", low), _checks.positive("dt", high), channels)
         self.dt = (float(low), float(high)) if isinstance(dt, tuple) else float(low)
@@ -64,15 +68,28 @@ class DiagonalSSM(Layer):
         kind: dict[str, Any] = {"dtype": parameter_dtype(dtype), "device": device}
         copies = (self.channels, 1)
         C = random.standard_normal((channels, order // 2, 2)) * math.sqrt(0.5)
-        for name, part, value in (
-            ("C", "C", C),
-            ("D", "D", random.standard_normal((channels, 1))),
-            ("log_decay", "rates", np.tile(np.log(-form.rates.real), copies)),
-            ("frequency", "rates", np.tile(form.rates.imag, copies)),
-            ("input", "input", np.stack([np.tile(form.B.real, copies), np.tile(form.B.imag, copies)], -1)),
-            ("log_dt", "dt", np.log(steps)),
+        for name, value in (
+            ("C", C),
+            ("D", random.standard_normal((channels, 1))),
+            ("log_decay", np.tile(np.log(-form.rates.real), copies)),
+            ("frequency", np.tile(form.rates.imag, copies)),
+            ("input", np.stack([np.tile(form.B.real, copies), np.tile(form.B.imag, copies)], -1)),
+            ("log_dt", np.log(steps)),
         ):
-            self._put(name, value, part in parts, kind)
+            self._put(name, value, **kind)
+        if names := self._named(train):
+            self.unfreeze(*names)
+
+    def construct_(self, basis: Basis, dt: float = 1.0, *, rule: str = "trapezoid") -> Fit:
+        """Put the construction of `next_value` on this memory into all parameters, in place; says how well it fits.
+
+        basis, dt: in the same unit of time, which becomes the layer's. See `init_s4d_`.
+        """
+        D = self.D.detach()[:, 0]
+        parts = self.log_dt, self.log_decay, self.frequency, self.C, D, basis, dt
+        fit = init_s4d_(*parts, rule=rule, input=self.input, wide=True)
+        self.dt, self.name = float(dt), basis.name
+        return fit
 
     def memory(self, scale: Tensor | float | None = None) -> tuple[Tensor, Tensor]:
         """exp(rates dt) - 1 and the input's gain, both (channels, modes) complex128; with `scale` steps first."""
@@ -85,15 +102,15 @@ class DiagonalSSM(Layer):
 
     def _states(self, now: Tensor, x: Tensor, scale: Tensor | None) -> Tensor:
         if scale is None:
-            grown, gain = (part.unsqueeze(1) for part in self.memory())
+            grown, gain = (part.unsqueeze(1) for part in self._memory(None))
         else:
             made = self.memory(scale.flatten(0, 1))
             grown, gain = (part.reshape(*scale.shape[:2], *part.shape[1:]).transpose(1, 2) for part in made)
         wide = torch.complex128 if now.dtype == torch.float64 else torch.complex64
         return _flat(scan(grown + 1, (now.mT.unsqueeze(-1) * gain).to(wide), _complex(x), diagonal=True))
 
-    def _step(self, now: Tensor, x: Tensor, scale: Tensor | None, memory: Any) -> Tensor:
-        grown, gain = memory if memory is not None else self.memory(scale)
+    def _step(self, now: Tensor, x: Tensor, scale: Tensor | None) -> Tensor:
+        grown, gain = self._memory(scale)
         z = _complex(x)
         grown, gain = grown.to(z.dtype), gain.to(z.dtype)
         return _flat(z + (grown * z + gain * now.unsqueeze(-1)))
@@ -103,9 +120,9 @@ class DiagonalSSM(Layer):
         y = 2 * (C * _complex(x)).sum(-1).real.unsqueeze(-1)
         return y + self.D.to(x.dtype) * u.unsqueeze(-1)
 
-    def _lifted(self) -> tuple[torch_lifted.Blocks, Tensor, Tensor]:
+    def _lifted(self) -> Lifted:
         """The blocks in real numbers: a mode is a pair of states that turn and shrink."""
-        grown, gain = self.memory()
+        grown, gain = self._memory(None)
         C = torch.view_as_complex(self.C.double().contiguous())
         ages = torch.arange(self.block + 1, device=C.device)
         powers = torch.exp(torch.log1p(grown).unsqueeze(-1) * ages)  # (channels, modes, L + 1)
@@ -119,7 +136,7 @@ class DiagonalSSM(Layer):
             torch.cat([reach.real, reach.imag], dim=1),
             _real(powers[..., -1]),
         )
-        return blocks, _real(grown), torch.cat([gain.real, gain.imag], dim=-1)
+        return Lifted(blocks, _real(grown), torch.cat([gain.real, gain.imag], dim=-1))
 
 
 def _name(spectrum: Any) -> str:

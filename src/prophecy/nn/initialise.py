@@ -59,15 +59,17 @@ def init_dense_(
 
 
 class Fit(NamedTuple):
-    """How well a diagonal layer holds a construction, computed from the numbers written.
+    """How well a diagonal layer holds a construction, computed from the numbers written as the layer computes.
 
     kernel: relative RMS error of the kernel over two windows. prediction: RMS error of the next value of sinusoids of
-    amplitude 1 (up to min(8, N/8) cycles per window); construction: what the dense construction itself has there.
+    amplitude 1 (up to min(8, N/8) cycles per window); construction: what the dense construction itself has there;
+    copying: what repeating the last value has.
     """
 
     kernel: float
     prediction: float
     construction: float
+    copying: float
 
 
 def init_s4d_(
@@ -80,28 +82,35 @@ def init_s4d_(
     dt: float,
     *,
     rule: str = "trapezoid",
+    input: Tensor | None = None,
+    wide: bool = False,
 ) -> Fit:
     r"""Put the construction into the parameters of a diagonal layer (S4D), in place, and say how well it fits.
 
     The layer's kernel is 2 Re Σ_m C_m (e^(λ_m dt) - 1)/λ_m e^(λ_m k dt) with λ = -exp(log_A_real) + i A_imag and
     dt = exp(log_dt). log_dt (channels,); log_A_real and A_imag (channels, modes); C (channels, modes), complex, or
-    (channels, modes, 2), real; D (channels,) or None. A memory of order N fills (N + 1)//2 modes; others get C = 0.
+    (channels, modes, 2), real; D (channels,) or None. A memory fills one mode for each pair of eigenvalues, and one for
+    each real one; others get C = 0.
+    input: B of a layer that has one, like C: it becomes 1.
+    wide: the layer computes its kernel in float64, with expm1, whatever its parameters are (as `DiagonalSSM` does,
+        whose `construct_` is the way there). Else it is taken to compute as S4D does, in its parameters' dtype.
 
     λ are the eigenvalues of A. The weights are *not* taken from its eigenvectors: for LegT their condition number grows
     like 10^(N/2) and every digit is gone at order 32. They are fitted by least squares to the kernel itself. Where
-    rounding them to the parameters' dtype would spoil the predictions, large weights are made to cost what their
-    rounding costs, and the responses to slow signals count beside the kernel (float32 from order 32 on). A fit whose
-    predictions are more than WORSE times the construction's is refused and nothing is written.
+    rounding would spoil the predictions, large weights are made to cost what their rounding costs, and the responses to
+    slow signals count beside the kernel (float32 from order 32 on). Every fit is judged by the kernel as the layer
+    itself computes it. One whose predictions are worse than copying's, or more than WORSE times the construction's, is
+    refused and nothing is written.
     """
     if not isinstance(basis, Basis):
         raise TypeError(f"basis must be a Basis, got {type(basis).__name__}; use prophecy.legt or prophecy.fout")
-    modes = _diagonal_modes(log_dt, log_A_real, A_imag, C)
+    modes = _diagonal_modes(log_dt, log_A_real, A_imag, C, input)
     system = next_value(basis, dt, rule=rule, memory=discretize.zoh)
     _need_skip(D, system.D)
-    narrow = torch.empty(0, dtype=log_A_real.dtype).numpy().dtype
     rates = _rates(basis, modes)
-    rounded = [np.asarray(part, narrow).astype(np.float64) for part in (np.log(-rates.real), rates.imag, math.log(dt))]
-    column, skip, fit = _fit(system, basis, -np.exp(rounded[0]) + 1j * rounded[1], math.exp(rounded[2]), narrow)
+    narrow = [torch.as_tensor(np.array(part)).to(log_A_real.dtype)
+              for part in (np.log(-rates.real), rates.imag, math.log(dt))]  # fmt: skip
+    column, skip, fit = _fit(system, basis, narrow, wide)
     spare = modes - len(rates)
     rates = np.concatenate([rates, np.full(spare, -1.0 / basis.timescale)])
     weights = torch.as_tensor(np.concatenate([column, np.zeros(spare)]))
@@ -110,16 +119,23 @@ def init_s4d_(
         log_A_real.copy_(torch.as_tensor(np.log(-rates.real)))
         A_imag.copy_(torch.as_tensor(rates.imag.copy()))
         C.copy_(weights if C.is_complex() else torch.view_as_real(weights))
+        if input is not None:
+            ones = torch.ones_like(weights)
+            input.copy_(ones if input.is_complex() else torch.view_as_real(ones))
         if D is not None:
             D.fill_(skip)
     return fit
 
 
-def _fit(system: System, basis: Basis, rates: Array, dt: float, narrow: Any) -> tuple[Array, float, Fit]:
+def _fit(system: System, basis: Basis, parts: list[Tensor], wide: bool) -> tuple[Array, float, Fit]:
     """Weights, skip and their quality: the least distorted fit that predicts as the construction does, else the best.
 
-    One QR decomposition of the kernel's equations serves all candidates.
+    parts: log_A_real, A_imag and log_dt as they will be written. One QR decomposition of the kernel's equations serves
+    all candidates, and one pass over the layer's powers judges them.
     """
+    narrow = parts[0].numpy().dtype
+    real, imaginary, step = (part.double().numpy() for part in parts)
+    rates, dt = -np.exp(real) + 1j * imaginary, float(np.exp(step))
     kernel, ages = _kernel(system, basis.timescale)
     scale = np.linalg.norm(kernel)
     table = 2 * _real(_responses(rates, ages, dt)) / scale
@@ -127,31 +143,52 @@ def _fit(system: System, basis: Basis, rates: Array, dt: float, narrow: Any) -> 
     right = Q.T @ kernel / scale
     omega = 2 * np.pi * dt / basis.timescale * np.linspace(0, min(8.0, basis.order / 8), 65)
     truth, wanted = _dense_response(system, omega), np.exp(1j * omega)
-    slow = _slow_responses(rates, dt, omega)
-    own = float(np.sqrt(np.mean(np.abs(truth - wanted) ** 2)))
-    sizes, best = np.finfo(narrow).eps * np.linalg.norm(table, axis=0), None
+    slow, answer = _slow_responses(rates, dt, omega), truth - system.D
+    rounding = 1.0 if wide else 1 + 1 / np.abs(rates * dt)  # e^z - 1 keeps that many digits less
+    sizes = np.finfo(narrow).eps * np.linalg.norm(table, axis=0) * np.tile(rounding, 1 if wide else 2)
+    columns = []
     for weigh, ridge in CANDIDATES:
         rows = np.concatenate([R, weigh * slow.real, weigh * slow.imag, np.diag(ridge * sizes)])
-        answer = truth - system.D
         sides = np.concatenate([right, weigh * answer.real, weigh * answer.imag, np.zeros(len(sizes))])
-        both = np.linalg.lstsq(rows, sides, rcond=1e-15)[0].astype(narrow).astype(np.float64)
-        made = slow @ both
-        skip = float(narrow.type(1 - made[0].real)) if weigh else float(narrow.type(system.D))  # constants are held
-        prediction = float(np.sqrt(np.mean(np.abs(made + skip - wanted) ** 2)))
-        missed = float(np.linalg.norm(table @ both - kernel / scale))
-        if best is None or prediction < best[2].prediction:
-            best = both, skip, Fit(missed, prediction, own)
-        if prediction <= CLOSE * own:
-            break
-    assert best is not None
-    both, skip, fit = best
-    if fit.prediction > WORSE * max(own, 1e-12):
+        columns.append(np.linalg.lstsq(rows, sides, rcond=1e-15)[0].astype(narrow).astype(np.float64))
+    weights = np.array(columns)[:, : len(rates)] + 1j * np.array(columns)[:, len(rates) :]
+    stride = round(ages[1] / system.dt) if len(ages) > 1 else 1
+    made, kernels = _judged(parts, torch.as_tensor(weights), wide, omega, len(ages) * stride, stride)
+    held = np.array([weigh > 0 for weigh, _ in CANDIDATES])  # constants are, exactly
+    skips = np.where(held, 1 - made[:, 0].real, system.D).astype(narrow).astype(np.float64)
+    errors = np.sqrt(np.mean(np.abs(made + skips[:, None] - wanted) ** 2, axis=1))
+    own, copying = (float(np.sqrt(np.mean(np.abs(one - wanted) ** 2))) for one in (truth, np.ones_like(wanted)))
+    close = np.flatnonzero(errors <= CLOSE * own)
+    best = int(close[0]) if len(close) else int(np.argmin(errors))
+    fit = Fit(float(np.linalg.norm(kernels[best] - kernel) / scale), float(errors[best]), own, copying)
+    if not fit.prediction <= min(WORSE * max(own, 1e-12), copying):
         raise ValueError(
             f"{basis.name} of order {basis.order} over {basis.timescale / dt:.4g} samples cannot be held by a diagonal "
-            f"layer in {narrow}: its predictions would err by {fit.prediction:.2g}, the construction's by {own:.2g} "
-            "(relative to the signal); use float64 parameters, a smaller order, or prophecy.fout"
+            f"layer in {narrow} with {len(rates)} modes: its predictions would err by {fit.prediction:.2g}, the "
+            f"construction's by {own:.2g}, copying's by {copying:.2g} (relative to the signal); use float64 "
+            "parameters, more modes, a smaller order, or prophecy.fout"
         )
-    return both[: len(rates)] + 1j * both[len(rates) :], skip, fit
+    return weights[best], float(skips[best]), fit
+
+
+def _judged(
+    parts: list[Tensor], weights: Tensor, wide: bool, omega: Array, length: int, stride: int
+) -> tuple[Array, Array]:
+    """Responses to exp(iωk) (candidates, frequencies), and every `stride`-th kernel value, of the kernels that a layer
+    computes from these parameters and weights (candidates, modes)."""
+    real, imaginary, step = (part.double() for part in parts) if wide else parts
+    A = torch.complex(-real.exp(), imaginary)
+    z = A * step.exp()
+    weights = weights.to(A.dtype) * ((torch.expm1(z) if wide else z.exp() - 1) / A)
+    found, kernels = np.zeros((len(weights), len(omega)), complex), []
+    for first in range(0, length, 1 << 16):
+        ages = torch.arange(first, min(length, first + (1 << 16)), dtype=real.dtype)
+        exponents = z[:, None] * ages
+        powers = torch.where(exponents.real > -60, exponents.exp(), 0.0)  # smaller ones change no digit and take long
+        kernel = 2 * (weights @ powers).real.double().numpy()
+        found += kernel @ np.exp(-1j * np.outer(ages.double().numpy(), omega))
+        kernels.append(kernel[:, -first % stride :: stride])
+    return found, np.concatenate(kernels, axis=1)
 
 
 def _dense_response(system: System, omega: Array) -> Array:
@@ -190,9 +227,11 @@ def _rates(basis: Basis, modes: int) -> Array:
     needed = (basis.order + 1) // 2
     if modes < needed:
         raise ValueError(
-            f"C has {modes} modes, order {basis.order} needs {needed}; use an order of at most {2 * modes}"
+            f"C has {modes} modes, order {basis.order} needs {needed} and more for real eigenvalues; use an order of "
+            f"at most {2 * modes}"
         )
-    # Rounding can split a pair of fast LegT modes into two real ones, one too many: the fit does without the fastest.
+    # Rounding can split a pair of fast LegT modes into two real ones, one too many: the fit does without the fastest,
+    # and where a spectrum really has more modes than there are, its quality says so.
     return rates[np.argsort(-rates.real)][:modes]
 
 
@@ -200,12 +239,13 @@ def _responses(rates: Array, ages: Array, dt: float) -> Array:
     return np.asarray(np.exp(np.outer(ages, rates)) * (np.expm1(rates * dt) / rates))
 
 
-def _diagonal_modes(log_dt: Tensor, log_A_real: Tensor, A_imag: Tensor, C: Tensor) -> int:
+def _diagonal_modes(log_dt: Tensor, log_A_real: Tensor, A_imag: Tensor, C: Tensor, input: Tensor | None) -> int:
     if log_A_real.ndim != 2:
         raise ValueError(f"log_A_real must have shape (channels, modes), got {tuple(log_A_real.shape)}")
     channels, modes = log_A_real.shape
-    full = (channels, modes) if C.is_complex() else (channels, modes, 2)
-    for name, tensor, shape in (("log_dt", log_dt, (channels,)), ("A_imag", A_imag, (channels, modes)), ("C", C, full)):
+    both = [("C", C)] + ([] if input is None else [("input", input)])
+    shapes = [(name, one, (channels, modes) if one.is_complex() else (channels, modes, 2)) for name, one in both]
+    for name, tensor, shape in (("log_dt", log_dt, (channels,)), ("A_imag", A_imag, (channels, modes)), *shapes):
         if tuple(tensor.shape) != shape:
             raise ValueError(
                 f"{name} must have shape {shape} beside log_A_real {(channels, modes)}, got {tuple(tensor.shape)}"

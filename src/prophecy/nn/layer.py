@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -12,28 +12,41 @@ from torch import Tensor
 
 from prophecy import _checks, discretize
 from prophecy.bases import Basis, legs, legt
-from prophecy.constructions import next_value
 from prophecy.engines import torch_lifted
-from prophecy.engines.torch_scan import scan
+from prophecy.engines.torch_scan import scan, transformed
 from prophecy.nn import memory
-from prophecy.nn.base import Layer, parameter_dtype
-from prophecy.nn.readouts import Construct
+from prophecy.nn.base import Layer, Lifted, parameter_dtype
+from prophecy.nn.readouts import Construct, following
 from prophecy.system import System
 
 
-class ProphecySSM(Layer):
-    r"""One state-space model per channel over (batch, time, channels); untrained, y[:, k] predicts u[:, k + 1] (Eq. 5).
+class Frozen(NamedTuple):
+    """A memory that does not learn: A - I, B, and where it is one for all channels, its powers."""
 
-    channels: how many. Each has its own C and D; A and B are shared where the windows are.
+    less: Tensor
+    B: Tensor
+    powers: torch_lifted.Powers | None
+
+
+class ProphecySSM(Layer):
+    r"""One state-space model per channel over (batch, time, channels); untrained, y[:, k] predicts u[:, k + 1].
+
+    channels: how many. Each has its own C and D; the memory is shared up to the scale of time.
     order, window, dt: of the memory, the last two in the same unit of time. `window` may be one per channel
         (`np.geomspace(10, 1e5, channels)`, say).
     basis: a function of (order, window), such as `prophecy.legt`, `prophecy.lagt` (window is then its timescale).
-    construct: what is read: a function (basis, dt) → `System`, or several of them, such as `prophecy.next_value`,
-        `nn.slope`, `nn.horizons(1, 4, 16)`. Several give outputs (batch, time, channels, readouts).
-    train: parts that are parameters, by name: "C", "D", "rotation", "edges", "input", "window", or the groups
-        "readout" (C, D), "memory" (rotation, edges, input), "all" (both). The rest are buffers. Trained memories stay
-        stable (see `nn.memory`); a trained window, `log_tick`, is the logarithm of dt/window. C and D are not made anew
-        when a memory or a window moves: train them too, or they go on reading the window they were made for.
+    construct: what is read, and how the memory is discretised: a function (basis, dt) → `System`, or several of them,
+        such as `nn.following`, `nn.slope`, `nn.horizons(1, 4, 16)`, or the paper's own `prophecy.next_value`. Several
+        give outputs (batch, time, channels, readouts).
+    train: parts that learn, by name: "C", "D", "rotation", "edges", "input", "window", or the groups "readout" (C, D),
+        "memory" (rotation, edges, input), "all" (both); later `freeze` and `unfreeze`. Trained memories stay stable
+        (see `nn.memory`); a trained window, `log_tick`, is the logarithm of dt/window. C and D are not made anew when a
+        memory or a window moves: train them too, or they go on reading the window they were made for.
+
+    By default the memory holds straight lines between samples (`discretize.foh`), so its state stands at the newest
+    sample, for steps of any length; it has a number more than the order, the newest value. Steps of their own (`dt=`)
+    follow the rule of the layer: under foh and zoh by exp(A dt), which forgets over gaps, under `next_value`'s bilinear
+    rule not.
 
     Precision, files and padding are those of `Layer`. Finite values change no bit of the outputs before them; a NaN at
     sample k reaches back to the start of its block, block · ⌊k/block⌋.
@@ -44,13 +57,25 @@ class ProphecySSM(Layer):
     True
     """
 
-    exact = ("less", "B", *memory.MEMORY, "log_tick")
-    less: Tensor  # A - I
-    B: Tensor
+    PARTS: ClassVar[dict[str, tuple[str, ...]]] = {
+        **{name: (name,) for name in ("C", "D", "rotation", "edges", "input")},
+        "window": ("log_tick",),
+    }
+    GROUPS: ClassVar = {
+        "none": (),
+        "readout": ("C", "D"),
+        "memory": ("rotation", "edges", "input"),
+        "all": ("C", "D", "rotation", "edges", "input"),
+    }
+    exact = ("rotation", "edges", "input", "log_tick", "gains")
     rotation: Tensor
     edges: Tensor
+    gains: Tensor
     input: Tensor
     log_tick: Tensor
+    rule: str  # how steps are made, a name of `memory.RULES`
+    _formed: tuple[list[tuple[Tensor, int]], Frozen] | None = None
+    _tied: bool  # whether all windows are the same and frozen: the memory is then formed once for all channels
 
     def __init__(
         self,
@@ -61,7 +86,7 @@ class ProphecySSM(Layer):
         basis: Callable[[int, float], Basis] = legt,
         train: str | Iterable[str] = (),
         *,
-        construct: Construct = next_value,
+        construct: Construct = following,
         dtype: torch.dtype | None = None,
         device: torch.device | str | None = None,
     ) -> None:
@@ -69,12 +94,9 @@ class ProphecySSM(Layer):
         windows = _windows(window, channels)
         made = [_basis(basis, order, float(one)) for one in windows]
         systems = [_systems(construct, one, dt) for one in made]
-        ticks = dt / np.array([one.timescale for one in made])
-        bilinear = all(
-            np.array_equal(discretize.bilinear(b.A, b.B, dt).A, s[0].A) for b, s in zip(made, systems, strict=True)
-        )
-        unit = [(b.A * b.timescale, b.B * b.timescale) for b in made[:1]] if bilinear else None
-        self._build(channels, systems, ticks, unit, train, made[0].name, dt, windows, dtype, device)
+        rules = {memory.rule_of(b, row[0]) for b, row in zip(made, systems, strict=True)}
+        rule = rules.pop() if len(rules) == 1 else None
+        self._build(channels, systems, made if rule else None, rule, train, made[0].name, dt, windows, dtype, device)
 
     @classmethod
     def from_system(
@@ -86,30 +108,21 @@ class ProphecySSM(Layer):
         dtype: torch.dtype | None = None,
         device: torch.device | str | None = None,
     ) -> ProphecySSM:
-        """A layer around any `System`, or several readouts of one memory; its window is counted as one step."""
-        layer = cls.__new__(cls)
-        systems = [_several(system)]
-        dt = systems[0][0].dt
-        layer._build(
-            _checks.whole("channels", channels),
-            systems,
-            np.ones(1),
-            None,
-            train,
-            "system",
-            dt,
-            np.array([dt]),
-            dtype,
-            device,
-        )
+        """A layer around any `System`, or several readouts of one memory; its window is counted as one step.
+
+        Steps of their own are bilinear ones: a system does not say by which rule it was made.
+        """
+        layer, systems = cls.__new__(cls), [_several(system)]
+        dt, count = systems[0][0].dt, _checks.whole("channels", channels)
+        layer._build(count, systems, None, None, train, "system", dt, np.array([dt]), dtype, device)
         return layer
 
     def _build(
         self,
         channels: int,
         systems: list[list[System]],
-        ticks: Any,
-        unit: list[tuple[Any, Any]] | None,
+        bases: list[Basis] | None,
+        rule: str | None,
         train: str | Iterable[str],
         name: str,
         dt: float,
@@ -118,80 +131,141 @@ class ProphecySSM(Layer):
         device: torch.device | str | None,
     ) -> None:
         Layer.__init__(self)
-        parts = memory.trained(train)
         first = systems[0][0]
-        self.channels, self.order, self.dt, self.name = channels, first.order, dt, name
+        self.channels, self.order, self.dt, self.name, self.rule = channels, first.order, dt, name, rule or "bilinear"
+        self.size = self.order + (rule == "foh")
         self.window: float | tuple[float, ...] = float(windows[0]) if len(windows) == 1 else tuple(map(float, windows))
-        self.trained, self.block = parts, torch_lifted.block_length(first.order)
+        self.block = torch_lifted.block_length(first.order)
         self.several = len(systems[0]) > 1 or getattr(systems[0], "several", False)
+        if bases is None:
+            ticks = dt / windows
+            units = [tuple(p / t for p in memory.generator(row[0])) for row, t in zip(systems, ticks, strict=True)]
+        else:
+            ticks = dt / np.array([one.timescale for one in bases])
+            units = [(one.A * one.timescale, one.B * one.timescale) for one in bases]
+        if all(
+            np.allclose(a, b, rtol=1e-12, atol=1e-14) for unit in units for a, b in zip(unit, units[0], strict=True)
+        ):
+            units = units[:1]  # one shape for all windows
+        forms = [memory.Form.of(G, H) for G, H in units]
         kind: dict[str, Any] = {"dtype": parameter_dtype(dtype), "device": device}
         exact: dict[str, Any] = {"dtype": torch.float64, "device": device}
         copies = channels if len(systems) == 1 else 1
-        C = np.stack([[s.C for s in row] for row in systems]).repeat(copies, 0)
-        D = np.stack([[s.D for s in row] for row in systems]).repeat(copies, 0)
-        self._put("C", C, "C" in parts, kind)
-        self._put("D", D, "D" in parts, kind)
-        if parts <= set(memory.READOUT):
-            self._put("less", np.stack([row[0].A - np.eye(self.order) for row in systems]), False, exact)
-            self._put("B", np.stack([row[0].B for row in systems]), False, exact)
-            return
-        if unit is None:
-            made = [memory.generator(row[0]) for row in systems]
-            unit = [(G / tick, H / tick) for (G, H), tick in zip(made, ticks, strict=True)]
-        forms = [memory.rotation_and_edges(G) for G, _ in unit]
-        rank = max(edges.shape[1] for _, edges in forms)
-        for part, values in (
-            ("rotation", [rotation for rotation, _ in forms]),
-            ("edges", [np.pad(edges, ((0, 0), (0, rank - edges.shape[1]))) for _, edges in forms]),
-            ("input", [H for _, H in unit]),
-            ("log_tick", np.log(ticks)),
-        ):
-            learn = ("window" if part == "log_tick" else part) in parts
-            if part == "log_tick" and learn:
-                values = np.log(ticks).repeat(channels if len(ticks) == 1 else 1)
-            self._put(part, np.stack(values), learn, (kind) if learn else exact)
+        self._put("C", np.stack([[s.C for s in row] for row in systems]).repeat(copies, 0), **kind)
+        skips = [[s.D for s in row] for row in systems]
+        if bases is not None and rule == "foh":  # C reads the state at the newest sample, x + shift u
+            shifts = [discretize.foh(one.A, one.B, dt).shift for one in bases]
+            skips = [[s.D - float(s.C @ shift) for s in row] for row, shift in zip(systems, shifts, strict=True)]
+        self._put("D", np.array(skips).repeat(copies, 0), **kind)
+        self._put("rotation", np.stack([form.rotation for form in forms]), **exact)
+        self._put("edges", _padded([form.edges for form in forms]), **exact)
+        self._put("input", np.stack([form.input for form in forms]), **exact)
+        self._put("log_tick", np.log(ticks).repeat(copies), **exact)
+        self.register_buffer("gains", torch.tensor(_padded([form.gains for form in forms]), **exact))
+        self._tied = len(windows) == 1
+        if names := self._named(train):
+            self.unfreeze(*names)
+
+    def _learn(self, parts: Iterable[str], learn: bool) -> Layer:
+        parts = self._named(parts) or self.PARTS
+        if learn and self.gains.numel() and {"rotation", "edges"} & set(parts):
+            raise ValueError(
+                f"this memory gains energy in these coordinates (A + Aᵀ has an eigenvalue "
+                f"{2 * float(self.gains.square().sum(-2).max()):.3g}), so a trained one could not stay stable; use an "
+                "orthonormal scaling, as prophecy.legt and prophecy.fout have"
+            )
+        super()._learn(parts, learn)
+        self._tie()
+        return self
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
+        super()._load_from_state_dict(state_dict, prefix, *args)
+        self._tie()
+
+    def _tie(self) -> None:
+        self._tied = not self.log_tick.requires_grad and bool((self.log_tick == self.log_tick[0]).all())
 
     # --- the memory ---
 
     def memory(self, scale: Tensor | float | None = None) -> tuple[Tensor, Tensor]:
-        """A - I (1 or channels, N, N) and B (1 or channels, N) in float64; A itself is close to I and would round away.
+        """A - I (1 or channels, size, size) and B (1 or channels, size) in float64; A, close to I, would round away.
 
         scale: length of the step in units of dt, a number or (batch, 1 or channels) for steps of their own, which come
         first in the shapes then.
         """
-        if "less" in self._buffers:
-            if scale is None:
-                return self.less, self.B
-            G, H, tick = *memory.unwind(self.less, self.B), torch.ones_like(self.B[:, 0])
-        else:
-            G, H = memory.assemble(self.rotation, self.edges), self.input.double()
-            tick = self.log_tick.double().exp()
+        tied = self._tied and not self.log_tick.requires_grad
+        tick = (self.log_tick[:1] if tied else self.log_tick).exp()
         if scale is not None:
             tick = tick * self._steps(scale)
-        return memory.bilinear(G, H, tick)
+        return memory.discretised(self.rule, memory.assemble(self.rotation, self.edges, self.gains), self.input, tick)
 
-    def _lifted(self) -> tuple[torch_lifted.Blocks, Tensor, Tensor]:
-        less, B = self.memory()
+    def _memory(self, scale: Tensor | None) -> tuple[Tensor, Tensor]:
+        frozen = None if scale is not None or self._kept is not None else self._frozen()
+        return super()._memory(scale) if frozen is None else frozen[:2]
+
+    def _frozen(self) -> Frozen | None:
+        """A memory that does not learn is formed once, and again when one of its tensors was changed or replaced."""
+        parts = (self.rotation, self.edges, self.gains, self.input, self.log_tick)
+        if torch.compiler.is_compiling() or transformed() or any(part.requires_grad for part in parts):
+            return None
+        known = self._formed
+        if known is None or any(a is not b or a._version != v for a, (b, v) in zip(parts, known[0], strict=True)):
+            with torch.no_grad():
+                less, B = self.memory()
+                made = Frozen(less, B, self._powers(less, B) if len(B) == 1 else None)
+                self._formed = known = [(part, part._version) for part in parts], made
+        return known[1]
+
+    def _carried(self, less: Tensor, B: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor] | None]:
+        """A - I and B of what is carried from block to block, and what makes the state of it."""
+        N = self.order
+        if self.size == N:
+            return less, B, None
+        start, end, less = less[..., :N, N], B[..., :N], less[..., :N, :N]
+        return less, start + end + (less @ end.unsqueeze(-1)).squeeze(-1), (start, end)
+
+    def _powers(self, less: Tensor, B: Tensor) -> torch_lifted.Powers:
+        less, B, line = self._carried(less, B)
+        eye = torch.eye(self.order, dtype=less.dtype, device=less.device)
+        return torch_lifted.powers(less + eye, B, self.block, before=line is not None)
+
+    def _lifted(self) -> Lifted:
+        less, B = self._memory(None)
+        frozen = None if self._kept is not None else self._frozen()
+        powers = frozen.powers if frozen is not None and frozen.powers is not None else None
+        whole, C, D = B, self.C.double(), self.D.double()
+        less, B, line = self._carried(less, B)
+        if line is not None:
+            D = D + (C @ whole[..., : self.order, None]).squeeze(-1)
+        if powers is not None:
+            return Lifted(torch_lifted.read(powers, C, D), less, B, line)
         A = less + torch.eye(self.order, dtype=less.dtype, device=less.device)
-        return torch_lifted.lift(A, B, self.C.double(), self.D.double(), self.block), less, B
+        return Lifted(torch_lifted.lift(A, B, C, D, self.block, before=line is not None), less, B, line)
 
     def _states(self, now: Tensor, x: Tensor, scale: Tensor | None) -> Tensor:
         if scale is None:
-            less, B = (part.unsqueeze(1) for part in self.memory())
+            less, B = (part.unsqueeze(1) for part in self._memory(None))
         else:
             made = self.memory(scale.flatten(0, 1))
             less, B = (part.reshape(*scale.shape[:2], *part.shape[1:]).transpose(1, 2) for part in made)
-        A = less + torch.eye(self.order, dtype=less.dtype, device=less.device)
+        A = less + torch.eye(self.size, dtype=less.dtype, device=less.device)
         return scan(A, now.mT.unsqueeze(-1) * B.to(now.dtype), x)
 
-    def _step(self, now: Tensor, x: Tensor, scale: Tensor | None, memory: Any) -> Tensor:
-        less, B = (part.to(now.dtype) for part in (self.memory(scale) if memory is None else memory))
+    def _step(self, now: Tensor, x: Tensor, scale: Tensor | None) -> Tensor:
+        less, B = (part.to(now.dtype) for part in self._memory(scale))
         if less.ndim == 4:  # a step of each row's own
             return x + ((less @ x.unsqueeze(-1)).squeeze(-1) + now.unsqueeze(-1) * B)
         return torch_lifted.advance(less, B, x.transpose(0, 1), now.mT).transpose(0, 1)
 
     def _read(self, x: Tensor, u: Tensor) -> Tensor:
+        x = x[..., : self.order]
         return (x.unsqueeze(-2) * self.C.to(x.dtype)).sum(-1) + self.D.to(x.dtype) * u.unsqueeze(-1)
+
+
+def _padded(tables: list[Any]) -> Any:
+    """(N, rank) of each channel side by side, the missing ranks zero."""
+    rank = max(table.shape[1] for table in tables)
+    return np.stack([np.pad(table, ((0, 0), (0, rank - table.shape[1]))) for table in tables])
 
 
 def _windows(window: ArrayLike, channels: int) -> Any:
@@ -226,13 +300,12 @@ def _basis(make: Callable[[int, float], Basis], order: int, window: float) -> Ba
 
 def _systems(construct: Construct, basis: Basis, dt: float) -> list[System]:
     try:
-        made = construct(basis, dt)
+        return _several(construct(basis, dt))
     except ValueError as error:
         hint = ""
         if "memory=prophecy.discretize.backward" in str(error):
-            hint = ", here construct=functools.partial(prophecy.next_value, memory=prophecy.discretize.backward)"
+            hint = ", or leave construct at nn.following, which has no pole"
         raise ValueError(f"window {basis.timescale:g}: {error}{hint}") from None
-    return _several(made)
 
 
 class _Several(list[System]):

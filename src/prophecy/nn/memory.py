@@ -1,39 +1,58 @@
-r"""How a layer keeps its memory: fixed numbers, or parameters that stay stable whatever an optimiser does to them.
+r"""How a layer keeps its memory: numbers that stay stable whatever an optimiser does to them, and a rule for its steps.
 
-A dense memory over one step is the bilinear step of a generator, (I - τ G/2) x = (I + τ G/2) x + τ H u, with τ the step
-in units of the window. Trained, the generator is kept as G = W - Wᵀ - E Eᵀ, the form every window has: a rotation W,
-and losses through the edges E. It cannot gain energy, for any W, E and τ = exp(log τ) > 0, and neither can its step.
+The memory is a generator in units of its window, s' = G s + H u, kept as G = W - Wᵀ - E Eᵀ, the form every window has:
+a rotation W, and losses through the edges E. It cannot gain energy, for any W, E and step τ = exp(log τ) > 0 of it, and
+neither can a step by exp(τ G), (I - τ G/2)⁻¹ (I + τ G/2) or (I - τ G)⁻¹. (A memory that does gain energy in its
+coordinates, such as the LMU's, has `gains` F as well, G = … + F Fᵀ, and is not trained.)
 
-All of it is formed in float64, whatever the dtype of the parameters.
+All of it is formed in float64, which these parameters have in every layer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from prophecy import discretize
+from prophecy.bases import Basis
+from prophecy.engines.torch_scan import transformed
 from prophecy.system import System
 
 Array = NDArray[np.float64]
 
-READOUT = ("C", "D")
-MEMORY = ("rotation", "edges", "input")
-PARTS = (*READOUT, *MEMORY, "window")
-GROUPS = {"none": (), "readout": READOUT, "memory": MEMORY, "all": (*READOUT, *MEMORY)}
+RULES = {rule.__name__: rule for rule in (
+    discretize.foh, discretize.zoh, discretize.bilinear, discretize.backward, discretize.euler)}  # fmt: skip
+SQUARINGS = 8  # of the exponential where its size cannot be looked at: full precision up to a norm of 2⁷, stable beyond
 
 
-def trained(train: str | Iterable[str]) -> frozenset[str]:
-    """Names of parts from names of parts and groups."""
-    names = [train] if isinstance(train, str) else list(train)
-    unknown = [name for name in names if name not in PARTS and name not in GROUPS]
-    if unknown:
-        known = ", ".join(map(repr, (*GROUPS, *PARTS)))
-        raise ValueError(f"train must be one of, or several of, {known}; got {unknown[0]!r}")
-    return frozenset(part for name in names for part in GROUPS.get(name, (name,)))
+class Form(NamedTuple):
+    """G = rotation - rotationᵀ - edges edgesᵀ + gains gainsᵀ, (N, N) and twice (N, rank), and its input H (N,)."""
+
+    rotation: Array
+    edges: Array
+    gains: Array
+    input: Array
+
+    @classmethod
+    def of(cls, G: Array, H: Array) -> Form:
+        losses, directions = np.linalg.eigh(-(G + G.T) / 2)
+        noise = 1e-13 * np.abs(losses).max()
+        lossy, gaining = losses > noise, losses < -noise
+        edges, gains = (directions[:, some] * np.sqrt(np.abs(losses[some])) for some in (lossy, gaining))
+        return cls(np.tril(G - G.T, -1) / 2, edges, gains, H)
+
+
+def rule_of(basis: Basis, system: System) -> str | None:
+    """The rule of `discretize` by which the system's A and B follow from the basis; None where none of them does."""
+    for name, rule in RULES.items():
+        pair = rule(basis.A, basis.B, system.dt)
+        if all(np.abs(a - b).max() <= 1e-12 * np.abs(b).max() for a, b in ((pair.A, system.A), (pair.B, system.B))):
+            return name
+    return None
 
 
 def generator(system: System) -> tuple[Array, Array]:
@@ -45,36 +64,57 @@ def generator(system: System) -> tuple[Array, Array]:
     return G, system.B - G @ system.B / 2
 
 
-def rotation_and_edges(G: Array) -> tuple[Array, Array]:
-    """G = W - Wᵀ - E Eᵀ, W strictly lower triangular, E (N, rank): energy leaves only through the edges."""
-    losses, directions = np.linalg.eigh(-(G + G.T) / 2)
-    scale = np.abs(losses).max()
-    if losses.min() < -1e-9 * scale:
-        raise ValueError(
-            f"this memory gains energy in these coordinates (A + Aᵀ has an eigenvalue {-2 * losses.min():.3g}), so a "
-            "trained one could not stay stable; use an orthonormal scaling, as prophecy.legt and prophecy.fout have"
-        )
-    lossy = losses > 1e-9 * scale
-    return np.tril(G - G.T, -1) / 2, directions[:, lossy] * np.sqrt(losses[lossy])
+def assemble(rotation: Tensor, edges: Tensor, gains: Tensor) -> Tensor:
+    """The generator (1 or channels, N, N)."""
+    lower = torch.tril(rotation, -1)
+    return lower - lower.mT - edges @ edges.mT + gains @ gains.mT
 
 
-def assemble(rotation: Tensor, edges: Tensor) -> Tensor:
-    """The generator (1 or channels, N, N) in float64."""
-    lower = torch.tril(rotation.double(), -1)
-    return lower - lower.mT - edges.double() @ edges.double().mT
+def discretised(rule: str, G: Tensor, H: Tensor, tick: Tensor) -> tuple[Tensor, Tensor]:
+    """A - I (…, N, N) and B (…, N) of a step of `tick` (…); A - I keeps the digits that A rounds.
+
+    `foh` looks back to the value before, which is its state number N: [s, u] = A [s, u] + B u[k], one larger.
+    """
+    M, h = G * tick[..., None, None], (H * tick[..., None]).unsqueeze(-1)
+    N = M.shape[-1]
+    eye = torch.eye(N, dtype=G.dtype, device=G.device)
+    if rule == "euler":
+        return M, h.squeeze(-1)
+    if rule in ("bilinear", "backward"):
+        solved = solve(eye - (M / 2 if rule == "bilinear" else M), torch.cat([M.expand(*h.shape[:-1], N), h], dim=-1))
+        return solved[..., :-1], solved[..., -1]
+    columns = torch.cat([M.expand(*h.shape[:-1], N), h, torch.zeros_like(h)], dim=-1)
+    ramp = torch.zeros(*columns.shape[:-2], 2, N + 2, dtype=G.dtype, device=G.device)
+    ramp[..., 0, N + 1] = 1.0
+    grown = expm1(torch.cat([columns, ramp], dim=-2))
+    less, held, end = grown[..., :N, :N], grown[..., :N, N], grown[..., :N, N + 1]
+    if rule == "zoh":
+        return less, held
+    last = torch.zeros_like(grown[..., :1, : N + 1])
+    last[..., 0, N] = -1.0
+    wide = torch.cat([torch.cat([less, (held - end).unsqueeze(-1)], dim=-1), last], dim=-2)
+    return wide, torch.cat([end, torch.ones_like(end[..., :1])], dim=-1)
 
 
-def bilinear(G: Tensor, H: Tensor, tick: Tensor) -> tuple[Tensor, Tensor]:
-    """A - I (…, N, N) and B (…, N) of a step of `tick` (…): A - I = τ (I - τG/2)⁻¹ G keeps the digits that A rounds."""
-    half = G * (tick[..., None, None] / 2)
-    eye = torch.eye(G.shape[-1], dtype=G.dtype, device=G.device)
-    right = torch.cat([2 * half, (tick[..., None] * H).unsqueeze(-1)], dim=-1)
-    solved = torch.linalg.solve(eye - half, right)
-    return solved[..., :-1], solved[..., -1]
+def expm1(M: Tensor) -> Tensor:
+    """exp(M) - I by the Padé approximant of order 6, whose step of a G that gains no energy gains none, squared."""
+    times = SQUARINGS
+    if M.device.type == "cpu" and not torch.compiler.is_compiling() and not transformed() and M.numel():
+        size = float(M.detach().abs().sum(-2).max())
+        times = int(np.clip(np.ceil(np.log2(size)) + 1, 0, 60)) if 0 < size < np.inf else 0
+    X = M * 2.0**-times
+    X2 = X @ X
+    X4 = X2 @ X2
+    eye = torch.eye(M.shape[-1], dtype=M.dtype, device=M.device)
+    odd = X @ (eye / 2 + X2 / 66 + X4 / 15840)
+    even = eye + X2 * (5 / 44) + X4 / 792 + X2 @ X4 / 665280
+    grown = solve(even - odd, 2 * odd)
+    for _ in range(times):
+        grown = 2 * grown + grown @ grown
+    return grown
 
 
-def unwind(less: Tensor, B: Tensor) -> tuple[Tensor, Tensor]:
-    """`generator` in torch, from A - I (…, N, N) and B (…, N): for steps of other lengths than a fixed memory's."""
-    eye = torch.eye(less.shape[-1], dtype=less.dtype, device=less.device)
-    G = 2 * torch.linalg.solve((2 * eye + less).mT, less.mT).mT
-    return G, B - (G @ B.unsqueeze(-1)).squeeze(-1) / 2
+def solve(left: Tensor, right: Tensor) -> Tensor:
+    """left⁻¹ right without asking the device how it went, which would stop it: what is solved here is not singular."""
+    solved: Tensor = torch.linalg.solve_ex(left, right.expand(*left.shape[:-1], right.shape[-1])).result
+    return solved

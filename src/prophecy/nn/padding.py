@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import torch
 from torch import Tensor
 
 
-def packed(u: Tensor, lengths: Tensor | None, mask: Tensor | None) -> tuple[Tensor, Tensor | None, Tensor | None]:
+def packed(
+    u: Tensor, lengths: Tensor | Sequence[Any] | None, mask: Tensor | Sequence[Any] | None
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """u (batch, time, channels) with the samples that count first, how many they are, and where each came from.
 
     The order of the samples stays, so causality does too; a sample that does not count takes no time.
@@ -15,6 +20,7 @@ def packed(u: Tensor, lengths: Tensor | None, mask: Tensor | None) -> tuple[Tens
         return u, None, None
     batch, time = u.shape[:2]
     if mask is not None:
+        mask = torch.as_tensor(mask, device=u.device)
         if lengths is not None:
             raise ValueError("give lengths or mask, not both: a mask says everything lengths say")
         if tuple(mask.shape) != (batch, time) or mask.dtype != torch.bool:
@@ -23,12 +29,12 @@ def packed(u: Tensor, lengths: Tensor | None, mask: Tensor | None) -> tuple[Tens
         u = u.gather(1, where[..., None].expand_as(u))
         lengths = mask.sum(1)
     else:
-        assert lengths is not None
+        lengths = torch.as_tensor(lengths, device=u.device)
         if tuple(lengths.shape) != (batch,) or lengths.is_floating_point() or lengths.is_complex():
             raise ValueError(f"lengths must be whole numbers ({batch},), got {lengths.dtype} {tuple(lengths.shape)}")
         if not torch.compiler.is_compiling() and batch and not (0 <= int(lengths.min()) <= int(lengths.max()) <= time):
             raise ValueError(f"lengths must lie between 0 and {time}, got {lengths.tolist()}")
-        lengths, where = lengths.to(u.device, torch.int64), None
+        lengths, where = lengths.to(torch.int64), None
     return torch.where(counted(lengths, time)[..., None], u, 0.0), lengths, where
 
 

@@ -15,12 +15,12 @@ import prophecy
 from prophecy.service import files, models
 from prophecy.service.bodies import Batch, BodyNames, check_key, from_json, from_lines
 from prophecy.service.core import Core
-from prophecy.service.csvs import from_csv
 from prophecy.service.errors import Problem, bad
 from prophecy.service.guard import GuardMiddleware, address, bearer, headers_of
 from prophecy.service.readers import follow
 from prophecy.service.settings import DEFAULT, Settings
 from prophecy.service.shapes import dumped, rows_of
+from prophecy.service.tables import from_csv, preview
 
 if TYPE_CHECKING:
     from prophecy.fleet import Fleet
@@ -36,6 +36,12 @@ READERS: dict[str, Callable[[bytes, BodyNames, Settings], Batch]] = {
 Background = Callable[[Core], Coroutine[Any, Any, None]]
 
 Key = Annotated[str, Query(description="The series.", min_length=1, max_length=DEFAULT.key_length)]
+TimeFormat = Annotated[str | None, Query(description="CSV: how dates are written, %d.%m.%Y.")]
+Decimal = Annotated[str | None, Query(description="CSV: the decimal mark.", pattern="^[.,]$")]
+Header = Annotated[bool | None, Query(description="CSV: whether the first line has names.")]
+Missing = Annotated[list[str] | None, Query(description="CSV: a cell that means no value; repeatable.", max_length=20)]
+Skip = Annotated[int | None, Query(description="CSV: lines at the top to pass over.", ge=0, le=1000)]
+Sep = Annotated[str | None, Query(description="CSV: what stands between cells.", pattern="^[,;|\t ]$")]
 Keys = Annotated[list[str] | None, Query(description="Series to send; repeatable; all if not given.")]
 
 
@@ -57,9 +63,7 @@ def create_app(
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await core.open()
-        tasks = [asyncio.create_task(core.warm())]
-        if background is not None:
-            tasks.append(asyncio.create_task(background(core)))
+        tasks = [asyncio.create_task(background(core))] if background is not None else []
         try:
             yield
         finally:
@@ -89,7 +93,7 @@ def create_app(
     _series(app, core)
     _live(app, core)
     _pages(app, core)
-    return GuardMiddleware(app, core.guard, core.metrics.note)
+    return GuardMiddleware(app, core.guard, core.metrics.note, core.strangers)
 
 
 def _json(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -149,15 +153,19 @@ def _values(app: FastAPI, core: Core) -> None:
         key: Annotated[str, Query(description="Field or column of the key.")] = "key",
         time: Annotated[str, Query(description="Field or column of the time.")] = "time",
         value: Annotated[str, Query(description="Field or column of the value.")] = "value",
-        time_format: Annotated[str | None, Query(description="CSV: how dates are written, %d.%m.%Y.")] = None,
-        decimal: Annotated[str | None, Query(description="CSV: the decimal mark.", pattern="^[.,]$")] = None,
+        time_format: TimeFormat = None,
+        decimal: Decimal = None,
+        header: Header = None,
+        missing: Missing = None,
+        skip: Skip = None,
+        sep: Sep = None,
         answers: Annotated[str, Query(description="rows, columns or none", pattern="^(rows|columns|none)$")] = "rows",
     ) -> Response:
         reader = _reader(request)
         body = await _body(request, core)
         if name is not None:
             check_key(name, core.settings, field="name")
-        asked = BodyNames(name, key, time, value, time_format, decimal)
+        asked = BodyNames(name, key, time, value, time_format, decimal, header, tuple(missing or ()), skip, sep)
         small = len(body) <= core.settings.inline
         batch = reader(body, asked, core.settings) if small else await core.read(reader, body, asked, core.settings)
         core.guard.rates.take(address(request.scope), "values", len(batch))
@@ -165,9 +173,34 @@ def _values(app: FastAPI, core: Core) -> None:
         status = taken.columns["status"]
         answer: dict[str, Any] = {what: status.count(what) for what in ("taken", "late", "missing")}
         answer |= {"cursor": taken.cursor, "boot": core.backlog.boot}
+        if batch.notes:
+            answer["notes"] = list(batch.notes)
         if answers != "none":
             answer[answers] = taken.columns if answers == "columns" else rows_of(taken.columns)
         return _json(answer)
+
+    @app.post(
+        "/v1/table",
+        tags=["values"],
+        summary="What the columns of a table are, by its first rows",
+        openapi_extra={"requestBody": {"required": True, "content": {"text/csv": content["text/csv"]}}},
+        responses={200: {"model": models.Columns}},
+    )
+    async def columns(
+        request: Request,
+        key: Annotated[str, Query(description="Column of the key.")] = "key",
+        time: Annotated[str, Query(description="Column of the time.")] = "time",
+        value: Annotated[str, Query(description="Column of the value.")] = "value",
+        time_format: TimeFormat = None,
+        decimal: Decimal = None,
+        header: Header = None,
+        missing: Missing = None,
+        skip: Skip = None,
+        sep: Sep = None,
+    ) -> Response:
+        body = await _body(request, core)
+        asked = BodyNames(None, key, time, value, time_format, decimal, header, tuple(missing or ()), skip, sep)
+        return _json(await core.read(preview, body, asked))
 
     @app.get("/v1/values", tags=["values"], summary="Values after a cursor", responses={200: {"model": models.Values}})
     async def values(
@@ -253,7 +286,7 @@ def _series(app: FastAPI, core: Core) -> None:
     async def forecast(
         key: Key,
         horizon: Annotated[int, Query(ge=1, le=limits.horizon, description="Steps.")] = 100,
-        level: Annotated[float, Query(gt=0, lt=1, description="Probability of the interval.")] = 0.9,
+        level: Annotated[float, Query(ge=1e-6, le=1 - 1e-6, description="Probability of the interval.")] = 0.9,
     ) -> Response:
         return _json(await core.forecast(key, horizon, level))
 
@@ -277,16 +310,19 @@ def _pages(app: FastAPI, core: Core) -> None:
     @app.head("/v1/health", include_in_schema=False)
     @app.get("/v1/health", tags=["service"], summary="Whether it answers", responses={200: {"model": models.Health}})
     async def health(request: Request) -> Response:
-        found: dict[str, Any] = {"status": "ok" if core.ready else "compiling", "version": prophecy.__version__}
+        found: dict[str, Any] = {"status": "ok", "version": prophecy.__version__}
         with contextlib.suppress(Problem):
             core.guard.check_token(request.scope, bearer(headers_of(request.scope)))
-            found["series"] = len(core.fleet)
+            found["series"], aside = await core.read(lambda: (len(core.fleet), core.fleet.aside()))
+            found["set_aside"] = [{"key": one.key, "reason": one.reason} for one in aside[: core.settings.page]]
         return _json(found)
 
     @app.get("/metrics", tags=["service"], summary="Counters for Prometheus")
     async def metrics() -> Response:
+        known, aside = await core.read(lambda: (len(core.fleet), len(core.fleet.aside())))
         gauges = [
-            ("prophecy_series", "Series known.", float(len(core.fleet))),
+            ("prophecy_series", "Series known.", float(known)),
+            ("prophecy_series_set_aside", "Series that could not be read.", float(aside)),
             ("prophecy_values_waiting", "Values waiting for the disk.", float(core.writer.waiting)),
             ("prophecy_live_cursor", "Live number of the last value.", float(core.backlog.last)),
             ("prophecy_memory_bytes", "Largest resident memory so far.", files.memory()),

@@ -21,8 +21,6 @@ TIME_NAMES = ("time", "at", "timestamp", "datetime", "date", "ds", "ts")
 """Names under which times are usual. CSV reads the first of them; JSON reads `time` alone, and refuses the others."""
 
 ROW = 'write a row as {"key": "boiler", "time": "2026-03-01T12:00:00Z", "value": 20.5}'
-MISSING = frozenset({"", "nan", "na", "n/a", "null", "none", "-"})
-"""Cells of a CSV that mean "no value", whatever their case."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +28,8 @@ class Batch:
     """Rows in the order they were sent.
 
     times: seconds (dates: since 1970 in UTC), or None where none were sent. dated: whether the times were dates.
-    lines: where each row stands in the body, for messages: its line, or its place in a list, from 1.
+    lines: where each row stands in the body, for messages: its line, or its place in a list, from 1. notes: what was
+    assumed when a table was read.
     """
 
     keys: list[str]
@@ -38,6 +37,7 @@ class Batch:
     values: Array
     dated: bool = False
     lines: Sequence[int] = ()
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -53,6 +53,10 @@ class BodyNames:
     value: str = "value"
     time_format: str | None = None
     decimal: str | None = None
+    header: bool | None = None
+    missing: tuple[str, ...] = ()
+    skip: int | None = None
+    sep: str | None = None
 
 
 def text_of(body: bytes) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from prophecy.service.bodies import Batch
+from prophecy.service.doors import Strangers
 from prophecy.service.errors import Problem
 from prophecy.service.guard import Guard, Rates
 from prophecy.service.live import Backlog
@@ -30,11 +32,11 @@ class Core:
     def __init__(self, fleet: Fleet, settings: Settings, token: str | None, hosts: tuple[str, ...]) -> None:
         self.fleet, self.settings = fleet, settings
         self.guard = Guard(token, hosts, Rates(settings))
+        self.strangers = Strangers(settings.strangers)
         self.metrics = Metrics()
         self.stopping = asyncio.Event()
         self._last_event = fleet.last_event
         self._forecasting = 0
-        self.ready = False
         self.written: dict[tuple[int, int], str] = {}
         """Messages as JSON, by the numbers of their first and last value: readers of everything share them."""
         self.held = 0
@@ -47,18 +49,13 @@ class Core:
         self._readers = ThreadPoolExecutor(self.settings.threads, thread_name_prefix="prophecy-reader")
         self._forecaster = ThreadPoolExecutor(1, thread_name_prefix="prophecy-forecast")
 
-    async def warm(self) -> None:
-        """Compile the step before values come, then set `ready`; the page is served meanwhile."""
-        await asyncio.to_thread(_compiled)
-        self.ready = True
-
     async def close(self) -> None:
         """Write what is waiting, end the threads, close the database."""
         self.stopping.set()
         await self.writer.close()
         self._readers.shutdown()
         await asyncio.to_thread(self._forecaster.shutdown, cancel_futures=True)
-        await asyncio.to_thread(self.fleet.close)
+        await asyncio.to_thread(self.fleet.close, self.settings.stop_seconds)
 
     async def read(self, work: Callable[..., T], *arguments: Any) -> T:
         """Run something that waits for the fleet's lock, or takes long, off the event loop."""
@@ -78,8 +75,9 @@ class Core:
         found = self.fleet.summary(search=search, offset=offset, limit=limit)
         rows = [row_of(row) for row in found.rows]
         for row in rows if spark else ():
-            recent = recent_of(self.fleet.recent(row["key"], spark))
-            row["recent"] = {name: recent[name] for name in ("time", "value", "event")}
+            with contextlib.suppress(KeyError):  # removed or set aside since
+                recent = recent_of(self.fleet.recent(row["key"], spark))
+                row["recent"] = {name: recent[name] for name in ("time", "value", "event")}
         return {"total": found.total, "offset": offset, "series": rows}
 
     async def one(self, key: str, count: int) -> dict[str, Any]:
@@ -133,11 +131,13 @@ class Core:
     async def alarms(self, since: int, limit: int, key: str | None, first: bool) -> dict[str, Any]:
         """Alarms after a number, oldest first; `cursor` is the number to ask with next time."""
         try:
-            events = await self.read(lambda: self.fleet.alarms(since, limit, key, first=first))
+            events, last = await self.read(
+                lambda: (self.fleet.alarms(since, limit, key, first=first), self.fleet.last_event)
+            )
         except KeyError:
             raise _unknown(key or "") from None
         found = [event_of(event) for event in events]
-        return {"alarms": found, "cursor": found[-1]["number"] if found else since, "last": self.fleet.last_event}
+        return {"alarms": found, "cursor": found[-1]["number"] if found else since, "last": last}
 
     def _new_events(self) -> list[dict[str, Any]]:
         """On the writer's thread: alarms raised since the last time."""
@@ -149,13 +149,6 @@ class Core:
     def _publish(self, columns: dict[str, list[Any]], events: list[dict[str, Any]]) -> int:
         self.metrics.alarms += len(events)
         return self.backlog.publish(columns, events)
-
-
-def _compiled() -> None:
-    from prophecy.fleet import Fleet
-
-    with Fleet() as trial:
-        trial.observe(["a", "a"], None, [0.0, 1.0])
 
 
 def _unknown(key: str) -> Problem:

@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from prophecy.service.doors import Strangers
 from prophecy.service.errors import Problem
 from prophecy.service.settings import Settings
 
@@ -122,15 +123,18 @@ class Guard:
     def needs_token(self) -> bool:
         return self._token is not None
 
-    def check(self, scope: Scope, headers: dict[str, str]) -> None:
-        """Everything but the token of a live reader, which may come in its first message."""
+    def check(self, scope: Scope, headers: dict[str, str]) -> bool:
+        """Everything but the token of a live reader, which may come in its first message; whether it was shown, or none
+        is needed."""
         self.rates.take(address(scope), "requests")
         self._host(headers)
         self._origin(scope, headers)
-        if self._token is None or OPEN.fullmatch(scope["path"]):
-            return
-        if "authorization" in headers or scope["type"] == "http":
-            self.check_token(scope, bearer(headers))
+        if self._token is None:
+            return True
+        if OPEN.fullmatch(scope["path"]) or ("authorization" not in headers and scope["type"] != "http"):
+            return False
+        self.check_token(scope, bearer(headers))
+        return True
 
     def check_token(self, scope: Scope, shown: str | None) -> None:
         """401 without a token, or with a wrong one; compared in a time that does not depend on where they differ."""
@@ -145,7 +149,9 @@ class Guard:
 
     def _host(self, headers: dict[str, str]) -> None:
         host = headers.get("host", "")
-        name = _host_name(host)
+        name = host_name(host)
+        if not name:
+            raise Problem(421, f"the Host {host[:80]!r} is no name or address", "send the name the service is asked by")
         if self._hosts and name in self._hosts:
             return
         if self._token is None:
@@ -171,8 +177,10 @@ class Guard:
 class GuardMiddleware:
     """Asks the guard, adds the headers, and passes the answer's status to `note`."""
 
-    def __init__(self, app: App, guard: Guard, note: Callable[[str, str, int, float], None]) -> None:
-        self._app, self._guard, self._note = app, guard, note
+    def __init__(
+        self, app: App, guard: Guard, note: Callable[[str, str, int, float], None], strangers: Strangers
+    ) -> None:
+        self._app, self._guard, self._note, self.strangers = app, guard, note, strangers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -195,7 +203,8 @@ class GuardMiddleware:
 
         try:
             try:
-                self._guard.check(scope, headers_of(scope))
+                if self._guard.check(scope, headers_of(scope)):
+                    self.strangers.leave(scope.get("client"))
             except Problem as refused:
                 await self._refuse(scope, refused, answer)
                 return
@@ -283,8 +292,14 @@ def same_host(origin: str, host: str) -> bool:
         return False
 
 
-def _host_name(host: str) -> str:
-    try:
-        return urlsplit(f"http://{host}").hostname or ""
-    except ValueError:
-        return ""
+HOST = re.compile(r"(?P<name>[a-z0-9_][a-z0-9_.-]{0,252}|\[[0-9a-f:.]{2,45}\])(:[0-9]{1,5})?", re.ASCII | re.IGNORECASE)
+
+
+def host_name(host: str) -> str:
+    """The name in a Host header, in small letters; "" where it is anything but a name or address with a port or none.
+
+    >>> [host_name(host) for host in ("LocalHost:80", "[::1]:8765", "evil@127.0.0.1", "127.0.0.1#evil", "a b", "")]
+    ['localhost', '::1', '', '', '', '']
+    """
+    found = HOST.fullmatch(host)
+    return found["name"].lower().strip("[]") if found else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -46,8 +46,29 @@ class Observed(BaseModel):
     missing: int
     cursor: int = Field(description="Live number of the last value.")
     boot: str = Field(description="Names this run of the service; cursors of another run mean nothing.")
+    notes: list[str] | None = Field(None, description="What was assumed when a table was read.")
     rows: list[Answer] | None = None
     columns: dict[str, list[Any]] | None = None
+
+
+class Columns(BaseModel):
+    """A table by its first rows; `error` where key, time and values must be named."""
+
+    names: list[str]
+    kinds: list[str] = Field(description="number, date, clock, text or empty")
+    rows: list[list[str]]
+    key: str | None = None
+    time: str | None = None
+    time_format: str | None = None
+    values: list[str] = []
+    newest_first: bool = False
+    sep: str
+    encoding: str
+    decimal: str | None = None
+    skip: int = Field(description="Lines before the first row.")
+    notes: list[str]
+    error: str | None = None
+    way_out: str | None = None
 
 
 class Series(BaseModel):
@@ -93,7 +114,8 @@ class Forecasted(BaseModel):
     horizon: int
     level: float
     time: list[Time]
-    mean: list[Number]
+    point: list[Number] = Field(description="The path to use where one number is wanted.")
+    mean: list[Number] = Field(description="The expected value at each step.")
     lower: list[Number]
     upper: list[Number]
     quantiles: dict[str, list[Number]]
@@ -136,6 +158,9 @@ class Values(BaseModel):
 class Health(BaseModel):
     """The service answers."""
 
-    status: str = Field(description="ok, or compiling in the first seconds on a machine: values are taken and wait")
+    status: Literal["ok"]
     version: str
     series: int | None = Field(None, description="Left out where a token is needed and was not sent.")
+    set_aside: list[dict[str, str]] | None = Field(
+        None, description="Key and reason of series that could not be read; left out likewise."
+    )

@@ -31,15 +31,14 @@ class Reader:
 
 async def follow(socket: WebSocket, core: Core) -> None:
     """Serve one live connection until either side ends it."""
+    await socket.accept()  # a refused handshake carries no reason
+    if not await _shown(socket, core):
+        return
     if core.metrics.readers >= core.settings.readers:
-        await socket.accept()  # a refused handshake carries no reason
         await socket.close(TOO_MANY, "too many live readers")
         return
-    await socket.accept()
     core.metrics.readers += 1
     try:
-        if not await _shown(socket, core):
-            return
         reader = _begun(socket, core)
         await _send(socket, _hello(core, reader))
         await _both(socket, core, reader)
@@ -56,14 +55,21 @@ async def _shown(socket: WebSocket, core: Core) -> bool:
     """Whether the reader may read. Browsers cannot send headers here, so the token may be the first message."""
     if not core.guard.needs_token or "authorization" in headers_of(socket.scope):
         return True  # the guard has seen the header
+    who, loop = socket.scope.get("client"), asyncio.get_running_loop()
     try:
-        async with asyncio.timeout(core.settings.hello_seconds):
+        async with asyncio.timeout(core.settings.hello_seconds) as limit:
+            core.strangers.enter(who, lambda: limit.reschedule(loop.time()))
             message = _object(await socket.receive_text(), core)
         token = message.get("token")
         core.guard.check_token(socket.scope, token if isinstance(token, str) else None)
     except (Problem, TimeoutError, KeyError):
-        await socket.close(NO_TOKEN, 'send {"token": "..."} first')
+        with contextlib.suppress(RuntimeError, OSError):
+            await socket.close(NO_TOKEN, 'send {"token": "..."} first')
         return False
+    except (WebSocketDisconnect, RuntimeError, OSError):
+        return False  # it has left
+    finally:
+        core.strangers.leave(who)
     return True
 
 

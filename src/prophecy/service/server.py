@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from prophecy.service.app import Background, create_app
-from prophecy.service.guard import is_loopback
+from prophecy.service.doors import connection
+from prophecy.service.guard import GuardMiddleware, is_loopback
 from prophecy.service.settings import DEFAULT, TOKEN_LENGTH, Settings
 
 if TYPE_CHECKING:
@@ -54,6 +55,25 @@ def listening(host: str, port: int) -> socket.socket:
     return found
 
 
+def configured(app: GuardMiddleware, settings: Settings) -> uvicorn.Config:
+    """How uvicorn runs the application: who may wait for how long, and nothing said about itself."""
+    return uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # anybody could write them; rates are counted by the peer's own address
+        ws_max_size=settings.message,
+        ws_per_message_deflate=False,  # costs more than it saves on the machines this runs on
+        http=connection(app.strangers, settings.quiet_seconds),
+        limit_concurrency=settings.connections,
+        timeout_graceful_shutdown=settings.stop_seconds,  # type: ignore[arg-type]
+        timeout_keep_alive=int(settings.quiet_seconds),
+        h11_max_incomplete_event_size=32 * 1024,
+        lifespan="on",
+    )
+
+
 def serve(
     fleet: Fleet,
     bound: socket.socket,
@@ -66,21 +86,7 @@ def serve(
 ) -> None:
     """Serve until SIGINT or SIGTERM; then answer requests in flight, close live readers (1012) and the database."""
     app = create_app(fleet, settings=settings, token=token, hosts=hosts, background=background)
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,  # anybody could write them; rates are counted by the peer's own address
-        ws_max_size=settings.message,
-        ws_per_message_deflate=False,  # costs more than it saves on the machines this runs on
-        limit_concurrency=settings.connections,
-        timeout_graceful_shutdown=int(settings.stop_seconds),
-        timeout_keep_alive=30,
-        h11_max_incomplete_event_size=32 * 1024,
-        lifespan="on",
-    )
-    server = _Server(config)
+    server = _Server(configured(app, settings))
     server.ready = ready
     # uvicorn sends the signal that stopped it again when it has stopped: SIGTERM is then an end like any other.
     earlier = signal.signal(signal.SIGTERM, lambda *_: None)

@@ -20,7 +20,12 @@ class Settings:
     """Bytes of bodies held at once, in all; more connections than that allows are answered with 503."""
 
     batch: int = 50_000
-    """Rows of a request: about half a second of the compiled step on one core, so that others are served in between."""
+    """Rows of a request, about half a second of the compiled step on one core; others are served in between."""
+
+    slice_rows: int = 4_096
+    slice_steps: int = 2**14
+    """Rows, and steps of their streams, of one transaction: some 50 ms. All requests that wait have a share in each, so
+    that none waits for another's batch."""
 
     keys: int = 100_000
     """Series in all. Every one costs a record on disk for ever, and a typing error in a key makes a new one."""
@@ -88,6 +93,9 @@ class Settings:
     hello_seconds: float = 5.0
     """Time in which a live reader must show its token, in seconds."""
 
+    quiet_seconds: float = 15.0
+    """Time a connection may be open, or be idle after an answer, before the whole head of a request has come."""
+
     inline: int = 16 * 1024
     """Bytes of a body read on the event loop, a millisecond or less; handing them to a thread would take longer."""
 
@@ -109,8 +117,13 @@ class Settings:
     connections: int = 512
     """Connections at once, open files being what a process has least of (1 024 on many systems)."""
 
-    stop_seconds: float = 10.0
-    """Time requests in flight have to end when the service is stopped, in seconds."""
+    strangers: int = 128
+    """Of these, connections that have shown no token; one more closes the oldest of them. The others are for clients
+    that have."""
+
+    stop_seconds: float = 0.5
+    """Time that requests in flight, then what waits for the disk, then the saving of states have when the service is
+    stopped, in seconds each."""
 
 
 DEFAULT = Settings()

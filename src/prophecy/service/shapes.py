@@ -107,14 +107,15 @@ def event_of(event: Event) -> dict[str, Any]:
 
 def forecast_of(forecast: Forecast, key: str, times: NDArray[np.float64], dated: bool) -> dict[str, Any]:
     """A forecast with its fan. times: when each step is due."""
-    mean = np.atleast_1d(np.asarray(forecast.mean, dtype=np.float64))
+    point = np.atleast_1d(np.asarray(forecast.point, dtype=np.float64))
     fan = np.asarray(forecast.quantile(FAN), dtype=np.float64).reshape(len(FAN), -1)
     return {
         "key": key,
-        "horizon": len(mean),
+        "horizon": len(point),
         "level": forecast.level,
         "time": stamps(times, dated),
-        "mean": listed(mean),
+        "point": listed(point),
+        "mean": listed(np.atleast_1d(np.asarray(forecast.mean, dtype=np.float64))),
         "lower": listed(np.atleast_1d(np.asarray(forecast.lower, dtype=np.float64))),
         "upper": listed(np.atleast_1d(np.asarray(forecast.upper, dtype=np.float64))),
         "quantiles": {f"{q:g}": listed(row) for q, row in zip(FAN, fan, strict=True)},

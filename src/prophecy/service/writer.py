@@ -1,19 +1,24 @@
-"""The way into the database: batches of all clients in the order they came, merged where several wait.
+"""The way into the database: batches of all clients, merged where several wait, and taken in by parts where they are
+large.
 
 A transaction with its wait for the disk costs the same for one value as for thousands, so batches that arrive while one
-is being written go into the next transaction together. Each is answered after its own values are on disk. Where a
-merged transaction is refused, its batches are tried one by one, so that a wrong row refuses its own batch alone.
+is being written go into the next transaction together. It is bounded in rows and in steps (`Settings.slice_rows`), and
+all that wait have an equal share in it, so that no batch keeps others waiting for longer than a transaction takes. A
+batch is checked whole before its first part is taken, and answered after its last is on disk. Where a merged
+transaction is refused, its batches are tried one by one, so that a wrong row refuses its own batch alone.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -31,10 +36,32 @@ Published = Callable[[dict[str, list[Any]], list[dict[str, Any]]], int]
 
 @dataclass(eq=False)
 class Waiting:
-    """A batch and the place of its answer."""
+    """A batch and the place of its answer. number: in the order they came; done: rows taken; columns: their answers."""
 
     batch: Batch
     answer: asyncio.Future[Taken]
+    number: int
+    done: int = 0
+    columns: dict[str, list[Any]] = field(default_factory=dict)
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        return frozenset(self.batch.keys)
+
+
+class Part(NamedTuple):
+    """Rows of a batch, from `done` to before `end`."""
+
+    waiting: Waiting
+    end: int
+
+    def rows(self) -> Batch:
+        """These rows, which keep the places they have in the body."""
+        batch, some = self.waiting.batch, slice(self.waiting.done, self.end)
+        lines = batch.lines[some] if batch.lines else range(some.start + 1, some.stop + 1)
+        return Batch(
+            batch.keys[some], None if batch.times is None else batch.times[some], batch.values[some], batch.dated, lines
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +80,7 @@ class Writer:
     ):
         self._fleet, self._settings, self._publish, self._events = fleet, settings, publish, events
         self._line: list[Waiting] = []
-        self._rows = 0
+        self._rows = self._came = 0
         self._more = asyncio.Event()
         self._closing = False
         self._numbered = 0  # values written so far; belongs to the writer's thread
@@ -66,7 +93,8 @@ class Writer:
             raise Problem(503, "the service is stopping", "send the batch again to the next one", retry_after=1.0)
         if self._rows + len(batch) > max(self._settings.pending, len(batch)):
             raise Problem(503, f"{self._rows} values are waiting for the disk", "send the batch again", retry_after=1.0)
-        waiting = Waiting(batch, asyncio.get_running_loop().create_future())
+        self._came += 1
+        waiting = Waiting(batch, asyncio.get_running_loop().create_future(), self._came)
         self._line.append(waiting)
         self._rows += len(batch)
         self._more.set()
@@ -86,10 +114,17 @@ class Writer:
         return await asyncio.get_running_loop().run_in_executor(self._thread, run)
 
     async def close(self) -> None:
-        """Write what is waiting, then stop."""
+        """Write what is waiting, for as long as a stop may take, then stop."""
         self._closing = True
         self._more.set()
-        await self._task
+        try:
+            await asyncio.wait_for(asyncio.shield(self._task), self._settings.stop_seconds)
+        except TimeoutError:
+            stopped = Problem(503, "the service is stopping", "send the batch again to the next one", retry_after=1.0)
+            for waiting in self._line:
+                _fail(waiting, stopped)
+            self._line.clear()
+            await self._task
         self._thread.shutdown()
 
     async def _run(self) -> None:
@@ -100,55 +135,80 @@ class Writer:
                 self._more.clear()
                 await self._more.wait()
                 continue
-            group = self._next()
+            parts = self._next()
             try:
-                await self._write(group)
+                await self._write(parts)
             except Exception as error:  # whatever it is, nobody may wait for ever
-                for waiting in group:
-                    _fail(waiting, error)
+                self._refuse(parts, error)
 
-    def _next(self) -> list[Waiting]:
-        """From the front of the line, as many as fit one batch, stamped alike: a transaction is stamped or is not."""
-        group: list[Waiting] = []
-        rows, first = 0, self._line[0].batch
-        for waiting in self._line:
-            batch = waiting.batch
-            alike = (batch.times is None, batch.dated) == (first.times is None, first.dated)
-            if group and (not alike or rows + len(batch) > self._settings.batch):
-                break
-            group.append(waiting)
-            rows += len(batch)
-        del self._line[: len(group)]
-        self._rows -= rows
-        return group
+    def _next(self) -> list[Part]:
+        """A share of every batch that waits, as much as one transaction takes, all stamped or none."""
+        free = self._free()
+        kind = free[0].batch.times is None, free[0].batch.dated
+        alike = [one for one in free if (one.batch.times is None, one.batch.dated) == kind]
+        left, ends = self._settings.slice_rows, {}
+        for place, one in enumerate(sorted(alike, key=lambda one: len(one.batch) - one.done)):
+            ends[one] = min(len(one.batch), one.done + left // (len(alike) - place))
+            left -= ends[one] - one.done
+        return [Part(one, ends[one]) for one in alike if ends[one] > one.done]
 
-    async def _write(self, group: Sequence[Waiting]) -> None:
+    def _free(self) -> list[Waiting]:
+        """Batches that need not wait for an earlier one that has keys of theirs and is taken by parts."""
+        share = self._settings.slice_rows // len(self._line)
+        free, claimed = set(), set[str]()
+        for one in sorted(self._line, key=lambda one: one.number):
+            large = one.done or len(one.batch) > share
+            if not claimed or claimed.isdisjoint(one.keys):
+                free.add(one)
+            if large:
+                claimed |= one.keys
+        return [one for one in self._line if one in free]
+
+    def _refuse(self, parts: Sequence[Part], error: Exception) -> None:
+        for waiting, _ in parts:
+            if waiting in self._line:
+                self._line.remove(waiting)
+                self._rows -= len(waiting.batch) - waiting.done
+            _fail(waiting, error)
+
+    async def _write(self, parts: Sequence[Part]) -> None:
         loop = asyncio.get_running_loop()
         try:
-            columns, events = await loop.run_in_executor(self._thread, self._observe, _merged(group))
+            columns, events = await loop.run_in_executor(self._thread, self._observe, parts)
         except Exception as error:
-            if len(group) > 1 and isinstance(error, ValueError | Problem):
-                for waiting in group:
-                    await self._write([waiting])
-                return
-            for waiting in group:
-                _fail(waiting, error)
+            if len(parts) > 1 and isinstance(error, ValueError | Problem):
+                for part in parts:
+                    await self._write([part])
+            else:
+                self._refuse(parts, error)
             return
-        last = self._publish(columns, events)
-        begin, number = 0, last - len(columns["key"])
-        for waiting in group:
-            end = begin + len(waiting.batch)
-            if not waiting.answer.done():
-                waiting.answer.set_result(
-                    Taken({name: column[begin:end] for name, column in columns.items()}, number + end)
-                )
-            begin = end
+        count = len(columns["key"])
+        begin, number = 0, self._publish(columns, events) - count
+        for waiting, end in parts:
+            taken = min(end - waiting.done, count - begin)
+            if not taken:
+                break
+            for name, column in columns.items():
+                waiting.columns.setdefault(name, []).extend(column[begin : begin + taken])
+            begin += taken
+            waiting.done += taken
+            self._rows -= taken
+            self._line.remove(waiting)
+            if waiting.done < len(waiting.batch):
+                self._line.append(waiting)  # behind all that wait
+            elif not waiting.answer.done():
+                waiting.answer.set_result(Taken(waiting.columns, number + begin))
 
-    def _observe(self, batch: Batch) -> tuple[dict[str, list[Any]], list[dict[str, Any]]]:
-        """On the writer's thread: one transaction, then its answers as plain lists."""
-        self._check_keys(batch.keys)
-        answers = self._fleet.observe(batch.keys, moments(batch), batch.values)
-        self._numbered += len(batch)
+    def _observe(self, parts: Sequence[Part]) -> tuple[dict[str, list[Any]], list[dict[str, Any]]]:
+        """On the writer's thread: one transaction, then its answers as plain lists, of all rows or the first ones."""
+        for waiting, end in parts:
+            if not waiting.done:
+                self._check_keys(waiting.batch.keys)
+                if end < len(waiting.batch):
+                    self._fleet.check(waiting.batch.keys, waiting.batch.values, moments(waiting.batch))
+        batch = _merged([part.rows() for part in parts])
+        answers = self._fleet.observe_some(batch.keys, batch.values, moments(batch), self._settings.slice_steps)
+        self._numbered += len(answers)
         return columns_of(answers), self._events() if np.any(answers.event) else []
 
     def _check_keys(self, keys: Sequence[str]) -> None:
@@ -171,10 +231,9 @@ def moments(batch: Batch) -> Any:
     return np.round(batch.times * 1e6).astype(np.int64).astype("datetime64[us]")
 
 
-def _merged(group: Sequence[Waiting]) -> Batch:
-    if len(group) == 1:
-        return group[0].batch
-    batches = [waiting.batch for waiting in group]
+def _merged(batches: Sequence[Batch]) -> Batch:
+    if len(batches) == 1:
+        return batches[0]
     stamped = batches[0].times is not None
     times = np.concatenate([batch.times for batch in batches if batch.times is not None]) if stamped else None
     keys = [key for batch in batches for key in batch.keys]
@@ -185,17 +244,20 @@ def _fail(waiting: Waiting, error: Exception) -> None:
     if waiting.answer.done():
         return
     with contextlib.suppress(asyncio.InvalidStateError):
-        waiting.answer.set_exception(translated(error, waiting.batch))
+        waiting.answer.set_exception(translated(error, waiting))
 
 
-def translated(error: Exception, batch: Batch) -> Exception:
+def translated(error: Exception, waiting: Waiting) -> Exception:
     """An error of the fleet as an answer: the row as the body counts them; trouble with the disk without its path."""
+    batch, done = waiting.batch, waiting.done
+    kept = f"the first {done} rows were taken: send the others again" if done else "nothing was changed: try again"
     if isinstance(error, sqlite3.Error | OSError):
-        way_out = "nothing was changed: try again"
-        return Problem(503, "the database cannot take values at present", way_out, retry_after=1.0)
+        return Problem(503, "the database cannot take values at present", kept, retry_after=1.0)
     row, field = getattr(error, "row", None), getattr(error, "field", None)
     if isinstance(error, ValueError) and row is not None:
-        way_out = "none of the batch was taken: mend the row and send it again"
-        line = batch.lines[row] if batch.lines else row + 1
+        line = batch.lines[done + row] if batch.lines else done + row + 1
+        way_out = kept if done else "none of the batch was taken: mend the row and send it again"
         return Problem(400, f"row {line}: {str(error).partition(': ')[2]}", way_out, line, field)
+    if isinstance(error, Problem) and done:
+        return dataclasses.replace(error, way_out=kept)
     return error

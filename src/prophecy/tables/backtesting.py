@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
@@ -14,10 +15,10 @@ from prophecy import _checks, evaluation
 from prophecy._forecast import Failure, Forecast
 from prophecy.dynamics.batch import in_order
 from prophecy.dynamics.known import Known
-from prophecy.dynamics.settings import DEFAULT, Settings
+from prophecy.dynamics.settings import Settings
 from prophecy.frames.build import build
 from prophecy.frames.names import printable
-from prophecy.frames.source import Key, Source, read, split
+from prophecy.frames.source import Key, Source, read, split, unstacked
 from prophecy.tables.forecasting import Bounds, Progress, Season, Task, shown, solve_task
 from prophecy.tables.regressors import known_for
 from prophecy.tables.rivals import Model, rivals
@@ -109,11 +110,11 @@ class Backtest:
         names = [part.name for part in fields(Score)]
         return build({name: [row[name] for row in rows] for name in names}, kind)
 
-    def plot(self, interactive: bool = False, **options: Any) -> Any:
-        """The first series with what was forecast in every fold, and every model's error."""
+    def plot(self, path: str | os.PathLike[str] | None = None, *, interactive: bool = False, **options: Any) -> Any:
+        """The first series with what was forecast in every fold, and every model's error; see `Forecast.plot`."""
         from prophecy.tables.pictures import plot_backtest
 
-        return plot_backtest(self, interactive, **options)
+        return plot_backtest(self, path, interactive, **options)
 
     def __repr__(self) -> str:
         return self.table()
@@ -127,14 +128,14 @@ def backtest(
     against: Any = ("seasonal naive", "drift", "mean"),
     *,
     level: float = 0.9,
-    time: Any = None,
     key: str | Sequence[str] | None = None,
     columns: str | Sequence[str] | None = None,
+    time: Any = None,
     season: Season = None,
     bounds: Bounds = None,
     known: Any = None,
     duplicates: str = "refuse",
-    settings: Settings = DEFAULT,
+    settings: Settings | None = None,
     jobs: int | None = None,
     progress: Progress | bool | None = None,
 ) -> Backtest:
@@ -142,16 +143,16 @@ def backtest(
 
     Fold k is forecast from the rows before it alone; the last ends where the data end, and each begins `step` rows
     after the one before (the horizon by default, so that none overlap).
-    against: names of simple rules, callables f(context, horizon) that give a mean or (mean, lower, upper), sktime
+    against: names of simple rules, callables f(context, horizon) that give values or (values, lower, upper), sktime
         forecasters, statsforecast models; or a mapping from name to any of these.
-    Everything else is as in `forecast`.
+    key: the column, or columns, that tell the series of a long table apart. The rest is as in `forecast`.
 
     >>> wave = np.sin(np.arange(300) / 5)
     >>> result = backtest(wave, horizon=20, folds=3)
     >>> bool(result.overall()["prophecy"]["mae"] < 1e-6 < result.overall()["drift"]["mae"])
     True
     """
-    if key is not None:
+    if key is not None or unstacked(data)[1]:
         sources = split(data, key, time, columns, duplicates)
     else:
         sources = {"": read(data, time, columns, duplicates)}
@@ -234,7 +235,7 @@ def _rival(model: Model, source: Source, cut: int, horizon: int, level: float, s
     try:
         found = [model(column, horizon, level, season) for column in context.T]
     except Exception as error:  # whatever a model of another library raises is kept as its score's `error`
-        return Failure.of(cut, error)
+        return Failure(cut, error)
     if source.single:
         return found[0]
     mean, lower, upper = (
@@ -263,7 +264,7 @@ def _scored(
             **dict.fromkeys(MEASURES, float("nan")),
             error="no values to compare with",
         )
-    mean, lower, upper = (np.asarray(part, dtype=np.float64) for part in (found.mean, found.lower, found.upper))
+    mean, lower, upper = (np.asarray(part, dtype=np.float64) for part in (found.point, found.lower, found.upper))
     off = np.abs(truth - mean)[there]
     certain = bool((upper == lower).all() and (lower == mean).all())
     quantiles = np.stack([mean] * len(PROBABILITIES)) if certain else np.asarray(found.quantile(PROBABILITIES))

@@ -61,9 +61,9 @@ def figure(picture: Picture, dark: bool = False, width: float = 9.0) -> Any:
     return made
 
 
-def image(picture: Picture, kind: str, dark: bool = False) -> bytes:
+def image(picture: Picture, kind: str, dark: bool = False, width: float = 10.0) -> bytes:
     """The bytes of a PNG or SVG."""
-    made, buffer = figure(picture, dark, 10.0), io.BytesIO()
+    made, buffer = figure(picture, dark, width), io.BytesIO()
     made.savefig(buffer, format=kind, dpi=DPI, facecolor=made.get_facecolor())
     return buffer.getvalue()
 

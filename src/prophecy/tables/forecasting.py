@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,12 +16,12 @@ from prophecy import _checks
 from prophecy._checks import SHORTEST
 from prophecy._forecast import Failure, Forecast
 from prophecy.dynamics import forecast as solve
-from prophecy.dynamics.batch import in_order
+from prophecy.dynamics.batch import Stopped, in_order
 from prophecy.dynamics.context import check_variables
 from prophecy.dynamics.known import Known
-from prophecy.dynamics.settings import DEFAULT, Settings
+from prophecy.dynamics.settings import Settings
 from prophecy.frames.cells import is_frame
-from prophecy.frames.source import Key, Source, read, split
+from prophecy.frames.source import Key, Source, is_file, read, split
 from prophecy.tables.regressors import known_for
 
 Array = NDArray[np.float64]
@@ -53,7 +54,16 @@ class Forecasts(Mapping[Key, Forecast | Failure]):
 
     def __repr__(self) -> str:
         failed = len(self.failures)
-        return f"Forecasts of {len(self)} series" + (f", {failed} failed" if failed else "")
+        return f"<Forecasts of {len(self)} series" + (f", {failed} failed" if failed else "") + ">"
+
+    def _repr_html_(self) -> str:
+        from prophecy.tables.spark import of_forecasts
+
+        return of_forecasts(self)
+
+    def explain(self) -> str:
+        """What `explain` says of each series."""
+        return "\n".join(f"{key}: {made.explain()}" for key, made in self._made.items())
 
     @property
     def failures(self) -> dict[Key, Failure]:
@@ -61,18 +71,18 @@ class Forecasts(Mapping[Key, Forecast | Failure]):
         return {key: found for key, found in self._made.items() if isinstance(found, Failure)}
 
     def to_frame(self, quantiles: Sequence[float] = ()) -> Any:
-        """One long frame: key, variable (where there are several), time, mean, lower, upper, and quantiles (q0.1 …)."""
+        """One long frame: key, variable (where there are several), time, point, lower, upper, and quantiles (q0.1
+        …)."""
         from prophecy.tables.framing import long_frame
 
         return long_frame(self, quantiles)
 
-    def plot(self, interactive: bool = False, **options: Any) -> Any:
+    def plot(self, path: str | os.PathLike[str] | None = None, *, interactive: bool = False, **options: Any) -> Any:
         """The first few series below each other; see `Forecast.plot`."""
         from prophecy.tables.pictures import plot_forecasts
 
-        return plot_forecasts(
-            {str(key): made for key, made in self._made.items() if isinstance(made, Forecast)}, interactive, **options
-        )
+        made = {str(key): made for key, made in self._made.items() if isinstance(made, Forecast)}
+        return plot_forecasts(made, path, interactive, **options)
 
 
 class Task(NamedTuple):
@@ -88,45 +98,38 @@ def forecast(
     horizon: int,
     level: float = 0.9,
     *,
-    time: Any = None,
-    key: str | Sequence[str] | None = None,
     columns: str | Sequence[str] | None = None,
+    time: Any = None,
     season: Season = None,
     bounds: Bounds = None,
     known: Any = None,
-    average: bool = False,
     duplicates: str = "refuse",
-    settings: Settings = DEFAULT,
-) -> Any:
+    settings: Settings | None = None,
+) -> Forecast:
     """The next `horizon` rows of a series, with intervals, from the series alone.
 
-    data: (time,) or (time, variables) numbers, a list, or a pandas, Polars or Arrow series or frame. Variables of one
-        frame are forecast together, as one system.
+    data: (time,) or (time, variables) numbers, a list, the name of a file, or a pandas, Polars or Arrow series or
+        frame. Variables of one table are forecast together, as one system; `forecast_many` takes tables of many series.
     level: the interval holds each value with this probability.
-    time: the column of times, or times beside an array; by default a frame's index of dates, or its only column of
-        dates. Rows are sorted by time, missing ones become NaN, and the answer's `index` has the times to come.
-    key: the column (or columns) that tell series apart in a long frame; the answer is then a mapping, see `Forecasts`.
     columns: the variables; all columns of numbers by default.
+    time: the column of times, or times beside an array; by default a frame's index or column of dates. Rows are sorted
+        by time, missing ones become NaN, and the answer's `index` has the times to come.
     season: rows in a season, or several; None takes those the dates suggest and looks for others.
-    bounds: (low, high) that mean and interval stay inside; either may be None.
-    known: what is known in advance, over past and future: a frame with the same times, or (time + horizon, regressors).
-    average: beyond a chaotic system's valid prediction time, the mean over its possible paths instead of one of them.
+    bounds: (low, high) that no value leaves; either may be None.
+    known: what is known in advance, over past and future: a table with the same times, or (time + horizon, regressors).
     duplicates: "refuse" rows of one time, or take their "mean".
-    settings: the constants of the search (`prophecy.dynamics.settings.Settings`), to replace some in an experiment.
+    settings: other constants of the search (`prophecy.dynamics.settings.Settings`), for experiments.
 
     >>> import pandas as pd
     >>> sales = pd.Series([10.0, 12, 14] * 8, index=pd.date_range("2024-01-31", periods=24, freq="ME"), name="sales")
     >>> ahead = forecast(sales, 3)
-    >>> print(ahead.to_frame()["mean"].round(3).to_string())
+    >>> print(ahead.to_frame()["point"].round(3).to_string())
     2026-01-31    10.0
     2026-02-28    12.0
     2026-03-31    14.0
     """
-    options: dict[str, Any] = {"level": level, "bounds": bounds, "average": average, "settings": settings}
-    if key is not None:
-        sources = split(data, key, time, columns, duplicates)
-        return forecast_sources(sources, horizon, season, known, options, 1, None)
     source = read(data, time, columns, duplicates)
+    options: dict[str, Any] = {"level": level, "bounds": bounds, "settings": settings}
     return _dressed(solve_task(_task(source, horizon, season, known), horizon=horizon, **options), source)
 
 
@@ -135,58 +138,53 @@ def forecast_many(
     horizon: int,
     level: float = 0.9,
     *,
-    time: Any = None,
     key: str | Sequence[str] | None = None,
     columns: str | Sequence[str] | None = None,
+    time: Any = None,
     season: Season = None,
     bounds: Bounds = None,
     known: Any = None,
-    average: bool = False,
     duplicates: str = "refuse",
-    settings: Settings = DEFAULT,
+    settings: Settings | None = None,
     jobs: int | None = None,
     progress: Progress | bool | None = None,
     client: Any = None,
-) -> Any:
+) -> Forecasts:
     """`forecast` for many series, shared among processes; a series that fails has a `Failure` in its place.
 
-    data: a list of series (or (series, time[, variables]) numbers), which gives a list; or a frame, which gives a
-        mapping (`Forecasts`): one series for each `key`, or without a key one for each column.
+    data: a frame or the name of a file: one series for each `key`, or without a key for each column. Or a list of
+        series, or (series, time[, variables]) numbers, whose keys are 0, 1, …
+    key: the column, or columns, that tell the series of a long table apart; the outer levels of a MultiIndex are found.
     jobs: processes that share the work; None is one for each core this process may use.
     progress: progress(done, total) is called after each series; True shows a bar (needs tqdm).
     client: a Dask client, whose workers then share the work; series of workers that die are solved by others.
-    settings: as in `forecast`, the same for all series; so are all arguments not named here.
+    Ctrl-C raises a KeyboardInterrupt whose `finished` has the forecasts that were there.
+    All other arguments are those of `forecast`, the same for every series.
     """
-    options: dict[str, Any] = {"level": level, "bounds": bounds, "average": average, "settings": settings}
-    if is_frame(data):
-        if key is None:
-            sources = by_column(read(data, time, columns, duplicates))
-        else:
-            sources = split(data, key, time, columns, duplicates)
-        return forecast_sources(sources, horizon, season, known, options, jobs, progress, client)
-    if key is not None:
+    options: dict[str, Any] = {"level": level, "bounds": bounds, "settings": settings}
+    failed: dict[Key, Failure] = {}
+    sources: dict[Key, Source]
+    if is_frame(data) or is_file(data):
+        sources = split(data, key, time, columns, duplicates)
+    elif key is not None:
         raise TypeError(f"key={key!r} names a column, so data must be a frame, got {type(data).__name__}")
-    if not isinstance(data, Sequence | np.ndarray) or isinstance(data, str | bytes):
+    elif not isinstance(data, Sequence | np.ndarray) or isinstance(data, bytes):
         raise TypeError(f"data must be a list of series, an array or a frame, got {type(data).__name__}")
-    found: list[Source | Failure] = []
-    for place, item in enumerate(data):
-        try:
-            found.append(read(item, time, columns, duplicates))
-        except (TypeError, ValueError) as error:
-            found.append(Failure(place, error))
-    good = {place: source for place, source in enumerate(found) if isinstance(source, Source)}
-    made = forecast_sources(good, horizon, season, known, options, jobs, progress, client)
-    answers: list[Any] = [made[place] if place in good else found[place] for place in range(len(found))]
-    return [Failure(k, one.error) if isinstance(one, Failure) else one for k, one in enumerate(answers)]
-
-
-def by_column(source: Source) -> dict[str, Source]:
-    """Every variable of a source as a series of its own."""
-    made = {}
-    for i, name in enumerate(source.names):
-        series = replace(source.series, values=source.series.values[:, i : i + 1])
-        made[name] = Source(series, (name,), True, source.kind, name, source.remarks)
-    return made
+    else:
+        sources = {}
+        for place, item in enumerate(data):
+            try:
+                sources[place] = read(item, time, columns, duplicates)
+            except (TypeError, ValueError) as error:
+                failed[place] = Failure(place, error)
+    made = {**failed, **forecast_sources(sources, horizon, season, known, options, jobs, progress, client)}
+    order = sorted(made) if failed else list(made)
+    return Forecasts(
+        {
+            one: Failure(place, found.error) if isinstance(found := made[one], Failure) else found
+            for place, one in enumerate(order)
+        }
+    )
 
 
 def forecast_sources(
@@ -199,7 +197,7 @@ def forecast_sources(
     progress: Progress | bool | None,
     client: Any = None,
 ) -> Forecasts:
-    """Forecasts of series that were read already; `options` are level, bounds, average and settings of `forecast`."""
+    """Forecasts of series that were read already; `options` are level, bounds and settings of `forecast`."""
     horizon = _checks.whole("horizon", horizon)
     if not sources:
         return Forecasts({})
@@ -207,16 +205,23 @@ def forecast_sources(
     with shown(progress, len(tasks)) as tell:
         one: Callable[[Any], Forecast] = partial(solve_task, horizon=horizon, **options)
         if client is None:
-            answers = in_order(one, tasks, jobs, tell)  # type: ignore[arg-type]
+            try:
+                answers = in_order(one, tasks, jobs, tell)  # type: ignore[arg-type]
+            except Stopped as stop:
+                keys = list(sources)
+                kept = {keys[place]: _made(answer, sources[keys[place]]) for place, answer in stop.finished.items()}
+                raise Stopped(Forecasts(kept), stop.total) from None
         else:
             from prophecy.tables.partitions import solve_on
 
             answers = solve_on(client, one, tasks, tell)
-    made = {
-        key: answer if isinstance(answer, Failure) else _dressed(answer, source)
-        for (key, source), answer in zip(sources.items(), answers, strict=True)
-    }
-    return Forecasts(made)
+    return Forecasts(
+        {key: _made(answer, source) for (key, source), answer in zip(sources.items(), answers, strict=True)}
+    )
+
+
+def _made(answer: Forecast | Failure, source: Source) -> Forecast | Failure:
+    return answer if isinstance(answer, Failure) else _dressed(answer, source)
 
 
 def _task(source: Source, horizon: int, season: Season, known: Any) -> Task:
@@ -242,7 +247,7 @@ def _next_repeated(values: Array, horizon: int, level: float) -> Forecast:
     model.observe(values)
     now = model.predict(level)
     mean, lower, upper = (
-        np.repeat(np.asarray(part)[None], horizon, axis=0) for part in (now.mean, now.lower, now.upper)
+        np.repeat(np.asarray(part)[None], horizon, axis=0) for part in (now.point, now.lower, now.upper)
     )
     return Forecast(
         mean, lower, upper, level, now.method, (*now.notes, f"Only {len(values)} values: the next one is repeated.")
@@ -251,7 +256,7 @@ def _next_repeated(values: Array, horizon: int, level: float) -> Forecast:
 
 def _dressed(made: Forecast, source: Source) -> Forecast:
     """With times, names and what was assumed when the rows were read."""
-    horizon = len(np.asarray(made.mean))
+    horizon = len(np.asarray(made.point))
     notes = tuple(_NUMBERED.sub(lambda found: _named(found, source), note) for note in made.notes)
     made = replace(made, notes=notes)
     return replace(

@@ -19,8 +19,8 @@ def to_frame(made: Forecast, quantiles: Sequence[float] = ()) -> Any:
     """mean, lower, upper and quantiles (columns q0.1 …), a row for each time; several variables make a long frame."""
     source = source_of(made)
     parts = _parts(made, quantiles)
-    times = source.series.after(len(np.atleast_1d(made.mean)))
-    variables = 1 if np.ndim(made.mean) < 2 else np.shape(made.mean)[1]
+    times = source.series.after(len(np.atleast_1d(made.point)))
+    variables = 1 if np.ndim(made.point) < 2 else np.shape(made.point)[1]
     columns: dict[str, Any] = {}
     index = None
     if times is not None:
@@ -31,9 +31,9 @@ def to_frame(made: Forecast, quantiles: Sequence[float] = ()) -> Any:
             kind = _with_library(source.kind)
             columns[kind.time or "time"] = time_series(repeated, kind)
     else:
-        columns["step"] = np.repeat(np.arange(1, len(np.atleast_1d(made.mean)) + 1), variables)
-    if np.ndim(made.mean) == 2:
-        columns["variable"] = list(source.names) * len(np.asarray(made.mean))
+        columns["step"] = np.repeat(np.arange(1, len(np.atleast_1d(made.point)) + 1), variables)
+    if np.ndim(made.point) == 2:
+        columns["variable"] = list(source.names) * len(np.asarray(made.point))
     return build(
         columns | {name: np.asarray(part, dtype=np.float64).reshape(-1) for name, part in parts.items()},
         source.kind,
@@ -79,7 +79,7 @@ def long_frame(many: Forecasts, quantiles: Sequence[float] = ()) -> Any:
 def _long_columns(
     key: Any, made: Forecast, names: tuple[str, ...], kind: Kind, quantiles: Sequence[float]
 ) -> dict[str, Any]:
-    source, mean = source_of(made), np.asarray(made.mean)
+    source, mean = source_of(made), np.asarray(made.point)
     steps, variables = len(mean), 1 if mean.ndim == 1 else mean.shape[1]
     cells = key if len(names) > 1 else (key,)
     columns: dict[str, Any] = {name: [cell] * (steps * variables) for name, cell in zip(names, cells, strict=True)}
@@ -114,7 +114,7 @@ def _joined(parts: list[Any]) -> Any:
 
 
 def _parts(made: Forecast, quantiles: Sequence[float]) -> dict[str, Any]:
-    parts = {"mean": made.mean, "lower": made.lower, "upper": made.upper}
+    parts = {"point": made.point, "lower": made.lower, "upper": made.upper}
     return parts | {f"q{q:g}": made.quantile(float(q)) for q in quantiles}
 
 
@@ -132,10 +132,10 @@ def source_of(made: Forecast) -> Source:
     from prophecy.frames.align import Aligned
 
     names = tuple(made.names or ()) or ("value",)
-    values = np.empty((0, 1 if np.ndim(made.mean) < 2 else np.shape(made.mean)[1]))
+    values = np.empty((0, 1 if np.ndim(made.point) < 2 else np.shape(made.point)[1]))
     if len(names) != values.shape[1]:
         names = tuple(f"value{i}" for i in range(values.shape[1]))
-    return Source(Aligned(values), names, np.ndim(made.mean) < 2)
+    return Source(Aligned(values), names, np.ndim(made.point) < 2)
 
 
 __all__ = ["Failure", "long_frame", "to_frame"]

@@ -91,7 +91,7 @@ def moments(times: Times | None, rows: int, first: int = 0) -> NDArray[Any]:
 
 def of_forecast(made: Forecast, source: Source, title: str = "", history: int | None = None) -> list[Panel]:
     """The past, the mean and its fan, a panel for each variable."""
-    mean = np.asarray(made.mean, dtype=np.float64)
+    mean = np.asarray(made.point, dtype=np.float64)
     columns = mean.reshape(len(mean), -1)
     rows = len(source.series.values)
     shown = min(rows, max(LEAST, PAST * len(mean)) if history is None else history)
@@ -157,7 +157,7 @@ def of_backtest(result: Backtest) -> list[Panel]:
                 continue
             x = axis[cut : cut + horizon]
             role = "forecast" if model == result.models[0] else "rival"
-            lines.append(Line(model, x, _column(made.mean, 0), role))
+            lines.append(Line(model, x, _column(made.point, 0), role))
             if role == "forecast":
                 bands.append(Band(f"{100 * result.level:g} %", x, _column(made.lower, 0), _column(made.upper, 0)))
     scores = result.overall()

@@ -26,7 +26,7 @@ RETRIES = 5
 
 
 class PartitionTask(NamedTuple):
-    """What is asked of every partition. options: level, bounds, average and settings of `forecast`."""
+    """What is asked of every partition. options: level, bounds and settings of `forecast`."""
 
     horizon: int
     key: tuple[str, ...]
@@ -227,7 +227,7 @@ def _solve_piece(
         try:
             answers.append(solve(task))
         except Exception as error:  # it is this series' alone; it is handed to the caller
-            answers.append(Failure.of(first + k, error))
+            answers.append(Failure(first + k, error))
     return first, answers
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,32 +21,42 @@ if TYPE_CHECKING:
 ENDINGS = (".png", ".svg", ".html")
 
 
+Where = str | os.PathLike[str] | None
+
+
 def plot_forecast(
-    made: Forecast, interactive: bool = False, *, history: int | None = None, dark: bool = False, width: float = 9.0
+    made: Forecast,
+    path: Where,
+    interactive: bool,
+    *,
+    history: int | None = None,
+    dark: bool = False,
+    width: float = 9.0,
 ) -> Any:
     """history: rows of the past to show. dark: for a dark background. width: inches (matplotlib)."""
     panels = of_forecast(made, source_of(made), history=history)
-    return draw(Picture("", panels), interactive, dark, width)
+    return drawn(Picture("", panels, made.explain().splitlines()), path, interactive, dark, width)
 
 
 def plot_forecasts(
     many: Mapping[str, Forecast],
-    interactive: bool = False,
+    path: Where,
+    interactive: bool,
     *,
     history: int | None = None,
     dark: bool = False,
     width: float = 9.0,
 ) -> Any:
     sources = {name: source_of(made) for name, made in many.items()}
-    return draw(Picture("", of_forecasts(many, sources, history)), interactive, dark, width)
+    return drawn(Picture("", of_forecasts(many, sources, history)), path, interactive, dark, width)
 
 
-def plot_backtest(result: Backtest, interactive: bool = False, *, dark: bool = False, width: float = 9.0) -> Any:
-    return draw(Picture("", of_backtest(result)), interactive, dark, width)
+def plot_backtest(result: Backtest, path: Where, interactive: bool, *, dark: bool = False, width: float = 9.0) -> Any:
+    return drawn(Picture("", of_backtest(result)), path, interactive, dark, width)
 
 
 def plot_track(
-    track: Any, interactive: bool = False, *, last: int = 400, dark: bool = False, width: float = 9.0
+    track: Any, path: Where, interactive: bool, *, last: int = 400, dark: bool = False, width: float = 9.0
 ) -> Any:
     """last: how many of the newest rows to show."""
     series = track.source.series
@@ -57,7 +69,17 @@ def plot_track(
             np.asarray(part).reshape(rows, -1)[shown, i] for part in (series.values, *track[:3])
         )
         panels.append(of_track(x, truth, mean, lower, upper, track.level, name))
-    return draw(Picture("", panels), interactive, dark, width)
+    return drawn(Picture("", panels), path, interactive, dark, width)
+
+
+def drawn(picture: Picture, path: Any, interactive: bool, dark: bool, width: float) -> Any:
+    """A figure; or, where a path is given, nothing but the file."""
+    if isinstance(path, bool):  # plot(True) of version 0.2
+        warnings.warn("plot(True) is now plot(interactive=True)", DeprecationWarning, stacklevel=4)
+        path, interactive = None, path
+    if path is None:
+        return draw(picture, interactive, dark, width)
+    return save(picture, Path(path), dark, width)
 
 
 def draw(picture: Picture, interactive: bool = False, dark: bool = False, width: float = 9.0) -> Any:
@@ -71,11 +93,13 @@ def draw(picture: Picture, interactive: bool = False, dark: bool = False, width:
     return still(picture, dark, width)
 
 
-def save(picture: Picture, path: Path, dark: bool = False) -> None:
+def save(picture: Picture, path: Path, dark: bool = False, width: float = 10.0) -> None:
     """PNG or SVG, or one HTML page that can be zoomed and hovered over and needs nothing else, written atomically."""
     kind = path.suffix.lower()
     if kind not in ENDINGS:
-        raise ValueError(f"a picture must end in {', '.join(ENDINGS)}, got {path.name!r}")
+        raise ValueError(f"a picture must end in {', '.join(ENDINGS)}, got {path.name!r}; choose one of these")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"folder {str(path.parent)!r} does not exist; create it first")
     if kind == ".html":
         from prophecy.tables.draw_plotly import page
 
@@ -83,4 +107,4 @@ def save(picture: Picture, path: Path, dark: bool = False) -> None:
         return
     from prophecy.tables.draw_matplotlib import image
 
-    _files.write_atomic(path, image(picture, kind[1:], dark))
+    _files.write_atomic(path, image(picture, kind[1:], dark, width))

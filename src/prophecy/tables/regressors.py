@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import os
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics.known import Known
-from prophecy.frames.cells import is_frame
-from prophecy.frames.source import Source, read, split
+from prophecy.frames.cells import holds_dates, is_frame
+from prophecy.frames.collect import as_frame
+from prophecy.frames.source import Source, read, reads_as_dates, split
+from prophecy.frames.table import open_table
 from prophecy.frames.times import Times
 
 Array = NDArray[np.float64]
+
+WORDS = 30  # of a column of text that become regressors
 
 
 def known_for(known: Any, source: Source, horizon: int) -> Known | None:
@@ -22,9 +28,11 @@ def known_for(known: Any, source: Source, horizon: int) -> Known | None:
     if callable(known):  # known(source, horizon), for callers that have their own tables
         made: Known = known(source, horizon)
         return made
+    if isinstance(known, str | os.PathLike):
+        known = as_frame(open_table(os.fspath(known)))
     if not is_frame(known):
         return row_by_row(known, source, horizon)
-    found = _of_key(known, source)
+    found = _of_key(encoded(known, source), source)
     if source.series.times is None or found.series.times is None:
         return row_by_row(found.series.values, source, horizon, found.names)
     return Known(beside(found.series.times, found.series.values, source, horizon), found.names)
@@ -70,6 +78,43 @@ def beside(times: Times, values: Array, source: Source, horizon: int) -> Array:
     found = values[place]
     found[absent] = np.nan
     return np.asarray(found)
+
+
+def encoded(known: Any, source: Source) -> Any:
+    """A frame of regressors in which columns of text are one column of 0 and 1 for each word but the first, such as
+    `sky = rain`, and columns of true and false are 1 and 0."""
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(known, allow_series=True)
+    if isinstance(frame, nw.Series):
+        return known
+    taken = {*source.kind.key, source.kind.time}
+    for name in frame.columns:
+        column = frame[name]
+        if column.dtype == nw.Boolean:
+            frame = frame.with_columns(column.cast(nw.Float64))
+        if name in taken or holds_dates(column) or reads_as_dates(column):
+            continue
+        if column.dtype not in (nw.String, nw.Categorical, nw.Enum, nw.Object):
+            continue
+        cells = [None if cell is None or cell != cell else str(cell) for cell in column.to_list()]
+        words = sorted({cell for cell in cells if cell is not None})
+        if len(words) > WORDS:
+            raise ValueError(
+                f"known has {len(words)} different words in {name!r}, and at most {WORDS} are taken as regressors; "
+                "leave the column out, or write it as numbers"
+            )
+        made = [
+            nw.new_series(
+                f"{name} = {word}",
+                [math.nan if cell is None else float(cell == word) for cell in cells],
+                nw.Float64,
+                backend=frame.implementation,
+            )
+            for word in words[1:]
+        ]
+        frame = frame.drop(name).with_columns(*made)
+    return frame.to_native()
 
 
 def _of_key(known: Any, source: Source) -> Source:

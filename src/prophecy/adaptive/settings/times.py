@@ -14,7 +14,7 @@ from prophecy.adaptive.settings.checked import Group
 
 @dataclass(frozen=True)
 class ClockSettings(Group):
-    """The grid of a stream: its step, its phase, and what clocks do besides (`clock.py`, `grids.py`)."""
+    """The grid of a stream: its step, its phase, and what clocks do besides (`clock.py`)."""
 
     LIMITS: ClassVar = {
         "off": (0.0, 0.5),
@@ -82,7 +82,7 @@ class ClockSettings(Group):
 
 @dataclass(frozen=True)
 class StampSettings(Group):
-    """Whether a stamp off its grid is noise itself, or when the value was really taken (`stamps.py`)."""
+    """Whether a stamp off its grid is noise itself, or when the value was really taken (`kernels/irregular.py`)."""
 
     better: float = 0.95
     """A reading of the stamps with more corrections is used where it has this share of the other's squared error or
@@ -103,7 +103,7 @@ class StampSettings(Group):
 
 @dataclass(frozen=True)
 class IrregularSettings(Group):
-    """Values at irregular times, brought to a grid (`irregular.py`, `paths.py`, `regrid.py`)."""
+    """Values at irregular times, brought to a grid (`irregular.py`, `kernels/paths.py`)."""
 
     LIMITS: ClassVar = {"path_degree": (1, 13), "hole": (1.0, 1e4), "hole_in_grid": (1.0, 1e4)}
 

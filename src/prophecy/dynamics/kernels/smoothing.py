@@ -67,29 +67,38 @@ def _smooth(bank, y, n, origins, count, mean, within, between):
 
 
 def _update(bank, i, v, known):
-    """All systems by one value. i: its place in the season."""
-    systems, l, b, f, s = bank.systems, bank.l, bank.b, bank.f, bank.s + 3 * i * bank.systems
-    phi, alpha, beta, gamma, normal = bank.phi, bank.alpha, bank.beta, bank.gamma, bank.normal
+    """All systems by one value. i: its place in the season. Loops with few arrays each, so that they vectorise."""
+    systems, everyone, work = bank.systems, 3 * bank.systems, bank.work
+    l, b, f, s, normal = bank.l, bank.b, bank.f, bank.s + i * everyone, bank.normal
     for q in range(3):
-        place = q * systems
+        change, slope = work + q * systems, b + q * systems
         for p in range(systems):
-            f[place + p] = l[place + p] + phi[p] * b[place + p] + s[place + p]
+            change[p] = bank.phi[p] * slope[p]
     if known:
+        for p in range(everyone):
+            f[p] = l[p] + work[p] + s[p]
         for p in range(systems):
-            e, f1, f2 = v - f[p], f[systems + p], f[2 * systems + p]
-            normal[p] += e * e
-            normal[systems + p] += e * f1
-            normal[2 * systems + p] += e * f2
-            normal[3 * systems + p] += f1 * f1
-            normal[4 * systems + p] += f1 * f2
-            normal[5 * systems + p] += f2 * f2
-    for q in range(3):
-        place, u = q * systems, v if q == 0 else 0.0
-        for p in range(systems):
-            e = u - f[place + p] if known else 0.0
-            l[place + p] += phi[p] * b[place + p] + alpha[p] * e
-            b[place + p] = phi[p] * b[place + p] + beta[p] * e
-            s[place + p] += gamma[p] * e
+            f[p] = v - f[p]
+        for q in range(3):  # sums of e e, e f1, e f2, then f1 f1, f1 f2, f2 f2
+            for r in range(q, 3):
+                total, one, other = normal + (q * (5 - q) // 2 + r) * systems, f + q * systems, f + r * systems
+                for p in range(systems):
+                    total[p] += one[p] * other[p]
+        for p in range(systems, everyone):
+            f[p] = 0.0 - f[p]
+        for q in range(3):
+            error, change, level = f + q * systems, work + q * systems, l + q * systems
+            slope, season = b + q * systems, s + q * systems
+            for p in range(systems):
+                level[p] += change[p] + bank.alpha[p] * error[p]
+            for p in range(systems):
+                slope[p] = change[p] + bank.beta[p] * error[p]
+            for p in range(systems):
+                season[p] += bank.gamma[p] * error[p]
+    else:
+        for p in range(everyone):
+            l[p] += work[p]
+            b[p] = work[p]
 
 
 def _mix(bank, t, n, mean, within, between):

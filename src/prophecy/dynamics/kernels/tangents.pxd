@@ -26,6 +26,9 @@ cdef void _linear(Terms* terms, Lanes* field, Work* work, Derived* derived, long
 cdef void _answers(Terms* terms, Tableau* tableau, double* h, long long lanes, Derived* derived) noexcept nogil
 cdef double _share(long long which, double* at, long long v, long long lanes, long long lane) noexcept nogil
 cdef void _by_parameters(Terms* terms, Tableau* tableau, long long lanes, Derived* derived) noexcept nogil
+cdef void _sum_of_products(
+    double* out, double* left, long long left_step, double* right, long long right_step, long long count,
+    long long lanes) noexcept nogil
 cdef void _onwards(
     Terms* terms, Lanes* field, Tableau* tableau, long long filled, Work* work, Derived* derived) noexcept nogil
 cdef void _switched(Terms* terms, Lanes* field, long long lane, Work* work, Derived* derived) noexcept nogil

@@ -4,7 +4,7 @@ import { request, tokenFromAddress } from "./api.js";
 import { Detail } from "./detail.js";
 import { accept } from "./drop.js";
 import { Events } from "./events.js";
-import { whole } from "./format.js";
+import { reason, whole } from "./format.js";
 import { List } from "./list.js";
 import { Live } from "./live.js";
 
@@ -57,15 +57,8 @@ function watch() {
 function listed(total, words) {
   known = total;
   get("empty").hidden = total > 0 || Boolean(words) || Boolean(target());
-  if (!total) compiling();
   watch();
   if (!target() && total && !narrow.matches && !words) location.replace(`#/series/${encodeURIComponent(list.keys()[0])}`);
-}
-
-// On a new machine the first values wait for a compiler: the page says so while nothing else is there to see.
-async function compiling() {
-  const { status } = await request("/v1/health").catch(() => ({ status: "" }));
-  get("compiling").hidden = status !== "compiling";
 }
 
 function target() {
@@ -118,7 +111,7 @@ function jump(event) {
 function located(event) {
   const found = detail.jump(event);
   get("caption").textContent = found
-    ? `Alarm ${event.number}${event.kind ? `, ${event.kind}` : ""}. “Go on” returns to the newest values.`
+    ? `Alarm ${event.number}${event.kind ? `: ${reason(event.kind)}` : ""}. “Go on” returns to the newest values.`
     : `Alarm ${event.number} is older than the values kept for the chart.`;
   get("detail").scrollIntoView({ block: "start" });
 }

@@ -67,7 +67,7 @@ export class Chart {
     ];
     window.Plotly.react(this.element, traces, this.layout(c, part), { displayModeBar: false, responsive: true, scrollZoom: false, doubleClick: "reset" });
     this.element.dataset.points = part.length;
-    this.element.dataset.fan = this.fan ? this.fan.mean.length : 0;
+    this.element.dataset.fan = this.fan ? this.fan.point.length : 0;
   }
 
   // What is predicted of the value to come, where it is due.
@@ -99,12 +99,12 @@ export class Chart {
 
   fanTraces(c) {
     if (!this.fan) return [];
-    const { x, quantiles, mean } = this.fan;
+    const { x, quantiles, point } = this.fan;
     const edge = (q) => ({ x, y: quantiles[q], mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false, name: `q${q}` });
     const bands = BANDS.flatMap(([low, high, opacity]) => [
       edge(low), { ...edge(high), fill: "tonexty", fillcolor: faint(c.blue, opacity) },
     ]);
-    return [...bands, { x, y: mean, mode: "lines", name: "forecast", line: { color: c.blue, width: 2.2 } }];
+    return [...bands, { x, y: point, mode: "lines", name: "forecast", line: { color: c.blue, width: 2.2 } }];
   }
 
   layout(c, part) {
@@ -129,7 +129,7 @@ export class Chart {
     const x = made.time.map((time, at) => place(time, last.count + 1 + at));
     const join = (column) => [last.value, ...column];
     const quantiles = Object.fromEntries(Object.entries(made.quantiles).map(([q, column]) => [q, join(column)]));
-    this.fan = { x: [last.x, ...x], mean: join(made.mean), quantiles, from: last.x };
+    this.fan = { x: [last.x, ...x], point: join(made.point), quantiles, from: last.x };
     this.soon();
   }
 

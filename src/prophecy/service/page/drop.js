@@ -1,9 +1,13 @@
-// A CSV dropped on the page becomes series: one for every column of numbers, or for every key.
+// A CSV dropped on the page becomes series: one for every column of numbers, or for every key. The service says what its
+// columns are; where it cannot tell, the person is asked.
 
 import { request } from "./api.js";
 import { whole } from "./format.js";
 
+const HEAD = 1_000_000; // bytes looked at to find out what the columns are
 const PIECE = 4_000_000; // characters of one request; the service takes 8 MB
+const MOST = 40_000; // values of one request
+const CSV = { "Content-Type": "text/csv" };
 const get = (id) => document.getElementById(id);
 
 export function accept(done) {
@@ -27,44 +31,81 @@ async function take(file, done) {
   if (!file) return;
   say(`Reading ${file.name} …`);
   try {
-    const pieces = cut(await file.text());
+    if (/\.(xlsx?|parquet|npy|gz|zip)$/i.test(file.name)) throw Object.assign(new Error("this page reads CSV"), { way_out: `Save it as CSV, or run: prophecy forecast ${file.name}` });
+    const about = await columns(file);
+    if (!about) return say(`${file.name}: not read.`);
     const name = file.name.replace(/\.\w+$/, "").replace(/[^\p{L}\p{N} _.\-]/gu, "_").trim().slice(0, 60) || "file";
-    const columns = {};
+    const query = { answers: "columns", sep: about.sep, header: "true" };
+    if (!about.key) query.name = name;
+    for (const part of ["key", "time", "time_format", "decimal"]) if (about[part]) query[part] = about[part];
+    if (about.values.length === 1) query.value = about.values[0];
+    const pieces = cut(await file.arrayBuffer(), about), taken = {};
     let late = 0;
-    for (const [at, piece] of pieces.entries()) {
-      const answer = await send(piece, name);
-      for (const [column, values] of Object.entries(answer.columns)) (columns[column] ??= []).push(...values);
+    for (const [at, body] of pieces.entries()) {
+      const answer = await request(`/v1/observe?${new URLSearchParams(query)}`, { method: "POST", headers: CSV, body });
+      for (const [column, values] of Object.entries(answer.columns)) { const all = (taken[column] ??= []); for (const value of values) all.push(value); }
       late += answer.late;
       if (pieces.length > 1) say(`${file.name}: ${at + 1} of ${pieces.length} parts`);
     }
-    const keys = [...new Set(columns.key)];
+    const keys = [...new Set(taken.key)];
     const put = late ? `; ${whole(late)} were late and passed over` : "";
-    say(`${file.name}: ${whole(columns.key.length)} values of ${whole(keys.length)} series${put}.`);
-    done(keys, columns);
+    const notes = about.notes.length ? ` (${about.notes.join("; ")})` : "";
+    say(`${file.name}: ${whole(taken.key.length)} values of ${whole(keys.length)} series${put}${notes}.`);
+    done(keys, taken);
   } catch (error) {
     say(`${file.name}: ${error.message}. ${error.way_out ?? ""}`, true);
   }
 }
 
-function send(body, name) {
-  const query = new URLSearchParams({ name, answers: "columns" });
-  return request(`/v1/observe?${query}`, { method: "POST", headers: { "Content-Type": "text/csv" }, body });
+// What the columns are: found by the service, or said by the person. Nothing where the person gave up.
+async function columns(file) {
+  const body = await file.slice(0, HEAD).arrayBuffer(), said = {};
+  for (;;) {
+    const found = await request(`/v1/table?${new URLSearchParams(said)}`, { method: "POST", headers: CSV, body });
+    if (!found.error) return found;
+    if (!(await ask(found, said))) return null;
+  }
 }
 
-// Pieces of whole lines, each with the line of names. 10 000 rows keep wide tables within a batch.
-function cut(text) {
-  const lines = text.replace(/\r\n?/g, "\n").split("\n").filter((line) => line.trim());
-  const [names, ...rows] = lines, pieces = [];
-  const wide = Math.max(1, (names ?? "").split(/[,;\t]/).length - 1);
-  const most = Math.max(1, Math.floor(40_000 / wide));
+// A dialog with a choice of columns for time, value and key; what is chosen is put into `said`.
+function ask(found, said) {
+  const dialog = get("columns"), parts = { time: "", value: "", key: "" };
+  const advice = found.way_out && !/[?][a-z_]+=/.test(found.way_out) ? ` ${upper(found.way_out)}.` : ""; // addresses are no help here
+  get("columns-why").textContent = `${upper(found.error)}.${advice}`;
+  for (const part of Object.keys(parts)) {
+    const none = new Option(part === "value" ? "all columns of numbers" : "none, or found by itself", "");
+    get(`column-${part}`).replaceChildren(none, ...found.names.map((name, at) => new Option(`${name || "(no name)"}: ${found.rows.slice(0, 3).map((row) => row[at]).join(", ")} …`, name)));
+    get(`column-${part}`).value = said[part] ?? "";
+  }
+  const texts = found.names.filter((name, at) => found.kinds[at] === "text");
+  if (!said.key && texts.length === 1 && /tells their rows apart/.test(found.error)) get("column-key").value = texts[0];
+  get("column-format").value = said.time_format ?? "";
+  dialog.returnValue = "";
+  dialog.showModal();
+  return new Promise((resolve) => dialog.addEventListener("close", () => {
+    for (const part of Object.keys(parts)) { if (get(`column-${part}`).value) said[part] = get(`column-${part}`).value; else delete said[part]; }
+    if (get("column-format").value.trim()) said.time_format = get("column-format").value.trim(); else delete said.time_format;
+    resolve(dialog.returnValue === "read");
+  }, { once: true }));
+}
+
+const upper = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+// Pieces of whole lines, each below a line of names, oldest first.
+function cut(bytes, about) {
+  const text = new TextDecoder(about.encoding).decode(bytes), lines = text.replace(/\r\n?/g, "\n").split("\n");
+  const names = about.names.map((name) => `"${name.replaceAll('"', '""')}"`).join(about.sep);
+  const most = Math.max(1, Math.floor(MOST / Math.max(1, about.values.length))), pieces = [];
   let piece = [], size = 0;
-  for (const row of rows) {
+  for (const row of lines.slice(about.skip)) {
+    if (!row.trim()) continue;
     if (piece.length >= most || size + row.length > PIECE) { pieces.push(piece); piece = []; size = 0; }
     piece.push(row);
     size += row.length + 1;
   }
   if (piece.length || !pieces.length) pieces.push(piece);
-  return pieces.map((part) => [names ?? "", ...part].join("\n") + "\n");
+  if (about.newest_first) pieces.reverse();
+  return pieces.map((part) => [names, ...part].join("\n") + "\n");
 }
 
 function say(text, bad = false) {

@@ -2,7 +2,7 @@
 // beginning, while it lasts and at its end: those of one disturbance (`fault`) are one line.
 
 import { request } from "./api.js";
-import { moment, number, odds } from "./format.js";
+import { moment, number, odds, reason } from "./format.js";
 
 const SHOWN = 60;
 const seconds = (time) => (typeof time === "number" ? time : Date.parse(time) / 1000);
@@ -36,7 +36,7 @@ export class Events {
     document.getElementById("no-events").hidden = this.groups.length > 0;
     if (fresh && alarms.length) {
       const one = alarms.at(-1);
-      document.getElementById("announce").textContent = `Alarm: ${one.key}, ${number(one.value)}`;
+      document.getElementById("announce").textContent = `Alarm: ${one.key}, value ${number(one.value)}`;
     }
   }
 
@@ -62,7 +62,8 @@ export class Events {
     button.type = "button";
     const line = (tag, text) => Object.assign(document.createElement(tag), { textContent: text });
     const what = document.createElement("span");
-    what.append(line("em", number(worst.value)), ` ${[worst.kind, odds(worst.score)].filter(Boolean).join(", ")}`);
+    const why = [reason(worst.kind), `score ${(worst.score ?? 0).toFixed(1)} (${odds(worst.score)})`];
+    what.append("value ", line("em", number(worst.value)), `: ${why.filter(Boolean).join(", ")}`);
     const length = first.time === null ? `${last.place - first.place} values` : `${number(seconds(last.time) - seconds(first.time), 3)} s`;
     const many = group.alarms.length > 1 ? `${group.alarms.length} within ${length}` : "";
     button.append(line("b", group.key), what, line("span", [moment(first.time, true), many].filter(Boolean).join(", ")));

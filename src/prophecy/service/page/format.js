@@ -36,6 +36,10 @@ export function place(time, count) {
   return typeof time === "number" ? time : time.replace("Z", "");
 }
 
+// What of an alarm's row was rarest, in words.
+const REASONS = { error: "far from its prediction", change: "an unusual change", value: "an unusual value", level: "an unusual level", noise: "unusual noise" };
+export const reason = (kind) => REASONS[kind] ?? kind ?? "";
+
 export function odds(score) {
   if (score === null || score === undefined) return "";
   if (score < 1) return "as expected";

@@ -1,0 +1,85 @@
+"""The benchmarks, by the name of their result file."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+GPU, STATSFORECAST, EARLIER = "a GPU", "an environment with statsforecast", "a checkout of an earlier commit"
+CHAOS, ORDINARY, NAB, FLOWS, SURVEYED = "chaos_dev.npz", "ordinary_dev.npz", "nab_dev.npz", "flows.npz", "survey.npz"
+MADE_BY = {
+    CHAOS: "python -m benchmarks.chaos_data FILE",
+    ORDINARY: "python -m benchmarks.ordinary_data FILE …",
+    NAB: "python -m benchmarks.nab_data NAB FOLDER",
+    FLOWS: "python -m benchmarks.other_systems --make FILE",
+    SURVEYED: "python -m benchmarks.survey --make FILE",
+}
+"""How the files of series are made; docs/benchmarks.md says from what."""
+
+
+class Benchmark(NamedTuple):
+    """What makes a result file.
+
+    module: run with `python -m`; arguments: {out} is the file, {data} the folder of series, {jobs} processes.
+    minutes: about, on two cores. needs: files of series, or something else this machine may not have.
+    """
+
+    module: str
+    arguments: str
+    minutes: float
+    needs: tuple[str, ...] = ()
+
+
+def _forecast(options: str, minutes: float) -> Benchmark:
+    return Benchmark(
+        "benchmarks.forecast_dev", f"{{data}}/{CHAOS} {options} --jobs {{jobs}} --out {{out}}", minutes, (CHAOS,)
+    )
+
+
+BENCHMARKS: dict[str, Benchmark] = {
+    "accuracy": Benchmark("benchmarks.accuracy", "--jobs {jobs} --out {out}", 4),
+    "backtest_rivals": Benchmark("benchmarks.backtest_rivals", "{out}", 2, (STATSFORECAST,)),
+    "bank_ideas": Benchmark("benchmarks.bank_ideas", "--out {out}", 120),
+    "bank_speed": Benchmark("benchmarks.bank_speed", "--earlier {data}/earlier/src --out {out}", 10, (EARLIER,)),
+    "causal_derivatives": Benchmark("examples.causal_derivatives", "{out}", 2),
+    "climate": Benchmark("benchmarks.climate", f"{{data}}/{CHAOS} --jobs {{jobs}} --out {{out}}", 3, (CHAOS,)),
+    "cpu": Benchmark("benchmarks.speed", "--out {out}", 5),
+    "equations": Benchmark("benchmarks.equations", "--out {out}", 5),
+    "fleet": Benchmark("benchmarks.fleet", "--out {out}", 5),
+    "forecast_cost": _forecast("--cost", 2),
+    "forecast_dev": _forecast("--part all --trajectories 0 2 4", 3),
+    "forecast_dev_gaps": _forecast("--part all --noise 0.01 --missing 0.3", 1),
+    "forecast_dev_little": _forecast("--part all --noise 0.0001", 1),
+    "forecast_dev_noise1": _forecast("--part all --noise 0.01", 1),
+    "forecast_dev_noise5": _forecast("--part all --noise 0.05", 1),
+    "forecast_dev_pairs": _forecast("--part all --pairs", 2),
+    "forecast_dev_single": _forecast("--part all --single", 3),
+    "forecast_dev_single_noise1": _forecast("--part all --single --noise 0.01", 3),
+    "forecast_dev_unseen": _forecast("--part all --single --trajectories 4", 3),
+    "forecast_ideas": Benchmark(
+        "benchmarks.forecast_ideas",
+        f"--ordinary {{data}}/{ORDINARY} --chaos {{data}}/{CHAOS} --jobs {{jobs}} --out {{out}}",
+        60,
+        (ORDINARY, CHAOS),
+    ),
+    "forecast_oracle": Benchmark("benchmarks.forecast_oracle", f"{{data}}/{CHAOS} --out {{out}}", 2, (CHAOS,)),
+    "forecast_other": Benchmark(
+        "benchmarks.other_systems", f"{{data}}/{FLOWS} --part all --jobs {{jobs}} --out {{out}}", 40, (FLOWS,)
+    ),
+    "gpu": Benchmark("benchmarks.speed", "--device cuda --out {out}", 5, (GPU,)),
+    "interrupts": Benchmark("benchmarks.interrupts", "--out {out}", 30),
+    "kernel_field": Benchmark("benchmarks.kernel_field", f"{{data}}/{CHAOS} --out {{out}}", 5, (CHAOS,)),
+    "kills": Benchmark("benchmarks.kills", "--out {out}", 11),
+    "layers-gpu": Benchmark("benchmarks.layers", "--out {out}", 5, (GPU,)),
+    "million": Benchmark("benchmarks.million", "--out {out}", 15),
+    "nab": Benchmark("benchmarks.nab", "--data {data} --out {out}", 5, (NAB,)),
+    "ordinary": Benchmark("benchmarks.ordinary", f"{{data}}/{ORDINARY} --out {{out}}", 120, (ORDINARY, STATSFORECAST)),
+    "ordinary_ours": Benchmark(
+        "benchmarks.ordinary", f"{{data}}/{ORDINARY} --jobs {{jobs}} --out {{out}}", 10, (ORDINARY,)
+    ),
+    "service": Benchmark("benchmarks.service", "--out {out}", 3),
+    "streams": Benchmark("benchmarks.streams", f"--data {{data}}/{ORDINARY} --out {{out}}", 60, (ORDINARY,)),
+    "survey": Benchmark("benchmarks.survey", f"{{data}}/{SURVEYED} --jobs {{jobs}} --out {{out}}", 5, (SURVEYED,)),
+    "terms": Benchmark("benchmarks.terms", f"{{data}}/{CHAOS} --jobs {{jobs}} --out {{out}}", 5, (CHAOS,)),
+    "textbook": Benchmark("benchmarks.textbook", "--jobs {jobs} --out {out}", 2),
+    "training": Benchmark("examples.train_layer", "--json {out} --jobs {jobs}", 10),
+}

@@ -1,0 +1,294 @@
+"""Beyond the paper: one model without settings beside the paper, the baselines and the floor, noise or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from prophecy import baselines, signals
+from prophecy.adaptive import Prophecy
+from prophecy.evaluation import coverage, mean_squared_error
+from prophecy.tables import style
+from reproduction import paper
+from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
+from reproduction.rows import chunks, number, row
+
+WHITE = {f"White γ = {cutoff:g}": cutoff for cutoff in (0.3, 1.0, 2.0)}
+FILTERED = {f"Filtered α = {constant:g}": constant for constant in (0.05, 0.1, 0.3)}
+EQUATIONS = ("Van der Pol", "Bernoulli")
+NOISE = (1e-3, 1e-2, 1e-1)  # standard deviations added to the signals of `NOISY`
+NOISY = ("White γ = 1", "White γ = 2", "Van der Pol")
+OURS, PAPER, FLOOR, CONTEXT, HINDSIGHT = "Prophecy", "paper", "floor", "best baseline in context", "best in hindsight"
+METHODS = (PAPER, "copy", "line", CONTEXT, HINDSIGHT, OURS)
+FAMILIES = {
+    "autoregression": baselines.autoregression_members,
+    "Savitzky–Golay": baselines.savitzky_golay_members,
+    "local level": baselines.local_level_members,
+    "local trend": baselines.local_trend_members,
+}
+SIZE = 10  # functions in a piece, which is what a kill can lose
+ROUNDING = 1e-33  # squared error that float64 leaves of values of size 0.5: stands for "rounding" among the floors
+
+
+class Beyond(Experiment):
+    name = "beyond"
+    title = "Beyond the paper: Prophecy"
+    reference = "What one model without settings reaches"
+    place = 200
+    functions = 40
+    introduction = (
+        "Prophecy mixes exact systems over windows of 1 to 1024 samples with readouts solved in context, and is told "
+        "nothing about the signal. Beside it: the best of the paper's models (chosen in hindsight), copying, a "
+        "straight line, the best baseline with its settings chosen in context, and the best of all baselines and "
+        "settings in hindsight: autoregressions up to order 16, Savitzky–Golay, local level and local trend. The floor "
+        "is what no causal predictor can beat: the innovation variance of Filtered Noise, the variance of added noise, "
+        "and rounding where there is none."
+    )
+
+    def units(self, ask: Ask) -> list[Unit]:
+        listed = []
+        for signal, noise in _cases():
+            total = 1 if signal in EQUATIONS and not noise else self.size(ask)
+            for first, count in chunks(total, SIZE):
+                arguments = {"signal": signal, "noise": noise, "first": first, "count": count}
+                listed.append(Unit(f"{signal} + {noise:g}, {first}+{count}", arguments))
+        return listed
+
+    def compute(self, ask: Ask, unit: Unit) -> Json:
+        u = series(**unit.arguments, seed=ask.seed)
+        value = {"copy": _errors(u, baselines.copy(u)), "line": _errors(u, baselines.line(u))}
+        for method in paper.BASES:
+            for order in paper.ORDERS:
+                value[f"{PAPER}: {paper.label(method, order)}"] = _errors(u, paper.predict(method, order, u))
+        for name, family in FAMILIES.items():
+            members = family(u)
+            value[f"{CONTEXT}: {name}"] = _errors(u, baselines.in_context(u, members.values()))
+            for setting, y in members.items():
+                value[f"{HINDSIGHT}: {name}, {setting}"] = _errors(u, y)
+        track = Prophecy(channels=len(u)).follow(u.T)
+        value[OURS] = _errors(
+            u, np.roll(track.mean.T, -1, axis=1)
+        )  # said of the value after each; the last is not read
+        late, later = slice(u.shape[1] // 2, None), slice(u.shape[1] // 2 + 1, None)
+        value["coverage"] = [
+            coverage(v[later], lower[later], upper[later])
+            for v, lower, upper in zip(u, track.lower.T, track.upper.T, strict=True)
+        ]
+        for score in (1, 2, 3):
+            value[f"alarms {score}"] = np.mean(track.score[late] > score, axis=0).tolist()
+        return value
+
+    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
+        rows: list[dict[str, Json]] = []
+        chosen: dict[str, dict[str, str]] = {}
+        for signal, noise in _cases():
+            values: dict[str, list[float]] = {}
+            for name, part in parts.items():
+                if name.startswith(f"{signal} + {noise:g}, "):
+                    for key, found in part.items():
+                        values.setdefault(key, []).extend(found)
+            label = _label(signal, noise)
+            chosen[label] = {}
+            for method in METHODS:
+                options = [key for key in values if key == method or key.startswith(f"{method}: ")]
+                best = min(options, key=lambda key: float(np.mean(values[key])))
+                chosen[label][method] = best.split(": ")[-1].replace("|", ", N = ")
+                rows.append(row(signal, noise, method, None, "mse", values[best]))
+            rows.append(row(signal, noise, FLOOR, None, "mse", floor(signal, noise)))
+            for key in ("coverage", "alarms 1", "alarms 2", "alarms 3"):
+                rows.append(row(signal, noise, OURS, None, key, values[key]))
+        return Outcome(rows, {"chosen": chosen})
+
+    def pictures(self, result: Result) -> list[Picture]:
+        return [
+            Picture(
+                "beyond",
+                "Mean squared error one step ahead, second half of 10 000 samples. Top: signals without noise, on "
+                "thirty decades. Bottom: stochastic signals, divided by the floor that no causal predictor can pass.",
+                lambda: _draw(result["rows"]),
+                "Points per signal and method: Prophecy lies near rounding on smooth signals and near the floor on "
+                "stochastic ones.",
+            )
+        ]
+
+    def tables(self, result: Result) -> list[Table]:
+        return [
+            _errors_table(result, True),
+            _errors_table(result, False),
+            _calibration_table(result),
+            _chosen_table(result),
+        ]
+
+    def verdicts(self, result: Result) -> list[Verdict]:
+        ours = {case: _values(result["rows"], *case) for case in _cases()}
+        smooth = [(case, v[OURS]) for case, v in ours.items() if limit(*case) == 1e-22]
+        noisy = {case: v[OURS] / v[FLOOR] for case, v in ours.items() if limit(*case) != 1e-22}
+        worst = max(noisy, key=lambda case: noisy[case] / (limit(*case) / floor(*case)))
+        lost = {case: v[OURS] / v[HINDSIGHT] for case, v in ours.items()}
+        least = max(lost, key=lambda case: lost[case])
+        held = [c for case in _cases() if case in noisy for c in [_metric(result["rows"], *case, "coverage")]]
+        return [
+            Verdict(
+                "Signals without noise are predicted to rounding.",
+                all(value <= 1e-22 for _, value in smooth),
+                f"The largest mean squared error is {number(max(v for _, v in smooth))}; we set ourselves 1e-22.",
+            ),
+            Verdict(
+                "Stochastic signals are predicted close to what no predictor can beat.",
+                all(v[OURS] <= limit(*case) for case, v in ours.items()),
+                f"Between {min(noisy.values()):.3f} and {max(noisy.values()):.3f} of the floor; nearest its limit is "
+                f"{_label(*worst)} with {noisy[worst]:.3f} of {limit(*worst) / floor(*worst):.2f}.",
+            ),
+            Verdict(
+                "No baseline is much better, even with its settings tuned in hindsight.",
+                lost[least] <= 1.3,
+                f"The most it loses is a factor of {lost[least]:.2f} ({_label(*least)}); we set ourselves 1.3.",
+            ),
+            Verdict(
+                "Intervals of level 0.9 hold 88 to 92 % on stochastic signals.",
+                all(0.88 <= c <= 0.92 for c in held),
+                f"They hold {100 * min(held):.1f} to {100 * max(held):.1f} %.",
+            ),
+        ]
+
+
+def series(signal: str, noise: float, first: int, count: int, seed: int) -> paper.Array:
+    """`count` functions of a signal with noise added: (count, samples)."""
+    if signal in WHITE:
+        clean = signals.white_signal(WHITE[signal], count, seed=seed + first)
+    elif signal in FILTERED:
+        clean = signals.filtered_noise(FILTERED[signal], count, seed=seed + first)
+    else:
+        one = signals.van_der_pol() if signal == "Van der Pol" else signals.bernoulli()
+        clean = np.tile(one, (count, 1))
+    if not noise:
+        return clean
+    # A generator per function, apart from those that drew the signals.
+    draws = [np.random.default_rng((seed + first + i, 77)).normal(size=clean.shape[1]) for i in range(count)]
+    return np.asarray(clean + noise * np.stack(draws), dtype=np.float64)
+
+
+def floor(signal: str, noise: float) -> float:
+    """What no causal predictor can beat; for signals without noise the rounding of numbers of size 1, 1e-33."""
+    return noise**2 if noise else baselines.innovation_floor(FILTERED[signal]) if signal in FILTERED else ROUNDING
+
+
+def limit(signal: str, noise: float) -> float:
+    """The error we set as Prophecy's limit."""
+    return 1.2 * noise**2 if noise else 1.15 * floor(signal, noise) if signal in FILTERED else 1e-22
+
+
+def missed(rows: list[dict[str, Any]]) -> list[str]:
+    """Where Prophecy misses its limits: errors above them, or 1.3 times above a tuned baseline's."""
+    found = []
+    for case in _cases():
+        values = _values(rows, *case)
+        if values[OURS] > limit(*case):
+            found.append(f"{_label(*case)}: {number(values[OURS])}, limit {number(limit(*case))}")
+        if values[OURS] > 1.3 * values[HINDSIGHT]:
+            found.append(f"{_label(*case)}: {values[OURS] / values[HINDSIGHT]:.2f} of the best in hindsight")
+    return found
+
+
+def _cases() -> list[tuple[str, float]]:
+    plain = [(signal, 0.0) for signal in (*WHITE, *EQUATIONS, *FILTERED)]
+    return plain + [(signal, noise) for signal in NOISY for noise in NOISE]
+
+
+def _label(signal: str, noise: float) -> str:
+    return f"{signal} + {noise:g}" if noise else signal
+
+
+def _errors(u: paper.Array, y: paper.Array) -> list[float]:
+    return [float(error) for error in np.atleast_1d(mean_squared_error(u, y))]
+
+
+def _values(rows: list[dict[str, Any]], signal: str, noise: float) -> dict[str, float]:
+    return {
+        line["method"]: line["mean"]
+        for line in rows
+        if (line["dataset"], line["parameter"], line["metric"]) == (signal, noise, "mse")
+    }
+
+
+def _metric(rows: list[dict[str, Any]], signal: str, noise: float, metric: str) -> float:
+    found = [r["mean"] for r in rows if (r["dataset"], r["parameter"], r["metric"]) == (signal, noise, metric)]
+    return float(found[0])
+
+
+def _errors_table(result: Result, smooth: bool) -> Table:
+    lines: list[list[Cell | str]] = []
+    for case in _cases():
+        if (floor(*case) == ROUNDING) != smooth:
+            continue
+        found = _values(result["rows"], *case)
+        honest = min(found[name] for name in METHODS if name not in (PAPER, HINDSIGHT))
+        unit, form = (1.0, number) if smooth else (found[FLOOR], _ratio)
+        line: list[Cell | str] = [_label(*case)]
+        line += [Cell(form(found[name] / unit), "best" if found[name] == honest else "") for name in METHODS]
+        shown = "rounding" if smooth else number(found[FLOOR])
+        good = found[OURS] <= limit(*case)
+        lines.append([*line, shown, Cell(form(limit(*case) / unit), "good" if good else "bad")])
+    header = ["signal", *METHODS, FLOOR, "our limit"]
+    what = "MSE of the next value" if smooth else "MSE of the next value, divided by the floor"
+    return Table(f"{what}; marked: the best predictor that knows nothing in advance.", header, lines)
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.3f}" if value < 10 else number(value)
+
+
+def _calibration_table(result: Result) -> Table:
+    lines = []
+    for case in _cases():
+        found = [_metric(result["rows"], *case, key) for key in ("coverage", "alarms 1", "alarms 2", "alarms 3")]
+        lines.append([_label(*case), f"{100 * found[0]:.1f} %", *(f"{100 * share:.2f} %" for share in found[1:])])
+    header = ["signal", "inside the interval of level 0.9", "score above 1", "above 2", "above 3"]
+    return Table("Intervals and scores: 90 %, 10 %, 1 % and 0.1 % would be perfect.", header, lines)
+
+
+def _chosen_table(result: Result) -> Table:
+    chosen = result["details"]["chosen"]
+    lines = [[_label(*case), *(chosen[_label(*case)][m] for m in (PAPER, CONTEXT, HINDSIGHT))] for case in _cases()]
+    return Table("What turned out best of each kind.", ["signal", PAPER, CONTEXT, HINDSIGHT], lines)
+
+
+def _short(signal: str, noise: float) -> str:
+    name = (
+        signal.replace("Van der Pol", "VdP").replace("γ = ", "") if noise else signal.replace("Filtered ", "Filtered\n")
+    )
+    return f"{name}\n+ {noise:g}" if noise else name
+
+
+def _draw(rows: list[dict[str, Any]]) -> Any:
+    styles = {
+        PAPER: (style.COLOURS["LegT"], "o", 9),
+        "line": (style.COLOURS["line"], "_", 14),
+        CONTEXT: (style.COLOURS["autoregression"], "s", 7),
+        HINDSIGHT: (style.COLOURS["Savitzky–Golay"], "^", 8),
+        OURS: (style.COLOURS["ours"], "*", 15),
+    }
+    figure, (top, bottom) = style.figure(2, 1, height=3.9)
+    smooth = [case for case in _cases() if floor(*case) == ROUNDING]
+    noisy = [case for case in _cases() if floor(*case) != ROUNDING]
+    for axis, cases, divided in ((top, smooth, False), (bottom, noisy, True)):
+        axis.set_yscale("log")
+        for name, (colour, marker, size) in styles.items():
+            found = [_values(rows, *case) for case in cases]
+            heights = [values[name] / (values[FLOOR] if divided else 1.0) for values in found]
+            options = {"markersize": size, "markeredgewidth": 2 if marker == "_" else 0, "label": name}
+            axis.plot(range(len(cases)), heights, linestyle="none", marker=marker, color=colour, **options)
+        axis.set_xticks(range(len(cases)), [_short(*case) for case in cases], fontsize=9)
+        axis.margins(x=0.06)
+        axis.grid(axis="x", visible=False)
+    top.axhline(1e-22, color=style.COLOURS["floor"], linewidth=1.0, linestyle=":")
+    top.annotate("our limit", (0, 1e-22), xytext=(-22, 4), textcoords="offset points", fontsize=9)
+    top.set(ylabel="MSE", ylim=(1e-34, 1e-3))
+    bottom.axhline(1.0, color=style.COLOURS["floor"], linewidth=1.4)
+    bottom.annotate("floor", (0, 1.0), xytext=(-38, 4), textcoords="offset points", fontsize=9)
+    bottom.set(ylabel="MSE / floor", ylim=(0.8, 3e2))
+    bottom.set_yticks([1, 2, 5, 10, 100], ["1", "2", "5", "10", "100"])
+    figure.legend(*top.get_legend_handles_labels(), ncols=5, loc="outside upper center")
+    return figure

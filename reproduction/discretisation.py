@@ -1,0 +1,168 @@
+"""App. C: discretising C and D once or twice, and the readout before it is approximated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from prophecy import run
+from prophecy.evaluation import mean_squared_error
+from prophecy.tables import style
+from reproduction import paper
+from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
+from reproduction.rows import mean_and_deviation, number, row
+
+DATASETS = {paper.WHITE: (0.3, 1.0, 2.0), paper.FILTERED: (0.05, 0.1, 0.3)}
+RULES = {
+    "trapezoid": "once (the paper)",
+    "both": "once, both states",
+    "twice": "twice",
+    "euler": "forward Euler",
+}
+OTHERS = {"both": "Mean of both states", "twice": "C, D discretised twice", "euler": "Forward Euler"}
+
+
+class Discretisation(Experiment):
+    name = "discretisation"
+    title = "Discretising once or twice"
+    reference = "Sec. 3 (2), App. C.1 and C.2"
+    place = 90
+    functions = 100
+    introduction = (
+        "The readout of the derivative has to be discretised to predict the next value; a general recipe for "
+        "state-space models would discretise it a second time. The paper says that once works better. Its trapezoid "
+        "rule reads the mean of two states, $(x_k + x_{k+1})/2$, which it then approximates by $x_{k+1}$; the "
+        "unapproximated readout is shown beside, and forward Euler."
+    )
+
+    def units(self, ask: Ask) -> list[Unit]:
+        return paper.function_units(DATASETS, self.size(ask), 25)
+
+    def compute(self, ask: Ask, unit: Unit) -> Json:
+        u = paper.unit_signal(ask, unit)
+        return {
+            f"{rule}|{paper.label(method, order)}": mean_squared_error(u, predict(method, order, u, rule)).tolist()
+            for rule in RULES
+            for method in paper.BASES
+            for order in paper.ORDERS
+        }
+
+    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
+        rows = []
+        for dataset, parameters in DATASETS.items():
+            for parameter in parameters:
+                values = paper.joined(parts, dataset, parameter)
+                for method in paper.BASES:
+                    for order in paper.ORDERS:
+                        for rule in RULES:
+                            sample = values[f"{rule}|{paper.label(method, order)}"]
+                            rows.append(row(dataset, parameter, f"{method}, {rule}", order, "mse", sample))
+        return Outcome(rows)
+
+    def pictures(self, result: Result) -> list[Picture]:
+        return [
+            Picture(
+                "discretisation",
+                "MSE divided by that of the paper's rule, for every signal and both orders. Above 1: worse than the "
+                "paper's.",
+                lambda: _draw(ratios(result["rows"])),
+                "Three panels of points around 1: the mean of both states is close to 1, twice is often far above for "
+                "LegT.",
+            )
+        ]
+
+    def tables(self, result: Result) -> list[Table]:
+        lines: list[list[Cell | str]] = []
+        found = {(r["dataset"], r["parameter"], r["method"], r["order"]): r for r in result["rows"]}
+        for dataset, parameters in DATASETS.items():
+            for parameter in parameters:
+                for method in ("LegT", "FouT"):
+                    for order in paper.ORDERS:
+                        cells = [found[dataset, parameter, f"{method}, {rule}", order] for rule in RULES]
+                        best = min(cell["mean"] for cell in cells)
+                        marks = ["best" if cell["mean"] == best else "" for cell in cells]
+                        texts = [
+                            Cell(mean_and_deviation(c["mean"], c["std"]), m) for c, m in zip(cells, marks, strict=True)
+                        ]
+                        lines.append([f"{dataset} {parameter}", f"{method}, N = {order}", *texts])
+        return [Table("MSE; the best of each line is marked.", ["signal", "method", *RULES.values()], lines)]
+
+    def verdicts(self, result: Result) -> list[Verdict]:
+        twice = {key: value for key, value in ratios(result["rows"]).items() if key[0] == "twice"}
+        worse = [value for value in twice.values() if value > 1]
+        both = {key: value for key, value in ratios(result["rows"]).items() if key[0] == "both"}
+        legendre = [value for key, value in twice.items() if key[1] == "LegT"]
+        return [
+            Verdict(
+                "Discretising C and D only once works better than twice (App. C.2).",
+                True if len(worse) == len(twice) else (None if worse else False),
+                f"Twice is worse in {len(worse)} of {len(twice)} comparisons (the table's lines, and FouT as printed "
+                f"beside them): error times {number(min(twice.values()))} to {number(max(twice.values()))}, for LegT "
+                f"{number(min(legendre))} to {number(max(legendre))}.",
+            ),
+            Verdict(
+                "Replacing (x_k + x_{k+1})/2 by x_{k+1} is harmless for small Δt (Sec. 3, App. C.1).",
+                True if max(both.values()) < 1.1 and min(both.values()) > 0.9 else None,
+                f"Without the approximation the error is {number(min(both.values()))} to "
+                f"{number(max(both.values()))} times as large; it is smaller in "
+                f"{sum(value < 1 for value in both.values())} of {len(both)} comparisons.",
+            ),
+        ]
+
+
+def predict(method: str, order: int, u: paper.Array, rule: str) -> paper.Array:
+    """One-step predictions; the rule "both" reads (x_k + x_{k+1})/2, as the trapezoid rule has it."""
+    if rule != "both":
+        return paper.predict(method, order, u, rule)
+    system = paper.system(method, order)
+    # x_k = A⁻¹ (x_{k+1} - B u_k) turns the mean of both states into a readout of the newer one.
+    before = np.linalg.solve(system.A.T, system.C)
+    C, D = (system.C + before) / 2.0, float(system.D - before @ system.B / 2.0)
+    y, _ = run(replace(system, C=C, D=D), u, engine="lifted")
+    return np.asarray(y, dtype=np.float64)
+
+
+def ratios(rows: list[dict[str, Any]]) -> dict[tuple[str, str, str, int], float]:
+    """(rule, method, signal, order) -> error divided by that of the paper's rule."""
+    found = {(r["dataset"], r["parameter"], r["method"], r["order"]): r["mean"] for r in rows}
+    return {
+        (rule, method, f"{dataset} {parameter}", order): found[dataset, parameter, f"{method}, {rule}", order]
+        / found[dataset, parameter, f"{method}, trapezoid", order]
+        for rule in OTHERS
+        for method in paper.BASES
+        for dataset, parameters in DATASETS.items()
+        for parameter in parameters
+        for order in paper.ORDERS
+    }
+
+
+def _draw(values: dict[tuple[str, str, str, int], float]) -> Any:
+    figure, axes = style.figure(1, 3, height=4.0, sharey=True)
+    signals = list(dict.fromkeys(key[2] for key in values))
+    for axis, rule in zip(axes, OTHERS, strict=True):
+        axis.set_yscale("log")
+        axis.axhline(1.0, color=style.MUTED, linewidth=1.2)
+        for shift, method in zip((-0.22, 0.0, 0.22), paper.BASES, strict=True):
+            for order, face in zip(paper.ORDERS, ("white", style.COLOURS[method]), strict=True):
+                axis.plot(
+                    np.arange(len(signals)) + shift,
+                    [values[rule, method, signal, order] for signal in signals],
+                    linestyle="none",
+                    marker=style.MARKERS[method],
+                    color=style.COLOURS[method],
+                    markerfacecolor=face,
+                    markersize=6.5,
+                    label=f"{method}, N = {order}",
+                )
+        names = [
+            signal.replace("White Signal γ =", "White\nγ").replace("Filtered Noise α =", "Filtered\nα")
+            for signal in signals
+        ]
+        axis.set_xticks(range(len(signals)), names, fontsize=7.5)
+        axis.set_title(OTHERS[rule])
+    axes[0].set_ylabel("MSE / MSE of the paper's rule")
+    figure.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
+    return figure

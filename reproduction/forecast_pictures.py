@@ -1,0 +1,137 @@
+"""Drawings of the page `forecast`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+
+from prophecy.tables import style
+from reproduction.forecast_cases import BASELINES, OURS, SYSTEMS
+
+GALLERY = (
+    "First variable of eight systems: three Lyapunov times of context, then ten ahead. Black (white on a dark "
+    "page): what happened. Purple: the forecast with its interval of level 0.9. Last two panels: with observation "
+    "noise of 1 % and 5 %."
+)
+DOTS = "Valid prediction time of each system; bars reach from the best baseline to the forecast."
+COVERAGE = "Share of values, with the noise of the context, inside the intervals of level 0.9; mean over systems."
+RADIUS = (
+    "Growth of an error per step when a predictor is fed with its own output, minus 1; values below 1e-9 are drawn "
+    "there. LegT blows up; FouT, with the right frequencies, stays within 1e-7 of 1, and recurrences solved in context "
+    "lie on it. The page on several steps has more."
+)
+COST = (
+    "CPU time of one forecast on one core; 512 samples, 3 variables and 300 steps but for what is swept. Dotted: a "
+    "quarter of a second. With 32 samples or 64 variables the autoregression has too many unknowns and is left out."
+)
+
+SHOWN = (
+    ("Lorenz", "30 per Lyapunov time"),
+    ("Rössler", "30 per Lyapunov time"),
+    ("Thomas", "30 per Lyapunov time"),
+    ("forced Duffing, hidden phase", "30 per Lyapunov time"),
+    ("food chain", "30 per Lyapunov time"),
+    ("Mackey–Glass", "30 per Lyapunov time"),
+    ("Lorenz", "30 per Lyapunov time, noise 1%"),
+    ("Halvorsen", "30 per Lyapunov time, noise 5%"),
+)
+SHORT = {"copy": "copy", "repetition": "repetition", "linear autoregression": "linear"}
+
+
+def gallery(curves: Mapping[str, Any], methods: Mapping[str, str]) -> Any:
+    figure, axes = style.figure(4, 2, height=2.1)
+    for axis, (system, case) in zip(axes, SHOWN, strict=True):
+        curve = curves[f"{system}|{case}"]
+        past, truth = np.array(curve["past"]), np.array(curve["truth"])
+        before, ahead = np.linspace(-3, 0, len(past), endpoint=False), np.linspace(0, 10, len(truth), endpoint=False)
+        colour = style.COLOURS["prophecy"]
+        axis.fill_between(ahead, curve["lower"], curve["upper"], color=colour, alpha=0.18, linewidth=0)
+        axis.plot(before, past, color=style.COLOURS["truth"], linewidth=1.1)
+        axis.plot(ahead, truth, color=style.COLOURS["truth"], linewidth=1.1, label="what happened")
+        axis.plot(ahead, curve["mean"], color=colour, linewidth=1.4, linestyle=(0, (4, 2)), label="forecast")
+        axis.axvline(0, color=style.MUTED, linewidth=0.8)
+        noise = case.partition("noise ")[2]
+        axis.set_title(system + (f", noise {noise}" if noise else ""), fontsize=11)
+        axis.text(
+            0.99,
+            1.03,
+            methods[f"{system}|{case}"].partition(", ")[0],
+            transform=axis.transAxes,
+            ha="right",
+            fontsize=7.5,
+            color=style.MUTED,
+        )
+        axis.set_xlim(-3, 10)
+        axis.margins(y=0.08)
+    for axis in axes[-2:]:
+        axis.set_xlabel("Lyapunov times")
+    figure.legend(*axes[0].get_legend_handles_labels(), ncols=2, loc="outside lower center")
+    return figure
+
+
+def dots(rows: list[Mapping[str, Any]]) -> Any:
+    cases = list(dict.fromkeys(r["parameter"] for r in rows if r["metric"] == "vpt"))
+    figure, axes = style.figure(1, len(cases), height=4.2, sharey=True)
+    places = np.arange(len(SYSTEMS))[::-1]
+    for axis, case in zip(axes, cases, strict=True):
+        found = {(r["dataset"], r["method"]): r["mean"] for r in rows if (r["parameter"], r["metric"]) == (case, "vpt")}
+        ours = [found[s, OURS] for s in SYSTEMS]
+        best = [max(found[s, m] for m in BASELINES) for s in SYSTEMS]
+        axis.hlines(places, best, ours, color=style.COLOURS["prophecy"], alpha=0.35, linewidth=5)
+        axis.plot(ours, places, "o", color=style.COLOURS["prophecy"], markersize=7, label="forecast")
+        axis.plot(best, places, "|", color=style.INK, markersize=10, markeredgewidth=2, label="best baseline")
+        axis.set(title=case.replace(" per Lyapunov time", " per L.t.").replace(", ", ",\n"), xlim=(-0.4, 10.6))
+        axis.title.set_fontsize(10)
+        axis.set_xticks([0, 5, 10])
+    axes[0].set_yticks(places, [name.replace(", ", ",\n") for name in SYSTEMS], fontsize=8.5)
+    figure.supxlabel("valid prediction time, Lyapunov times", fontsize=11)
+    figure.legend(*axes[0].get_legend_handles_labels(), ncols=2, loc="outside upper right")
+    return figure
+
+
+def coverage(bins: Mapping[str, list[float]]) -> Any:
+    figure, (axis,) = style.figure(1, 1, width=7.5, height=3.4)
+    for colour, (case, values) in zip(cycle(style.SEQUENCE), bins.items(), strict=False):
+        width = 10 / len(values)
+        axis.plot((np.arange(len(values)) + 0.5) * width, values, color=colour, label=case)
+    axis.axhline(0.9, color=style.INK, linestyle=":", linewidth=1.2)
+    axis.set(xlabel="Lyapunov times ahead", ylabel="share inside", ylim=(0.5, 1.01), xlim=(0, 10))
+    axis.legend(loc="lower right", fontsize=9)
+    return figure
+
+
+def radius(rows: list[Mapping[str, Any]]) -> Any:
+    figure, (axis,) = style.figure(1, 1, width=7.5, height=3.4)
+    for kind in ("LegT", "FouT"):
+        mine = [(r["order"], r["mean"]) for r in rows if r["metric"] == "radius" and r["method"] == kind]
+        orders, radii = zip(*mine, strict=True)
+        axis.semilogy(orders, np.maximum(np.array(radii) - 1, 1e-9), "o-", color=style.COLOURS[kind], label=kind)
+    solved = [r for r in rows if r["metric"] == "radius" and r["order"] is None]
+    most = max(abs(r["mean"] - 1) for r in solved)
+    axis.axhline(max(most, 1e-9), color=style.COLOURS["prophecy"], linestyle="--", label="solved in context, at most")
+    axis.set(xlabel="order N", ylabel="spectral radius − 1, per step")
+    axis.legend(loc="center right")
+    return figure
+
+
+def costs(sweeps: Mapping[str, list[Mapping[str, float]]]) -> Any:
+    figure, axes = style.figure(1, 3, height=3.2, sharey=True)
+    names = {"context": "samples of context", "variables": "variables", "horizon": "steps ahead"}
+    for axis, (sweep, points) in zip(axes, sweeps.items(), strict=True):
+        sizes = [point["size"] for point in points]
+        axis.loglog(sizes, [p["seconds"] for p in points], "o-", color=style.COLOURS["prophecy"], label="forecast")
+        axis.loglog(
+            sizes,
+            [p["linear"] for p in points],
+            "s-",
+            color=style.COLOURS["autoregression"],
+            label="the three baselines",
+        )
+        axis.axhline(0.25, color=style.INK, linestyle=":", linewidth=1.2)
+        axis.set_xlabel(names[sweep])
+    axes[0].set_ylabel("CPU seconds")
+    axes[1].legend(loc="lower right", fontsize=9)
+    return figure

@@ -1,0 +1,180 @@
+"""LegS (Prop. 3): the same signals, with the pole of the paper's rule shown and handled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from prophecy import legs, next_value, run
+from prophecy.evaluation import mean_squared_error
+from prophecy.tables import style
+from reproduction import paper
+from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Slip, Table, Unit, Verdict
+from reproduction.rows import find, mean_and_deviation, number, ratio, row
+
+DATASETS = {paper.WHITE: (0.3, 1.0, 2.0), paper.FILTERED: (0.05, 0.1, 0.3)}
+SHOWN = (paper.WHITE, 1.0)
+GRID = np.unique(np.concatenate([np.geomspace(1, paper.SAMPLES - 2, 400).round().astype(int), np.arange(500, 2300, 2)]))
+HANDLED, PRINTED, EULER = "LegS", "LegS, as printed", "LegS, Euler until N²"
+NEAR_POLE = 0.03
+"""Wider than where the package repeats the last value: there the bare slope is read from the state."""
+
+
+class LegS(Experiment):
+    name = "legs"
+    title = "LegS, and the pole of its rule"
+    reference = "Prop. 3, App. B.2"
+    place = 100
+    functions = 100
+    introduction = (
+        "LegS remembers everything since time 0, ever more coarsely. The paper gives its construction but no numbers. "
+        "Its trapezoid rule divides by 1 − N²/(2k), which is zero at sample k = N²/2. Two ways round this are shown: "
+        "forward Euler until k = N², and repeating the last value where the divisor is nearly zero, which is what the "
+        "package does. The rule is good on both sides of its pole, so the second is by far the better."
+    )
+
+    def settings(self, ask: Ask) -> dict[str, Json]:
+        return {"orders": list(paper.ORDERS)}
+
+    def units(self, ask: Ask) -> list[Unit]:
+        return paper.function_units(DATASETS, self.size(ask), 100)
+
+    def compute(self, ask: Ask, unit: Unit) -> Json:
+        u = paper.unit_signal(ask, unit)
+        shown = (unit.arguments["dataset"], unit.arguments["parameter"]) == SHOWN
+        value: dict[str, Any] = {}
+        for order in paper.ORDERS:
+            ahead = predictions(order, u, everything=shown)
+            value[paper.label(HANDLED, order)] = mean_squared_error(u, ahead[HANDLED]).tolist()
+            value[paper.label("LegT", order)] = mean_squared_error(u, paper.predict("LegT", order, u)).tolist()
+            for name, y in ahead.items() if shown else ():
+                value["curve " + paper.label(name, order)] = np.abs(y[:, GRID] - u[:, GRID + 1]).tolist()
+        return value
+
+    def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome:
+        rows = []
+        for dataset, parameters in DATASETS.items():
+            for parameter in parameters:
+                values = paper.joined(parts, dataset, parameter)
+                for order in paper.ORDERS:
+                    for name in (HANDLED, "LegT"):
+                        rows.append(row(dataset, parameter, name, order, "mse", values[paper.label(name, order)]))
+        own = paper.joined(parts, *SHOWN)
+        curves = {
+            k.removeprefix("curve "): np.mean(v, axis=0).tolist() for k, v in own.items() if k.startswith("curve ")
+        }
+        return Outcome(rows, {"k": GRID.tolist(), "curves": curves, "constant": constant()})
+
+    def pictures(self, result: Result) -> list[Picture]:
+        return [
+            Picture(
+                "legs",
+                f"Mean absolute error after k samples of White Signal γ = 1, over {result['functions']} functions. "
+                "Dashed line: the pole k = N²/2 of the paper's rule; dotted: k = N².",
+                lambda: _draw(result["details"]),
+                "Error against samples seen for N = 33 and 65: the printed rule peaks at k = N²/2, the package's does "
+                "not.",
+            )
+        ]
+
+    def tables(self, result: Result) -> list[Table]:
+        lines: list[list[Cell | str]] = []
+        for dataset, parameters in DATASETS.items():
+            for parameter in parameters:
+                for order in paper.ORDERS:
+                    cells = [
+                        find(result["rows"], dataset=dataset, parameter=parameter, method=m, order=order)
+                        for m in (HANDLED, "LegT")
+                    ]
+                    factor = cells[0]["mean"] / cells[1]["mean"]
+                    texts = [mean_and_deviation(cell["mean"], cell["std"]) for cell in cells]
+                    lines.append([f"{dataset} {parameter}", str(order), *texts, Cell(ratio(factor), "quiet")])
+        return [Table("MSE over the second half.", ["signal", "N", "LegS", "LegT", "LegS / LegT"], lines)]
+
+    def verdicts(self, result: Result) -> list[Verdict]:
+        ratios = [
+            find(result["rows"], dataset=d, parameter=p, method=HANDLED, order=n)["mean"]
+            / find(result["rows"], dataset=d, parameter=p, method="LegT", order=n)["mean"]
+            for d, ps in DATASETS.items()
+            for p in ps
+            for n in paper.ORDERS
+        ]
+        return [
+            Verdict(
+                "The construction works for LegS too (Prop. 3).",
+                all(factor < 10 for factor in ratios),
+                f"Over the second half its MSE is {number(min(ratios))} to {number(max(ratios))} times that of LegT; "
+                f"it is smaller in {sum(factor < 1 for factor in ratios)} of {len(ratios)} cells.",
+                condition="the pole of its rule at k = N²/2 is stepped over, and C carries the minus sign.",
+            )
+        ]
+
+    def slips(self, result: Result) -> list[Slip]:
+        details = result["details"]
+        near = np.abs(np.array(details["k"]) - 65**2 / 2) < 20
+        worst = {
+            n: float(np.array(details["curves"][paper.label(n, 65)])[near].max()) for n in (PRINTED, HANDLED, EULER)
+        }
+        plus, minus = details["constant"]
+        return [
+            Slip(
+                "The bilinear rule for C and D “works for all HiPPO LegT, LegS and FouT” (App. C.1).",
+                "It has a pole at D·Δt = 2: at N²Δt/θ = 2 for LegT, and for LegS always, at sample k = N²/2.",
+                f"LegS, N = 65, White Signal γ = 1: largest mean error near k = 2112 is {number(worst[PRINTED])} as "
+                f"printed, {number(worst[HANDLED])} when the last value is repeated near the pole, and "
+                f"{number(worst[EULER])} with forward Euler.",
+            ),
+            Slip(
+                "Prop. 3 has $C_j = \\frac{1}{t} \\sum_k A_{kj} p_k(t,t)$ for LegS.",
+                "The state obeys $\\dot{x} = (-A x + B u)/t$, so C carries a minus sign, which the proof leaves out.",
+                f"The slope of the constant 1 per sample, after 1 000 samples, N = 33, comes out as {number(plus)} as "
+                f"printed and as {number(minus)} with the minus sign.",
+            ),
+        ]
+
+
+def constant(order: int = 33, count: int = 1000) -> list[float]:
+    """Size of the slope of the constant 1 after `count` samples: with C as printed, and with its minus sign."""
+    system = next_value(legs(order), dt=1.0)
+    _, state = run(system, np.ones(count), engine="scan")
+    return [abs(float(-system.C @ state.x) + system.D) / count, abs(float(system.C @ state.x) + system.D) / count]
+
+
+def predictions(order: int, u: paper.Array, everything: bool) -> dict[str, paper.Array]:
+    """The package's predictions and, if asked for, those as printed and with forward Euler until k = N²."""
+    system = next_value(legs(order), dt=1.0)
+    handled, _ = run(system, u, engine="scan")
+    if not everything:
+        return {HANDLED: handled}
+    counts = np.arange(1, u.shape[-1] + 1)
+    # An even order would put a sample on the pole itself and divide by zero; the orders here are odd.
+    gain = 1 - order**2 / (2 * counts)
+    slope = (handled - u) * gain
+    near = np.flatnonzero(np.abs(gain) < NEAR_POLE)
+    _, state = run(system, u[:, : near[0]], engine="scan")
+    for k in near:
+        _, state = run(system, u[:, k : k + 1], engine="scan", state=state)
+        slope[:, k] = (state.x @ system.C + system.D * u[:, k]) / counts[k]
+    printed = u + slope / gain
+    return {HANDLED: handled, PRINTED: printed, EULER: np.where(counts <= order**2, u + slope, printed)}
+
+
+def _draw(details: dict[str, Any]) -> Any:
+    looks = {
+        EULER: ("forward Euler until k = N²", style.COLOURS["FouT as printed"], 1.4),
+        HANDLED: ("repeating the last value near the pole", style.COLOURS["LegS"], 3.0),
+        PRINTED: ("as printed", style.INK, 1.0),
+    }
+    figure, axes = style.figure(1, 2, height=4.0, sharey=True)
+    for axis, order in zip(axes, paper.ORDERS, strict=True):
+        axis.set(xscale="log", yscale="log", title=f"N = {order}", xlabel="samples seen k", xlim=(1, paper.SAMPLES))
+        for name, (label, colour, width) in looks.items():
+            curve = details["curves"][paper.label(name, order)]
+            axis.plot(details["k"], curve, color=colour, linewidth=width, label=label)
+        axis.axvline(order**2 / 2, color=style.MUTED, linestyle="--", linewidth=1, zorder=0)
+        axis.axvline(order**2, color=style.MUTED, linestyle=":", linewidth=1, zorder=0)
+    axes[0].set_ylabel("mean absolute error")
+    figure.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
+    return figure

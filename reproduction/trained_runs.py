@@ -1,0 +1,140 @@
+"""Trained results for the pages: the full runs of the repository, shortened ones, and how to read both."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from reproduction.framework import Ask, Cell
+from reproduction.rows import number
+
+Run = dict[str, Any]
+
+FOLDER = "data/trained"
+"""Beside this file; pages that read full runs name their files in `data`."""
+GPU, SHORT = "full run (GPU)", "short run"
+DIVERGED = 1e6
+"""An error beyond this has diverged, whatever its mean says: the signals are of size 1."""
+WHOLE = 100
+"""`--functions` from which on training is not cut down."""
+
+
+def committed(name: str) -> Run | None:
+    """The full run of that name, made once on a GPU; None if the file is not there."""
+    file = Path(__file__).parent / FOLDER / f"{name}.json"
+    return unpacked(json.loads(file.read_text())) if file.is_file() else None
+
+
+def packed(run: Run) -> Run:
+    """A run whose history is tables: what is scored, then a row of numbers per check. About a third of the file."""
+    if not run.get("history"):
+        return run
+    tables: list[Run] = []
+    for check in run["history"]:
+        scored = [[score[name] for name in _SCORED] for score in check["scores"]]
+        if not tables or tables[-1]["scored"] != scored:
+            tables.append({"scored": scored, "steps": [], "mae": []})
+        tables[-1]["steps"].append(check["step"])
+        tables[-1]["mae"].append([score["mae"] for score in check["scores"]])
+    return {**{name: value for name, value in run.items() if name != "history"}, "tables": tables}
+
+
+def unpacked(run: Run) -> Run:
+    """What `packed` was given."""
+    if "tables" not in run:
+        return run
+    history = []
+    for table in run["tables"]:
+        for step, errors in zip(table["steps"], table["mae"], strict=True):
+            found = zip(table["scored"], errors, strict=True)
+            scores = [dict(zip((*_SCORED, "mae"), (*what, error), strict=True)) for what, error in found]
+            history.append({"step": step, "scores": scores})
+    return {**{name: value for name, value in run.items() if name != "tables"}, "history": history}
+
+
+_SCORED = ("dataset", "variant", "seed")
+
+
+def torch_for(page: str) -> Any:
+    """torch, or the way to get it."""
+    try:
+        import torch
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(f"{page} needs torch; install it with: pip install 'hippo-prophecy[torch]'") from None
+    return torch
+
+
+@contextlib.contextmanager
+def one_thread(page: str) -> Iterator[None]:
+    """torch with one thread: sums over several differ from machine to machine."""
+    torch = torch_for(page)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def shortened(ask: Ask, steps: int, scored: int) -> tuple[int, int]:
+    """Steps and scored functions: all of them, or cut down in proportion where `--functions` asks for a quick look."""
+    if ask.functions is None or ask.functions >= WHOLE:
+        return steps, scored
+    return max(2, steps * ask.functions // WHOLE), max(3, scored * ask.functions // WHOLE)
+
+
+def merged(parts: Sequence[Run]) -> Run:
+    """One run out of several of the same plan: other seeds, or other variants."""
+    whole = {**parts[0], "seeds": sorted({seed for part in parts for seed in part["seeds"]})}
+    whole["seconds"] = sum(part["seconds"] for part in parts)
+    whole["variants"] = list({v["name"]: v for part in parts for v in part["variants"]}.values())
+    steps = sorted({check["step"] for part in parts for check in part["history"]})
+    whole["history"] = [
+        {
+            "step": step,
+            "scores": [s for part in parts for c in part["history"] if c["step"] == step for s in c["scores"]],
+        }
+        for step in steps
+    ]
+    for name in ("ahead", "solved"):
+        whole[name] = [entry for part in parts for entry in part.get(name, [])]
+    return whole
+
+
+def datasets(run: Run) -> list[str]:
+    return list(dict.fromkeys(score["dataset"] for score in run["history"][-1]["scores"]))
+
+
+def stats(run: Run, dataset: str, variant: str, check: int = -1) -> Any:
+    """(mean, least, most) over seeds of the mean absolute error; None if a seed diverged or nothing was scored then."""
+    scores = run["history"][check]["scores"]
+    values = [s["mae"] for s in scores if (s["dataset"], s["variant"]) == (dataset, variant)]
+    if not values or any(v is None or not v < DIVERGED for v in values):
+        return None
+    return sum(values) / len(values), min(values), max(values)
+
+
+def solved(run: Run, dataset: str) -> float:
+    """Mean absolute error of the readout solved in closed form on the training functions, mean over seeds."""
+    values = [s["mae"] for s in run["solved"] if s["dataset"] == dataset]
+    return float(sum(values) / len(values))
+
+
+def cell(found: Any, best: float | None = None) -> Cell:
+    """mean (least … most)."""
+    if found is None:
+        return Cell("diverged", "bad")
+    mean, least, most = found
+    text = number(mean) if least == most else f"{number(mean)} ({number(least)} … {number(most)})"
+    return Cell(text, "best" if mean == best else "")
+
+
+def origin(run: Run) -> str:
+    """Where a run was made, for captions."""
+    plan, versions = run["plan"], run["versions"]
+    seeds = f"{len(run['seeds'])} seeds" if len(run["seeds"]) > 1 else "one seed"
+    made = f"{plan['steps']} steps, {seeds}, {run['device']}, torch {versions['torch']}, {run['seconds']:.0f} s"
+    return made + (f" ({run['note']})" if "note" in run else "")

@@ -1,0 +1,138 @@
+"""Ctrl-C at moments of our choosing.
+
+Python raises KeyboardInterrupt between any two instructions of the main thread: inside an executor's lock, which nobody
+then releases; in a destructor, where it is printed and lost; while the interpreter shuts down. Here Ctrl-C only sets a
+flag, and work asks for it between its pieces with `check`.
+
+A library call holds Ctrl-C back while it shares work (`held`). A command does so from its beginning to its end
+(`command`): if nothing has asked after `GRACE` seconds, the process says its last words and ends. That is safe where
+everything that is kept survives a kill.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+GRACE = 1.0  # seconds
+INTERRUPTED = 130
+"""Exit code of a command that Ctrl-C stopped: 128 + SIGINT, as shells report it."""
+
+_pressed = _noticed = 0
+_waiting = False
+_words: Callable[[], str] = lambda: "stopped"  # noqa: E731 (replaced by `last_words`)
+
+
+def check() -> None:
+    """Raise KeyboardInterrupt if Ctrl-C was held back since the last check."""
+    global _noticed
+    if _pressed > _noticed:
+        _noticed = _pressed
+        raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def held() -> Iterator[None]:
+    """Hold Ctrl-C back until the next `check`, at the latest until the end of the block.
+
+    Elsewhere than on the main thread nothing needs to be held back; where a program has a handler of its own for
+    Ctrl-C, that one stays in charge.
+    """
+    global _noticed
+    if not _default():
+        yield
+        check()
+        return
+    before = signal.signal(signal.SIGINT, _press)
+    try:
+        yield
+    except BaseException:
+        _noticed = _pressed  # the block ends anyway
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)
+    check()
+
+
+@contextlib.contextmanager
+def waiting() -> Iterator[None]:
+    """Let Ctrl-C end a wait at once; for a block in which nothing else is under way."""
+    global _waiting
+    _waiting = True
+    try:
+        check()
+        yield
+    finally:
+        _waiting = False
+
+
+def command() -> None:
+    """Hold Ctrl-C back for the rest of this process, which ends when nothing asks for it in time."""
+    if _default():
+        signal.signal(signal.SIGINT, _press_and_watch)
+
+
+@contextlib.contextmanager
+def terminated() -> Iterator[None]:
+    """Within it SIGTERM is what Ctrl-C is, so that it ends with a sentence too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        handler = signal.getsignal(signal.SIGINT)
+        if callable(handler):
+            handler(number, frame)
+
+    before = signal.signal(signal.SIGTERM, pass_on)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def last_words(words: Callable[[], str]) -> Iterator[None]:
+    """What a command says within this block if Ctrl-C ends it."""
+    global _words
+    before, _words = _words, words
+    try:
+        yield
+    finally:
+        _words = before
+
+
+def _default() -> bool:
+    main = threading.current_thread() is threading.main_thread()
+    return main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def _press(number: int, frame: FrameType | None) -> None:
+    global _pressed
+    _pressed += 1
+    if _waiting:
+        check()
+
+
+def _press_and_watch(number: int, frame: FrameType | None) -> None:
+    # Not threading.Thread: starting one takes locks that the interrupted code may hold.
+    _thread.start_new_thread(_watch, (_pressed + 1,))
+    _press(number, frame)
+
+
+def _watch(press: int) -> None:
+    time.sleep(GRACE)
+    if _noticed >= press:
+        return
+    processes = sys.modules.get("multiprocessing")
+    for child in processes.active_children() if processes else ():
+        child.kill()
+    os.write(2, f"{_words()}\n".encode(errors="replace"))
+    os._exit(INTERRUPTED)

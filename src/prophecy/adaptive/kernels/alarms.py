@@ -1,0 +1,399 @@
+r"""How unusual the recent stretch is for this stream: ranks of its quantities among all of their past, added up.
+
+    change   the larger of the ranks of the forecast's error and of the difference from value to value (derivative)
+    value    the value itself, high or low, less what the stream has drifted
+    level    its mean over the last 20 samples, high or low, less the same
+    noise    the mean logarithm of the error's size, high or low: the larger of its ranks over 20 and over 80 samples
+    sum      the sum of these four: what is a rare sum in one stream is a daily one in another
+
+Each becomes -log10 of its tail probability: the number of earlier ones at least as far out, over all of them; beyond
+the farthest a power law fitted to the outermost ones goes on. Where a quantity keeps reaching new highs or lows, one
+more is as rare as they were (`usual`). The sum is reported where it is larger than all sums of the last 200 values (or
+the last tenth of the stream), so a persistent change is reported when it comes and not again. A sensor that sticks
+(`still`) and noise of another size than ever (`other_noise`) are reported once each, by themselves: they come slowly,
+and a forecast that adapts hides them.
+
+All the past is held in bounded memory: a sketch of 48 centroids per quantity, sorted, single values at the ends and
+coarser towards the middle (the idea of a t-digest).
+"""
+
+import cython
+from cython.cimports.libc.math import INFINITY, fabs, log, log10, pow, sqrt
+from cython.cimports.prophecy.adaptive.kernels.structs import (
+    BLOCKS,
+    CENTROIDS,
+    DIFFERENCE,
+    ERROR,
+    LASTING,
+    LEVEL,
+    LONG,
+    NOISE,
+    PLACE,
+    SUM,
+    VALUE,
+)
+
+# Sketches.
+
+
+def place(middle, size, x):
+    """The first of `size` sorted centroids that is not below x."""
+    low, high = 0, size
+    while low < high:
+        half = (low + high) // 2
+        if middle[half] < x:
+            low = half + 1
+        else:
+            high = half
+    return low
+
+
+def insert(middle, weight, size, x, low):
+    """Insert x into a sketch at `low`, its place; returns the new size.
+
+    Outer centroids hold one value (or equal ones) each. Where there is no room, two neighbours in the middle become
+    one: those with the least weight over the cube of their distance from the outer ones.
+    """
+    if low < size and middle[low] == x:
+        weight[low] += 1.0
+        return size
+    if size == CENTROIDS:
+        if SINGLE <= low < CENTROIDS - SINGLE:
+            if x - middle[low - 1] < middle[low] - x:
+                low -= 1
+            weight[low] += 1.0
+            middle[low] += (x - middle[low]) / weight[low]
+            return size
+        lightest, best = SINGLE, INFINITY
+        for i in range(SINGLE, CENTROIDS - SINGLE - 1):
+            inward = min(i - SINGLE, CENTROIDS - SINGLE - 2 - i) + 1.0
+            cost = (weight[i] + weight[i + 1]) / (inward * inward * inward)
+            if cost < best:
+                lightest, best = i, cost
+        both = weight[lightest] + weight[lightest + 1]
+        middle[lightest] += (middle[lightest + 1] - middle[lightest]) * (weight[lightest + 1] / both)
+        weight[lightest] = both
+        for i in range(lightest + 1, CENTROIDS - 1):
+            middle[i], weight[i] = middle[i + 1], weight[i + 1]
+        size -= 1
+        if low > lightest:
+            low -= 1
+    for i in range(size, low, -1):
+        middle[i], weight[i] = middle[i - 1], weight[i - 1]
+    middle[low], weight[low] = x, 1.0
+    return size + 1
+
+
+def tail(t, middle, weight, size, total, x, low, both):
+    """The share of earlier values at least as far out as x: above it, or with `both` on the nearer side.
+
+    A centroid next to x counts by up to half of its weight, in proportion to where x lies.
+    """
+    if low >= size // 2:
+        count = 0.0
+        for i in range(low, size):
+            count += weight[i]
+        if low < size and low > 0 and middle[low] > x:
+            part = (middle[low] - x) / (middle[low] - middle[low - 1])
+            count += 0.5 * (weight[low - 1] - 1.0) * part
+        if count < 0.5:
+            return beyond(t, middle, weight, size, total, x, True)
+    elif both:
+        count = 0.0
+        for i in range(low):
+            count += weight[i]
+        if middle[low] == x:
+            count += weight[low]
+        elif low > 0:
+            part = (x - middle[low - 1]) / (middle[low] - middle[low - 1])
+            count += 0.5 * (weight[low] - 1.0) * part
+        if count < 0.5:
+            return beyond(t, middle, weight, size, total, x, False)
+    else:
+        return 0.5
+    return min((count + 1.0) / (total + 2.0), 0.5)
+
+
+def beyond(t, middle, weight, size, total, x, upper):
+    """The tail probability of x, farther out than all before: a power law of the distance from the centre."""
+    return max(min(law(t, middle, weight, size, total, x, upper), 1.0 / (total + 1.0)), LEAST)
+
+
+def law(t, middle, weight, size, total, x, upper):
+    """The tail probability of x by a power law fitted to the outermost values; 1 where x lies inside of them, or they
+    are too few."""
+    centre = middle[size // 2]
+    outer = min(t.alarms.outermost, size // 4)
+    if outer < 3:
+        return 1.0
+    sign = 1.0 if upper else -1.0
+    first = middle[size - outer] if upper else middle[outer - 1]
+    inner, out = sign * (first - centre), sign * (x - centre)
+    if not 0.0 < inner < out:
+        return 1.0
+    slope, count = 0.0, 0.0
+    for i in range(outer):
+        at = size - outer + i if upper else i
+        slope += weight[at] * log(sign * (middle[at] - centre) / inner)
+        count += weight[at]
+    slope = max(slope / count, t.steepest)
+    return count / total * pow(out / inner, -1.0 / slope)
+
+
+# Ranks and alarms.
+
+
+def rests_half(r, t):
+    """Whether at least half of all differences were exactly 0: a stream of events."""
+    return r.alarm_seen >= t.alarms.needed and 2.0 * resting(r) >= r.alarm_seen
+
+
+def bounded(r, t, ahead):
+    """A forecast, not beyond the largest or smallest value where values pile up there: a bound of the sensor, or 0 of
+    what cannot be negative. Values that only stand there now, as on a stair, are no pile."""
+    size = r.alarm_size[VALUE]
+    least = max(t.alarms.piled * r.alarm_seen, float(t.stuck), 2.0 * (r.same + 1))
+    if size > 0:
+        if r.alarm_weight[VALUE][size - 1] >= least:
+            ahead = min(ahead, r.alarm_middle[VALUE][size - 1])
+        if r.alarm_weight[VALUE][0] >= least:
+            ahead = max(ahead, r.alarm_middle[VALUE][0])
+    return ahead
+
+
+def ceiling(r, t, error, difference):
+    """The largest score an error may have where values repeat exactly, as rounded, counted and clipped ones do: -log10
+    of the share of earlier errors at least as large, or of the power law through the outermost of them if that is less
+    (one spike and the return from it would hide all smaller jumps of the next ten thousand values). Tracked quantiles
+    do not resolve such errors, which take a few values only.
+
+    Where the stream rests half of the time, and forecasts err by half as much as copying does or more, changes cannot
+    be predicted: then a score is at most -log10 of the share of changes of that size. Infinite where values seldom
+    repeat.
+    """
+    seen = float(r.alarm_seen)
+    if r.alarm_seen < t.alarms.needed or resting(r) * t.alarms.repeating < seen:
+        return INFINITY
+    middle: cython.pointer[cython.const[cython.double]] = r.alarm_middle[ERROR]
+    weight: cython.pointer[cython.const[cython.double]] = r.alarm_weight[ERROR]
+    size = r.alarm_size[ERROR]
+    probability = tail(t, middle, weight, size, seen, error, place(middle, size, error), False)
+    probability = max(min(probability, law(t, middle, weight, size, seen, error, True)), LEAST)
+    if rests_half(r, t) and r.error_scale > t.alarms.unpredictable * r.scale[0]:
+        middle, weight = r.alarm_middle[DIFFERENCE], r.alarm_weight[DIFFERENCE]
+        size = r.alarm_size[DIFFERENCE]
+        low = place(middle, size, difference - 0.25 * r.tick)
+        count = 0.0
+        for i in range(low, size):
+            count += weight[i]
+        probability = max(probability, min(count / seen, 1.0))
+    return -log10(probability)
+
+
+def recent(r):
+    """The largest of the sums that a reported one must exceed, from the maxima of blocks."""
+    most = 0.0
+    for i in range(BLOCKS):
+        most = max(most, r.alarm_block[i])
+    return most
+
+
+def note(r, t, total):
+    """Add a sum to the current block; begin the next block when it is full."""
+    r.alarm_block[r.alarm_place] = max(r.alarm_block[r.alarm_place], total)
+    r.alarm_left -= 1
+    if r.alarm_left <= 0:
+        r.alarm_place = (r.alarm_place + 1) % BLOCKS
+        r.alarm_block[r.alarm_place] = 0.0
+        r.alarm_left = int(max(t.alarms.quiet, t.alarms.quiet_share * r.alarm_seen) / (BLOCKS - 1.0))
+
+
+def still(r, t, same):
+    """Whether `same` differences of 0 in a row, the newest ones, are a flat line in a stream that has moved before."""
+    moves, before = r.alarm_seen + 1 - resting(r), r.alarm_seen + 1 - r.same
+    if same < t.stuck or moves < t.alarms.needed:
+        return False
+    share = (before - moves + 1.0) / (before + 2.0)
+    usual: cython.bint = same < 2 * r.longest and (r.rests + 1.0) / (moves + 1.0) > t.alarms.often
+    return same * -log10(share) >= t.alarms.improbable and not usual
+
+
+def resting(r):
+    """How many differences so far were exactly 0."""
+    if r.alarm_size[DIFFERENCE] == 0 or r.alarm_middle[DIFFERENCE][0] != 0.0:
+        return 0.0
+    return r.alarm_weight[DIFFERENCE][0]
+
+
+def note_noise(r, t, size):
+    """Update the mean logarithm of the errors' sizes over 20 and over 80 values. The sums are updated value by value
+    and computed anew every 80, against rounding."""
+    seen = r.alarm_seen
+    logs: cython.p_double = r.alarm_log
+    sums: cython.p_double = r.alarm_sums
+    now = seen % LONG
+    r.alarm_error += (size - r.alarm_error) / (seen + 1)
+    gone = logs[now]
+    logs[now] = log(max(size, t.alarms.floor * r.alarm_error, 1e-150))
+    before = now - t.alarms.window
+    sums[0] += logs[now] - logs[before if before >= 0 else before + LONG]
+    sums[1] += logs[now] - gone
+    if now == LONG - 1:
+        sums[0], sums[1] = 0.0, 0.0
+        for i in range(LONG):
+            sums[1] += logs[i]
+        for i in range(LONG - t.alarms.window, LONG):
+            sums[0] += logs[i]
+    r.alarm_quantity[NOISE] = sums[0] / min(t.alarms.window, seen + 1)
+    r.alarm_quantity[LASTING] = sums[1] / min(LONG, seen + 1)
+
+
+def other_noise(r, t):
+    """Whether the errors of the last 80 values are of another size than ever: beyond the middle four fifths of all such
+    means by twice the width of these, or still by once after they were."""
+    size, seen, x = r.alarm_size[LASTING], r.alarm_seen, r.alarm_quantity[LASTING]
+    middle: cython.pointer[cython.const[cython.double]] = r.alarm_middle[LASTING]
+    weight: cython.pointer[cython.const[cython.double]] = r.alarm_weight[LASTING]
+    if seen < t.alarms.familiar * LONG or (r.alarm_other == 0 and middle[0] < x < middle[size - 1]):
+        return False
+    low, high, below = middle[0], middle[size - 1], 0.0
+    for i in range(size):
+        if below < 0.1 * seen:
+            low = middle[i]
+        if below < 0.9 * seen:
+            high = middle[i]
+        below += weight[i]
+    least = 0.5 * t.alarms.apart if r.alarm_other == 1 else t.alarms.apart
+    return max(low - x, x - high) > least * (high - low)
+
+
+def note_drift(r, t, level):
+    """Follow the drift: the mean change from one block of 20 values to the next, as far as it differs from 0.
+
+    Means of blocks change by the drift and by little else in a noisy trend, and by more where the stream wanders. The
+    drift counts in full where its square is far above `certain` times its own variance, and not at all below that.
+    """
+    r.alarm_origin += r.alarm_drift
+    block = (r.alarm_seen + 1) // t.alarms.window - 1
+    if (r.alarm_seen + 1) % t.alarms.window != 0:
+        return
+    if block > 0:
+        change, blocks = level - r.alarm_before, float(min(block, t.alarms.drifting))
+        r.alarm_change += (change - r.alarm_change) / blocks
+        r.alarm_square += (change * change - r.alarm_square) / blocks
+        squared = r.alarm_change * r.alarm_change
+        doubt = t.alarms.certain * max(r.alarm_square - squared, 0.0)
+        certain = blocks * squared
+        r.alarm_drift = (
+            r.alarm_change * (1.0 - doubt / certain) / t.alarms.window if block > 2 and doubt < certain else 0.0
+        )
+    r.alarm_before = level
+
+
+def usual(r, t, i, upper, probability):
+    """The tail probability of quantity i, corrected for how often it was a record (the largest or smallest so far) on
+    this side.
+
+    The n-th value of a sequence in no order is a record with probability 1/n. Where a stream grows, more were: a record
+    is then less rare by that factor, and no other value is rarer than a record.
+    """
+    seen = float(r.alarm_seen)
+    few = t.alarms.fewest * (1.0 + log(seen)) if i < VALUE else t.alarms.walking * sqrt(seen)
+    more = r.alarm_records[i][upper] - few
+    if more <= 1.0:
+        return probability
+    return min(max(probability, min(probability * more, more / seen)), 0.5)
+
+
+def rank(r, t, i):
+    """The share of earlier values of quantity i that lie at least as far out as it does, which is then put among
+    them."""
+    middle: cython.p_double = r.alarm_middle[i]
+    weight: cython.p_double = r.alarm_weight[i]
+    x, size, found = r.alarm_quantity[i], r.alarm_size[i], 0.5
+    low = place(middle, size, x)
+    if r.alarm_seen >= t.alarms.needed and i != VALUE:
+        both: cython.bint = i != ERROR and i != DIFFERENCE and i != SUM
+        found = tail(t, middle, weight, size, float(r.alarm_seen), x, low, both)
+        if i != LASTING and i != SUM:
+            found = usual(r, t, i, 1 if low >= size // 2 else 0, found)
+        if low == size:
+            r.alarm_records[i][1] += 1
+        elif low == 0 and x < middle[0]:
+            r.alarm_records[i][0] += 1
+    r.alarm_size[i] = insert(middle, weight, size, x, low)
+    return found
+
+
+def mending(r, t, exact):
+    """Whether a stream that is nearly always predicted exactly has not been so throughout the last 20 values."""
+    always: cython.bint = r.alarm_middle[ERROR][0] == 0.0 and r.alarm_weight[ERROR][0] >= t.alarms.always * r.alarm_seen
+    return always and exact < t.alarms.window
+
+
+def watch(r, t, value, difference, error, level):
+    """Rank one more value, and leave in `r.alarm` how unusual it makes the recent stretch: 0, or 1 - probability.
+
+    difference, error: of the value from the one before and from its forecast; level: the mean of the last 20 values.
+    A value that was predicted exactly is ordinary, even if it and its level are the largest so far: counters, ramps.
+    """
+    size = fabs(error)
+    quantity: cython.p_double = r.alarm_quantity
+    part: cython.p_double = r.alarm_tail
+    exact: cython.bint = size <= t.alarms.millionth * fabs(difference)
+    size = 0.0 if exact else size
+    exact_before = r.alarm_exact
+    r.alarm_exact = exact_before + 1 if exact else 0
+    note_noise(r, t, size)
+    note_drift(r, t, level)
+    quantity[ERROR], quantity[DIFFERENCE], quantity[VALUE] = size, fabs(difference), value
+    quantity[LEVEL], quantity[PLACE] = level - r.alarm_origin, value - r.alarm_origin
+    for i in range(LASTING):
+        part[i] = rank(r, t, i)
+    part[VALUE] = rank(r, t, PLACE)
+    part[NOISE] = min(part[NOISE], rank(r, t, LASTING))
+    seen, was_other = r.alarm_seen, r.alarm_other
+    r.alarm_other = 1 if other_noise(r, t) else 0
+    noticed: cython.bint = r.alarm_other > was_other and r.same < t.stuck // 2
+    if difference == 0.0 and still(r, t, r.same) and not still(r, t, r.same - 1):
+        noticed = True
+    total = 0.0
+    if exact:
+        for i in range(NOISE):
+            part[i] = 0.5
+    if r.alarm_exact >= t.alarms.window:
+        # Nothing but exact predictions in the window: how small nothing is cannot be ranked.
+        part[NOISE] = 0.5
+    elif seen >= t.alarms.needed:
+        total = -log10(min(part[ERROR], part[DIFFERENCE]) * part[VALUE] * part[LEVEL] * part[NOISE])
+    quantity[SUM] = total
+    rarity = rank(r, t, SUM)
+    r.alarm_seen += 1
+    r.alarm = 0.0
+    if seen < t.alarms.needed:
+        return
+    if total > 0.0:
+        total -= log10(rarity)
+    least = recent(r) + (t.alarms.mending if mending(r, t, exact_before) else 0.0)
+    reported = total if total > least else 0.0
+    if noticed:
+        reported = max(reported, t.alarms.noticed)
+        part[NOISE] = pow(10.0, -t.alarms.noticed)
+    if reported > 0.0:
+        sure = confidence(t, reported)
+        if -log10(part[ERROR]) >= t.alarms.alone and r.alarm_drift != 0.0:
+            sure = max(sure, 3.0)
+        r.alarm = 1.0 - pow(10.0, -min(sure, seen / t.alarms.sure))
+    note(r, t, total)
+
+
+def confidence(t, total):
+    """-log10 of the share of rows of ordinary streams that are reported with such a sum or a larger one: straight lines
+    from 0 over the sums 5 and 10."""
+    a = t.alarms
+    if total < 5.0:
+        return a.rise * total
+    at_five = a.rise * 5.0
+    if total < 10.0:
+        return at_five + a.rise_middle * (total - 5.0)
+    return at_five + a.rise_middle * 5.0 + a.rise_far * (total - 10.0)

@@ -1,0 +1,202 @@
+"""Whether a file is one that a fleet could have left: its schema row by row, facts, log, streams and events.
+
+Read once, when the file is opened. What contradicts the file as a whole refuses it; a stream of which only its own row
+is wrong is set aside. The states themselves are checked when they are read (`slots`).
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Container, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy.adaptive.limits import LARGEST, MOST
+from prophecy.adaptive.times import LARGEST_TIME
+from prophecy.fleet.answers import LATE, ROW, STATUS, same_input
+
+LONGEST_KEY = 512
+"""Characters of a key at most."""
+
+LONGEST_FACT = 200
+"""Characters of a fact at most, so that none is nested deeply; the longest has 20."""
+
+WAY_OUT = "put back a copy (of the file and its -wal together), or observe the values again into a new file"
+
+SCHEMA = (
+    ("table", "facts", "facts", "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"),
+    (
+        *("table", "streams", "streams"),
+        "CREATE TABLE streams (id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, "
+        "seen INTEGER NOT NULL, count INTEGER NOT NULL, last BLOB, state BLOB)",
+    ),
+    (
+        *("table", "log", "log"),
+        "CREATE TABLE log (batch INTEGER PRIMARY KEY, crc INTEGER NOT NULL, rows BLOB NOT NULL, note BLOB NOT NULL)",
+    ),
+    (
+        *("table", "events", "events"),
+        "CREATE TABLE events (number INTEGER PRIMARY KEY AUTOINCREMENT, stream INTEGER NOT NULL, "
+        "place INTEGER NOT NULL, time REAL, value REAL NOT NULL, score REAL NOT NULL, alarm REAL NOT NULL, "
+        "kind TEXT NOT NULL, dated INTEGER NOT NULL, fault INTEGER)",
+    ),
+    ("index", "events_stream", "events", "CREATE INDEX events_stream ON events (stream, number)"),
+    (
+        *("table", "aside", "aside"),
+        "CREATE TABLE aside (id INTEGER PRIMARY KEY, key, seen, count, last, state, rows BLOB NOT NULL, "
+        "reason TEXT NOT NULL)",
+    ),
+)
+"""Type, name, table and text of everything we make; aside: streams that could not be read, as they were found."""
+
+_OWN = (
+    ("table", "sqlite_sequence", "sqlite_sequence", "CREATE TABLE sqlite_sequence(name,seq)"),
+    ("index", "sqlite_autoindex_streams_1", "streams", None),
+)
+
+_FACTS: dict[str, Callable[[Any], bool]] = {
+    "layout": lambda value: type(value) is str,
+    "dt": lambda value: value is None or (type(value) is float and 0.0 < value <= LARGEST_TIME),
+    "level": lambda value: type(value) is float and 0.0 < value < 1.0,
+    "first": lambda value: type(value) is int and 1 <= value <= MOST,
+    "last": lambda value: type(value) is int and 0 <= value <= MOST,
+    "streams": lambda value: type(value) is int and 0 <= value <= MOST,
+}
+"""What each fact may be. first, last: batches that the log has; streams: how many there are."""
+
+
+def odd_schema(found: Iterable[tuple[Any, ...]]) -> list[str]:
+    """Names of what is not in the schema as we make it, or missing there. found: rows of sqlite_master."""
+    rows = list(found)
+    odd = {row[1] for row in {row[:4] for row in rows} ^ {*SCHEMA, *_OWN}}
+    names, pages = [row[1] for row in rows], [row[4] for row in rows]
+    odd |= {row[1] for row in rows if names.count(row[1]) > 1 or pages.count(row[4]) > 1}
+    return sorted(map(str, odd))
+
+
+def _is_key(data: bytes) -> bool:
+    """Whether bytes are a key: text of 1 to 512 characters, none of them of number 0."""
+    try:
+        return 0 < len(data.decode()) <= LONGEST_KEY and b"\0" not in data
+    except UnicodeDecodeError:
+        return False
+
+
+def are_rows(rows: NDArray[np.void], least: int = 1) -> bool:
+    """Whether these are rows as a fleet logs them; least: the least number of a stream."""
+    fine = (np.abs(rows["value"]) <= LARGEST) | np.isnan(rows["value"])
+    fine &= (np.abs(rows["time"]) <= LARGEST_TIME) | np.isnan(rows["time"])
+    fine &= (rows["status"] < len(STATUS)) & (rows["dated"] <= 1) & (rows["stream"] >= least)
+    return bool(fine.all())
+
+
+def faults(db: sqlite3.Connection) -> list[str]:
+    """What contradicts the file as a whole."""
+    found, known = [], {}
+    for name, kind, text in db.execute(f"SELECT name, typeof(value), substr(value, 1, {LONGEST_FACT + 1}) FROM facts"):
+        value = _value(text) if kind == "text" and len(text) <= LONGEST_FACT else None
+        if name not in _FACTS or value is None or not _FACTS[name](value[0]):
+            found.append(f"its fact {str(name)[:40]!r} is not as made")
+        else:
+            known[name] = value[0]
+    found += [f"it lacks its {name}" for name in _FACTS if name not in known]
+    return found or [*_log_faults(db, known), *_number_faults(db, known), *_other_faults(db)]
+
+
+def _value(text: str) -> list[Any] | None:
+    """A list of one, as facts are written."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, list) and len(value) == 1 else None
+
+
+def _log_faults(db: sqlite3.Connection, known: dict[str, Any]) -> Iterable[str]:
+    first, last = known["first"], known["last"]
+    count, least, most = db.execute("SELECT count(*), min(batch), max(batch) FROM log").fetchone()
+    if count != last - first + 1 or (count and (least, most) != (first, last)):
+        has = f"has {count}, from {least} to {most}" if count else "is empty"
+        yield f"batches {first} to {last} were acknowledged, and its log {has}"
+
+
+def _number_faults(db: sqlite3.Connection, known: dict[str, Any]) -> Iterable[str]:
+    (streams,) = db.execute("SELECT count(*) FROM streams").fetchone()
+    if streams != known["streams"]:
+        yield f"it had {known['streams']} streams and has {streams}"
+    used = dict(db.execute("SELECT name, seq FROM sqlite_sequence"))
+    for table, number in (("streams", "id"), ("events", "number")):
+        (most,) = db.execute(f"SELECT coalesce(max({number}), 0) FROM {table}").fetchone()
+        next_one = used.pop(table, 0)
+        if type(next_one) is not int or not most <= next_one <= MOST:
+            yield f"the numbers of its {table} are counted from {next_one!r} on, and {most} is used"
+    if used:
+        yield "it counts what it does not have"
+
+
+def _other_faults(db: sqlite3.Connection) -> Iterable[str]:
+    bad = db.execute(
+        "SELECT number FROM events WHERE NOT (number > 0 AND typeof(stream) = 'integer' AND typeof(place) = 'integer' "
+        "AND place >= 0 AND typeof(time) IN ('real', 'null') AND typeof(value) = 'real' AND typeof(score) = 'real' "
+        "AND typeof(alarm) = 'real' AND alarm BETWEEN 0 AND 1 AND typeof(kind) = 'text' AND length(kind) <= 16 "
+        "AND dated IN (0, 1) AND typeof(fault) IN ('integer', 'null')) LIMIT 3"
+    )
+    for (number,) in bad:
+        yield f"event {number} is not as made (DELETE FROM events WHERE number = {number} drops it)"
+    bad = db.execute(
+        f"SELECT id FROM aside WHERE NOT (typeof(rows) = 'blob' AND length(rows) % {ROW.itemsize} = 0 "
+        "AND typeof(reason) = 'text' AND length(CAST(reason AS BLOB)) = length(reason)) LIMIT 3"
+    )
+    for (stream,) in bad:
+        yield f"stream {stream} was set aside in a way we do not (DELETE FROM aside WHERE id = {stream} drops it)"
+
+
+def odd_in_log(
+    db: sqlite3.Connection, batches: Iterable[tuple[int, NDArray[np.void]]], known: Container[int]
+) -> dict[int, str]:
+    """Streams whose states end with another row than the log has at the batch they have seen, those known left out."""
+    ends: dict[int, tuple[int, bytes | None]] = {}
+    newest: dict[int, NDArray[np.void]] = {}
+    for batch, rows in batches:
+        taken = rows[rows["status"] != LATE][::-1]
+        streams, places = np.unique(taken["stream"], return_index=True)
+        for stream, place in zip(streams.tolist(), places.tolist(), strict=True):
+            if stream not in ends:
+                found = db.execute("SELECT seen, last FROM streams WHERE id = ?", (stream,)).fetchone()
+                ends[stream] = (-1, None) if found is None or stream in known else found
+            if batch <= ends[stream][0]:
+                newest[stream] = taken[place]
+    reason = "its state and the log differ about its newest row"
+    return {
+        stream: reason
+        for stream, row in newest.items()
+        if not same_input(row, np.asarray(np.frombuffer(ends[stream][1] or b"", ROW)[0]))
+    }
+
+
+def odd_streams(db: sqlite3.Connection, last: int) -> dict[int, str]:
+    """Streams of which a column is not what a fleet writes, and why."""
+    cases = (
+        ("typeof(seen) != 'integer' OR seen < 0", "seen is no number of a batch"),
+        ("seen > ?1", "it has seen batches that the log never had"),
+        (f"typeof(count) != 'integer' OR count NOT BETWEEN 0 AND {MOST}", "count is no number of rows"),
+        (
+            "(state IS NULL) != (last IS NULL) OR (state IS NULL) != (count = 0) OR (state IS NULL) != (seen = 0)",
+            "some of its parts are missing",
+        ),
+        (
+            f"state IS NOT NULL AND (typeof(state), typeof(last), length(last)) != ('blob', 'blob', {ROW.itemsize})",
+            "its state or its last row is none",
+        ),
+    )
+    case = " ".join(f"WHEN {when} THEN {place}" for place, (when, _) in enumerate(cases))
+    found = db.execute(f"SELECT id, CASE {case} END AS fault FROM streams WHERE fault IS NOT NULL", (last,))
+    bad = {stream: cases[fault][1] for stream, fault in found}
+    # Not by a function that SQLite calls: an interrupt there would be an error of the file.
+    for stream, kind, key in db.execute("SELECT id, typeof(key), CAST(key AS BLOB) FROM streams"):
+        if kind != "text" or not _is_key(key):
+            bad[stream] = "its key is none"
+    return bad

@@ -1,0 +1,309 @@
+"""Text tables: how a file is written, found by its content, and its rows in pieces by Arrow's parser.
+
+Above the rows there may be titles, a line of names and lines of units: the rows begin where cells are of the kinds that
+stand below, names are the first line above them that has one for every column, and all else is skipped and said.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from prophecy.frames import dates
+from prophecy.frames.names import printable
+from prophecy.frames.numbers import JUDGED, MOSTLY, file_mark, is_missing, is_number, marks_of, style_of, two_ways
+from prophecy.frames.opening import HEAD, LARGEST_HEAD, Opened, Replay, encoding_of, explained
+from prophecy.frames.roles import CLOCKS, KEYS, VALUES, Content, Hints, Layout, Roles, spread_over_columns
+from prophecy.frames.stray import Stray
+
+SEPARATORS = (",", ";", "\t", "|")
+MOST_COLUMNS = 20_000  # of a table: one of more is no table of series, and takes minutes to look at
+TYPED = ("number", "date", "clock")
+USUAL = frozenset({*CLOCKS, *KEYS, *VALUES})  # names that tell a line of names from a title or units
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """separator, encoding; names of the columns; lines before the rows (`skipped`); kinds and first cells of columns.
+
+    longest: characters of the longest line looked at.
+    """
+
+    separator: str
+    encoding: str
+    names: tuple[str, ...]
+    skipped: int
+    kinds: tuple[str, ...]
+    cells: tuple[tuple[str, ...], ...]
+    longest: int
+    notes: tuple[str, ...]
+
+
+def read_csv(opened: Opened, asked: Hints, piece: int) -> Content:
+    """A text table in any dialect, parsed by Arrow. piece: bytes of text parsed at once."""
+    dialect = sniff(opened.path, opened.stream, asked)
+    columns = [column[:JUDGED] for column in dialect.cells]
+    notes, styles = list(dialect.notes), {}
+    mark, open_ = (asked.decimal, None) if asked.decimal else file_mark(_numbers_of(dialect), dialect.separator)
+    for name, kind, cells in zip(dialect.names, dialect.kinds, columns, strict=True):
+        if kind != "number":
+            continue
+        evidence = marks_of(cells)
+        if evidence.point and evidence.comma and not asked.decimal:
+            raise ValueError(two_ways(name, evidence.point, evidence.comma, asked.ways("decimal", ",")))
+        own = mark if asked.decimal or not (evidence.point or evidence.comma) else "." if evidence.point else ","
+        styles[name] = style_of(cells, own or ".")
+        if open_ is not None and evidence.either == open_:
+            shown, other = style_of([open_], own or ".").read(open_), "." if own == "," else ","
+            notes.append(f"{open_!r} is read as {shown:g}; if it is not, {asked.ways('decimal', other)}")
+            open_ = None
+    units = {unit: name for name, style in styles.items() for unit in style.units}
+    if units:
+        notes.append(f"{', '.join(repr(unit) for unit in units)} after numbers taken out")
+    if any(style.grouped for style in styles.values()):
+        notes.append("marks between thousands taken out")
+    layout = Layout(opened.path, dialect.names, dialect.kinds, dialect.cells, styles, asked)
+    stray = Stray(asked, styles)
+    return Content(layout, lambda roles: _batches(opened, dialect, roles, piece, stray), notes, stray)
+
+
+def _numbers_of(dialect: Dialect) -> list[tuple[str, ...]]:
+    """Cells of the columns of numbers, and of dates (which tell how the country writes)."""
+    return [
+        cells[:JUDGED] for cells, kind in zip(dialect.cells, dialect.kinds, strict=True) if kind in ("number", "date")
+    ]
+
+
+def sniff(path: str, stream: Replay, asked: Hints) -> Dialect:
+    """The dialect of a file by its first lines, without consuming them."""
+    text, encoding, complete = _beginning(path, stream)
+    lines = text.split("\n")
+    skipped = min(asked.skip or 0, len(lines) - 1)
+    while skipped < len(lines) - 1 and (not lines[skipped].strip() or lines[skipped].startswith("#")):
+        skipped += 1
+    if not any(line.strip() for line in lines[skipped:]):
+        raise ValueError(f"{path} is empty; a table needs at least two rows")
+    notes = [] if not any(line.startswith("#") for line in lines[:skipped]) else [_said(skipped, "before the table")]
+    body = "\n".join(lines[skipped:])
+    separator = asked.sep or _separator(body)
+    widest = max(line.count(separator) for line in lines[skipped : skipped + 50]) + 1
+    if widest > MOST_COLUMNS:
+        raise ValueError(f"{path} has {widest:,} columns, and at most {MOST_COLUMNS:,} are read; put series into rows")
+    rows, ends = _rows(body, separator)
+    if not complete and len(rows) > 2:
+        rows, ends = rows[:-1], ends[:-1]  # it may be cut off
+    names, header, start = header_of(path, rows, asked)
+    if start >= len(rows):
+        raise ValueError(f"{path} has a header but no rows")
+    notes += said_about(rows, header, start, len(names))
+    whole = [row for row in rows[start:] if len(row) == len(names)]
+    cells = tuple(tuple(row[i].strip() for row in whole) for i in range(len(names)))
+    more = asked.absent
+    kinds = tuple(kind_of(column[:JUDGED], more) for column in cells)
+    before = ends[start - 1] if start else 0
+    longest = max(len(line) for line in lines)
+    return Dialect(separator, encoding, names, skipped + before, kinds, cells, longest, tuple(notes))
+
+
+def said_about(rows: Sequence[Sequence[str]], header: int | None, start: int, width: int) -> list[str]:
+    """What was skipped above the rows, which begin in line `start`."""
+    titles = [k for k in range(start) if header is None or k < header]
+    units = [k for k in range(start) if header is not None and k > header]
+    notes = []
+    if titles:
+        notes.append(_said(len(titles), "before the table") + _shown(rows[titles[0]]))
+    if units:
+        notes.append(_said(len(units), "below the names") + _shown(rows[units[0]], "units, perhaps: "))
+    if header is None:
+        called = "column1 …" if width > 1 else "value"
+        notes.append(f"no header: columns are called {called}, and the first line is data")
+    return notes
+
+
+def _said(count: int, where: str) -> str:
+    return f"{count} line{'' if count == 1 else 's'} {where} skipped"
+
+
+def _shown(row: Sequence[str], about: str = "") -> str:
+    text = printable(" ".join(cell.strip() for cell in row if cell.strip()))[:60]
+    return f" ({about}{text!r})" if text else ""
+
+
+def header_of(path: str, rows: Sequence[Sequence[str]], asked: Hints) -> tuple[tuple[str, ...], int | None, int]:
+    """The names, the line they stand in (None without one), and the first line of the rows."""
+    some = rows[1 : JUDGED + 1] or rows
+    widths = [len(row) for row in some]
+    width = max(sorted(set(widths), reverse=True), key=widths.count)
+    whole = [row for row in some if len(row) == width]
+    whole = whole[min(30, len(whole) // 2) :]  # what is above may be titles and units
+    kinds = [kind_of([row[i].strip() for row in whole], asked.absent) for i in range(width)]
+    used = [i for i, kind in enumerate(kinds) if kind != "empty"]
+    start = _first_row(rows, kinds, asked) if any(kind in TYPED for kind in kinds) else min(1, len(rows) - 1)
+    if start is None:
+        start = min(1, len(rows) - 1)
+    if len(rows) == 1 and not any(kind in TYPED for kind in kinds):
+        start = 1  # a single line of words: names without rows
+    above = [k for k in range(start) if len(rows[k]) >= max(len(used), min(2, width))]
+    header: int | None = None
+    if asked.header is not False and above:
+        good = [k for k in above if _is_names(rows[k], used, asked)]
+        good = [k for k in good if any(cell.strip().lower() in USUAL for cell in rows[k])] or good
+        header = above[-1] if len(above) == 1 and start == 1 else good[0] if good else None
+        if header is None and asked.header is None and start == 1:
+            header = 0
+    if asked.header and header is None:
+        header = max(start - 1, 0)
+        start = max(start, 1)
+    if asked.header is None:
+        spread_over_columns([cell.strip() for cell in rows[header if header is not None else start]], asked)
+    first = [cell.strip() for cell in rows[header]][:width] if header is not None else []
+    first += [""] * (width - len(first)) if header is not None else []
+    return _names(path, first, width), header, start
+
+
+def _first_row(rows: Sequence[Sequence[str]], kinds: Sequence[str], asked: Hints) -> int | None:
+    """The first line whose cells are of the kinds of the columns; a stray cell is allowed below a line of names."""
+    named = False
+    for k, row in enumerate(rows[:JUDGED]):
+        fit = miss = 0
+        for cell, kind in zip(row, kinds, strict=False):
+            if kind in TYPED and not is_missing(cell, asked.absent):
+                own = kind_of([cell.strip()], asked.absent)
+                fit, miss = fit + (own == kind), miss + (own != kind)
+        if len(row) == len(kinds) and fit and (not miss or (named and fit >= miss)):
+            return k
+        named = named or (miss > 0 and not fit and len(row) == len(kinds))
+    return None
+
+
+def _is_names(row: Sequence[str], used: Sequence[int], asked: Hints) -> bool:
+    """Whether a line has a name for every column with cells (but the first, where pandas writes none), none of them a
+    number or a date."""
+    cells = [row[i].strip() if i < len(row) else "" for i in used]
+    filled = [cell for cell in cells if cell]
+    if not filled or len(filled) < len(cells) - (not cells[0]):
+        return False
+    return len(set(filled)) == len(filled) and not any(is_number(cell) or dates.is_date(cell) for cell in filled)
+
+
+def _names(path: str, first: list[str], width: int) -> tuple[str, ...]:
+    if not first:
+        return ("value",) if width == 1 else tuple(f"column{i + 1}" for i in range(width))
+    repeated = {name for name in first if name and first.count(name) > 1}
+    if repeated:
+        raise ValueError(f"{path} has several columns called {sorted(repeated)[0]!r}; rename them")
+    blank = [i for i, name in enumerate(first) if not name]
+    # One column without a name is the row number pandas writes; several are empty cells beyond the table.
+    return tuple(name or ("" if i == blank[0] else f"column{i + 1}") for i, name in enumerate(first))
+
+
+def kind_of(cells: Sequence[str], more: frozenset[str] = frozenset()) -> str:
+    """number, date, clock (a time of day), text or empty, by most of the cells that are there."""
+    filled = [cell for cell in cells if not is_missing(cell, more)]
+    if not filled:
+        return "empty"
+    enough = MOSTLY * len(filled)
+    for kind, fits in (("number", is_number), ("date", dates.is_date), ("clock", dates.is_time_of_day)):
+        if sum(map(fits, filled)) >= enough:
+            return kind
+    return "text"
+
+
+def _beginning(path: str, stream: Replay) -> tuple[str, str, bool]:
+    """Text with at least two whole lines where the file has them, its encoding, and whether it is all there is."""
+    size = HEAD
+    while True:
+        head = stream.head(size)
+        encoding = encoding_of(path, head)
+        codec = "utf-8-sig" if encoding == "utf-8" else encoding
+        text = head.decode(codec, errors="ignore").replace("\r\n", "\n").replace("\r", "\n")
+        complete = len(head) < size
+        if complete or text.count("\n") >= 3:
+            return text, encoding, complete
+        if size >= LARGEST_HEAD:
+            raise ValueError(f"{path}: its first lines are longer than {LARGEST_HEAD >> 20} MB; it is no table of rows")
+        size *= 4
+
+
+def _rows(text: str, separator: str) -> tuple[list[list[str]], list[int]]:
+    """Rows that are not empty, and the number of lines up to the end of each."""
+    rows, ends = [], []
+    reader = csv.reader(io.StringIO(text), delimiter=separator)
+    try:
+        for row in reader:
+            if row:
+                rows.append(row)
+                ends.append(reader.line_num)
+    except csv.Error:
+        lines = [(line, k) for k, line in enumerate(text.split("\n"), 1) if line]
+        return [line.split(separator) for line, _ in lines], [k for _, k in lines]
+    return rows, ends
+
+
+def _separator(text: str) -> str:
+    """The separator that makes rows of one width out of numbers and dates."""
+    sample = "\n".join(text.split("\n")[: JUDGED + 1])
+
+    def merit(mark: str) -> tuple[bool, float, float, int]:
+        rows, _ = _rows(sample, mark)
+        body = rows[1:] or rows
+        widths = [len(row) for row in body]
+        usual = max(set(widths), key=widths.count)
+        if usual == 1:
+            return False, 0.0, 0.0, 0
+        cells = [cell.strip() for row in body[:100] for cell in row[:100]]
+        typed = sum(is_missing(cell) or kind_of([cell]) != "text" for cell in cells) / max(1, len(cells))
+        return len(rows[0]) == usual, round(widths.count(usual) / len(widths), 1), round(typed, 2), usual
+
+    best = max(SEPARATORS, key=merit)
+    lines = [line.strip() for line in sample.split("\n")[1:] if line.strip()]
+    if merit(best)[3] == 0 and kind_of(lines[:100]) == "text" and merit(" ")[2] >= MOSTLY:
+        return " "
+    return best
+
+
+def _batches(opened: Opened, dialect: Dialect, roles: Roles, piece: int, stray: Stray) -> Iterator[Any]:
+    import pyarrow as pa
+    import pyarrow.csv as arrow
+
+    names, path = list(dialect.names), opened.path
+    stream: Any = opened.stream
+    if opened.file and not opened.packed:
+        # Arrow's own file: its threads may still be reading when an error ends the process, and a Python file then
+        # takes the interpreter down with it.
+        opened.raw.close()
+        stream = opened.raw = pa.OSFile(path)
+    read = arrow.ReadOptions(
+        block_size=max(piece, 4 * dialect.longest),
+        column_names=names,
+        skip_rows=dialect.skipped,
+        encoding={"utf-8": "utf8"}.get(dialect.encoding, dialect.encoding),
+    )
+    parse = arrow.ParseOptions(
+        delimiter=dialect.separator,
+        ignore_empty_lines=len(names) > 1,
+        newlines_in_values=any("\n" in cell for column in dialect.cells for cell in column),
+        invalid_row_handler=stray.ragged,
+    )
+    convert = arrow.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
+    with explained(path):
+        try:
+            for batch in _ahead(lambda: arrow.open_csv(stream, read, parse, convert)):
+                yield stray.numbers(batch, roles)
+        except pa.ArrowInvalid as error:
+            raise ValueError(str(error)) from None
+        stray.finish()
+
+
+def _ahead(opened: Callable[[], Iterable[Any]]) -> Iterator[Any]:
+    """The batches of a reader, each parsed while the one before it is worked on."""
+    with ThreadPoolExecutor(1) as pool:
+        reader = pool.submit(lambda: iter(opened())).result()
+        due = pool.submit(next, reader, None)
+        while (batch := due.result()) is not None:
+            due = pool.submit(next, reader, None)
+            yield batch

@@ -1,0 +1,196 @@
+"""Text tables as bodies: read by the one reader there is (`frames.table`), as columns of keys, times and values."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from prophecy.frames.align import ADDRESS
+from prophecy.frames.opening import explained, open_bytes
+from prophecy.frames.roles import Hints, Layout, Roles, keys_of, resolve
+from prophecy.frames.stray import Stray
+from prophecy.frames.table import SIZES, floats, open_table
+from prophecy.frames.text import read_csv, sniff
+from prophecy.service.bodies import Batch, BodyNames, check_date, check_key
+from prophecy.service.errors import Problem, bad
+from prophecy.service.settings import Settings
+
+SHOWN = 5  # rows of a table that are shown to whoever is asked about its columns
+LISTED = 200  # columns named in an answer
+WAY_OUT = "begin with a line of names such as key,time,value, and name others with ?key=…&time=…&value=…"
+
+
+def hints(asked: BodyNames) -> Hints:
+    """What a request's query parameters say about its table; key, time and value are found unless they are named."""
+    return Hints(
+        columns=() if asked.value == "value" else (asked.value,),
+        time=None if asked.time == "time" else asked.time,
+        key=None if asked.key == "key" else asked.key,
+        time_format=asked.time_format,
+        decimal=asked.decimal,
+        header=asked.header,
+        missing=asked.missing,
+        skip=asked.skip,
+        sep=asked.sep,
+        ways=ADDRESS,
+    )
+
+
+def from_csv(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
+    """Rows of a table, in the order of time: a series for each key, or for each column of numbers."""
+    if body.count(b"\n") > 2 * settings.batch:
+        raise _too_many(settings)
+    try:
+        return _batch(body, asked, settings)
+    except ValueError as error:
+        raise refused(error) from None
+
+
+def _batch(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
+    table = open_table(body, hints(asked))
+    roles = table.roles
+    batches = list(table.batches)
+    count = sum(batch.num_rows for batch in batches)
+    if not count:
+        raise ValueError("the table has names but no rows; " + WAY_OUT)
+    if count * len(roles.values) > settings.batch:
+        raise _too_many(settings)
+    values = np.concatenate([np.stack([floats(one, name) for name in roles.values], axis=1) for one in batches])
+    keys = np.empty(count, dtype=object)
+    times, done = np.full(count, np.nan), 0
+    dated = False
+    for one in batches:
+        for key, rows in keys_of(one, roles.key):
+            keys[np.arange(done, done + one.num_rows)[rows]] = key
+        moments = table.times(one, done + 1)
+        if moments is not None:
+            dated, times[done : done + one.num_rows] = moments.dates, _seconds(moments)
+        done += one.num_rows
+    lines = np.arange(count) + 2
+    order = np.arange(count)
+    if roles.clock is not None:
+        order = np.argsort(times, kind="stable")
+        order = order[np.isfinite(times[order])]
+        if not len(order):
+            raise ValueError("no row has a time; correct the column, or leave it out")
+        if dated:
+            for place in (order[0], order[-1]):
+                check_date(float(times[place]), int(lines[place]), asked.time)
+    names = _series(keys[order].tolist(), roles.values, roles.key, asked, settings)
+    keep = _not_again(names, times[order], values[order])
+    order = order[keep]
+    repeated = len(roles.values)
+    return Batch(
+        [name for row, kept in zip(names, keep, strict=True) if kept for name in row],
+        None if roles.clock is None else np.repeat(times[order], repeated),
+        values[order].ravel(),
+        dated,
+        np.repeat(lines[order], repeated).tolist(),
+        tuple(table.notes),
+    )
+
+
+def _seconds(moments: Any) -> Any:
+    if not moments.dates:
+        return moments.values
+    gone = moments.missing
+    seconds = np.where(gone, np.datetime64(0, "s"), moments.values).astype("datetime64[us]").astype(np.int64) / 1e6
+    return np.where(gone, np.nan, seconds)
+
+
+def _series(
+    keys: list[str], columns: tuple[str, ...], key: str | None, asked: BodyNames, settings: Settings
+) -> list[tuple[str, ...]]:
+    """The series of each row's values: the key, the column, or both."""
+    found: dict[str, tuple[str, ...]] = {}
+    for one in dict.fromkeys(keys):
+        start = one.strip() if key is not None else asked.name
+        if key is not None:
+            check_key(start, settings, field=key)
+        single = len(columns) == 1 and start is not None
+        found[one] = (start or "",) if single else tuple(f"{start}/{name}" if start else name for name in columns)
+        for name in found[one]:
+            check_key(name, settings, field=key or "value")
+    return [found[one] for one in keys]
+
+
+def _not_again(names: list[tuple[str, ...]], times: Any, values: Any) -> Any:
+    """Which rows are not exact repetitions of one before them; rows without times are never."""
+    seen: set[Any] = set()
+    keep = np.ones(len(names), dtype=bool)
+    if np.isnan(times).all():
+        return keep
+    for place, row in enumerate(zip(names, times.tolist(), map(str, values.tolist()), strict=True)):
+        keep[place] = row not in seen
+        seen.add(row)
+    return keep
+
+
+def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
+    """What a table looks like by its first rows: columns, their kinds, and which are key, time and values; `error`
+    where that cannot be told and must be asked."""
+    said = hints(asked)
+    try:
+        opened = open_bytes(body)
+        with explained(opened.path):
+            dialect = sniff(opened.path, opened.stream, said)
+            layout, _, notes, _ = read_csv(opened, said, SIZES.piece)
+    except ValueError as error:
+        raise refused(error) from None
+    found: dict[str, Any] = {
+        "names": list(layout.names[:LISTED]),
+        "kinds": list(layout.kinds[:LISTED]),
+        "rows": [list(row) for row in zip(*(column[:SHOWN] for column in layout.cells[:LISTED]), strict=True)],
+        "sep": dialect.separator,
+        "encoding": dialect.encoding,
+        "skip": dialect.skipped,
+        "decimal": _mark(layout),
+        "notes": notes,
+    }
+    try:
+        roles = resolve(layout)
+    except ValueError as error:
+        problem = refused(error)
+        return {**found, "error": problem.error, "way_out": problem.way_out}
+    style = None if roles.clock is None else roles.clock.style
+    return {
+        **found,
+        "key": roles.key,
+        "time": None if roles.clock is None else " + ".join(roles.clock.columns),
+        "time_format": None if style is None else style.pattern,
+        "values": list(roles.values[:LISTED]),
+        "newest_first": _downwards(layout, roles),
+        "notes": [*notes, *roles.notes],
+    }
+
+
+def _downwards(layout: Layout, roles: Roles) -> bool:
+    """Whether rows go back in time."""
+    import pyarrow as pa
+
+    if roles.clock is None:
+        return False
+    columns = {name: pa.array(layout.cells[layout.names.index(name)], pa.string()) for name in roles.clock.columns}
+    times = roles.clock.read(pa.RecordBatch.from_pydict(columns), 1, Stray(layout.asked))
+    there = times.values[~times.missing]
+    return len(there) > 1 and bool(there[0] > there[-1])
+
+
+def _mark(layout: Layout) -> str | None:
+    marks = {style.decimal for style in (layout.styles or {}).values() if not style.plain}
+    return marks.pop() if len(marks) == 1 else None
+
+
+def refused(error: ValueError) -> Problem:
+    """The reader's message as an answer: what is wrong, what to do, and where."""
+    text = str(error).removeprefix("the table: ").replace("the table ", "it ", 1)
+    wrong, _, way_out = text.rpartition("; ")
+    wrong, way_out = wrong or way_out, way_out if wrong else ""
+    row = re.search(r"row (\d+) of the (data|file)", text)
+    return bad(wrong[:1000], way_out[:1000] or WAY_OUT, None if row is None else int(row[1]) + (row[2] == "data"))
+
+
+def _too_many(settings: Settings) -> Problem:
+    return Problem(413, f"the body has more than {settings.batch} values", f"send at most {settings.batch} at a time")

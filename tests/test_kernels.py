@@ -1,0 +1,185 @@
+"""Compiled code: both builds, layouts of records, arrays it refuses, threads, processes, what importing it loads."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from prophecy import Prophecy
+from prophecy.adaptive.clock import CLOCK, fresh_clocks
+from prophecy.adaptive.fields import offsets
+from prophecy.adaptive.irregular import fresh_samples
+from prophecy.adaptive.kernels import feed
+from prophecy.adaptive.record import RECORD, fresh, rings
+from prophecy.adaptive.settings import DEFAULT
+from prophecy.adaptive.table import TABLE, between, table
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True)
+
+
+STREAMS = """
+import hashlib, numpy as np
+from prophecy import Prophecy
+from prophecy.adaptive.far import Far
+from prophecy.adaptive.kernels import feed
+rng = np.random.default_rng(0)
+k = np.arange(3000)
+u = 3 * np.sin(2 * np.pi * k / 24) + np.cumsum(rng.normal(size=3000)) / 9
+holes = np.where(rng.random(3000) < 0.1, np.nan, np.round(u, 1))
+irregular = np.cumsum(rng.exponential(size=3000))
+found = hashlib.sha256()
+for values, times in ((u, None), (holes, None), (u, irregular), (u, k + 0.1 * rng.random(3000))):
+    model = Prophecy()
+    for part in model.follow(values, time=times)[:5]:
+        found.update(np.nan_to_num(part, nan=-1.0))
+    for rows in (model._stream.records, model._stream.rings, model._stream.clocks):
+        found.update(rows)
+found.update(np.nan_to_num(Far(8, 0.9).advance(u), nan=-1.0))
+print(feed.__file__.split("kernels")[1].split("feed")[0].strip("/\\\\"), found.hexdigest())
+"""
+
+
+def test_the_builds_for_any_processor_and_for_avx2_give_the_same_numbers_to_the_last_bit():
+    wide = run(STREAMS, PROPHECY_CPU="avx2")
+    if "does not have AVX2" in wide.stderr:
+        pytest.skip("a processor without AVX2")
+    plain = run(STREAMS, PROPHECY_CPU="baseline")
+    assert plain.returncode == wide.returncode == 0, plain.stderr + wide.stderr
+    (one, its), (other, theirs) = plain.stdout.split(), wide.stdout.split()
+    assert (one, other) == ("baseline", "avx2")
+    assert its == theirs
+
+
+def test_a_build_that_there_is_not_is_refused():
+    assert "PROPHECY_CPU must be baseline or avx2, got 'fast'" in run(STREAMS, PROPHECY_CPU="fast").stderr
+
+
+def test_the_structs_are_those_of_the_dtypes():
+    """`python tools/structs.py` writes them."""
+    done = subprocess.run([sys.executable, ROOT / "tools" / "structs.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_record_that_the_compiler_laid_out_otherwise_is_refused():
+    feed.check_layout({"Clock": CLOCK, "Record": RECORD, "Table": TABLE})
+    names = list(CLOCK.names)
+    other = np.dtype([(name, CLOCK[name]) for name in (*names[1:], names[0])])
+    for wrong in (other, np.dtype([(name, CLOCK[name]) for name in names[:-1]])):
+        with pytest.raises(ImportError, match="Clock is laid out otherwise"):
+            feed.check_layout({"Clock": wrong})
+
+
+def test_every_field_of_a_record_in_a_record_has_its_place():
+    found = offsets(TABLE)
+    assert found["alarms.window"] == TABLE.fields["alarms"][1] + TABLE["alarms"].fields["window"][1]
+    assert len(found) > len(TABLE.names)
+    assert sorted(found.values()) == list(found.values())
+
+
+def made(series: int = 2) -> list[np.ndarray]:
+    t = table(DEFAULT)
+    return [fresh(series, t), rings(series), fresh_clocks(series, None), fresh_samples(series), t]
+
+
+@pytest.mark.parametrize(
+    ("place", "change"),
+    [
+        (0, lambda rows: rows[:1]),
+        (0, lambda rows: rows[::-1]),
+        (0, lambda rows: rows.tobytes()),
+        (1, lambda rows: rows.astype(np.float32)),
+        (1, lambda rows: rows[:, :-1].copy()),
+        (1, lambda rows: rows.view(np.int64)),
+        (2, lambda rows: np.zeros(2)),
+        (3, lambda rows: rows.view("u1")),
+        (4, lambda rows: rows[:0]),
+    ],
+)
+def test_arrays_of_another_size_type_or_order_are_refused(place, change):
+    rows = made()
+    rows[place] = change(rows[place])
+    with pytest.raises((ValueError, BufferError)):
+        feed.Streams(*rows)
+
+
+def test_streams_that_are_not_there_and_arrays_that_do_not_fit_are_refused_before_anything_changes():
+    rows = made()
+    streams, before = feed.Streams(*rows), [part.tobytes() for part in rows]
+    which, values, out, passed = np.zeros(3, np.int64), np.ones(3), np.empty((3, 4)), np.empty(3)
+    nothing = np.zeros(0)
+    for wrong in (-1, 2):
+        with pytest.raises(IndexError, match=f"stream {wrong} of 2"):
+            streams.take(np.array([0, 1, wrong]), nothing, values, between(0.9), out, passed)
+        with pytest.raises(IndexError, match=f"stream {wrong} of 2"):
+            streams.ahead(np.array([0, 1, wrong]), values, values, between(0.9), np.empty((3, 3)))
+    for given in (
+        (which[:2], nothing, values, out, passed),
+        (which.astype(np.int32), nothing, values, out, passed),
+        (which, values[:2], values, out, passed),
+        (which, nothing, values.astype(np.float32), out, passed),
+        (which, nothing, values, out[:, :3], passed),
+        (which, nothing, values, out.T.copy().T, passed),
+        (which, nothing, values, out, passed[:2]),
+    ):
+        with pytest.raises((ValueError, BufferError)):
+            streams.take(*given[:3], between(0.9), *given[3:])
+    with pytest.raises((ValueError, IndexError)):
+        streams.next_number((11, False, 0.5))
+    assert [part.tobytes() for part in rows] == before
+
+
+def test_a_copy_and_a_pickle_go_on_alone_with_the_same_numbers():
+    u = np.cumsum(np.random.default_rng(1).normal(size=400))
+    model = Prophecy()
+    for value in u[:300].tolist():
+        model.observe(value)
+    others = [copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
+    wanted = model.follow(u[300:]).mean
+    for other in others:
+        assert other.count == 300
+        np.testing.assert_array_equal(other.follow(u[300:]).mean, wanted)
+        assert other.count == model.count == 400
+
+
+def test_other_threads_run_while_a_stream_is_in_compiled_code():
+    u = np.sin(np.arange(400_000) / 20)
+    work = threading.Thread(target=lambda: Prophecy().observe(u))
+    work.start()
+    turns = 0
+    while work.is_alive():
+        time.sleep(0.001)
+        turns += 1
+    assert turns > 20
+
+
+def test_threads_give_the_numbers_of_one():
+    u = np.cumsum(np.random.default_rng(2).normal(size=(4000, 6)), axis=0)
+    models = [Prophecy() for _ in range(6)]
+    all_threads = [threading.Thread(target=model.observe, args=(u[:, i],)) for i, model in enumerate(models)]
+    for thread in all_threads:
+        thread.start()
+    for thread in all_threads:
+        thread.join()
+    together = Prophecy(6)
+    together.observe(u)
+    np.testing.assert_array_equal([model.predict().mean for model in models], together.predict().mean)
+
+
+def test_importing_prophecy_and_using_it_loads_none_of_the_large_packages():
+    code = "import sys, prophecy\nheavy = {'pandas', 'torch', 'narwhals', 'platformdirs'}\n"
+    code += "prophecy.Prophecy().observe(1.0)\nprint(sorted(heavy & {*sys.modules}))"
+    assert run(code).stdout.splitlines() == ["[]"]
