@@ -2,8 +2,9 @@
 
 An autoregression, solved from values clipped to their usual range, expects each value from those before it. A value is
 wild where it misses that by more than `outlier_deviations` robust deviations of the others and by more than
-`outlier_spreads` spreads of the series, and the value after it is closer to what is expected without it than with it.
-The newest value has nothing after it: it is believed if earlier jumps of its size stayed more often than they went.
+`outlier_spreads` spreads of the series, and most of the next few values are closer to what was expected without it than
+to it. The newest value has nothing after it: it is believed if earlier jumps of its size stayed more often than they
+went. Of positive series wild values are wild among the logarithms too.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from prophecy.forecasting.settings import Settings
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+_CLIPPED = 4.0  # spreads from the median: beyond it values are clipped before anything is solved from them
 _TRIMMED = 3.0  # robust deviations: farther ones are left out when the autoregression is solved again
-_USUAL = 4.0  # spreads from the median: beyond it values are clipped before anything is solved from them
+_NEXT = 3  # values that confirm or deny a jump
 
 
 def outliers(raw: Array, settings: Settings) -> Mask:
@@ -30,56 +32,61 @@ def outliers(raw: Array, settings: Settings) -> Mask:
         x = column[place]
         wild = _wild(x, settings)
         if wild.any() and (x[~wild] > 0).all():
-            some = x > 0
-            again = ~some
-            again[some] = _wild(np.log(x[some]), settings)
-            wild &= again
-        if 0 < wild.sum() <= settings.outlier_share * len(x):
+            positive = x > 0
+            wild[positive] &= _wild(np.log(x[positive]), settings)
+        if wild.sum() <= settings.outlier_share * len(x):
             found[place[wild], variable] = True
     return found
 
 
 def _wild(x: Array, settings: Settings) -> Mask:
-    low, middle, high = np.quantile(x, [0.25, 0.5, 0.75])
-    spread = (high - low) / 1.349
     wild = np.zeros(len(x), dtype=np.bool_)
-    if not spread > 0:
+    low, middle, high = np.quantile(x, [0.25, 0.5, 0.75])
+    spread, lags = (high - low) / 1.349, min(settings.outlier_lags, len(x) // 5)
+    if not spread > 0 or lags < 1:
         return wild
     z = (x - middle) / spread
-    clipped = np.clip(z, -_USUAL, _USUAL)
-    lags = min(settings.outlier_lags, len(x) // 5)
-    rows = np.column_stack([np.ones(len(z) - lags), *(clipped[lags - 1 - k : len(z) - 1 - k] for k in range(lags))])
-    target, used = clipped[lags:], np.ones(len(rows), dtype=np.bool_)
-    for _ in range(3):  # what is far from the others does not decide what is expected
-        gram = rows[used].T @ rows[used]
-        phi = np.linalg.solve(gram + 1e-6 * len(z) * np.eye(len(gram)), rows[used].T @ target[used])
-        left = np.abs(target - rows @ phi)
-        usual = 1.4826 * float(np.median(left))
-        used = left <= _TRIMMED * usual
+    phi, expected, usual = _autoregression(np.clip(z, -_CLIPPED, _CLIPPED), lags)
     far = max(settings.outlier_deviations * usual, settings.outlier_spreads)
-
-    def expected(t: int, past: Array) -> float:
-        return float(phi[0] + phi[1:] @ past[t - 1 : t - 1 - lags if t > lags else None : -1])
-
-    suspects = np.nonzero(np.abs(z - np.append(np.full(lags, np.median(z[:lags])), rows @ phi)) > far)[0]
     past, stayed = z.copy(), 0
-    for t in suspects:
+    for t in np.nonzero(np.abs(z - expected) > far)[0]:
         if wild.sum() > settings.outlier_share * len(x):
             break
-        if t < lags:
-            wild[t] = abs(z[t] - np.median(z[: 2 * lags])) > far
-            past[t] = np.median(z[: 2 * lags]) if wild[t] else z[t]
+        path = _path(phi, past, int(t), expected[t])
+        if abs(z[t] - path[0]) <= far:
             continue
-        ahead = expected(t, past)
-        if abs(z[t] - ahead) <= far:
-            continue
-        without = past.copy() if t + 1 == len(z) else past[: t + 2].copy()
-        without[t] = ahead
-        if t + 1 < len(z):
-            wild[t] = abs(z[t + 1] - expected(t + 1, without)) < abs(z[t + 1] - expected(t + 1, past))
+        following = z[t + 1 : t + 1 + _NEXT]
+        if len(following):
+            back = np.abs(following - path[1 : 1 + len(following)]) < np.abs(following - z[t])
+            wild[t] = 2 * back.sum() > len(back)
             stayed += not wild[t]
         else:
             wild[t] = stayed <= wild.sum()
         if wild[t]:
-            past[t] = ahead
+            past[t] = path[0]
     return wild
+
+
+def _autoregression(z: Array, lags: int) -> tuple[Array, Array, float]:
+    """Intercept and coefficients, what they expect of each value (of the first ones their median), and how far off that
+    usually is."""
+    rows = np.column_stack([np.ones(len(z) - lags), *(z[lags - 1 - k : len(z) - 1 - k] for k in range(lags))])
+    target, used = z[lags:], np.ones(len(z) - lags, dtype=np.bool_)
+    for _ in range(3):
+        gram = rows[used].T @ rows[used]
+        phi = np.linalg.solve(gram + 1e-6 * len(z) * np.eye(lags + 1), rows[used].T @ target[used])
+        left = np.abs(target - rows @ phi)
+        usual = 1.4826 * float(np.median(left))
+        used = left <= _TRIMMED * usual + 1e-300
+    return phi, np.append(np.full(lags, np.median(z[: 2 * lags])), rows @ phi), usual
+
+
+def _path(phi: Array, past: Array, t: int, first: float) -> Array:
+    """What is expected at t and the next few times from the values before t alone."""
+    lags = len(phi) - 1
+    if t < lags:
+        return np.full(1 + _NEXT, first)
+    known = list(past[t - lags : t])
+    for _ in range(1 + _NEXT):
+        known.append(float(phi[0] + phi[1:] @ np.array(known[: -lags - 1 : -1])))
+    return np.array(known[lags:])
