@@ -11,9 +11,9 @@ from scipy.special import ndtri, stdtrit
 from prophecy.dynamics.assimilation import Assimilated
 from prophecy.dynamics.flow import FOURTH
 from prophecy.dynamics.guesses import smoothed
+from prophecy.dynamics.kernels.smoother import filtered
 from prophecy.dynamics.problem import Problem
 from prophecy.dynamics.settings import BEYOND, LAWS, LawSettings
-from prophecy.dynamics.kernels.smoother import filtered
 from prophecy.dynamics.sparse import SparseField
 
 Array = NDArray[np.float64]

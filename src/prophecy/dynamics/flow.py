@@ -50,6 +50,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
+
 class Tableau(NamedTuple):
     """An explicit Runge-Kutta method: stages from earlier slopes, the weights of the slopes, and those of the two
     estimates of what a step misses by (empty where there are none)."""
@@ -81,4 +82,3 @@ class Shapes(NamedTuple):
     rates: Array
     shifts: Array
     bends: Array
-

@@ -9,9 +9,9 @@ from scipy.linalg import qr
 from prophecy.dynamics.damped import LEAST, Damped
 from prophecy.dynamics.flow import FOURTH
 from prophecy.dynamics.guesses import LEAST_NOISE, Budget
+from prophecy.dynamics.kernels.smoother import eliminate, substitute
 from prophecy.dynamics.settings import LAWS, LawSettings
 from prophecy.dynamics.shortest import exchanged
-from prophecy.dynamics.kernels.smoother import eliminate, substitute
 from prophecy.dynamics.sparse import SparseField, eliminated, gathered
 
 Array = NDArray[np.float64]

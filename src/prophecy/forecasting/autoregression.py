@@ -59,7 +59,9 @@ class FittedAutoregressions:
         return locations, np.sqrt(noise + spread)
 
 
-def fit_autoregressions(x: Array, seen: Mask, seasons: tuple[int, ...], settings: Settings) -> FittedAutoregressions | None:
+def fit_autoregressions(
+    x: Array, seen: Mask, seasons: tuple[int, ...], settings: Settings
+) -> FittedAutoregressions | None:
     """None where fewer than five values a coefficient are there."""
     found, x = profiles(x, seasons, False, settings)
     x, seen = x[-settings.autoregression_latest :], seen[-settings.autoregression_latest :]

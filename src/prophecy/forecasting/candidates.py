@@ -52,7 +52,9 @@ def _readouts(series: Series, scale: Scale, settings: Settings) -> Iterator[Cand
     counts = [k * short for k in settings.readout_seasons] if short > 1 else list(settings.readout_lags)
     for count in counts:
         if 2 <= count <= settings.readout_most and length >= 3 * count:
-            yield Candidate("readout", f"direct readout of {count} values{of}", scale, _readout(lags(count), (), settings))
+            yield Candidate(
+                "readout", f"direct readout of {count} values{of}", scale, _readout(lags(count), (), settings)
+            )
     if short > 1 and 2 * short <= settings.readout_most:
         label = f"direct readout of {2 * short} values less their season{of}"
         yield Candidate("seasonal readout", label, scale, _readout(lags(2 * short), series.seasons, settings))

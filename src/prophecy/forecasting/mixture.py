@@ -38,7 +38,9 @@ class Mixture:
 
     def shares(self) -> list[tuple[float, str]]:
         """Who contributed how much over all steps, the largest first."""
-        found = sorted(((float(w.mean()), part.candidate.label) for w, part in self._pairs()), key=lambda pair: -pair[0])
+        found = sorted(
+            ((float(w.mean()), part.candidate.label) for w, part in self._pairs()), key=lambda pair: -pair[0]
+        )
         return [pair for pair in found if pair[0] > 0]
 
     def quantiles(self, settings: Settings) -> Array:

@@ -115,7 +115,16 @@ def roll(series: Series, rolling: Rolling, settings: Settings) -> list[Part]:
                 forecasts, expected = early.predictive(x, series.seen, rolling.origins, rolling.steps)
         except np.linalg.LinAlgError:  # functions that are alike on so few values: not a candidate here
             continue
-        part = scored(series, rolling, candidate, forecasts, expected, location[0], None if deviation is None else deviation[0], settings)
+        part = scored(
+            series,
+            rolling,
+            candidate,
+            forecasts,
+            expected,
+            location[0],
+            None if deviation is None else deviation[0],
+            settings,
+        )
         if np.isfinite(part.path).all():
             found.append(part)
     return found

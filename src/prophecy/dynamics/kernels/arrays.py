@@ -6,9 +6,9 @@ brings, found when this module is imported: building the package needs neither S
 
 import cython
 from cython.cimports.cpython.buffer import (
+    Py_buffer,
     PyBUF_C_CONTIGUOUS,
     PyBUF_FORMAT,
-    Py_buffer,
     PyBuffer_Release,
     PyObject_GetBuffer,
 )

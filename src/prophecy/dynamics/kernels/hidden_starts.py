@@ -335,7 +335,15 @@ def refine(pair, choice, noise):
         copy(hand.u, u, time * m)
         _monomials(cython.address(hand))
         swapped = _refine(
-            cython.address(hand), cython.address(other), cython.address(arrays), sources, times, chosen, steps, trials, room
+            cython.address(hand),
+            cython.address(other),
+            cython.address(arrays),
+            sources,
+            times,
+            chosen,
+            steps,
+            trials,
+            room,
         )
         copy(u, other.u if swapped else hand.u, time * m)
     return pair._replace(u=made, leaks=leaks), best

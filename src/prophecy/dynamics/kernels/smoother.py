@@ -75,7 +75,10 @@ def eliminate(misfit, weights, defects, tangent, tightness, prior):
     width = 2 * v + parameters + 1
     rows, rest, block = np.empty((time, v, width)), np.empty((time * v, parameters + 1)), np.zeros((3 * v + 1, width))
     seen, trust = doubles(misfit, "misfit", (time, v)), doubles(weights, "weights", (time, v))
-    missed, slopes = doubles(defects, "defects", (time - 1, v)), doubles(tangent, "tangent", (time - 1, v, v + parameters))
+    missed, slopes = (
+        doubles(defects, "defects", (time - 1, v)),
+        doubles(tangent, "tangent", (time - 1, v, v + parameters)),
+    )
     tight, room = doubles(tightness, "tightness", (v,)), doubles(block, "block", block.shape)
     out, left = doubles(rows, "rows", rows.shape), doubles(rest, "rest", rest.shape)
     with cython.nogil:
@@ -163,7 +166,11 @@ def filtered(misfit, weights, defects, tangent, tightness, prior):
     made, work = np.empty((time, v)), np.zeros(2 * v * (v + 1) + (2 * v + 1) * (2 * v + 1))
     seen, trust = doubles(misfit, "misfit", (time, v)), doubles(weights, "weights", (time, v))
     missed, slopes = doubles(defects, "defects", (time - 1, v)), doubles(tangent, "tangent", (time - 1, v, v))
-    tight, room, out = doubles(tightness, "tightness", (v,)), doubles(work, "work", work.shape), doubles(made, "out", made.shape)
+    tight, room, out = (
+        doubles(tightness, "tightness", (v,)),
+        doubles(work, "work", work.shape),
+        doubles(made, "out", made.shape),
+    )
     with cython.nogil:
         _filtered(seen, trust, missed, slopes, tight, first, time, v, room, out)
     return made

@@ -31,8 +31,16 @@ def smooth(y, alpha, beta, phi, gamma, free, m, origins, horizon, drag):
     if bank.m < 1 or bank.horizon < 0:
         raise ValueError(f"m must be at least 1 and horizon at least 0, got {m} and {horizon}")
     shape = (bank.systems,)
-    bank.alpha, bank.beta, bank.phi = doubles(alpha, "alpha", shape), doubles(beta, "beta", shape), doubles(phi, "phi", shape)
-    bank.gamma, bank.free, bank.drag = doubles(gamma, "gamma", shape), doubles(free, "free", shape), doubles(drag, "drag", shape)
+    bank.alpha, bank.beta, bank.phi = (
+        doubles(alpha, "alpha", shape),
+        doubles(beta, "beta", shape),
+        doubles(phi, "phi", shape),
+    )
+    bank.gamma, bank.free, bank.drag = (
+        doubles(gamma, "gamma", shape),
+        doubles(free, "free", shape),
+        doubles(drag, "drag", shape),
+    )
     weight, work = np.zeros(bank.systems), np.zeros((3 * bank.m + 20) * bank.systems + bank.horizon)
     bank.weight, bank.l = doubles(weight, "weight", shape), doubles(work, "work", work.shape)
     bank.b = bank.l + 3 * bank.systems

@@ -7,10 +7,20 @@ jumps have the order of all others.
 
 import cython
 from cython.cimports.prophecy.dynamics.kernels.arrays import doubles
-from cython.cimports.prophecy.dynamics.kernels.lanes import argument, choose_branches, copy, copy_field, evaluate, fill, take
+from cython.cimports.prophecy.dynamics.kernels.lanes import (
+    argument,
+    choose_branches,
+    copy,
+    copy_field,
+    evaluate,
+    fill,
+    take,
+)
 
 _ROOT = cython.declare(cython.double, 1e-14)  # of a step's length: the moment of a switch is found to rounding
-_MOST_HALVINGS = cython.declare(cython.longlong, 60)  # of a step: enough for that accuracy were each of them only a halving
+_MOST_HALVINGS = cython.declare(
+    cython.longlong, 60
+)  # of a step: enough for that accuracy were each of them only a halving
 
 
 def read_tableau(method, tableau):

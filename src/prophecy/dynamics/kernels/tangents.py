@@ -161,7 +161,10 @@ def _by_parameters(terms, tableau, lanes, derived):
         if owner >= 0:
             value = derived.phi + which * lanes
             for i in range(v):
-                out, weight = derived.out + (i * derived.columns + v + c) * lanes, derived.answer + (i * v + owner) * lanes
+                out, weight = (
+                    derived.out + (i * derived.columns + v + c) * lanes,
+                    derived.answer + (i * v + owner) * lanes,
+                )
                 _sum_of_products(out, weight, v * v * lanes, value, terms.size * lanes, stages, lanes)
             continue
         for stage in range(stages):

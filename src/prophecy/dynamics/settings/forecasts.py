@@ -13,9 +13,7 @@ from prophecy.forecasting.settings import Settings as OrdinarySettings
 
 @dataclass(frozen=True)
 class Settings:
-    """Passed down from `forecast(settings=...)`; `dataclasses.replace(DEFAULT, ...)` is how ablations are made.
-
-    """
+    """Passed down from `forecast(settings=...)`; `dataclasses.replace(DEFAULT, ...)` is how ablations are made."""
 
     #: Candidates of ordinary series, their scorer and their mixture
     ordinary: OrdinarySettings = field(default_factory=OrdinarySettings)
