@@ -3,11 +3,11 @@
     python -m benchmarks.climate chaos.npz --out benchmarks/results/climate.json
 
 The file is that of forecast_dev.py: (trajectories, 812, variables) per system. The first 512 samples of trajectory 0
-are the context; `Forecast.mean` over 10 000 steps is the free run. Truth: all trajectories (4 060 samples). Spectra are
-averages of the periodograms of stretches of 812 samples, smoothed over neighbouring frequencies; the Hellinger distance
-is sqrt(1 - sum sqrt(p q)), averaged over variables: 0 for equal spectra, 1 for disjoint ones. The histogram distance is
-the same for the joint distribution of the first three variables in ten bins each, between the 1 % and 99 % quantiles of
-the truth. Beside both stands what the truth's own samples give: trajectories 1, 3 against 0, 2, 4.
+are the context; `Forecast.point` over 10 000 steps is the free run. Truth: all trajectories (4 060 samples). Spectra
+are averages of the periodograms of stretches of 812 samples, smoothed over neighbouring frequencies; the Hellinger
+distance is sqrt(1 - sum sqrt(p q)), averaged over variables: 0 for equal spectra, 1 for disjoint ones. The
+histogram distance is the same for the joint distribution of the first three variables in ten bins each, between the 1 %
+and 99 % quantiles of the truth. Beside both stands what its samples give: trajectories 1, 3 against 0, 2, 4.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def one(job: tuple[str, Array, float]) -> dict[str, Any]:
     began = time.process_time()
     made = forecast(context, STEPS)
     seconds = time.process_time() - began
-    free = np.asarray(made.mean)
+    free = np.asarray(made.point)
     stretches = free[: len(free) // STRETCH * STRETCH].reshape(-1, STRETCH, free.shape[1])
     return {
         "system": name,

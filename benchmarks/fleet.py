@@ -3,7 +3,8 @@
 Values a second over `--keys` keys that take turns, after some rounds to warm up: `Fleet` in memory, `Fleet` with its
 file (every batch forced to the disk), one `Prophecy` per key in a dict, and river's models per key. All predict the
 next value of every key at every row and run one after the other in this process, which is held to `--cores` cores;
-those that handle one row at a time run fewer rounds. Also: what a state takes to save and to restore, young and grown,
+those that handle one row at a time run fewer rounds. Also: the same on Spark where that is installed; what a state
+takes to save and to restore, young and grown,
 which is what the limit `bank.YOUNG` was chosen by, and how long opening takes after a crash.
 """
 
@@ -14,6 +15,7 @@ import json
 import os
 import platform
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -117,6 +119,45 @@ def rivals() -> dict[str, Callable[[], Any]]:
     }
 
 
+def spark(names: list[str], u: Array, cores: int, folder: Path) -> dict[str, Any] | None:
+    """`predict` on Spark in local mode: a micro-batch for every tenth of the rounds, with a checkpoint and answers on
+    the disk; the first is not counted. None where pyspark or Java is missing."""
+    try:
+        import pandas as pd
+        from pyspark.sql import SparkSession
+
+        from prophecy.adapters.spark import PROVIDER, ROCKSDB, predict
+    except ModuleNotFoundError:
+        return None
+    if shutil.which("java") is None:
+        return None
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    session = SparkSession.builder.master(f"local[{cores}]").config(PROVIDER, ROCKSDB)
+    session = session.config("spark.sql.shuffle.partitions", str(cores)).config("spark.ui.enabled", "false")
+    started = session.config("spark.driver.host", "127.0.0.1").getOrCreate()
+    started.sparkContext.setLogLevel("ERROR")
+
+    def taken(rounds: NDArray[np.int64]) -> float:
+        times = np.repeat(rounds.astype(float), len(names))
+        frame = pd.DataFrame({"key": names * len(rounds), "time": times, "value": u[rounds].ravel()})
+        frame.to_parquet(folder / f"in-{rounds[0]}.parquet")
+        rows = started.readStream.schema("key string, time double, value double").option("maxFilesPerTrigger", 1)
+        answers = predict(rows.parquet(str(folder / "in-*.parquet")), key="key", time="time", value="value")
+        sink = answers.writeStream.format("parquet").option("path", str(folder / "out"))
+        start = time.perf_counter()
+        query = sink.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
+        query.awaitTermination()
+        return time.perf_counter() - start
+
+    parts = np.array_split(np.arange(len(u)), 10)
+    taken(parts[0])
+    seconds = sum(taken(part) for part in parts[1:])
+    started.stop()
+    values = (len(u) - len(parts[0])) * len(names)
+    return {"rows_of_a_micro_batch": len(parts[0]) * len(names), "values_per_second": values / seconds}
+
+
 def states() -> dict[str, Any]:
     """Microseconds to save and to restore one stream by its age, and bytes of the state."""
     out = {}
@@ -170,6 +211,8 @@ def main() -> None:
         "rows": rows,
         "states": states(),
     }
+    with tempfile.TemporaryDirectory() as folder:
+        found["spark"] = spark(names, u, asked.cores, Path(folder))
     asked.out.write_text(json.dumps(found, indent=1) + "\n")
     print(json.dumps(found, indent=1))
 

@@ -98,7 +98,7 @@ def judged(
     for kind, values in (("coverage", truth), ("coverage_measured", measured)):
         inside = (low <= values) & (values <= high)
         row |= {kind: float(inside.mean()), f"{kind}_tenths": [float(p.mean()) for p in np.array_split(inside, 10)]}
-    paths = {"ours": np.asarray(answer.mean), **baselines(_bridged(context, holes), len(truth))}
+    paths = {"ours": np.asarray(answer.point), **baselines(_bridged(context, holes), len(truth))}
     return row | {kind: scores(path, truth, per_lyapunov) for kind, path in paths.items()}
 
 

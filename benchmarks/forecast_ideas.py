@@ -149,7 +149,7 @@ def one_chaos(job: tuple[Settings, Array, Array, float]) -> dict[str, float]:
     answer = forecast(seen + noise, len(truth), settings=settings)
     seconds = time.process_time() - began
     inside = (np.asarray(answer.lower) <= truth) & (truth <= np.asarray(answer.upper))
-    return {**scores(np.asarray(answer.mean), truth), "coverage": float(inside.mean()), "seconds": seconds}
+    return {**scores(np.asarray(answer.point), truth), "coverage": float(inside.mean()), "seconds": seconds}
 
 
 def systems(data: Path, thin: int) -> Iterator[tuple[str, Array]]:

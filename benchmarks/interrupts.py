@@ -143,6 +143,7 @@ def summary(target: Target, tries: list[Try | None]) -> dict[str, Any]:
         "over_two_seconds": sum(one.seconds > 2 for one in found),
         "tracebacks_before_the_command_began": len(early),
         "tracebacks": len(traced) - len(early),
+        "first_of_them": next((one.errors[-800:] for one in traced if one not in early), ""),
         "without_the_sentence": sum(target.words not in one.errors for one in spoken),
         "other_exit_codes": sorted({one.code for one in spoken} - {130}),
     }

@@ -1,16 +1,16 @@
 """Layers on a GPU, forward and backward: `python -m benchmarks.layers --out layers-gpu.json [--small]`.
 
-64 × 4 096 × 512 channels, N = 64, float32: the layer with its fused kernels, the same without them, S4-style FFT
-convolution with autograd, and a loop over time; then a scan whose A changes with time (N = 16, as in Mamba's
-benchmark), against the loop. Every contestant is checked before it is timed: outputs and gradients of some channels
-against the same layer in float64. Memory is the peak beyond inputs, outputs and parameters.
+64 × 4 096 × 512 channels, N = 64, float32: the layer with its fused kernels (in each precision, and as a CUDA graph),
+the same without them, S4-style FFT convolution with autograd, and a loop over time; then the selective scan with its
+readout (N = 16, as in Mamba's benchmark), against the same with all states and a loop. Every contestant is checked
+before it is timed: outputs and gradients of some channels against the same in float64. Memory is the peak beyond
+inputs, outputs and parameters.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import platform
 import time
 from collections.abc import Callable
@@ -23,8 +23,7 @@ from torch import Tensor
 
 import prophecy
 from prophecy.engines import torch_lifted, triton_blocks
-from prophecy.engines.triton_blocks import BlockPlan
-from prophecy.nn import ProphecySSM, scan
+from prophecy.nn import ProphecySSM, scan, selective_scan, stepping
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 TOLERANCE = 1e-5  # relative RMS, outputs and gradients
@@ -93,9 +92,10 @@ class FFT(torch.nn.Module):
 
     def __init__(self, layer: ProphecySSM, time: int) -> None:
         super().__init__()
-        less, B = layer.memory()
-        powers = torch_lifted.impulse_responses(less + torch.eye(layer.order, device=DEVICE), B, time)
-        self.register_buffer("powers", powers.to(torch.float32))
+        with torch.no_grad():
+            less, B = layer.memory()
+            powers = torch_lifted.impulse_responses(less + torch.eye(layer.size, device=DEVICE), B, time)
+        self.register_buffer("powers", powers[:, : layer.order].to(torch.float32))
         self.C, self.D = torch.nn.Parameter(layer.C.detach().clone()), torch.nn.Parameter(layer.D.detach().clone())
 
     powers: Tensor
@@ -111,43 +111,43 @@ def looped(layer: ProphecySSM) -> Callable[[Tensor], Tensor]:
     """The peer: `step` in a Python loop over time."""
 
     def walk(u: Tensor) -> Tensor:
-        memory, state, rows = layer.memory(), layer.initial_state(len(u)), []
-        for k in range(u.shape[1]):
-            y, state = layer.step(u[:, k], state, memory=memory)
-            rows.append(y)
+        state, rows = layer.initial_state(len(u)), []
+        with stepping(layer):
+            for k in range(u.shape[1]):
+                y, state = layer.step(u[:, k], state)
+                rows.append(y)
         return torch.stack(rows, dim=1)
 
     return walk
 
 
-def tune(layer: ProphecySSM, u: Tensor, rounds: int = 3) -> list[dict[str, Any]]:
-    """Plans of the fused kernels, fastest first, forward and adjoint together; the best of earlier runs stands in
-    `triton_blocks.PLANS`."""
-    less, B = layer.memory()
-    A = less + torch.eye(layer.order, dtype=less.dtype, device=less.device)
-    blocks = torch_lifted.lift(A, B, layer.C.double(), layer.D.double(), layer.block).to(torch.float32)
-    rows = u.detach().permute(2, 0, 1).contiguous()
-    x = torch.zeros(layer.channels, len(u), layer.order, device=DEVICE)
-    reference, _ = torch_lifted.forward(rows[:1], x[:1], *(part[:1] for part in blocks))
+def precisions(both: Callable[[], Any], errors: Callable[[tuple[Tensor, ...]], float]) -> list[dict[str, Any]]:
+    """Every way to multiply: the worst error of outputs and gradients, and the time of a training step."""
     found: list[dict[str, Any]] = []
-    for group, warps, stages, precision in [
-        (32, 4, 2, "tf32x3"), (64, 8, 2, "tf32x3"), (64, 4, 1, "tf32x3"), (64, 8, 1, "ieee"),
-    ]:  # fmt: skip
-        plan = BlockPlan(group, warps, stages, precision)
+    for name in triton_blocks.PRECISIONS:
+        triton_blocks.use_precision(name)
         try:
-            y, _ = triton_blocks.forward(rows, x, *blocks, plan=plan)
-            error = float((y[:1] - reference).norm() / reference.norm())
-
-            def both(plan: BlockPlan = plan, y: Tensor = y) -> None:
-                triton_blocks.forward(rows, x, *blocks, plan=plan)
-                triton_blocks.backward(y, None, *blocks, plan=plan)
-
-            took = clock(both, rounds)
+            found.append({"precision": name, "error": errors(both()), "forward_backward": clock(both, 5)})
         except Exception as refused:  # too much shared memory for this device, say
-            found.append({"plan": plan._asdict(), "why": str(refused)[:120]})
-            continue
-        found.append({"plan": plan._asdict(), "seconds": took, "error": error})
-    return sorted(found, key=lambda row: row.get("seconds", math.inf))
+            found.append({"precision": name, "why": str(refused)[:120]})
+    triton_blocks.use_precision()
+    return found
+
+
+def replayed(both: Callable[[], Any]) -> float:
+    """Seconds of a training step captured as a CUDA graph: without what Python takes to launch it."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            both()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        kept = both()
+    took = clock(graph.replay)
+    del kept
+    return took
 
 
 def layer_case(batch: int, length: int, channels: int, order: int, train: str, windows: bool) -> dict[str, Any]:
@@ -161,10 +161,8 @@ def layer_case(batch: int, length: int, channels: int, order: int, train: str, w
         "case": f"{batch} x {length} x {channels}, N = {order}, train={train}, {what}",
         "samples": u.numel(), "bytes_u": u.nbytes, "rows": [],
     }  # fmt: skip
-    if DEVICE.type == "cuda" and not windows:
-        case["plans"] = tune(layer, u)
-    contestants: list[tuple[str, Any, list[Tensor]]] = [("fused", layer, list(layer.parameters()))]
-    contestants += [("torch products", layer, list(layer.parameters()))]
+    learn = [p for p in layer.parameters() if p.requires_grad]
+    contestants: list[tuple[str, Any, list[Tensor]]] = [("fused", layer, learn), ("torch products", layer, learn)]
     if not windows:
         fft = FFT(layer, length)
         contestants += [("torch FFT", fft, [fft.C, fft.D])]
@@ -178,6 +176,12 @@ def layer_case(batch: int, length: int, channels: int, order: int, train: str, w
         error = error_of(layer, u, g, y, grads)
         del y, grads
         row: dict[str, Any] = {"name": name, "error": error}
+        if name == "fused" and DEVICE.type == "cuda" and not windows:
+            with torch.no_grad():
+                made = run(u)
+            case["precisions"] = precisions(both, lambda grads, y=made: error_of(layer, u, g, y, grads))  # type: ignore[misc]
+            row["replayed"] = replayed(both)
+            del made
         if error < TOLERANCE:
             row["forward"] = clock(lambda run=run: run(u.detach()))  # type: ignore[misc]
             row["forward_backward"] = clock(both)
@@ -187,7 +191,7 @@ def layer_case(batch: int, length: int, channels: int, order: int, train: str, w
     triton_blocks.use_from()
     steps = min(STEPS, length)
     part, back = u.detach()[:, :steps].clone().requires_grad_(), g[:, :steps]
-    walk = training(looped(layer), part, back, list(layer.parameters()))
+    walk = training(looped(layer), part, back, learn)
     took = clock(walk, 3) * length / steps
     case["rows"].append({"name": "loop over time", "forward_backward": took, "run_share": steps / length,
                          "peak_bytes": int(peak(walk) * length / steps)})  # fmt: skip
@@ -196,33 +200,46 @@ def layer_case(batch: int, length: int, channels: int, order: int, train: str, w
 
 
 def selective_case(batch: int, length: int, width: int, order: int) -> dict[str, Any]:
-    """x[k] = a[k] x[k - 1] + b[k] with a of every channel and moment its own: forward and backward, against a loop."""
+    """Mamba's recurrence with its readout, every step, B and C its own: one kernel each way, all states, and a loop."""
     torch.manual_seed(1)
-    a = torch.rand(batch, length, width * order, device=DEVICE).requires_grad_()
-    b = torch.randn(batch, length, width * order, device=DEVICE, requires_grad=True)
-    g = torch.randn_like(b)
+    u, g = (torch.randn(batch, length, width, device=DEVICE) for _ in range(2))
+    dt, A = torch.rand(batch, length, width, device=DEVICE) * 0.2, -3 * torch.rand(width, order, device=DEVICE)
+    B, C = (torch.randn(batch, length, order, device=DEVICE) for _ in range(2))
+    given = [part.requires_grad_() for part in (u, dt, A, B, C)]
 
-    def loop(a: Tensor, b: Tensor) -> Tensor:
-        x, rows = torch.zeros_like(b[:, 0]), []
-        for k in range(b.shape[1]):
-            x = a[:, k] * x + b[:, k]
-            rows.append(x)
+    def states(u: Tensor, dt: Tensor, A: Tensor, B: Tensor, C: Tensor) -> Tensor:
+        decay, added = torch.exp(dt.unsqueeze(-1) * A), (dt * u).unsqueeze(-1) * B.unsqueeze(2)
+        x = scan(decay.flatten(2), added.flatten(2), diagonal=True).unflatten(2, A.shape)
+        return (x * C.unsqueeze(2)).sum(-1)
+
+    def loop(u: Tensor, dt: Tensor, A: Tensor, B: Tensor, C: Tensor) -> Tensor:
+        x, rows = u.new_zeros(len(u), *A.shape), []
+        for k in range(u.shape[1]):
+            x = torch.exp(dt[:, k, :, None] * A) * x + (dt[:, k] * u[:, k]).unsqueeze(-1) * B[:, k, None]
+            rows.append((x * C[:, k, None]).sum(-1))
         return torch.stack(rows, dim=1)
 
-    with torch.no_grad():
-        some = slice(0, 64)
-        expected = loop(a[..., some].double(), b[..., some].double())
-        error = float((scan(a, b, diagonal=True)[..., some] - expected).norm() / expected.norm())
-    ours = clock(lambda: torch.autograd.grad(scan(a, b, diagonal=True), [a, b], g), 5)
-    forward = clock(lambda: scan(a.detach(), b.detach(), diagonal=True), 5)
-    steps = min(STEPS, length)
-    cut = [t.detach()[:, :steps].clone().requires_grad_() for t in (a, b)]
-    slow = clock(lambda: torch.autograd.grad(loop(*cut), cut, g[:, :steps]), 3) * length / steps
-    return {
-        "case": f"selective scan, {batch} x {length} x {width}, N = {order}", "samples": a.numel(), "error": error,
-        "forward": forward, "forward_backward": ours, "loop_forward_backward": slow, "loop_run_share": steps / length,
-        "peak_bytes": peak(lambda: torch.autograd.grad(scan(a, b, diagonal=True), [a, b], g)),
+    few = [u[:, :, :4], dt[:, :, :4], A[:4], B, C]
+    exact = [part.detach().double().requires_grad_() for part in few]
+    narrow = [part.detach().contiguous().requires_grad_() for part in few]
+    wanted = torch.autograd.grad(loop(*exact)[:, :64].square().sum(), exact)
+    case: dict[str, Any] = {
+        "case": f"selective scan, {batch} x {length} x {width}, N = {order}", "samples": u.numel(), "rows": [],
     }  # fmt: skip
+    for name, run in (("fused", lambda *a: selective_scan(*a)[0]), ("all states", states)):
+        grads = torch.autograd.grad(run(*narrow)[:, :64].square().sum(), narrow)
+        error = max(float((a - b).norm() / b.norm()) for a, b in zip(grads, wanted, strict=True))
+        both = lambda run=run: torch.autograd.grad(run(*given), given, g)  # noqa: E731
+        with torch.no_grad():
+            forward = clock(lambda run=run: run(*given), 5)  # type: ignore[misc]
+        row = {"name": name, "error": error, "forward": forward, "forward_backward": clock(both, 5)}
+        case["rows"].append(row | {"peak_bytes": peak(both)})
+        print(case["case"], case["rows"][-1], flush=True)
+    steps = min(STEPS, length)
+    cut = [part.detach()[:, :steps].clone().requires_grad_() if part.ndim == 3 else part for part in given]
+    slow = clock(lambda: torch.autograd.grad(loop(*cut), cut, g[:, :steps]), 3) * length / steps
+    case["rows"].append({"name": "loop over time", "forward_backward": slow, "run_share": steps / length})
+    return case
 
 
 def main() -> None:

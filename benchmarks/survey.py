@@ -91,7 +91,7 @@ def one(job: tuple[str, Array, float]) -> dict[str, Any]:
     if equations is not None:
         row["terms"] = sum(len(each) for each in equations.terms)
         row["functions"] = sorted(each.function for each in equations.functions)
-    paths = {"ours": np.asarray(answer.mean), **baselines(context, len(truth))}
+    paths = {"ours": np.asarray(answer.point), **baselines(context, len(truth))}
     return row | {kind: scores(path, truth) for kind, path in paths.items()}
 
 

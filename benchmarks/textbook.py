@@ -128,7 +128,7 @@ def one(job: tuple[str, float, int]) -> dict[str, Any]:
     answer = forecast(measured[: system.seen], system.ahead, LEVEL)
     seconds = time.process_time() - began
     truth, future = series[system.seen :], measured[system.seen :]
-    low, high, mean = (np.asarray(each) for each in (answer.lower, answer.upper, answer.mean))
+    low, high, mean = (np.asarray(each) for each in (answer.lower, answer.upper, answer.point))
     inside = ((low <= future) & (future <= high)).mean(axis=0)
     return {
         "system": name, "noise": noise, "draw": draw, "method": answer.method, "law": answer.equations() is not None,

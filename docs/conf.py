@@ -21,7 +21,7 @@ myst_enable_extensions = ["colon_fence", "deflist"]
 # Docstrings are prose: one name or formula between single backticks is code.
 default_role = "literal"
 autosummary_generate = False
-autodoc_mock_imports = ["statsforecast"]  # it needs pandas < 3 and lives in an environment of its own
+autodoc_mock_imports = ["statsforecast", "pyspark"]  # each is large, or needs other versions, and is installed apart
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"

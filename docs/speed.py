@@ -179,6 +179,7 @@ def _held(held: Held) -> str:
 LAYERS = {
     "fused": "fused kernels",
     "torch products": "the same blocks by torch's products",
+    "all states": "the scan that keeps all states (`nn.scan`)",
     "torch FFT": "torch FFT convolution, powers of A formed beforehand",
     "loop over time": "loop over time",
 }
@@ -187,7 +188,10 @@ LAYERS = {
 def layers() -> str:
     """Forward, forward and backward, and memory of every contestant that passed its check, by case."""
     cases = [case for case in blocks.results("layers-gpu.json")["cases"] if "rows" in case]
-    heads = ["N = 64, C and D trained", "N = 64, all trained, 512 windows", "N = 16, C and D trained"]
+    heads = [
+        "N = 64, C and D trained", "N = 64, all trained, 512 windows", "N = 16, C and D trained",
+        "selective scan, 8 × 4 096 × 1 024, N = 16",
+    ]  # fmt: skip
     rows = []
     for name, words in LAYERS.items():
         cells = []
@@ -200,10 +204,20 @@ def layers() -> str:
             words += share.replace("%", " %")
             ahead, both = (1e3 * row.get(key, 0.0) for key in ("forward", "forward_backward"))
             times = f"{ahead:.1f} / {both:.1f}" if ahead else f"– / {both:,.0f}".replace(",", " ")
-            memory = row["peak_bytes"] / 1e9
-            cells.append(f"{times}, {memory:.1f} GB" if memory < 10 else f"{times}, {memory:.0f} GB")
+            memory = row.get("peak_bytes", 0) / 1e9
+            size = f", {memory:.1f} GB" if memory < 10 else f", {memory:.0f} GB"
+            graph = f" ({1e3 * row['replayed']:.1f} as a CUDA graph)" if "replayed" in row else ""
+            cells.append(times + graph + (size if memory else ""))
         rows.append([words, *cells])
     return blocks.lines(["milliseconds (forward / forward and backward), peak memory", *heads], rows)
+
+
+def precisions() -> str:
+    """The ways to multiply, N = 64: the worst error of outputs and gradients, and a training step's time."""
+    case = blocks.results("layers-gpu.json")["cases"][0]
+    rows = [[f"`{row['precision']}`", f"{row['error']:.1e}", f"{1e3 * row['forward_backward']:.1f}"]
+            for row in case["precisions"] if "error" in row]  # fmt: skip
+    return blocks.lines(["precision", "largest relative error of y, ū and C̄", "milliseconds"], rows)
 
 
 def table() -> str:
@@ -212,7 +226,10 @@ def table() -> str:
 
 def main(arguments: list[str]) -> str | int:
     said = blocks.write(
-        blocks.ROOT / "docs" / "speed.md", "speed.py", {"speed table": table, "layers": layers}, arguments
+        blocks.ROOT / "docs" / "speed.md",
+        "speed.py",
+        {"speed table": table, "layers": layers, "precisions": precisions},
+        arguments,
     )
     if "--check" not in arguments:
         draw(blocks.ROOT / "docs" / "images")

@@ -12,7 +12,7 @@ from prophecy.adaptive import Prophecy
 from prophecy.evaluation import coverage, mean_squared_error
 from prophecy.tables import style
 from reproduction import paper
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
+from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Table, Unit, Verdict
 from reproduction.rows import chunks, number, row
 
 WHITE = {f"White γ = {cutoff:g}": cutoff for cutoff in (0.3, 1.0, 2.0)}
@@ -101,17 +101,46 @@ class Beyond(Experiment):
                 rows.append(row(signal, noise, OURS, None, key, values[key]))
         return Outcome(rows, {"chosen": chosen})
 
-    def pictures(self, result: Result) -> list[Picture]:
-        return [
-            Picture(
-                "beyond",
-                "Mean squared error one step ahead, second half of 10 000 samples. Top: signals without noise, on "
-                "thirty decades. Bottom: stochastic signals, divided by the floor that no causal predictor can pass.",
-                lambda: _draw(result["rows"]),
-                "Points per signal and method: Prophecy lies near rounding on smooth signals and near the floor on "
-                "stochastic ones.",
-            )
-        ]
+    caption = (
+        "Mean squared error one step ahead, second half of 10 000 samples. Top: signals without noise, on "
+        "thirty decades. Bottom: stochastic signals, divided by the floor that no causal predictor can pass."
+    )
+    alt = (
+        "Points per signal and method: Prophecy lies near rounding on smooth signals and near the floor on "
+        "stochastic ones."
+    )
+
+    def draw(self, result: Result) -> Any:
+        rows = result["rows"]
+        styles = {
+            PAPER: (style.COLOURS["LegT"], "o", 9),
+            "line": (style.COLOURS["line"], "_", 14),
+            CONTEXT: (style.COLOURS["autoregression"], "s", 7),
+            HINDSIGHT: (style.COLOURS["Savitzky–Golay"], "^", 8),
+            OURS: (style.COLOURS["ours"], "*", 15),
+        }
+        figure, (top, bottom) = style.figure(2, 1, height=3.9)
+        smooth = [case for case in _cases() if floor(*case) == ROUNDING]
+        noisy = [case for case in _cases() if floor(*case) != ROUNDING]
+        for axis, cases, divided in ((top, smooth, False), (bottom, noisy, True)):
+            axis.set_yscale("log")
+            for name, (colour, marker, size) in styles.items():
+                found = [_values(rows, *case) for case in cases]
+                heights = [values[name] / (values[FLOOR] if divided else 1.0) for values in found]
+                options = {"markersize": size, "markeredgewidth": 2 if marker == "_" else 0, "label": name}
+                axis.plot(range(len(cases)), heights, linestyle="none", marker=marker, color=colour, **options)
+            axis.set_xticks(range(len(cases)), [_short(*case) for case in cases], fontsize=9)
+            axis.margins(x=0.06)
+            axis.grid(axis="x", visible=False)
+        top.axhline(1e-22, color=style.COLOURS["floor"], linewidth=1.0, linestyle=":")
+        top.annotate("our limit", (0, 1e-22), xytext=(-22, 4), textcoords="offset points", fontsize=9)
+        top.set(ylabel="MSE", ylim=(1e-34, 1e-3))
+        bottom.axhline(1.0, color=style.COLOURS["floor"], linewidth=1.4)
+        bottom.annotate("floor", (0, 1.0), xytext=(-38, 4), textcoords="offset points", fontsize=9)
+        bottom.set(ylabel="MSE / floor", ylim=(0.8, 3e2))
+        bottom.set_yticks([1, 2, 5, 10, 100], ["1", "2", "5", "10", "100"])
+        figure.legend(*top.get_legend_handles_labels(), ncols=5, loc="outside upper center")
+        return figure
 
     def tables(self, result: Result) -> list[Table]:
         return [
@@ -260,35 +289,3 @@ def _short(signal: str, noise: float) -> str:
         signal.replace("Van der Pol", "VdP").replace("γ = ", "") if noise else signal.replace("Filtered ", "Filtered\n")
     )
     return f"{name}\n+ {noise:g}" if noise else name
-
-
-def _draw(rows: list[dict[str, Any]]) -> Any:
-    styles = {
-        PAPER: (style.COLOURS["LegT"], "o", 9),
-        "line": (style.COLOURS["line"], "_", 14),
-        CONTEXT: (style.COLOURS["autoregression"], "s", 7),
-        HINDSIGHT: (style.COLOURS["Savitzky–Golay"], "^", 8),
-        OURS: (style.COLOURS["ours"], "*", 15),
-    }
-    figure, (top, bottom) = style.figure(2, 1, height=3.9)
-    smooth = [case for case in _cases() if floor(*case) == ROUNDING]
-    noisy = [case for case in _cases() if floor(*case) != ROUNDING]
-    for axis, cases, divided in ((top, smooth, False), (bottom, noisy, True)):
-        axis.set_yscale("log")
-        for name, (colour, marker, size) in styles.items():
-            found = [_values(rows, *case) for case in cases]
-            heights = [values[name] / (values[FLOOR] if divided else 1.0) for values in found]
-            options = {"markersize": size, "markeredgewidth": 2 if marker == "_" else 0, "label": name}
-            axis.plot(range(len(cases)), heights, linestyle="none", marker=marker, color=colour, **options)
-        axis.set_xticks(range(len(cases)), [_short(*case) for case in cases], fontsize=9)
-        axis.margins(x=0.06)
-        axis.grid(axis="x", visible=False)
-    top.axhline(1e-22, color=style.COLOURS["floor"], linewidth=1.0, linestyle=":")
-    top.annotate("our limit", (0, 1e-22), xytext=(-22, 4), textcoords="offset points", fontsize=9)
-    top.set(ylabel="MSE", ylim=(1e-34, 1e-3))
-    bottom.axhline(1.0, color=style.COLOURS["floor"], linewidth=1.4)
-    bottom.annotate("floor", (0, 1.0), xytext=(-38, 4), textcoords="offset points", fontsize=9)
-    bottom.set(ylabel="MSE / floor", ylim=(0.8, 3e2))
-    bottom.set_yticks([1, 2, 5, 10, 100], ["1", "2", "5", "10", "100"])
-    figure.legend(*top.get_legend_handles_labels(), ncols=5, loc="outside upper center")
-    return figure

@@ -12,7 +12,7 @@ from prophecy import run
 from prophecy.evaluation import mean_squared_error
 from prophecy.tables import style
 from reproduction import paper
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
+from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Table, Unit, Verdict
 from reproduction.rows import mean_and_deviation, number, row
 
 DATASETS = {paper.WHITE: (0.3, 1.0, 2.0), paper.FILTERED: (0.05, 0.1, 0.3)}
@@ -62,17 +62,39 @@ class Discretisation(Experiment):
                             rows.append(row(dataset, parameter, f"{method}, {rule}", order, "mse", sample))
         return Outcome(rows)
 
-    def pictures(self, result: Result) -> list[Picture]:
-        return [
-            Picture(
-                "discretisation",
-                "MSE divided by that of the paper's rule, for every signal and both orders. Above 1: worse than the "
-                "paper's.",
-                lambda: _draw(ratios(result["rows"])),
-                "Three panels of points around 1: the mean of both states is close to 1, twice is often far above for "
-                "LegT.",
-            )
-        ]
+    caption = (
+        "MSE divided by that of the paper's rule, for every signal and both orders. Above 1: worse than the paper's."
+    )
+    alt = "Three panels of points around 1: the mean of both states is close to 1, twice is often far above for LegT."
+
+    def draw(self, result: Result) -> Any:
+        values = ratios(result["rows"])
+        figure, axes = style.figure(1, 3, height=4.0, sharey=True)
+        signals = list(dict.fromkeys(key[2] for key in values))
+        for axis, rule in zip(axes, OTHERS, strict=True):
+            axis.set_yscale("log")
+            axis.axhline(1.0, color=style.MUTED, linewidth=1.2)
+            for shift, method in zip((-0.22, 0.0, 0.22), paper.BASES, strict=True):
+                for order, face in zip(paper.ORDERS, ("white", style.COLOURS[method]), strict=True):
+                    axis.plot(
+                        np.arange(len(signals)) + shift,
+                        [values[rule, method, signal, order] for signal in signals],
+                        linestyle="none",
+                        marker=style.MARKERS[method],
+                        color=style.COLOURS[method],
+                        markerfacecolor=face,
+                        markersize=6.5,
+                        label=f"{method}, N = {order}",
+                    )
+            names = [
+                signal.replace("White Signal γ =", "White\nγ").replace("Filtered Noise α =", "Filtered\nα")
+                for signal in signals
+            ]
+            axis.set_xticks(range(len(signals)), names, fontsize=7.5)
+            axis.set_title(OTHERS[rule])
+        axes[0].set_ylabel("MSE / MSE of the paper's rule")
+        figure.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
+        return figure
 
     def tables(self, result: Result) -> list[Table]:
         lines: list[list[Cell | str]] = []
@@ -137,32 +159,3 @@ def ratios(rows: list[dict[str, Any]]) -> dict[tuple[str, str, str, int], float]
         for parameter in parameters
         for order in paper.ORDERS
     }
-
-
-def _draw(values: dict[tuple[str, str, str, int], float]) -> Any:
-    figure, axes = style.figure(1, 3, height=4.0, sharey=True)
-    signals = list(dict.fromkeys(key[2] for key in values))
-    for axis, rule in zip(axes, OTHERS, strict=True):
-        axis.set_yscale("log")
-        axis.axhline(1.0, color=style.MUTED, linewidth=1.2)
-        for shift, method in zip((-0.22, 0.0, 0.22), paper.BASES, strict=True):
-            for order, face in zip(paper.ORDERS, ("white", style.COLOURS[method]), strict=True):
-                axis.plot(
-                    np.arange(len(signals)) + shift,
-                    [values[rule, method, signal, order] for signal in signals],
-                    linestyle="none",
-                    marker=style.MARKERS[method],
-                    color=style.COLOURS[method],
-                    markerfacecolor=face,
-                    markersize=6.5,
-                    label=f"{method}, N = {order}",
-                )
-        names = [
-            signal.replace("White Signal γ =", "White\nγ").replace("Filtered Noise α =", "Filtered\nα")
-            for signal in signals
-        ]
-        axis.set_xticks(range(len(signals)), names, fontsize=7.5)
-        axis.set_title(OTHERS[rule])
-    axes[0].set_ylabel("MSE / MSE of the paper's rule")
-    figure.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
-    return figure

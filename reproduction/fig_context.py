@@ -10,7 +10,7 @@ import numpy as np
 
 from prophecy.tables import style
 from reproduction import paper
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
+from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Table, Unit, Verdict
 from reproduction.rows import number, ratio, row
 
 ORDERS = (9, 17, 33, 65, 96)  # Fig. 1e
@@ -77,19 +77,37 @@ class FigContext(Experiment):
                 rows.append(row(paper.WHITE, cutoff, "LegT", order, "samples until settled", settling(mean)))
         return Outcome(rows, {"curves": curves})
 
-    def pictures(self, result: Result) -> list[Picture]:
-        return [
-            Picture(
-                "fig-context",
-                "Top: mean absolute error after k samples, averaged over two oscillations of the memory to show the "
-                f"trend; mean ± std over {result['functions']} functions. Bottom: the first 1 000 samples one by one, "
-                "for three orders, to show the oscillations. Bands that would reach below a tenth of the mean are cut "
-                "there, for the logarithmic axis.",
-                lambda: _draw(result["details"]["curves"]),
-                "Error against samples seen: it falls with context for orders that can follow the signal and "
-                "oscillates more often the larger N is.",
-            )
-        ]
+    caption = (
+        "Top: mean absolute error after k samples, averaged over two oscillations of the memory to show the "
+        "trend; mean ± std over {functions} functions. Bottom: the first 1 000 samples one by one, "
+        "for three orders, to show the oscillations. Bands that would reach below a tenth of the mean are cut "
+        "there, for the logarithmic axis."
+    )
+    alt = (
+        "Error against samples seen: it falls with context for orders that can follow the signal and "
+        "oscillates more often the larger N is."
+    )
+
+    def draw(self, result: Result) -> Any:
+        curves = result["details"]["curves"]
+        from matplotlib import colormaps
+
+        figure, axes = style.figure(2, len(CUTOFFS), height=3.2)
+        shades = dict(zip(ORDERS, colormaps["viridis_r"](np.linspace(0.08, 0.95, len(ORDERS))), strict=True))
+        for axis, zoom, cutoff in zip(axes[: len(CUTOFFS)], axes[len(CUTOFFS) :], CUTOFFS, strict=True):
+            axis.set_yscale("log")
+            zoom.set_yscale("log")
+            for order in ORDERS:
+                line = curves[f"{cutoff}|{order}"]
+                style.band(axis, points(), line["mean"], line["std"], shades[order], label=f"N = {order}")
+                if order in (17, 33, 65):
+                    zoom.plot(np.arange(1, ZOOM + 1), line["zoom"], color=shades[order], linewidth=1.2)
+            axis.set(title=f"White Signal γ = {cutoff:g}", xlim=(0, paper.SAMPLES), xlabel="context length k")
+            zoom.set(xlim=(0, ZOOM), xlabel="context length k")
+        axes[0].set_ylabel("mean absolute error")
+        axes[len(CUTOFFS)].set_ylabel("mean absolute error")
+        figure.legend(*axes[0].get_legend_handles_labels(), ncols=5, loc="outside upper center")
+        return figure
 
     def tables(self, result: Result) -> list[Table]:
         found = _found(result)
@@ -204,24 +222,3 @@ def settling(mean: paper.Array) -> float:
     k = points()
     above = np.flatnonzero(mean > 2 * np.median(mean[k > 0.8 * paper.SAMPLES]))
     return float(round(k[above[-1]])) if above.size else 0.0
-
-
-def _draw(curves: dict[str, Any]) -> Any:
-    from matplotlib import colormaps
-
-    figure, axes = style.figure(2, len(CUTOFFS), height=3.2)
-    shades = dict(zip(ORDERS, colormaps["viridis_r"](np.linspace(0.08, 0.95, len(ORDERS))), strict=True))
-    for axis, zoom, cutoff in zip(axes[: len(CUTOFFS)], axes[len(CUTOFFS) :], CUTOFFS, strict=True):
-        axis.set_yscale("log")
-        zoom.set_yscale("log")
-        for order in ORDERS:
-            line = curves[f"{cutoff}|{order}"]
-            style.band(axis, points(), line["mean"], line["std"], shades[order], label=f"N = {order}")
-            if order in (17, 33, 65):
-                zoom.plot(np.arange(1, ZOOM + 1), line["zoom"], color=shades[order], linewidth=1.2)
-        axis.set(title=f"White Signal γ = {cutoff:g}", xlim=(0, paper.SAMPLES), xlabel="context length k")
-        zoom.set(xlim=(0, ZOOM), xlabel="context length k")
-    axes[0].set_ylabel("mean absolute error")
-    axes[len(CUTOFFS)].set_ylabel("mean absolute error")
-    figure.legend(*axes[0].get_legend_handles_labels(), ncols=5, loc="outside upper center")
-    return figure

@@ -12,7 +12,7 @@ from prophecy import signals
 from prophecy.evaluation import mean_absolute_error
 from prophecy.tables import style
 from reproduction import paper
-from reproduction.framework import Ask, Experiment, Json, Outcome, Picture, Result, Slip, Unit, Verdict
+from reproduction.framework import Ask, Experiment, Json, Outcome, Result, Slip, Unit, Verdict
 from reproduction.rows import number, row
 
 ORDER, END, SHOWN = 65, 20.0, 10  # N; seconds; every tenth sample is drawn
@@ -58,16 +58,31 @@ class FigVanDerPol(Experiment):
         curves = {solver: {"truth": part["truth"], "errors": part["errors"]} for solver, part in parts.items()}
         return Outcome(rows, {"curves": curves})
 
-    def pictures(self, result: Result) -> list[Picture]:
-        return [
-            Picture(
-                "fig-van-der-pol",
-                "Top: the solution. Bottom: absolute error of the next value. Grey: the context before T/2, which is "
-                "not scored.",
-                lambda: _draw(result["details"]["curves"]),
-                "Left, a square wave and its errors; right, the exact solution near 1, and its errors.",
-            )
-        ]
+    caption = (
+        "Top: the solution. Bottom: absolute error of the next value. Grey: the context before T/2, which is "
+        "not scored."
+    )
+    alt = "Left, a square wave and its errors; right, the exact solution near 1, and its errors."
+
+    def draw(self, result: Result) -> Any:
+        curves = result["details"]["curves"]
+        figure, axes = style.figure(2, 2, height=2.8, sharex=True, sharey="row")
+        for column, solver in enumerate(SOLVERS):
+            lines = curves[solver]
+            times = np.linspace(0, END, len(lines["truth"]))
+            top, bottom = axes[column], axes[2 + column]
+            top.plot(times, lines["truth"], color=style.COLOURS["truth"])
+            top.set(title=f"{solver}{' (as in the paper)' if column == 0 else ' (exact)'}", ylim=(-1.15, 1.15))
+            bottom.set_yscale("log")
+            for method in ("FouT as printed", "FouT", "LegT"):
+                bottom.plot(times, lines["errors"][method], color=style.COLOURS[method], linewidth=1.1, label=method)
+            for axis in (top, bottom):
+                axis.axvspan(0, END / 2, color=style.GRID, alpha=0.5, linewidth=0)
+            bottom.set(xlabel="t", xlim=(0, END), ylim=(1e-8, 1e-1))
+        axes[0].set_ylabel("u(t)")
+        axes[2].set_ylabel("absolute error")
+        figure.legend(*axes[2].get_legend_handles_labels(), ncols=3, loc="outside lower center")
+        return figure
 
     def verdicts(self, result: Result) -> list[Verdict]:
         ranks = {(r["parameter"], r["method"]): r["mean"] for r in result["rows"] if r["metric"] == "rank correlation"}
@@ -95,23 +110,3 @@ class FigVanDerPol(Experiment):
                 + " on the paper's run.",
             )
         ]
-
-
-def _draw(curves: dict[str, Any]) -> Any:
-    figure, axes = style.figure(2, 2, height=2.8, sharex=True, sharey="row")
-    for column, solver in enumerate(SOLVERS):
-        lines = curves[solver]
-        times = np.linspace(0, END, len(lines["truth"]))
-        top, bottom = axes[column], axes[2 + column]
-        top.plot(times, lines["truth"], color=style.COLOURS["truth"])
-        top.set(title=f"{solver}{' (as in the paper)' if column == 0 else ' (exact)'}", ylim=(-1.15, 1.15))
-        bottom.set_yscale("log")
-        for method in ("FouT as printed", "FouT", "LegT"):
-            bottom.plot(times, lines["errors"][method], color=style.COLOURS[method], linewidth=1.1, label=method)
-        for axis in (top, bottom):
-            axis.axvspan(0, END / 2, color=style.GRID, alpha=0.5, linewidth=0)
-        bottom.set(xlabel="t", xlim=(0, END), ylim=(1e-8, 1e-1))
-    axes[0].set_ylabel("u(t)")
-    axes[2].set_ylabel("absolute error")
-    figure.legend(*axes[2].get_legend_handles_labels(), ncols=3, loc="outside lower center")
-    return figure

@@ -63,7 +63,7 @@ def chaos_case(system: str, rate: int, noise: float, seed: int, missing: float =
     began = time.process_time()
     answer = forecast(np.where(holes, np.nan, seen), horizon)
     seconds = time.process_time() - began
-    paths = {OURS: np.asarray(answer.mean), **baselines_ahead(_bridged(seen, holes), horizon)}
+    paths = {OURS: np.asarray(answer.point), **baselines_ahead(_bridged(seen, holes), horizon)}
     inside = (np.asarray(answer.lower) <= measured) & (measured <= np.asarray(answer.upper))
     every = max(1, rate // 15)
     return {
@@ -75,7 +75,8 @@ def chaos_case(system: str, rate: int, noise: float, seed: int, missing: float =
         "curve": {
             "past": clean[-3 * rate :: every, 0].tolist(),
             "truth": truth[::every, 0].tolist(),
-            **{part: np.asarray(getattr(answer, part))[::every, 0].tolist() for part in ("mean", "lower", "upper")},
+            "mean": np.asarray(answer.point)[::every, 0].tolist(),
+            **{part: np.asarray(getattr(answer, part))[::every, 0].tolist() for part in ("lower", "upper")},
         },
     }
 
@@ -93,7 +94,7 @@ def white_case(cutoff: float, seed: int) -> dict[str, Any]:
     for origin in range(7000, 9000, 500):
         truth = series[origin : origin + 2 * period][: len(series) - origin]
         seen = series[:origin]
-        paths = {OURS: np.asarray(forecast(seen, len(truth)).mean)}
+        paths = {OURS: np.asarray(forecast(seen, len(truth)).point)}
         paths |= {n: p[:, 0] for n, p in baselines_ahead(seen[:, None], len(truth)).items()}
         for name, path in paths.items():
             lost = np.flatnonzero(np.abs(path - truth) > 0.3 * series.std())

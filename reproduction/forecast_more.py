@@ -26,7 +26,7 @@ def alone_case(system: str, seed: int) -> dict[str, Any]:
     for column in series.T:
         truth = column[CONTEXT:, None]
         made = forecast(column[:CONTEXT], horizon)
-        mean, lower, upper = (np.asarray(each) for each in (made.mean, made.lower, made.upper))
+        mean, lower, upper = (np.asarray(each) for each in (made.point, made.lower, made.upper))
         paths = baselines_ahead(column[:CONTEXT, None], horizon)
         found["vpt"].append(valid_prediction_time(truth, mean[:, None], samples_per_time=RATE))
         found["baseline"].append(max(valid_prediction_time(truth, p, samples_per_time=RATE) for p in paths.values()))
@@ -57,7 +57,7 @@ def climate_case(system: str) -> dict[str, Any]:
     """A free run of 10 000 steps beside as many true ones from another start: distances and spectra."""
     chosen = SYSTEMS[system]
     made = forecast(sampled(system, CONTEXT, RATE), FREE)
-    free = np.asarray(made.mean).reshape(FREE, -1)
+    free = np.asarray(made.point).reshape(FREE, -1)
     truth, other = (chosen.sample(FREE, RATE, seed=seed) for seed in (1, 2))
     stretches = [each.reshape(-1, STRETCH, each.shape[1]) for each in (free, truth, other)]
     shares = [spectrum(each)[0] for each in stretches[:2]] if np.isfinite(free).all() else None

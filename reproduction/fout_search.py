@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from prophecy import derivative, discretize, next_value, run, series_derivative
+from prophecy import derivative, discretize, next_value, run
 from prophecy.bases import Basis
+from prophecy.constructions import series_derivative
 from prophecy.evaluation import mean_absolute_error, mean_squared_error
 from prophecy.system import Continuous, System
 from prophecy.tables import style
 from reproduction import paper
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
+from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Table, Unit, Verdict
 from reproduction.order_sweep import ORDERS, RISE
 from reproduction.rows import ratio, row
 
@@ -104,17 +105,36 @@ class FoutSearch(Experiment):
                         rows.append(row(dataset, parameter, name, None, "minimum / N = 1", fall))
         return Outcome(rows, {"curves": dict(parts)})
 
-    def pictures(self, result: Result) -> list[Picture]:
-        return [
-            Picture(
-                "fout-search",
-                "Error divided by that of N = 1, against N. Full lines: FouT as printed; dashed: with the right "
-                f"frequencies. {result['functions']} functions per curve. A curve ends where the trapezoid rule is "
-                "refused at its pole; orders at which an error exceeds twice that of N = 1 leave the picture.",
-                lambda: _draw(result["details"]["curves"]),
-                "Sixteen small panels of error against N; no curve rises first and then falls below its start.",
-            )
-        ]
+    caption = (
+        "Error divided by that of N = 1, against N. Full lines: FouT as printed; dashed: with the right "
+        "frequencies. {functions} functions per curve. A curve ends where the trapezoid rule is "
+        "refused at its pole; orders at which an error exceeds twice that of N = 1 leave the picture."
+    )
+    alt = "Sixteen small panels of error against N; no curve rises first and then falls below its start."
+
+    def draw(self, result: Result) -> Any:
+        curves = result["details"]["curves"]
+        columns = 4
+        count = -(-len(curves) // columns)
+        figure, axes = style.figure(count, columns, height=2.1, sharex=True, sharey=True)
+        for axis, (variant, part) in zip(axes, curves.items(), strict=False):
+            axis.axhline(1.0, color=style.COLOURS["copy"], linewidth=1.2)
+            for name, colour in zip(_names(), style.SEQUENCE, strict=False):
+                for method, dashes in zip(READINGS, ("-", "--"), strict=True):
+                    curve = part[f"{method}|{name}"]
+                    values = [np.nan if v is None else v / curve[0] for v in curve]
+                    label = name if dashes == "-" else None
+                    axis.plot(ORDERS, values, color=colour, linestyle=dashes, linewidth=1.3, label=label)
+            axis.set(ylim=(0, 2), xlim=(0, 97))
+            axis.set_title(variant, fontsize=9.5)
+        for axis in axes[len(curves) :]:
+            axis.set_visible(False)
+        for axis in axes[len(curves) - columns : len(curves)]:
+            axis.tick_params(labelbottom=True)
+        figure.supxlabel("states N", fontsize=11)
+        figure.supylabel("error / error of N = 1", fontsize=11)
+        figure.legend(*axes[0].get_legend_handles_labels(), ncols=4, loc="outside upper center")
+        return figure
 
     def tables(self, result: Result) -> list[Table]:
         lines: list[list[Cell | str]] = []
@@ -260,27 +280,3 @@ def _shortened(basis: Basis, order: int) -> Basis:
         oldest=basis.oldest[:order],
         functions=lambda ages: whole(ages)[:, :order],
     )
-
-
-def _draw(curves: dict[str, Any]) -> Any:
-    columns = 4
-    count = -(-len(curves) // columns)
-    figure, axes = style.figure(count, columns, height=2.1, sharex=True, sharey=True)
-    for axis, (variant, part) in zip(axes, curves.items(), strict=False):
-        axis.axhline(1.0, color=style.COLOURS["copy"], linewidth=1.2)
-        for name, colour in zip(_names(), style.SEQUENCE, strict=False):
-            for method, dashes in zip(READINGS, ("-", "--"), strict=True):
-                curve = part[f"{method}|{name}"]
-                values = [np.nan if v is None else v / curve[0] for v in curve]
-                label = name if dashes == "-" else None
-                axis.plot(ORDERS, values, color=colour, linestyle=dashes, linewidth=1.3, label=label)
-        axis.set(ylim=(0, 2), xlim=(0, 97))
-        axis.set_title(variant, fontsize=9.5)
-    for axis in axes[len(curves) :]:
-        axis.set_visible(False)
-    for axis in axes[len(curves) - columns : len(curves)]:
-        axis.tick_params(labelbottom=True)
-    figure.supxlabel("states N", fontsize=11)
-    figure.supylabel("error / error of N = 1", fontsize=11)
-    figure.legend(*axes[0].get_legend_handles_labels(), ncols=4, loc="outside upper center")
-    return figure

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from reproduction.rows import agrees, mean_and_deviation, ratio
@@ -103,8 +104,9 @@ class Table:
 class Experiment(ABC):
     """A figure or table of the paper, or a page beyond it. See the package's docstring for how to add one.
 
-    `early` pages are computed first; `data` are files of the package the page reads; `lead` names a picture that the
-    report shows at its top.
+    `early` pages are computed first; `data` are files beside this one that the page reads; `lead` names a picture that
+    the report shows at its top; `caption` stands below the page's picture ({functions}: how many), and `alt` says what
+    is to be seen there to somebody who cannot see it.
     """
 
     name: str
@@ -116,6 +118,8 @@ class Experiment(ABC):
     early: bool = False
     data: tuple[str, ...] = ()
     lead: str = ""
+    caption: str = ""
+    alt: str = ""
 
     def settings(self, ask: Ask) -> dict[str, Json]:
         """What the numbers depend on besides seed, functions and code; shown in the report."""
@@ -134,8 +138,16 @@ class Experiment(ABC):
     @abstractmethod
     def gather(self, ask: Ask, parts: Mapping[str, Json]) -> Outcome: ...
 
+    def draw(self, result: Result) -> Any:
+        """The page's picture, as a figure of matplotlib's."""
+        raise NotImplementedError
+
     def pictures(self, result: Result) -> list[Picture]:
-        return []
+        """The picture `draw` makes; a page with several, or with words that depend on results, lists them itself."""
+        if not self.caption:
+            return []
+        caption = self.caption.replace("{functions}", str(result["functions"]))
+        return [Picture(self.name, caption, partial(self.draw, result), self.alt)]
 
     def tables(self, result: Result) -> list[Table]:
         return [comparison(result["rows"])] if any(r["paper_mean"] is not None for r in result["rows"]) else []

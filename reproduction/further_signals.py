@@ -11,7 +11,7 @@ from prophecy import baselines, signals
 from prophecy.evaluation import mean_squared_error
 from prophecy.tables import style
 from reproduction import paper
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
+from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Table, Unit, Verdict
 from reproduction.rows import number, row
 
 SIGNALS: dict[str, Callable[..., paper.Array]] = {
@@ -64,17 +64,34 @@ class FurtherSignals(Experiment):
         ]
         return Outcome(rows, {"shown": {name: parts[name]["shown"] for name in SIGNALS}})
 
-    def pictures(self, result: Result) -> list[Picture]:
-        return [
-            Picture(
-                "further-signals",
-                "One function of each kind, and below it the mean squared error of the next value over that of "
-                "copying.",
-                lambda: _draw(result),
-                "Eight small curves, and points of the error over copying: far below 1 on smooth signals, at or above "
-                "1 on Brownian motion and the logistic map.",
-            )
-        ]
+    caption = "One function of each kind, and below it the mean squared error of the next value over that of copying."
+    alt = (
+        "Eight small curves, and points of the error over copying: far below 1 on smooth signals, at or above "
+        "1 on Brownian motion and the logistic map."
+    )
+
+    def draw(self, result: Result) -> Any:
+        figure, axes = style.figure(2, len(SIGNALS) // 2 * 2, height=2.1, gridspec_kw={"height_ratios": [0.7, 1]})
+        columns = len(SIGNALS)
+        for place, name in enumerate(SIGNALS):
+            top, bottom = axes[place], axes[columns + place]
+            shown = result["details"]["shown"][name]
+            top.plot(np.linspace(0, 1, len(shown)), shown, color=style.INK, linewidth=0.8)
+            top.set_title(name.replace(", ", "\n").replace(" ", "\n", 1), fontsize=8)
+            top.set_xticks([])
+            top.set_yticks([])
+            heights = [_mean(result, name, m) / _mean(result, name, COPY) for m in (*METHODS, LINE)]
+            colours = [*(style.COLOURS[m] for m in METHODS), style.COLOURS["line"]]
+            bottom.axhline(1.0, color=style.COLOURS["copy"], linewidth=1, linestyle="--")
+            for i, (height, colour) in enumerate(zip(heights, colours, strict=True)):
+                bottom.plot(i, max(height, 1e-12), "o", color=colour, markersize=6, label=(*METHODS, LINE)[i])
+            bottom.set(yscale="log", ylim=(5e-13, 1e3), xlim=(-0.7, 3.7))
+            bottom.set_xticks([])
+            if place:
+                bottom.set_yticklabels([])
+        axes[columns].set_ylabel("MSE / copying")
+        figure.legend(*axes[columns].get_legend_handles_labels(), ncols=4, loc="outside lower center")
+        return figure
 
     def tables(self, result: Result) -> list[Table]:
         lines: list[list[Cell | str]] = []
@@ -104,27 +121,3 @@ class FurtherSignals(Experiment):
 
 def _mean(result: Result, name: str, method: str) -> float:
     return float(next(r["mean"] for r in result["rows"] if (r["dataset"], r["method"]) == (name, method)))
-
-
-def _draw(result: Result) -> Any:
-    figure, axes = style.figure(2, len(SIGNALS) // 2 * 2, height=2.1, gridspec_kw={"height_ratios": [0.7, 1]})
-    columns = len(SIGNALS)
-    for place, name in enumerate(SIGNALS):
-        top, bottom = axes[place], axes[columns + place]
-        shown = result["details"]["shown"][name]
-        top.plot(np.linspace(0, 1, len(shown)), shown, color=style.INK, linewidth=0.8)
-        top.set_title(name.replace(", ", "\n").replace(" ", "\n", 1), fontsize=8)
-        top.set_xticks([])
-        top.set_yticks([])
-        heights = [_mean(result, name, m) / _mean(result, name, COPY) for m in (*METHODS, LINE)]
-        colours = [*(style.COLOURS[m] for m in METHODS), style.COLOURS["line"]]
-        bottom.axhline(1.0, color=style.COLOURS["copy"], linewidth=1, linestyle="--")
-        for i, (height, colour) in enumerate(zip(heights, colours, strict=True)):
-            bottom.plot(i, max(height, 1e-12), "o", color=colour, markersize=6, label=(*METHODS, LINE)[i])
-        bottom.set(yscale="log", ylim=(5e-13, 1e3), xlim=(-0.7, 3.7))
-        bottom.set_xticks([])
-        if place:
-            bottom.set_yticklabels([])
-    axes[columns].set_ylabel("MSE / copying")
-    figure.legend(*axes[columns].get_legend_handles_labels(), ncols=4, loc="outside lower center")
-    return figure

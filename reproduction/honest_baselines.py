@@ -11,7 +11,7 @@ from prophecy import baselines, signals
 from prophecy.evaluation import mean_squared_error
 from prophecy.tables import style
 from reproduction import paper
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
+from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Table, Unit, Verdict
 from reproduction.rows import number, row
 
 RANDOM = {paper.WHITE: (0.3, 1.0, 2.0), paper.FILTERED: (0.05, 0.1, 0.3)}
@@ -88,17 +88,35 @@ class Baselines(Experiment):
             rows += _rows(name, None, parts[name], settings.setdefault(name, {}))
         return Outcome(rows, {"hindsight": settings})
 
-    def pictures(self, result: Result) -> list[Picture]:
-        return [
-            Picture(
-                "baselines",
-                "Mean squared error one step ahead; further down is better. Left: divided by that of copying. Right: "
-                "Filtered Noise again, divided by the floor.",
-                lambda: _draw(result["rows"]),
-                "Error over copying per signal: the line and autoregression lie orders of magnitude below the "
-                "construction.",
-            )
-        ]
+    caption = (
+        "Mean squared error one step ahead; further down is better. Left: divided by that of copying. Right: "
+        "Filtered Noise again, divided by the floor."
+    )
+    alt = "Error over copying per signal: the line and autoregression lie orders of magnitude below the construction."
+
+    def draw(self, result: Result) -> Any:
+        rows = result["rows"]
+        styles = {
+            BEST: (style.COLOURS["LegT"], "o", 9),
+            "line": (style.COLOURS["line"], "_", 13),
+            "autoregression": (style.COLOURS["autoregression"], "s", 7),
+            "Savitzky–Golay": (style.COLOURS["Savitzky–Golay"], "^", 8),
+            "local trend": (style.COLOURS["local trend"], "x", 7),
+        }
+        figure, (left, right) = style.figure(1, 2, height=5.0, gridspec_kw={"width_ratios": [2.6, 1]})
+        left.axhline(1.0, color=style.COLOURS["copy"], linestyle="--", linewidth=1.4, label="copy")
+        _points(left, rows, _signals(rows), "copy", styles)
+        right.axhline(1.0, color=style.COLOURS["floor"], linewidth=1.6, label="floor")
+        copying = {"copy": (style.COLOURS["copy"], "D", 6)}
+        _points(right, rows, [s for s in _signals(rows) if s[0] == paper.FILTERED], FLOOR, {**styles, **copying})
+        right.margins(x=0.25)
+        right.set(ylim=(0.7, 600))
+        left.set_ylabel("MSE / MSE of copying")
+        right.set_ylabel("MSE / floor")
+        handles = left.get_legend_handles_labels()
+        floor = [line for line in right.get_lines() if line.get_label() == "floor"]
+        figure.legend(handles[0] + floor, handles[1] + ["floor"], ncols=4, loc="outside upper center")
+        return figure
 
     def tables(self, result: Result) -> list[Table]:
         lines: list[list[Cell | str]] = []
@@ -202,30 +220,6 @@ def _chosen(result: Result) -> Table:
         name = dataset if parameter is None else f"{dataset} {parameter}"
         lines.append([name, *(f"{chosen[method]}: {number(found[method])}" for method in CHOSEN)])
     return Table("What turned out best, and its MSE.", ["signal", *CHOSEN], lines)
-
-
-def _draw(rows: list[dict[str, Any]]) -> Any:
-    styles = {
-        BEST: (style.COLOURS["LegT"], "o", 9),
-        "line": (style.COLOURS["line"], "_", 13),
-        "autoregression": (style.COLOURS["autoregression"], "s", 7),
-        "Savitzky–Golay": (style.COLOURS["Savitzky–Golay"], "^", 8),
-        "local trend": (style.COLOURS["local trend"], "x", 7),
-    }
-    figure, (left, right) = style.figure(1, 2, height=5.0, gridspec_kw={"width_ratios": [2.6, 1]})
-    left.axhline(1.0, color=style.COLOURS["copy"], linestyle="--", linewidth=1.4, label="copy")
-    _points(left, rows, _signals(rows), "copy", styles)
-    right.axhline(1.0, color=style.COLOURS["floor"], linewidth=1.6, label="floor")
-    copying = {"copy": (style.COLOURS["copy"], "D", 6)}
-    _points(right, rows, [s for s in _signals(rows) if s[0] == paper.FILTERED], FLOOR, {**styles, **copying})
-    right.margins(x=0.25)
-    right.set(ylim=(0.7, 600))
-    left.set_ylabel("MSE / MSE of copying")
-    right.set_ylabel("MSE / floor")
-    handles = left.get_legend_handles_labels()
-    floor = [line for line in right.get_lines() if line.get_label() == "floor"]
-    figure.legend(handles[0] + floor, handles[1] + ["floor"], ncols=4, loc="outside upper center")
-    return figure
 
 
 def _points(

@@ -18,9 +18,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-DRAWN = frozenset({"pictures", "tables", "verdicts", "slips"})
+DRAWN = frozenset({"draw", "pictures", "tables", "verdicts", "slips"})
 """Methods of a page that only show what was computed."""
-WORDED = frozenset({"title", "reference", "introduction", "place", "early", "question", "method", "doubts"})
+WORDED = frozenset(
+    {"title", "reference", "introduction", "place", "early", "question", "method", "doubts", "caption", "alt"}
+)
 """Attributes of a page that no number depends on."""
 WHOLE = "*"
 """In the place of a name: everything in the module."""

@@ -11,7 +11,7 @@ from prophecy import legs, next_value, run
 from prophecy.evaluation import mean_squared_error
 from prophecy.tables import style
 from reproduction import paper
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Slip, Table, Unit, Verdict
+from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Slip, Table, Unit, Verdict
 from reproduction.rows import find, mean_and_deviation, number, ratio, row
 
 DATASETS = {paper.WHITE: (0.3, 1.0, 2.0), paper.FILTERED: (0.05, 0.1, 0.3)}
@@ -67,17 +67,30 @@ class LegS(Experiment):
         }
         return Outcome(rows, {"k": GRID.tolist(), "curves": curves, "constant": constant()})
 
-    def pictures(self, result: Result) -> list[Picture]:
-        return [
-            Picture(
-                "legs",
-                f"Mean absolute error after k samples of White Signal γ = 1, over {result['functions']} functions. "
-                "Dashed line: the pole k = N²/2 of the paper's rule; dotted: k = N².",
-                lambda: _draw(result["details"]),
-                "Error against samples seen for N = 33 and 65: the printed rule peaks at k = N²/2, the package's does "
-                "not.",
-            )
-        ]
+    caption = (
+        "Mean absolute error after k samples of White Signal γ = 1, over {functions} functions. "
+        "Dashed line: the pole k = N²/2 of the paper's rule; dotted: k = N²."
+    )
+    alt = "Error against samples seen for N = 33 and 65: the printed rule peaks at k = N²/2, the package's does not."
+
+    def draw(self, result: Result) -> Any:
+        details = result["details"]
+        looks = {
+            EULER: ("forward Euler until k = N²", style.COLOURS["FouT as printed"], 1.4),
+            HANDLED: ("repeating the last value near the pole", style.COLOURS["LegS"], 3.0),
+            PRINTED: ("as printed", style.INK, 1.0),
+        }
+        figure, axes = style.figure(1, 2, height=4.0, sharey=True)
+        for axis, order in zip(axes, paper.ORDERS, strict=True):
+            axis.set(xscale="log", yscale="log", title=f"N = {order}", xlabel="samples seen k", xlim=(1, paper.SAMPLES))
+            for name, (label, colour, width) in looks.items():
+                curve = details["curves"][paper.label(name, order)]
+                axis.plot(details["k"], curve, color=colour, linewidth=width, label=label)
+            axis.axvline(order**2 / 2, color=style.MUTED, linestyle="--", linewidth=1, zorder=0)
+            axis.axvline(order**2, color=style.MUTED, linestyle=":", linewidth=1, zorder=0)
+        axes[0].set_ylabel("mean absolute error")
+        figure.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
+        return figure
 
     def tables(self, result: Result) -> list[Table]:
         lines: list[list[Cell | str]] = []
@@ -159,22 +172,3 @@ def predictions(order: int, u: paper.Array, everything: bool) -> dict[str, paper
         slope[:, k] = (state.x @ system.C + system.D * u[:, k]) / counts[k]
     printed = u + slope / gain
     return {HANDLED: handled, PRINTED: printed, EULER: np.where(counts <= order**2, u + slope, printed)}
-
-
-def _draw(details: dict[str, Any]) -> Any:
-    looks = {
-        EULER: ("forward Euler until k = N²", style.COLOURS["FouT as printed"], 1.4),
-        HANDLED: ("repeating the last value near the pole", style.COLOURS["LegS"], 3.0),
-        PRINTED: ("as printed", style.INK, 1.0),
-    }
-    figure, axes = style.figure(1, 2, height=4.0, sharey=True)
-    for axis, order in zip(axes, paper.ORDERS, strict=True):
-        axis.set(xscale="log", yscale="log", title=f"N = {order}", xlabel="samples seen k", xlim=(1, paper.SAMPLES))
-        for name, (label, colour, width) in looks.items():
-            curve = details["curves"][paper.label(name, order)]
-            axis.plot(details["k"], curve, color=colour, linewidth=width, label=label)
-        axis.axvline(order**2 / 2, color=style.MUTED, linestyle="--", linewidth=1, zorder=0)
-        axis.axvline(order**2, color=style.MUTED, linestyle=":", linewidth=1, zorder=0)
-    axes[0].set_ylabel("mean absolute error")
-    figure.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
-    return figure

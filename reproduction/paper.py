@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy import fout, fout_as_printed, legt, next_value, run, signals
-from prophecy.bases import Basis
+from prophecy import fout, legt, next_value, run, signals
+from prophecy.bases import Basis, fout_as_printed
 from prophecy.system import System
 from reproduction.framework import Ask, Unit
 from reproduction.rows import chunks

@@ -10,7 +10,7 @@ import numpy as np
 from prophecy import fout, legs, legt, next_value, run
 from prophecy.tables import style
 from reproduction import paper
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Slip, Table, Unit, Verdict
+from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Slip, Table, Unit, Verdict
 from reproduction.rows import number, row
 
 ORDERS = (5, 9, 17, 33, 65, 97)
@@ -61,19 +61,32 @@ class Reconstruction(Experiment):
                     rows.append(row(name, "now", kind, order, "rms / rms of u", float(found[0])))
         return Outcome(rows, {"curves": curves})
 
-    def pictures(self, result: Result) -> list[Picture]:
-        return [
-            Picture(
-                "reconstruction",
-                "Root mean squared error of the reconstruction, relative to the signal, against the age of what is "
-                f"reconstructed; N = 33 (thin) and 65 (thick), mean over {result['functions']} functions. Left: the "
-                "window holds a full period. Right: it does not, and FouT's series converges to the mean of both ends "
-                "at either edge.",
-                lambda: _draw(result["details"]["curves"]),
-                "Error against age on a log scale: LegT is most accurate in the middle and worst at the oldest edge; "
-                "FouT is far worse when the window is not a period, above all at both edges.",
-            )
-        ]
+    caption = (
+        "Root mean squared error of the reconstruction, relative to the signal, against the age of what is "
+        "reconstructed; N = 33 (thin) and 65 (thick), mean over {functions} functions. Left: the "
+        "window holds a full period. Right: it does not, and FouT's series converges to the mean of both ends "
+        "at either edge."
+    )
+    alt = (
+        "Error against age on a log scale: LegT is most accurate in the middle and worst at the oldest edge; "
+        "FouT is far worse when the window is not a period, above all at both edges."
+    )
+
+    def draw(self, result: Result) -> Any:
+        curves = result["details"]["curves"]
+        names = list(dict.fromkeys(key.split("|")[0] for key in curves))
+        figure, axes = style.figure(1, 2, height=3.8, sharey=True)
+        for axis, name in zip(axes, names, strict=True):
+            for kind in KINDS:
+                for order, width in ((33, 0.9), (65, 2.2)):
+                    values = curves[f"{name}|{kind}|{order}"]
+                    ages = AGES[: len(values)]
+                    label = kind if order == 65 else None
+                    axis.plot(ages, np.maximum(values, 1e-12), color=style.COLOURS[kind], linewidth=width, label=label)
+            axis.set(yscale="log", xlabel="age in samples", title=name.removeprefix("White Signal, ").capitalize())
+        axes[0].set_ylabel("relative error")
+        figure.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
+        return figure
 
     def tables(self, result: Result) -> list[Table]:
         lines: list[list[Cell | str]] = []
@@ -151,19 +164,3 @@ def curve(kind: str, order: int, u: paper.Array) -> paper.Array:
 def _value(rows: list[dict[str, Any]], name: str, where: str, kind: str, order: int) -> float:
     wanted = (name, where, kind, order)
     return float(next(r["mean"] for r in rows if (r["dataset"], r["parameter"], r["method"], r["order"]) == wanted))
-
-
-def _draw(curves: Mapping[str, list[float]]) -> Any:
-    names = list(dict.fromkeys(key.split("|")[0] for key in curves))
-    figure, axes = style.figure(1, 2, height=3.8, sharey=True)
-    for axis, name in zip(axes, names, strict=True):
-        for kind in KINDS:
-            for order, width in ((33, 0.9), (65, 2.2)):
-                values = curves[f"{name}|{kind}|{order}"]
-                ages = AGES[: len(values)]
-                label = kind if order == 65 else None
-                axis.plot(ages, np.maximum(values, 1e-12), color=style.COLOURS[kind], linewidth=width, label=label)
-        axis.set(yscale="log", xlabel="age in samples", title=name.removeprefix("White Signal, ").capitalize())
-    axes[0].set_ylabel("relative error")
-    figure.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
-    return figure

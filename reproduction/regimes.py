@@ -122,7 +122,7 @@ def _story(seed: int) -> Json:
     for value in u:
         model.observe(float(value))
         ahead = model.predict()
-        parts.append((ahead.mean, ahead.lower, ahead.upper))
+        parts.append((ahead.point, ahead.lower, ahead.upper))
         mixed = model.shares()
         shares.append([round(float(mixed[kind == i].sum()), 3) for i in range(len(KINDS))])
     mean, lower, upper = (np.array(part) for part in zip(*parts, strict=True))

@@ -11,7 +11,7 @@ import reproduction
 from reproduction.framework import Experiment
 
 # These need torch, rich or jinja2, which may be absent; they are imported where they are used.
-NOT_PAGES = ("trained", "progress", "page", "report", "__main__")
+NOT_PAGES = ("trained", "progress", "page", "report", "command", "__main__")
 
 
 def experiments() -> dict[str, Experiment]:

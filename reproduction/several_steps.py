@@ -12,7 +12,7 @@ from prophecy import next_value
 from prophecy.system import System
 from prophecy.tables import style
 from reproduction import paper
-from reproduction.framework import Ask, Cell, Json, OpenQuestion, Outcome, Picture, Result, Table, Unit, Verdict
+from reproduction.framework import Ask, Cell, Json, OpenQuestion, Outcome, Result, Table, Unit, Verdict
 from reproduction.rows import number, row
 
 ORDERS = (5, 9, 17, 33, 65, 97)
@@ -92,19 +92,48 @@ class SeveralSteps(OpenQuestion):
                         rows.append(row(f"{dataset} {parameter}", h, method, ORDER, "relative rms", size))
         return Outcome(rows)
 
-    def pictures(self, result: Result) -> list[Picture]:
-        return [
-            Picture(
-                "several-steps",
-                "Left: spectral radius of the closed loop, minus 1, against N; 10 000 samples per window, the paper's "
-                "setting; values below 1e-9 are drawn at 1e-9 and are rounding. Others: error h samples ahead, in "
-                "standard deviations of the signal; 1 (dotted) is what the mean of the signal would do. Errors beyond "
-                "30 are off the axis.",
-                lambda: _draw(result["rows"]),
-                "Left, LegT's radius rises to 0.1 above 1 while both FouT stay within 1e-4 of 1. Right, LegT fed back "
-                "explodes within tens of steps; direct readouts stay bounded.",
+    caption = (
+        "Left: spectral radius of the closed loop, minus 1, against N; 10 000 samples per window, the paper's "
+        "setting; values below 1e-9 are drawn at 1e-9 and are rounding. Others: error h samples ahead, in "
+        "standard deviations of the signal; 1 (dotted) is what the mean of the signal would do. Errors beyond "
+        "30 are off the axis."
+    )
+    alt = (
+        "Left, LegT's radius rises to 0.1 above 1 while both FouT stay within 1e-4 of 1. Right, LegT fed back "
+        "explodes within tens of steps; direct readouts stay bounded."
+    )
+
+    def draw(self, result: Result) -> Any:
+        rows = result["rows"]
+        signals = list(dict.fromkeys(r["dataset"] for r in rows if r["metric"] == "relative rms"))
+        figure, axes = style.figure(1, 1 + len(signals), height=4.1)
+        for kind in paper.BASES:
+            own = [
+                (r["order"], r["mean"])
+                for r in rows
+                if (r["dataset"], r["method"], r["parameter"]) == ("closed loop", kind, 10_000)
+            ]
+            heights = [max(value, 1e-9) for _, value in own]
+            axes[0].plot(
+                [n for n, _ in own], heights, marker=style.MARKERS[kind], color=style.COLOURS[kind], label=kind
             )
-        ]
+        axes[0].set(yscale="log", xlabel="states N", title="Closed loop", ylabel="radius − 1", ylim=(5e-10, 1))
+        styles = {
+            COPY: (style.COLOURS["copy"], "--"),
+            **{name: (style.COLOURS[kind], "-") for name, kind in zip(FED, paper.BASES, strict=True)},
+            CLIPPED: (style.COLOURS["LegT"], ":"),
+            SERIES: (style.COLOURS["LegS"], "-"),
+            DIRECT: (style.COLOURS["ours"], "-"),
+        }
+        for axis, signal in zip(axes[1:], signals, strict=True):
+            axis.axhline(1.0, color=style.MUTED, linestyle=":", linewidth=1)
+            for method, (colour, line) in styles.items():
+                axis.plot(AHEAD, [_error(rows, signal, method, h) for h in AHEAD], line, color=colour, label=method)
+            axis.set(xscale="log", yscale="log", xlabel="samples ahead", ylim=(1e-4, 30))
+            axis.set_title(signal, fontsize=11)
+        axes[1].set_ylabel("error, standard deviations")
+        figure.legend(*axes[1].get_legend_handles_labels(), ncols=4, loc="outside upper center", fontsize=9)
+        return figure
 
     def tables(self, result: Result) -> list[Table]:
         rows = result["rows"]
@@ -288,33 +317,3 @@ def _lost(rows: list[dict[str, Any]], signal: str, method: str) -> int | None:
 
 def _told(values: list[int | None]) -> str:
     return " and ".join("more than 1 000" if value is None else str(value) for value in values)
-
-
-def _draw(rows: list[dict[str, Any]]) -> Any:
-    signals = list(dict.fromkeys(r["dataset"] for r in rows if r["metric"] == "relative rms"))
-    figure, axes = style.figure(1, 1 + len(signals), height=4.1)
-    for kind in paper.BASES:
-        own = [
-            (r["order"], r["mean"])
-            for r in rows
-            if (r["dataset"], r["method"], r["parameter"]) == ("closed loop", kind, 10_000)
-        ]
-        heights = [max(value, 1e-9) for _, value in own]
-        axes[0].plot([n for n, _ in own], heights, marker=style.MARKERS[kind], color=style.COLOURS[kind], label=kind)
-    axes[0].set(yscale="log", xlabel="states N", title="Closed loop", ylabel="radius − 1", ylim=(5e-10, 1))
-    styles = {
-        COPY: (style.COLOURS["copy"], "--"),
-        **{name: (style.COLOURS[kind], "-") for name, kind in zip(FED, paper.BASES, strict=True)},
-        CLIPPED: (style.COLOURS["LegT"], ":"),
-        SERIES: (style.COLOURS["LegS"], "-"),
-        DIRECT: (style.COLOURS["ours"], "-"),
-    }
-    for axis, signal in zip(axes[1:], signals, strict=True):
-        axis.axhline(1.0, color=style.MUTED, linestyle=":", linewidth=1)
-        for method, (colour, line) in styles.items():
-            axis.plot(AHEAD, [_error(rows, signal, method, h) for h in AHEAD], line, color=colour, label=method)
-        axis.set(xscale="log", yscale="log", xlabel="samples ahead", ylim=(1e-4, 30))
-        axis.set_title(signal, fontsize=11)
-    axes[1].set_ylabel("error, standard deviations")
-    figure.legend(*axes[1].get_legend_handles_labels(), ncols=4, loc="outside upper center", fontsize=9)
-    return figure

@@ -11,7 +11,7 @@ import numpy as np
 from prophecy import legt, next_value
 from prophecy.tables import style
 from reproduction import paper, trained_runs
-from reproduction.framework import Ask, Cell, Json, OpenQuestion, Outcome, Picture, Result, Table, Unit, Verdict
+from reproduction.framework import Ask, Cell, Json, OpenQuestion, Outcome, Result, Table, Unit, Verdict
 from reproduction.rows import number, row
 
 ORDER, SAMPLES = 32, 4096
@@ -90,18 +90,43 @@ class Solvers(OpenQuestion):
                     curves[f"{dataset} {parameter}|{rule}"] = stacked.mean(axis=1).tolist()
         return Outcome(rows, {"curves": curves, "chosen": chosen, "operations": operations()})
 
-    def pictures(self, result: Result) -> list[Picture]:
-        return [
-            Picture(
-                "solvers",
-                "The solver ladder. Three panels: mean squared error of the next value after k samples. Right: error "
-                "over the second half against multiply-adds per value, White Signal γ = 2 (filled) and Filtered Noise "
-                "(open). The memory itself costs the same for all and is not counted.",
-                lambda: _draw(result),
-                "Error against context length for six rules on three signals; exact solutions fall by orders of "
-                "magnitude on smooth signals, the gradient step stays near copying.",
-            )
-        ]
+    caption = (
+        "The solver ladder. Three panels: mean squared error of the next value after k samples. Right: error "
+        "over the second half against multiply-adds per value, White Signal γ = 2 (filled) and Filtered Noise "
+        "(open). The memory itself costs the same for all and is not counted."
+    )
+    alt = (
+        "Error against context length for six rules on three signals; exact solutions fall by orders of "
+        "magnitude on smooth signals, the gradient step stays near copying."
+    )
+
+    def draw(self, result: Result) -> Any:
+        details = result["details"]
+        signals = [f"{d} {p}" for d, ps in DATASETS.items() for p in ps]
+        figure, axes = style.figure(1, 4, height=3.9)
+        colours = dict(zip(RULES, (style.COLOURS["copy"], style.COLOURS["LegT"], *style.SEQUENCE[1:]), strict=False))
+        centres = np.sqrt(np.array(EDGES[:-1]) * np.array(EDGES[1:]))
+        for axis, signal in zip(axes, signals, strict=False):
+            for rule in RULES:
+                line = "--" if rule in (COPY, FIXED) else "-"
+                axis.plot(centres, details["curves"][f"{signal}|{rule}"], line, color=colours[rule], label=rule)
+            axis.set(xscale="log", yscale="log", xlabel="samples seen")
+            axis.set_title(signal.replace("White Signal", "White").replace("Filtered Noise", "Filtered"), fontsize=10)
+        axes[0].set_ylabel("mean squared error")
+        for rule in RULES:
+            for signal, face in ((signals[1], colours[rule]), (signals[2], "white")):
+                value = next(
+                    r["mean"]
+                    for r in result["rows"]
+                    if f"{r['dataset']} {r['parameter']}" == signal and r["method"] == rule
+                )
+                axes[3].plot(
+                    details["operations"][rule], value, "o", color=colours[rule], markerfacecolor=face, markersize=7
+                )
+        axes[3].set(xscale="log", yscale="log", xlabel="multiply-adds per value")
+        axes[3].set_title("Price", fontsize=10)
+        figure.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
+        return figure
 
     def tables(self, result: Result) -> list[Table]:
         rows, details = result["rows"], result["details"]
@@ -197,32 +222,3 @@ def operations() -> dict[str, float]:
         "recursive least squares": nn.RLS().operations(width),
         "exact ridge, forgetting": nn.Ridge(chunk=1).operations(width),
     }
-
-
-def _draw(result: Result) -> Any:
-    details = result["details"]
-    signals = [f"{d} {p}" for d, ps in DATASETS.items() for p in ps]
-    figure, axes = style.figure(1, 4, height=3.9)
-    colours = dict(zip(RULES, (style.COLOURS["copy"], style.COLOURS["LegT"], *style.SEQUENCE[1:]), strict=False))
-    centres = np.sqrt(np.array(EDGES[:-1]) * np.array(EDGES[1:]))
-    for axis, signal in zip(axes, signals, strict=False):
-        for rule in RULES:
-            line = "--" if rule in (COPY, FIXED) else "-"
-            axis.plot(centres, details["curves"][f"{signal}|{rule}"], line, color=colours[rule], label=rule)
-        axis.set(xscale="log", yscale="log", xlabel="samples seen")
-        axis.set_title(signal.replace("White Signal", "White").replace("Filtered Noise", "Filtered"), fontsize=10)
-    axes[0].set_ylabel("mean squared error")
-    for rule in RULES:
-        for signal, face in ((signals[1], colours[rule]), (signals[2], "white")):
-            value = next(
-                r["mean"]
-                for r in result["rows"]
-                if f"{r['dataset']} {r['parameter']}" == signal and r["method"] == rule
-            )
-            axes[3].plot(
-                details["operations"][rule], value, "o", color=colours[rule], markerfacecolor=face, markersize=7
-            )
-    axes[3].set(xscale="log", yscale="log", xlabel="multiply-adds per value")
-    axes[3].set_title("Price", fontsize=10)
-    figure.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside upper center")
-    return figure

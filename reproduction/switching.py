@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy import exact, legt
+from prophecy import legt
+from prophecy.constructions import exact
 from prophecy.system import System
 
 Array = NDArray[np.float64]

@@ -11,7 +11,7 @@ from prophecy import signals
 from prophecy.evaluation import mean_squared_error
 from prophecy.tables import style
 from reproduction import paper
-from reproduction.framework import Ask, Experiment, Json, Outcome, Picture, Result, Slip, Unit, Verdict
+from reproduction.framework import Ask, Experiment, Json, Outcome, Result, Slip, Unit, Verdict
 from reproduction.rows import agrees, find, number, ratio, row
 
 SOLVERS = {"RK45 defaults": signals.SCIPY_DEFAULTS, "closed form": None}
@@ -57,17 +57,29 @@ class TableOdes(Experiment):
                         rows.append(row(equation, solver, method, order, "mse", value, known))
         return Outcome(rows, {"curves": curves})
 
-    def pictures(self, result: Result) -> list[Picture]:
-        return [
-            Picture(
-                "table-odes",
-                "Solutions (shifted up by 0.1, as in the paper) and predictions with N = 65. Left: as the paper solved "
-                "them. Right: the exact solutions.",
-                lambda: _draw(result["details"]["curves"]),
-                "Four panels of solutions with predictions on top; for Van der Pol the solver's square wave and the "
-                "exact solution differ.",
-            )
-        ]
+    caption = (
+        "Solutions (shifted up by 0.1, as in the paper) and predictions with N = 65. Left: as the paper solved "
+        "them. Right: the exact solutions."
+    )
+    alt = (
+        "Four panels of solutions with predictions on top; for Van der Pol the solver's square wave and the "
+        "exact solution differ."
+    )
+
+    def draw(self, result: Result) -> Any:
+        curves = result["details"]["curves"]
+        figure, axes = style.figure(2, 2, height=3.0)
+        ends = {"Bernoulli": 10.0, "Van der Pol": 20.0}
+        panels = [(equation, solver) for equation in EQUATIONS for solver in SOLVERS]
+        for axis, (equation, solver) in zip(axes, panels, strict=True):
+            lines = curves[f"{equation}, {solver}"]
+            times = np.linspace(0.0, ends[equation], len(lines["truth"]))
+            axis.plot(times, np.array(lines["truth"]) + SHIFT, color=style.COLOURS["truth"], label="truth + 0.1")
+            for method, dashes in (("FouT as printed", "-"), ("FouT", (0, (6, 6))), ("LegT", (0, (2, 4)))):
+                axis.plot(times, lines[method], color=style.COLOURS[method], linestyle=dashes, label=method)
+            axis.set(title=f"{equation}, {solver}", xlabel="t", ylabel="u(t)", xlim=(0, ends[equation]))
+        figure.legend(*axes[0].get_legend_handles_labels(), ncols=4, loc="outside upper center")
+        return figure
 
     def verdicts(self, result: Result) -> list[Verdict]:
         cells = [line for line in result["rows"] if line["paper_mean"] is not None]
@@ -162,18 +174,3 @@ def _comparisons(rows: list[dict[str, Any]]) -> list[Verdict]:
             f"them; on the exact solutions at least {ratio(min(easier[exact]))}.",
         ),
     ]
-
-
-def _draw(curves: dict[str, Any]) -> Any:
-    figure, axes = style.figure(2, 2, height=3.0)
-    ends = {"Bernoulli": 10.0, "Van der Pol": 20.0}
-    panels = [(equation, solver) for equation in EQUATIONS for solver in SOLVERS]
-    for axis, (equation, solver) in zip(axes, panels, strict=True):
-        lines = curves[f"{equation}, {solver}"]
-        times = np.linspace(0.0, ends[equation], len(lines["truth"]))
-        axis.plot(times, np.array(lines["truth"]) + SHIFT, color=style.COLOURS["truth"], label="truth + 0.1")
-        for method, dashes in (("FouT as printed", "-"), ("FouT", (0, (6, 6))), ("LegT", (0, (2, 4)))):
-            axis.plot(times, lines[method], color=style.COLOURS[method], linestyle=dashes, label=method)
-        axis.set(title=f"{equation}, {solver}", xlabel="t", ylabel="u(t)", xlim=(0, ends[equation]))
-    figure.legend(*axes[0].get_legend_handles_labels(), ncols=4, loc="outside upper center")
-    return figure

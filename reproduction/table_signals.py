@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from prophecy import fout_as_printed, next_value, run
+from prophecy import next_value, run
+from prophecy.bases import fout_as_printed
 from prophecy.evaluation import mean_squared_error
 from prophecy.system import System
 from prophecy.tables import style
 from reproduction import paper
-from reproduction.framework import Ask, Experiment, Json, Outcome, Picture, Result, Slip, Unit, Verdict
+from reproduction.framework import Ask, Experiment, Json, Outcome, Result, Slip, Unit, Verdict
 from reproduction.rows import agrees, find, number, row
 
 DATASETS = {paper.WHITE: (0.3, 1.0, 2.0), paper.FILTERED: (0.05, 0.1, 0.3)}
@@ -62,16 +63,28 @@ class TableSignals(Experiment):
                 )
         return Outcome(rows, {"constant": constant, "printed LegT": printed_legt(33)})
 
-    def pictures(self, result: Result) -> list[Picture]:
-        return [
-            Picture(
-                "table-signals",
-                "Every cell of Table 1: the paper's mean ± standard deviation (grey) and ours (coloured), in the same "
-                "units. Whiskers that would reach below a tenth of the mean are cut there, for the logarithmic axis.",
-                lambda: paper_against_ours(result["rows"]),
-                "Six panels of dots with whiskers: the paper's mean and ours lie together in every cell.",
-            )
-        ]
+    caption = (
+        "Every cell of Table 1: the paper's mean ± standard deviation (grey) and ours (coloured), in the same "
+        "units. Whiskers that would reach below a tenth of the mean are cut there, for the logarithmic axis."
+    )
+    alt = "Six panels of dots with whiskers: the paper's mean and ours lie together in every cell."
+
+    def draw(self, result: Result) -> Any:
+        """One panel per data set and parameter: the paper's mean ± std in grey, ours in colour."""
+        lines = result["rows"]
+        panels = list(dict.fromkeys((line["dataset"], line["parameter"]) for line in lines))
+        columns = 3
+        count = -(-len(panels) // columns)
+        figure, axes = style.figure(count, columns, height=2.9)
+        for axis, (dataset, parameter) in zip(axes, panels, strict=False):
+            group = [line for line in lines if (line["dataset"], line["parameter"]) == (dataset, parameter)]
+            _panel(axis, group)
+            axis.set_title(f"{dataset} {parameter}")
+        for axis in axes[len(panels) :]:
+            axis.set_visible(False)
+        for axis in axes[::columns]:
+            axis.set_ylabel("MSE")
+        return figure
 
     def verdicts(self, result: Result) -> list[Verdict]:
         cells = [line for line in result["rows"] if line["paper_mean"] is not None]
@@ -175,24 +188,6 @@ def printed_legt(order: int) -> list[float]:
     A = (2 * n[:, None] + 1) * np.where(n[:, None] >= n[None, :], sign, 1.0)
     D = float(np.sum((2 * n + 1) * (-1.0) ** n * np.sqrt(2 * n + 1)))
     return [float(np.linalg.eigvals(A).real.max()), D]
-
-
-def paper_against_ours(rows: Iterable[Mapping[str, Any]]) -> Any:
-    """One panel per data set and parameter: the paper's mean ± std in grey, ours in colour, per method and order."""
-    lines = list(rows)
-    panels = list(dict.fromkeys((line["dataset"], line["parameter"]) for line in lines))
-    columns = 3
-    count = -(-len(panels) // columns)
-    figure, axes = style.figure(count, columns, height=2.9)
-    for axis, (dataset, parameter) in zip(axes, panels, strict=False):
-        group = [line for line in lines if (line["dataset"], line["parameter"]) == (dataset, parameter)]
-        _panel(axis, group)
-        axis.set_title(f"{dataset} {parameter}")
-    for axis in axes[len(panels) :]:
-        axis.set_visible(False)
-    for axis in axes[::columns]:
-        axis.set_ylabel("MSE")
-    return figure
 
 
 def _panel(axis: Any, group: list[Mapping[str, Any]]) -> None:

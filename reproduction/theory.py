@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy import bounds, derivative, fout, series_derivative
+from prophecy import bounds, derivative, fout
+from prophecy.constructions import series_derivative
 from prophecy.system import Continuous
 from prophecy.tables import style
-from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Slip, Table, Unit, Verdict
+from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Slip, Table, Unit, Verdict
 from reproduction.rows import find, number, row
 
 ORDERS = (5, 9, 17, 33, 65, 129)
@@ -95,19 +96,39 @@ class Theory(Experiment):
         above = max(part["above, Prop. 2"] for part in parts.values())
         return Outcome(rows, {"above": above, "corollary": corollary(), "index": index_readings()})
 
-    def pictures(self, result: Result) -> list[Picture]:
-        return [
-            Picture(
-                "theory",
-                "Error of the derivative against N (points) and the bound of Theorem 1 with its constants (lines). "
-                "Left: largest error on periodic signals whose k-th derivative is bounded and no higher one. Others: "
-                "sines whose period does not fit the window, error relative to the derivative; the bound falls below "
-                "what is measured, Prop. 2 grows, and Prop. 1 stays where the edge of the window puts it.",
-                lambda: _draw(result["rows"]),
-                "Error against N: on periodic signals it stays below the bound and falls alongside; on sines that do "
-                "not fit it grows past it.",
-            )
-        ]
+    caption = (
+        "Error of the derivative against N (points) and the bound of Theorem 1 with its constants (lines). "
+        "Left: largest error on periodic signals whose k-th derivative is bounded and no higher one. Others: "
+        "sines whose period does not fit the window, error relative to the derivative; the bound falls below "
+        "what is measured, Prop. 2 grows, and Prop. 1 stays where the edge of the window puts it."
+    )
+    alt = (
+        "Error against N: on periodic signals it stays below the bound and falls alongside; on sines that do "
+        "not fit it grows past it."
+    )
+
+    def draw(self, result: Result) -> Any:
+        rows = result["rows"]
+        figure, axes = style.figure(1, 1 + len(SINES), height=4.2)
+        colours = dict(zip(SMOOTHNESS, style.SEQUENCE, strict=False))
+        for k, colour in colours.items():
+            own = [r for r in rows if r["dataset"] == f"periodic, k = {k}" and r["metric"] == "|u' - u'_N|"]
+            for method, options in (("bound", {"linestyle": "-"}), ("Prop. 2", {"linestyle": "none", "marker": "o"})):
+                axes[0].plot(ORDERS, [r["mean"] for r in own if r["method"] == method], color=colour, **options)
+        axes[0].set(title="Period = window", ylabel=r"largest $|u' - u'_N|$")
+        for axis, f in zip(axes[1:], SINES, strict=True):
+            for k, colour in colours.items():
+                axis.plot(ORDERS, [_sine(rows, f, f"bound, k = {k}", n) for n in ORDERS], color=colour)
+            measured = {"Prop. 2": {"color": style.INK}, "Prop. 1": {"color": style.MUTED, "markerfacecolor": "white"}}
+            for method, options in measured.items():
+                axis.plot(ORDERS, [_sine(rows, f, method, n) for n in ORDERS], linestyle="none", marker="o", **options)
+            axis.set(title=f"Sine, {f:g} cycles per window", ylabel=r"$|u' - u'_N|\;/\;|u'|$")
+        for axis in axes:
+            axis.set(xscale="log", yscale="log", xlabel="states N")
+            axis.set_xticks(ORDERS, [str(n) for n in ORDERS])
+            axis.minorticks_off()
+        _legend(figure, colours)
+        return figure
 
     def tables(self, result: Result) -> list[Table]:
         lines: list[list[Cell | str]] = []
@@ -283,29 +304,6 @@ def slope(rows: list[dict[str, Any]], k: int) -> float:
 def _ratios(rows: list[dict[str, Any]], metric: str) -> list[float]:
     measured = {(r["parameter"], r["order"], r["method"]): r["mean"] for r in rows if r["metric"] == metric}
     return [measured[k, n, "Prop. 2"] / measured[k, n, "bound"] for k in SMOOTHNESS for n in ORDERS]
-
-
-def _draw(rows: list[dict[str, Any]]) -> Any:
-    figure, axes = style.figure(1, 1 + len(SINES), height=4.2)
-    colours = dict(zip(SMOOTHNESS, style.SEQUENCE, strict=False))
-    for k, colour in colours.items():
-        own = [r for r in rows if r["dataset"] == f"periodic, k = {k}" and r["metric"] == "|u' - u'_N|"]
-        for method, options in (("bound", {"linestyle": "-"}), ("Prop. 2", {"linestyle": "none", "marker": "o"})):
-            axes[0].plot(ORDERS, [r["mean"] for r in own if r["method"] == method], color=colour, **options)
-    axes[0].set(title="Period = window", ylabel=r"largest $|u' - u'_N|$")
-    for axis, f in zip(axes[1:], SINES, strict=True):
-        for k, colour in colours.items():
-            axis.plot(ORDERS, [_sine(rows, f, f"bound, k = {k}", n) for n in ORDERS], color=colour)
-        measured = {"Prop. 2": {"color": style.INK}, "Prop. 1": {"color": style.MUTED, "markerfacecolor": "white"}}
-        for method, options in measured.items():
-            axis.plot(ORDERS, [_sine(rows, f, method, n) for n in ORDERS], linestyle="none", marker="o", **options)
-        axis.set(title=f"Sine, {f:g} cycles per window", ylabel=r"$|u' - u'_N|\;/\;|u'|$")
-    for axis in axes:
-        axis.set(xscale="log", yscale="log", xlabel="states N")
-        axis.set_xticks(ORDERS, [str(n) for n in ORDERS])
-        axis.minorticks_off()
-    _legend(figure, colours)
-    return figure
 
 
 def _legend(figure: Any, colours: Mapping[int, str]) -> None:

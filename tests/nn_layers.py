@@ -7,17 +7,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from prophecy import (  # noqa: E402
-    exact,
-    foud,
-    fourier_decay,
-    fout,
-    lagt,
-    legs_invariant,
-    legt,
-    next_value,
-)
+from prophecy import fout, legt, next_value  # noqa: E402
+from prophecy.constructions import exact  # noqa: E402
 from prophecy.diagonal import s4d_inv, s4d_legs, s4d_lin  # noqa: E402
+from prophecy.fading import foud, fourier_decay, lagt, legs_invariant  # noqa: E402
 from prophecy.nn import DiagonalSSM, ProphecySSM, following, horizons, slope  # noqa: E402
 
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}

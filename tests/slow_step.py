@@ -12,8 +12,9 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import erfc, ndtri
 
-from prophecy import exact, legt
+from prophecy import legt
 from prophecy.adaptive.settings import Settings
+from prophecy.constructions import exact
 from prophecy.discretize import bilinear
 
 S = Settings()

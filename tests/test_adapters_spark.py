@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import prophecy
-from prophecy import Fleet, Prophecy, step_bytes
+from prophecy import Fleet, Prophecy
+from prophecy.fleet import step_bytes
 from prophecy.fleet.single import Single
 
 JOB = """

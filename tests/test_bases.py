@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from numpy.polynomial import legendre as npleg
 from scipy.integrate import quad_vec, solve_ivp
 
-from prophecy import Basis, foud, fourier_decay, fout, fout_as_printed, lagt, legs, legs_invariant, legt
-from prophecy.bases import check_basis
+from prophecy import Basis, fout, legs, legt
+from prophecy.bases import check_basis, fout_as_printed
 from prophecy.conventions import from_hippo, from_lmu, from_s4, rescaled, to_hippo, to_lmu, to_s4, transformed
 from prophecy.discretize import foh, zoh
+from prophecy.fading import foud, fourier_decay, lagt, legs_invariant
 
 ORDERS = [1, 2, 3, 8, 33, 65, 128, 257]
 odd = st.integers(0, 20).map(lambda m: 2 * m + 1)

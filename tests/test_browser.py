@@ -201,7 +201,7 @@ def test_a_forecast_is_drawn_with_its_fan_and_told_in_words(service, visit):
     page.keyboard.press("f")
     expect(page.locator("#chart")).to_have_attribute("data-fan", "49", timeout=PATIENCE)
     own = httpx.get(service + "/v1/forecast?key=day&horizon=48", timeout=60).json()
-    assert drawn(page, "forecast")[1:] == own["mean"]
+    assert drawn(page, "forecast")[1:] == own["point"]
     assert drawn(page, "q0.95")[1:] == own["quantiles"]["0.95"]
     expect(page.locator("#ahead")).to_contain_text(own["method"])
     page.locator("#clear").click()
@@ -411,7 +411,7 @@ def test_a_phone_shows_the_list_then_a_series_and_the_way_back(service, visit):
     page = visit(service, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, color_scheme="dark")
     expect(page.locator("#list a").first).to_be_visible(timeout=PATIENCE)
     expect(page.locator("#open")).to_be_hidden()
-    page.locator("#list a", has_text="day").tap()
+    page.locator("#list a[href='#/series/day']").tap()
     expect(page.locator("#list")).to_be_hidden()
     until(lambda: len(drawn(page)) > 0)
     page.locator(".back").tap()

@@ -11,7 +11,8 @@ import pytest
 
 pytest.importorskip("typer")
 
-from prophecy import conventions, foud, fout, lagt, legs, legt, next_value
+from prophecy import conventions, fout, legs, legt, next_value
+from prophecy.fading import foud, lagt
 
 
 def read_csv(text):

@@ -10,8 +10,9 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
 from prophecy import Prophecy, baselines  # noqa: E402
-from prophecy.commands import _table, _track  # noqa: E402
+from prophecy.commands import _track  # noqa: E402
 from prophecy.commands.predict import run  # noqa: E402
+from prophecy.frames import table as _table  # noqa: E402
 
 RNG = np.random.default_rng(0)
 WAVE = np.sin(np.arange(400) / 9) + 0.02 * RNG.standard_normal(400)
@@ -235,8 +236,8 @@ def test_doubled_times_are_refused_with_their_values_until_a_key_tells_them_apar
     twice.to_csv(tmp_path / "long.csv", index=False)
     code, _, err = prophecy(command, tmp_path / "long.csv")
     assert code == 1
-    assert "2024-01-01 comes twice, with 0 and -0 (and 39 further times likewise); tell series apart with --key" in err
-    assert "or average with --duplicates mean" in err
+    assert "times in 'time' come again, and 'who' tells their rows apart; say --key 'who'" in err
+    assert "or average rows of one time with --duplicates mean" in err
     code, _, err = prophecy(command, tmp_path / "long.csv", "--group", "who")
     assert (code, err) == (0, f"prophecy {command}: long.csv: 80 rows, every hour\n")
 
@@ -288,8 +289,19 @@ def test_names_are_data(prophecy, tmp_path, command):
 
 
 def test_bad_rows_far_down_leave_no_file_behind(prophecy, tmp_path):
-    (tmp_path / "bad.csv").write_text("v\n" + "1\n" * 5000 + "oops\n")
+    (tmp_path / "bad.csv").write_text("v\n" + "1\n" * 5000 + "oops\n" * 5000)
     code, _, err = prophecy("predict", tmp_path / "bad.csv", "--out", tmp_path / "o.csv")
     assert code == 1
     assert "oops" in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.csv"]
+
+
+def test_exact_duplicates_are_dropped_and_said(prophecy, tmp_path):
+    rows = [f"2024-01-{day:02d},{day % 5}" for day in range(1, 29)]
+    (tmp_path / "x.csv").write_text("\n".join(["day,v", *rows[:10], rows[9], *rows[10:], rows[-1]]) + "\n")
+    (tmp_path / "y.csv").write_text("\n".join(["day,v", *rows]) + "\n")
+    for name in ("x", "y"):
+        code, _, err = prophecy("predict", tmp_path / f"{name}.csv", "--out", tmp_path / f"{name}.out.csv")
+        assert code == 0, err
+        assert ("2 exact duplicates dropped" in err) == (name == "x")
+    assert (tmp_path / "x.out.csv").read_text() == (tmp_path / "y.out.csv").read_text()

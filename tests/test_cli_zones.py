@@ -123,7 +123,7 @@ def test_a_file_of_local_times_over_the_end_of_summer_time(prophecy, tmp_path, c
 
 def test_other_doubled_times_are_not_blamed_on_summer_time(prophecy, tmp_path):
     frame = local_csv(tmp_path / "x.csv", hours("2024-10-20 00:00", 100))
-    pd.concat([frame, frame[50:51]]).to_csv(tmp_path / "x.csv", index=False)
+    pd.concat([frame, frame[50:51].assign(v=99.0)]).to_csv(tmp_path / "x.csv", index=False)
     _, _, err = prophecy("predict", tmp_path / "x.csv")
     assert "comes twice" in err
     assert "summer" not in err

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from prophecy import Basis, foud, fourier_decay, fout, lagt, legs, legs_invariant, legt
+from prophecy import Basis, fout, legs, legt
 from prophecy.conventions import to_lmu
 from prophecy.diagonal import dplr, nplr, s4d_inv, s4d_legs, s4d_lin, s5
+from prophecy.fading import foud, fourier_decay, lagt, legs_invariant
 
 RANKS = {legt: 2, legs_invariant: 1, lagt: 1, fout: 1, fourier_decay: 1, foud: 0}
 

@@ -15,7 +15,7 @@ MODULES = (
     "prophecy",
     *(f"prophecy.{name}" for name in (
         "adaptive", "adapters.river", "adapters.sklearn", "adapters.sktime", "baselines", "bases", "bounds", "chaos",
-        "constructions", "conventions", "diagonal", "discretize", "dynamics", "engines", "evaluation", "exact",
+        "constructions", "conventions", "diagonal", "discretize", "dynamics", "engines", "evaluation", "exact_readout",
         "fading", "fleet", "nn", "predictor", "signals", "system", "tables", "testing",
     )),
 )  # fmt: skip

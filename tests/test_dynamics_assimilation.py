@@ -19,9 +19,9 @@ from prophecy.dynamics.families import propose
 from prophecy.dynamics.features import Units
 from prophecy.dynamics.flow import EIGHTH, EXPONENTIAL, FOURTH, MODULUS, RECIPROCAL, SINE, TANH, Function
 from prophecy.dynamics.guesses import Steps, interpolated, one_step, roughness, smoothed
-from prophecy.dynamics.settings import DEFAULT
 from prophecy.dynamics.kernels.smoother import eliminate, filtered, substitute
 from prophecy.dynamics.kernels.tangents import tangents
+from prophecy.dynamics.settings import DEFAULT
 from prophecy.dynamics.sparse import SparseField, eliminated, gathered
 from prophecy.dynamics.starts import interpolate
 

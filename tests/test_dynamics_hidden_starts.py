@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from prophecy import chaos, forecast
 from prophecy.dynamics import flow
-from prophecy.dynamics.hidden_guesses import Family, alike, directions, guesses, pairs
-from prophecy.dynamics.hidden_guesses import Pair
+from prophecy.dynamics.hidden_guesses import Family, Pair, alike, directions, guesses, pairs
 from prophecy.dynamics.kernels.hidden_starts import MARGIN, closing, leaky, refine, scan
 from prophecy.dynamics.settings import DEFAULT
 

@@ -107,6 +107,12 @@ def test_fused_blocks_and_their_adjoint_are_torchs_products(
 
 
 def main() -> None:
+    import torch
+
+    from prophecy.engines import triton_blocks
+
+    if not torch.cuda.is_available():
+        triton_blocks.use_precision("ieee")  # the interpreter knows no other
     kinds = ("float32", "float64")
     print(json.dumps({f"{case} {dtype}": errors(*case, dtype) for case in CASES for dtype in kinds}))
 

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prophecy import ScaledSystem, System, fout, fout_as_printed, legs, legt, next_value, run
+from prophecy import System, fout, legs, legt, next_value, run
+from prophecy.bases import fout_as_printed
 from prophecy.discretize import Rule, backward, bilinear, zoh
 from prophecy.engines import ENGINES, lifting, pick, run_states
 from prophecy.engines.lifting import lift
-from prophecy.system import ScaledState
+from prophecy.system import ScaledState, ScaledSystem
 
 TOLERANCE = {np.float64: 1e-12, np.float32: 1e-5}
 # LegS reads small differences of its state before its pole, D/count times larger than the result: up to 8 digits of

@@ -13,21 +13,10 @@ from scipy import special
 from scipy.integrate import quad_vec
 from scipy.linalg import expm
 
-from prophecy import (
-    Basis,
-    derivative,
-    exact,
-    foud,
-    fourier_decay,
-    fout,
-    lagt,
-    legs,
-    legs_invariant,
-    legt,
-    next_value,
-    run,
-)
+from prophecy import Basis, derivative, fout, legs, legt, next_value, run
+from prophecy.constructions import exact
 from prophecy.conventions import from_hippo, from_hippox, from_s4, rescaled, to_hippo, to_hippox, to_s4
+from prophecy.fading import foud, fourier_decay, lagt, legs_invariant
 
 MEMORIES: dict[str, Callable[[float], Basis]] = {
     "legs": lambda unit: legs_invariant(6, unit),
@@ -181,7 +170,7 @@ def test_a_converted_fading_memory_remembers_the_same_past(name: str) -> None:
 
 
 def test_s4_runs_legs_without_the_division_by_time_and_the_converters_say_so() -> None:
-    with pytest.raises(TypeError, match=r"S4 runs LegS without the 1/t; use prophecy\.legs_invariant"):
+    with pytest.raises(TypeError, match=r"S4 runs LegS without the 1/t; use prophecy\.fading\.legs_invariant"):
         to_s4(legs(4))  # type: ignore[arg-type]
     model = from_s4(-legs(4).A, legs(4).B, 2.0)
     assert isinstance(model, Basis)

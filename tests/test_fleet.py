@@ -401,3 +401,47 @@ def test_recent_rows_carry_the_events_they_raised_through_eviction_and_reopening
         assert np.count_nonzero(recent.event) >= 2
         for number, value in zip(recent.event.tolist(), recent.value.tolist(), strict=True):
             assert number == 0 or numbers[number] == value
+
+
+@pytest.mark.parametrize("lengths", [(59.3, 60.0, 0.001), (3.7e6, 0.9, 5.3e-6)])
+@pytest.mark.parametrize("begun", [0, 5, 200])
+def test_rows_that_may_pass_many_places_are_taken_a_few_at_a_time(lengths, begun):
+    """118 of 120 such rows went into one transaction, which took seconds: the grid was coarse when it began."""
+    rng = np.random.default_rng(begun)
+    times = np.cumsum(np.concatenate([np.full(begun, 60.0), rng.choice(lengths, 60)]))
+    fleet, whole, done, sizes = Fleet(), Fleet(), 0, []
+    told = whole.observe("a", times, np.sin(times)).rows
+    said = []
+    while done < len(times):
+        said.append(fleet.observe_some("a", np.sin(times[done:]), times[done:], 2**14).rows)
+        done += len(said[-1])
+        sizes.append(len(said[-1]))
+    assert max(sizes) <= max(begun, 4)
+    assert sum(size > 4 for size in sizes) <= 2
+    np.testing.assert_array_equal(np.concatenate(said)["next"], told["next"])
+
+
+def test_ordinary_rows_are_taken_by_thousands_and_streams_put_aside_count_as_well():
+    fleet = Fleet(memory=100 * BYTES)
+    names = [f"k{k}" for k in range(100)]
+    for k in range(3):
+        fleet.observe(names, np.full(100, float(k)), np.arange(100.0))
+    jitter = np.random.default_rng(0).uniform(-0.1, 0.1, 5000)
+    assert (
+        len(fleet.observe_some(names * 50, np.zeros(5000), 3.0 + np.repeat(np.arange(50.0), 100) + jitter, 2**14))
+        == 5000
+    )
+    others = [f"j{k}" for k in range(400)]
+    assert len(fleet.observe_some(others, np.zeros(400), np.zeros(400), 2**14)) == 100  # what there is room for
+    assert len(fleet.observe_some(names, np.zeros(100), np.full(100, 53.0), 800)) == 10
+
+
+def test_rows_are_checked_without_being_taken():
+    fleet = Fleet()
+    fleet.observe("a", [1.0], [1.0])
+    fleet.check("a", [2.0], [2.0])
+    with pytest.raises(Refused, match="row 1: value must be at most"):
+        fleet.check("a", [2.0, 1e99], [2.0, 3.0])
+    with pytest.raises(Refused, match="give one kind always"):
+        fleet.check("a", [2.0])
+    assert fleet.recent("a").value.tolist() == [1.0]

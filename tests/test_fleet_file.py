@@ -274,6 +274,9 @@ def _reopened(db, path):
         ("UPDATE sqlite_sequence SET seq = 1 WHERE name = 'streams'", "counted from 1 on, and 2 is used"),
         ("UPDATE sqlite_sequence SET seq = 9223372036854775807 WHERE name = 'streams'", "counted from"),
         ("INSERT INTO events VALUES (9, 1, 0, NULL, 'x', 1.0, 1.0, 'error', 0, NULL)", "event 9 is not as made"),
+        ("INSERT INTO events VALUES (9, 1, 0, NULL, 1.0, 1.0, 1.0, CAST(x'ff' AS TEXT), 0, NULL)", "event 9 is not"),
+        ("INSERT INTO aside VALUES (9, NULL, 0, 0, NULL, NULL, x'00', 'why')", "9 was set aside in a way we do not"),
+        ("INSERT INTO facts VALUES (CAST(x'ff' AS TEXT), '[1]')", "is damaged or no state"),
     ],
 )
 def test_damaged_and_foreign_files_are_refused_with_the_reason(tmp_path, statement, says):
@@ -338,6 +341,12 @@ def test_a_stream_that_cannot_be_read_is_set_aside_and_the_others_go_on(tmp_path
         assert list(fleet) == ["a", "b"]
         fleet.discard(one.key)
         assert fleet.problems() == []
+
+
+def test_what_was_set_aside_without_a_key_is_shown_all_the_same(tmp_path):
+    changed(crashed(tmp_path), "INSERT INTO aside VALUES (9, NULL, 0, 0, NULL, NULL, x'', 'why')")
+    with Fleet(tmp_path / "copy") as fleet:
+        assert [(one.key, one.reason, len(one.rows)) for one in fleet.aside()] == [("", "why", 0)]
 
 
 def fresh_b():

@@ -52,7 +52,7 @@ def test_dates_stay_dates_and_the_last_row_is_as_it_was():
     assert str(answer.index.tz) == "Europe/Berlin"
     assert abs((answer.index[0] - times[-1]).total_seconds() - 60) < 0.1
     later = at[-1] + np.arange(1, 21)
-    np.testing.assert_allclose(np.asarray(answer.mean).ravel(), np.sin(later / 4), atol=0.01)
+    np.testing.assert_allclose(np.asarray(answer.point).ravel(), np.sin(later / 4), atol=0.01)
 
 
 def test_gaps_stay_gaps():

@@ -10,17 +10,18 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from prophecy import _interrupts, _workers, forecast_many
-from prophecy._forecast import Failure
 from prophecy.dynamics import batch
-from prophecy.dynamics.batch import Stopped, in_order
+from prophecy.dynamics.batch import Stopped
 
 FOREVER = threading.Event()
+ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(autouse=True)
@@ -98,7 +99,7 @@ def test_ctrl_c_in_a_batch_hands_over_the_forecasts_that_were_made(jobs):
     kept = caught.value.finished
     assert 2 <= len(kept) < 6
     for name, made in kept.items():
-        assert np.allclose(made.mean, frame[name].iloc[-1] + np.arange(1, 4))
+        assert np.allclose(made.point, frame[name].iloc[-1] + np.arange(1, 4))
 
 
 def test_a_program_with_a_handler_of_its_own_stays_in_charge():
@@ -131,30 +132,60 @@ def test_held_back_ctrl_c_comes_at_the_end_and_no_later():
 
 
 COMMAND = """
-import signal, threading
+import signal, sys, threading, time
 from prophecy import _interrupts
 signal.signal(signal.SIGINT, signal.default_int_handler)
-_interrupts.command()
 class Loud:
     def __del__(self):
         signal.raise_signal(signal.SIGINT)
-with _interrupts.last_words(lambda: "stopped; go on like this"):
-    Loud()
-    {}
+def work():
+    with _interrupts.last_words(lambda: "stopped; go on like this"):
+        Loud()
+        {}
+_interrupts.command(work)
 """
 
 
-@pytest.mark.parametrize("work", ["threading.Event().wait()", "import time; [time.sleep(1) for _ in iter(int, 1)]"])
-def test_a_command_that_never_asks_is_ended_with_its_last_words(work):
+def commanded(work):
     done = subprocess.run([sys.executable, "-c", COMMAND.format(work)], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "stopped; go on like this\n")
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("work", ["threading.Event().wait()", "[time.sleep(1) for _ in iter(int, 1)]"])
+def test_a_command_that_never_asks_is_ended_with_its_last_words(work):
+    assert commanded(work) == (130, "", "stopped; go on like this\n")
 
 
 def test_a_command_that_has_noticed_may_take_its_time():
     work = f"""try: _interrupts.check()
-    except KeyboardInterrupt: import time; time.sleep({_interrupts.GRACE + 0.5}); print("kept")"""
-    done = subprocess.run([sys.executable, "-c", COMMAND.format(work)], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "kept\n", "")
+        except KeyboardInterrupt: time.sleep({_interrupts.GRACE + 0.5}); print("kept")"""
+    assert commanded(work) == (0, "kept\n", "")
+
+
+def test_a_stopped_command_leaves_without_what_the_interpreter_does_at_its_end():
+    work = """import atexit; atexit.register(print, "late"); print("kept")
+        try: _interrupts.check()
+        except KeyboardInterrupt: sys.exit(130)"""
+    assert commanded(work) == (130, "kept\n", "")
+
+
+@pytest.mark.parametrize("package", ["reproduction", "benchmarks"])
+def test_ctrl_c_while_a_command_is_loaded_leaves_no_traceback(package):
+    """The first heavy import presses it."""
+    code = f"""
+import builtins, runpy, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+plain = builtins.__import__
+def loading(name, *rest, **named):
+    if name == "numpy":
+        signal.raise_signal(signal.SIGINT)
+    return plain(name, *rest, **named)
+builtins.__import__ = loading
+sys.argv = ["{package}", "--list"]
+runpy.run_module("{package}.__main__", run_name="__main__")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Stopped before anything was begun.\n")
 
 
 def test_threads_share_a_batch_off_the_main_thread():

@@ -14,14 +14,8 @@ torch = pytest.importorskip("torch")
 
 import prophecy  # noqa: E402
 from nn_layers import LENGTHS, MEMORIES, OUTPUTS, TOLERANCE, learning, make, noise, relative, stepped  # noqa: E402
-from prophecy import (  # noqa: E402
-    discretize,
-    exact,
-    fout,
-    legt,
-    next_value,
-    run,
-)
+from prophecy import discretize, fout, legt, next_value, run  # noqa: E402
+from prophecy.constructions import exact  # noqa: E402
 from prophecy.diagonal import s4d_inv  # noqa: E402
 from prophecy.nn import Bidirectional, ContextSSM, DiagonalSSM, GatedBlock, ProphecySSM, Ridge, following  # noqa: E402
 
@@ -107,7 +101,7 @@ def test_a_layer_around_any_system_is_that_system_and_its_memory_can_be_trained(
 @pytest.mark.parametrize("train", ["none", "memory"])
 def test_channels_whose_windows_differ_in_shape_have_a_memory_each(train):
     def basis(order, window):
-        return prophecy.lagt(order, window, tilt=1.0 if window < 100 else 0.0)
+        return prophecy.fading.lagt(order, window, tilt=1.0 if window < 100 else 0.0)
 
     layer, u = make(train, basis=basis, order=6, window=[50.0, 500.0], channels=2), noise(1, 300, 2)
     states = layer.states(u)
@@ -159,7 +153,7 @@ def test_steps_of_another_length_follow_the_rule_of_the_layer(rule, train):
     assert relative(per_channel[1], found) < 1e-14
 
 
-@pytest.mark.parametrize("basis", [legt, fout, prophecy.lagt, prophecy.legs_invariant])
+@pytest.mark.parametrize("basis", [legt, fout, prophecy.fading.lagt, prophecy.fading.legs_invariant])
 def test_at_uneven_times_the_memory_is_the_solution_of_its_equation_for_straight_lines(basis):
     made = basis(7, 20.0)
     layer, random = make("all", basis=basis, order=7, window=20.0, channels=1), np.random.default_rng(4)

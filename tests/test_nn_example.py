@@ -19,10 +19,30 @@ RESULT = ROOT / "benchmarks" / "results" / "training.json"
 
 @pytest.fixture(scope="module")
 def example():
-    spec = importlib.util.spec_from_file_location("train_layer", ROOT / "examples" / "train_layer.py")
+    return load("benchmarks/training.py")
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def test_the_delay_line_trains_every_start_and_draws_its_curves(tmp_path, monkeypatch):
+    delay = load("examples/train_layer.py")
+    for name, value in (("BATCH", 2), ("WIDTH", 2), ("ORDER", 4)):
+        monkeypatch.setattr(delay, name, value)
+    result = delay.run(steps=10, seeds=1, length=200, delay=50)
+    assert all(len(curves[0]) == 2 and np.isfinite(curves).all() for curves in result["losses"].values())
+    delay.draw(result, tmp_path / "delay.png")
+    assert (tmp_path / "delay.png").stat().st_size > 10_000
+    found = json.loads((ROOT / "benchmarks" / "results" / "delay.json").read_text())
+    page = (ROOT / "docs" / "tutorial-ssm.md").read_text()
+    for start in delay.STARTS:
+        curve = np.median(found["losses"][start], axis=0)
+        cells = [f"{curve[i]:.2g}" for i in (0, 10, 30, -1)]
+        assert f"| {start} | " + " | ".join(cells) + f" | {found['minutes'][start]:.2f} |" in page
 
 
 def test_shortened_it_trains_every_start_in_both_models_and_draws_them(example, tmp_path):

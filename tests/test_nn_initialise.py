@@ -7,8 +7,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from prophecy import derivative, discretize, fout, lagt, legs, legs_invariant, legt, next_value, run  # noqa: E402
+from prophecy import derivative, discretize, fout, legs, legt, next_value, run  # noqa: E402
 from prophecy.diagonal import s4d_legs  # noqa: E402
+from prophecy.fading import lagt, legs_invariant  # noqa: E402
 from prophecy.nn import DiagonalSSM, init_dense_, init_s4d_  # noqa: E402
 
 

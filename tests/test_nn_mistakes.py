@@ -36,7 +36,7 @@ def test_blocks_and_memories_say_what_they_take():
         GatedBlock(4, Bidirectional(make(), make()))
     with pytest.raises(ValueError, match="memory must have one readout"):
         GatedBlock(4, make(construct=horizons(1, 4)))
-    with pytest.raises(TypeError, match=r"basis=prophecy\.legs .* use prophecy\.legs_invariant"):
+    with pytest.raises(TypeError, match=r"basis=prophecy\.legs .* use prophecy\.fading\.legs_invariant"):
         make(basis=legs)
     with pytest.raises(TypeError, match=r"u must be a torch\.Tensor, got ndarray"):
         make()(np.zeros((1, 5, 3)))
@@ -61,7 +61,7 @@ def test_mistakes_are_named():
         layer(torch.zeros(2, 5, 3, dtype=torch.complex64))
     with pytest.raises(ValueError, match=r"train must be one of, or several of, 'none', 'readout'.*; got 'some'"):
         make("some")
-    with pytest.raises(TypeError, match=r"LegS scaled by the time elapsed .* use prophecy\.legs_invariant"):
+    with pytest.raises(TypeError, match=r"LegS scaled by the time elapsed .* use prophecy\.fading\.legs_invariant"):
         ProphecySSM(1, 8, 1.0, 0.1, basis=lambda order, window: legs(order))
     with pytest.raises(ValueError, match="gains energy"):
         ProphecySSM(1, 8, 1.0, 1e-3, basis=lambda order, window: conventions.to_lmu(legt(order, window)), train="all")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from prophecy import fout, fout_as_printed, legt, next_value, run, signals
+from prophecy import fout, legt, next_value, run, signals
+from prophecy.bases import fout_as_printed
 
 # MSE, mean and std over functions, as the paper prints them: LegT 33, FouT 33, LegT 65, FouT 65.
 WHITE = {

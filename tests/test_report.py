@@ -15,8 +15,14 @@ typer = pytest.importorskip("typer")
 from typer.testing import CliRunner  # noqa: E402
 
 from prophecy import cli  # noqa: E402
-from reproduction import __main__ as command  # noqa: E402
-from reproduction import estimate, page, registry, report, runner  # noqa: E402
+from reproduction import (  # noqa: E402
+    command,
+    estimate,
+    page,
+    registry,
+    report,
+    runner,
+)
 from reproduction.framework import Ask, Cell, OpenQuestion, Table  # noqa: E402
 from reproduction.mathml import mathml  # noqa: E402
 from reproduction.rows import mean_and_deviation, number  # noqa: E402

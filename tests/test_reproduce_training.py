@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from prophecy import legt, next_value, run, signals  # noqa: E402
 from prophecy.engines.torch_lifted import impulse_responses  # noqa: E402
-from prophecy.nn.memory import bilinear  # noqa: E402
+from prophecy.nn.memory import discretised  # noqa: E402
 from reproduction import fig_training, switching, trained_runs  # noqa: E402
 from reproduction.framework import Ask  # noqa: E402
 from reproduction.trained import __main__ as command  # noqa: E402
@@ -47,7 +47,7 @@ def test_gradients_flow_through_all_four_and_are_right() -> None:
     u = torch.tensor(rng.normal(size=(2, 13)))
 
     def predict(A, B, C, D):  # type: ignore[no-untyped-def]
-        less, step = bilinear(A, B, torch.as_tensor(0.1, dtype=A.dtype))
+        less, step = discretised("bilinear", A, B, torch.as_tensor(0.1, dtype=A.dtype))
         columns = impulse_responses(less + torch.eye(A.shape[-1], dtype=A.dtype), step, 13)
         return common.convolve(u, common.spectrum(u, 6), C @ columns, D, 6)
 

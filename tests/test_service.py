@@ -377,8 +377,8 @@ def test_labels_of_metrics_cannot_be_invented_by_clients():
 def test_the_description_of_the_api_names_every_route_and_its_page_loads_nothing_from_elsewhere(service):
     found = service.get("/openapi.json").json()
     assert set(found["paths"]) == {
-        "/v1/observe", "/v1/table", "/v1/values", "/v1/series", "/v1/series/{key}", "/v1/forecast", "/v1/alarms", "/v1/health",
-        "/metrics",
+        "/v1/observe", "/v1/table", "/v1/values", "/v1/series", "/v1/series/{key}", "/v1/forecast", "/v1/alarms",
+        "/v1/health", "/metrics",
     }  # fmt: skip
     for page in ("/", "/docs"):
         text = service.get(page).text

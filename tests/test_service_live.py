@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from dataclasses import replace
+from time import sleep
 
 import numpy as np
 import pytest
@@ -203,7 +203,7 @@ class Slow:
 
     def observe_some(self, keys, values, times, steps):
         self.gate.wait(10)
-        time.sleep(self.seconds)
+        sleep(self.seconds)
         answers = self.fleet.observe_some(keys, values, times, steps)
         self.batches.append(len(answers))
         return answers

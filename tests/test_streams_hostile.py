@@ -284,7 +284,7 @@ def test_an_exact_forecast_is_called_exact_and_no_ratio_is_made_of_rounding(name
     model = Prophecy()
     model.follow(EXACT[name])
     said = model.explain()
-    assert "been exact" in said
+    assert "predictions are exact, to rounding" in said
     assert "e+" not in said
 
 

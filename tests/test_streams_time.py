@@ -205,7 +205,7 @@ def test_forecast_sees_holes_between_timestamps():
     model = Prophecy()
     model.observe(np.sin(t[keep] / 8.0), time=t[keep])
     truth = np.sin((299 + np.arange(1, 21)) / 8.0)
-    np.testing.assert_allclose(model.forecast(20).mean, truth, atol=1e-6)
+    np.testing.assert_allclose(model.forecast(20).point, truth, atol=1e-6)
 
 
 def test_a_saved_stream_goes_on_to_the_last_bit_whatever_its_times_are(tmp_path):

@@ -21,7 +21,7 @@ pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("typer")
 
-OPTIONS = {"level": 0.9, "bounds": None, "average": False, "settings": DEFAULT}
+OPTIONS = {"level": 0.9, "bounds": None, "settings": DEFAULT}
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,8 @@ def test_a_frame_by_key_on_a_cluster_keeps_keys_and_times(client):
 def test_partitions_are_written_as_partitions_with_failures_in_a_column(client, tmp_path):
     folder = written(tmp_path / "in", parts=3)
     doubled = table([50, 51])
-    doubled = pyarrow.concat_tables([doubled, doubled.slice(0, 1), table([52], length=1)])
+    again = doubled.slice(0, 1).set_column(2, "sold", pyarrow.array([-1.0]))  # one moment, two values
+    doubled = pyarrow.concat_tables([doubled, again, table([52], length=1)])
     parquet.write_table(doubled, folder / "9.parquet")
     asked = partition_task(4, "item", "day", "sold", None, (0.25,), "refuse", OPTIONS)
     done = forecast_partitions(partitions(folder), tmp_path / "out", client, asked)

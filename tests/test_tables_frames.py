@@ -254,7 +254,7 @@ def test_arrays_and_lists_work_as_before_and_can_carry_times():
         (lambda: prophecy.forecast(np.ones(9), 2, time=[1.0, 2.0]), ValueError, "2 moments for 9 rows"),
         (lambda: prophecy.forecast(pd.DataFrame({"a": []}), 2), ValueError, "no rows"),
         (lambda: prophecy.forecast(pd.DataFrame({0: [1.0] * 9}), 2), TypeError, "column names must be text"),
-        (lambda: prophecy.forecast("file.csv", 2), TypeError, "got str"),
+        (lambda: prophecy.forecast("file.csv", 2), FileNotFoundError, "file.csv"),
         (lambda: prophecy.forecast(None, 2), TypeError, "got NoneType"),
         (lambda: prophecy.forecast([], 2), ValueError, "data is empty"),
         (lambda: prophecy.forecast([5.0], 2), ValueError, "1 value cannot be forecast from; give at least 2"),

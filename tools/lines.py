@@ -1,4 +1,4 @@
-"""Lines of Python in src/prophecy by package, at some commits and now: python tools/lines.py --out FILE COMMIT …
+"""Lines of Python by package, at some commits and now: python tools/lines.py --out FILE COMMIT …
 
 Counts every line of every .py file, comments and blank ones too. The commits of benchmarks/results/lines.json are the
 first version and the beginnings of later rounds of work.
@@ -19,24 +19,28 @@ def git(*arguments: str) -> str:
     return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout
 
 
+PLACES = ("src/prophecy", "reproduction", "benchmarks")
+
+
 def counted(files: dict[str, int]) -> dict[str, int]:
-    """Lines by package, and of all."""
-    packages: Counter[str] = Counter()
+    """Lines by package, of all of src, and of each folder beside it."""
+    packages, beside = Counter[str](), Counter[str]()
     for name, lines in files.items():
-        parts = Path(name).relative_to("src/prophecy").parts
-        packages[parts[0] if len(parts) > 1 else "top level"] += lines
-    return {**dict(sorted(packages.items())), "all": sum(packages.values())}
+        parts = Path(name).parts
+        if parts[0] == "src":
+            packages[parts[2] if len(parts) > 3 else "top level"] += lines
+        else:
+            beside[f"{parts[0]}/"] += lines
+    return {**dict(sorted(packages.items())), "all": sum(packages.values()), **dict(sorted(beside.items()))}
 
 
 def at(commit: str) -> dict[str, int]:
-    names = [
-        name for name in git("ls-tree", "-r", "--name-only", commit, "src/prophecy").split() if name.endswith(".py")
-    ]
+    names = [name for name in git("ls-tree", "-r", "--name-only", commit, *PLACES).split() if name.endswith(".py")]
     return counted({name: git("show", f"{commit}:{name}").count("\n") for name in names})
 
 
 def now() -> dict[str, int]:
-    paths = (ROOT / "src" / "prophecy").rglob("*.py")
+    paths = [path for place in PLACES for path in (ROOT / place).rglob("*.py")]
     return counted({str(path.relative_to(ROOT)): path.read_text().count("\n") for path in paths})
 
 

@@ -1,11 +1,12 @@
 """Mutation run: change the source in one place at a time and see whether a test notices.
 
-    python tools/mutate.py src/prophecy/exact.py --tests tests/test_exact.py --out benchmarks/results/mutants.json
+    python tools/mutate.py src/prophecy/system.py --tests tests/test_system.py --out benchmarks/results/mutants.json
 
 cosmic-ray makes the mutants (its session and worker are not used: they start a new interpreter for each, whose imports
 take longer than the tests). Here NumPy, SciPy, pytest and hypothesis are imported once; every mutant runs in a fork of
-that process, from a copy of `src` with the one file changed, tests stopped at the first
-failure. A fork that takes longer than `--seconds` counts as killed (the mutant loops).
+that process, from a copy of `src` with the one file changed, tests stopped at the first failure. Kernels, which are
+compiled when the package is built, are not mutated. A fork that takes longer than `--seconds` counts as killed (the
+mutant loops).
 
 Left out are mutants that say nothing: bit operations on floats (a TypeError), identity for equality, annotations
 (`X | None`) and overloads. `--every N` takes each N-th mutant; `--write` and `--read` separate making mutants from

@@ -33,17 +33,17 @@ def library() -> None:
     model = prophecy.Prophecy()
     track = model.follow(u)
     assert abs(track.mean[-1] - u[-1]) < 1e-9
-    assert model.predict().lower <= model.predict().mean <= model.predict().upper
+    assert model.predict().lower <= model.predict().point <= model.predict().upper
     with tempfile.TemporaryDirectory() as folder:
         model.save(Path(folder) / "state.npz")
         again = prophecy.Prophecy.load(Path(folder) / "state.npz")
-        assert again.predict().mean == model.predict().mean
+        assert again.predict().point == model.predict().point
     future = prophecy.forecast(u, horizon=20)
-    assert np.max(np.abs(future.mean - np.sin((600 + np.arange(20)) / 9))) < 1e-6
+    assert np.max(np.abs(future.point - np.sin((600 + np.arange(20)) / 9))) < 1e-6
     months = np.arange(120)
     sales = 50 + 10 * np.sin(2 * np.pi * months / 12) + np.random.default_rng(0).normal(0, 1, 120)
     sold = prophecy.forecast(sales, horizon=12, season=12)
-    assert np.max(np.abs(sold.mean - 50 - 10 * np.sin(2 * np.pi * (120 + np.arange(12)) / 12))) < 4
+    assert np.max(np.abs(sold.point - 50 - 10 * np.sin(2 * np.pi * (120 + np.arange(12)) / 12))) < 4
 
 
 def command_line() -> None:

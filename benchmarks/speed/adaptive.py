@@ -40,7 +40,7 @@ def _ours(values: list[float]) -> list[float]:
     model, outputs = Prophecy(), []
     for value in values:
         model.observe(value)
-        outputs.append(float(model.predict().mean))
+        outputs.append(float(model.predict().point))
     return outputs
 
 

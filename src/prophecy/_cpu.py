@@ -8,10 +8,10 @@ import os
 
 def variant():
     """The folder of the kernels to load."""
-    wanted = os.environ.get("PROPHECY_CPU") or ("avx2" if prophecy_has_avx2() else "baseline")  # noqa: F821
+    wanted = os.environ.get("PROPHECY_CPU") or ("avx2" if prophecy_has_avx2() else "baseline")
     if wanted not in ("baseline", "avx2"):
         raise ImportError(f"PROPHECY_CPU must be baseline or avx2, got {wanted!r}")
-    if wanted == "avx2" and not prophecy_has_avx2():  # noqa: F821
+    if wanted == "avx2" and not prophecy_has_avx2():
         raise ImportError("PROPHECY_CPU=avx2, and this processor does not have AVX2; leave it unset")
     return wanted
 

@@ -25,7 +25,7 @@ GRACE = 1.0  # seconds
 INTERRUPTED = 130
 """Exit code of a command that Ctrl-C stopped: 128 + SIGINT, as shells report it."""
 
-_pressed = _noticed = 0
+_pressed = _noticed = 0  # how often Ctrl-C came, and how many of these were raised
 _waiting = False
 _words: Callable[[], str] = lambda: "stopped"  # noqa: E731 (replaced by `last_words`)
 
@@ -46,7 +46,7 @@ def held() -> Iterator[None]:
     Ctrl-C, that one stays in charge.
     """
     global _noticed
-    if not _default():
+    if not (_main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler):
         yield
         check()
         return
@@ -73,23 +73,35 @@ def waiting() -> Iterator[None]:
         _waiting = False
 
 
-def command() -> None:
-    """Hold Ctrl-C back for the rest of this process, which ends when nothing asks for it in time."""
-    if _default():
+def command(run: Callable[[], object]) -> None:
+    """Run a command that holds Ctrl-C back for the rest of this process, which ends when nothing asks for it in time.
+
+    A command that Ctrl-C has stopped does not take the interpreter apart, which takes seconds on a loaded machine.
+    """
+    if _main_thread() and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _press_and_watch)
+    try:
+        run()
+    except SystemExit as end:
+        if _noticed and end.code == INTERRUPTED:
+            with contextlib.suppress(OSError, ValueError):
+                sys.stdout.flush()
+                sys.stderr.flush()
+            _leave()
+        raise
 
 
 @contextlib.contextmanager
 def terminated() -> Iterator[None]:
-    """Within it SIGTERM is what Ctrl-C is, so that it ends with a sentence too."""
+    """Within it SIGTERM is what Ctrl-C is, so that it ends with a sentence too; also where Ctrl-C is ignored, as in the
+    background of a shell."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def pass_on(number: int, frame: FrameType | None) -> None:
         handler = signal.getsignal(signal.SIGINT)
-        if callable(handler):
-            handler(number, frame)
+        (handler if callable(handler) else _press_and_watch)(number, frame)
 
     before = signal.signal(signal.SIGTERM, pass_on)
     try:
@@ -109,9 +121,8 @@ def last_words(words: Callable[[], str]) -> Iterator[None]:
         _words = before
 
 
-def _default() -> bool:
-    main = threading.current_thread() is threading.main_thread()
-    return main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+def _main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def _press(number: int, frame: FrameType | None) -> None:
@@ -129,10 +140,13 @@ def _press_and_watch(number: int, frame: FrameType | None) -> None:
 
 def _watch(press: int) -> None:
     time.sleep(GRACE)
-    if _noticed >= press:
-        return
+    if _noticed < press:
+        os.write(2, f"{_words()}\n".encode(errors="replace"))
+        _leave()
+
+
+def _leave() -> None:
     processes = sys.modules.get("multiprocessing")
     for child in processes.active_children() if processes else ():
         child.kill()
-    os.write(2, f"{_words()}\n".encode(errors="replace"))
     os._exit(INTERRUPTED)

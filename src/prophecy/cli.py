@@ -28,7 +28,10 @@ COMMANDS = (
 
 def main() -> None:
     """Entry point of the `prophecy` command."""
-    _interrupts.command()
+    _interrupts.command(_main)
+
+
+def _main() -> None:
     try:
         import rich  # noqa: F401
         import typer
@@ -55,7 +58,7 @@ def main() -> None:
             raise typer.Exit
 
     app.callback(invoke_without_command=True)(root)
-    for name in COMMANDS:
+    for name in [name for name in COMMANDS if name in sys.argv[1:2]] or COMMANDS:  # the one that is asked for, or all
         importlib.import_module(f"prophecy.commands.{name}").register(app)
     app()
 

@@ -118,7 +118,7 @@ def to_s4(basis: Basis | ScaledBasis, double: bool = False) -> Basis:
     one. LegS is the one S4 runs, `legs_invariant`: without the 1/t of `legs`.
     """
     if isinstance(basis, ScaledBasis):
-        raise TypeError("S4 runs LegS without the 1/t; use prophecy.legs_invariant(order, timescale)")
+        raise TypeError("S4 runs LegS without the 1/t; use prophecy.fading.legs_invariant(order, timescale)")
     return _convert("to_s4", S4, basis, double)
 
 

@@ -67,7 +67,9 @@ def nplr(basis: Basis, rank: int | None = None) -> NPLR:
     (8, 2)
     """
     if not isinstance(basis, Basis):
-        raise TypeError(f"basis must be a Basis, got {type(basis).__name__}; for LegS use prophecy.legs_invariant")
+        raise TypeError(
+            f"basis must be a Basis, got {type(basis).__name__}; for LegS use prophecy.fading.legs_invariant"
+        )
     losses, directions = np.linalg.eigh(-(basis.A + basis.A.T) / 2)
     scale = np.abs(losses).max()
     damping = float(losses[losses - losses[0] <= 1e-9 * scale].mean())

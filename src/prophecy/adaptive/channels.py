@@ -57,6 +57,11 @@ class Channels:
         self.streams = Streams(records, rings, clocks, samples, self.table, count)
 
     @property
+    def rows(self) -> tuple[Records, Array, Records, Records]:
+        """Everything the series know."""
+        return self.records, self.rings, self.clocks, self.samples
+
+    @property
     def count(self) -> int:
         """Moments seen."""
         return int(self.streams.moments)
@@ -134,7 +139,7 @@ class Channels:
         if self.is_irregular:
             # The newest sample lies between two places of the grid, and so does its slope.
             after, gap = np.empty(self.series), np.full(self.series, np.nan)
-            copy = Streams(*(rows.copy() for rows in (self.records, self.rings, self.clocks, self.samples)), self.table)
+            copy = Streams(*(part.copy() for part in self.rows), self.table)
             copy.take(np.arange(self.series), _NONE, gap, _NOWHERE, _NOTHING, np.empty(self.series))
             copy.slopes(after, np.empty_like(shares))
             out += (after - out) * float((self.clocks["last"][0] - self.clocks["grid"][0]) / self.dt)

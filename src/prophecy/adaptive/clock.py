@@ -3,7 +3,7 @@
 One rule for all streams. The grid (its step and its phase) follows the stamps as a phase-locked loop does: slowly, so
 that noise in single stamps averages out. A stamp within `off` of a place on the grid belongs to it, and the places
 passed over are gaps. Where one stamp in five belongs to no place, the times are irregular: then values are brought to
-the grid by interpolation (`irregular.py`), and the grid is looked for again every 32 values. What clocks do besides:
+the grid by interpolation (`kernels/irregular.py`), and the grid is looked for again every 32 values. Clocks also do:
 
 - a stamp that is not after the newest one is late; after `late` late ones in a row the clock was set back, and the
   stream goes on from there, with a step for each of them;

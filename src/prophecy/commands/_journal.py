@@ -70,7 +70,7 @@ class Journal:
         self._next = next(self._stored, None)
         self.kept = self._file.execute("SELECT count(*) FROM answers").fetchone()[0]
         self._models: dict[str, Model] = {}
-        self._held = _interrupts.held()
+        self._held = contextlib.ExitStack()
         self._last = time.monotonic()
 
     def _begin(self, plan: dict[str, Any]) -> None:
@@ -129,7 +129,7 @@ class Journal:
         self._last = time.monotonic()
 
     def __enter__(self) -> Journal:
-        self._held.__enter__()
+        self._held.enter_context(_interrupts.held())
         return self
 
     def __exit__(

@@ -25,7 +25,7 @@ File: TypeAlias = Annotated[
 ]
 Columns: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--column", "-c", help="A column to predict; repeatable. All columns of numbers if not given."),
+    typer.Option("--column", "-c", help="A column to use; repeatable. All columns of numbers if not given."),
 ]
 Time: TypeAlias = Annotated[
     str | None, typer.Option(help="The column with the times; found by content if not given. 'DATE + TIME' joins two.")

@@ -34,7 +34,7 @@ def answer(
     """
     counted = _Doubled() if mean else None
     with sink(out) as write, Progress(command, table.size, "bytes", table.size > 1 << 22) as progress:
-        for batch, times in _ordered(table, mean):
+        for batch, times in _without_repetitions(table, _ordered(table, mean)):
             columns = _added(table, batch, times, advance, parts, counted)
             if write is not None:
                 write(with_columns(batch, columns))
@@ -80,6 +80,34 @@ def _pieces(table: Table) -> Iterator[Piece]:
             yield batch, times
     if lost:
         table.note(f"{lost:,} row{'' if lost == 1 else 's'} without a time left out")
+
+
+def _without_repetitions(table: Table, pieces: Iterator[Piece]) -> Iterator[Piece]:
+    """The same rows without those that say again what the row before them in their series has said."""
+    last: dict[str, tuple[Any, Array]] = {}
+    dropped = 0
+    for batch, times in pieces:
+        if times is None:
+            yield batch, times
+            continue
+        values = np.stack([floats(batch, name) for name in table.roles.values], axis=1)
+        again = np.zeros(batch.num_rows, dtype=bool)
+        for key, some in keys_of(batch, table.roles.key):
+            rows = np.arange(batch.num_rows)[some]
+            moments, mine = times.values[rows], values[rows]
+            before = last.get(key, (moments[:1], np.full_like(mine[:1], np.inf)))
+            earlier = np.concatenate([before[0], moments[:-1]]), np.concatenate([before[1], mine[:-1]])
+            same = (earlier[1] == mine) | (np.isnan(earlier[1]) & np.isnan(mine))
+            again[rows] = (earlier[0] == moments) & same.all(axis=1)
+            last[key] = moments[-1:], mine[-1:]
+        if again.any():
+            dropped += int(again.sum())
+            kept = np.flatnonzero(~again)
+            batch, times = batch.take(kept), times[kept]
+        if batch.num_rows:
+            yield batch, times
+    if dropped:
+        table.note(f"{dropped:,} exact duplicate{'' if dropped == 1 else 's'} dropped")
 
 
 def _together(pieces: Iterator[Piece]) -> Iterator[Piece]:

@@ -99,7 +99,7 @@ def _dates(column: Any) -> Any:
     there = ~np.isnat(values)
     if column.type.tz is not None or not there.any():
         return column
-    units = ("D", "m", "s", "ms", "us", "ns")
+    units: tuple[Any, ...] = ("D", "m", "s", "ms", "us", "ns")
     unit = next(u for u in units if (values[there].astype(f"datetime64[{u}]") == values[there]).all() or u == "ns")
     texts = np.datetime_as_string(values, unit).tolist()
     return pa.array([text.replace("T", " ") if ok else None for text, ok in zip(texts, there.tolist(), strict=True)])

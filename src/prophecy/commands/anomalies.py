@@ -127,9 +127,10 @@ class Watch:
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="anomalies", epilog=epilog(EXAMPLES))(_options.reading(anomalies))
+    app.command(name="anomalies", epilog=epilog(EXAMPLES))(anomalies)
 
 
+@_options.reading
 def anomalies(
     file: _options.File,
     asked: Hints,

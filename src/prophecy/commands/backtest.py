@@ -37,9 +37,10 @@ sMAPE in percent, MASE in units of the error of copying the value a season ago. 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="backtest", epilog=epilog(EXAMPLES))(_options.reading(backtest))
+    app.command(name="backtest", epilog=epilog(EXAMPLES))(backtest)
 
 
+@_options.reading
 def backtest(
     file: _options.File,
     asked: Hints,

@@ -41,9 +41,10 @@ UNITS = (("day", 86_400.0), ("hour", 3_600.0), ("minute", 60.0), ("second", 1.0)
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="equations", epilog=epilog(EXAMPLES))(_options.reading(equations))
+    app.command(name="equations", epilog=epilog(EXAMPLES))(equations)
 
 
+@_options.reading
 def equations(
     file: _options.File,
     asked: Hints,

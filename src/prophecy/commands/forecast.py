@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
@@ -49,9 +50,10 @@ OUT.part as they are finished; after Ctrl-C, --resume goes on with the rest.
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="forecast", epilog=epilog(EXAMPLES))(_options.reading(forecast))
+    app.command(name="forecast", epilog=epilog(EXAMPLES))(forecast)
 
 
+@_options.reading
 def forecast(
     file: _options.File,
     asked: Hints,
@@ -119,7 +121,7 @@ def _plan(
     asked: Hints,
 ) -> dict[str, Any]:
     """What makes two runs the same, so that one can go on where the other stopped."""
-    return {
+    plan = {
         **input_of(file),
         "horizon": horizon,
         "level": options["level"],
@@ -128,8 +130,9 @@ def _plan(
         "quantiles": list(extra),
         "joint": joint,
         "context": context,
-        **asdict(asked),
+        **{name: value for name, value in asdict(asked).items() if name != "ways"},
     }
+    return json.loads(json.dumps(plan))  # type: ignore[no-any-return]
 
 
 class _Shown:
@@ -227,7 +230,9 @@ def read_known(path: Path, asked: Hints, found: Collected) -> Any:
     if roles.key in table.names:
         table = open_table(str(path), replace(way, key=roles.key))
     frame = as_frame(table)
-    say("forecast", f"{path.name}: {len(frame):,} rows, {', '.join(table.notes)}")
+    beside = [name for name in table.names if name not in (roles.key, *(roles.clock.columns if roles.clock else ()))]
+    facts = ", ".join([f"{len(frame):,} rows", *table.notes])
+    say("forecast", f"{path.name}: {facts}; regressors {', '.join(beside)}")
     return lambda source, horizon: known_for(frame, source, horizon)
 
 

@@ -43,9 +43,10 @@ the answers so far are kept in OUT.part; after Ctrl-C, --resume goes on with the
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
-    app.command(name="predict", epilog=epilog(EXAMPLES))(_options.reading(predict))
+    app.command(name="predict", epilog=epilog(EXAMPLES))(predict)
 
 
+@_options.reading
 def predict(
     file: _options.File,
     asked: Hints,

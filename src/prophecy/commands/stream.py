@@ -164,7 +164,7 @@ def _note(data: bytes) -> dict[str, Any]:
         whole = [note["first"], note["last"], *note["lines"], *note["places"].values()]
         if not all(type(number) is int for number in whole) or not isinstance(note["asked"], dict):
             raise TypeError
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise ValueError("the state was not made by `prophecy stream`, or is damaged; name another") from None
     return note  # type: ignore[no-any-return]
 

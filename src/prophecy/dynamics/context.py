@@ -122,7 +122,7 @@ def read(context: ArrayLike, settings: Settings = DEFAULT) -> Context:
     if stride > 1:
         notes.append(f"The context is sampled finely: one sample in {stride} was used.")
     if len(rows) < len(values) - 1 and known.all():
-        notes.append(f"{len(rows)} of {len(values) - 1} transitions were used, half of them the latest.")
+        notes.append(f"Laws were looked for in {len(rows)} of {len(values) - 1} steps, half of them the latest.")
     seen = ~missing[(len(full) - 1) % stride :: stride]
     return Context(values, known, rows, units, stride, pace, overdue, varying, full, seen, tuple(notes))
 

@@ -161,7 +161,7 @@ def directions(variables: int, angles: int) -> Array:
 def velocity(x: Array) -> Array:
     """The rate of x, standardised."""
     times = np.arange(len(x))
-    return unit(np.ascontiguousarray(make_interp_spline(times, x, k=_SPLINE).derivative()(times)))
+    return np.asarray(unit(np.ascontiguousarray(make_interp_spline(times, x, k=_SPLINE).derivative()(times))))
 
 
 def forcing(x: Array, settings: HiddenSettings) -> tuple[float, float]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, eigh, solve_triangular
-from scipy.spatial.distance import cdist
 
 from prophecy.bases import legt
 from prophecy.dynamics.context import Rows
@@ -132,6 +131,8 @@ class Kernel:
 
 
 def kernel(a: Array, b: Array, width: float) -> Array:
+    from scipy.spatial.distance import cdist
+
     return np.asarray(1.0 / np.sqrt(1.0 + cdist(a, b, "sqeuclidean") / width**2))
 
 

@@ -95,10 +95,10 @@ class Problem:
         self.budget.left -= float(self.substeps.mean()) * (self.field.count + self.values.shape[1])
         ends, tangent = self.field.tangents(FOURTH, self.states[:-1], self.substeps, not self.fixed)
         tight = 1 / (self.looseness * self.noise)
-        misfit = np.ascontiguousarray(self.values - self.states)  # one layout, or everything is compiled twice
         self.system = eliminate(
-            misfit, self.seen / self.noise, ends - self.states[1:], tangent, tight, self.laws.first_state
-        )
+            self.values - self.states, self.seen / self.noise, ends - self.states[1:], tangent, tight,
+            self.laws.first_state,
+        )  # fmt: skip
         rest = self.system.rest
         if not np.isfinite(rest).all():
             return False

@@ -193,12 +193,13 @@ def _between(mixtures: list[Mixture], settings: Settings) -> Array:
 
 
 def _decided(context: Context, decided: Decided, settings: Settings) -> Solution:
-    """One trajectory explains the context and is the point; its draws are the distribution."""
+    """One trajectory explains the context and is the point; its draws are the distribution, whose intervals hold it."""
     variables, steps = int(context.varying.sum()), len(decided.path)
     centre, scale = context.units.centre[:variables], context.units.scale[:variables]
-    middle = np.median(decided.draws, axis=0)
-    half = upper_quantiles(np.abs(decided.draws - middle), len(decided.draws))
-    grid = np.concatenate([(middle - half)[::-1], middle[None], middle + half])[:, :, :variables] * scale + centre
+    mean = decided.draws.mean(axis=0)
+    half = upper_quantiles(np.abs(decided.draws - mean), len(decided.draws))
+    below, above = np.minimum(mean - half, decided.path), np.maximum(mean + half, decided.path)
+    grid = np.concatenate([below[::-1], mean[None], above])[:, :, :variables] * scale + centre
     next_step = np.full((steps - 1, variables), settings.dependence_law)
     point = decided.path[:, :variables] * scale + centre
     return Solution(grid, next_step, np.eye(variables), decided.method, decided.notes, decided.system, point)

@@ -137,19 +137,17 @@ class SparseField:
     def steps(self, tableau: Tableau, points: Array, substeps: int | Indices) -> Array:
         """Every one of (points, variables) one sample later, by as many substeps, one number or one for each."""
         counts = _each(substeps, len(points))
-        there = np.ascontiguousarray(points)  # one layout, or everything is compiled once for each
-        return np.asarray(flow.steps(self._small, self.theta[self._kept[0]], tableau, there, counts))
+        return np.asarray(flow.steps(self._small, self.theta[self._kept[0]], tableau, points, counts))
 
     def tangents(
         self, tableau: Tableau, points: Array, substeps: int | Indices, free: bool = True
     ) -> tuple[Array, Array]:
-        """One sample later, and the derivatives with the start and, if free, the parameters: see `kernels/tangents.py`."""
+        """One sample later, and the derivatives with the start and, if free, the parameters (`kernels/tangents.py`)."""
         chosen, whose = self._small_parameters
         if not free:
             chosen, whose = chosen[:0], whose[:0]
         theta, counts = self.theta[self._kept[0]], _each(substeps, len(points))
-        there = np.ascontiguousarray(points)
-        ends, tangent = tangents(self._small, theta, tableau, chosen, whose, there, counts)
+        ends, tangent = tangents(self._small, theta, tableau, chosen, whose, points, counts)
         return ends, tangent
 
     def paths(
@@ -174,8 +172,7 @@ class SparseField:
             np.stack([field.terms.shifts[functions] for field in every]),
             np.stack([field.terms.bends[functions] for field in every]),
         )
-        there, moved = np.ascontiguousarray(starts), np.ascontiguousarray(kicks)
-        return np.asarray(flow.paths(self._small, thetas, shapes, EIGHTH, there, horizon, tolerance, bound, moved))
+        return np.asarray(flow.paths(self._small, thetas, shapes, EIGHTH, starts, horizon, tolerance, bound, kicks))
 
     def substeps(self, tableau: Tableau, states: Array, tolerance: float | Array, most: int = 8) -> Indices:
         """The fewest substeps (1, 2, 4 ... most) with which the step from each of (states, variables) has converged.

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from prophecy.dynamics.candidates import tiers
 from prophecy.dynamics.choice import Model, Rolling, Trial, trials
@@ -71,6 +70,8 @@ def promising(
         share = np.sqrt(np.sum(left**2, axis=0) / (len(rise) - features.shape[1])) / size
         if float(np.mean(share)) < most:
             return True
+    from scipy.spatial import cKDTree
+
     for delays in (2, lags):  # two distinguish the states of most systems, and leave more neighbours
         near = states[:, :delays].reshape(len(rise), -1)
         neighbour = cKDTree(near).query(near, k=2)[1][:, 1]

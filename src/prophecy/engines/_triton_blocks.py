@@ -4,9 +4,9 @@ r"""The fused kernels of a layer: one system per channel, forward and its adjoin
     x = A @ x + B * u[k]
     y[k] = C @ x + D * u[k]
 
-A program carries the states of a group of series of one channel through all blocks. Float32 products are three of tf32
-("tf32x3"), which treat every sample by itself: unlike the scaled float16 products of `_triton_kernels`, a later value
-of a block, however large, leaves the bits of earlier outputs alone. Float64 products are float64.
+A program carries the states of a group of series of one channel through all blocks. Float32 products are six of
+bfloat16 parts ("bf16x6"), which treat every sample by itself: unlike the scaled float16 products of `_triton_kernels`,
+a later value of a block, however large, leaves the bits of earlier outputs alone. Float64 products are float64.
 
 Forward, block b: before[b] = x; y = u Kᵀ + x Oᵀ; x = u Rᵀ + x Pᵀ. Adjoint, last block first, r the gradient of the
 state after a block: ū = ȳ K + r R; r = ȳ O + r P + what reaches the state from elsewhere. Samples after the last whole

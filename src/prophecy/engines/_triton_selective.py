@@ -5,8 +5,8 @@ r"""The fused kernels of the selective scan: states stay in registers, and the b
 
 A program carries the states of some channels of one series through tiles of STEPS samples; within a tile all states
 come from one associative scan. Only the states before each tile are kept. Backward, last tile first, with r[k] the
-gradient of x[k]: r[k] = C[k] ȳ[k] + exp(dt[k + 1] A) r[k + 1], by the same scan in reverse; everything else is a product
-with r, and x[k] - dt B u stands for what came from the state before.
+gradient of x[k]: r[k] = C[k] ȳ[k] + exp(dt[k + 1] A) r[k + 1], by the same scan in reverse; all else are products with
+r, and x[k] - dt B u stands for what came from the state before.
 """
 
 # Types of a kernel's arguments are Triton's business: it compiles one version per combination.
@@ -37,7 +37,7 @@ def forward(
     own = channel[:, None] * ORDER + n[None, :]
     state = tl.load(start + batch * width * ORDER + own, mask=there[:, None], other=0.0)
     tiles = (time + STEPS - 1) // STEPS
-    for tile in range(0, tiles):
+    for tile in range(tiles):
         tl.store(before + (batch * tiles + tile) * width * ORDER + own, state, mask=there[:, None])
         k = tile * STEPS + step
         inside = k < time
@@ -72,7 +72,7 @@ def backward(
     rates = tl.zeros((CHANNELS, ORDER), tl.float32)
     tiles = (time + STEPS - 1) // STEPS
     part = (tl.program_id(0).to(tl.int64) * batches + batch) * time
-    for back in range(0, tiles):
+    for back in range(tiles):
         tile = tiles - 1 - back
         state = tl.load(before + (batch * tiles + tile) * width * ORDER + own, mask=there[:, None], other=0.0)
         k = tile * STEPS + step

@@ -3,13 +3,14 @@ r"""The selective scan with its readout: A of each channel, a step, B and C of e
     x[k] = exp(dt[k] A) x[k - 1] + dt[k] B[k] u[k]
     y[k] = C[k] · x[k]
 
-On CUDA it is one kernel each way that keeps no states but those between tiles (`_triton_selective`); elsewhere, and for
-derivatives of second order, a `scan` over all states.
+On CUDA, in float32, it is one kernel each way that keeps no states but those between tiles (`_triton_selective`);
+elsewhere, inside `torch.func` and for second derivatives a `scan` over all states.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ from torch.nn.functional import pad
 
 from prophecy.engines.torch_scan import scan, transformed
 
-STEPS, CHANNELS, WARPS = 32, 16, 8  # of a tile, fastest of those tried on an H200
+STEPS, CHANNELS, WARPS = 16, 16, 4  # of a tile: the fastest of seven on an H200
 LARGEST = 64  # states of a channel that fit the registers
 
 
@@ -34,17 +35,17 @@ def selective_scan(
     >>> selective_scan(u, dt, A, torch.ones(1, 3, 1), torch.ones(1, 3, 1))[0].flatten().tolist()
     [1.0, 1.5, 1.75]
     """
-    (batch, time, width), order = _checked(u, dt, A, B, C)
+    (batch, _, width), order = _checked(u, dt, A, B, C)
     kind = torch.float64 if u.dtype == torch.float64 else torch.float32
     x = u.new_zeros(batch, width, order, dtype=kind) if state is None else state.to(kind)
     if tuple(x.shape) != (batch, width, order):
         raise ValueError(f"state must be (batch, width, N) = {(batch, width, order)}, got {tuple(x.shape)}")
     with torch.autocast(u.device.type, enabled=False):
-        given = [part.to(kind) for part in (u, dt, A, B, C)]
-        if transformed():
-            y, end = _products(*given, x)
+        given = [*(part.to(kind) for part in (u, dt, A, B, C)), x]
+        if _fused(u.to(kind), A) and not transformed():
+            y, end, _ = _operator(*given)
         else:
-            y, end, _ = _operator(*given, x)
+            y, end = _products(*given)
     return y.to(u.dtype), end
 
 
@@ -52,24 +53,18 @@ def _products(u: Tensor, dt: Tensor, A: Tensor, B: Tensor, C: Tensor, x: Tensor)
     """All states by a scan, then the readout."""
     decay = torch.exp(dt.unsqueeze(-1) * A)
     added = (dt * u).unsqueeze(-1) * B.unsqueeze(2)
-    states = scan(decay.flatten(2), added.flatten(2), x.flatten(1), diagonal=True).unflatten(2, A.shape)
+    states = scan(decay.flatten(2), added.flatten(2), x.flatten(1), diagonal=True).reshape(added.shape)
     end = states[:, -1] if u.shape[1] else x
     return (states * C.unsqueeze(2)).sum(-1), end
 
 
 @torch.library.custom_op("prophecy::selective", mutates_args=())
-def _operator(
-    u: Tensor, dt: Tensor, A: Tensor, B: Tensor, C: Tensor, x: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
+def _operator(u: Tensor, dt: Tensor, A: Tensor, B: Tensor, C: Tensor, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Outputs, the last state, and the states before each tile, which only the kernels need."""
-    tiles = -(-u.shape[1] // STEPS)
-    if not _fused(u, A):
-        y, end = _products(u, dt, A, B, C, x)
-        return y, end.clone(), u.new_empty(u.shape[0], 0, *A.shape)
     from prophecy.engines import _triton_selective
 
     given, (A, B, C, x), order = (u.contiguous(), dt.contiguous()), _wide(A, B, C, x), A.shape[1]
-    y, end, before = torch.empty_like(given[0]), torch.empty_like(x), u.new_empty(u.shape[0], tiles, *A.shape)
+    y, end, before = torch.empty_like(given[0]), torch.empty_like(x), u.new_empty(u.shape[0], _tiles(u), *A.shape)
     _triton_selective.forward[_grid(u)](
         *given, A, B, C, x, y, before, end, *u.shape[1:], STEPS=STEPS, CHANNELS=CHANNELS, ORDER=A.shape[1],
         num_warps=WARPS,
@@ -79,8 +74,7 @@ def _operator(
 
 @_operator.register_fake
 def _(u: Tensor, dt: Tensor, A: Tensor, B: Tensor, C: Tensor, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    tiles = -(-u.shape[1] // STEPS) if _fused(u, A) else 0
-    kept = u.new_empty(u.shape[0], tiles, A.shape[0], _padded(A.shape[1]) if tiles else A.shape[1])
+    kept = u.new_empty(u.shape[0], _tiles(u), A.shape[0], _padded(A.shape[1]))
     return torch.empty_like(u, memory_format=torch.contiguous_format), torch.empty_like(x), kept
 
 
@@ -116,22 +110,24 @@ def _remember(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) 
 
 def _gradients(ctx: Any, g: Tensor, to_end: Tensor, to_before: Tensor) -> tuple[Tensor | None, ...]:
     *inputs, before = ctx.saved_tensors
-    if before.shape[1] and not torch.is_grad_enabled():
+    if not torch.is_grad_enabled():
         return tuple(_gradients_operator(g, to_end, *inputs[:5], before))
-    with torch.enable_grad():
-        if not torch.is_grad_enabled() or not any(one.requires_grad for one in inputs):
-            inputs = [one.detach().requires_grad_() for one in inputs]
-        made = _products(*inputs)
-        second = g.requires_grad or any(one.grad_fn is not None for one in inputs)
-    return torch.autograd.grad(made, inputs, (g, to_end), create_graph=second, allow_unused=True)
+    learn = [one for one in inputs if one.requires_grad]  # a second derivative is wanted: operations that have one
+    made = iter(torch.autograd.grad(_products(*inputs), learn, (g, to_end), create_graph=True))
+    return tuple(next(made) if one.requires_grad else None for one in inputs)
 
 
 torch.library.register_autograd("prophecy::selective", _gradients, setup_context=_remember)
 
 
 def _fused(u: Tensor, A: Tensor) -> bool:
-    known = u.is_cuda and u.dtype == torch.float32 and importlib.util.find_spec("triton") is not None
-    return known and A.shape[1] <= LARGEST
+    """Whether the kernels run: on a GPU, and where Triton's interpreter is asked for."""
+    there = (u.is_cuda or os.environ.get("TRITON_INTERPRET") == "1") and importlib.util.find_spec("triton") is not None
+    return there and u.dtype == torch.float32 and A.shape[1] <= LARGEST
+
+
+def _tiles(u: Tensor) -> int:
+    return -(-u.shape[1] // STEPS)
 
 
 def _grid(u: Tensor) -> tuple[int, int]:

@@ -214,7 +214,7 @@ def _(
 
 
 def _ordered(u: Tensor) -> Tensor:
-    """Like u (channels, series, time), nothing in it, stored in the order (series, time, channels) of a layer's data."""
+    """Like u (channels, series, time), with nothing in it, stored as a layer's data are: (series, time, channels)."""
     return u.new_empty(u.shape[1], u.shape[2], u.shape[0]).permute(2, 0, 1)
 
 
@@ -354,11 +354,8 @@ def _toeplitz(kernel: Tensor) -> Tensor:
 def _diagonals(table: Tensor) -> Tensor:
     """(channels, R, i, j) summed over i - j = 0, …, L - 1: (channels, R, L), the transpose of `_toeplitz`."""
     length = table.shape[-1]
-    rows = torch.arange(length, device=table.device)
-    lag = rows[:, None] - rows[None, :]
-    below = torch.where(lag >= 0, table, 0.0).flatten(-2)
-    made = table.new_zeros(*table.shape[:-2], length)
-    return made.index_add(-1, lag.clamp_min(0).flatten(), below)
+    wide = pad(table.flip(-1), (0, length)).flatten(-2)[..., :-length]  # row i moves i places to the right
+    return _split(wide, -1, (length, 2 * length - 1)).sum(-2)[..., length - 1 :]
 
 
 @contextmanager

@@ -20,7 +20,9 @@ from prophecy.engines import _triton_blocks
 
 LARGEST = 128  # orders beyond it do not fit the registers
 SHARED = 200_000  # bytes of shared memory a block of order 64 takes at most (compiled for sm_90: 196 608)
-PARTS = 8  # of time that gradients of matrices are summed over apart, then in float64
+SUMMED = (32, 3, 4)  # rows, loads ahead and warps of the gradients' sums
+TILE = (64, 64, 8)  # moments, channels and warps of a tile that is turned
+PARTS = 8  # of time that gradients of matrices are summed over apart
 FILL = 264  # programs that fill a large GPU twice: channels are taken so many at a time
 FEWEST = 256  # series (times channels) below which programs are too few to fill a GPU; torch's products take those
 
@@ -34,10 +36,10 @@ class BlockPlan(NamedTuple):
     precision: str
 
 
-# By float64 or not and padded order. 16 and 64 in float32 are the fastest of four on an H200
-# (benchmarks/results/layers-gpu.json); the others were not searched.
+# By float64 or not and padded order. 16 and 64 in float32 are the fastest of ten on an H200
+# (benchmarks/results/layers-gpu.json has those of the present code); the others were not searched.
 PLANS: dict[tuple[bool, int], BlockPlan] = {
-    (False, 16): BlockPlan(64, 4, 1, "bf16x6"),
+    (False, 16): BlockPlan(64, 4, 3, "bf16x6"),
     (False, 32): BlockPlan(64, 4, 1, "bf16x6"),
     (False, 64): BlockPlan(64, 4, 1, "bf16x6"),
     (False, 128): BlockPlan(16, 8, 1, "ieee"),
@@ -48,7 +50,27 @@ PLANS: dict[tuple[bool, int], BlockPlan] = {
 }
 
 
+PRECISIONS = ("bf16x6", "tf32x3", "bf16x3", "tf32", "ieee")
 _fewest = FEWEST
+_precision: str | None = None
+
+
+def use_precision(name: str | None = None) -> None:
+    """How float32 numbers are multiplied from now on in this process: one of PRECISIONS, None for the default.
+
+    Relative errors of outputs and of the gradient of u on an H200, N = 64: bf16x6 (six products of three bfloat16
+    parts, the default) 1e-7, tf32x3 1.3e-7, bf16x3 2.5e-6, tf32 1e-3. Each treats every sample by itself, so that a
+    later value, however large, leaves the bits of earlier outputs alone; scaled float16 halves would not.
+    """
+    global _precision
+    if name is not None and name not in PRECISIONS:
+        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {name!r}")
+    _precision = name
+
+
+def _plan(kind: torch.dtype, order: int, given: BlockPlan | None = None) -> BlockPlan:
+    plan = given or PLANS[kind == torch.float64, order]
+    return plan if _precision is None or kind == torch.float64 else plan._replace(precision=_precision)
 
 
 def use_from(series: int = FEWEST) -> None:
@@ -184,12 +206,12 @@ def _summed(
     out = left.new_empty(channels, parts, rows, columns)
     if blocks == 0 or series == 0:
         return left.new_zeros(channels, rows, columns)
-    plan = plan or PLANS[left.dtype == torch.float64, 64]
+    plan = _plan(left.dtype, 64, plan)
     _triton_blocks.gradients[(channels, parts)](
         left, right, out, series, *ways, blocks, left.stride(0), right.stride(0), ROWS=rows, COLUMNS=columns,
-        GROUP=32, STAGES=2, PRECISION=plan.precision, num_warps=4,
+        GROUP=SUMMED[0], STAGES=SUMMED[1], PRECISION=plan.precision, num_warps=SUMMED[2],
     )  # fmt: skip
-    return out.sum(1, dtype=torch.float64).to(out.dtype)
+    return out.sum(1)
 
 
 def _turned(source: Tensor, target: Tensor | None = None) -> Tensor:
@@ -199,9 +221,19 @@ def _turned(source: Tensor, target: Tensor | None = None) -> Tensor:
             return source
         target = source.new_empty(source.shape)
     channels, series, time = source.shape
-    grid = (-(-channels // 32), -(-time // 64), series)
+    moments, wide, warps = TILE
+    grid = (-(-channels // wide), -(-time // moments), series)
     _triton_blocks.turn[grid](
-        source, target, series, time, channels, *source.stride(), *target.stride(), MOMENTS=64, CHANNELS=32, num_warps=4
+        source,
+        target,
+        series,
+        time,
+        channels,
+        *source.stride(),
+        *target.stride(),
+        MOMENTS=moments,
+        CHANNELS=wide,
+        num_warps=warps,
     )
     return target
 
@@ -226,7 +258,7 @@ def _launch(
     built: dict[str, Any],
 ) -> None:
     channels, series, time = tensors[0].shape
-    plan = plan or PLANS[tensors[0].dtype == torch.float64, order]
+    plan = _plan(tensors[0].dtype, order, plan)
     solid = [matrix.contiguous() for matrix in matrices]
     strides = [0 if len(matrix) == 1 else matrix.stride(0) for matrix in solid]
     kernel[(-(-series // plan.group), channels)](

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from prophecy.adaptive.limits import LARGEST, MOST
 from prophecy.adaptive.times import LARGEST_TIME
 from prophecy.fleet.answers import LATE, ROW, STATUS, same_input
+from prophecy.fleet.events import KINDS
 
 LONGEST_KEY = 512
 """Characters of a key at most."""
@@ -141,7 +142,7 @@ def _other_faults(db: sqlite3.Connection) -> Iterable[str]:
     bad = db.execute(
         "SELECT number FROM events WHERE NOT (number > 0 AND typeof(stream) = 'integer' AND typeof(place) = 'integer' "
         "AND place >= 0 AND typeof(time) IN ('real', 'null') AND typeof(value) = 'real' AND typeof(score) = 'real' "
-        "AND typeof(alarm) = 'real' AND alarm BETWEEN 0 AND 1 AND typeof(kind) = 'text' AND length(kind) <= 16 "
+        f"AND typeof(alarm) = 'real' AND alarm BETWEEN 0 AND 1 AND kind IN {KINDS} "
         "AND dated IN (0, 1) AND typeof(fault) IN ('integer', 'null')) LIMIT 3"
     )
     for (number,) in bad:

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from prophecy.fleet.answers import Event
 
+KINDS = ("error", "change", "value", "level", "noise")
+"""What was rarest about a row that raised an event, in the order of a record's `alarm_tail`."""
+
 TOGETHER = 60
 """Rows between events of one disturbance at most: it raises several, at its beginning, while it lasts and at its end,
 and the windows by which a stretch is judged hold it for as long."""

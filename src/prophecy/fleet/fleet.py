@@ -91,9 +91,10 @@ class Fleet:
     ) -> Answers:
         """Take in a batch of rows, in order; returns when they are on the disk.
 
-        keys: one for each row, or one for all. values: numbers, NaN where missing. time: seconds or dates (datetime64,
-        datetime), None for streams without timestamps. One bad row refuses the whole batch (`Refused`, naming it), and
-        nothing has changed. note: bytes to keep with the batch while it is in the log (`batches`).
+        keys: one for each row, or one for all. values: (rows,) numbers, NaN where missing. time: (rows,) seconds or
+        dates (datetime64, datetime), None for streams without timestamps. One bad row refuses the whole batch
+        (`Refused`, naming it), and nothing has changed. note: bytes to keep with the batch while it is in the log
+        (`batches`).
         """
         if old:
             (values,), time = old, values
@@ -105,18 +106,18 @@ class Fleet:
         with self._lock:
             return Answers(names, rows, self._streams.observe(names, time is not None, rows, note))
 
-    def observe_some(
-        self, keys: str | Sequence[str], values: ArrayLike, time: ArrayLike | None, steps: int
-    ) -> Answers:
-        """The same for the first rows alone, as many as take `steps` steps of their streams at most, and one at least;
-        the answers are as many. So a batch of any cost can be taken in by parts, with others in between."""
+    def observe_some(self, keys: str | Sequence[str], values: ArrayLike, time: ArrayLike | None, steps: int) -> Answers:
+        """`observe` for the first rows alone: as many as take `steps` steps of their streams at most, and one at least.
+
+        keys, values, time: (rows,); the answers are as many as the rows taken. So a batch of any cost can be taken in
+        by parts, with others in between."""
         rows, names = self._rows(keys, values, time)
         with self._lock:
             events = self._streams.observe(names, time is not None, rows, b"", _checks.whole("steps", steps))
         return Answers(names[: len(events)], rows[: len(events)], events)
 
     def check(self, keys: str | Sequence[str], values: ArrayLike, time: ArrayLike | None = None) -> None:
-        """Whether `observe` would take these rows in; `Refused` if not. Nothing is changed."""
+        """Whether `observe` would take these rows in, (rows,) of each; `Refused` if not. Nothing is changed."""
         rows, names = self._rows(keys, values, time)
         with self._lock:
             self._streams.check_times(names, rows)

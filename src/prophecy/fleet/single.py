@@ -50,7 +50,7 @@ class Single:
 
     def follow(self, values: ArrayLike, times: ArrayLike | None = None) -> NDArray[np.void]:
         """Take in values one after the other, with their times or without; the rows (`answers.ROW`) with the answers.
-        Where one of them cannot be taken, none is."""
+        All are of shape (rows,). Where one of them cannot be taken, none is."""
         numbers = np.asarray(values, np.float64)
         moments = np.full(len(numbers), np.nan) if times is None else seconds(times)
         fine = self.accepts(numbers, None if times is None else moments)
@@ -70,7 +70,7 @@ class Single:
 
     @staticmethod
     def accepts(values: NDArray[np.float64], times: NDArray[np.float64] | None) -> NDArray[np.bool_]:
-        """Which of these numbers can be taken in: values of at most 1e75 in size or missing, at finite times."""
+        """Which of these numbers can be taken in, (rows,): of at most 1e75 in size or missing, at finite times."""
         fine = (np.abs(values) <= LARGEST) | np.isnan(values)
         return fine if times is None else fine & (np.abs(times) <= LARGEST_TIME)
 

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from prophecy import _machine
 from prophecy.adaptive.clock import CLOCK, check_clocks, fresh_clocks
-from prophecy.adaptive.clock import RECENT as STAMPS
 from prophecy.adaptive.irregular import SAMPLES, check_samples, fresh_samples
 from prophecy.adaptive.kernels.feed import Streams
 from prophecy.adaptive.limits import LARGEST, RING
+from prophecy.adaptive.limits import RECENT as STAMPS
 from prophecy.adaptive.prophecy import Prophecy, of_rows
 from prophecy.adaptive.record import RECORD, check, fresh
 from prophecy.adaptive.settings import DEFAULT
@@ -129,21 +129,19 @@ class Slots:
         fresh = first & (self._clocks["count"][which] == 0)
         before = np.where(first, self._clocks["last"][which], np.roll(times, 1))
         passed = np.where(fresh | ~(times > before), 0.0, times - before)
-        found, costs = np.ones(len(rows)), np.ones(len(rows))
-        dt = self._clocks["dt"][which]
-        odd = np.isin(which, which[(passed > 1.5 * dt) & ~fresh])
-        if odd.any():
-            place = np.cumsum(first) - 1
-            finest = np.full(place[-1] + 1, np.inf)
-            np.minimum.at(finest, place, np.where(passed > 0.0, passed, np.inf))
-            np.minimum.at(finest, place, np.where(dt > 0.0, dt, np.inf))
-            for slot, k in zip(*np.unique(which[odd], return_index=True), strict=True):
-                k = place[odd][k]
-                kept = np.diff(np.sort(self._clocks["recent"][slot, : min(int(self._clocks["count"][slot]), STAMPS)]))
-                finest[k] = min(finest[k], kept[kept > 0.0].min(initial=np.inf))
-            places = passed / (finest[place] / DEFAULT.clock.parts)
-            costs[odd] += np.minimum(3.0 * places, 3.0 * DEFAULT.clock.longest_hole)[odd] + REPLAYED
-        found[order] = costs
+        place, starts = np.cumsum(first) - 1, np.flatnonzero(first)
+        clocks = self._clocks[which[starts]]
+        step = np.where(clocks["dt"] > 0.0, clocks["dt"], np.inf)
+        finest = np.minimum(step, np.minimum.reduceat(np.where(passed > 0.0, passed, np.inf), starts))
+        longest = np.maximum.reduceat(passed, starts)
+        odd = (longest > 1.5 * finest) | (clocks["odd"] == 1)
+        recent = np.where(np.arange(STAMPS) < clocks["count"][odd, None], clocks["recent"][odd], np.inf)
+        with np.errstate(invalid="ignore"):
+            between = np.diff(np.sort(recent, axis=1), axis=1)
+        finest[odd] = np.minimum(finest[odd], np.where(between > 0.0, between, np.inf).min(axis=1, initial=np.inf))
+        places = np.minimum(passed * (DEFAULT.clock.parts / finest[place]), DEFAULT.clock.longest_hole)
+        found, passing = np.empty(len(rows)), (longest > 1.5 * finest)[place]
+        found[order] = np.where(passing, 1.0 + 3.0 * places + REPLAYED, 1.0)
         return found
 
     def _share(self, some: Any, which: NDArray[np.int64]) -> None:

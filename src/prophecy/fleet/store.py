@@ -258,7 +258,7 @@ class Store:
         """The streams that were set aside."""
         found = self._db.execute("SELECT id, CAST(key AS BLOB), reason, rows FROM aside ORDER BY id")
         return [
-            Aside(stream, bytes(key).decode(errors="backslashreplace"), reason, np.frombuffer(rows, ROW))
+            Aside(stream, (key or b"").decode(errors="backslashreplace"), reason, np.frombuffer(rows, ROW))
             for stream, key, reason, rows in found
         ]
 
@@ -366,7 +366,7 @@ def _explained(name: str, error: sqlite3.Error, path: str | None) -> Exception:
     places = () if path is None else (path, Path(path).parent)
     if path is not None and not all(os.access(place, os.W_OK, effective_ids=effective) for place in places):
         return _unwritable(name, Path(path).parent, str(error))
-    if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
+    if not isinstance(error, sqlite3.OperationalError) or "decode" in str(error):  # text that is no UTF-8
         old = path is not None and "not a database" in str(error) and Path(path).read_bytes()[:2] == b"PK"
         advice = "; states of versions before 0.2 were: observe the values again into a new file" if old else ""
         return ValueError(f"{name} is damaged or no state of prophecy's streams: {error}{advice}")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from prophecy.adaptive.prophecy import Prophecy
 from prophecy.fleet.answers import ANSWER, Answers, Event, Refused
+from prophecy.fleet.events import KINDS
 from prophecy.fleet.residents import Residents
 from prophecy.fleet.slots import BYTES, PARTS, stamps_of
 from prophecy.fleet.store import Aside, Store, layout
@@ -34,9 +35,6 @@ class Log:
 
 
 LOG = Log()
-
-KINDS = ("error", "change", "value", "level", "noise")
-"""What was rarest about a row that raised an event, in the order of a record's `alarm_tail`."""
 
 ERROR_HALF_WIDTHS = 3.0
 """Half widths from its prediction beyond which a value is an error, whatever the stretch around it is. At a level of

@@ -14,7 +14,7 @@ MOSTLY = 0.9  # share of a column's filled cells that must be numbers (or dates)
 
 _ABSENT = frozenset(
     {
-        "na", "n/a", "nan", "null", "none", "nil", "missing", "inf", "+inf", "-inf", "infinity", "#n/a", "#na", "#nv",
+        "na", "n/a", "nan", "null", "none", "nil", "missing", "#n/a", "#na", "#nv",
         "#value!", "#div/0!", "#ref!", "#num!", "#null!",
     }
 )  # fmt: skip

@@ -44,7 +44,7 @@ KEYS = ("unique_id", "key", "series", "series_id", "sensor", "sensor_id", "item_
 """Names under which text tells series apart, and whole numbers that come again do."""
 
 VALUES = ("value", "y")
-"""Beside a key, the column of this name is predicted alone."""
+"""Beside a key the column `value` is predicted alone, and `y` beside `unique_id`."""
 
 EPOCHS = (("s", 10**0), ("ms", 10**3), ("us", 10**6), ("ns", 10**9))
 ERA = (631_152_000, 4_102_444_800)  # seconds: numbers between 1990 and 2100 are taken for epochs
@@ -236,7 +236,7 @@ def resolve(layout: Layout) -> Roles:
     free = [name for name in layout.names if layout.kind(name) == "number" and name not in taken]
     # A column without a name is the row number pandas writes; it is predicted only where there is nothing else.
     values = tuple(columns) or tuple(name for name in free if name) or tuple(free)
-    alone = [name for name in values if name.lower() in VALUES]
+    alone = [name for name in values if name.lower() == ("y" if (key or "").lower() == "unique_id" else "value")]
     if key is not None and not columns and alone and len(values) > 1:
         left = ", ".join(repr(name) for name in values if name != alone[0])
         notes.append(f"{alone[0]!r} alone is predicted, not {left}; {ways('column')} chooses")

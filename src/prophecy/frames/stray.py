@@ -37,8 +37,8 @@ class Stray:
         """Arrow's row with another number of cells than the others: passed over."""
         self._ragged += 1
         if not self._shown:
-            where = "" if row.number is None else f"row {row.number} of the file, "
-            self._shown = f"{where}{row.actual_columns} cells instead of {row.expected_columns}: {row.text[:80]!r}"
+            cells = f"{row.actual_columns} cells instead of {row.expected_columns}"
+            self._shown = f"row {row.number} of the file, {cells}: {row.text[:80]!r}"
         return "skip"
 
     def numbers(self, batch: Any, roles: Roles) -> Any:

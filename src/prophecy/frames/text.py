@@ -278,6 +278,7 @@ def _batches(opened: Opened, dialect: Dialect, roles: Roles, piece: int, stray: 
         opened.raw.close()
         stream = opened.raw = pa.OSFile(path)
     read = arrow.ReadOptions(
+        use_threads=False,  # with threads a row does not know its number
         block_size=max(piece, 4 * dialect.longest),
         column_names=names,
         skip_rows=dialect.skipped,

@@ -9,6 +9,7 @@ same A, B, C, D, formed in float64, so they give the same numbers. `scan` is the
 models. `GatedBlock`, `Bidirectional` and `ContextSSM` are built from them.
 """
 
+from prophecy.engines.selective import selective_scan
 from prophecy.engines.torch_scan import scan
 from prophecy.nn.base import parameter_groups, stepping
 from prophecy.nn.block import Bidirectional, GatedBlock
@@ -38,6 +39,7 @@ __all__ = [
     "parameter_groups",
     "reading_slope",
     "scan",
+    "selective_scan",
     "slope",
     "stepping",
 ]

@@ -34,7 +34,7 @@ class ProphecySSM(Layer):
     channels: how many. Each has its own C and D; the memory is shared up to the scale of time.
     order, window, dt: of the memory, the last two in the same unit of time. `window` may be one per channel
         (`np.geomspace(10, 1e5, channels)`, say).
-    basis: a function of (order, window), such as `prophecy.legt`, `prophecy.lagt` (window is then its timescale).
+    basis: a function of (order, window), such as `prophecy.legt`, `prophecy.fading.lagt` (window is its timescale).
     construct: what is read, and how the memory is discretised: a function (basis, dt) → `System`, or several of them,
         such as `nn.following`, `nn.slope`, `nn.horizons(1, 4, 16)`, or the paper's own `prophecy.next_value`. Several
         give outputs (batch, time, channels, readouts).
@@ -283,7 +283,7 @@ def _basis(make: Callable[[int, float], Basis], order: int, window: float) -> Ba
     if cast(Any, make) is legs:
         raise TypeError(
             "basis=prophecy.legs is LegS scaled by the time elapsed, which has no window and changes with time; use "
-            "prophecy.legs_invariant for the one S4 runs"
+            "prophecy.fading.legs_invariant for the one S4 runs"
         )
     if not callable(make):
         raise TypeError(
@@ -293,7 +293,7 @@ def _basis(make: Callable[[int, float], Basis], order: int, window: float) -> Ba
     if not isinstance(made, Basis):
         raise TypeError(
             f"basis must give a Basis, got {type(made).__name__}; LegS scaled by the time elapsed changes with time, "
-            "use prophecy.legs_invariant for the one S4 runs"
+            "use prophecy.fading.legs_invariant for the one S4 runs"
         )
     return made
 

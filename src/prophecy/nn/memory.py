@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 RULES = {rule.__name__: rule for rule in (
     discretize.foh, discretize.zoh, discretize.bilinear, discretize.backward, discretize.euler)}  # fmt: skip
-SQUARINGS = 8  # of the exponential where its size cannot be looked at: full precision up to a norm of 2⁷, stable beyond
+SQUARINGS = 16  # of the exponential where its size is not looked at: enough for norms up to 2¹³
 
 
 class Form(NamedTuple):
@@ -97,18 +97,18 @@ def discretised(rule: str, G: Tensor, H: Tensor, tick: Tensor) -> tuple[Tensor, 
 
 
 def expm1(M: Tensor) -> Tensor:
-    """exp(M) - I by the Padé approximant of order 6, whose step of a G that gains no energy gains none, squared."""
+    """exp(M) - I, by products alone (a captured CUDA graph has no solver): eight terms of a 2⁻ᵏ of it, squared k times.
+
+    exp(2X) - I = 2E + E² with E = exp(X) - I, which keeps the digits that I + E rounds.
+    """
     times = SQUARINGS
     if M.device.type == "cpu" and not torch.compiler.is_compiling() and not transformed() and M.numel():
         size = float(M.detach().abs().sum(-2).max())
-        times = int(np.clip(np.ceil(np.log2(size)) + 1, 0, 60)) if 0 < size < np.inf else 0
+        times = int(np.clip(np.ceil(np.log2(size)) + 5, 0, 60)) if 0 < size < np.inf else 0
     X = M * 2.0**-times
-    X2 = X @ X
-    X4 = X2 @ X2
-    eye = torch.eye(M.shape[-1], dtype=M.dtype, device=M.device)
-    odd = X @ (eye / 2 + X2 / 66 + X4 / 15840)
-    even = eye + X2 * (5 / 44) + X4 / 792 + X2 @ X4 / 665280
-    grown = solve(even - odd, 2 * odd)
+    grown = X / 8
+    for term in range(7, 0, -1):
+        grown = (X + X @ grown) / term
     for _ in range(times):
         grown = 2 * grown + grown @ grown
     return grown

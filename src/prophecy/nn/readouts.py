@@ -44,9 +44,10 @@ def reading_slope(system: System) -> System:
 def horizons(*steps: float, degree: int = 3) -> Construct:
     """Several steps ahead, each exact for polynomials up to `degree`: y[..., i] predicts u[k + steps[i]].
 
-    >>> from prophecy import legt
-    >>> [round(float(s.C[0]) + s.D, 6) for s in horizons(1, 4, degree=0)(legt(4, 64.0), 1.0)]
-    [1.0, 1.0]
+    >>> from prophecy import legt, run
+    >>> line = [float(k) for k in range(600)]
+    >>> [round(float(run(system, line)[0][-1]), 3) for system in horizons(1, 4)(legt(8, 64.0), 1.0)]
+    [600.0, 603.0]
     """
     if not steps:
         raise ValueError("horizons needs at least one number of steps, horizons(1, 4, 16) say")

@@ -88,8 +88,8 @@ def serve(
     app = create_app(fleet, settings=settings, token=token, hosts=hosts, background=background)
     server = _Server(configured(app, settings))
     server.ready = ready
-    # uvicorn sends the signal that stopped it again when it has stopped: SIGTERM is then an end like any other.
-    earlier = signal.signal(signal.SIGTERM, lambda *_: None)
+    # Before uvicorn listens to signals, and when it repeats the one that stopped it, SIGTERM is an end like any other.
+    earlier = signal.signal(signal.SIGTERM, lambda *_: setattr(server, "should_exit", True))
     try:
         server.run(sockets=[bound])
     finally:

@@ -159,7 +159,7 @@ def forecast_many(
     progress: progress(done, total) is called after each series; True shows a bar (needs tqdm).
     client: a Dask client, whose workers then share the work; series of workers that die are solved by others.
     Ctrl-C raises a KeyboardInterrupt whose `finished` has the forecasts that were there.
-    All other arguments are those of `forecast`, the same for every series.
+    All other arguments (level, season, bounds, known, settings …) are those of `forecast`, the same for every series.
     """
     options: dict[str, Any] = {"level": level, "bounds": bounds, "settings": settings}
     failed: dict[Key, Failure] = {}
@@ -175,7 +175,7 @@ def forecast_many(
         for place, item in enumerate(data):
             try:
                 sources[place] = read(item, time, columns, duplicates)
-            except (TypeError, ValueError) as error:
+            except (TypeError, ValueError, OSError) as error:
                 failed[place] = Failure(place, error)
     made = {**failed, **forecast_sources(sources, horizon, season, known, options, jobs, progress, client)}
     order = sorted(made) if failed else list(made)

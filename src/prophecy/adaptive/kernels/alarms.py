@@ -180,7 +180,8 @@ def ceiling(r, t, error, difference):
     probability = tail(t, middle, weight, size, seen, error, place(middle, size, error), False)
     probability = max(min(probability, law(t, middle, weight, size, seen, error, True)), LEAST)
     if rests_half(r, t) and r.error_scale > t.alarms.unpredictable * r.scale[0]:
-        middle, weight = r.alarm_middle[DIFFERENCE], r.alarm_weight[DIFFERENCE]
+        middle = r.alarm_middle[DIFFERENCE]
+        weight = r.alarm_weight[DIFFERENCE]
         size = r.alarm_size[DIFFERENCE]
         low = place(middle, size, difference - 0.25 * r.tick)
         count = 0.0

@@ -20,7 +20,7 @@ from cython.cimports.prophecy.adaptive.kernels.buffers import (
 )
 from cython.cimports.prophecy.adaptive.kernels.seasonal import check_if_due
 from cython.cimports.prophecy.adaptive.kernels.step import begin, expected, read, slope, step, surprise_of
-from cython.cimports.prophecy.adaptive.kernels.stream import Room, Stream
+from cython.cimports.prophecy.adaptive.kernels.stream import PLACES, Room, Stream
 from cython.cimports.prophecy.adaptive.kernels.structs import (
     AS_NOISE,
     CUBIC,
@@ -300,8 +300,8 @@ def _take_between(stream, t, time, value, where, noting, row, room):
         wider = paths.widening(r, c, s, t, time)
         row[0], row[1], row[2] = paths.judged(r, t, path + irregular.carried(s, t) * off, wider, 0.0, value, where)
     if c.irregular == JITTER and not isnan(path + value):
-        nearest = cython.cast(cython.longlong, min(floor((time - c.grid) / c.dt + 0.5), 15.0))
-        place = room.points[paths.PATH][nearest] if nearest > 0 else r.lag[0]
+        nearest = cython.cast(cython.longlong, min(floor((time - c.grid) / c.dt + 0.5), PLACES - 1.0))
+        place = room.path[nearest] if nearest > 0 else r.lag[0]
         r.stamps += 1
         irregular.compare(r, t, AS_NOISE, value - place)
         irregular.compare(r, t, LINE, value - path)

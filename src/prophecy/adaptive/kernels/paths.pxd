@@ -1,5 +1,5 @@
 from prophecy.adaptive.kernels.irregular cimport POINTS
-from prophecy.adaptive.kernels.stream cimport Room, Stream, Where
+from prophecy.adaptive.kernels.stream cimport PLACES, Room, Stream, Where
 from prophecy.adaptive.kernels.structs cimport (
     AGAIN,
     ANOTHER,
@@ -15,10 +15,6 @@ from prophecy.adaptive.kernels.structs cimport (
     Samples,
     Table,
 )
-
-cdef enum:
-    PLACES = 16
-    PATH = 6
 
 cdef Record* copied(const Stream* stream, Room* room) noexcept nogil
 cdef (double, double, double) beside_grid(const Stream* stream, const Table* t, double time, Room* room) noexcept nogil

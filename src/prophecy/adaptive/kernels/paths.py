@@ -57,20 +57,20 @@ def beside_grid(stream, t, time, room):
 def between(stream, t, time, room):
     """With irregular times: the path at `time`, and how far the newest sample lies from it.
 
-    The path is that of the bank's steps from the newest place of the grid on; the first ones are left in row `PATH`.
+    The path is that of the bank's steps from the newest place of the grid on; the first ones are left in `room.path`.
     """
     c, s, q, off = stream.c, stream.s, stream.r, 0.0
     ahead, newest = (time - c.grid) / c.dt, (s.newest - c.grid) / c.dt
     power = max(irregular.degree(s, t), t.irregular.path_degree)
     top = max(truncated(ceil(min(ahead, 2.0 * t.clock.longest_hole) - 1e-9)), 1)
-    room.points[PATH][1] = expected(q, t)
+    room.path[1] = expected(q, t)
     if newest > 1e-9:
         off = s.known - _along(q, t, 1, power, min(newest, 1.0))
     if top > 1:
         q = copied(stream, room)
     for walked in range(1, top):
         walk(q, room.ring, t)
-        room.points[PATH][min(walked + 1, PLACES - 1)] = expected(q, t)
+        room.path[min(walked + 1, PLACES - 1)] = expected(q, t)
     return _along(q, t, top, power, min(ahead, cython.cast(cython.double, top))), off
 
 
@@ -174,7 +174,7 @@ def _fill(stream, t, time, x, y, found, places, error, off, room):
         if r.hold:
             at = s.known
         elif trusted:
-            at = room.points[PATH][place] + off + (error - off) * (c.grid - s.newest) / (time - s.newest)
+            at = room.path[place] + off + (error - off) * (c.grid - s.newest) / (time - s.newest)
         else:
             at = irregular.on_place(x, y, found, (c.grid - time) / c.dt, power)
         step(r, stream.ring, t, at)

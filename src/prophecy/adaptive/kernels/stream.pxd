@@ -9,12 +9,14 @@ cdef struct Stream:
     Samples* s
 
 
-# Room to work in: a copy of a record and its ring to walk on, and rows of points for polynomials, at least NODES + 1
-# long, the last of which holds the path.
+# Room to work in: a copy of a record and its ring to walk on, and the first places of the path that it walked.
+cdef enum:
+    PLACES = 16
+
 cdef struct Room:
     Record record
     double ring[RING]
-    double points[7][16]
+    double path[PLACES]
 
 
 # Where a level lies among the tracked quantiles (`table.between`).

@@ -1,4 +1,4 @@
-"""Numbers that say when a stretch of a stream is unusual (`alarms.py`, `sketch.py`).
+"""Numbers that say when a stretch of a stream is unusual (`kernels/alarms.py`).
 
 Chosen on NAB's 38 development files (benchmarks/nab.py) and on eighteen kinds of streams in which nothing happens, so
 that an alarm of 1 - rate comes on at most that share of the rows (benchmarks/streams.py, part `alarms`).

@@ -15,7 +15,7 @@ from prophecy.adaptive.settings.checked import Group
 
 @dataclass(frozen=True)
 class SeasonSettings(Group):
-    """When periods are looked for, and when an autocorrelation r is a season (`seasons.py`, `folding.py`)."""
+    """When periods are looked for, and when an autocorrelation r is a season (`kernels/seasons.py`)."""
 
     LIMITS: ClassVar = {
         "first_check": (16, 4096),

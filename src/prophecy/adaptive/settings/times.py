@@ -14,7 +14,7 @@ from prophecy.adaptive.settings.checked import Group
 
 @dataclass(frozen=True)
 class ClockSettings(Group):
-    """The grid of a stream: its step, its phase, and what clocks do besides (`clock.py`)."""
+    """The grid of a stream: its step, its phase, and what clocks do besides (`kernels/clock.py`)."""
 
     LIMITS: ClassVar = {
         "off": (0.0, 0.5),
@@ -103,7 +103,7 @@ class StampSettings(Group):
 
 @dataclass(frozen=True)
 class IrregularSettings(Group):
-    """Values at irregular times, brought to a grid (`irregular.py`, `kernels/paths.py`)."""
+    """Values at irregular times, brought to a grid (`kernels/irregular.py`, `kernels/paths.py`)."""
 
     LIMITS: ClassVar = {"path_degree": (1, 13), "hole": (1.0, 1e4), "hole_in_grid": (1.0, 1e4)}
 

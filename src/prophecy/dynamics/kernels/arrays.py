@@ -4,6 +4,8 @@ Whoever asks for an address keeps the array alive as long as it uses that. Produ
 brings, found when this module is imported: building the package needs neither SciPy nor NumPy.
 """
 
+import sys
+
 import cython
 from cython.cimports.cpython.buffer import (
     Py_buffer,
@@ -50,7 +52,8 @@ def multiply(left, left_turned, right, right_turned, rows, inner, columns, out):
         cython.address(turned) if right_turned else cython.address(straight),
         cython.address(turned) if left_turned else cython.address(straight),
         cython.address(columns), cython.address(rows), cython.address(inner), cython.address(one),
-        right, cython.address(width), left, cython.address(length), cython.address(nothing), out, cython.address(columns),
+        right, cython.address(width), left, cython.address(length), cython.address(nothing), out,
+        cython.address(columns),
     )  # fmt: skip
 
 
@@ -79,11 +82,13 @@ def vector_times(vector, matrix, rows, columns, out):
 def _products():
     """The functions of BLAS. Sizes are passed as 64 bits, of which a library of 32 bits reads the first half."""
     global _gemm, _gemv
+    if sys.byteorder != "little":
+        raise ImportError("the compiled dynamics need a little-endian processor")
     from scipy.linalg.cython_blas import __pyx_capi__ as offered
 
     gemm, gemv = offered["dgemm"], offered["dgemv"]
-    _gemm = cython.cast(Gemm, PyCapsule_GetPointer(gemm, PyCapsule_GetName(gemm)))  # noqa: F821
-    _gemv = cython.cast(Gemv, PyCapsule_GetPointer(gemv, PyCapsule_GetName(gemv)))  # noqa: F821
+    _gemm = cython.cast(Gemm, PyCapsule_GetPointer(gemm, PyCapsule_GetName(gemm)))
+    _gemv = cython.cast(Gemv, PyCapsule_GetPointer(gemv, PyCapsule_GetName(gemv)))
 
 
 _products()

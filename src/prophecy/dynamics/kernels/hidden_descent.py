@@ -283,9 +283,9 @@ def _descend(at, most, enough, least_gain):
 def descend(table, theta, method, states, substeps, seen, damping, most, enough, least_gain, settings, lost):
     """At most `most` steps from (theta, states), until the misfit is below `enough` or falls by less than a share.
 
-    All coefficients are free. settings: `prophecy.dynamics.settings.HiddenSettings`, whose damping they follow; lost: mean
-    square defect of a field that leads nowhere. Returns coefficients, states, damping, the misfit (root mean square distance between the
-    flow's ends and the next states) and whether going on may help.
+    All coefficients are free. settings: `prophecy.dynamics.settings.HiddenSettings`, whose damping they follow; lost:
+    mean square defect of a field that leads nowhere. Returns coefficients, states, damping, the misfit (root mean
+    square distance between the flow's ends and the next states) and whether going on may help.
     """
     theta, states = np.array(theta, dtype=np.float64, order="C"), np.array(states, dtype=np.float64, order="C")
     substeps = np.ascontiguousarray(substeps, dtype=np.int64)
@@ -320,10 +320,11 @@ def descend(table, theta, method, states, substeps, seen, damping, most, enough,
     at.shift, at.more = take(rest, at.time * hidden), take(rest, at.time * hidden)
     reduced_for(steps, v, at.seen, count, cython.address(at.reduced), rest)
     at.reduced.tangent, at.room = at.tangent, room
-    begun, limit, gain = cython.declare(cython.longlong, most), cython.declare(cython.double, enough), least_gain
-    share: cython.double = gain
+    allowed: cython.longlong = most
+    limit: cython.double = enough
+    share: cython.double = least_gain
     first = at.theta
     with cython.nogil:
-        onward = _descend(cython.address(at), begun, limit, share)
-    swapped = at.theta != first
-    return (near, close, at.damping, at.misfit, onward) if swapped else (theta, states, at.damping, at.misfit, onward)
+        onward = _descend(cython.address(at), allowed, limit, share)
+    theta, states = (theta, states) if at.theta == first else (near, close)
+    return theta, states, at.damping, at.misfit, onward

@@ -147,7 +147,7 @@ def right_sides(reduced, defects, states, parameters):
 
 
 def substitute(reduced, states, change):
-    """The change of every hidden state, (time, h), in place of the right sides, once that of the parameters is known."""
+    """The change of every hidden state, (time, h), in place of its right side, once that of the parameters is known."""
     steps, h, p = reduced.steps, reduced.h, reduced.p
     for k in range(steps, -1, -1):
         for i in range(h):

@@ -139,10 +139,10 @@ def switches(terms, j, kinks):
 
 
 def any_switches(terms, kinks):
+    found: cython.bint = False
     for j in range(terms.functions):
-        if switches(terms, j, kinks):
-            return True
-    return False
+        found = found or switches(terms, j, kinks)
+    return found
 
 
 def choose_branches(terms, field, x, lane, kinks, branches):

@@ -5,6 +5,7 @@ import cython
 import numpy as np
 from cython.cimports.libc.math import INFINITY, exp, isnan, log
 from cython.cimports.prophecy.dynamics.kernels.arrays import doubles, indices
+from cython.cimports.prophecy.dynamics.kernels.lanes import copy, fill
 
 
 def smooth(y, alpha, beta, phi, gamma, free, m, origins, horizon, drag):
@@ -12,8 +13,8 @@ def smooth(y, alpha, beta, phi, gamma, free, m, origins, horizon, drag):
 
     Each system has a level l, a slope b and seasonal deviations s: f = l + phi b + s[t mod m], and with e = y - f
     l = l + phi b + alpha e, b = phi b + beta e, s[t mod m] += gamma e. phi = 0: no slope. free: how many of its
-    gains and dampings are chosen, a nat each; initial states cost what Schwarz' criterion says. drag: a further damping of its slope along the paths. The initial level and slope are those of least
-    squares: the errors are linear in both, so that two further copies of each system, started at (1, 0) and (0, 1) and
+    gains and dampings are chosen, a nat each; initial states cost what Schwarz' criterion says. drag: a further damping
+    of its slope along the paths. The initial level and slope are those of least squares: the errors are linear in both, so that two further copies of each system, started at (1, 0) and (0, 1) and
     fed zeros, and the normal equations are enough.
     NaN: no error to learn from.
 
@@ -27,9 +28,11 @@ def smooth(y, alpha, beta, phi, gamma, free, m, origins, horizon, drag):
     n: cython.longlong = len(y)
     count: cython.longlong = len(origins)
     bank = cython.declare(Bank)
-    bank.systems, bank.m, bank.horizon = len(alpha), m, horizon
+    given = len(alpha)
+    bank.m, bank.horizon, bank.count, bank.systems = m, horizon, given, (given + SIDE - 1) // SIDE * SIDE
     if bank.m < 1 or bank.horizon < 0:
         raise ValueError(f"m must be at least 1 and horizon at least 0, got {m} and {horizon}")
+    alpha, beta, phi, gamma = (np.append(each, np.zeros(bank.systems - given)) for each in (alpha, beta, phi, gamma))
     shape = (bank.systems,)
     bank.alpha, bank.beta, bank.phi = (
         doubles(alpha, "alpha", shape),
@@ -38,14 +41,13 @@ def smooth(y, alpha, beta, phi, gamma, free, m, origins, horizon, drag):
     )
     bank.gamma, bank.free, bank.drag = (
         doubles(gamma, "gamma", shape),
-        doubles(free, "free", shape),
-        doubles(drag, "drag", shape),
+        doubles(free, "free", (given,)),
+        doubles(drag, "drag", (given,)),
     )
-    weight, work = np.zeros(bank.systems), np.zeros((3 * bank.m + 20) * bank.systems + bank.horizon)
-    bank.weight, bank.l = doubles(weight, "weight", shape), doubles(work, "work", work.shape)
+    weight, work = np.zeros(given), np.zeros((3 * bank.m + 17) * bank.systems + bank.horizon)
+    bank.weight, bank.l = doubles(weight, "weight", (given,)), doubles(work, "work", work.shape)
     bank.b = bank.l + 3 * bank.systems
-    bank.f = bank.b + 3 * bank.systems
-    bank.s = bank.f + 3 * bank.systems
+    bank.s = bank.b + 3 * bank.systems
     bank.normal = bank.s + 3 * bank.m * bank.systems
     bank.work = bank.normal + 6 * bank.systems
     mean, within, between = np.zeros((count, horizon)), np.zeros((count, horizon)), np.zeros((count, horizon))
@@ -63,59 +65,69 @@ def _smooth(bank, y, n, origins, count, mean, within, between):
         bank.l[systems + p], bank.b[2 * systems + p] = 1.0, 1.0
     seen: cython.longlong = 0
     at: cython.longlong = 0
-    for t in range(n + 1):
-        while at < count and origins[at] == t:
-            _mix(bank, t, seen, mean + at * horizon, within + at * horizon, between + at * horizon)
-            at += 1
-        if t == n or at == count:
-            break
-        known: cython.bint = not isnan(y[t])
-        seen += known
-        _update(bank, t % bank.m, y[t], known)
+    for k in range(count):
+        if not at <= origins[k] <= n:
+            return
+        for block in range(systems // SIDE):
+            _advance(bank, y, at, origins[k], SIDE * block)
+        for t in range(at, origins[k]):
+            seen += not isnan(y[t])
+        at = origins[k]
+        _mix(bank, at, seen, mean + k * horizon, within + k * horizon, between + k * horizon)
 
 
-def _update(bank, i, v, known):
-    """All systems by one value. i: its place in the season. Loops with few arrays each, so that they vectorise."""
-    systems, everyone, work = bank.systems, 3 * bank.systems, bank.work
-    l, b, f, s, normal = bank.l, bank.b, bank.f, bank.s + i * everyone, bank.normal
+def _advance(bank, y, begin, end, first):
+    """SIDE systems by the values from `begin` to `end`: what they are stays near while time goes on."""
+    here, systems = cython.declare(Side), bank.systems
+    copy(here.phi, bank.phi + first, SIDE)
+    copy(here.alpha, bank.alpha + first, SIDE)
+    copy(here.beta, bank.beta + first, SIDE)
+    copy(here.gamma, bank.gamma + first, SIDE)
     for q in range(3):
-        change, slope = work + q * systems, b + q * systems
-        for p in range(systems):
-            change[p] = bank.phi[p] * slope[p]
-    if known:
-        for p in range(everyone):
-            f[p] = l[p] + work[p] + s[p]
-        for p in range(systems):
-            f[p] = v - f[p]
-        for q in range(3):  # sums of e e, e f1, e f2, then f1 f1, f1 f2, f2 f2
-            for r in range(q, 3):
-                total, one, other = normal + (q * (5 - q) // 2 + r) * systems, f + q * systems, f + r * systems
-                for p in range(systems):
-                    total[p] += one[p] * other[p]
-        for p in range(systems, everyone):
-            f[p] = 0.0 - f[p]
+        copy(here.l[q], bank.l + q * systems + first, SIDE)
+        copy(here.b[q], bank.b + q * systems + first, SIDE)
+    for q in range(6):
+        copy(here.normal[q], bank.normal + q * systems + first, SIDE)
+    for t in range(begin, end):
+        v, season = y[t], bank.s + 3 * (t % bank.m) * systems + first
         for q in range(3):
-            error, change, level = f + q * systems, work + q * systems, l + q * systems
-            slope, season = b + q * systems, s + q * systems
-            for p in range(systems):
-                level[p] += change[p] + bank.alpha[p] * error[p]
-            for p in range(systems):
-                slope[p] = change[p] + bank.beta[p] * error[p]
-            for p in range(systems):
-                season[p] += bank.gamma[p] * error[p]
-    else:
-        for p in range(everyone):
-            l[p] += work[p]
-            b[p] = work[p]
+            s = season + q * systems
+            for j in range(SIDE):
+                here.change[q][j] = here.phi[j] * here.b[q][j]
+                here.f[q][j] = here.l[q][j] + here.change[q][j] + s[j]
+        if isnan(v):
+            fill(here.f[0], 3 * SIDE, 0.0)
+        else:
+            for j in range(SIDE):
+                e, f1, f2 = v - here.f[0][j], here.f[1][j], here.f[2][j]
+                here.normal[0][j] += e * e
+                here.normal[1][j] += e * f1
+                here.normal[2][j] += e * f2
+                here.normal[3][j] += f1 * f1
+                here.normal[4][j] += f1 * f2
+                here.normal[5][j] += f2 * f2
+                here.f[0][j], here.f[1][j], here.f[2][j] = e, 0.0 - f1, 0.0 - f2
+        for q in range(3):
+            s = season + q * systems
+            for j in range(SIDE):
+                here.l[q][j] += here.change[q][j] + here.alpha[j] * here.f[q][j]
+                here.b[q][j] = here.change[q][j] + here.beta[j] * here.f[q][j]
+                s[j] += here.gamma[j] * here.f[q][j]
+    for q in range(3):
+        copy(bank.l + q * systems + first, here.l[q], SIDE)
+        copy(bank.b + q * systems + first, here.b[q], SIDE)
+    for q in range(6):
+        copy(bank.normal + q * systems + first, here.normal[q], SIDE)
 
 
 def _mix(bank, t, n, mean, within, between):
     """The mixture at origin t, after n values that were known."""
-    systems, horizon, m, normal, weight = bank.systems, bank.horizon, bank.m, bank.normal, bank.weight
+    systems, count, horizon, m = bank.systems, bank.count, bank.horizon, bank.m
+    normal, weight = bank.normal, bank.weight
     level, slope, variance = bank.work, bank.work + systems, bank.work + 2 * systems
     one, two, second = bank.work + 3 * systems, bank.work + 4 * systems, bank.work + 5 * systems
     tiny, best, total, kept = 1e-9, INFINITY, 0.0, 0.0
-    for p in range(systems):
+    for p in range(count):
         a, d = normal[3 * systems + p] * (1 + tiny) + tiny, normal[5 * systems + p] * (1 + tiny) + tiny
         c, first, other = normal[4 * systems + p], normal[systems + p], normal[2 * systems + p]
         if bank.phi[p] > 0:
@@ -134,12 +146,12 @@ def _mix(bank, t, n, mean, within, between):
         best = min(best, weight[p])
         level[p] = bank.l[p] + one[p] * bank.l[systems + p] + two[p] * bank.l[2 * systems + p]
         slope[p] = bank.b[p] + one[p] * bank.b[systems + p] + two[p] * bank.b[2 * systems + p]
-    for p in range(systems):
+    for p in range(count):
         weight[p] = exp(-(weight[p] - best) / 2)
         total += weight[p]
     for h in range(horizon):
         second[h] = 0.0
-    for p in range(systems):
+    for p in range(count):
         weight[p] /= total
         w = weight[p]
         if w < 1e-5:
@@ -158,7 +170,7 @@ def _mix(bank, t, n, mean, within, between):
             if m > 1 and (h + 1) % m == 0:
                 c += bank.gamma[p]
             grown += c * c
-    for p in range(systems):
+    for p in range(count):
         kept += weight[p] if weight[p] >= 1e-5 else 0.0
     for h in range(horizon):
         mean[h] /= kept

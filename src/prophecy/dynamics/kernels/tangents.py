@@ -182,18 +182,18 @@ def _by_parameters(terms, tableau, lanes, derived):
 
 def _sum_of_products(out, left, left_step, right, right_step, count, lanes):
     """Add sum_k left[k] right[k] to (lanes,): row k of either is so many numbers after row k - 1."""
-    total: cython.double[8]  # eight lanes at a time stay in registers
-    for block in range(lanes // 8):
-        at = 8 * block
-        for j in range(8):
+    total: cython.double[16]  # 16 lanes at a time stay in registers
+    for block in range(lanes // 16):
+        at = 16 * block
+        for j in range(16):
             total[j] = out[at + j]
         for k in range(count):
             one, other = left + k * left_step + at, right + k * right_step + at
-            for j in range(8):
+            for j in range(16):
                 total[j] += one[j] * other[j]
-        for j in range(8):
+        for j in range(16):
             out[at + j] = total[j]
-    for lane in range(lanes // 8 * 8, lanes):
+    for lane in range(lanes // 16 * 16, lanes):
         for k in range(count):
             out[lane] += left[k * left_step + lane] * right[k * right_step + lane]
 

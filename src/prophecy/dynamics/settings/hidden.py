@@ -48,7 +48,7 @@ class HiddenSettings:
     forcing_left: float = 0.3  #: the same after that, above which there is no forcing
     hopeless: float = 0.15  #: share of the rises of a hidden variable left open from which no search arrives
     plain: int = 4  #: derivatives, their quotients, two random quadratic functions of them
-    angles: int = 8  #: directions of B in the plane of two variables at hand (`hidden_starts.py`)
+    angles: int = 8  #: directions of B in the plane of two variables at hand (`kernels/hidden_starts.py`)
     offsets: int = 7  #: and where it vanishes along each: quantiles, and beyond either end
     refined: int = 16  #: trials that improve direction and offset of a choice
     looked_at: int = 40  #: choices so improved, at most
