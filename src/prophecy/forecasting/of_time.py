@@ -72,8 +72,8 @@ def polynomial(degree: int) -> Callable[[Array, Mask, int], Fitted | None]:
 
 
 def approach(scale: Scale, constants: int) -> Callable[[Array, Mask, int], Fitted | None]:
-    """level + c exp(-t/τ), the time constant τ by least squares over a grid: a step response in values, a Gompertz curve
-    in logarithms, a logistic curve in reciprocals, each with noise of constant size in the values themselves."""
+    """level + c exp(-t/τ), the time constant τ by least squares over a grid: a step response in values, a Gompertz
+    curve in logarithms, a logistic curve in reciprocals, each with noise of constant size in the values themselves."""
 
     def weights(x: Array) -> Array:
         return np.asarray(np.exp(-2 * scale.log_slope(scale.back(x))))

@@ -1,4 +1,4 @@
-"""The one judge: rolling forecasts from the same origins for all candidates, scored by the density they gave to what came.
+"""The one judge: forecasts from the same origins for all candidates, scored by the density they gave to what came.
 
     weight(lead) = prior · exp(flatness · Σ_g octave^|log2 lead/g| · n_g^crowding · score_g),  g = 1, 2, 4, …
 
@@ -79,8 +79,8 @@ class Rolling:
 class Part:
     """A candidate rolled over the context and fitted to all of it, on its own scale.
 
-    forecasts: (origins, steps), NaN where it could not be rolled. expected: the standard deviations it expected then, or
-    None. location, deviation: (horizon,) from the end of the context. size: (steps,), of its errors, NaN where nothing
+    forecasts: (origins, steps), NaN where it could not be rolled. expected: the standard deviations it expected then,
+    or None. location, deviation: (horizon,) from the end of the context. size: (steps,), of its errors, NaN where nothing
     was compared. score: (steps,), the mean log density of what came, but for a constant.
     """
 
