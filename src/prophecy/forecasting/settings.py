@@ -68,6 +68,7 @@ class Settings:
     # Outliers
     outlier_deviations: float = 8.0  #: of what an autoregression leaves of the others
     outlier_spreads: float = 1.0  #: spreads of the series: spikes of a law are within
+    outlier_gap: float = 2.0  #: times the largest believed: spikes of all sizes are how a series is
     outlier_lags: int = 8  #: values before it that a value is expected from: a week and a day
     outlier_share: float = 0.05  #: of all values at most: what comes more often is how the series is
     outlier_least: int = 16  #: samples below which nothing is set aside: what is usual is hardly known
