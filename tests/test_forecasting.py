@@ -120,7 +120,7 @@ def test_weights_are_priors_times_flattened_likelihoods():
                 low, high = int(np.ceil(lead / 2**0.5)), max(int(lead * 2**0.5), 1)
                 mean = np.nanmean(part.score[low - 1 : high])
                 near = DEFAULT.octave ** abs(np.log2((step + 1) / lead))
-                total += DEFAULT.flatness * near * independent[lead - 1] ** DEFAULT.crowding * mean
+                total += DEFAULT.flatness * near * independent[lead - 1] * mean
             logs.append(total)
         expected = np.exp(np.array(logs) - max(logs))
         np.testing.assert_allclose(found[:, step], expected / expected.sum(), rtol=1e-8, atol=1e-12)

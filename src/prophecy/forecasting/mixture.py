@@ -109,8 +109,8 @@ def _deviation(part: Part, forecasts: Array | None) -> Array:
 
 
 def _calibration(ratio: Array, rolling: Rolling, independent: Array, horizon: int, settings: Settings) -> Array:
-    """(horizon,): by how much errors exceed what the mixture expected of them: its rolling forecasts' ratio at this lead
-    and, by the octave, at others; a few forecasts' worth of what contexts like M1's need."""
+    """(horizon,): by how much errors exceed what the mixture expected of them: its rolling forecasts' ratio at this
+    lead and, by the octave, at others; a few forecasts' worth of what contexts like M1's need."""
     leads = octaves(rolling.steps)
     there = np.isfinite(ratio[leads - 1]) & (ratio[leads - 1] > 0)
     leads = leads[there]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.forecasting.series import Fitted, Scale
+from prophecy.forecasting.series import RECIPROCALS, Fitted, Scale
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -92,20 +92,20 @@ def approach(scale: Scale, constants: int) -> Callable[[Array, Mask, int], Fitte
         explained = (second * mean * mean - 2 * first * mean * slope + total * slope * slope) / determinant
         best = float(times[int(np.argmax(explained))])
         made = FunctionOfTime(lambda t: np.column_stack([np.ones(len(t)), np.exp(-t / best)]), 1, weights)
-        return _Positive(made) if scale.name else made
+        return _Positive(made) if scale is RECIPROCALS else made
 
     return fit
 
 
 @dataclass(frozen=True, eq=False)
 class _Positive:
-    """A curve on a scale of positive values: lost where it leaves them."""
+    """A curve of reciprocals: lost from where they reach zero, which is growth without a ceiling."""
 
     curve: FunctionOfTime
 
     def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
         locations, deviations = self.curve.predictive(x, seen, origins, steps)
-        return locations, deviations
+        return np.where((locations > 0).all(axis=-1, keepdims=True), locations, np.nan), deviations
 
 
 def waves(most: int) -> Callable[[Array, Mask, int], Fitted | None]:

@@ -1,10 +1,12 @@
 """Values that nothing around them confirms: set aside like missing ones, for every candidate.
 
 An autoregression, solved from values clipped to their usual range, expects each value from those before it. A value is
-wild where it misses that by more than `outlier_deviations` robust deviations of the others and by more than
-`outlier_spreads` spreads of the series, and most of the next few values are closer to what was expected without it than
-to it; and where nothing between is left: spikes of all sizes are how the series is. The newest value has nothing after it: it is believed if earlier jumps of its size stayed more often than they
-went. Of positive series wild values are wild among the logarithms too.
+wild where it misses that, and the median of what is around it, by more than `outlier_deviations` robust deviations of
+the others and by more than `outlier_spreads` spreads of the series, and most of the next few values are closer to what
+was expected without it than to it. Spikes of all sizes, with no gap between usual and wild, are how the series is, and
+so is a peak that builds up or fades over several values. The newest value has nothing after it: it is believed if
+earlier jumps of its size stayed more often than they went. Of positive series wild values are wild among the logarithms
+too.
 """
 
 from __future__ import annotations

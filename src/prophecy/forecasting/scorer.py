@@ -1,6 +1,6 @@
 """The one judge: forecasts from the same origins for all candidates, scored by the density they gave to what came.
 
-    weight(lead) = prior · exp(flatness · Σ_g octave^|log2 lead/g| · n_g^crowding · score_g),  g = 1, 2, 4, …
+    weight(lead) = prior · exp(flatness · Σ_g octave^|log2 lead/g| · n_g · score_g),  g = 1, 2, 4, …
 
 score_g is the mean logarithm of the density that a candidate gives to values g steps ahead, with its own errors' size
 there as scale, in units of the values whatever scale it works on; n_g is how many forecasts of that lead do not
@@ -44,9 +44,7 @@ class Rolling:
         """season: samples of the shortest one; the early part holds two of it where it can."""
         length = len(known)
         seen = np.nonzero(known)[0]
-        long = length >= settings.long
-        share = settings.early_long if long else settings.early_short
-        early = max(4, int(seen[max(int(share * len(seen)), 1) - 1]) + 1) if len(seen) > 1 else length
+        early = max(4, int(seen[max(int(settings.early * len(seen)), 1) - 1]) + 1) if len(seen) > 1 else length
         early = min(max(early, min(2 * season + 2, length - 2)), length - 1)
         if not known[early:].any():
             return cls.over(np.ones(length, dtype=np.bool_), steps, season, settings)
@@ -56,8 +54,7 @@ class Rolling:
         origins = np.unique(np.maximum(after_seen[spread - 1], early))
         wait = seen[np.minimum(np.searchsorted(seen, origins), len(seen) - 1)] - origins
         nearest = int(np.median(wait[wait >= 0])) + 1
-        reach = 2 * (length - early) // 3 if long else length - early
-        return cls(early, origins, max(nearest, min(max(steps, settings.leads), max(1, reach))), known)
+        return cls(early, origins, max(nearest, min(max(steps, settings.leads), max(1, length - early))), known)
 
     @property
     def ahead(self) -> Indices:
@@ -80,8 +77,8 @@ class Part:
     """A candidate rolled over the context and fitted to all of it, on its own scale.
 
     forecasts: (origins, steps), NaN where it could not be rolled. expected: the standard deviations it expected then,
-    or None. location, deviation: (horizon,) from the end of the context. size: (steps,), of its errors, NaN where nothing
-    was compared. score: (steps,), the mean log density of what came, but for a constant.
+    or None. location, deviation: (horizon,) from the end of the context. size: (steps,), of its errors, NaN where
+    nothing was compared. score: (steps,), the mean log density of what came, but for a constant.
     """
 
     candidate: Candidate
@@ -179,9 +176,8 @@ def weights(parts: list[Part], rolling: Rolling, independent: Array, settings: S
         if rolled.any():
             mean = np.where(rolled, mean, np.quantile(mean[rolled], settings.unrolled))
             scores[:, j] = mean - mean.max()
-    count = independent[leads - 1] ** settings.crowding
     apart = np.abs(np.log2(np.arange(1, rolling.steps + 1)[:, None] / leads))
-    evidence = settings.flatness * scores @ (count * settings.octave**apart).T
+    evidence = settings.flatness * scores @ (independent[leads - 1] * settings.octave**apart).T
     found = prior[:, None] * np.exp(evidence - evidence.max(axis=0))
     found = np.where(found < settings.least * found.max(axis=0), 0.0, found)
     return np.asarray(found / found.sum(axis=0))

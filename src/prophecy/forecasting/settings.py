@@ -13,34 +13,31 @@ class Settings:
     longest: int = 6144  #: latest samples that candidates look at: bounds their cost
 
     # Rolling forecasts inside the context
-    origins: int = 32  #: forecasts; more cost time and overlap more
-    long: int = 200  #: samples from which a context is rolled over its last 30 % rather than 45 %
+    origins: int = 64  #: forecasts; more cost time and overlap more
     leads: int = 48  #: steps that are rolled at least, so that tomorrow's forecast does not depend on how far one asks
-    early_long: float = 0.7  #: share of a long context that candidates are fitted to, before the first origin
-    early_short: float = 0.55  #: the same of a short one
+    early: float = 0.5  #: share of the context that candidates are fitted to, before the first origin
 
     # The scorer
     #: Weights of families before anything is known of their errors
     priors: tuple[tuple[str, float], ...] = (
         ("smoothers", 3.0),  # on short series nothing else comes close; the exact figures matter little
-        ("theta", 0.25),  # good with seasons, behind on yearly series that grow
-        ("autoregression", 0.5),
-        ("line", 0.25),
-        ("constant", 0.25),
-        ("waves", 0.25),
-        ("approach", 0.1),
-        ("readout", 0.5),
-        ("seasonal readout", 0.25),
-        ("memory readout", 0.25),
-        ("profile", 0.75),
-        ("long profile", 0.5),
-        ("growth", 0.05),
         ("rare", 3.0),
+        ("autoregression", 1.0),
+        ("waves", 1.0),
         ("map", 1.0),
+        ("theta", 0.5),
+        ("line", 0.5),
+        ("readout", 0.5),
+        ("seasonal readout", 0.5),
+        ("memory readout", 0.5),
+        ("profile", 0.5),
+        ("long profile", 0.5),
+        ("constant", 0.2),
+        ("approach", 0.2),
+        ("growth", 0.2),
     )
-    flatness: float = 0.5  #: power of the likelihood that weights follow: rolled errors overlap and models are wrong
-    crowding: float = 0.9  #: power of the number of forecasts: later ones say less that is new
-    octave: float = 0.7  #: what the score of one lead says about a lead twice or half as long
+    flatness: float = 0.4  #: power of the likelihood that weights follow: rolled errors overlap and models are wrong
+    octave: float = 0.75  #: what the score of one lead says about a lead twice or half as long
     unrolled: float = 0.25  #: quantile of the others' scores that a candidate too long to be rolled is given
     least: float = 1e-3  #: of the largest weight; what has less is left out
     rounding: float = 1e-9  #: standard deviations; errors below this are rounding and count as equal
