@@ -109,6 +109,7 @@ def test_candidates_on_different_scales_are_scored_in_the_same_units():
 
 def test_weights_are_priors_times_flattened_likelihoods():
     one, rolling, parts = rolled(R(6).standard_normal(120).cumsum(), 8)
+    parts = [part for part in parts if np.isfinite(part.score).any()]
     independent = rolling.independent(rolling.compared(one.seen))
     found = weights(parts, rolling, independent, replace(DEFAULT, least=0.0))
     leads = [2**k for k in range(int(np.log2(rolling.steps)) + 1)]

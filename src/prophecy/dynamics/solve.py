@@ -64,11 +64,9 @@ def solve(context: Context, steps: int, season: object, settings: Settings) -> S
     share = left_open(context.values, context.rows, how) if context.values.shape[1] > 1 else np.inf
     law: tournament.Answer | None = None
     seasonal = all(seasons.strong(column.y, column.seasons, settings.ordinary) for column in columns)
-    shortest = min((min(column.seasons, default=1) for column in columns), default=1)
-    origins = Rolling.over(context.known[-settings.ordinary.longest :], steps, shortest, settings.ordinary)
+    rolling = None
     if tournament.promising(context.values, share, settings, seasonal, context.pace if season is None else None):
-        same = len(origins.known) == len(context.known)
-        rolling = origins if same else Rolling.of_all(context.known, steps, settings)
+        rolling = Rolling.of_all(context.known, steps, settings)
         law = tournament.answer(context, closest, rolling, steps, settings)
     lawful = law if law is not None and law.exact and bool(np.isfinite(law.paths[0]).all()) else None
     # Rolling forecasts without any error (waves, lines, repetition) are the whole law, and where every sample
@@ -80,7 +78,11 @@ def solve(context: Context, steps: int, season: object, settings: Settings) -> S
     further = rolling if law is not None and share < how.deterministic else None
     if lawful is not None:
         return _lawful(context, lawful, None, further, settings)
-    return _mixed(context, columns, origins, law, further, steps, settings)
+    known = context.known[-settings.ordinary.longest :]
+    if law is None or rolling is None or len(known) < len(context.known):
+        shortest = min((min(column.seasons, default=1) for column in columns), default=1)
+        rolling = Rolling.over(known, steps, shortest, settings.ordinary)
+    return _mixed(context, columns, rolling, law, further, steps, settings)
 
 
 def _mixed(

@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
+_LOST = 1e3  # ranges of the context: a path that leads so far, or to NaN, is none
 MEAN_SIZE = np.sqrt(np.pi / 2)  # a normal distribution's standard deviation over its mean absolute value
 
 
@@ -122,7 +123,7 @@ def roll(series: Series, rolling: Rolling, settings: Settings) -> list[Part]:
             None if deviation is None else deviation[0],
             settings,
         )
-        if np.isfinite(part.path).all():
+        if (np.abs(part.path - series.y[-1]) < _LOST * np.ptp(series.y)).all():
             found.append(part)
     return found
 
