@@ -17,6 +17,7 @@ from prophecy.forecasting.settings import Settings
 Array = NDArray[np.float64]
 
 _TINY = 1e-300
+_SMALL = 1e-6  # deviations: a level as good as zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,7 @@ class Mixture:
         at = np.asarray(stdtrit(self.freedom, PROBABILITIES))[:, None]
         if not self.series.positive:
             return np.asarray(self.path + at * self.deviation)
-        level = np.maximum(self.path, _TINY)
+        level = np.maximum(self.path, _SMALL * self.deviation + _TINY)
         # A log-normal distribution of this mean and deviation has this deviation of its logarithm.
         relative = level * np.exp(at * np.sqrt(np.log1p((self.deviation / level) ** 2)))
         share = sum((w for w, part in self._pairs() if part.candidate.scale is not VALUES), np.zeros(len(level)))

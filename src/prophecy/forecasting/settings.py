@@ -21,7 +21,7 @@ class Settings:
     #: Weights of families before anything is known of their errors
     priors: tuple[tuple[str, float], ...] = (
         ("smoothers", 3.0),  # on short series nothing else comes close; the exact figures matter little
-        ("rare", 3.0),
+        ("rare", 10.0),
         ("autoregression", 1.0),
         ("waves", 1.0),
         ("map", 1.0),
@@ -71,7 +71,7 @@ class Settings:
     outlier_least: int = 16  #: samples below which nothing is set aside: what is usual is hardly known
 
     # Smoothers
-    log_damping: float = 4.0  #: contexts' lengths of growth that logarithms may go on for, spread over all time
+    log_damping: float = 8.0  #: contexts' lengths of growth that logarithms may go on for, spread over all time
     slope_fade: float = 0.125  #: a slope learned from the last n values goes on for about eight times as many
     smoothed: int = 1024  #: samples before the first origin that they run over: what is older has faded
     #: Gains of a smoother's level: a grid over 0 ... 1, finer where errors change faster with it
