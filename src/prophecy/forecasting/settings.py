@@ -25,7 +25,7 @@ class Settings:
         ("autoregression", 1.0),
         ("waves", 1.0),
         ("map", 1.0),
-        ("theta", 0.5),
+        ("theta", 1.0),
         ("line", 0.5),
         ("readout", 0.5),
         ("seasonal readout", 0.5),
@@ -43,8 +43,8 @@ class Settings:
     rounding: float = 1e-9  #: standard deviations; errors below this are rounding and count as equal
 
     # Calibration of the mixture by its own rolling errors
-    expected_count: float = 6.0  #: forecasts that what the candidates expect of their errors is worth
-    expected_factor: float = 1.25  #: by which errors outside a context exceed that, in the median of M1
+    expected_count: float = 12.0  #: forecasts that what the candidates expect of their errors is worth
+    expected_factor: float = 1.4  #: by which errors outside a context exceed that, in the median of M1
     tail_least: float = 2.5  #: degrees of freedom of Student's distribution without rolling forecasts
     tail_most: float = 8.0  #: with many
     tail_forecasts: float = 8.0  #: independent forecasts that add one degree
@@ -72,7 +72,6 @@ class Settings:
 
     # Smoothers
     log_damping: float = 8.0  #: contexts' lengths of growth that logarithms may go on for, spread over all time
-    slope_fade: float = 0.125  #: a slope learned from the last n values goes on for about eight times as many
     smoothed: int = 1024  #: samples before the first origin that they run over: what is older has faded
     #: Gains of a smoother's level: a grid over 0 ... 1, finer where errors change faster with it
     level_gains: tuple[float, ...] = (0.0, 0.05, *(k / 10 for k in range(1, 11)))

@@ -75,7 +75,7 @@ class FittedSmoothers:
         grid = bank(self.states > 1, not self.half_slope, self.settings)
         mean, within, between, _ = smooth(
             (flat - centre) / scale, grid.alpha, grid.beta, grid.phi, grid.gamma, grid.free, self.states,
-            origins - first, horizon, self._drag(len(x)) * (1 - self.settings.slope_fade * grid.beta),
+            origins - first, horizon, np.full(len(grid.beta), self._drag(len(x))),
         )  # fmt: skip
         ahead = origins[:, None] + np.arange(horizon)
         paths = mean * scale + centre + slope * (origins[:, None] - 1 - first + self._along(horizon, len(x)))
