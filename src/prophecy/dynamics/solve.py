@@ -117,7 +117,8 @@ def _mixed(
     if further is not None:
         grid, names, more = _with_a_plausible_end(grid, context, mixtures, further, settings)
         method, notes = ", then ".join([method, *names]), (*notes, *more)
-    return Solution(grid, next_step, _between(mixtures, settings), method, notes)
+    point = np.stack([mixture.path for mixture in mixtures], axis=1) if further is None else None
+    return Solution(grid, next_step, _between(mixtures, settings), method, notes, point=point)
 
 
 def _hidden(context: Context, steps: int, promising: bool, settings: Settings) -> Decided | None:

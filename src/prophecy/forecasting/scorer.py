@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.forecasting.candidates import candidates
+from prophecy.forecasting.rare import is_rare
 from prophecy.forecasting.series import Candidate, Series
 from prophecy.forecasting.settings import Settings
 
@@ -137,25 +138,27 @@ def scored(
     errors = np.where(compared & np.isfinite(forecasts), forecasts - candidate.scale.of(here), np.nan)
     there = np.isfinite(errors)
     slope = np.where(there, candidate.scale.log_slope(here), 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
-    size = nearby(errors)
+    size = nearby(errors, is_rare(series, settings))
     rounding = settings.rounding * (float(np.std(series.y)) or 1.0)
     score = -np.log(size * np.exp(-slope) + rounding)
     return Part(candidate, forecasts, expected, location, deviation, size, score)
 
 
-def nearby(errors: Array) -> Array:
+def nearby(errors: Array, squares: bool = False) -> Array:
     """(steps,): the size of errors at each step and those within a quarter of its distance; NaN where there are none.
 
-    By the mean absolute value, which a single wild one moves less than the mean square.
+    By the mean absolute value, which a single wild one moves less than the mean square; by squares where most values
+    are zero, and so is their median.
     """
-    there = np.isfinite(errors)
-    total = np.concatenate([[0.0], np.cumsum(np.where(there, np.abs(errors), 0.0).sum(axis=0))])
+    there, power = np.isfinite(errors), 2 if squares else 1
+    total = np.concatenate([[0.0], np.cumsum(np.where(there, np.abs(errors) ** power, 0.0).sum(axis=0))])
     count = np.concatenate([[0], np.cumsum(there.sum(axis=0))])
     steps = np.arange(errors.shape[1])
     reach = np.ceil((steps + 1) / 4).astype(np.intp)
     low, high = np.maximum(steps - reach, 0), np.minimum(steps + reach + 1, len(steps))
     number = count[high] - count[low]
-    return np.where(number > 0, MEAN_SIZE * (total[high] - total[low]) / np.maximum(number, 1), np.nan)
+    mean = np.where(number > 0, (total[high] - total[low]) / np.maximum(number, 1), np.nan)
+    return np.asarray(np.sqrt(mean) if squares else MEAN_SIZE * mean)
 
 
 def octaves(steps: int) -> Indices:
