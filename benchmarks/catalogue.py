@@ -77,6 +77,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "ordinary_ours": Benchmark(
         "benchmarks.ordinary", f"{{data}}/{ORDINARY} --jobs {{jobs}} --out {{out}}", 10, (ORDINARY,)
     ),
+    "plain": Benchmark("benchmarks.plain", "--jobs {jobs} --out {out}", 2),
     "service": Benchmark("benchmarks.service", "--out {out}", 3),
     "streams": Benchmark("benchmarks.streams", f"--data {{data}}/{ORDINARY} --out {{out}}", 60, (ORDINARY,)),
     "survey": Benchmark("benchmarks.survey", f"{{data}}/{SURVEYED} --jobs {{jobs}} --out {{out}}", 5, (SURVEYED,)),

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from prophecy.dynamics import forecast, forecast_many
-from prophecy.dynamics.outliers import outliers
-from prophecy.dynamics.seasons import chosen
-from prophecy.dynamics.settings import DEFAULT
+from prophecy.forecasting.outliers import outliers
+from prophecy.forecasting.seasons import chosen
+from prophecy.forecasting.settings import DEFAULT
 
 
 def inside(answer, truth) -> float:
@@ -165,21 +165,34 @@ def test_one_outlier_does_not_move_the_forecast(length, place, value):
     assert np.mean(width, axis=0)[1] < 2 * np.mean(width, axis=0)[0]
 
 
-def test_spikes_that_come_again_are_kept_and_so_is_a_new_level():
+def test_spikes_that_come_again_and_again_are_kept_and_so_is_a_new_level():
     generator = np.random.default_rng(0)
     regular = generator.normal(10, 0.5, (120, 1))
     regular[11::12] += 100
-    twice = generator.normal(10, 0.5, (60, 1))
-    twice[[20, 44]] += 100
     level = generator.normal(10, 0.5, (60, 1))
     level[-2:] += 100
     orders = np.where(generator.random((80, 1)) < 0.8, 0.0, 1.0)
     orders[40] = 30.0
-    for series in (regular, twice, level, orders, 2.0 ** np.arange(60)[:, None], generator.normal(0, 1, (4000, 1))):
+    skewed = np.exp(generator.normal(0, 1, (400, 1)))
+    for series in (regular, level, orders, skewed, 2.0 ** np.arange(60)[:, None], generator.normal(0, 1, (4000, 1))):
         assert not outliers(series, DEFAULT).any()
     once = generator.normal(10, 0.5, (60, 2))
     once[30:32, 1] = 90
     assert np.argwhere(outliers(once, DEFAULT)).tolist() == [[30, 1], [31, 1]]
+
+
+@pytest.mark.parametrize("value", [-9999.0, 1e6, 60.0])
+@pytest.mark.parametrize("places", [[399], [0], [17, 90, 91, 200, 333, 398], list(range(5, 400, 40))])
+def test_wild_values_are_set_aside_wherever_they_are(value, places):
+    times = np.arange(400)
+    series = 10 + 3 * np.sin(2 * np.pi * times / 7) + 0.3 * np.random.default_rng(1).standard_normal(400)
+    series[places] = value
+    assert np.nonzero(outliers(series[:, None], DEFAULT)[:, 0])[0].tolist() == places
+
+
+def test_a_jump_at_the_end_is_believed_where_earlier_ones_stayed():
+    steps = np.repeat(np.random.default_rng(2).normal(0, 30, 12), 20) + np.random.default_rng(3).normal(0, 0.3, 240)
+    assert not outliers(np.append(steps, steps[-1] + 40)[:, None], DEFAULT).any()
 
 
 def test_a_trend_is_said_only_where_the_path_goes_farther_than_it_may_be_off():

@@ -7,14 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from prophecy.dynamics.columns import Column, Kind, candidates
-from prophecy.dynamics.direct import fit_readout, hippo, lags
 from prophecy.dynamics.kernels.smoothing import smooth, window_products
-from prophecy.dynamics.mixing import Rolled, mixed
-from prophecy.dynamics.plain import Drift, MeanProfile, RareEvents
-from prophecy.dynamics.seasons import profile
-from prophecy.dynamics.settings import DEFAULT
-from prophecy.dynamics.smoothers import bank
+from prophecy.forecasting.candidates import candidates
+from prophecy.forecasting.profiles import Growth, MeanProfile
+from prophecy.forecasting.rare import RareEvents
+from prophecy.forecasting.readouts import fit_readout, lags, legendre
+from prophecy.forecasting.seasons import profile
+from prophecy.forecasting.series import Series
+from prophecy.forecasting.settings import DEFAULT
+from prophecy.forecasting.smoothers import bank
 
 
 def test_a_profile_of_noise_is_shrunk_and_one_of_a_season_is_not():
@@ -46,7 +47,7 @@ def test_the_bank_starts_each_smoother_where_its_squares_are_least(alpha, beta, 
     y = np.random.default_rng(0).standard_normal(30).cumsum()
     best = minimize(lambda s: plain_smoother(y, alpha, beta, phi, *s)[0], [0.0, 0.0], tol=1e-12)
     _, level, slope = plain_smoother(y, alpha, beta, phi, *best.x)
-    one = (np.array([v]) for v in (alpha, beta, phi, 0.0, 5.0))
+    one = (np.array([v]) for v in (alpha, beta, phi, 0.0, 2.0))
     mean, within, between, weight = smooth(y, *one, 1, np.array([30]), 3, np.ones(1))
     ahead = level + slope * np.cumsum(phi ** np.arange(1, 4))
     np.testing.assert_allclose(mean[0], ahead, atol=1e-4)
@@ -84,11 +85,11 @@ def test_products_of_windows_are_those_of_the_windows(length, rows, width):
     np.testing.assert_allclose(window_products(x, rows, width), windows[:, :rows].T @ windows, atol=1e-10)
 
 
-@pytest.mark.parametrize("memory", [lags(6), hippo(4, 12, 5)], ids=["lags", "hippo"])
+@pytest.mark.parametrize("memory", [lags(6), legendre(4, 12, 5)], ids=["lags", "memory"])
 def test_a_readout_is_the_ridge_regression_with_the_least_cross_validation_error(memory):
     y = np.sin(np.arange(200) / 3) + 0.2 * np.random.default_rng(0).standard_normal(200)
     horizon, window = 4, len(memory)
-    fitted = fit_readout(y, horizon, memory, (), False, DEFAULT)
+    fitted = fit_readout(y, horizon, memory, (), DEFAULT)
     windows = np.lib.stride_tricks.sliding_window_view(y, window + horizon)
     last = windows[:, window - 1 : window]
     x, target = (windows[:, :window] - last) @ memory, windows[:, window:] - last
@@ -103,48 +104,33 @@ def test_a_readout_is_the_ridge_regression_with_the_least_cross_validation_error
     np.testing.assert_allclose(fitted.coefficients, best[1], atol=1e-6)
 
 
-def rolled(kind, errors, value):
-    return Rolled(kind, kind.value, errors, np.full(3, float(value)))
+def test_candidates_are_left_out_by_family():
+    some = Series(np.exp(np.random.default_rng(0).standard_normal(200)), np.ones(200, dtype=bool), (), 3)
+    families = {candidate.family for candidate in candidates(some, DEFAULT)}
+    fewer = {c.family for c in candidates(some, replace(DEFAULT, without=frozenset({"readout", "theta"})))}
+    assert {"smoothers", "autoregression", "readout", "theta", "waves"} <= families
+    assert fewer == families - {"readout", "theta"}
 
 
-def column(y):
-    return Column(y, np.ones(len(y), dtype=bool), (), 3)
+def test_every_family_has_a_prior():
+    zeros = np.where(np.arange(200) % 3 == 0, 2.0, 0.0)
+    for y, seasons in ((zeros, ()), (1 + zeros, (4, 28))):
+        for candidate in candidates(Series(y, np.ones(200, dtype=bool), seasons, 3), DEFAULT):
+            assert DEFAULT.prior(candidate.family) > 0
 
 
-def test_one_lucky_candidate_does_not_take_all_after_few_forecasts():
-    good, fair = np.full((2, 3), 0.1), np.full((2, 3), 0.2)
-    few = mixed(column(np.arange(9.0)), [rolled(Kind.DRIFT, good, 1), rolled(Kind.SMOOTHERS, fair, 0)], DEFAULT)
-    many = mixed(
-        column(np.arange(90.0)),
-        [rolled(Kind.DRIFT, np.repeat(good, 60, 0), 1), rolled(Kind.SMOOTHERS, np.repeat(fair, 60, 0), 0)],
-        DEFAULT,
-    )
-    assert few.weights[1] > 0.9
-    assert many.weights[0] > 0.7
-    np.testing.assert_allclose(many.path, many.weights[0])
-
-
-def test_what_cannot_be_rolled_is_mixed_by_its_prior():
-    nothing = np.full((2, 3), np.nan)
-    parts = [rolled(Kind.SMOOTHERS, nothing, 1), rolled(Kind.COPY, nothing, 0)]
-    priors = np.array([DEFAULT.prior("SMOOTHERS"), DEFAULT.prior("COPY")])
-    np.testing.assert_allclose(mixed(column(np.arange(9.0)), parts, DEFAULT).weights, priors / priors.sum())
-
-
-def test_candidates_are_left_out_by_kind():
-    some = column(np.exp(np.random.default_rng(0).standard_normal(200)))
-    kinds = {candidate.kind for candidate in candidates(some, DEFAULT)}
-    fewer = {c.kind for c in candidates(some, replace(DEFAULT, without=frozenset({"READOUT", "THETA"})))}
-    assert {Kind.SMOOTHERS, Kind.LOG_SMOOTHERS, Kind.READOUT, Kind.THETA} <= kinds
-    assert fewer == kinds - {Kind.READOUT, Kind.THETA}
-
-
-def test_plain_forecasts_know_only_the_past_of_their_origin():
-    y = np.arange(20.0)
-    changed = y.copy()
-    changed[12:] = 99.0
-    for model in (Drift(0.0), Drift(1.0), MeanProfile(4, 2), RareEvents()):
-        origins = np.array([8, 12])
-        np.testing.assert_array_equal(model.rollout(y, origins, 5), model.rollout(changed, origins, 5))
-    assert Drift(1.0).rollout(y, np.array([10]), 3)[0].tolist() == [10, 11, 12]
-    assert MeanProfile(4, 2).rollout(y, np.array([8]), 5)[0].tolist() == [2, 3, 4, 5, 2]
+def test_candidates_know_only_the_past_of_their_origin():
+    y = 5 + np.sin(np.arange(80.0)) + np.random.default_rng(0).standard_normal(80) / 9
+    changed, seen, origins = y.copy(), np.ones(80, dtype=bool), np.array([45, 52])
+    changed[52:] = 99.0
+    for candidate in candidates(Series(y, seen, (4,), 5), DEFAULT):
+        one, other = (candidate.scale.of(values) for values in (y, changed))
+        fitted = candidate.fit(one[:45], seen[:45], 5)
+        if fitted is not None:
+            found, again = (fitted.predictive(x, seen, origins, 5)[0] for x in (one, other))
+            np.testing.assert_allclose(found, again, rtol=1e-9, err_msg=candidate.label)
+    flat = np.arange(20.0)
+    assert MeanProfile(4, 2).predictive(flat, flat > -1, np.array([8]), 5)[0][0].tolist() == [2, 3, 4, 5, 2]
+    assert Growth(4).predictive(flat, flat > -1, np.array([8]), 5)[0][0].tolist() == [8, 9, 10, 11, 12]
+    rare = RareEvents((0.1, 0.3)).predictive(flat, flat > -1, np.array([8, 12]), 2)[0]
+    assert rare.shape == (2, 2)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics.context import Rows
 from prophecy.dynamics.settings import Settings
+from prophecy.forecasting import scorer
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -66,41 +67,21 @@ class Trial:
     score: float
 
 
-@dataclass(frozen=True, eq=False)
-class Rolling:
-    """Where the early part ends and from where the rest is forecast. known: which samples were observed.
-
-    Forecasts start after observed samples and are compared with observed samples: a bridge over a gap knows its end.
-    """
-
-    early: int
-    origins: Indices
-    horizon: int
-    known: Mask
+class Rolling(scorer.Rolling):
+    """The scorer's origins, for models of all variables together."""
 
     @classmethod
-    def over(cls, known: Mask, horizon: int, season: int, settings: Settings) -> Rolling:
-        """season: the shortest there is, in samples; the early part should hold it twice."""
-        length, seen = len(known), np.nonzero(known)[0]
-        long = length >= settings.rolling_long
-        share = settings.rolling_early_long if long else settings.rolling_early_short
-        early = max(5, int(seen[max(int(share * len(seen)), 1) - 1]) + 1) if len(seen) > 1 else length
-        early = min(max(early, min(2 * season + 2, length - 2)), length - 1)
-        if not known[early:].any():
-            return cls.over(np.ones(length, dtype=np.bool_), horizon, season, settings)
-        last = max(early, length - max(1, len(seen) // 20))
-        count = min(settings.rolling_forecasts, last - early + 1)
-        spread = np.linspace(early, last, count).astype(np.intp)
-        after_seen = np.maximum.accumulate(np.where(known, np.arange(1, length + 1), 0))
-        origins = np.unique(np.maximum(after_seen[spread - 1], early))
-        wait = seen[np.minimum(np.searchsorted(seen, origins), len(seen) - 1)] - origins
-        nearest = int(np.median(wait[wait >= 0])) + 1
-        reach = 2 * (length - early) // 3 if long else length - early
-        return cls(early, origins, max(nearest, min(horizon, max(1, reach))), known)
+    def of_all(cls, known: Mask, steps: int, settings: Settings) -> Self:
+        """Fewer origins, later, without seasons: models of all variables need much of the context, and each of their
+        forecasts is costly."""
+        how = settings.laboratory
+        rest = int((1 - how.rolled_early) * len(known))
+        fewer = replace(settings.ordinary, origins=how.rolled, early=how.rolled_early, leads=1)
+        return cls.over(known, max(1, min(steps, 2 * rest // 3)), 1, fewer)
 
     def errors(self, model: Model, values: Array) -> Array:
         """Forecast minus truth from every origin, NaN where nothing was observed and after the end of the context."""
-        return self._errors(model, values, self.origins, self.horizon)
+        return self._errors(model, values, self.origins, self.steps)
 
     def glance(self, model: Model, values: Array, settings: Settings) -> float:
         """The typical error one step ahead, from every moment of the rest."""
@@ -112,7 +93,7 @@ class Rolling:
 
     def soon_lost(self, model: Model, values: Array, best: Array, settings: Settings) -> bool:
         """Whether a first stretch of the forecasts is already much worse than the best so far."""
-        stretch = min(settings.laboratory.first_stretch, self.horizon)
+        stretch = min(settings.laboratory.first_stretch, self.steps)
         first = self._errors(model, values, self.origins, stretch)
         return score(first) > 2 * score(best[:, :stretch]) + settings.laboratory.slight
 

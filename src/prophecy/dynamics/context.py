@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
 from prophecy.dynamics.features import Units
-from prophecy.dynamics.outliers import outliers
 from prophecy.dynamics.settings import DEFAULT, ContextSettings, Settings
+from prophecy.forecasting.outliers import outliers
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -77,7 +77,7 @@ class Context:
 def read(context: ArrayLike, settings: Settings = DEFAULT) -> Context:
     """Check and prepare (time,) or (time, variables)."""
     raw, how = _checked(context), settings.context
-    aside = outliers(raw, settings)
+    aside = outliers(raw, settings.ordinary)
     remarks = _set_aside(raw, aside)
     raw[aside] = np.nan
     glitches = int(_glitches(raw, how).sum())

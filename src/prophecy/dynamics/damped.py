@@ -32,14 +32,18 @@ class Damped:
 
     def __call__(self, damping: float) -> Array:
         """x with each direction of singular value s weighed by s² / (s² + (damping · largest)²)."""
-        gain = self._s / (self._s**2 + (damping * self._s[0]) ** 2)
+        gain = self._s / (self._s**2 + (damping * self._largest()) ** 2)
         return np.asarray((self._vt.T @ (_beside(gain, self._projected) * self._projected)) / self._norms)
 
     def root(self, held: float = 0.0) -> Array:
         """(unknowns, directions): a square root of the inverse of system' system, the covariance of x for targets with
         errors of unit size. Directions below the share `held` of the largest are taken as known, with 0."""
-        s = np.maximum(self._s, LEAST * self._s[0])
-        return np.asarray(self._vt.T * np.where(s > held * s[0], 1 / s, 0.0) / self._norms.reshape(-1, 1))
+        s = np.maximum(self._s, LEAST * self._largest())
+        return np.asarray(self._vt.T * np.where(s > held * self._largest(), 1 / s, 0.0) / self._norms.reshape(-1, 1))
+
+    def _largest(self) -> float:
+        """The largest singular value; 0 of a system without unknowns, whose solution is empty."""
+        return float(self._s.max(initial=0.0))
 
 
 def svd(columns: Array) -> tuple[Array, Array, Array]:

@@ -1,107 +1,22 @@
-"""How wide distributions are: what smoothers expect, corrected by how wrong rolling forecasts were."""
+"""How wide the distribution around the path of a map or a law is: as its rolling forecasts were wrong."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtrit
+from scipy.special import ndtri
 
 from prophecy._forecast import PROBABILITIES
-from prophecy.dynamics.choice import Rolling
-from prophecy.dynamics.columns import Column, Kind
-from prophecy.dynamics.mixing import Mixture
 from prophecy.dynamics.settings import DEFAULT, Settings
 
 Array = NDArray[np.float64]
 
 _UPPER = PROBABILITIES[len(PROBABILITIES) // 2 + 1 :]
 _LEVELS = 2 * _UPPER - 1
-_SOLVED = (Kind.READOUT, Kind.SEASONAL_READOUT, Kind.HIPPO_READOUT, Kind.LABORATORY)  # parts with many coefficients
 
 
-def offsets(mixture: Mixture, column: Column, rolling: Rolling, settings: Settings) -> Array:
-    """(probabilities, horizon): how far each quantile is from the path.
-
-    Student's distribution around the path, as wide as errors are large and candidates disagree: with few samples the
-    scale itself is uncertain, with many a normal distribution is approached. Below the path of a positive series the
-    step is taken in logarithms.
-    """
-    n = int(column.seen.sum())
-    scale = scales(mixture, column, rolling, settings)
-    freedom = settings.tail_freedom(n)
-    at = np.asarray(stdtrit(freedom, PROBABILITIES))[:, None] * scale
-    if bool((column.y > 0).all()):
-        level = np.maximum(mixture.path, 1e-300)
-        at = np.where(at < 0, level * np.expm1(np.minimum(at / level, 0.0)), at)
-    return np.asarray(at)
-
-
-def scales(mixture: Mixture, column: Column, rolling: Rolling, settings: Settings) -> Array:
-    """(horizon,): the scale of the errors at each step, in units of the column.
-
-    The smoothers say how errors grow in closed form. Two ratios correct them, each as far as there are independent
-    rolling forecasts to trust it: how much better the mixture rolled than the smoothers did, and how much worse the
-    smoothers rolled than they expected (less for the parts that were solved from the early part alone and not again).
-    Until there are such forecasts, the candidates' disagreement stands in for them. Where the context is long against
-    the step, no scale is larger than the differences between values that many (whole seasons) apart.
-    """
-    smoothers = mixture.smoothers()
-    steps = np.arange(1, len(mixture.path) + 1)
-    ceiling = _differences(column, max(len(steps), rolling.horizon), settings)
-    if smoothers is None:
-        finite = np.where(np.isfinite(ceiling), ceiling, np.std(column.y))
-        expected, rolled = finite[: len(steps)], np.broadcast_to(finite[: rolling.horizon], mixture.errors.shape)
-        errors = None
-    else:
-        errors, rolled, expected = smoothers
-        rolled, expected = np.minimum(rolled, ceiling[: rolling.horizon]), np.minimum(expected, ceiling[: len(steps)])
-    n = int(column.seen.sum())
-    expected = expected * (settings.scale_floor + settings.scale_samples / n + settings.scale_short * steps / n**2)
-    disagreement = settings.disagreement * mixture.disagreement()
-    if not np.isfinite(mixture.errors).any():
-        return np.hypot(expected, disagreement)
-    own, counted = _nearby(mixture.errors)
-    smoother = own if errors is None else _nearby(np.where(np.isfinite(mixture.errors), errors, np.nan))[0]
-    claimed = _nearby(np.where(np.isfinite(mixture.errors), rolled, np.nan))[0]
-    independent = np.minimum((len(column.y) - rolling.early) / np.arange(1, len(own) + 1), counted)
-    trust = independent / (independent + settings.scale_folds)
-    solved = sum(mixture.weight(kind) for kind in _SOLVED)
-    change = _log_ratio(own, smoother) * independent / (independent + settings.scale_skill_folds)
-    change = change + trust * (_log_ratio(smoother, claimed) + solved * np.log(settings.scale_refit))
-    further = max(len(steps) - len(change), 0)
-    change, trust = (np.concatenate([x, np.full(further, x[-1])])[: len(steps)] for x in (change, trust))
-    grown = expected * np.exp(change)
-    disagreement = disagreement * (1 - trust)
-    shape = expected / _never_falling(expected)
-    return np.asarray(shape * _never_falling(np.hypot(grown, disagreement) / shape))
-
-
-def _never_falling(x: Array) -> Array:
-    """x without its falls: halfway between the largest so far and the smallest still to come."""
-    return np.asarray((np.maximum.accumulate(x) + np.minimum.accumulate(x[::-1])[::-1]) / 2)
-
-
-def _differences(column: Column, horizon: int, settings: Settings) -> Array:
-    """The root mean square difference of values as many whole seasons apart as cover each step; inf where few."""
-    season = min(column.seasons, default=1)
-    most = int(len(column.y) / settings.scale_spans)
-    found = np.full(horizon, np.inf)
-    y = column.y[-settings.season_searched :]
-    for first in range(0, min(horizon, most), season):
-        lag = first + season
-        if lag < len(y):
-            found[first : first + season] = np.sqrt(np.mean((y[lag:] - y[:-lag]) ** 2))
-    found[most:] = np.inf
-    return np.maximum.accumulate(found)
-
-
-def _log_ratio(a: Array, b: Array) -> Array:
-    sound = (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b)
-    return np.asarray(np.log(np.where(sound, a, 1.0) / np.where(sound, b, 1.0)))
-
-
-def _nearby(errors: Array) -> tuple[Array, Array]:
-    """Root mean square at each step together with the steps within a quarter of its distance, and of how many."""
+def _nearby(errors: Array) -> Array:
+    """Root mean square at each step together with the steps within a quarter of its distance."""
     there = np.isfinite(errors)
     squares = np.where(there, errors, 0.0) ** 2
     total = np.concatenate([[0.0], np.cumsum(squares.sum(axis=0))])
@@ -110,23 +25,12 @@ def _nearby(errors: Array) -> tuple[Array, Array]:
     reach = np.ceil((steps + 1) / 4).astype(np.intp)
     low, high = np.maximum(steps - reach, 0), np.minimum(steps + reach + 1, len(steps))
     number = count[high] - count[low]
-    return np.sqrt((total[high] - total[low]) / np.maximum(number, 1)), number.astype(np.float64)
-
-
-def rare_quantiles(column: Column, rate: Array, settings: Settings = DEFAULT) -> Array:
-    """(probabilities, horizon) of rare events: those of the values seen, their middle the expected rate."""
-    values = np.sort(column.y[column.seen][-settings.rare_latest :])
-    place = PROBABILITIES * (len(values) + 1) - 1
-    found = np.interp(place, np.arange(len(values)), values)
-    found = np.where(place > len(values) - 1, values[-1] * settings.rare_beyond, found)
-    grid = np.repeat(found[:, None], len(rate), axis=1)
-    grid[len(PROBABILITIES) // 2] = rate
-    return grid
+    return np.asarray(np.sqrt((total[high] - total[low]) / np.maximum(number, 1)))
 
 
 def dependence(errors: Array, settings: Settings = DEFAULT) -> Array:
     """(steps - 1,): the correlation of consecutive errors of rolling forecasts, each step with those around it."""
-    scale = _nearby(errors)[0]
+    scale = _nearby(errors)
     scores = errors / np.where(scale > 0, scale, 1.0)
     products = scores[:, 1:] * scores[:, :-1]
     there = np.isfinite(products)

@@ -90,7 +90,7 @@ def _behind(context: Context, law: FittedFlow, steps: int, settings: Settings) -
     """Whether repetition or a linear autoregression, solved from the early part, forecast the rest better than a law
     that knows all of it: then it explains single steps and not the series. Errors of a true law do not count: through
     clean samples of a linear system an autoregression comes to rounding, and has no equations."""
-    values, rolling = context.values, Rolling.over(context.known, steps, 1, settings)
+    values, rolling = context.values, Rolling.of_all(context.known, steps, settings)
     rows = context.rows.before(rolling.early)
     rivals: list[Model | None] = [Repetition(30), fit_linear(12, 1, 1e-8, values[: rolling.early], rows)]
     least = min(score(rolling.errors(each, values)) for each in rivals if each is not None)

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.dynamics import seasons, tournament
+from prophecy.dynamics import tournament
 from prophecy.dynamics.choice import Rolling
-from prophecy.dynamics.columns import Column, Kind
 from prophecy.dynamics.context import Context
-from prophecy.dynamics.intervals import dependence, half_widths, offsets, rare_quantiles, upper_quantiles
+from prophecy.dynamics.intervals import dependence, half_widths, upper_quantiles
 from prophecy.dynamics.maps import left_open
-from prophecy.dynamics.mixing import Mixture, Rolled, mixed, roll
-from prophecy.dynamics.mixing import score as column_score
 from prophecy.dynamics.plausible import completed, continued
 from prophecy.dynamics.settings import Settings
 from prophecy.dynamics.words import mixture_notes
+from prophecy.forecasting import seasons
+from prophecy.forecasting.mixture import Mixture, mixed
+from prophecy.forecasting.scorer import Part, roll, scored
+from prophecy.forecasting.series import VALUES, Candidate, Series
 
 if TYPE_CHECKING:
     from prophecy.dynamics.fitted import FittedFlow
@@ -62,9 +63,10 @@ def solve(context: Context, steps: int, season: object, settings: Settings) -> S
     columns, how = _columns(context, steps, season, settings), settings.laboratory
     share = left_open(context.values, context.rows, how) if context.values.shape[1] > 1 else np.inf
     law: tournament.Answer | None = None
-    seasonal = all(seasons.strong(column.y, column.seasons, settings) for column in columns)
+    seasonal = all(seasons.strong(column.y, column.seasons, settings.ordinary) for column in columns)
+    rolling = None
     if tournament.promising(context.values, share, settings, seasonal, context.pace if season is None else None):
-        rolling = Rolling.over(context.known, steps, 1, settings)
+        rolling = Rolling.of_all(context.known, steps, settings)
         law = tournament.answer(context, closest, rolling, steps, settings)
     lawful = law if law is not None and law.exact and bool(np.isfinite(law.paths[0]).all()) else None
     # Rolling forecasts without any error (waves, lines, repetition) are the whole law, and where every sample
@@ -76,12 +78,17 @@ def solve(context: Context, steps: int, season: object, settings: Settings) -> S
     further = rolling if law is not None and share < how.deterministic else None
     if lawful is not None:
         return _lawful(context, lawful, None, further, settings)
-    return _mixed(context, columns, law, further, steps, settings)
+    known = context.known[-settings.ordinary.longest :]
+    if law is None or rolling is None or len(known) < len(context.known):
+        shortest = min((min(column.seasons, default=1) for column in columns), default=1)
+        rolling = Rolling.over(known, steps, shortest, settings.ordinary)
+    return _mixed(context, columns, rolling, law, further, steps, settings)
 
 
 def _mixed(
     context: Context,
-    columns: list[Column],
+    columns: list[Series],
+    rolling: Rolling,
     law: tournament.Answer | None,
     further: Rolling | None,
     steps: int,
@@ -91,15 +98,16 @@ def _mixed(
 
     further: over the context, where a plausible path goes on from where nothing is known.
     """
-    known = context.known[-settings.longest :]
-    shortest = min((min(column.seasons, default=1) for column in columns), default=1)
-    rolling = Rolling.over(known, steps, shortest, settings)
-    mixtures = [mixed(column, roll(column, rolling, settings), settings) for column in columns]
+    ordinary = settings.ordinary
+    parts = [roll(column, rolling, ordinary) for column in columns]
+    mixtures = [mixed(column, some, rolling, ordinary) for column, some in zip(columns, parts, strict=True)]
     if law is not None and (law.exact or law.best.score < settings.laboratory.lead * _scores(mixtures, context)):
         return _lawful(context, law, mixtures, further, settings)
-    if law is not None and len(known) == len(context.known):
-        mixtures = [_joined_by(law, v, mixtures[v], columns[v], context, settings) for v in range(len(columns))]
-    grids = [_quantiles(*pair, rolling, settings) for pair in zip(mixtures, columns, strict=True)]
+    if law is not None and len(rolling.known) == len(context.known):
+        for v, (column, some) in enumerate(zip(columns, parts, strict=True)):
+            more = _of_law(law, v, column, rolling, context, settings)
+            mixtures[v] = mixed(column, [*some, *more], rolling, ordinary)
+    grids = [mixture.quantiles(ordinary) for mixture in mixtures]
     next_step = np.stack([dependence(mixture.errors, settings) for mixture in mixtures], axis=1)
     unknown = np.full((1, len(columns)), settings.dependence)
     last = np.repeat(next_step[-1:] if len(next_step) else unknown, steps, axis=0)
@@ -109,7 +117,8 @@ def _mixed(
     if further is not None:
         grid, names, more = _with_a_plausible_end(grid, context, mixtures, further, settings)
         method, notes = ", then ".join([method, *names]), (*notes, *more)
-    return Solution(grid, next_step, _between(mixtures, settings), method, notes)
+    point = np.stack([mixture.path for mixture in mixtures], axis=1) if further is None else None
+    return Solution(grid, next_step, _between(mixtures, settings), method, notes, point=point)
 
 
 def _hidden(context: Context, steps: int, promising: bool, settings: Settings) -> Decided | None:
@@ -121,38 +130,37 @@ def _hidden(context: Context, steps: int, promising: bool, settings: Settings) -
     return hidden_law.decide(context, steps, settings, promising)
 
 
-def _columns(context: Context, steps: int, season: object, settings: Settings) -> list[Column]:
+def _columns(context: Context, steps: int, season: object, settings: Settings) -> list[Series]:
     """Each varying variable in its own units, the latest samples alone."""
-    stride = context.stride
+    stride, latest = context.stride, settings.ordinary.longest
     thinned = context.full[(len(context.full) - 1) % stride :: stride]
     found = []
     for v in np.nonzero(context.varying)[0]:
-        y, seen = thinned[-settings.longest :, v], context.seen[-settings.longest :, v]
+        y, seen = thinned[-latest:, v], context.seen[-latest:, v]
         given = None if season is None else np.atleast_1d(np.asarray(season, dtype=np.float64)) / stride
-        found.append(Column(np.ascontiguousarray(y), seen, seasons.chosen(given, y, settings), steps))
+        found.append(Series(np.ascontiguousarray(y), seen, seasons.chosen(given, y, settings.ordinary), steps))
     return found
 
 
 def _scores(mixtures: list[Mixture], context: Context) -> float:
     """The mixtures' rolling errors in standard deviations, as the laboratory counts its own."""
-    size = [column_score(mixture.errors) / scale for mixture, scale in zip(mixtures, context.units.scale, strict=False)]
-    return float(np.mean(size))
+    sizes = [np.abs(mixture.errors) / scale for mixture, scale in zip(mixtures, context.units.scale, strict=False)]
+    return float(np.mean([np.nanmean(size) if np.isfinite(size).any() else np.nan for size in sizes]))
 
 
-def _joined_by(
-    law: tournament.Answer, v: int, mixture: Mixture, column: Column, context: Context, settings: Settings
-) -> Mixture:
-    """The mixture of one variable with the laboratory's best candidates among its parts.
-
-    Their rolling forecasts started at other moments where the season moved the early part; then they stay outside.
-    """
+def _of_law(
+    law: tournament.Answer, v: int, column: Series, rolling: Rolling, context: Context, settings: Settings
+) -> list[Part]:
+    """The laboratory's best candidates as parts of the mixture of one variable."""
     centre, scale = context.units.centre[v], context.units.scale[v]
-    parts = list(mixture.parts)
+    found = []
     for trial, path in zip(law.ranking, law.paths, strict=False):
-        errors = trial.errors[:, :, v] * scale
-        if errors.shape == mixture.errors.shape and np.isfinite(path).all():
-            parts.append(Rolled(Kind.LABORATORY, trial.candidate.name, errors, path[:, v] * scale + centre))
-    return mixed(column, parts, settings) if len(parts) > len(mixture.parts) else mixture
+        if np.isfinite(path).all():
+            candidate = Candidate("map", trial.candidate.name, VALUES, lambda x, seen, steps: None)
+            forecasts = trial.errors[:, :, v] * scale + column.y[rolling.ahead]
+            location = path[:, v] * scale + centre
+            found.append(scored(column, rolling, candidate, forecasts, None, location, None, settings.ordinary))
+    return found
 
 
 def _with_a_plausible_end(
@@ -170,12 +178,6 @@ def _with_a_plausible_end(
     above, below = scaled[middle + 1 :] - scaled[middle], (scaled[middle] - scaled[:middle])[::-1]
     low, high = found.path - found.offsets(below), found.path + found.offsets(above)
     return np.concatenate([low[::-1], found.path[None], high]) * scale + centre, [found.name], (_ONE_PATH,)
-
-
-def _quantiles(mixture: Mixture, column: Column, rolling: Rolling, settings: Settings) -> Array:
-    if mixture.weight(Kind.RARE) >= settings.rare_least:
-        return rare_quantiles(column, mixture.path, settings)
-    return mixture.path + offsets(mixture, column, rolling, settings)
 
 
 def _between(mixtures: list[Mixture], settings: Settings) -> Array:

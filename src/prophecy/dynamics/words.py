@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy._forecast import PROBABILITIES
-from prophecy.dynamics.columns import Column, Kind
-from prophecy.dynamics.mixing import Mixture
-from prophecy.dynamics.seasons import profile
 from prophecy.dynamics.settings import Settings
+from prophecy.forecasting.mixture import Mixture
+from prophecy.forecasting.seasons import profile
+from prophecy.forecasting.series import Series
 
 Array = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ def joined(parts: Sequence[str]) -> str:
 
 
 def mixture_notes(
-    mixtures: list[Mixture], columns: list[Column], grids: list[Array], settings: Settings
+    mixtures: list[Mixture], columns: list[Series], grids: list[Array], settings: Settings
 ) -> tuple[str, tuple[str, ...]]:
     """The method in a few words, and notes: seasons, where the path goes, who contributed how much.
 
@@ -41,19 +41,19 @@ def mixture_notes(
         notes.append(f"{len(pairs) - _NAMED} further variables were mixed likewise.")
     leading = [mixture.shares()[0][1] for mixture in mixtures]
     first = max(set(leading), key=leading.count)
-    if any(mixture.weight(Kind.RARE) >= settings.rare_least for mixture in mixtures):
+    if any(mixture.weight("rare") >= settings.ordinary.rare_least for mixture in mixtures):
         notes.append("Many zeros: quantiles are those of the values seen, around the expected rate.")
-    parts = sum(int(np.sum(mixture.weights > 0)) for mixture in mixtures)
+    parts = sum(len(mixture.shares()) for mixture in mixtures)
     single = parts == len(mixtures)
     return (first if single else f"mixture led by {first}"), tuple(notes)
 
 
-def _season(column: Column, settings: Settings) -> str:
+def _season(column: Series, settings: Settings) -> str:
     """Which of the seasons looked at were found, and what was not."""
     left, found = column.y, []
     for season in sorted(column.seasons):
-        one = profile(left, season, False, settings)
-        if one is not None and one.strength > settings.season_said:
+        one = profile(left, season, False, settings.ordinary)
+        if one is not None and one.strength > settings.ordinary.season_said:
             found.append(str(season))
         left = left if one is None else one.removed(left)
     other = [str(season) for season in sorted(column.seasons) if str(season) not in found]
@@ -62,7 +62,7 @@ def _season(column: Column, settings: Settings) -> str:
     return f"Season of {joined(found)} values." + (f" None of {joined(other)} values." if other else "")
 
 
-def _direction(mixture: Mixture, column: Column, grid: Array) -> str:
+def _direction(mixture: Mixture, column: Series, grid: Array) -> str:
     """Where the path goes, called a trend where it goes farther than half of the last values will be off.
 
     Over a season: the last season of the path against its first, or against the same phases before the forecast.

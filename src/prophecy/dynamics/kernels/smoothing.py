@@ -9,13 +9,14 @@ from cython.cimports.prophecy.dynamics.kernels.lanes import copy, fill
 
 
 def smooth(y, alpha, beta, phi, gamma, free, m, origins, horizon, drag):
-    """A bank of smoothers, mixed by exp(-AICc / 2) of their one-step errors before each origin.
+    """A bank of smoothers, mixed by the marginal likelihood of the values before each origin.
 
     Each system has a level l, a slope b and seasonal deviations s: f = l + phi b + s[t mod m], and with e = y - f
-    l = l + phi b + alpha e, b = phi b + beta e, s[t mod m] += gamma e. phi = 0: no slope. free: its number of free
-    parameters. drag: a further damping of its slope along the paths. The initial level and slope are those of least
-    squares: the errors are linear in both, so that two further copies of each system, started at (1, 0) and (0, 1) and
-    fed zeros, and the normal equations are enough.
+    l = l + phi b + alpha e, b = phi b + beta e, s[t mod m] += gamma e. phi = 0: no slope. free: how many of its
+    gains and dampings are chosen, a nat each; initial states cost what Schwarz' criterion says. drag: a further damping
+    of its slope along the paths. The initial level and slope are those of least squares: the errors are
+    linear in both, so that two further copies of each system, started at (1, 0) and (0, 1) and fed zeros, and the
+    normal equations are enough.
     NaN: no error to learn from.
 
     Returns, (origins, horizon) each: the mean of the systems' paths, the variance within them (that of the errors to
@@ -140,9 +141,9 @@ def _mix(bank, t, n, mean, within, between):
         # Gaps can make a stable system unstable; then its squares cancel to nothing and say nothing.
         if not normal[p] < 1e9 * left:
             left = INFINITY
-        k = bank.free[p]
-        variance[p] = left / max(n - k + 1, 1.0)
-        weight[p] = n * log(left / max(n, 1)) + 2 * k * (1 + (k + 1) / max(n - k - 1, 0.5))
+        states = 2.0 if bank.phi[p] > 0 else 1.0
+        variance[p] = left / max(n - states - bank.free[p], 1.0)
+        weight[p] = (n - states) * log(left / max(n - states, 1.0)) + states * log(max(n, 2.0)) + 2 * bank.free[p]
         best = min(best, weight[p])
         level[p] = bank.l[p] + one[p] * bank.l[systems + p] + two[p] * bank.l[2 * systems + p]
         slope[p] = bank.b[p] + one[p] * bank.b[systems + p] + two[p] * bank.b[2 * systems + p]

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from prophecy.bases import legt
-from prophecy.dynamics.seasons import Profile, profiles
-from prophecy.dynamics.settings import Settings
+from prophecy.forecasting.seasons import Profile, profiles
+from prophecy.forecasting.settings import Settings
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,42 +24,39 @@ class FittedReadout:
     memory: (window, kept), what is kept of a window; oldest value first.
     """
 
-    log: bool
     found: list[Profile]
     memory: Array
     coefficients: Array
 
-    def rollout(self, y: Array, origins: Indices, horizon: int) -> Array:
-        x = np.log(y) if self.log else y
+    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
         for one in self.found:
             x = one.removed(x)
         windows = x[origins[:, None] + np.arange(-len(self.memory), 0)]
         last = windows[:, -1:]
-        paths = last + ((windows - last) @ self.memory) @ self.coefficients[:, :horizon]
+        paths = last + ((windows - last) @ self.memory) @ self.coefficients[:, :steps]
         ahead = origins[:, None] + np.arange(paths.shape[1])
         for one in reversed(self.found):
             paths = one.restored(paths, ahead)
-        return np.asarray(np.exp(paths) if self.log else paths)
+        return np.asarray(paths), None
 
 
 def fit_readout(
-    y: Array, horizon: int, memory: Array, seasons: tuple[int, ...], log: bool, settings: Settings
+    x: Array, horizon: int, memory: Array, seasons: tuple[int, ...], settings: Settings
 ) -> FittedReadout | None:
     """The ridge readout with the least generalised cross-validation error.
 
     memory: `lags` or `hippo`. seasons: profiles removed first. None where the context has fewer windows than twice what
-    is kept, or logarithms cannot be taken.
+    is kept.
     """
     window, kept = memory.shape
-    if (log and not (y > 0).all()) or len(y) - window - horizon + 1 < 2 * kept:
+    if len(x) - window - horizon + 1 < 2 * kept:
         return None
-    x = np.log(y) if log else y
     found, x = profiles(x, seasons, False, settings)
     if seasons and not found:
         return None
     x = x[-(settings.readout_windows + window + horizon) :]
     coefficients = _solved(x - x.mean(), memory, horizon, np.array(settings.readout_ridges))
-    return FittedReadout(log, found, memory, coefficients)
+    return FittedReadout(found, memory, coefficients)
 
 
 def lags(count: int) -> Array:
@@ -66,7 +64,7 @@ def lags(count: int) -> Array:
     return np.eye(count)[:, :-1]
 
 
-def hippo(count: int, window: int, order: int) -> Array:
+def legendre(count: int, window: int, order: int) -> Array:
     """The last `count` values, and the first `order` LegT coefficients of the last `window`."""
     ages = np.arange(window)[::-1] + 0.5
     whole = legt(order=order, window=float(window)).evaluate(ages) / np.sqrt(window)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from prophecy import _checks
 from prophecy._periods import autocorrelation, less_line
-from prophecy.dynamics.settings import Settings
+from prophecy.forecasting.settings import Settings
 
 Array = NDArray[np.float64]
 
@@ -74,7 +74,7 @@ def profile(x: Array, season: int, ratio: bool, settings: Settings) -> Profile |
     strength = float(np.sum(means**2)) / (season - 1) / max(noise, 1e-300)
     if not strength > settings.season_least_strength:
         return None
-    shrunk = means * (1 - settings.season_shrinkage / strength) if strength > settings.season_shrinkage else 0 * means
+    shrunk = means * (1 - 1 / strength)
     if ratio and np.min(shrunk) <= -0.95:
         return None
     return Profile(shrunk, ratio, strength)
@@ -120,9 +120,9 @@ def _found(x: Array, settings: Settings) -> tuple[int, ...]:
         trials.setdefault(period, settings.season_handicap)
     merit = {period: _explained(flat, period) - handicap for period, handicap in trials.items()}
     best = max(merit, key=lambda period: merit[period], default=0)
-    if not best or not merit[best] > settings.season_least_merit:
+    if not best or not merit[best] > 0.0:
         return ()
-    if best % _WEEK == 0 and merit.get(best // _WEEK, -1.0) > settings.season_least_merit:
+    if best % _WEEK == 0 and merit.get(best // _WEEK, -1.0) > 0.0:
         return best // _WEEK, best
     return _with_multiple(x, (best,), settings)
 

@@ -8,16 +8,17 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.dynamics.seasons import Profile, profiles
-from prophecy.dynamics.settings import DEFAULT, Settings
+from prophecy.forecasting.seasons import Profile, profiles
+from prophecy.forecasting.settings import DEFAULT, Settings
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class Bank:
-    """One array entry per system; free: how many of its numbers the data choose."""
+    """One array entry per system; free: how many of its gains and dampings the data choose."""
 
     alpha: Array
     beta: Array
@@ -37,9 +38,9 @@ def bank(seasonal: bool, slopes: bool, settings: Settings = DEFAULT) -> Bank:
     for alpha in gains:
         for gain in season_gains:
             gamma = gain * (1 - alpha)
-            rows.add((alpha, 0.0, 0.0, gamma, 3 + (gamma > 0)))
+            rows.add((alpha, 0.0, 0.0, gamma, 1 + (gamma > 0)))
             for phi in dampings if slopes else ():
-                free = (5 if phi == 1 else 6) + (gamma > 0)
+                free = (2 if phi == 1 else 3) + (gamma > 0)
                 rows |= {(alpha, alpha * share, phi, gamma, free) for share in shares}
     return Bank(*(np.ascontiguousarray(column) for column in np.array(sorted(rows), dtype=np.float64).T))
 
@@ -58,26 +59,23 @@ class FittedSmoothers:
     kept: int
     settings: Settings
 
-    def run(self, y: Array, seen: NDArray[np.bool_], origins: Indices, horizon: int) -> tuple[Array, Array]:
-        """Paths and standard deviations of their errors, (origins, horizon), in units of y or of its logarithm."""
+    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
         from prophecy.dynamics.kernels.smoothing import smooth
 
+        horizon = steps
         first = max(0, (int(origins.min()) - self.kept) // self.states * self.states)
-        x = np.log(y) if self.log else y
         for one in self.found:
             x = one.removed(x)
         x = np.where(seen, x, np.nan)[first:]
-        slope, at = 0.0, np.arange(len(x))
-        if self.half_slope:
-            early = x[: int(origins.min()) - first]
-            slope = _slope(early) / 2
-        flat = x - slope * at
-        scale = float(np.nanstd(flat)) or 1.0
-        centre = float(flat[np.nonzero(~np.isnan(flat))[0][-1]])
+        early = int(origins.min()) - first
+        slope = _slope(x[:early]) / 2 if self.half_slope else 0.0
+        flat = x - slope * np.arange(len(x))
+        known = flat[:early][~np.isnan(flat[:early])]
+        scale, centre = float(np.std(known)) or 1.0, float(known[-1])
         grid = bank(self.states > 1, not self.half_slope, self.settings)
         mean, within, between, _ = smooth(
             (flat - centre) / scale, grid.alpha, grid.beta, grid.phi, grid.gamma, grid.free, self.states,
-            origins - first, horizon, self._drag(len(x)) * (1 - self.settings.slope_fade * grid.beta),
+            origins - first, horizon, np.full(len(grid.beta), self._drag(len(x))),
         )  # fmt: skip
         ahead = origins[:, None] + np.arange(horizon)
         paths = mean * scale + centre + slope * (origins[:, None] - 1 - first + self._along(horizon, len(x)))
@@ -122,13 +120,10 @@ class FittedSmoothers:
 
 
 def fit_smoothers(
-    y: Array, seasons: tuple[int, ...], log: bool, half_slope: bool, settings: Settings
-) -> FittedSmoothers | None:
-    """None where logarithms of y are asked for and cannot be taken."""
-    if log and not (y > 0).all():
-        return None
-    x = np.log(y) if log else y
-    found, _ = profiles(x, seasons, bool((y > 0).all()) and not log, settings)
+    x: Array, seasons: tuple[int, ...], log: bool, half_slope: bool, settings: Settings
+) -> FittedSmoothers:
+    """log: x are logarithms already."""
+    found, _ = profiles(x, seasons, bool((x > 0).all()) and not log, settings)
     longest = max((len(one.deviations) for one in found), default=1)
     states = longest if longest <= settings.season_states else 1
     kept = max(settings.smoothed, 4 * states)

@@ -1,0 +1,137 @@
+"""The forecast: candidates mixed by their weights, and as wide as the mixture's own rolling errors were."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from prophecy._forecast import PROBABILITIES
+from prophecy.forecasting.rare import rare_quantiles
+from prophecy.forecasting.scorer import MEAN_SIZE, Part, Rolling, nearby, octaves, weights
+from prophecy.forecasting.series import VALUES, Series
+from prophecy.forecasting.settings import Settings
+
+Array = NDArray[np.float64]
+
+_TINY = 1e-300
+_SMALL = 1e-6  # deviations: a level as good as zero
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """parts: candidates with a weight, (parts, horizon). path: (horizon,), their mean. errors: (origins, steps), of its
+    rolling forecasts. deviation: (horizon,), of the errors to come; freedom: of their Student's distribution."""
+
+    series: Series
+    parts: list[Part]
+    weights: Array
+    path: Array
+    errors: Array
+    deviation: Array
+    freedom: float
+
+    def weight(self, family: str) -> float:
+        """What all parts of a family contribute, over all steps."""
+        return float(sum(w.mean() for w, part in self._pairs() if part.candidate.family == family))
+
+    def shares(self) -> list[tuple[float, str]]:
+        """Who contributed how much over all steps, the largest first."""
+        found = sorted(
+            ((float(w.mean()), part.candidate.label) for w, part in self._pairs()), key=lambda pair: -pair[0]
+        )
+        return [pair for pair in found if pair[0] > 0]
+
+    def quantiles(self, settings: Settings) -> Array:
+        """(probabilities, horizon). Below the path of a positive series steps are taken in logarithms, above it as far
+        as candidates on other scales than the values count."""
+        if self.weight("rare") >= settings.rare_least:
+            return rare_quantiles(self.series, self.path, settings)
+        at = np.asarray(stdtrit(self.freedom, PROBABILITIES))[:, None]
+        if not self.series.positive:
+            return np.asarray(self.path + at * self.deviation)
+        level = np.maximum(self.path, _SMALL * self.deviation + _TINY)
+        # A log-normal distribution of this mean and deviation has this deviation of its logarithm.
+        relative = level * np.exp(at * np.sqrt(np.log1p((self.deviation / level) ** 2)))
+        share = sum((w for w, part in self._pairs() if part.candidate.scale is not VALUES), np.zeros(len(level)))
+        above = (1 - share) * (self.path + at * self.deviation) + share * relative
+        return np.asarray(np.where(at < 0, relative, above))
+
+    def _pairs(self) -> list[tuple[Array, Part]]:
+        return list(zip(self.weights, self.parts, strict=True))
+
+
+def mixed(series: Series, parts: list[Part], rolling: Rolling, settings: Settings) -> Mixture:
+    """The mixture of these parts."""
+    horizon, compared = series.horizon, rolling.compared(series.seen)
+    independent = rolling.independent(compared)
+    shares = weights(parts, rolling, independent, settings)
+    used = shares.any(axis=1)
+    parts, shares = [part for part, some in zip(parts, used, strict=True) if some], shares[used]
+    ahead = _extended(shares, horizon)
+    path, deviation, own = _pooled(
+        np.stack([part.path for part in parts]), np.stack([_deviation(part, None) for part in parts]), ahead
+    )
+    then = np.stack([part.candidate.scale.back(part.forecasts) for part in parts])
+    mean, expected, _ = _pooled(then, np.stack([_deviation(part, part.forecasts) for part in parts]), shares[:, None])
+    errors = np.where(compared, mean - series.y[rolling.ahead], np.nan)
+    ratio = nearby(errors) / nearby(np.where(np.isfinite(errors), expected, np.nan)) * MEAN_SIZE
+    deviation = deviation * _calibration(ratio, rolling, independent, horizon, settings)
+    # Errors grow with the lead; those of positive series may go with the season too.
+    shape = own / np.maximum(_never_falling(own), _TINY) if series.positive else np.ones(horizon)
+    deviation = shape * _never_falling(deviation / np.maximum(shape, _TINY))
+    freedom = min(settings.tail_least + float(independent.max()) / settings.tail_forecasts, settings.tail_most)
+    return Mixture(series, parts, ahead, path, errors, deviation, freedom)
+
+
+def _never_falling(x: Array) -> Array:
+    """x without its falls: halfway between the largest so far and the smallest still to come."""
+    return np.asarray((np.fmax.accumulate(x) + np.fmin.accumulate(x[::-1])[::-1]) / 2)
+
+
+def _pooled(locations: Array, deviations: Array, shares: Array) -> tuple[Array, Array, Array]:
+    """Mean and standard deviation of a mixture, and the deviation its parts expect themselves; parts that are missing
+    somewhere are left out there."""
+    there = np.isfinite(locations)
+    shares = np.where(there, shares, 0.0)
+    total = shares.sum(axis=0)
+    shares = shares / np.where(total > 0, total, np.nan)
+    mean = (shares * np.where(there, locations, 0.0)).sum(axis=0)
+    known = np.isfinite(deviations) & (shares > 0)
+    some = np.where(known, shares, 0.0)
+    within = (some * np.where(known, deviations, 0.0) ** 2).sum(axis=0) / np.maximum(some.sum(axis=0), _TINY)
+    between = (shares * np.where(there, locations - mean, 0.0) ** 2).sum(axis=0)
+    return mean, np.sqrt(within + between), np.sqrt(within)
+
+
+def _deviation(part: Part, forecasts: Array | None) -> Array:
+    """What a part expects of its errors in units of the values: of its rolling forecasts, or of its last one. A part
+    that expects nothing itself has the size of its rolling errors."""
+    scale = part.candidate.scale
+    if forecasts is None:
+        at, own = part.location, part.deviation
+    else:
+        at, own = forecasts, part.expected
+    size = _extended(_never_falling(part.size), at.shape[-1]) if own is None else own
+    return np.asarray(size * np.exp(-scale.log_slope(np.maximum(np.abs(scale.back(at)), _TINY))))
+
+
+def _calibration(ratio: Array, rolling: Rolling, independent: Array, horizon: int, settings: Settings) -> Array:
+    """(horizon,): by how much errors exceed what the mixture expected of them: its rolling forecasts' ratio at this
+    lead and, by the octave, at others; a few forecasts' worth of what contexts like M1's need."""
+    leads = octaves(rolling.steps)
+    there = np.isfinite(ratio[leads - 1]) & (ratio[leads - 1] > 0)
+    leads = leads[there]
+    apart = np.abs(np.log2(np.arange(1, horizon + 1)[:, None] / leads))
+    count = independent[leads - 1] * settings.octave**apart
+    prior = settings.expected_count
+    total = count @ np.log(ratio[leads - 1]) + prior * np.log(settings.expected_factor)
+    return np.asarray(np.exp(total / (count.sum(axis=1) + prior)))
+
+
+def _extended(x: Array, length: int) -> Array:
+    """The last axis made so long, by its last entry."""
+    more = length - x.shape[-1]
+    return x[..., :length] if more <= 0 else np.concatenate([x, np.repeat(x[..., -1:], more, axis=-1)], axis=-1)

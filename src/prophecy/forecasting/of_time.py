@@ -1,0 +1,179 @@
+"""Functions of time solved by least squares: constants, lines, sums of sinusoids, approaches to a level.
+
+    x(t) = b(t) · c + noise,  c by least squares over all values up to an origin,  variance s² (1 + b' (B'B)⁻¹ b)
+
+The basis b is chosen once, from the values a candidate is fitted to (frequencies, a time constant); the coefficients c
+are solved again at every origin, from sums that grow from one origin to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy.forecasting.series import RECIPROCALS, Fitted, Scale
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+Basis = Callable[[Array], Array]
+
+_RIDGE = 1e-13  # of the mean diagonal: keeps sums of nearly equal functions solvable, far below any noise
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionOfTime:
+    """basis: (times,) to (times, functions). chosen: numbers of the basis that were chosen from the data.
+
+    weights: of each value, from its fitted value: noise of constant size in y is not constant on another scale.
+    """
+
+    basis: Basis
+    chosen: int
+    weights: Callable[[Array], Array]
+
+    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
+        rows, weight = self.basis(np.arange(len(x))), np.where(seen, self.weights(x), 0.0)
+        weighted = rows * weight[:, None]
+        locations, deviations = np.empty((len(origins), steps)), np.empty((len(origins), steps))
+        k = rows.shape[1]
+        gram, target, square, count, at = np.zeros((k, k)), np.zeros(k), 0.0, 0, 0
+        for i, origin in enumerate(origins):
+            part, here = weighted[at:origin], x[at:origin]
+            gram, target = gram + part.T @ rows[at:origin], target + part.T @ here
+            square, count, at = square + float(weight[at:origin] @ here**2), count + int(seen[at:origin].sum()), origin
+            root = np.linalg.cholesky(gram + _RIDGE * float(np.trace(gram)) / k * np.eye(k))
+            c = np.linalg.solve(root.T, np.linalg.solve(root, target))
+            ahead = self.basis(np.arange(origin, origin + steps))
+            locations[i] = ahead @ c
+            left = max(square - float(c @ target), 1e-15 * square) / max(count - k - self.chosen, 1)
+            lever = np.sum(np.linalg.solve(root, ahead.T) ** 2, axis=0)
+            deviations[i] = np.sqrt(left * (1 / np.maximum(self.weights(locations[i]), 1e-12) + lever))
+        return locations, deviations
+
+
+def _even(x: Array) -> Array:
+    return np.ones(len(x))
+
+
+def polynomial(degree: int) -> Callable[[Array, Mask, int], Fitted | None]:
+    """A constant (degree 0) or a line (degree 1)."""
+
+    def fit(x: Array, seen: Mask, steps: int) -> Fitted | None:
+        length = max(len(x), 1)
+        if seen.sum() < degree + 3:
+            return None
+        return FunctionOfTime(lambda t: np.vander(t / length - 0.5, degree + 1, increasing=True), 0, _even)
+
+    return fit
+
+
+def approach(scale: Scale, constants: int) -> Callable[[Array, Mask, int], Fitted | None]:
+    """level + c exp(-t/τ), the time constant τ by least squares over a grid: a step response in values, a Gompertz
+    curve in logarithms, a logistic curve in reciprocals, each with noise of constant size in the values themselves."""
+
+    def weights(x: Array) -> Array:
+        return np.asarray(np.exp(-2 * scale.log_slope(scale.back(x))))
+
+    def fit(x: Array, seen: Mask, steps: int) -> Fitted | None:
+        t, v = np.nonzero(seen)[0].astype(np.float64), x[seen]
+        if len(v) < 8:
+            return None
+        w = weights(v)
+        times = np.geomspace(2.0, 2.0 * len(x), constants)
+        decays = np.exp(-t / times[:, None])
+        # Weighted least squares on (1, decay) for all time constants at once.
+        total, mean, slope = w.sum(), float(w @ v), decays @ (w * v)
+        first, second = decays @ w, (decays * decays) @ w
+        determinant = np.maximum(total * second - first * first, 1e-12 * total * second)
+        explained = (second * mean * mean - 2 * first * mean * slope + total * slope * slope) / determinant
+        best = float(times[int(np.argmax(explained))])
+        made = FunctionOfTime(lambda t: np.column_stack([np.ones(len(t)), np.exp(-t / best)]), 1, weights)
+        return _Positive(made) if scale is RECIPROCALS else made
+
+    return fit
+
+
+@dataclass(frozen=True, eq=False)
+class _Positive:
+    """A curve of reciprocals: lost from where they reach zero, which is growth without a ceiling."""
+
+    curve: FunctionOfTime
+
+    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
+        locations, deviations = self.curve.predictive(x, seen, origins, steps)
+        return np.where((locations > 0).all(axis=-1, keepdims=True), locations, np.nan), deviations
+
+
+def waves(most: int) -> Callable[[Array, Mask, int], Fitted | None]:
+    """A line and up to `most` sinusoids, one after the other: the highest peak of what is left, all frequencies refined
+    together, kept while it pays for its three numbers and for the choice of its frequency (Schwarz' criterion)."""
+
+    def fit(x: Array, seen: Mask, steps: int) -> Fitted | None:
+        frequencies = _frequencies(x, seen, most)
+        if not len(frequencies):
+            return None
+        return FunctionOfTime(lambda t: _rows(frequencies, t, len(x)), len(frequencies), _even)
+
+    return fit
+
+
+def _rows(frequencies: Array, t: Array, length: int) -> Array:
+    phase = 2 * np.pi * np.multiply.outer(t, frequencies)
+    return np.column_stack([np.ones(len(t)), t / length - 0.5, np.cos(phase), np.sin(phase)])
+
+
+def _frequencies(x: Array, seen: Mask, most: int) -> Array:
+    n, t = len(x), np.nonzero(seen)[0].astype(np.float64)
+    v, m = x[seen], int(seen.sum())
+    found = np.zeros(0)
+    if m < 16:
+        return found
+    size = 1 << int(np.ceil(np.log2(4 * n)))
+    left = v - _solved(_rows(found, t, n), v)[0]
+    best = m * np.log(max(float(left @ left), 1e-300) / m)
+    while len(found) < most:
+        full = np.zeros(n)
+        full[seen] = left
+        power = np.abs(np.fft.rfft(full, size)) ** 2
+        power[: max(2, 3 * size // (4 * n))] = 0.0
+        peak = int(np.argmax(power))
+        if not 0 < peak < len(power) - 1:
+            break
+        a, b, c = np.log(np.maximum(power[peak - 1 : peak + 2], 1e-300))
+        bend = a - 2 * b + c
+        tried = _refined(np.append(found, (peak + (0.5 * (a - c) / bend if bend < 0 else 0.0)) / size), t, v, n)
+        if (tried * n < 0.5).any() or (tried > 0.5).any():
+            break
+        rest = v - _solved(_rows(tried, t, n), v)[0]
+        merit = m * np.log(max(float(rest @ rest), 1e-300) / m) + np.log(m) * 5 * len(tried)
+        if merit >= best:
+            break
+        best, found, left = merit, tried, rest
+    return found
+
+
+def _refined(frequencies: Array, t: Array, v: Array, n: int) -> Array:
+    """Gauss-Newton on the frequencies, amplitudes solved along."""
+    for _ in range(6):
+        rows = _rows(frequencies, t, n)
+        fitted, c = _solved(rows, v)
+        cosines, sines = np.split(c[2:], 2)
+        k = len(frequencies)
+        slopes = 2 * np.pi * t[:, None] * (rows[:, 2 + k :] * -cosines + rows[:, 2 : 2 + k] * sines)
+        step = _solved(np.column_stack([rows, slopes]), v - fitted)[1][rows.shape[1] :]
+        step = np.clip(step, -0.5 / n, 0.5 / n)
+        frequencies = frequencies + step
+        if np.abs(step).max() < 1e-4 / n:
+            break
+    return frequencies
+
+
+def _solved(rows: Array, v: Array) -> tuple[Array, Array]:
+    """Fitted values and coefficients of least squares."""
+    gram = rows.T @ rows
+    c = np.linalg.lstsq(gram + _RIDGE * np.diag(np.diag(gram)), rows.T @ v, rcond=None)[0]
+    return rows @ c, c

@@ -1,0 +1,187 @@
+"""The one judge: forecasts from the same origins for all candidates, scored by the density they gave to what came.
+
+    weight(lead) = prior · exp(flatness · Σ_g octave^|log2 lead/g| · n_g · score_g),  g = 1, 2, 4, …
+
+score_g is the mean logarithm of the density that a candidate gives to values g steps ahead, with its own errors' size
+there as scale, in units of the values whatever scale it works on; n_g is how many forecasts of that lead do not
+overlap. Leads an octave away count by `octave`, so that a true model shows by its many short forecasts, and a candidate
+that is right only far ahead can still be used there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy.forecasting.candidates import candidates
+from prophecy.forecasting.rare import is_rare
+from prophecy.forecasting.series import Candidate, Series
+from prophecy.forecasting.settings import Settings
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+_LOST = 1e3  # ranges of the context: a path that leads so far, or to NaN, is none
+MEAN_SIZE = np.sqrt(np.pi / 2)  # a normal distribution's standard deviation over its mean absolute value
+
+
+@dataclass(frozen=True, eq=False)
+class Rolling:
+    """Where the early part ends, from where the rest is forecast, and how many steps ahead. known: samples observed.
+
+    Forecasts start after observed samples and are compared with observed samples: a bridge over a gap knows its end.
+    """
+
+    early: int
+    origins: Indices
+    steps: int
+    known: Mask
+
+    @classmethod
+    def over(cls, known: Mask, steps: int, season: int, settings: Settings) -> Self:
+        """season: samples of the shortest one; the early part holds two of it where it can."""
+        length = len(known)
+        seen = np.nonzero(known)[0]
+        early = max(4, int(seen[max(int(settings.early * len(seen)), 1) - 1]) + 1) if len(seen) > 1 else length
+        early = min(max(early, min(2 * season + 2, length - 2)), length - 1)
+        if not known[early:].any():
+            return cls.over(np.ones(length, dtype=np.bool_), steps, season, settings)
+        last = max(early, length - max(1, len(seen) // 20))
+        spread = np.linspace(early, last, min(settings.origins, last - early + 1)).astype(np.intp)
+        after_seen = np.maximum.accumulate(np.where(known, np.arange(1, length + 1), 0))
+        origins = np.unique(np.maximum(after_seen[spread - 1], early))
+        wait = seen[np.minimum(np.searchsorted(seen, origins), len(seen) - 1)] - origins
+        nearest = int(np.median(wait[wait >= 0])) + 1
+        return cls(early, origins, max(nearest, min(max(steps, settings.leads), max(1, length - early))), known)
+
+    @property
+    def ahead(self) -> Indices:
+        """(origins, steps): the times that are forecast; those after the end are the last one."""
+        return np.minimum(self.origins[:, None] + np.arange(self.steps), len(self.known) - 1)
+
+    def compared(self, seen: Mask) -> Mask:
+        """(origins, steps): where there is a value to compare with."""
+        inside = self.origins[:, None] + np.arange(self.steps) < len(seen)
+        return np.asarray(inside & seen[self.ahead])
+
+    def independent(self, compared: Mask) -> Array:
+        """(steps,): how many forecasts of each lead do not overlap."""
+        span = (len(self.known) - self.early) / np.arange(1, self.steps + 1)
+        return np.asarray(np.maximum(np.minimum(span, compared.sum(axis=0)), 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A candidate rolled over the context and fitted to all of it, on its own scale.
+
+    forecasts: (origins, steps), NaN where it could not be rolled. expected: the standard deviations it expected then,
+    or None. location, deviation: (horizon,) from the end of the context. size: (steps,), of its errors, NaN where
+    nothing was compared. score: (steps,), the mean log density of what came, but for a constant.
+    """
+
+    candidate: Candidate
+    forecasts: Array
+    expected: Array | None
+    location: Array
+    deviation: Array | None
+    size: Array
+    score: Array
+
+    @property
+    def path(self) -> Array:
+        """(horizon,), in units of the values."""
+        return self.candidate.scale.back(self.location)
+
+
+def roll(series: Series, rolling: Rolling, settings: Settings) -> list[Part]:
+    """Every candidate fitted to the early part and rolled over the rest, and fitted to everything."""
+    found, end = [], np.array([len(series.y)])
+    steps = max(series.horizon, rolling.steps)
+    for candidate in candidates(series, settings):
+        x = candidate.scale.of(series.y)
+        try:
+            whole = candidate.fit(x, series.seen, steps)
+            if whole is None:
+                continue
+            location, deviation = whole.predictive(x, series.seen, end, series.horizon)
+            early = candidate.fit(x[: rolling.early], series.seen[: rolling.early], steps)
+            forecasts, expected = np.full((len(rolling.origins), rolling.steps), np.nan), None
+            if early is not None:
+                forecasts, expected = early.predictive(x, series.seen, rolling.origins, rolling.steps)
+        except np.linalg.LinAlgError:  # functions that are alike on so few values: not a candidate here
+            continue
+        part = scored(
+            series,
+            rolling,
+            candidate,
+            forecasts,
+            expected,
+            location[0],
+            None if deviation is None else deviation[0],
+            settings,
+        )
+        if (np.abs(part.path - series.y[-1]) < _LOST * np.ptp(series.y)).all():
+            found.append(part)
+    return found
+
+
+def scored(
+    series: Series, rolling: Rolling, candidate: Candidate, forecasts: Array, expected: Array | None,
+    location: Array, deviation: Array | None, settings: Settings,
+) -> Part:  # fmt: skip
+    """A part with its score."""
+    compared, here = rolling.compared(series.seen), series.y[rolling.ahead]
+    errors = np.where(compared & np.isfinite(forecasts), forecasts - candidate.scale.of(here), np.nan)
+    there = np.isfinite(errors)
+    slope = np.where(there, candidate.scale.log_slope(here), 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+    size = nearby(errors, is_rare(series, settings))
+    rounding = settings.rounding * (float(np.std(series.y)) or 1.0)
+    score = -np.log(size * np.exp(-slope) + rounding)
+    return Part(candidate, forecasts, expected, location, deviation, size, score)
+
+
+def nearby(errors: Array, squares: bool = False) -> Array:
+    """(steps,): the size of errors at each step and those within a quarter of its distance; NaN where there are none.
+
+    By the mean absolute value, which a single wild one moves less than the mean square; by squares where most values
+    are zero, and so is their median.
+    """
+    there, power = np.isfinite(errors), 2 if squares else 1
+    total = np.concatenate([[0.0], np.cumsum(np.where(there, np.abs(errors) ** power, 0.0).sum(axis=0))])
+    count = np.concatenate([[0], np.cumsum(there.sum(axis=0))])
+    steps = np.arange(errors.shape[1])
+    reach = np.ceil((steps + 1) / 4).astype(np.intp)
+    low, high = np.maximum(steps - reach, 0), np.minimum(steps + reach + 1, len(steps))
+    number = count[high] - count[low]
+    mean = np.where(number > 0, (total[high] - total[low]) / np.maximum(number, 1), np.nan)
+    return np.asarray(np.sqrt(mean) if squares else MEAN_SIZE * mean)
+
+
+def octaves(steps: int) -> Indices:
+    """Leads 1, 2, 4, … up to `steps`."""
+    return np.asarray(2 ** np.arange(int(np.log2(steps)) + 1), dtype=np.intp)
+
+
+def weights(parts: list[Part], rolling: Rolling, independent: Array, settings: Settings) -> Array:
+    """(parts, steps): how much each counts at each lead; columns add up to 1."""
+    prior = np.array([settings.prior(part.candidate.family) for part in parts])
+    leads = octaves(rolling.steps)
+    scores = np.zeros((len(parts), len(leads)))
+    for j, lead in enumerate(leads):
+        low, high = int(np.ceil(lead / np.sqrt(2))), max(int(lead * np.sqrt(2)), 1)
+        here = np.array([part.score[low - 1 : high] for part in parts])
+        there = np.isfinite(here)
+        mean = np.where(there, here, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
+        rolled = there.any(axis=1)
+        if rolled.any():
+            mean = np.where(rolled, mean, np.quantile(mean[rolled], settings.unrolled))
+            scores[:, j] = mean - mean.max()
+    apart = np.abs(np.log2(np.arange(1, rolling.steps + 1)[:, None] / leads))
+    evidence = settings.flatness * scores @ (independent[leads - 1] * settings.octave**apart).T
+    found = prior[:, None] * np.exp(evidence - evidence.max(axis=0))
+    found = np.where(found < settings.least * found.max(axis=0), 0.0, found)
+    return np.asarray(found / found.sum(axis=0))

@@ -1,0 +1,68 @@
+"""One variable as candidates see it, and the scales it can be described on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What a candidate describes: the values y themselves or a function of them.
+
+    log_slope: log |dx/dy|, which turns a density of x into one of y, so that candidates on different scales are scored
+    alike.
+    """
+
+    name: str
+    of: Callable[[Array], Array]
+    back: Callable[[Array], Array]
+    log_slope: Callable[[Array], Array]
+
+
+VALUES = Scale("", lambda y: y, lambda x: x, np.zeros_like)
+LOGARITHMS = Scale(" of logarithms", np.log, lambda x: np.exp(np.minimum(x, 700.0)), lambda y: -np.log(y))
+RECIPROCALS = Scale(" of reciprocals", lambda y: 1 / y, lambda x: 1 / x, lambda y: -2 * np.log(y))
+
+
+@dataclass(frozen=True)
+class Series:
+    """y (time,), gaps filled by straight lines; which values were seen; seasons worth looking at; steps wanted."""
+
+    y: Array
+    seen: Mask
+    seasons: tuple[int, ...]
+    horizon: int
+
+    @property
+    def positive(self) -> bool:
+        return bool((self.y > 0).all())
+
+
+class Fitted(Protocol):
+    """A candidate solved from the values up to some moment."""
+
+    def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
+        """Locations of the next `steps` values after each origin, (origins, steps), on the candidate's scale, and the
+        standard deviations it expects of its own errors, or None where only rolling them can tell."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """fit(x, seen, steps) solves it from the values x on its scale; None where these are too few or unfit.
+
+    family: shares a prior. label: what `explain` calls it.
+    """
+
+    family: str
+    label: str
+    scale: Scale
+    fit: Callable[[Array, Mask, int], Fitted | None]

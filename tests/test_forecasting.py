@@ -1,0 +1,232 @@
+"""One scorer: candidates as predictive distributions, their weights, the mixture; each computed a second time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from prophecy.dynamics import forecast
+from prophecy.forecasting.autoregression import fit_autoregressions
+from prophecy.forecasting.mixture import mixed
+from prophecy.forecasting.of_time import approach, polynomial, waves
+from prophecy.forecasting.scorer import Rolling, nearby, roll, scored, weights
+from prophecy.forecasting.series import LOGARITHMS, RECIPROCALS, VALUES, Candidate, Series
+from prophecy.forecasting.settings import DEFAULT
+
+R = np.random.default_rng
+
+
+def series(y, seasons=(), horizon=6):
+    return Series(np.asarray(y, dtype=float), np.ones(len(y), dtype=bool), seasons, horizon)
+
+
+def rolled(y, horizon=6, seasons=()):
+    one = series(y, seasons, horizon)
+    rolling = Rolling.over(one.seen, horizon, min(seasons, default=1), DEFAULT)
+    return one, rolling, roll(one, rolling, DEFAULT)
+
+
+def test_a_line_and_its_interval_are_those_of_least_squares():
+    y = 3 + 0.5 * np.arange(40) + R(0).standard_normal(40)
+    location, deviation = polynomial(1)(y, y > -99, 5).predictive(y, y > -99, np.array([30, 40]), 5)
+    for row, end in enumerate((30, 40)):
+        design = np.column_stack([np.ones(end), np.arange(end)])
+        ahead = np.column_stack([np.ones(5), np.arange(end, end + 5)])
+        c, (left,), *_ = np.linalg.lstsq(design, y[:end], rcond=None)
+        np.testing.assert_allclose(location[row], ahead @ c, rtol=1e-9)
+        lever = np.sum(ahead @ np.linalg.inv(design.T @ design) * ahead, axis=1)
+        np.testing.assert_allclose(deviation[row], np.sqrt(left / (end - 2) * (1 + lever)), rtol=1e-6)
+
+
+def test_an_autoregression_returns_to_its_mean_and_its_errors_grow_as_simulated():
+    y = np.zeros(4000)
+    noise = R(1).standard_normal(4000)
+    for t in range(1, 4000):
+        y[t] = 0.8 * y[t - 1] + noise[t]
+    y += 50
+    location, deviation = fit_autoregressions(y, y > 0, (), DEFAULT).predictive(y, y > 0, np.array([4000]), 30)
+    assert location[0, -1] == pytest.approx(y[-2048:].mean(), abs=0.5)
+    np.testing.assert_allclose(deviation[0] ** 2, np.cumsum(0.64 ** np.arange(30)), rtol=0.1)
+
+
+@pytest.mark.parametrize("period", [7.3, 24.0, 61.7])
+def test_sinusoids_are_found_at_any_frequency(period):
+    times = np.arange(400)
+    truth = 2 + 0.01 * times + 3 * np.sin(2 * np.pi * times / period + 1)
+    y = truth + 0.5 * R(2).standard_normal(400)
+    location, _ = waves(4)(y[:300], y[:300] > -99, 100).predictive(y, y > -99, np.array([300]), 100)
+    assert np.abs(location[0] - truth[300:]).max() < 0.6
+
+
+def test_noise_alone_has_no_sinusoids():
+    found = [waves(4)(R(seed).standard_normal(200), np.ones(200, dtype=bool), 5) for seed in range(20)]
+    assert sum(one is not None for one in found) <= 1
+
+
+@pytest.mark.parametrize(("scale", "curve"), [
+    (VALUES, lambda t: 20 + 60 * np.exp(-t / 25)),
+    (LOGARITHMS, lambda t: 80 * np.exp(-4 * np.exp(-t / 15))),
+    (RECIPROCALS, lambda t: 100 / (1 + 30 * np.exp(-t / 8))),
+])  # fmt: skip
+def test_what_approaches_a_level_is_foreseen(scale, curve):
+    y = curve(np.arange(90.0))
+    noisy = y + 0.3 * R(3).standard_normal(90)
+    x = scale.of(np.maximum(noisy, 0.1))
+    location, _ = approach(scale, 40)(x[:50], y[:50] > -1, 40).predictive(x, y > -1, np.array([50]), 40)
+    assert np.abs(scale.back(location[0]) - y[50:]).max() < 0.06 * y.max()
+
+
+def test_the_size_of_errors_is_that_of_the_leads_nearby():
+    errors = R(4).standard_normal((7, 9))
+    errors[2, 4:] = np.nan
+    for step in range(9):
+        reach = int(np.ceil((step + 1) / 4))
+        some = errors[:, max(step - reach, 0) : step + reach + 1]
+        assert nearby(errors)[step] == pytest.approx(np.sqrt(np.pi / 2) * np.nanmean(np.abs(some)))
+    assert np.isnan(nearby(np.full((2, 3), np.nan))).all()
+
+
+def test_candidates_on_different_scales_are_scored_in_the_same_units():
+    """The difference of two scores is that of the mean log densities of the values, as scipy computes them."""
+    y = np.exp(1 + 0.5 * R(5).standard_normal(3000))
+    one = series(y, horizon=1)
+    rolling = Rolling(1, np.arange(1, 3000), 1, one.seen)
+    centre, mean = np.log(y).mean(), y.mean()
+    parts = []
+    for scale, at in ((VALUES, mean), (LOGARITHMS, centre)):
+        candidate = Candidate("constant", "", scale, lambda x, seen, steps: None)
+        parts.append(scored(one, rolling, candidate, np.full((2999, 1), at), None, np.array([at]), None, DEFAULT))
+    sizes = [part.size[0] for part in parts]
+    normal = stats.norm.logpdf(y[1:], mean, sizes[0]) + ((y[1:] - mean) / sizes[0]) ** 2 / 2
+    log = stats.norm.logpdf(np.log(y[1:]), centre, sizes[1]) + ((np.log(y[1:]) - centre) / sizes[1]) ** 2 / 2
+    difference = np.mean(log - np.log(y[1:])) - np.mean(normal)
+    assert parts[1].score[0] - parts[0].score[0] == pytest.approx(difference, rel=1e-6)
+    assert difference > 0
+
+
+def test_weights_are_priors_times_flattened_likelihoods():
+    one, rolling, parts = rolled(R(6).standard_normal(120).cumsum(), 8)
+    parts = [part for part in parts if np.isfinite(part.score).any()]
+    independent = rolling.independent(rolling.compared(one.seen))
+    found = weights(parts, rolling, independent, replace(DEFAULT, least=0.0))
+    leads = [2**k for k in range(int(np.log2(rolling.steps)) + 1)]
+    for step in (0, 4, rolling.steps - 1):
+        logs = []
+        for part in parts:
+            total = np.log(DEFAULT.prior(part.candidate.family))
+            for lead in leads:
+                low, high = int(np.ceil(lead / 2**0.5)), max(int(lead * 2**0.5), 1)
+                mean = np.nanmean(part.score[low - 1 : high])
+                near = DEFAULT.octave ** abs(np.log2((step + 1) / lead))
+                total += DEFAULT.flatness * near * independent[lead - 1] * mean
+            logs.append(total)
+        expected = np.exp(np.array(logs) - max(logs))
+        np.testing.assert_allclose(found[:, step], expected / expected.sum(), rtol=1e-8, atol=1e-12)
+
+
+def test_what_cannot_be_rolled_is_mixed_by_its_prior():
+    one, rolling, parts = rolled(np.arange(9.0) + R(7).standard_normal(9), 3)
+    nothing = [replace(part, score=np.full(rolling.steps, np.nan)) for part in parts]
+    priors = np.array([DEFAULT.prior(part.candidate.family) for part in parts])
+    found = weights(nothing, rolling, rolling.independent(rolling.compared(one.seen)), DEFAULT)
+    np.testing.assert_allclose(found, np.repeat((priors / priors.sum())[:, None], rolling.steps, axis=1))
+
+
+def test_rolling_compares_with_what_was_seen_and_nothing_beyond_the_end():
+    seen = np.ones(30, dtype=bool)
+    seen[24] = False
+    rolling = Rolling(15, np.array([15, 22, 27]), 4, seen)
+    expected = [[o + s < 30 and seen[o + s] for s in range(4)] for o in rolling.origins]
+    assert rolling.compared(seen).tolist() == expected
+
+
+def test_the_mixture_is_the_weighted_mean_and_covers_its_parts():
+    one, rolling, parts = rolled(50 + R(8).standard_normal(100).cumsum(), 10)
+    made = mixed(one, parts, rolling, DEFAULT)
+    np.testing.assert_allclose(made.weights.sum(axis=0), 1.0)
+    np.testing.assert_allclose(made.path, sum(w * part.path for w, part in zip(made.weights, made.parts, strict=True)))
+    grid = made.quantiles(DEFAULT)
+    assert (np.diff(grid, axis=0) > 0).all()
+    np.testing.assert_allclose(grid[len(grid) // 2], made.path)
+    assert made.shares() == sorted(made.shares(), reverse=True)
+
+
+def test_tomorrow_does_not_depend_on_how_far_one_asks():
+    y = 20 + 5 * np.sin(2 * np.pi * np.arange(400) / 24) + R(9).standard_normal(400)
+    short, day, long = (forecast(y, horizon) for horizon in (1, 24, 500))
+    assert day.point[0] == pytest.approx(short.point[0], abs=1e-9)
+    assert long.point[0] == pytest.approx(short.point[0], abs=0.3)
+    assert (long.upper - long.lower)[0] == pytest.approx((short.upper - short.lower)[0], rel=0.25)
+
+
+def error(make, rival, horizon, draws=6):
+    """The mean absolute error of forecasts over that of a rival, and how often an 80 % interval holds."""
+    ours = theirs = held = 0.0
+    for seed in range(draws):
+        y, truth, came = make(R(100 + seed))
+        answer = forecast(y, horizon, 0.8)
+        ours += np.abs(answer.point - truth).mean()
+        theirs += np.abs(rival(y, horizon) - truth).mean()
+        held += np.mean((answer.lower <= came) & (came <= answer.upper)) / draws
+    return ours / theirs, held
+
+
+def autoregressive(phi, n, horizon):
+    def make(r):
+        y = np.zeros(n + horizon + 100)
+        for t, e in enumerate(r.standard_normal(len(y) - 1), 1):
+            y[t] = phi * y[t - 1] + e
+        y = 10 + y[100:]
+        return y[:n], y[n:], y[n:]
+
+    return make
+
+
+def solved(y, horizon):
+    x, target = np.column_stack([np.ones(len(y) - 1), y[:-1]]), y[1:]
+    c = np.linalg.lstsq(x, target, rcond=None)[0]
+    path = [y[-1]]
+    for _ in range(horizon):
+        path.append(c[0] + c[1] * path[-1])
+    return np.array(path[1:])
+
+
+@pytest.mark.parametrize("phi", [0.5, 0.8])
+def test_an_autoregression_is_forecast_as_well_as_by_itself(phi):
+    ratio, held = error(autoregressive(phi, 300, 30), solved, 30)
+    assert ratio < 1.1
+    assert 0.65 < held < 0.95
+
+
+def test_a_line_in_noise_is_continued():
+    def make(r):
+        truth = 3 + 0.5 * np.arange(60)
+        y = truth + 2 * r.standard_normal(60)
+        return y[:45], truth[45:], y[45:]
+
+    ratio, held = error(make, lambda y, h: np.polyval(np.polyfit(np.arange(len(y)), y, 1), len(y) + np.arange(h)), 15)
+    assert ratio < 2.2
+    assert held > 0.7
+
+
+def test_a_wild_last_value_does_no_harm():
+    def make(r):
+        y, _, came = autoregressive(0.5, 150, 20)(r)
+        y[-1] += 20
+        return y, came, came
+
+    ratio, held = error(make, lambda y, h: np.full(h, np.median(y)), 20)
+    assert ratio < 1.2
+    assert held > 0.6
+
+
+@pytest.mark.parametrize("columns", [2, 3, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_of_noise_are_forecast(columns, seed):
+    answer = forecast(R(seed).standard_normal((300, columns)), 20)
+    assert np.isfinite(answer.point).all()
+    heavy = forecast(R(seed).standard_t(3, (300, columns)), 20)
+    assert np.isfinite(heavy.point).all()
