@@ -115,8 +115,8 @@ def _mixed(
     method, notes = mixture_notes(mixtures, columns, grids, settings)
     grid = np.stack(grids, axis=2)
     if further is not None:
-        grid, names, more = _with_a_plausible_end(grid, context, mixtures, further, settings)
-        method, notes = ", then ".join([method, *names]), (*notes, *more)
+        grid, names, said = _with_a_plausible_end(grid, context, mixtures, further, settings)
+        method, notes = ", then ".join([method, *names]), (*notes, *said)
     point = np.stack([mixture.path for mixture in mixtures], axis=1) if further is None else None
     return Solution(grid, next_step, _between(mixtures, settings), method, notes, point=point)
 

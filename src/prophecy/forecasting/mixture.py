@@ -68,7 +68,7 @@ def mixed(series: Series, parts: list[Part], rolling: Rolling, settings: Setting
     horizon, compared = series.horizon, rolling.compared(series.seen)
     independent = rolling.independent(compared)
     shares = weights(parts, rolling, independent, settings)
-    used = shares.any(axis=1)
+    used = np.asarray(shares.any(axis=1))
     parts, shares = [part for part, some in zip(parts, used, strict=True) if some], shares[used]
     ahead = _extended(shares, horizon)
     path, deviation, own = _pooled(

@@ -36,7 +36,7 @@ class FunctionOfTime:
     weights: Callable[[Array], Array]
 
     def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
-        rows, weight = self.basis(np.arange(len(x))), np.where(seen, self.weights(x), 0.0)
+        rows, weight = self.basis(np.arange(len(x), dtype=np.float64)), np.where(seen, self.weights(x), 0.0)
         weighted = rows * weight[:, None]
         locations, deviations = np.empty((len(origins), steps)), np.empty((len(origins), steps))
         k = rows.shape[1]
@@ -176,4 +176,4 @@ def _solved(rows: Array, v: Array) -> tuple[Array, Array]:
     """Fitted values and coefficients of least squares."""
     gram = rows.T @ rows
     c = np.linalg.lstsq(gram + _RIDGE * np.diag(np.diag(gram)), rows.T @ v, rcond=None)[0]
-    return rows @ c, c
+    return np.asarray(rows @ c), np.asarray(c)

@@ -90,7 +90,7 @@ def _autoregression(z: Array, lags: int) -> tuple[Array, Array, float]:
         left = np.abs(target - rows @ phi)
         usual = 1.4826 * float(np.median(left))
         used = left <= _TRIMMED * usual + 1e-300
-    return phi, np.append(np.full(lags, np.median(z[: 2 * lags])), rows @ phi), usual
+    return np.asarray(phi), np.append(np.full(lags, np.median(z[: 2 * lags])), rows @ phi), usual
 
 
 def _runs(marked: Mask) -> list[tuple[int, int]]:

@@ -61,7 +61,7 @@ class Rolling:
     @property
     def ahead(self) -> Indices:
         """(origins, steps): the times that are forecast; those after the end are the last one."""
-        return np.minimum(self.origins[:, None] + np.arange(self.steps), len(self.known) - 1)
+        return np.asarray(np.minimum(self.origins[:, None] + np.arange(self.steps), len(self.known) - 1))
 
     def compared(self, seen: Mask) -> Mask:
         """(origins, steps): where there is a value to compare with."""
