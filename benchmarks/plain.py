@@ -307,12 +307,24 @@ def row(parts: list[dict[str, Any]]) -> dict[str, float]:
     }
 
 
+BEGIN, END = "<!-- plain:begin -->", "<!-- plain:end -->"
+
+
+def table(rows: dict[str, dict[str, float]]) -> str:
+    lines = ["| | error over the rival's | 80 % holds | first fifth | last fifth | s |", "|---|---|---|---|---|---|"]
+    for name, row in rows.items():
+        lines.append(f"| {name} | " + " | ".join(f"{row[key]:.2f}" for key in ("error", "holds", "first", "last")))
+        lines[-1] += f" | {row['seconds']:.3f} |"
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--draws", type=int, default=DRAWS)
     parser.add_argument("--only", nargs="*", default=list(KINDS), help="kinds")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--docs", type=Path, help="page with the two marks to write the table into")
     given = parser.parse_args()
     jobs = [(name, draw) for name in given.only for draw in range(given.draws)]
     with ProcessPoolExecutor(given.jobs) as pool:
@@ -320,6 +332,10 @@ def main() -> None:
     rows = {name: row([part for part in parts if part["kind"] == name]) for name in given.only}
     for name, found in rows.items():
         print(f"{name:30s}" + "".join(f"{found[key]:8.3f}" for key in found))
+    if given.docs:
+        text = given.docs.read_text()
+        before, rest = text.split(BEGIN)
+        given.docs.write_text(f"{before}{BEGIN}\n{table(rows)}\n{END}{rest.split(END)[1]}")
     if given.out:
         given.out.write_text(json.dumps({"draws": given.draws, "level": LEVEL, "kinds": rows}, indent=1) + "\n")
 
