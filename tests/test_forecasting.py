@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from prophecy.dynamics import forecast
+import prophecy
+from prophecy import forecast
 from prophecy.forecasting.autoregression import fit_autoregressions
 from prophecy.forecasting.mixture import mixed
 from prophecy.forecasting.of_time import approach, polynomial, waves
+from prophecy.forecasting.own import own_candidates
 from prophecy.forecasting.scorer import Rolling, nearby, roll, scored, weights
 from prophecy.forecasting.series import LOGARITHMS, RECIPROCALS, VALUES, Candidate, Series
 from prophecy.forecasting.settings import DEFAULT
@@ -23,10 +25,10 @@ def series(y, seasons=(), horizon=6):
     return Series(np.asarray(y, dtype=float), np.ones(len(y), dtype=bool), seasons, horizon)
 
 
-def rolled(y, horizon=6, seasons=()):
-    one = series(y, seasons, horizon)
-    rolling = Rolling.over(one.seen, horizon, min(seasons, default=1), DEFAULT)
-    return one, rolling, roll(one, rolling, DEFAULT)
+def rolled(y, horizon=6, seasons=(), own=None):
+    one, settings = series(y, seasons, horizon), replace(DEFAULT, own=own_candidates(own))
+    rolling = Rolling.over(one.seen, horizon, min(seasons, default=1), settings)
+    return one, rolling, roll(one, rolling, settings)
 
 
 def test_a_line_and_its_interval_are_those_of_least_squares():
@@ -230,3 +232,47 @@ def test_columns_of_noise_are_forecast(columns, seed):
     assert np.isfinite(answer.point).all()
     heavy = forecast(R(seed).standard_t(3, (300, columns)), 20)
     assert np.isfinite(heavy.point).all()
+
+
+def bounce(values):
+    """A model nobody else has: after 0.9 comes its remainder, and so on."""
+
+    def predict(past, steps):
+        path, x = [], past[-1]
+        for _ in range(steps):
+            x = (7.3 * x + 0.21) % 1
+            path.append(x)
+        return path
+
+    return predict
+
+
+def test_candidates_of_the_users_join_and_are_judged_like_all_others():
+    x = [0.3]
+    while len(x) < 160:
+        x.append((7.3 * x[-1] + 0.21) % 1)
+    y = np.array(x) + 1e-4 * R(3).standard_normal(160)
+    without, given = forecast(y[:150], 3), forecast(y[:150], 3, candidates={"bounce": bounce})
+    assert np.abs(given.point[:2] - y[150:152]).max() < 0.02 < np.abs(without.point[:2] - y[150:152]).max()
+    assert "bounce" in given.explain()
+    wrong = forecast(R(1).standard_normal(150), 5, candidates={"bounce": bounce})
+    assert "bounce" not in wrong.explain().split("What it is made of")[1].split("and")[0]
+    many = prophecy.forecast_many([y[:150], y[:120]], 2, candidates={"bounce": bounce}, jobs=1)
+    assert "bounce" in many[1].explain()
+
+
+def test_mistakes_of_the_users_candidates_are_named():
+    y = R(1).standard_normal(60)
+    with pytest.raises(TypeError, match=r"candidates must map names to functions fit\(values\), got \['x'\]"):
+        forecast(y, 3, candidates=["x"])
+    with pytest.raises(ValueError, match=r"candidate 'short' was asked for .* values and answered with shape \(2,\)"):
+        forecast(y, 3, candidates={"short": lambda values: lambda past, steps: past[-2:]})
+
+
+def test_deviations_of_the_users_candidates_count_and_none_is_passed_over():
+    y = R(2).standard_normal(60).cumsum()
+    for deviation in (1.0, 2.0):
+        own = {"mine": lambda v, d=deviation: lambda u, n: (np.full(n, u[-1]), np.full(n, d)), "no": lambda v: None}
+        part, *_ = (p for p in rolled(y, 4, own=own)[2] if p.candidate.family == "own")
+        np.testing.assert_array_equal(part.expected, np.full(part.forecasts.shape, deviation))
+        np.testing.assert_array_equal(part.location, np.full(4, y[-1]))

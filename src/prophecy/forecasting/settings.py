@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from prophecy.forecasting.series import Candidate
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -25,6 +27,7 @@ class Settings:
         ("autoregression", 1.0),
         ("waves", 1.0),
         ("map", 1.0),
+        ("own", 1.0),
         ("theta", 1.0),
         ("line", 0.5),
         ("readout", 0.5),
@@ -107,6 +110,7 @@ class Settings:
     rare_least: float = 0.25  #: weight from which rare events shape the distribution
     rare_beyond: float = 1.5  #: times the largest value: what lies beyond it where quantiles ask for more values
 
+    own: tuple[Candidate, ...] = ()  #: candidates of the user's
     without: frozenset[str] = frozenset()  #: ablations: families that are not tried
 
     def prior(self, family: str) -> float:

@@ -19,7 +19,8 @@ from prophecy.dynamics import forecast as solve
 from prophecy.dynamics.batch import Stopped, in_order
 from prophecy.dynamics.context import check_variables
 from prophecy.dynamics.known import Known
-from prophecy.dynamics.settings import Settings
+from prophecy.dynamics.settings import DEFAULT, Settings
+from prophecy.forecasting.own import Fit, own_candidates
 from prophecy.frames.cells import is_frame
 from prophecy.frames.source import Key, Source, is_file, read, split
 from prophecy.tables.regressors import known_for
@@ -104,6 +105,7 @@ def forecast(
     bounds: Bounds = None,
     known: Any = None,
     duplicates: str = "refuse",
+    candidates: Mapping[str, Fit] | None = None,
     settings: Settings | None = None,
 ) -> Forecast:
     """The next `horizon` rows of a series, with intervals, from the series alone.
@@ -118,6 +120,8 @@ def forecast(
     bounds: (low, high) that no value leaves; either may be None.
     known: what is known in advance, over past and future: a table with the same times, or (time + horizon, regressors).
     duplicates: "refuse" rows of one time, or take their "mean".
+    candidates: models of yours that join the mixture of each variable, by name: fit(values) returns
+        predict(values so far, steps), whose answer is (steps,), or that and the deviations it expects of its errors.
     settings: other constants of the search (`prophecy.dynamics.settings.Settings`), for experiments.
 
     >>> import pandas as pd
@@ -129,7 +133,7 @@ def forecast(
     2026-03-31    14.0
     """
     source = read(data, time, columns, duplicates)
-    options: dict[str, Any] = {"level": level, "bounds": bounds, "settings": settings}
+    options: dict[str, Any] = {"level": level, "bounds": bounds, "settings": _joined(settings, candidates)}
     return _dressed(solve_task(_task(source, horizon, season, known), horizon=horizon, **options), source)
 
 
@@ -145,6 +149,7 @@ def forecast_many(
     bounds: Bounds = None,
     known: Any = None,
     duplicates: str = "refuse",
+    candidates: Mapping[str, Fit] | None = None,
     settings: Settings | None = None,
     jobs: int | None = None,
     progress: Progress | bool | None = None,
@@ -161,7 +166,7 @@ def forecast_many(
     Ctrl-C raises a KeyboardInterrupt whose `finished` has the forecasts that were there.
     All other arguments (level, season, bounds, known, settings …) are those of `forecast`, the same for every series.
     """
-    options: dict[str, Any] = {"level": level, "bounds": bounds, "settings": settings}
+    options: dict[str, Any] = {"level": level, "bounds": bounds, "settings": _joined(settings, candidates)}
     failed: dict[Key, Failure] = {}
     sources: dict[Key, Source]
     if is_frame(data) or is_file(data):
@@ -185,6 +190,13 @@ def forecast_many(
             for place, one in enumerate(order)
         }
     )
+
+
+def _joined(settings: Settings | None, candidates: Mapping[str, Fit] | None) -> Settings | None:
+    if candidates is None:
+        return settings
+    settings = settings or DEFAULT
+    return replace(settings, ordinary=replace(settings.ordinary, own=own_candidates(candidates)))
 
 
 def forecast_sources(
