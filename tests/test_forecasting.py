@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.signal import lfilter
 
 import prophecy
 from prophecy import forecast
+from prophecy.forecasting import seasons
 from prophecy.forecasting.autoregression import fit_autoregressions
 from prophecy.forecasting.mixture import mixed
 from prophecy.forecasting.of_time import approach, polynomial, waves
@@ -276,3 +278,83 @@ def test_deviations_of_the_users_candidates_count_and_none_is_passed_over():
         part, *_ = (p for p in rolled(y, 4, own=own)[2] if p.candidate.family == "own")
         np.testing.assert_array_equal(part.expected, np.full(part.forecasts.shape, deviation))
         np.testing.assert_array_equal(part.location, np.full(4, y[-1]))
+
+
+# What broke when strangers tried it.
+
+
+@pytest.mark.parametrize("period", [200, 400, 800, 1885])
+def test_long_seasons_are_found_without_a_date(period):
+    t = np.arange(4 * period + 400)
+    clean = np.sin(2 * np.pi * t / period)
+    ahead = forecast((clean + 0.1 * R(0).standard_normal(len(t)))[:-200], 200)
+    assert np.abs(ahead.point - clean[-200:]).mean() < 0.04
+
+
+@pytest.mark.parametrize("phi", [0.5, 0.8])
+def test_autoregressions_return_to_their_mean(phi):
+    left = []
+    for seed in range(10):
+        y = lfilter([1], [1, -phi], R(seed).standard_normal(400))[100:]
+        left.append(abs((forecast(y, 30).point[29] - y.mean()) / (y[-1] - y.mean())))
+    assert np.median(left) < 0.2
+
+
+def test_a_wild_last_value_is_no_level():
+    for seed in range(8):
+        y = 10 + lfilter([1], [1, -0.5], R(seed).standard_normal(250))[100:]
+        y[-1] += 20
+        ahead = forecast(y, 8)
+        assert (np.abs(ahead.point - 10) < 3).all()
+        assert (ahead.lower[1:] < 10).all()
+        assert (ahead.upper[1:] > 10).all()
+
+
+def test_codes_for_missing_values_are_set_aside_and_named():
+    y = 20 + 5 * np.sin(2 * np.pi * np.arange(960) / 24) + R(0).standard_normal(960)
+    y[R(1).choice(960, 20, replace=False)] = -9999.0
+    ahead = forecast(y, 24)
+    assert ((ahead.lower > 5) & (ahead.upper < 35)).all()
+    assert "-9999" in ahead.explain()
+
+
+def test_rare_events_have_one_distribution():
+    y = (R(0).random(200) < 0.27) * R(1).geometric(0.4, 200) * 1.0
+    ahead = forecast(y, 30)
+    drawn = ahead.samples(2000, seed=0)
+    assert (ahead.quantile(0.5) == 0).all()
+    assert np.mean(drawn == 0) == pytest.approx(np.mean(y == 0), abs=0.08)
+    assert drawn.mean() == pytest.approx(float(np.mean(ahead.mean)), rel=0.1)
+    assert float(np.mean(ahead.mean)) == pytest.approx(y.mean(), rel=0.4)
+
+
+def test_exact_lines_have_no_width_and_nothing_hidden():
+    for n in (50, 200, 2000):
+        ahead = forecast(np.arange(float(n)), 24)
+        np.testing.assert_allclose(ahead.point, np.arange(n, n + 24), rtol=1e-6)
+        assert float(np.max(ahead.upper - ahead.lower)) < 1e-4
+
+
+def test_decay_growth_and_noise_have_no_season():
+    t, said = np.arange(100), 0
+    for seed in range(10):
+        for signal in (50 * np.exp(-t / 30), 5 * np.exp(0.03 * t), 0 * t):
+            said += bool(seasons.chosen(None, signal + 0.5 * R(seed).standard_normal(100), DEFAULT))
+    assert said <= 2
+
+
+@pytest.mark.parametrize("n", range(2, 8))
+def test_a_few_values_have_a_trend_and_an_interval(n):
+    y = 100 + 5 * np.arange(n + 3) + 0.5 * R(n).standard_normal(n + 3)
+    ahead = forecast(y[:n], 3)
+    assert (np.diff(ahead.point) > 2).all()
+    assert ((ahead.lower < y[n:]) & (y[n:] < ahead.upper)).all()
+
+
+def test_growth_is_held_by_its_intervals():
+    held = []
+    for seed in range(10):
+        y = np.exp(np.cumsum(0.02 + 0.05 * R(seed).standard_normal(220)))
+        ahead = forecast(y[:200], 20, 0.8)
+        held.append((ahead.lower <= y[200:]) & (y[200:] <= ahead.upper))
+    assert 0.65 < np.mean(held) < 0.98

@@ -30,8 +30,6 @@ Season = float | Sequence[float] | None
 Bounds = tuple[float | None, float | None] | None
 Progress = Callable[[int, int], None]
 
-LEAST = 2  # values: one alone has no difference to measure a width by
-
 
 _NUMBERED = re.compile(r"\b[Vv]ariable (\d+)\b")
 
@@ -245,25 +243,9 @@ def solve_task(task: Task, horizon: int, level: float, **options: Any) -> Foreca
     """One series, however short."""
     check_variables(1 if task.values.ndim == 1 else task.values.shape[1])
     known = int((~np.isnan(task.values.reshape(len(task.values), -1))).any(axis=1).sum())
-    if known < LEAST:
-        raise ValueError(f"{known} value{'s' if known != 1 else ''} cannot be forecast from; give at least {LEAST}")
-    if len(task.values) < SHORTEST:
-        return _next_repeated(task.values, horizon, level)
+    if known < SHORTEST:
+        raise ValueError(f"{known} value{'s' if known != 1 else ''} cannot be forecast from; give at least {SHORTEST}")
     return solve(task.values, horizon, level, season=task.season, known=task.known, **options)
-
-
-def _next_repeated(values: Array, horizon: int, level: float) -> Forecast:
-    from prophecy.adaptive import Prophecy
-
-    model = Prophecy(None if values.ndim == 1 else values.shape[1])
-    model.observe(values)
-    now = model.predict(level)
-    mean, lower, upper = (
-        np.repeat(np.asarray(part)[None], horizon, axis=0) for part in (now.point, now.lower, now.upper)
-    )
-    return Forecast(
-        mean, lower, upper, level, now.method, (*now.notes, f"Only {len(values)} values: the next one is repeated.")
-    )
 
 
 def _dressed(made: Forecast, source: Source) -> Forecast:
