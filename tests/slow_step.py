@@ -23,10 +23,10 @@ LEVELS = np.array([0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.
 POLES = np.array([0.9, 0.98])
 # Feature numbers: lags 0 … 31, ten memories of eight states, two alternations, the mean.
 SOLVED = (
-    ([1, 2, 3, 4, 112, 113, *range(32, 36), *range(72, 78)], 0.999, -1.0, 512),
-    ([*range(1, 16), 114], 0.9995, 0.0, 17),
-    ([*range(1, 9), 114], 0.999, 0.0, 10),
-    ([1, 2, 114], 0.998, 0.0, 4),
+    ([1, 2, 3, 4, 112, 113, *range(32, 36), *range(72, 78)], 0.999, -1.0),
+    ([*range(1, 16), 114], 0.9995, 0.0),
+    ([*range(1, 9), 114], 0.999, 0.0),
+    ([1, 2, 114], 0.998, 0.0),
 )
 
 
@@ -157,11 +157,24 @@ class Slow:
             self.lag[:] = u
         else:
             h, said = self.gap + 1, self.expected()
+            wild = self.wild(abs(u - said) / h, abs(u - self.last) / h)
             if self.gap == 0 and u == self.last:
                 self.same += 1
             elif self.gap == 0:
                 self.longest, self.rests = max(self.longest, self.same), self.rests + (self.same >= 16)
                 self.same = 0
+            if wild and self.doubts < 2:
+                taken = said + np.sign(u - said) * self.often(0) * h
+                self.doubted[self.doubts], self.withheld[self.doubts] = u - said, u - taken
+                self.doubts += 1
+                u = taken
+            else:
+                if wild:
+                    by = np.median([*self.doubted, u - said])
+                    self.quantiles(by**2)
+                    self.move(by)
+                    said += by
+                self.doubts = 0
             if self.usual_gap():
                 self.learn(u, said, 1.0 / h)
             elif self.learned >= 16:
@@ -175,6 +188,43 @@ class Slow:
             self.drift[:], self.alternation_drift[:] = 0.0, 0.0
         self.advance(u)
         self.known, self.gap = self.known + 1, 0
+
+    def move(self, by):
+        """The level has moved: the two values doubted before are put in their places."""
+        self.last, self.mean, self.lag = self.last + by, self.mean + by, self.lag + by
+        places = self.count - 1 - np.arange(2)
+        if any(int(self.season_filled[place % 4352 // 34]) >> place % 4352 % 34 & 1 for place in places):
+            return
+        first, second = self.withheld - by
+        self.lag[:2] += [second, first]
+        self.last = self.lag[0]
+        for w in range(10):
+            added = -FIXED.A[w] @ FIXED.steady[w] * first
+            self.feature[32 + 8 * w : 40 + 8 * w] += FIXED.A[w] @ (added - FIXED.steady[w] * (second - first))
+        self.alternation = self.alternation + second - first - POLES * first
+
+    def often(self, i):
+        """The fourth largest of the errors (i = 0) or changes (1)."""
+        weight = self.alarm_weight[i, : self.alarm_size[i]]
+        place = np.flatnonzero(np.cumsum(weight[::-1]) >= 4)
+        return self.alarm_middle[i, len(weight) - 1 - place[0]] if len(place) else 0.0
+
+    def wild(self, *sizes):
+        """Whether an error and a change are both larger than the past allows."""
+        if self.alarm_seen < 8:
+            return False
+        tick = self.tick if self.tick_hits >= S.ticks_certain else 0.0
+        for i, size in enumerate(sizes):
+            above = np.cumsum(self.alarm_weight[i, : self.alarm_size[i]][::-1])
+            middle = self.alarm_middle[i, : self.alarm_size[i]][::-1]
+            q95 = max(middle[np.argmax(above >= 0.05 * self.alarm_seen)], tick)
+            q75 = max(middle[np.argmax(above >= 0.25 * self.alarm_seen)], tick / 2)
+            if q75 == 0:
+                return False
+            heavy = max(np.log(q95 / q75) / np.log(5), S.steepest)
+            if size <= max(q95 * (0.05 / S.doubtful) ** heavy, 2 * self.often(i)):
+                return False
+        return True
 
     def usual_gap(self):
         return self.gap + 1 <= S.patience * self.spacing or self.known == 1
@@ -235,6 +285,15 @@ class Slow:
     def calibrate(self, squared, rho, block):
         if self.learned == 0:
             self.error_scale = max(squared, S.smallest)
+        self.quantiles(squared)
+        self.error_scale = max(self.error_scale + (squared - self.error_scale) * rho, S.smallest)
+        self.error_peak = max(self.error_peak, squared)
+        if block:
+            highest = S.ceiling * max(self.error_peak, self.last_error_peak, S.smallest)
+            self.error_scale = min(self.error_scale, highest)
+            self.last_error_peak, self.error_peak = self.error_peak, 0.0
+
+    def quantiles(self, squared):
         if max(squared, self.error_scale) > S.smallest:
             beyond = squared > self.quantile**2 * self.error_scale
             if beyond[5]:
@@ -244,12 +303,6 @@ class Slow:
             rate = np.clip(S.first_rate * young / ((self.learned + 1) * (1 - LEVELS)), S.rate, S.first_rate)
             self.quantile = self.quantile * np.where(beyond, np.exp(rate * LEVELS), np.exp(rate * (LEVELS - 1)))
             self.quantile = np.clip(self.quantile, S.lowest, S.highest)
-        self.error_scale = max(self.error_scale + (squared - self.error_scale) * rho, S.smallest)
-        self.error_peak = max(self.error_peak, squared)
-        if block:
-            highest = S.ceiling * max(self.error_peak, self.last_error_peak, S.smallest)
-            self.error_scale = min(self.error_scale, highest)
-            self.last_error_peak, self.error_peak = self.error_peak, 0.0
 
     def shrink(self, u, du, p, rho, block):
         """The forecast change in full and shrunk, mixed by the bank's rule, and the sums of its share."""
@@ -270,24 +323,12 @@ class Slow:
             self.shrink_sums = S.shrink_discount * self.shrink_sums + full * np.array([actual, full]) / usual
 
     def solve(self, s, du, p):
-        numbers, forgetting, start, traces = SOLVED[s]
+        numbers, forgetting, start = SOLVED[s]
         n, width = self.learned, len(numbers)
         phi, readout = self.feature[numbers] * p, self.readout[s, :width]
         longest = max(i for i in numbers if i < 32)
-        needed = longest + 1.5 * width
         error = du * p - readout @ phi
-        squared, scale = min(error**2, 1e160), self.scale[COUNT + s]
-        self.pause[s] = max(self.pause[s] - 1, 0)
         power = 0.0 if n < longest else phi @ phi
-        if n >= needed:
-            highest = S.surprising**2 * max(self.usual[s], scale)
-            if self.pause[s] == 0 and squared > highest:
-                self.pause[s] = traces
-            self.usual[s] += (min(squared, highest) - self.usual[s]) / S.usual_over
-        else:
-            self.usual[s] = scale
-        if self.pause[s]:
-            power = 0.0
         if power > S.smallest:
             if not self.begun[s]:
                 self.S[s][:] = np.sqrt(S.prior_power / power) * np.eye(width)
@@ -334,7 +375,7 @@ class Slow:
         self.mean = self.mean + (u - self.mean) * max(S.slowest_mean, 1.0 / self.count)
         self.feature[114] = self.mean - u
         self.last = u
-        for s, (numbers, _, start, _) in enumerate(SOLVED):
+        for s, (numbers, _, start) in enumerate(SOLVED):
             phi = self.feature[numbers]
             needed = max(i for i in numbers if i < 32) + 1.5 * len(numbers)
             farthest = S.farthest * np.sqrt(phi @ phi)

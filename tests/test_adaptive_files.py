@@ -86,7 +86,6 @@ def test_no_field_takes_a_number_beyond_its_limits(saved, part, field):
         ("lag", 5.0),
         ("last", 5.0),
         ("feature", 0.25),
-        ("pause", 513),
         ("learned", 401),
         ("gap", 500),
         ("hold", 1),

@@ -51,6 +51,8 @@ def test_a_stream_that_is_predicted_exactly_is_ordinary(name):
 def test_a_counter_that_wraps_or_jumps_alarms_where_it_does_and_nowhere_else():
     wrapped = Prophecy().follow((37.0 * K) % 65536).alarm[50:]
     assert set(np.flatnonzero(wrapped > 0.99) + 50) <= {1772, 3543, 5314}
+    breaks = 3.0 * K[:2100] + 50.0 * (K[:2100] >= 2000)
+    assert np.flatnonzero(Prophecy().follow(breaks).alarm >= 0.99).tolist() == [2000]
     jumped = np.flatnonzero(Prophecy().follow(np.where(K < 4000, K * 1.0, K + 500.0)).alarm > 0.99)
     assert 4000 in jumped
     assert len(jumped[jumped > 50]) <= 3

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.adaptive.fields import REAL, WHOLE, Field, record_type, within
-from prophecy.adaptive.limits import LARGEST, MOST, RECENT, SQUARED
+from prophecy.adaptive.limits import LARGEST, MOST, MOVED, RECENT, SQUARED
 
 DEGREES = np.array([1, 3, 5, 7, 9, 11, 13])
 NODES = int(DEGREES[-1]) + 1
@@ -41,6 +41,8 @@ FIELDS = (
         "errors of samples predicted from their neighbours, by degree",
     ),
     Field("carry", REAL, (len(CARRIED),), 0, SQUARED, "signal²", "errors of forecasts with each of `CARRIED`"),
+    Field("doubts", WHOLE, (), 0, 2, "samples", "wild samples in a row until now, not yet confirmed"),
+    Field("doubted", REAL, (2,), -MOVED, MOVED, "signal", "their errors"),
     Field("alarm", REAL, (), 0, 1, "1 - probability", "the alarm with the newest value", True),
 )
 """All mean squared errors."""

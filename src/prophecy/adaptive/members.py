@@ -56,13 +56,11 @@ class Member(NamedTuple):
 
 class Solved(NamedTuple):
     """A member whose readout is solved in context: its features, the degree it starts exact for (0 copies, 1 is the
-    straight line), and how many samples an outlier leaves traces in its features. `Settings.solved_memory` has how fast
-    each forgets."""
+    straight line). `Settings.solved_memory` has how fast each forgets."""
 
     name: str
     features: tuple[int, ...]
     start: int
-    traces: int
 
 
 # Features: LAGS values relative to the newest, the LegT memories, two alternations, the running mean.
@@ -85,11 +83,10 @@ SOLVED = (
         "4 lags, 2 alternations, memories of 48 and 256 samples",
         (*_lags(4), *_ALTERNATIONS, *_state(48, 4), *_state(256, 6)),
         1,
-        512,
     ),
-    Solved("15 lags, mean", (*_lags(15), _MEAN), 0, 17),
-    Solved("8 lags, mean", (*_lags(8), _MEAN), 0, 10),
-    Solved("2 lags, mean", (*_lags(2), _MEAN), 0, 4),
+    Solved("15 lags, mean", (*_lags(15), _MEAN), 0),
+    Solved("8 lags, mean", (*_lags(8), _MEAN), 0),
+    Solved("2 lags, mean", (*_lags(2), _MEAN), 0),
 )
 """The first reaches the innovation floor on Filtered Noise and is the best member on most signals in noise; the others
 are autoregressions, for seasons up to 15 samples and for series of a few hundred and a few dozen values. A further

@@ -70,9 +70,7 @@ FIELDS = (
     Field("growth", REAL, _SOLVED, 1, 1e3, "1", "growth of each factor not yet applied to it"),
     Field("readout", REAL, (len(m.SOLVED), m.WIDTH), -1e120, 1e120, "1", "weights of the solved members"),
     Field("power", REAL, _SOLVED, 0, SQUARED, "signal²", "mean square of each solved member's features"),
-    Field("usual", REAL, _SOLVED, 0, SQUARED, "signal²", "squared error usual for each, over a long time"),
     Field("begun", WHOLE, _SOLVED, 0, 1, "flag", "1 where a factor has its prior"),
-    Field("pause", WHOLE, _SOLVED, 0, 1e6, "samples", "how long each still learns nothing, after an outlier"),
     Field("drift", REAL, (len(m.WINDOWS), m.ORDER), -MOVED, MOVED, "1", "what a slope of 1 since the gap adds to z"),
     Field("alternation_drift", REAL, (2,), -MOVED, MOVED, "1", "what it adds to the alternations"),
     Field("same", WHOLE, (), 0, MOST, "samples", "values equal to the newest, in a row before it"),
@@ -81,6 +79,9 @@ FIELDS = (
     Field("tick", REAL, (), 0, MOVED, "signal", "common divisor of the differences so far"),
     Field("tick_hits", WHOLE, (), 0, MOST, "samples", "differences in a row that were multiples of it"),
     Field("tick_misses", WHOLE, (), 0, TRIES, "samples", "differences in a row that were not"),
+    Field("doubts", WHOLE, (), 0, 2, "samples", "wild values in a row until now, not yet confirmed"),
+    Field("doubted", REAL, (2,), -MOVED, MOVED, "signal", "their errors"),
+    Field("withheld", REAL, (2,), -MOVED, MOVED, "signal", "how far each lies beyond what was believed of it"),
     Field("stamps", WHOLE, (), 0, MOST, "samples", "values that came off their grid"),
     Field("stamp_error", REAL, (KINDS,), 0, SQUARED, "signal²", "mean squared errors of the readings of timestamps"),
     Field("gap_seen", WHOLE, (OCTAVES,), 0, MOST, "1", "unusual gaps of 1, 2–3, 4–7, … steps so far"),
@@ -208,7 +209,6 @@ def check(records: Records, table: NDArray[np.void]) -> None:
     require(records, "lag", newest | ~began, "must begin with the newest value")
     relative = records["feature"][:, : m.LAGS] == records["lag"] - records["last"][:, None]
     require(records, "feature", relative | ~began[:, None], "must be the lag less the newest value")
-    require(records, "pause", records["pause"] <= t["traces"], "must be at most what an outlier takes to leave")
 
 
 if __name__ == "__main__":

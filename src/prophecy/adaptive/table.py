@@ -44,7 +44,7 @@ _REAL = (
     *(("slope_bias", FIXED), ("slope_left", FIXED), ("forgetting", _S), ("needed", _S), ("start", (_S, WIDTH))),
     *(("raise_by", _L), ("lower_by", _L), ("normal", _L)),
 )
-_WHOLE = (("longest", _S), ("traces", _S), ("sloped", FIXED))
+_WHOLE = (("longest", _S), ("sloped", FIXED))
 _PLACE = (
     *(("reach", padded(SHORTS) // ROW), ("block_of", _W), ("index", (_S, WIDTH))),
     *(("used", _S), ("stride", _S), ("place", _S)),
@@ -151,7 +151,7 @@ def _about_solved(t: Any, settings: Settings) -> None:
     for r, member in enumerate(SOLVED):
         count = len(member.features)
         t["index"][r, :count] = member.features
-        t["used"][r], t["forgetting"][r], t["traces"][r] = count, settings.solved_memory[r], member.traces
+        t["used"][r], t["forgetting"][r] = count, settings.solved_memory[r]
         # Lags before the first value repeat it: equations with them are wrong and would be remembered for long.
         t["longest"][r] = max(feature for feature in member.features if feature < LAGS)
         t["needed"][r] = t["longest"][r] + settings.equations * count

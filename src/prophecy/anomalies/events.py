@@ -26,6 +26,9 @@ Array: TypeAlias = NDArray[np.float64]
 ECHO = LONG
 """Rows after an event in which the alarm's windows still hold it."""
 
+REPEATED = 3
+"""Spikes of exactly one value that make it look like a mark for missing values."""
+
 
 class Anomaly(NamedTuple):
     """Rows first … last of a series, the strangest of them, and what it was."""
@@ -58,6 +61,7 @@ class Events:
         self._open: Open | None = None
         self._waiting: list[Open] = []
         self._lost: Open | None = None
+        self._spikes: dict[float, int] = {}  # how many spikes had each value
         self._newest = (0, -ECHO)  # number and last flagged row of the newest event
         self._count = 0
 
@@ -150,6 +154,10 @@ class Events:
         if kind is Kind.LOST_SEASON:
             self._lost = event
         worst = event.worst
+        if kind is Kind.SPIKE:
+            self._spikes[worst.value] = times = self._spikes.get(worst.value, 0) + 1
+            if times >= REPEATED:
+                sentence += f" {times} events have been {worst.value:.6g}: it may stand for a missing value."
         numbers = (worst.value, worst.lower, worst.upper, worst.score, worst.alarm)
         self.found.append(Anomaly(event.number, first, last, worst.row, *numbers, kind, sentence))
 

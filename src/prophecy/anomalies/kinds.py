@@ -20,6 +20,7 @@ from prophecy.anomalies.rows import (
     CHANGED,
     JUMP,
     alike,
+    change_of_size,
     held,
     longest_run,
     median,
@@ -60,7 +61,8 @@ class Kind(StrEnum):
     """The median after it lies away from the median before it by more than rows usually do; where values rise or fall
     throughout, from where they would have gone."""
     SPIKE = "spike"
-    """A few rows outside their intervals, or more that lie apart together; then things are as before."""
+    """A row outside its interval, or several with ordinary ones between them, or some that lie apart together; then
+    things are as before."""
     NOISE = "change of noise"
     """Errors of another size than usual; and whatever is none of the others."""
 
@@ -155,14 +157,18 @@ def judged(event: Open, seasons: tuple[float, ...]) -> tuple[Kind, str, int, int
     if abs(jump) > JUMP * deviation or 0.5 * abs(step) < jump * np.sign(step) < 2.0 * abs(step):
         level = median(own[min(long, len(own) - 1) :, 0])
         return Kind.SHIFT, f"The level moves by {step or jump:.4g}, to {level:.6g}, and stays there.", *here
-    if other_noise(own[long:, 1], before[-AROUND:, 1]):
+    inside = event.worst.lower <= event.worst.value <= event.worst.upper
+    later = change_of_size(own[long:, 1], before[-AROUND:, 1])
+    if later > CHANGED or (inside and later < 1.0 / CHANGED):  # a row outside its interval is no sign of less noise
         return change_of_noise(event)
     apart = median(now[:long]) - median(usual)
     if long > BRIEF and abs(apart) > JUMP * deviation:
         return Kind.SPIKE, f"{long} rows lie {apart:.4g} away from what is usual; then all is as before.", *here
-    inside = event.worst.lower <= event.worst.value <= event.worst.upper
-    if long <= BRIEF and not inside:
-        return Kind.SPIKE, _expected(event.worst), *here
+    rows = [row for row in event.rows if row.row <= event.last]
+    outside = [row for row in rows if not row.lower <= row.value <= row.upper]
+    others = np.array([row.residual for row in rows if row.lower <= row.value <= row.upper])
+    if not inside and (long <= BRIEF or not other_noise(others, before[-AROUND:, 1])):
+        return Kind.SPIKE, _about_spikes(event.worst, len(outside)), outside[0].row, outside[-1].row
     return change_of_noise(event)
 
 
@@ -247,5 +253,7 @@ def season_is_back(lost: Open, event: Open, seasons: tuple[float, ...]) -> bool:
     return bool(size(now - median(now)) < 2.0 * size(usual[-AROUND:]))
 
 
-def _expected(row: FollowedRow) -> str:
-    return f"{row.value:.6g}, where {row.lower:.6g} to {row.upper:.6g} was expected."
+def _about_spikes(row: FollowedRow, rows: int) -> str:
+    """The farthest of so many rows outside their intervals."""
+    others = f" It is the farthest of {rows} such rows." if rows > 1 else ""
+    return f"{row.value:.6g}, where {row.lower:.6g} to {row.upper:.6g} was expected.{others}"

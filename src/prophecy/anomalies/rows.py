@@ -49,13 +49,15 @@ def step_of(before: Array, own: Array, long: int, period: int) -> float:
     return step if len(known) > SIDE and abs(step) > JUMP * robust_deviation(known) else 0.0
 
 
+def change_of_size(errors: Array, usual: Array) -> float:
+    """How many times as large as usual at least 20 errors are, by their medians, which the traces of a spike do not
+    move; 1 for fewer."""
+    return median(np.abs(errors)) / max(median(np.abs(usual)), 1e-300) if len(errors) >= APART else 1.0
+
+
 def other_noise(errors: Array, usual: Array) -> bool:
-    """Whether at least 20 errors are of another size than usual: by their medians, which the traces of a spike do not
-    move."""
-    if len(errors) < APART:
-        return False
-    ratio = median(np.abs(errors)) / max(median(np.abs(usual)), 1e-300)
-    return ratio > CHANGED or ratio < 1.0 / CHANGED
+    """Whether at least 20 errors are of another size than usual."""
+    return not 1.0 / CHANGED <= change_of_size(errors, usual) <= CHANGED
 
 
 def split(errors: Array, among: int) -> int | None:

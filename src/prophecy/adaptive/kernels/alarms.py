@@ -13,15 +13,14 @@ the last tenth of the stream), so a persistent change is reported when it comes 
 (`still`) and noise of another size than ever (`other_noise`) are reported once each, by themselves: they come slowly,
 and a forecast that adapts hides them.
 
-All the past is held in bounded memory: a sketch of 48 centroids per quantity, sorted, single values at the ends and
-coarser towards the middle (the idea of a t-digest).
+A value that is doubted (`past.py`) is ranked as it came; what is kept of it is no more than the past allows.
 """
 
 import cython
 from cython.cimports.libc.math import INFINITY, fabs, log, log10, pow, sqrt
+from cython.cimports.prophecy.adaptive.kernels.past import LEAST, edge, insert, law, place, tail
 from cython.cimports.prophecy.adaptive.kernels.structs import (
     BLOCKS,
-    CENTROIDS,
     DIFFERENCE,
     ERROR,
     LASTING,
@@ -32,113 +31,6 @@ from cython.cimports.prophecy.adaptive.kernels.structs import (
     SUM,
     VALUE,
 )
-
-# Sketches.
-
-
-def place(middle, size, x):
-    """The first of `size` sorted centroids that is not below x."""
-    low, high = 0, size
-    while low < high:
-        half = (low + high) // 2
-        if middle[half] < x:
-            low = half + 1
-        else:
-            high = half
-    return low
-
-
-def insert(middle, weight, size, x, low):
-    """Insert x into a sketch at `low`, its place; returns the new size.
-
-    Outer centroids hold one value (or equal ones) each. Where there is no room, two neighbours in the middle become
-    one: those with the least weight over the cube of their distance from the outer ones.
-    """
-    if low < size and middle[low] == x:
-        weight[low] += 1.0
-        return size
-    if size == CENTROIDS:
-        if SINGLE <= low < CENTROIDS - SINGLE:
-            if x - middle[low - 1] < middle[low] - x:
-                low -= 1
-            weight[low] += 1.0
-            middle[low] += (x - middle[low]) / weight[low]
-            return size
-        lightest, best = SINGLE, INFINITY
-        for i in range(SINGLE, CENTROIDS - SINGLE - 1):
-            inward = min(i - SINGLE, CENTROIDS - SINGLE - 2 - i) + 1.0
-            cost = (weight[i] + weight[i + 1]) / (inward * inward * inward)
-            if cost < best:
-                lightest, best = i, cost
-        both = weight[lightest] + weight[lightest + 1]
-        middle[lightest] += (middle[lightest + 1] - middle[lightest]) * (weight[lightest + 1] / both)
-        weight[lightest] = both
-        for i in range(lightest + 1, CENTROIDS - 1):
-            middle[i], weight[i] = middle[i + 1], weight[i + 1]
-        size -= 1
-        if low > lightest:
-            low -= 1
-    for i in range(size, low, -1):
-        middle[i], weight[i] = middle[i - 1], weight[i - 1]
-    middle[low], weight[low] = x, 1.0
-    return size + 1
-
-
-def tail(t, middle, weight, size, total, x, low, both):
-    """The share of earlier values at least as far out as x: above it, or with `both` on the nearer side.
-
-    A centroid next to x counts by up to half of its weight, in proportion to where x lies.
-    """
-    if low >= size // 2:
-        count = 0.0
-        for i in range(low, size):
-            count += weight[i]
-        if low < size and low > 0 and middle[low] > x:
-            part = (middle[low] - x) / (middle[low] - middle[low - 1])
-            count += 0.5 * (weight[low - 1] - 1.0) * part
-        if count < 0.5:
-            return beyond(t, middle, weight, size, total, x, True)
-    elif both:
-        count = 0.0
-        for i in range(low):
-            count += weight[i]
-        if middle[low] == x:
-            count += weight[low]
-        elif low > 0:
-            part = (x - middle[low - 1]) / (middle[low] - middle[low - 1])
-            count += 0.5 * (weight[low] - 1.0) * part
-        if count < 0.5:
-            return beyond(t, middle, weight, size, total, x, False)
-    else:
-        return 0.5
-    return min((count + 1.0) / (total + 2.0), 0.5)
-
-
-def beyond(t, middle, weight, size, total, x, upper):
-    """The tail probability of x, farther out than all before: a power law of the distance from the centre."""
-    return max(min(law(t, middle, weight, size, total, x, upper), 1.0 / (total + 1.0)), LEAST)
-
-
-def law(t, middle, weight, size, total, x, upper):
-    """The tail probability of x by a power law fitted to the outermost values; 1 where x lies inside of them, or they
-    are too few."""
-    centre = middle[size // 2]
-    outer = min(t.alarms.outermost, size // 4)
-    if outer < 3:
-        return 1.0
-    sign = 1.0 if upper else -1.0
-    first = middle[size - outer] if upper else middle[outer - 1]
-    inner, out = sign * (first - centre), sign * (x - centre)
-    if not 0.0 < inner < out:
-        return 1.0
-    slope, count = 0.0, 0.0
-    for i in range(outer):
-        at = size - outer + i if upper else i
-        slope += weight[at] * log(sign * (middle[at] - centre) / inner)
-        count += weight[at]
-    slope = max(slope / count, t.steepest)
-    return count / total * pow(out / inner, -1.0 / slope)
-
 
 # Ranks and alarms.
 
@@ -306,9 +198,9 @@ def usual(r, t, i, upper, probability):
     return min(max(probability, min(probability * more, more / seen)), 0.5)
 
 
-def rank(r, t, i):
+def rank(r, t, i, doubted):
     """The share of earlier values of quantity i that lie at least as far out as it does, which is then put among
-    them."""
+    them; doubted: an error or a change at the edge of what is usual, anything else not at all."""
     middle: cython.p_double = r.alarm_middle[i]
     weight: cython.p_double = r.alarm_weight[i]
     x, size, found = r.alarm_quantity[i], r.alarm_size[i], 0.5
@@ -318,24 +210,24 @@ def rank(r, t, i):
         found = tail(t, middle, weight, size, float(r.alarm_seen), x, low, both)
         if i != LASTING and i != SUM:
             found = usual(r, t, i, 1 if low >= size // 2 else 0, found)
-        if low == size:
+        if low == size and not doubted:
             r.alarm_records[i][1] += 1
-        elif low == 0 and x < middle[0]:
+        elif low == 0 and x < middle[0] and not doubted:
             r.alarm_records[i][0] += 1
+    if doubted:
+        if i > DIFFERENCE:
+            return found
+        x = edge(middle, weight, size)
+        low = place(middle, size, x)
     r.alarm_size[i] = insert(middle, weight, size, x, low)
     return found
 
 
-def mending(r, t, exact):
-    """Whether a stream that is nearly always predicted exactly has not been so throughout the last 20 values."""
-    always: cython.bint = r.alarm_middle[ERROR][0] == 0.0 and r.alarm_weight[ERROR][0] >= t.alarms.always * r.alarm_seen
-    return always and exact < t.alarms.window
-
-
-def watch(r, t, value, difference, error, level):
+def watch(r, t, value, difference, error, level, wild, doubted):
     """Rank one more value, and leave in `r.alarm` how unusual it makes the recent stretch: 0, or 1 - probability.
 
-    difference, error: of the value from the one before and from its forecast; level: the mean of the last 20 values.
+    difference, error: of the value from the one before and from its forecast; level: the mean of the last 20 values;
+    wild, doubted: see `past`.
     A value that was predicted exactly is ordinary, even if it and its level are the largest so far: counters, ramps.
     """
     size = fabs(error)
@@ -343,16 +235,15 @@ def watch(r, t, value, difference, error, level):
     part: cython.p_double = r.alarm_tail
     exact: cython.bint = size <= t.alarms.millionth * fabs(difference)
     size = 0.0 if exact else size
-    exact_before = r.alarm_exact
-    r.alarm_exact = exact_before + 1 if exact else 0
-    note_noise(r, t, size)
+    r.alarm_exact = r.alarm_exact + 1 if exact else 0
+    note_noise(r, t, edge(r.alarm_middle[ERROR], r.alarm_weight[ERROR], r.alarm_size[ERROR]) if wild else size)
     note_drift(r, t, level)
     quantity[ERROR], quantity[DIFFERENCE], quantity[VALUE] = size, fabs(difference), value
     quantity[LEVEL], quantity[PLACE] = level - r.alarm_origin, value - r.alarm_origin
     for i in range(LASTING):
-        part[i] = rank(r, t, i)
-    part[VALUE] = rank(r, t, PLACE)
-    part[NOISE] = min(part[NOISE], rank(r, t, LASTING))
+        part[i] = rank(r, t, i, doubted)
+    part[VALUE] = rank(r, t, PLACE, doubted)
+    part[NOISE] = min(part[NOISE], rank(r, t, LASTING, doubted))
     seen, was_other = r.alarm_seen, r.alarm_other
     r.alarm_other = 1 if other_noise(r, t) else 0
     noticed: cython.bint = r.alarm_other > was_other and r.same < t.stuck // 2
@@ -368,14 +259,14 @@ def watch(r, t, value, difference, error, level):
     elif seen >= t.alarms.needed:
         total = -log10(min(part[ERROR], part[DIFFERENCE]) * part[VALUE] * part[LEVEL] * part[NOISE])
     quantity[SUM] = total
-    rarity = rank(r, t, SUM)
+    rarity = rank(r, t, SUM, doubted)
     r.alarm_seen += 1
     r.alarm = 0.0
     if seen < t.alarms.needed:
         return
     if total > 0.0:
         total -= log10(rarity)
-    least = recent(r) + (t.alarms.mending if mending(r, t, exact_before) else 0.0)
+    least = recent(r)
     reported = total if total > least else 0.0
     if noticed:
         reported = max(reported, t.alarms.noticed)

@@ -2,6 +2,7 @@ from prophecy.adaptive.kernels.stream cimport Where
 from prophecy.adaptive.kernels.structs cimport Record, Table
 
 cdef void calibrate(Record* r, const Table* t, double error, bint events) noexcept nogil
+cdef void note_quantiles(Record* r, const Table* t, double squared, bint events) noexcept nogil
 cdef void _note_tail(Record* r, const Table* t, double squared) noexcept nogil
 cdef double heaviness(const Record* r, const Table* t) noexcept nogil
 cdef (long long, double) _excess(const Record* r, const Table* t) noexcept nogil
@@ -20,6 +21,6 @@ cdef long long _octave(double steps) noexcept nogil
 cdef double _after(const Record* r, const Table* t, long long place) noexcept nogil
 cdef void note_gap(Record* r, const Table* t, double steps, double error) noexcept nogil
 
-cdef void note_tick(Record* r, const Table* t, double value) noexcept nogil
+cdef void note_tick(Record* r, const Table* t, double value, bint sure) noexcept nogil
 cdef double _times(double a, double b) noexcept nogil
 cdef double resolution(const Record* r, const Table* t) noexcept nogil

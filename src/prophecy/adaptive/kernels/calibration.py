@@ -33,6 +33,19 @@ def calibrate(r, t, error, events):
     squared = error * error
     if r.learned == 0:
         r.error_scale = max(squared, t.smallest)
+    note_quantiles(r, t, squared, events)
+    rate = max(1.0 - t.discount, 1.0 / (r.learned + 1 + t.settle))
+    r.error_scale = max(r.error_scale + (squared - r.error_scale) * rate, t.smallest)
+    r.error_peak = max(r.error_peak, squared)
+    if (r.learned + 1) % t.block == 0:
+        highest = t.ceiling * max(max(r.error_peak, r.last_error_peak), t.smallest)
+        r.error_scale = min(r.error_scale, highest)
+        r.last_error_peak = r.error_peak
+        r.error_peak = 0.0
+
+
+def note_quantiles(r, t, squared, events):
+    """Quantiles and tail of the errors, from the square of one."""
     # Errors of exactly 0, a sensor that sticks, are no sample of how errors are distributed.
     if squared > t.smallest or r.error_scale > t.smallest:
         _note_tail(r, t, squared)
@@ -45,14 +58,6 @@ def calibrate(r, t, error, events):
             else:
                 q *= t.raise_by[l] if beyond_it else t.lower_by[l]
             r.quantile[l] = min(max(q, t.lowest), t.highest)
-    rate = max(1.0 - t.discount, 1.0 / (r.learned + 1 + t.settle))
-    r.error_scale = max(r.error_scale + (squared - r.error_scale) * rate, t.smallest)
-    r.error_peak = max(r.error_peak, squared)
-    if (r.learned + 1) % t.block == 0:
-        highest = t.ceiling * max(max(r.error_peak, r.last_error_peak), t.smallest)
-        r.error_scale = min(r.error_scale, highest)
-        r.last_error_peak = r.error_peak
-        r.error_peak = 0.0
 
 
 def _note_tail(r, t, squared):
@@ -235,8 +240,8 @@ def note_gap(r, t, steps, error):
 # Sensors.
 
 
-def note_tick(r, t, value):
-    """Learn the tick from the difference to the newest value, which is known too."""
+def note_tick(r, t, value, sure):
+    """Learn the tick from the difference to the newest value, which is known too; sure: neither is doubted."""
     difference = fabs(value - r.last)
     if difference == 0.0:
         r.same += 1
@@ -245,7 +250,7 @@ def note_tick(r, t, value):
     if r.same >= t.stuck:
         r.rests += 1
     r.same = 0
-    if r.tick_misses >= TRIES and r.count % TRIES != 0:
+    if not sure or (r.tick_misses >= TRIES and r.count % TRIES != 0):
         return
     fuzz = 8.0 * DBL_EPSILON * max(fabs(value), fabs(r.last))
     if r.tick == 0.0:

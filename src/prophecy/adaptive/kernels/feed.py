@@ -215,7 +215,7 @@ def _take_timed(stream, t, time, value, where, noting, row, room):
         s.value[c.count % RECENT] = value
         clock.keep_twice(c, t)
     elif c.irregular != ON_GRID:
-        _take_between(stream, t, time, value, where, noting, row, room)
+        value = _take_between(stream, t, time, value, where, noting, row, room)
     else:
         _take_on_grid(stream, t, time, value, where, noting, row, room)
     if passed != 0.0:
@@ -290,7 +290,8 @@ def _take_on_grid(stream, t, time, value, where, noting, row, room):
 
 
 def _take_between(stream, t, time, value, where, noting, row, room):
-    """A value at an irregular time: judged against the path, and the offsets it passes filled."""
+    """A value at an irregular time: judged against the path, and the offsets it passes filled. Returns what is believed
+    of it."""
     r, c, s = stream.r, stream.c, stream.s
     path: cython.double = NAN
     off: cython.double = 0.0
@@ -299,6 +300,9 @@ def _take_between(stream, t, time, value, where, noting, row, room):
     if noting:
         wider = paths.widening(r, c, s, t, time)
         row[0], row[1], row[2] = paths.judged(r, t, path + irregular.carried(s, t) * off, wider, 0.0, value, where)
+    came = value
+    if not isnan(path + value):
+        value, path = paths.doubt(stream, t, time, value, path, off, room)
     if c.irregular == JITTER and not isnan(path + value):
         nearest = cython.cast(cython.longlong, min(floor((time - c.grid) / c.dt + 0.5), PLACES - 1.0))
         place = room.path[nearest] if nearest > 0 else r.lag[0]
@@ -308,7 +312,10 @@ def _take_between(stream, t, time, value, where, noting, row, room):
         irregular.compare(r, t, CUBIC, value - path)
     offsets = paths.sample(stream, t, c.count, time, value, path, off, room)
     row[3] = NAN if isnan(value) else (r.alarm if offsets else 0.0)
+    if value != came and not isnan(value):
+        row[3] = max(row[3], 1.0 - t.doubtful)
     s.alarm = row[3]
+    return value
 
 
 def _next(stream, t, where, room):

@@ -10,6 +10,7 @@ from cython.cimports.prophecy.adaptive.kernels import (
     calibration,
     lines,
     mixture,
+    past,
     paths,
     seasonal,
     solved,
@@ -72,15 +73,15 @@ def weigh(records, table):
 def insert(middle, weight, size: cython.longlong, x: cython.double):
     """Insert x into a sketch; returns its new size."""
     sorted_middle = numbers(middle, "middle", CENTROIDS)
-    at = alarms.place(sorted_middle, size, x)
-    return alarms.insert(sorted_middle, numbers(weight, "weight", CENTROIDS), size, x, at)
+    at = past.place(sorted_middle, size, x)
+    return past.insert(sorted_middle, numbers(weight, "weight", CENTROIDS), size, x, at)
 
 
 def tail(table, middle, weight, size: cython.longlong, total: cython.double, x: cython.double):
     """The share of earlier values at least as far out as x, on the nearer side."""
     sorted_middle, weights = numbers(middle, "middle", CENTROIDS), numbers(weight, "weight", CENTROIDS)
-    at = alarms.place(sorted_middle, size, x)
-    return alarms.tail(table_of(table), sorted_middle, weights, size, total, x, at, True)
+    at = past.place(sorted_middle, size, x)
+    return past.tail(table_of(table), sorted_middle, weights, size, total, x, at, True)
 
 
 # Seasons.

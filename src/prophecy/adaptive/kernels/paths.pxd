@@ -4,6 +4,7 @@ from prophecy.adaptive.kernels.structs cimport (
     AGAIN,
     ANOTHER,
     JITTER,
+    LARGEST,
     LEVELS,
     ON_GRID,
     RANDOM,
@@ -24,6 +25,7 @@ cdef double widening(Record* r, const Clock* c, const Samples* s, const Table* t
 cdef (double, double, double) judged(Record* r, const Table* t, double mean, double wider, double more, double value, const Where* where) noexcept nogil
 cdef (double, double, double) forecast(const Stream* stream, const Table* t, double time, double value, const Where* where, Room* room) noexcept nogil
 
+cdef (double, double) doubt(const Stream* stream, const Table* t, double time, double value, double path, double off, Room* room) noexcept nogil
 cdef long long sample(const Stream* stream, const Table* t, long long count, double time, double value, double path, double off, Room* room) noexcept nogil
 cdef void _fill(const Stream* stream, const Table* t, double time, const double* x, const double* y, long long found, long long places, double error, double off, Room* room) noexcept nogil
 cdef void _gap(const Stream* stream, const Table* t, long long places) noexcept nogil

@@ -8,7 +8,7 @@ polynomial through the steps around it, moved by what persists of the newest sam
 import cython
 from cython.cimports.libc.math import NAN, ceil, copysign, fabs, floor, isnan
 from cython.cimports.libc.string import memcpy, memset
-from cython.cimports.prophecy.adaptive.kernels import clock, irregular
+from cython.cimports.prophecy.adaptive.kernels import clock, irregular, past
 from cython.cimports.prophecy.adaptive.kernels.calibration import (
     across,
     beyond,
@@ -125,6 +125,28 @@ def forecast(stream, t, time, value, where, room):
     mean, half = read(r, t, where)
     mean += irregular.shift(r, mean, offset, irregular.stamp_kind(r, t))
     return mean, half, NAN if isnan(value) else surprise_of(r, t, value - mean)
+
+
+def doubt(stream, t, time, value, path, off, room):
+    """What is believed of a sample at an irregular time, and the path: moved, where the sample confirms another level
+    (`past`)."""
+    r, s = stream.r, stream.s
+    forecast, wider = path + irregular.carried(s, t) * off, widening(r, stream.c, s, t, time)
+    if not past.is_wild(r, t, (value - forecast) / wider, (value - s.known) / wider):
+        s.doubts = 0
+        return value, path
+    if s.doubts < 2:
+        s.doubted[s.doubts] = value - forecast
+        s.doubts += 1
+        return past.believed(r, value, forecast, wider), path
+    by = past.confirmed(s.doubted, value - forecast)
+    past.move(r, stream.ring, by)
+    for i in range(RECENT):
+        s.value[i] = min(max(s.value[i] + by, -LARGEST), LARGEST)
+    for i in range(PLACES):
+        room.path[i] += by
+    s.known, s.doubts = s.known + by, 0
+    return value, path + by
 
 
 # Filling the grid from samples at irregular times, and starting another grid where the stamps ask for one.

@@ -22,6 +22,7 @@ from prophecy.adaptive.kernels.structs cimport (
 cdef double behind(const double* ring, long long newest, double samples) noexcept nogil
 cdef double share(const Record* r) noexcept nogil
 cdef double slope(const Record* r, const double* ring, const Table* t, double alone) noexcept nogil
+cdef bint is_missing(const Record* r, long long ago) noexcept nogil
 cdef void mark(Record* r, bint missing) noexcept nogil
 cdef void fill_features(Record* r, const double* ring, const Table* t, long long count, long long available) noexcept nogil
 cdef void begin(Record* r, const Table* t) noexcept nogil

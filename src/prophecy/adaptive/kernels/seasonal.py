@@ -74,6 +74,12 @@ def mark(r, missing):
         r.season_filled[place // FLAGS] &= ~bit
 
 
+def is_missing(r, ago):
+    """Whether the value so many places before the newest is missing."""
+    place = (r.count - 1 - ago) % RING
+    return r.season_filled[place // FLAGS] >> (place % FLAGS) & 1
+
+
 def fill_features(r, ring, t, count, available):
     """The features as of the moment when `count` values had come, `available` of which are still in the ring.
 

@@ -13,7 +13,7 @@ when the factor is also bounded. A value whose noise has another variance than o
 import cython
 from cython.cimports.libc.math import copysign, fabs, isfinite, sqrt
 from cython.cimports.prophecy.adaptive.kernels.lanes import dot, product, subtract
-from cython.cimports.prophecy.adaptive.kernels.structs import FIXED, SOLVED, SQUARED, WIDTH
+from cython.cimports.prophecy.adaptive.kernels.structs import FIXED, SOLVED, WIDTH
 
 
 def update(factor, used, stride, growth, forgetting, error, phi, g, weights):
@@ -43,7 +43,7 @@ def grow(factor, count, growth):
 
 
 def learn_solved(r, t, difference, part):
-    """All solved members learn from a change over 1/part steps, unless an outlier is among their features."""
+    """All solved members learn from a change over 1/part steps."""
     phi: cython.double[WIDTH]
     g: cython.double[WIDTH]
     for s in range(SOLVED):
@@ -52,7 +52,7 @@ def learn_solved(r, t, difference, part):
             phi[i] = r.feature[t.index[s][i]] * part
             error -= r.readout[s][i] * phi[i]
             power += phi[i] * phi[i]
-        if not _trusts(r, t, s, min(error * error, SQUARED)) or r.learned < t.longest[s]:
+        if r.learned < t.longest[s]:
             power = 0.0
         if power > t.smallest:
             if r.begun[s] == 0:
@@ -64,21 +64,6 @@ def learn_solved(r, t, difference, part):
         r.power[s] += (power - r.power[s]) / t.tidy
         if (r.learned + 1) % t.tidy == 0:
             _tidy(r, t, s)
-
-
-def _trusts(r, t, s, squared):
-    """Whether solved member s learns from this value: not while an outlier is among its features."""
-    if r.pause[s] > 0:
-        r.pause[s] -= 1
-    scale = r.scale[FIXED + s]
-    if r.learned < t.needed[s]:
-        r.usual[s] = scale
-    else:
-        highest = t.surprising * t.surprising * max(r.usual[s], scale)
-        if r.pause[s] == 0 and squared > highest:
-            r.pause[s] = t.traces[s]
-        r.usual[s] += (min(squared, highest) - r.usual[s]) / t.usual_over
-    return r.pause[s] == 0
 
 
 def _set_prior(r, t, s, power):

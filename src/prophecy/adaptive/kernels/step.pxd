@@ -3,7 +3,8 @@ from prophecy.adaptive.kernels.structs cimport Record, Table
 
 cdef void begin(Record* r, const Table* t) noexcept nogil
 cdef void step(Record* r, double* ring, const Table* t, double value) noexcept nogil
-cdef void _watch(Record* r, const Table* t, double value, double forecast, double part) noexcept nogil
+cdef void _watch(Record* r, const Table* t, double value, double believed, double forecast, double part, bint wild, bint doubted) noexcept nogil
+cdef void _move(Record* r, double* ring, const Table* t, double by) noexcept nogil
 cdef void _learn(Record* r, const Table* t, double value, double forecast, double part, bint events) noexcept nogil
 cdef void _begin(Record* r, double value) noexcept nogil
 cdef void _advance(Record* r, double* ring, const Table* t, double value, bint filled) noexcept nogil

@@ -20,13 +20,14 @@ constructed readouts need degrees there that magnify the noise, while solved mem
 
 import cython
 from cython.cimports.libc.math import INFINITY, NAN, erfc, fabs, isnan, log10, sqrt
-from cython.cimports.prophecy.adaptive.kernels import alarms, seasonal
+from cython.cimports.prophecy.adaptive.kernels import alarms, past, seasonal
 from cython.cimports.prophecy.adaptive.kernels.calibration import (
     across,
     calibrate,
     half_width,
     is_usual,
     note_gap,
+    note_quantiles,
     note_tick,
     resolution,
     surprise,
@@ -90,11 +91,24 @@ def step(r, ring, t, value):
         _begin(r, value)
     else:
         distance = r.gap + 1
-        if r.gap == 0:
-            note_tick(r, t, value)
         forecast = expected(r, t)
+        wild: cython.bint = past.is_wild(r, t, (value - forecast) / distance, (value - r.last) / distance)
+        if r.gap == 0:
+            note_tick(r, t, value, not wild and r.doubts == 0)
         events: cython.bint = r.alarm_seen < t.alarms.needed or alarms.rests_half(r, t)
-        _watch(r, t, value, forecast, 1.0 / distance)
+        if wild and r.doubts < 2:
+            came, value = value, past.believed(r, value, forecast, distance)
+            r.doubted[r.doubts], r.withheld[r.doubts] = came - forecast, came - value
+            r.doubts += 1
+            _watch(r, t, came, value, forecast, 1.0 / distance, True, True)
+        else:
+            by = past.confirmed(r.doubted, value - forecast) if wild else 0.0
+            _watch(r, t, value, value - by, forecast, 1.0 / distance, wild, False)
+            if wild:
+                note_quantiles(r, t, by * by, events)
+                _move(r, ring, t, by)
+                forecast += by
+            r.doubts = 0
         if is_usual(r, t, distance):
             _learn(r, t, value, forecast, 1.0 / distance, events)
         else:
@@ -108,13 +122,13 @@ def step(r, ring, t, value):
     r.gap = 0
 
 
-def _watch(r, t, value, forecast, part):
-    """Rank the value among all the past, for the alarm."""
-    level = value
+def _watch(r, t, value, believed, forecast, part, wild, doubted):
+    """Rank the value among all the past, for the alarm. believed: what of it counts for the level of the last ones."""
+    level = believed
     window = min(t.alarms.window, r.count + 1)
     for j in range(window - 1):
         level += r.lag[j]
-    alarms.watch(r, t, value, (value - r.last) * part, (value - forecast) * part, level / window)
+    alarms.watch(r, t, value, (value - r.last) * part, (value - forecast) * part, level / window, wild, doubted)
 
 
 def _learn(r, t, value, forecast, part, events):
@@ -187,6 +201,34 @@ def _predict_long(r, t, difference):
             r.feature[LAGS + w * ORDER + k] = out[k]
         for i in range(LONGS):
             r.prediction[SHORTS + w * LONGS + i] = out[ORDER + i]
+
+
+def _move(r, ring, t, by):
+    """The level has moved by `by`: so does all that is remembered of it, and the two values that were doubted are put in
+    their places, unless others are missing since."""
+    moved: cython.double[ORDER]
+    past.move(r, ring, by)
+    if seasonal.is_missing(r, 0) or seasonal.is_missing(r, 1):
+        return
+    first, second = r.withheld[0] - by, r.withheld[1] - by
+    r.lag[1] += first
+    r.lag[0] += second
+    r.last = r.lag[0]
+    ring[(r.count - 2) % RING] += first
+    ring[(r.count - 1) % RING] += second
+    for w in range(WINDOWS):
+        z = cython.address(r.feature[LAGS + w * ORDER])
+        added: cython.double[ORDER]
+        for k in range(ORDER):
+            moved[k] = -first * t.steady[w][k]
+        product(moved, ORDER, cython.address(t.long[t.block_of[w]]), LONG_ROW, added)
+        for k in range(ORDER):
+            moved[k] = added[k] - (second - first) * t.steady[w][k]
+        product(moved, ORDER, cython.address(t.long[t.block_of[w]]), LONG_ROW, added)
+        for k in range(ORDER):
+            z[k] += added[k]
+    for i in range(2):
+        r.alternation[i] += second - first - t.alternating[i] * first
 
 
 # Gaps.

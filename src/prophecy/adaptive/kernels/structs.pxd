@@ -125,9 +125,7 @@ cdef struct Record:
     double growth[4]
     double readout[4][16]
     double power[4]
-    double usual[4]
     long long begun[4]
-    long long pause[4]
     double drift[10][8]
     double alternation_drift[2]
     long long same
@@ -136,6 +134,9 @@ cdef struct Record:
     double tick
     long long tick_hits
     long long tick_misses
+    long long doubts
+    double doubted[2]
+    double withheld[2]
     long long stamps
     double stamp_error[3]
     long long gap_seen[13]
@@ -235,6 +236,8 @@ cdef struct Samples:
     long long seen
     double fit[7]
     double carry[3]
+    long long doubts
+    double doubted[2]
     double alarm
 
 cdef struct SeasonsSettings:
@@ -315,8 +318,6 @@ cdef struct AlarmsSettings:
     long long needed
     double sure
     double millionth
-    double always
-    double mending
     double floor
     double quiet
     double quiet_share
@@ -418,7 +419,6 @@ cdef struct Table:
     double lower_by[11]
     double normal[11]
     long long longest[4]
-    long long traces[4]
     long long sloped[115]
     unsigned long long reach[6]
     unsigned long long block_of[10]
@@ -443,8 +443,7 @@ cdef struct Table:
     double prior_power
     double bound
     double farthest
-    double surprising
-    long long usual_over
+    double doubtful
     long long tidy
     double slowest_mean
     double rate
@@ -524,9 +523,7 @@ cdef inline dict layouts():
             <char*> &record.growth - <char*> &record,
             <char*> &record.readout - <char*> &record,
             <char*> &record.power - <char*> &record,
-            <char*> &record.usual - <char*> &record,
             <char*> &record.begun - <char*> &record,
-            <char*> &record.pause - <char*> &record,
             <char*> &record.drift - <char*> &record,
             <char*> &record.alternation_drift - <char*> &record,
             <char*> &record.same - <char*> &record,
@@ -535,6 +532,9 @@ cdef inline dict layouts():
             <char*> &record.tick - <char*> &record,
             <char*> &record.tick_hits - <char*> &record,
             <char*> &record.tick_misses - <char*> &record,
+            <char*> &record.doubts - <char*> &record,
+            <char*> &record.doubted - <char*> &record,
+            <char*> &record.withheld - <char*> &record,
             <char*> &record.stamps - <char*> &record,
             <char*> &record.stamp_error - <char*> &record,
             <char*> &record.gap_seen - <char*> &record,
@@ -637,6 +637,8 @@ cdef inline dict layouts():
             <char*> &samples.seen - <char*> &samples,
             <char*> &samples.fit - <char*> &samples,
             <char*> &samples.carry - <char*> &samples,
+            <char*> &samples.doubts - <char*> &samples,
+            <char*> &samples.doubted - <char*> &samples,
             <char*> &samples.alarm - <char*> &samples,
         ],
         "Table": [
@@ -660,7 +662,6 @@ cdef inline dict layouts():
             <char*> &table.lower_by - <char*> &table,
             <char*> &table.normal - <char*> &table,
             <char*> &table.longest - <char*> &table,
-            <char*> &table.traces - <char*> &table,
             <char*> &table.sloped - <char*> &table,
             <char*> &table.reach - <char*> &table,
             <char*> &table.block_of - <char*> &table,
@@ -685,8 +686,7 @@ cdef inline dict layouts():
             <char*> &table.prior_power - <char*> &table,
             <char*> &table.bound - <char*> &table,
             <char*> &table.farthest - <char*> &table,
-            <char*> &table.surprising - <char*> &table,
-            <char*> &table.usual_over - <char*> &table,
+            <char*> &table.doubtful - <char*> &table,
             <char*> &table.tidy - <char*> &table,
             <char*> &table.slowest_mean - <char*> &table,
             <char*> &table.rate - <char*> &table,
@@ -791,8 +791,6 @@ cdef inline dict layouts():
             <char*> &table.alarms.needed - <char*> &table,
             <char*> &table.alarms.sure - <char*> &table,
             <char*> &table.alarms.millionth - <char*> &table,
-            <char*> &table.alarms.always - <char*> &table,
-            <char*> &table.alarms.mending - <char*> &table,
             <char*> &table.alarms.floor - <char*> &table,
             <char*> &table.alarms.quiet - <char*> &table,
             <char*> &table.alarms.quiet_share - <char*> &table,

@@ -33,11 +33,6 @@ class AlarmSettings(Group):
     millionth: float = 1e-6
     """An error below this share of the change is none: the value was predicted exactly. By chance that comes once in a
     million values."""
-    always: float = 0.9
-    mending: float = 3.0
-    """Share of exact predictions in a stream that is always predicted exactly (counters, ramps), and by how much a sum
-    must exceed the last ones while forecasts recover from a break in it. Without this a counter that breaks once alarms
-    twice at 0.99, and tones without noise whose rate doubles six times instead of twice."""
     floor: float = 1e-2
     """Smallest error in units of the mean absolute error, before its logarithm is taken."""
 

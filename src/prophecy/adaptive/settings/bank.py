@@ -82,11 +82,9 @@ class Settings(Group):
     never excites, the next rounding error would be learned as signal (float64 has 16 digits)."""
     farthest: float = 4.0
     """Largest predicted change in units of the length of the features; a straight line needs 1, an alternation 2."""
-    surprising: float = 30.0
-    """Errors beyond this many times the usual one may be outliers, whose traces in the features would outweigh all
-    that was learned: nothing is learned until they have left. Heavy-tailed noise stays below (Cauchy: 2 % above)."""
-    usual_over: int = 1024
-    """Samples over which the usual error is averaged, beside the shorter memory of the mixture."""
+    doubtful: float = 1e-4
+    """Probability, by the power law through q₇₅ and q₉₅ of errors and of changes, below which a value is wild (`past`):
+    15 standard deviations of normal noise, 40 of Laplace's, 6 000 of Cauchy's."""
     tidy: int = 64
     """Samples between applications of the factors' growth and bound."""
     slowest_mean: float = 1e-3
