@@ -43,6 +43,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     "causal_derivatives": Benchmark("examples.causal_derivatives", "{out}", 2),
     "climate": Benchmark("benchmarks.climate", f"{{data}}/{CHAOS} --jobs {{jobs}} --out {{out}}", 3, (CHAOS,)),
     "cpu": Benchmark("benchmarks.speed", "--out {out}", 5),
+    "damaged": Benchmark("benchmarks.damaged", "--out {out}", 5),
+    "delay": Benchmark("examples.train_layer", "--json {out}", 5, (GPU,)),
     "equations": Benchmark("benchmarks.equations", "--out {out}", 5),
     "first_answer": Benchmark("benchmarks.first_answer", "--out {out}", 1),
     "fleet": Benchmark("benchmarks.fleet", "--out {out}", 5),
@@ -83,5 +85,6 @@ BENCHMARKS: dict[str, Benchmark] = {
     "survey": Benchmark("benchmarks.survey", f"{{data}}/{SURVEYED} --jobs {{jobs}} --out {{out}}", 5, (SURVEYED,)),
     "terms": Benchmark("benchmarks.terms", f"{{data}}/{CHAOS} --jobs {{jobs}} --out {{out}}", 5, (CHAOS,)),
     "textbook": Benchmark("benchmarks.textbook", "--jobs {jobs} --out {out}", 2),
-    "training": Benchmark("examples.train_layer", "--json {out} --jobs {jobs}", 10),
+    "training": Benchmark("benchmarks.training", "--json {out} --jobs {jobs}", 10),
+    "worst": Benchmark("benchmarks.worst", "--out {out}", 6),
 }

@@ -1,10 +1,10 @@
-"""`python benchmarks/damaged.py`: state files with changed bytes, and states forged within every checksum.
+"""`python -m benchmarks damaged`: state files with changed bytes, and states forged within every checksum.
 
 Damaged: bytes of a fleet's file (one that was closed, and one that was killed) are changed at random. Opened, it must
 be refused, or set streams aside and say so, or answer as the undamaged one does; where the write-ahead log of a killed
 one is damaged, SQLite goes back to the last whole transaction before that. Forged: numbers of a stream's state are
 changed, to others near them or to limits of their field, and its checksum is made right. It must be refused, or give
-finite answers, and every state it reaches must load again. Writes benchmarks/results/damaged.json.
+finite answers, and every state it reaches must load again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from prophecy.fleet import Fleet, Single
 from prophecy.fleet.pack import pack, unpack
 from prophecy.fleet.slots import PARTS
 
-RESULTS = Path(__file__).parent / "results" / "damaged.json"
 KEYS = ("a", "b", "c")
 
 
@@ -131,7 +130,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--damaged", type=int, default=2000)
     parser.add_argument("--forged", type=int, default=4000)
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args()
     rng = random.Random(1)
     with tempfile.TemporaryDirectory() as folder:

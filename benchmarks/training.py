@@ -6,7 +6,7 @@ C = 0, D = 1, which copies; the same memory with random C; S4D-Lin. Each predict
 first part, judged on the rest, in root mean square error relative to copying the last value: 1 is no better than that.
 As lines, untrained: the straight line through the last two values, and `Prophecy`.
 
-    python benchmarks/training.py --json benchmarks/results/training.json --plot docs/images/training.png
+    python benchmarks/training.py --json benchmarks/results/training.json --plot training.png
 """
 
 from __future__ import annotations

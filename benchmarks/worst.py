@@ -1,10 +1,10 @@
-"""`python benchmarks/worst.py [--seconds 300]`: the most that a value of any legal time and size can cost.
+"""`python -m benchmarks worst`: the most that a value of any legal time and size can cost.
 
 Streams are drawn at random (up to four lengths of intervals from a microsecond to months, mixed at random, in blocks or
 in turns; values from 1e-300 to 1e75, alternating, at rest, with spikes) and the costliest are changed a little, again
 and again. Measured is the processor's time a value over the costliest 32 rows in a row of each stream; whether its
 state loads again; and how long the longest transaction of a fleet is that takes the worst stream in by parts, as the
-service does. Writes benchmarks/results/worst.json.
+service does.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from prophecy.fleet import Fleet, Single
 from prophecy.service.settings import DEFAULT
 
 Array = NDArray[np.float64]
-RESULTS = Path(__file__).parent / "results" / "worst.json"
 ROWS, PIECE = 512, 32
 PATIENCE = 4.0
 """Seconds of the processor after which a stream is costly enough and is not followed to its end."""
@@ -115,7 +114,7 @@ def longest_part(recipe: dict[str, Any]) -> tuple[float, int]:
         done, longest, parts = 0, 0.0, 0
         while done < ROWS and parts < 200:
             begin = time.process_time()
-            done += len(fleet.observe_some("a", times[done:], values[done:], DEFAULT.slice_steps))
+            done += len(fleet.observe_some("a", values[done:], times[done:], DEFAULT.slice_steps))
             longest, parts = max(longest, time.process_time() - begin), parts + 1
     return longest, parts
 
@@ -124,10 +123,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--out", type=Path, required=True)
     asked = parser.parse_args()
     rng = np.random.default_rng(asked.seed)
-    Single().follow(np.sin(np.arange(300.0)), np.arange(300.0))  # compiled, where that is done at first use
     end = time.monotonic() + asked.seconds
     found: list[tuple[float, dict[str, Any]]] = []
     tried, unread = [], []

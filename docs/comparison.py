@@ -1,7 +1,7 @@
 """Put the tables of docs/comparison.md together from result files: python docs/comparison.py [--check].
 
-Reads, in benchmarks/results: accuracy.json, cpu.json, ordinary.json, equations.json, streams.json (part
-skaters) and training.json.
+Reads, in benchmarks/results: accuracy.json, cpu.json, ordinary.json, equations.json and streams.json
+(part skaters).
 """
 
 from __future__ import annotations
@@ -98,28 +98,12 @@ def pysindy() -> str:
     return lines(["median error of coefficients; exactly the true terms", "`equations()`", "PySINDy, best of 21"], rows)
 
 
-def layers() -> str:
-    """Median error after training, by start, in units of what copying errs by."""
-    found = results("training.json")
-    starts = list(next(iter(found["scores"].values()))["one layer"])
-    rows = []
-    for task, models in found["scores"].items():
-        for model, scores in models.items():
-            rows.append(
-                [f"{task}, {model}", *(f"{np.median([score[-1] for score in scores[start]]):.2g}" for start in starts)]
-            )
-        line, ours = (np.median(found["untrained"][task][name]) for name in ("straight line", "Prophecy"))
-        rows.append([f"{task}, nothing trained", f"`Prophecy` {ours:.2g}, straight line {line:.2g}", *[""] * 3])
-    return lines(["error after training, start:", *starts], rows)
-
-
 TABLES: dict[str, Callable[[], str]] = {
     "accuracy": accuracy,
     "river": river,
     "skaters": skaters,
     "statsforecast": statsforecast,
     "pysindy": pysindy,
-    "layers": layers,
 }
 
 

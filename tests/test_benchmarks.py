@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 from functools import partial
@@ -173,9 +174,18 @@ def test_every_benchmark_is_listed_with_what_it_needs_and_those_who_lack_it_are_
 
 def test_every_benchmark_is_a_module_and_every_result_file_has_its_benchmark() -> None:
     for benchmark in catalogue.BENCHMARKS.values():
-        assert importlib.util.find_spec(benchmark.module), benchmark.module
+        found = importlib.util.find_spec(benchmark.module)
+        assert found is not None, benchmark.module
+        source = "".join(
+            path.read_text()
+            for path in Path(found.origin).parent.glob(
+                "*.py" if found.submodule_search_locations else Path(found.origin).name
+            )
+        )
+        for option in re.findall(r"--[\w-]+", benchmark.arguments):
+            assert f'"{option}"' in source, f"{benchmark.module} has no {option}"
     # Made by other commands: docs/benchmarks.md.
-    others = {"bank_file", "chaos_data", "coverage", "cpu-host", "delay", "lines", "mutants", "packages"}
+    others = {"bank_file", "chaos_data", "coverage", "cpu-host", "lines", "mutants", "packages"}
     assert {path.stem for path in RESULTS.glob("*.json")} <= {*catalogue.BENCHMARKS, *others}
 
 

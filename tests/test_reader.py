@@ -13,6 +13,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("fastapi")
 pytest.importorskip("typer")
 
+import prophecy  # noqa: E402
 from prophecy.commands import _options  # noqa: E402
 from prophecy.frames.collect import collect, read_table  # noqa: E402
 from prophecy.frames.source import read, split  # noqa: E402
@@ -465,3 +466,14 @@ def test_numbers_near_others_are_no_codes(tmp_path, cells):
     path = tmp_path / "plain.csv"
     path.write_text(daily([str(cell) for cell in cells]))
     assert "far from" not in collect(open_table(str(path)), 100).words()
+
+
+def test_what_was_assumed_about_a_file_is_in_the_notes_of_its_forecast(tmp_path):
+    path = tmp_path / "coded.csv"
+    path.write_text(table("n,ok,v", *(f"{k},true,{-9999 if k % 9 == 4 else k * k % 7}" for k in range(40))))
+    for made in (prophecy.forecast(str(path), 3), prophecy.forecast_many(str(path), 3)["v"]):
+        assert "Column 'ok' left out: no numbers." in made.notes
+        (code,) = (note for note in made.notes if note.startswith("-9999 comes 4 times in 'v'"))
+        assert code.endswith("if it means 'no value', prophecy.frames.collect.read_table(path, missing='-9999').")
+    cleaned = prophecy.forecast(read_table(path, missing="-9999"), 3)
+    assert not any("-9999" in note for note in cleaned.notes)

@@ -1,4 +1,4 @@
-"""LineReader of a stream: a value out of each, with its key and time where there are any, and an answer to each."""
+"""Lines of a stream: a value out of each, with its key and time where there are any, and an answer to each."""
 
 from __future__ import annotations
 

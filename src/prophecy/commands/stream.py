@@ -63,7 +63,7 @@ def stream(
     time: Annotated[str | None, typer.Option(help="Field with the time: seconds, or dates in ISO form.")] = None,
     time_format: Annotated[str | None, typer.Option(help="How dates are written, such as '%d.%m.%Y %H:%M'.")] = None,
     level: Annotated[float, typer.Option(help="Probability that an interval contains the next value.")] = 0.9,
-    malformed: Annotated[Malformed, typer.Option(help="LineReader without a number: report and skip, or stop.")] = (
+    malformed: Annotated[Malformed, typer.Option(help="A line without a number: report and skip it, or stop.")] = (
         Malformed.skip
     ),
     state: Annotated[Path | None, typer.Option(help="File that keeps all streams through kill -9 and reboots.")] = None,

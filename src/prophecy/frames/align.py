@@ -19,6 +19,10 @@ SHOWN = 3  # values of a doubled time that a message shows
 HOLE = 10_000  # grid times: a hole longer than this and than all rows together ends what came before it
 
 
+SHARED = ("columns", "time", "key")
+"""What `forecast` takes too; the rest is said to `read_table`, which reads files."""
+
+
 class WaysOut(NamedTuple):
     """How messages name what a caller may say: `--time 'Month'`, `time='Month'` or `?time=Month`.
 
@@ -35,7 +39,10 @@ class WaysOut(NamedTuple):
         name = self.called.get(name, name)
         if self.option == "--":
             return f"--{name.replace('_', '-')}" + (f" {value!r}" if value else "")
-        return f"?{name}={value}" if self.option == "?" else f"{name}={value!r}" if value else f"{name}="
+        if self.option == "?":
+            return f"?{name}={value}"
+        said = f"{name}={value!r}" if value else f"{name}="
+        return said if name in SHARED else f"prophecy.frames.collect.read_table(path, {said})"
 
     def keyed(self, name: str) -> str:
         """How to name the column that tells series apart."""

@@ -151,13 +151,14 @@ def _sources(data: Any, key: Any, time: Any, columns: Any, duplicates: str) -> d
     """The series of a file by key, "" without one."""
     from prophecy.frames.collect import read_table
 
-    if hasattr(data, "sources"):
-        found = data.sources
-    else:
+    if not hasattr(data, "sources"):
         if key is not None and not isinstance(key, str):
             raise ValueError(f"the key of a file is one column, got {key!r}; read it into a frame for several")
-        found = read_table(data, key=key, time=time, columns=columns, duplicates=duplicates).sources
-    return {one: replace(source, single=len(source.names) == 1) for one, source in found.items()}
+        data = read_table(data, key=key, time=time, columns=columns, duplicates=duplicates)
+    remarks = tuple(f"{note[:1].upper()}{note[1:]}." for note in data.table.notes)
+    return {
+        one: replace(source, single=len(source.names) == 1, remarks=remarks) for one, source in data.sources.items()
+    }
 
 
 def _of_file(data: Any, time: Any, columns: Any, duplicates: str) -> Source:

@@ -160,21 +160,18 @@ def _refuse_other_time(row: dict[str, Any], number: int | None, asked: BodyNames
 
 
 def _number(value: Any, row: int, field: str) -> float:
-    if value is None:
-        return math.nan
+    return math.nan if value is None else _finite(value, row, field, "send a number, or null where it is missing")
+
+
+def _finite(value: Any, row: int, field: str, way_out: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise bad(
-            f"row {row}: {field} is {shown(value)}, not a number",
-            "send a number, or null where it is missing",
-            row,
-            field,
-        )
+        raise bad(f"row {row}: {field} is {shown(value)}, not a number", way_out, row, field)
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise bad(f"row {row}: {field} is {shown(value)}, too large", "send a finite number", row, field)
+        raise bad(f"row {row}: {field} is {shown(value)}, too large", way_out, row, field)
     return number
 
 
@@ -241,15 +238,7 @@ def _kind(moment: Any) -> str:
 
 
 def _seconds(moment: Any, row: int, field: str) -> float:
-    if isinstance(moment, bool) or not isinstance(moment, int | float):
-        raise bad(f"row {row}: {field} is {shown(moment)}", TIMES, row, field)
-    try:
-        number = float(moment)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise bad(f"row {row}: {field} is {shown(moment)}, too large", TIMES, row, field)
-    return number
+    return _finite(moment, row, field, TIMES)
 
 
 TIMES = "send seconds as a number, or a date such as 2026-03-01T12:00:00+01:00; without a zone it is UTC"

@@ -10,16 +10,16 @@ EDGES = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0,
 """Seconds: from an answer out of memory to a long forecast."""
 
 _ROUTES = (
-    "/v1/observe", "/v1/series", "/v1/values", "/v1/forecast", "/v1/alarms", "/v1/health", "/v1/live", "/metrics",
-    "/openapi.json", "/docs", "/",
+    "/v1/observe", "/v1/table", "/v1/series", "/v1/values", "/v1/forecast", "/v1/alarms", "/v1/health", "/v1/live",
+    "/metrics", "/openapi.json", "/docs", "/",
 )  # fmt: skip
 
 
 def route(path: str) -> str:
     """The path without what a client can invent, so that labels stay few.
 
-    >>> route("/v1/series/a/b"), route("/v1/forecast"), route("/etc/passwd")
-    ('/v1/series/{key}', '/v1/forecast', 'other')
+    >>> route("/v1/series/a/b"), route("/v1/table"), route("/etc/passwd")
+    ('/v1/series/{key}', '/v1/table', 'other')
     """
     if path in _ROUTES:
         return path
