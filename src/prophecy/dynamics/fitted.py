@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from prophecy.dynamics.assimilation import Assimilated
-from prophecy.dynamics.flow import FOURTH
-from prophecy.dynamics.guesses import smoothed
+from prophecy.dynamics.flow import FOURTH, features
+from prophecy.dynamics.guesses import LEAST_NOISE, smoothed
 from prophecy.dynamics.kernels.smoother import filtered
 from prophecy.dynamics.problem import Problem
 from prophecy.dynamics.settings import BEYOND, LAWS, LawSettings
@@ -46,6 +46,30 @@ class FittedFlow:
         if self.exact:
             return max(laws.integrated, laws.integrated_exact * self.residual)
         return laws.integrated_noisy * self.residual
+
+    def nats(self, variables: int) -> float:
+        """Length of a description of the first `variables` by this law: what it leaves of them, and each parameter
+        with the choice of its term among all of the family."""
+        states = self.found.states[:, :variables]
+        left = (self.end[len(self.end) - len(states) :, :variables] - states) ** 2
+        there = np.ones_like(left) if self.seen is None else self.seen[:, :variables]
+        count = there.sum(axis=0)
+        noise = np.log(np.maximum((left * there).sum(axis=0) / count, LEAST_NOISE**2))
+        price = 0.5 * np.log(count.sum()) + np.log(self.field.terms.size)
+        return float(0.5 * (count * noise).sum() + price * self.field.count)
+
+    def doubt(self, variables: int) -> float:
+        """How little the samples determine the first `variables` rates: by how much those under drawn parameters differ
+        along the path, as a share of their size, root mean square."""
+        columns = features(self.field.terms, self.found.states)
+        rates = (columns @ self.field.theta)[:, :variables]
+        drawn = [
+            features(each.terms, self.found.states) @ each.theta
+            for each in self.found.draws(self.laws.draws // 4, 0)[0]
+        ]
+        size = np.mean(rates**2, axis=0)
+        away = np.mean((np.stack(drawn)[:, :, :variables] - rates) ** 2, axis=(0, 1))
+        return float(np.sqrt(np.mean(away[size > 0] / size[size > 0])))
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         """Follow the flow from the state at each origin: (origins, horizon, variables)."""

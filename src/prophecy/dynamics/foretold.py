@@ -94,6 +94,6 @@ def _ratio(part: FittedFlow, values: Array, known: Mask, early: int, steps: int,
     if there.sum() < laws.foretold_least:
         return 1.0
     missed = np.mean((values[early : early + steps, :seen] - path)[there] ** 2, axis=0)
-    doubt = 2 * np.sqrt(2 / there.sum())
+    doubt = 3 * np.sqrt(2 / there.sum())
     beyond = np.maximum(missed - noise**2 * (1 + doubt), 0.0)
     return float(np.sqrt(np.max(beyond / spread[there].mean(axis=0))))
