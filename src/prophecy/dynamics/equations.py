@@ -100,6 +100,8 @@ class Equations:
             "exp": np.exp,
             "1/": np.reciprocal,
             "sign": np.sign,
+            "log": np.log,
+            "sqrt": np.sqrt,
         }
         factors = [x[..., j] for j in range(len(self.names))]
         for function in self.functions:
@@ -123,7 +125,7 @@ class Equations:
             raise ImportError("expressions need SymPy: pip install sympy") from None
         symbols = [sympy.Symbol(name) for name in self.names]
         known = {"sin": sympy.sin, "cos": sympy.cos, "tanh": sympy.tanh, "exp": sympy.exp, "abs": sympy.Abs}
-        known |= {"sign": sympy.sign, "1/": lambda z: 1 / z}
+        known |= {"sign": sympy.sign, "1/": lambda z: 1 / z, "log": sympy.log, "sqrt": sympy.sqrt}
         factors = list(symbols)
         for function in self.functions:
             at = sum((rate * s for rate, s in zip(function.rates, symbols, strict=True) if rate), function.shift)

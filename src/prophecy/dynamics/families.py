@@ -17,9 +17,21 @@ from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
 from prophecy.dynamics.features import Units
-from prophecy.dynamics.flow import EXPONENTIAL, MODULUS, RECIPROCAL, SIGN, SINE, TANH, Function, Terms
+from prophecy.dynamics.flow import (
+    EXPONENTIAL,
+    LOGARITHM,
+    MODULUS,
+    RECIPROCAL,
+    ROOT,
+    SIGN,
+    SINE,
+    TANH,
+    Function,
+    Terms,
+)
 from prophecy.dynamics.rises import Rises, alike, movable
 from prophecy.dynamics.settings import LAWS, FunctionSettings, LawSettings
+from prophecy.dynamics.sparse import SparseField
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -80,6 +92,19 @@ def propose(
             lines = list(_proposals(rises, degree, broken, further))
             yield from (each for each in lines if each.left < least)
         yield from proposals
+
+
+def of_one_variable(units: Units, low: float) -> SparseField:
+    """The terms of x' = f(x): powers up to 3 and, where x stays above 0, x log x and the root of x in its own units. Few
+    enough for short series, and all that growth, decay and approach to a level are written with."""
+    rate, shift = (float(units.scale[0]),), float(units.centre[0])
+    positive = units.scale[0] * low + units.centre[0] > 0
+    functions = [Function(LOGARITHM, rate, shift), Function(ROOT, rate, shift)] if positive else []
+    field = SparseField.of(flow.polynomial_terms(1, 3, functions, 2))
+    mask, powers = field.mask.copy(), flow.powers(field.terms)
+    for row in np.nonzero(powers[:, 1:].any(axis=1))[0]:
+        mask[row] = powers[row, 0] == powers[row, 1]  # x log x and the root alone
+    return field.with_mask(mask)
 
 
 def _broken_line(rises: Rises, variables: int, degree: int, first: Function, laws: LawSettings) -> list[Function]:

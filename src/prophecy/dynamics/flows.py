@@ -9,7 +9,7 @@ from prophecy.dynamics import flow
 from prophecy.dynamics.assimilation import Assimilated, assimilate
 from prophecy.dynamics.curves import drawn
 from prophecy.dynamics.exactly import as_it_is, exactly, grown, step_by_step
-from prophecy.dynamics.families import Proposal, propose
+from prophecy.dynamics.families import Proposal, of_one_variable, propose
 from prophecy.dynamics.features import Units, monomial_count
 from prophecy.dynamics.fitted import FittedFlow
 from prophecy.dynamics.flow import EIGHTH
@@ -89,6 +89,14 @@ class Search:
         a few milliseconds where there is none."""
         small = self._x.shape[1] <= self._laws.most_variables and self._complete
         found = grown(self._fields[0], self._x, self._known, np.inf, self._laws) if small else None
+        return None if found is None else self._finished(found)
+
+    def of_one_variable(self) -> FittedFlow | None:
+        """The law x' = f(x) of the single variable."""
+        field, found = of_one_variable(self._units, float(self._x[:, 0].min())), None
+        if self._finest and self._complete:
+            found = exactly(field, self._x, self._known, self._work, self._laws).found
+        found = found or self._assimilated(field)
         return None if found is None else self._finished(found)
 
     def others(self) -> FittedFlow | None:

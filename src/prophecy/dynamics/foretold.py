@@ -51,10 +51,11 @@ def foretold(model: FittedFlow, values: Array, known: Mask, seen: int, steps: in
 
 
 def _family(model: FittedFlow, seen: int, samples: float) -> Mask:
-    """Terms that may come in: all, unless some variable is a function of time, or the samples are few."""
-    whole = SparseField.of(model.field.terms)
+    """Terms that may come in: all, unless some variable is a function of time, or the samples are few, or one variable
+    is all there is: over a part of its range its functions are nearly sums of each other."""
+    whole, variables = SparseField.of(model.field.terms), model.field.terms.variables
     many = whole.coefficients > min(model.laws.most_parameters, samples / 3)
-    return model.field.mask if many or model.field.terms.variables > seen else whole.mask
+    return model.field.mask if many or variables > seen or variables == 1 else whole.mask
 
 
 def _without_the_last(model: FittedFlow, values: Array, known: Mask, rows: int, allowed: Mask) -> FittedFlow | None:

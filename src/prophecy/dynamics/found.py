@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from prophecy.dynamics.equations import NO_RATE, Argument, Equations, Term
 from prophecy.dynamics.features import Units
-from prophecy.dynamics.flow import EXPONENTIAL, MODULUS, RATE, RECIPROCAL, SHIFT, SIGN, SINE, TANH
+from prophecy.dynamics.flow import EXPONENTIAL, LOGARITHM, MODULUS, RATE, RECIPROCAL, ROOT, SHIFT, SIGN, SINE, TANH
 from prophecy.dynamics.flow import powers as powers_of
 from prophecy.dynamics.settings import LAWS
 from prophecy.dynamics.shortest import relations
@@ -28,6 +28,7 @@ Array = NDArray[np.float64]
 
 # How each kind of function in `terms.py` is written.
 _NAMES = {SINE: "sin", TANH: "tanh", MODULUS: "abs", EXPONENTIAL: "exp", RECIPROCAL: "1/", SIGN: "sign"}
+_NAMES |= {LOGARITHM: "log", ROOT: "sqrt"}
 _ODD = ("sin", "tanh")  # f(-z) = -f(z)
 _FOLDED = 50.0  # exponents up to this become factors: exp(r x + s) is exp(s) exp(r x)
 _CANCELLED = 1e-9  # of the parts of a coefficient: what is left of their sum below this is rounding

@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from prophecy.dynamics import drift, forcing, trajectory
 from prophecy.dynamics.choice import Model, Rolling, score
 from prophecy.dynamics.context import Context
 from prophecy.dynamics.fitted import FittedFlow
 from prophecy.dynamics.flows import Search
-from prophecy.dynamics.guesses import roughness
+from prophecy.dynamics.guesses import LEAST_NOISE, roughness
 from prophecy.dynamics.linear import fit_linear
+from prophecy.dynamics.problem import most_noise
 from prophecy.dynamics.repeats import Repetition
-from prophecy.dynamics.settings import DEFAULT, Settings
+from prophecy.dynamics.settings import DEFAULT, LawSettings, Settings
 from prophecy.dynamics.trajectory import Decided
 
+_OF_TIME = 1, 2, 3  # degrees of polynomials of time that a law of one variable is compared with
 STRAIGHT = 1e-9  # standard deviations; a series whose second differences are below this is a straight line
 
 
@@ -77,23 +80,49 @@ def _briefer(law: FittedFlow | None, driven: FittedFlow, context: Context) -> bo
     if law is None or not law.conclusive:
         return False
     seen = context.values.shape[1]
-    return law.nats(seen) <= driven.nats(seen)
+    return bool(law.nats(seen) <= driven.nats(seen))
 
 
 def _unpromising(context: Context, steps: int, settings: Settings) -> Sought:
     """Powers through exact samples of one variable, or of few samples: growth and decay; of several variables, where
-    slow moments alone determine a field. Ordinary series are too rough for the first and too noisy for the second."""
+    slow moments alone determine a field; through noise, x' = f(x) of one variable that rises or falls all the time."""
     values, laws = context.values, settings.laws
     if len(values) >= laws.shortest and 2 <= values.shape[1] <= laws.most_variables:
         decided = trajectory.decide(context, _search(context, settings).from_slow_moments(), steps, laws)
         if decided is not None:
             return Sought(decided)
     rough = float(roughness(values, context.observed).max()) if len(values) >= settings.laboratory.least else np.inf
-    if rough > laws.clean or values.shape[1] > laws.widest:
-        return Sought()
     if np.abs(np.diff(values, 2, axis=0)).max() < STRAIGHT:
         return Sought()  # a line obeys any law; readouts follow it to rounding
-    return Sought(trajectory.decide(context, _search(context, settings).exact_powers(), steps, laws))
+    if rough <= laws.clean and values.shape[1] <= laws.widest:
+        decided = trajectory.decide(context, _search(context, settings).exact_powers(), steps, laws)
+        if decided is not None:
+            return Sought(decided)
+    if values.shape[1] == 1 and rough <= laws.noise and _monotone(context, rough, laws):
+        model = _search(context, settings).of_one_variable()
+        decided = trajectory.decide(context, model, steps, laws)
+        if decided is not None and decided.system is not None and model is not None and _briefest(context, model):
+            return Sought(decided)
+    return Sought()
+
+
+def _monotone(context: Context, rough: float, laws: LawSettings) -> bool:
+    """Whether the single variable rises all the time or falls, up to noise: solutions of x' = f(x) do."""
+    x = context.values[context.known][:, 0]
+    left = min(float(np.mean((x - isotonic_regression(x, increasing=up).x) ** 2)) for up in (True, False))
+    return bool(left < most_noise(np.array([rough]), len(x), laws)[0] ** 2)
+
+
+def _briefest(context: Context, law: FittedFlow) -> bool:
+    """Whether the law of one variable describes the samples in fewer nats than a walk with a drift does, and than any
+    polynomial of time up to degree 3; rates that do not depend on the state are a line, and no law."""
+    x = context.values[context.known][:, 0]
+    times, price = np.linspace(-1.0, 1.0, len(x)), 0.5 * float(np.log(len(x)))
+    rests = [(np.diff(x) - np.diff(x).mean(), 2)]
+    rests += [(x - np.polyval(np.polyfit(times, x, degree), times), degree + 1) for degree in _OF_TIME]
+    least = LEAST_NOISE**2
+    rivals = [0.5 * len(x) * float(np.log(max(np.mean(rest**2), least))) + price * count for rest, count in rests]
+    return bool(law.field.mask[1:].any() and law.nats(1) + price < min(rivals))
 
 
 def _behind(context: Context, law: FittedFlow, steps: int, settings: Settings) -> bool:

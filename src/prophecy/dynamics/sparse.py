@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
-from prophecy.dynamics.flow import EIGHTH, EXPONENTIAL, RATE, SHIFT, SIGN, SINE, TANH, Tableau, Terms
+from prophecy.dynamics.flow import EIGHTH, EXPONENTIAL, LOGARITHM, RATE, ROOT, SHIFT, SIGN, SINE, TANH, Tableau, Terms
 from prophecy.dynamics.kernels.tangents import tangents
 
 Array = NDArray[np.float64]
@@ -18,9 +18,9 @@ Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 # Of |r x + s| and 1 / (r x + s) only s is free, of exp(r x + s) only r: the rest is a factor. Where several rates or
-# bends are there, all but the largest are free.
+# bends are there, all but the largest are free. Logarithms and roots are of variables in their own units.
 _FREE_RATES = (SINE, TANH, EXPONENTIAL)
-_FIXED_SHIFTS = (EXPONENTIAL,)
+_FIXED_SHIFTS = (EXPONENTIAL, LOGARITHM, ROOT)
 _ALONE = 1e-9  # of a column's square: a term of which those chosen leave less is one of them
 _STEEP = 6.0  # of the argument of tanh: from -3 to 3 it goes from one end to the other, but for half a per cent
 _RETURNS = 4  # times that a term may join
