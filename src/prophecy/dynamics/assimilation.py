@@ -90,8 +90,9 @@ def assimilate(
     """
     rival = {} if rival is None else rival
     allowed = field.mask
-    noise = roughness(values, seen > 0)
-    if hint is None and not seen.all():
+    noise, visible = roughness(values, seen > 0), np.asarray(seen.any(axis=0))
+    noise = np.where(visible, noise, noise[visible].max())  # of what is never seen nothing else is known
+    if hint is None and not seen[:, visible].all():
         noise = np.maximum(noise, laws.bridged)
     states = smoothed(values, noise)
     if hint is not None:
@@ -153,7 +154,7 @@ def _sure(best: Assimilated, values: Array, seen: Array, allowed: Mask, laws: La
 
 def _choice(allowed: Mask, laws: LawSettings) -> float:
     """Nats that a term costs because it was chosen among all that an equation may have."""
-    return laws.choice * float(np.log(max(allowed.sum() / allowed.shape[1], 1.0)))
+    return laws.choice * float(np.log(max(allowed.sum() / max(allowed.any(axis=0).sum(), 1), 1.0)))
 
 
 def _dependent(values: Array, noise: Array) -> bool:

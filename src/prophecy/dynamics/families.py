@@ -95,8 +95,8 @@ def propose(
 
 
 def of_one_variable(units: Units, low: float) -> SparseField:
-    """The terms of x' = f(x): powers up to 3 and, where x stays above 0, x log x and the root of x in its own units. Few
-    enough for short series, and all that growth, decay and approach to a level are written with."""
+    """The terms of x' = f(x): powers up to 3 and, where x stays above 0, x log x and the root of x in its own units.
+    Few enough for short series, and all that growth, decay and approach to a level are written with."""
     rate, shift = (float(units.scale[0]),), float(units.centre[0])
     positive = units.scale[0] * low + units.centre[0] > 0
     functions = [Function(LOGARITHM, rate, shift), Function(ROOT, rate, shift)] if positive else []
@@ -105,6 +105,16 @@ def of_one_variable(units: Units, low: float) -> SparseField:
     for row in np.nonzero(powers[:, 1:].any(axis=1))[0]:
         mask[row] = powers[row, 0] == powers[row, 1]  # x log x and the root alone
     return field.with_mask(mask)
+
+
+def of_second_order(pace: float) -> SparseField:
+    """The terms of x' = v, v' = f(x, v): powers up to 3. pace: of x in its units for each v in its own."""
+    terms = flow.polynomial_terms(2, 3)
+    theta, mask = np.zeros((terms.size, 2)), np.zeros((terms.size, 2), dtype=np.bool_)
+    mask[:, 1] = True
+    rate = int(np.nonzero((flow.powers(terms) == [0, 1]).all(axis=1))[0][0])
+    theta[rate, 0] = pace
+    return SparseField(terms, theta, mask, given=theta != 0)
 
 
 def _broken_line(rises: Rises, variables: int, degree: int, first: Function, laws: LawSettings) -> list[Function]:

@@ -9,7 +9,7 @@ from prophecy.dynamics import flow
 from prophecy.dynamics.assimilation import Assimilated, assimilate
 from prophecy.dynamics.curves import drawn
 from prophecy.dynamics.exactly import as_it_is, exactly, grown, step_by_step
-from prophecy.dynamics.families import Proposal, of_one_variable, propose
+from prophecy.dynamics.families import Proposal, of_one_variable, of_second_order, propose
 from prophecy.dynamics.features import Units, monomial_count
 from prophecy.dynamics.fitted import FittedFlow
 from prophecy.dynamics.flow import EIGHTH
@@ -97,6 +97,11 @@ class Search:
         if self._finest and self._complete:
             found = exactly(field, self._x, self._known, self._work, self._laws).found
         found = found or self._assimilated(field)
+        return None if found is None else self._finished(found)
+
+    def of_second_order(self) -> FittedFlow | None:
+        """The law x'' = f(x, x') of the first variable; the second is its rate, which is never seen."""
+        found = self._assimilated(of_second_order(float(self._units.scale[1] / self._units.scale[0])))
         return None if found is None else self._finished(found)
 
     def others(self) -> FittedFlow | None:

@@ -63,6 +63,8 @@ def _without_the_last(model: FittedFlow, values: Array, known: Mask, rows: int, 
     laws, found, early = model.laws, model.found, len(values) - rows
     x = values[:early] + model.offset
     observed = np.repeat(known[:early, None], x.shape[1], axis=1).astype(np.float64)
+    if model.seen is not None:
+        observed = observed * model.seen[:early]
     problem = Problem(found.field, x, observed, found.noise, found.states[:early], laws=laws)
     problem.choice = laws.choice * float(np.log(allowed.sum() / x.shape[1]))
     problem.budget = Budget(laws.work)

@@ -42,7 +42,8 @@ class FoundSystem:
     stride: samples of the series between two of the field's. columns: which of the series' variables it has.
     significant: standard errors that what expanding a power or a centre brings must differ from zero by. clocked:
     whether its last variable is time, in samples. drive: radians a sample of a forcing that is not seen, whose cosine
-    and sine are the last two variables, and their standard error, 0 where exact samples give it.
+    and sine are the last two variables, and their standard error, 0 where exact samples give it. second: whether the
+    last variable is the rate of the first, for each sample of the field.
     """
 
     model: FittedFlow
@@ -52,6 +53,7 @@ class FoundSystem:
     significant: float = LAWS.significant
     clocked: bool = False
     drive: tuple[float, float] | None = None
+    second: bool = False
 
     def equations(self, names: Sequence[str] | None = None, dt: float = 1.0) -> Equations:
         """names: of the variables, x0, x1, … if None. dt: time between two samples, in the unit wanted."""
@@ -68,18 +70,23 @@ class FoundSystem:
         if self.clocked:
             names.append(next(name for name in ("t", "time", "elapsed_time") if name not in names))
             scale[-1], centre[-1] = scale[-1] * dt, centre[-1] * dt
+        if self.second:
+            names.append(next(name for name in ("v", "rate", "rate_of_change") if name not in names))
+            scale[-1] /= dt
         names += [f"phase{i + 1}" for i in range(variables - len(names))]
         field, found = self.model.field, self.model.found
         powers = powers_of(field.terms)
         centres = _rounded(centre - self.model.offset * scale, scale)
         functions, factors = self._functions(centres)
         ratio = np.append(1 / scale, factors)
-        whose, chosen = np.nonzero(field.mask.T)
+        whose, chosen = np.nonzero(field.there.T)
+        freedom = np.zeros((len(chosen), found.freedom.shape[1]))  # what is given has no error
+        freedom[field.mask[chosen, whose]] = found.freedom[: field.coefficients]
         terms: list[tuple[Term, ...]] = []
         for i in range(variables):
             own = np.nonzero(whose == i)[0]
             factor = scale[i] / dt * np.prod(ratio ** powers[chosen[own]], axis=1)
-            value, root = field.theta[chosen[own], i] * factor, found.freedom[own] * factor[:, None]
+            value, root = field.theta[chosen[own], i] * factor, freedom[own] * factor[:, None]
             around = np.append(centres, np.zeros(len(ratio) - variables))
             made = _expanded(value, root, powers[chosen[own]], around, self.significant)
             if self.drive is not None and self.drive[1] and i >= variables - 2:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from prophecy.dynamics import drift, forcing, trajectory
+from prophecy.dynamics import drift, forcing, second_order, trajectory
 from prophecy.dynamics.choice import Model, Rolling, score
 from prophecy.dynamics.context import Context
 from prophecy.dynamics.fitted import FittedFlow
@@ -72,7 +72,7 @@ def _driven(context: Context, steps: int, settings: Settings) -> Decided | None:
 def _short(law: FittedFlow, context: Context, settings: Settings) -> bool:
     """Whether a law has so few terms that it imitates no other: a forcing with many powers passes through any
     oscillation that repeats."""
-    return law.field.count <= settings.laws.short * context.values.shape[1]
+    return bool(law.field.count <= settings.laws.short * context.values.shape[1])
 
 
 def _briefer(law: FittedFlow | None, driven: FittedFlow, context: Context) -> bool:
@@ -98,12 +98,20 @@ def _unpromising(context: Context, steps: int, settings: Settings) -> Sought:
         decided = trajectory.decide(context, _search(context, settings).exact_powers(), steps, laws)
         if decided is not None:
             return Sought(decided)
-    if values.shape[1] == 1 and rough <= laws.noise and _monotone(context, rough, laws):
+    return Sought(_of_one(context, steps, rough, settings) if values.shape[1] == 1 else None)
+
+
+def _of_one(context: Context, steps: int, rough: float, settings: Settings) -> Decided | None:
+    """The law of one variable through noise: of first order where it rises or falls all the time, else of second."""
+    laws = settings.laws
+    if rough <= laws.noise and _monotone(context, rough, laws):
         model = _search(context, settings).of_one_variable()
         decided = trajectory.decide(context, model, steps, laws)
-        if decided is not None and decided.system is not None and model is not None and _briefest(context, model):
-            return Sought(decided)
-    return Sought()
+        told = decided is not None and decided.system is not None and model is not None and _briefest(context, model)
+        return decided if told else None
+    if len(context.values) >= laws.shortest and rough <= laws.noise_second:
+        return second_order.decide(context, steps, laws)
+    return None
 
 
 def _monotone(context: Context, rough: float, laws: LawSettings) -> bool:

@@ -28,12 +28,14 @@ _RETURNS = 4  # times that a term may join
 
 @dataclass(frozen=True, eq=False)
 class SparseField:
-    """theta, mask: (size, variables); a term whose mask is off is not there. shaped: whether functions may change."""
+    """theta, mask: (size, variables); a term whose mask is off is not there. shaped: whether functions may change.
+    given: terms beside those of the mask whose coefficients are known, None for none."""
 
     terms: Terms
     theta: Array
     mask: Mask
     shaped: bool = True
+    given: Mask | None = None
 
     @classmethod
     def of(cls, terms: Terms, theta: Array | None = None) -> SparseField:
@@ -101,13 +103,19 @@ class SparseField:
         return None if (kinds == terms.kinds).all() else replace(self, terms=terms._replace(kinds=kinds))
 
     def with_mask(self, mask: Mask, theta: Array | None = None) -> SparseField:
-        return replace(self, mask=mask, theta=np.where(mask, self.theta if theta is None else theta, 0.0))
+        held = 0.0 if self.given is None else np.where(self.given, self.theta, 0.0)
+        return replace(self, mask=mask, theta=np.where(mask, self.theta if theta is None else theta, held))
+
+    @property
+    def there(self) -> Mask:
+        """Which terms each equation has, (size, variables)."""
+        return self.mask if self.given is None else self.mask | self.given
 
     @cached_property
     def _kept(self) -> tuple[Indices, Indices]:
         """The terms that some equation has or that others are made from, and the functions in them."""
         terms = self.terms
-        used = np.asarray(self.mask.any(axis=1))
+        used = np.asarray(self.there.any(axis=1))
         used[0] = True
         for p in range(terms.size - 1, 0, -1):
             used[terms.parents[p]] |= used[p]

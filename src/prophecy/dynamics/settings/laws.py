@@ -123,6 +123,7 @@ class LawSettings:
     located: int = 128  #: samples before an origin that its state is estimated from
     settled: tuple[float, ...] = (3.0, 0.3)  #: model errors, as shares of the noise, on the way to that state
     noise: float = 0.25  #: standard deviations: more than this left unexplained is not a measurement of a system
+    noise_second: float = 0.05  #: the same of one variable whose rate is not seen; ordinary seasons have more
     growth: float = 1e6  #: standard deviations that the path of an exact law may go; beyond it is lost
     reach: float = 1.0  #: ranges of the context: a path through noise that goes farther must have foretold rows
     rest: float = 0.3  #: of the least standard deviation of any stretch as long: a path that moves less came to rest
