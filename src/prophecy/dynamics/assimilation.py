@@ -94,7 +94,8 @@ def assimilate(
     noise = np.where(visible, noise, noise[visible].max())  # of what is never seen nothing else is known
     if hint is None and not seen[:, visible].all():
         noise = np.maximum(noise, laws.bridged)
-    states = smoothed(values, noise)
+    noise = np.where(field.own, np.maximum(noise, laws.noiseless), 0.0)  # inputs are known as they are
+    states = np.where(field.own, smoothed(values, noise), values)
     if hint is not None:
         field, noise = hint.field, np.minimum(noise, hint.noise * laws.coarser)
     else:
@@ -180,8 +181,8 @@ def _start(
     start = regression(field, states)
     if field.coefficients > laws.many:
         start = thinned(start, states, laws.kept, laws.thin)
-    rest = values[1:] - start.steps(FOURTH, states[:-1], 2)
-    if np.median(np.abs(rest)) < 3 * np.median(noise) and noise.max() < 0.1:
+    rest = (values[1:] - start.steps(FOURTH, states[:-1], 2))[:, start.own]
+    if np.median(np.abs(rest)) < 3 * np.median(noise[start.own]) and noise.max() < 0.1:
         return start, noise
     starts = [start, linear_field(field, values)]
     found = [

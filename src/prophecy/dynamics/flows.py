@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -103,6 +105,16 @@ class Search:
         """The law x'' = f(x, x') of the first variable; the second is its rate, which is never seen."""
         found = self._assimilated(of_second_order(float(self._units.scale[1] / self._units.scale[0])))
         return None if found is None else self._finished(found)
+
+    def with_inputs(self, inputs: Array) -> FittedFlow | None:
+        """The law of the first variables with the last ones as inputs, of degree 2. inputs: (time, inputs), scaled like
+        the values, as far ahead as they are known."""
+        count = inputs.shape[1]
+        field = replace(SparseField.of(flow.polynomial_terms(self._x.shape[1], 2)), inputs=count)
+        mask = field.mask & field.own
+        mask[flow.powers(field.terms)[:, ~field.own].sum(axis=1) > 1] = False
+        found = self._assimilated(field.with_mask(mask))
+        return None if found is None else replace(self._finished(found), inputs=inputs + self._offset[-count:])
 
     def others(self) -> FittedFlow | None:
         """The best of all that is not powers through exact samples."""
@@ -322,6 +334,7 @@ def _finished(
 ) -> FittedFlow:
     residual = float(np.sqrt(np.mean(found.noise**2)))
     exact = residual < laws.exact.rounding
-    noise_only = exact or (float(roughness(x, seen > 0).max()) < laws.resolved and _white(found, measured, seen, laws))
+    rough = roughness(x, seen > 0)[found.field.own]
+    noise_only = exact or (float(rough.max()) < laws.resolved and _white(found, measured, seen, laws))
     conclusive = found.looseness <= laws.one_trajectory and x.size > 3 * found.field.count and noise_only
     return FittedFlow(found, found.field, offset, residual, exact, conclusive, values + offset, laws, seen=seen)

@@ -8,6 +8,7 @@ the noise and its own spread say, its spread is that much too small, and where i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -79,7 +80,8 @@ def _without_the_last(model: FittedFlow, values: Array, known: Mask, rows: int, 
         problem.field, problem.states, found.noise, found.looseness, problem.freedom(),
         np.column_stack([last[:, :v], last[:, 2 * v : -1]]), 0.0,
     )  # fmt: skip
-    return FittedFlow(again, again.field, model.offset, model.residual, False, True, x, laws)
+    part = FittedFlow(again, again.field, model.offset, model.residual, False, True, x, laws)
+    return replace(part, inputs=model.inputs)
 
 
 def _ratio(part: FittedFlow, values: Array, known: Mask, early: int, steps: int, seen: int) -> float:

@@ -43,7 +43,8 @@ class FoundSystem:
     significant: standard errors that what expanding a power or a centre brings must differ from zero by. clocked:
     whether its last variable is time, in samples. drive: radians a sample of a forcing that is not seen, whose cosine
     and sine are the last two variables, and their standard error, 0 where exact samples give it. second: whether the
-    last variable is the rate of the first, for each sample of the field.
+    last variable is the rate of the first, for each sample of the field. inputs: names of the last variables, where
+    these are inputs.
     """
 
     model: FittedFlow
@@ -54,6 +55,7 @@ class FoundSystem:
     clocked: bool = False
     drive: tuple[float, float] | None = None
     second: bool = False
+    inputs: tuple[str, ...] = ()
 
     def equations(self, names: Sequence[str] | None = None, dt: float = 1.0) -> Equations:
         """names: of the variables, x0, x1, … if None. dt: time between two samples, in the unit wanted."""
@@ -73,6 +75,7 @@ class FoundSystem:
         if self.second:
             names.append(next(name for name in ("v", "rate", "rate_of_change") if name not in names))
             scale[-1] /= dt
+        names += _unlike(self.inputs, names)
         names += [f"phase{i + 1}" for i in range(variables - len(names))]
         field, found = self.model.field, self.model.found
         powers = powers_of(field.terms)
@@ -83,7 +86,7 @@ class FoundSystem:
         freedom = np.zeros((len(chosen), found.freedom.shape[1]))  # what is given has no error
         freedom[field.mask[chosen, whose]] = found.freedom[: field.coefficients]
         terms: list[tuple[Term, ...]] = []
-        for i in range(variables):
+        for i in range(variables - len(self.inputs)):
             own = np.nonzero(whose == i)[0]
             factor = scale[i] / dt * np.prod(ratio ** powers[chosen[own]], axis=1)
             value, root = field.theta[chosen[own], i] * factor, freedom[own] * factor[:, None]
@@ -97,11 +100,11 @@ class FoundSystem:
             tuple(terms),
             functions,
             dt / self.stride,
-            tuple((found.noise * scale).tolist()),
+            tuple((found.noise * scale)[: len(terms)].tolist()),
             self._relations(len(names) + len(functions)),
             () if self.drive is None else (_driven(names[-2:], 2 * np.pi / self.drive[0] * dt),),
         )
-        return _without_idle(_used(whole), len(self.columns))
+        return _without_idle(_used(whole), len(self.columns)) if not self.inputs else _used(whole)
 
     def _relations(self, factors: int) -> tuple[tuple[int, tuple[Term, ...]], ...]:
         """Which of the variables seen are sums of others in every row."""
@@ -147,6 +150,11 @@ class FoundSystem:
             elif chosen[p] == j:
                 shape[RATE - whose[p]] = root[p]
         return shift, shape[:v], shape[v:].reshape(v, v, count)
+
+
+def _unlike(inputs: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Names of inputs, each marked where a variable has it."""
+    return [f"{name}_input" if name in names else name for name in inputs]
 
 
 def _driven(names: Sequence[str], period: float) -> str:

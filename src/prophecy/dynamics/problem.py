@@ -8,7 +8,7 @@ from scipy.linalg import qr
 
 from prophecy.dynamics.damped import LEAST, Damped
 from prophecy.dynamics.flow import FOURTH
-from prophecy.dynamics.guesses import LEAST_NOISE, Budget
+from prophecy.dynamics.guesses import Budget
 from prophecy.dynamics.kernels.smoother import eliminate, substitute
 from prophecy.dynamics.settings import LAWS, LawSettings
 from prophecy.dynamics.shortest import exchanged
@@ -60,14 +60,20 @@ class Problem:
         """Sum of squares of all equations, in units of the noise."""
         ends = field.steps(FOURTH, states[:-1], self.substeps)
         seen = self.seen / self.noise * (self.values - states)
-        tight = (ends - states[1:]) / (self.looseness * self.noise)
+        tight = (ends - states[1:]) * self._tightness
         total = float(np.sum(seen**2) + np.sum(tight**2))
         return total if np.isfinite(total) else np.inf
 
     @property
+    def _tightness(self) -> Array:
+        """(variables,): 1 / model error; inputs have no equation to keep."""
+        return np.asarray(np.where(self.field.own, 1 / (self.looseness * self.noise), 0.0))
+
+    @property
     def _spare(self) -> float:
         """Equations less unknowns."""
-        return max(1.0, float(self.seen.sum() - self.states.shape[1] - self.field.count))
+        own = self.field.own
+        return max(1.0, float(self.seen[:, own].sum() - own.sum() - self.field.count))
 
     def improve(self, iterations: int, enough: float = 1e-3) -> None:
         """Damped Gauss-Newton steps until the cost falls by less than the share `enough`."""
@@ -94,9 +100,8 @@ class Problem:
     def _linearised(self) -> bool:
         self.budget.left -= float(self.substeps.mean()) * (self.field.count + self.values.shape[1])
         ends, tangent = self.field.tangents(FOURTH, self.states[:-1], self.substeps, not self.fixed)
-        tight = 1 / (self.looseness * self.noise)
         self.system = eliminate(
-            self.values - self.states, self.seen / self.noise, ends - self.states[1:], tangent, tight,
+            self.values - self.states, self.seen / self.noise, ends - self.states[1:], tangent, self._tightness,
             self.laws.first_state,
         )  # fmt: skip
         rest = self.system.rest
@@ -132,7 +137,7 @@ class Problem:
         field cannot explain is the field's fault, not noise.
         """
         noise = self.noise * np.sqrt(self._cost / self._spare)
-        observed = self.seen.any(axis=0)
+        observed = self.seen.any(axis=0) & self.field.own
         if self.looseness <= self.laws.tight:
             left = self.seen * (self.values - self.states)
             ratio = np.sqrt((left**2).sum(axis=0) / np.maximum(self.seen.sum(axis=0), 1)) / self.noise
@@ -145,10 +150,11 @@ class Problem:
         each, and the choice of each term."""
         if not self.linearise():
             return -np.inf
-        tight = -np.log(self.looseness * self.noise).sum() * (len(self.values) - 1)
-        seen = -(np.log(self.noise) * self.seen).sum()
+        own = self.field.own
+        tight = -np.log(self.looseness * self.noise)[own].sum() * (len(self.values) - 1)
+        seen = -(np.log(self.noise) * self.seen)[:, own].sum()
         likelihood = -0.5 * self._cost + seen + tight - self.system.logarithm
-        cost = 0.5 * self.field.count * np.log(self.seen.sum()) + self.choice * self.field.coefficients
+        cost = 0.5 * self.field.count * np.log(self.seen[:, own].sum()) + self.choice * self.field.coefficients
         return float(likelihood - cost)
 
     def select(self, allowed: Mask, again: bool) -> None:
@@ -235,4 +241,4 @@ def most_noise(noise: Array, rows: int, laws: LawSettings) -> Array:
 
 def least_noise(noise: Array, laws: LawSettings) -> float:
     """The least noise a variable is taken to have: with less, errors of integration would count for more than noise."""
-    return max(LEAST_NOISE, laws.quiet * float(noise.max()))
+    return max(laws.noiseless, laws.quiet * float(noise.max()))

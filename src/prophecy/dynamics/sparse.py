@@ -29,18 +29,25 @@ _RETURNS = 4  # times that a term may join
 @dataclass(frozen=True, eq=False)
 class SparseField:
     """theta, mask: (size, variables); a term whose mask is off is not there. shaped: whether functions may change.
-    given: terms beside those of the mask whose coefficients are known, None for none."""
+    given: terms beside those of the mask whose coefficients are known, None for none. inputs: how many of the last
+    variables are inputs: given at every sample, held until the next, and without an equation."""
 
     terms: Terms
     theta: Array
     mask: Mask
     shaped: bool = True
     given: Mask | None = None
+    inputs: int = 0
 
     @classmethod
     def of(cls, terms: Terms, theta: Array | None = None) -> SparseField:
         shape = terms.size, terms.variables
         return cls(terms, np.zeros(shape) if theta is None else theta, np.ones(shape, dtype=np.bool_))
+
+    @property
+    def own(self) -> Mask:
+        """(variables,): which have an equation."""
+        return np.arange(self.terms.variables) < self.terms.variables - self.inputs
 
     @cached_property
     def parameters(self) -> tuple[Indices, Indices]:
