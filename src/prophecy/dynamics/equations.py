@@ -46,7 +46,7 @@ class Term:
 class Equations:
     """d(variable)/dt as sums of terms, in the data's units.
 
-    names: of the variables, then of inputs. terms: for each variable. functions: what further factors the powers speak of.
+    names: of the variables, then of inputs. terms: for each variable. functions: what further factors powers speak of.
     dt: time between samples that t is measured by.
     noise: standard deviation of what was left of each variable.
     relations: variables that are sums of others in every row: (which, terms). remarks: what else is to be said of them.

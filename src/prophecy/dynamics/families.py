@@ -9,6 +9,7 @@ slope, place) to where they explain still more; the best of them joins, and the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations_with_replacement
 from typing import NamedTuple
 
@@ -105,6 +106,20 @@ def of_one_variable(units: Units, low: float) -> SparseField:
     for row in np.nonzero(powers[:, 1:].any(axis=1))[0]:
         mask[row] = powers[row, 0] == powers[row, 1]  # x log x and the root alone
     return field.with_mask(mask)
+
+
+def of_angles(units: Units, angles: Mask) -> SparseField:
+    """Sines and cosines of angles in radians and of their differences, beside the other variables: what a field has
+    that is the same a turn further on."""
+    variables, functions = len(angles), list[Function]()
+    for rates, shift in _directions(units, variables):
+        inside = rates != 0
+        if angles[inside].all() and (inside.sum() == 1 or float(np.prod(rates[inside])) < 0):
+            functions += [Function(SINE, tuple(rates), shift + turn) for turn in (0.0, np.pi / 2)]
+    field = SparseField.of(flow.polynomial_terms(variables, 1, functions))
+    mask = field.mask.copy()
+    mask[1 : 1 + variables][angles] = False
+    return replace(field.with_mask(mask), shaped=False)
 
 
 def of_second_order(pace: float) -> SparseField:

@@ -11,7 +11,7 @@ from prophecy.dynamics import flow
 from prophecy.dynamics.assimilation import Assimilated, assimilate
 from prophecy.dynamics.curves import drawn
 from prophecy.dynamics.exactly import as_it_is, exactly, grown, step_by_step
-from prophecy.dynamics.families import Proposal, of_one_variable, of_second_order, propose
+from prophecy.dynamics.families import Proposal, of_angles, of_one_variable, of_second_order, propose
 from prophecy.dynamics.features import Units, monomial_count
 from prophecy.dynamics.fitted import FittedFlow
 from prophecy.dynamics.flow import EIGHTH
@@ -95,10 +95,19 @@ class Search:
 
     def of_one_variable(self) -> FittedFlow | None:
         """The law x' = f(x) of the single variable."""
-        field, found = of_one_variable(self._units, float(self._x[:, 0].min())), None
+        return self._of(of_one_variable(self._units, float(self._x[:, 0].min())))
+
+    def of_angles(self, angles: Mask) -> FittedFlow | None:
+        """The law of variables some of which are angles that grow."""
+        return self._of(of_angles(self._units, angles))
+
+    def _of(self, field: SparseField) -> FittedFlow | None:
+        """The member of a small family that passes through exact samples, or else through noise."""
+        found = None
         if self._finest and self._complete:
             found = exactly(field, self._x, self._known, self._work, self._laws).found
-        found = found or self._assimilated(field)
+        if found is None and field.coefficients <= self._laws.most_quadratic:
+            found = self._assimilated(field)
         return None if found is None else self._finished(found)
 
     def of_second_order(self) -> FittedFlow | None:

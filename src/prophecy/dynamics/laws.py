@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from prophecy.dynamics import drift, forcing, second_order, trajectory
@@ -19,6 +20,9 @@ from prophecy.dynamics.repeats import Repetition
 from prophecy.dynamics.settings import DEFAULT, LawSettings, Settings
 from prophecy.dynamics.trajectory import Decided
 
+Mask = NDArray[np.bool_]
+
+_ONE_WAY = 0.9  # of its range: what an angle that grows has gone from its first value to its last
 _OF_TIME = 1, 2, 3  # degrees of polynomials of time that a law of one variable is compared with
 STRAIGHT = 1e-9  # standard deviations; a series whose second differences are below this is a straight line
 
@@ -38,6 +42,11 @@ def decide(context: Context, steps: int, settings: Settings) -> Sought:
     a drift where what powers leave looks like one; then noise and functions. A forcing or a drift must pay for itself:
     through noise it is taken where no law without it describes the samples more briefly.
     """
+    angles = _angles(context, settings.laws)
+    if angles.any():
+        decided = trajectory.decide(context, _search(context, settings).of_angles(angles), steps, settings.laws)
+        if decided is not None and decided.system is not None:
+            return Sought(decided)
     if not trajectory.promising(context, settings.laws):
         return _unpromising(context, steps, settings)
     search = _search(context, settings)
@@ -59,6 +68,14 @@ def decide(context: Context, steps: int, settings: Settings) -> Sought:
     if decided is None and model is not None and model.conclusive and not model.exact:
         return Sought()
     return Sought(decided, tuple(each for each in (model, quotient) if each is not None))
+
+
+def _angles(context: Context, laws: LawSettings) -> Mask:
+    """(variables,): which may be angles in radians that grow: they go round at least twice, and mostly one way."""
+    values = context.values * context.units.scale
+    gone, moved = np.abs(values[-1] - values[0]), np.ptp(values, axis=0)
+    none = len(values) < laws.shortest or not 2 <= values.shape[1] <= laws.most_variables
+    return np.asarray((gone > 4 * np.pi) & (gone > _ONE_WAY * moved) & (not none))
 
 
 def _driven(context: Context, steps: int, settings: Settings) -> Decided | None:
