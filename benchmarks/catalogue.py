@@ -45,6 +45,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "climate": Benchmark("benchmarks.climate", f"{{data}}/{CHAOS} --jobs {{jobs}} --out {{out}}", 3, (CHAOS,)),
     "cpu": Benchmark("benchmarks.speed", "--out {out}", 5),
     "equations": Benchmark("benchmarks.equations", "--out {out}", 5),
+    "first_answer": Benchmark("benchmarks.first_answer", "--out {out}", 1),
     "fleet": Benchmark("benchmarks.fleet", "--out {out}", 5),
     "forecast_cost": _forecast("--cost", 2),
     "forecast_dev": _forecast("--part all --trajectories 0 2 4", 3),
@@ -77,6 +78,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "ordinary_ours": Benchmark(
         "benchmarks.ordinary", f"{{data}}/{ORDINARY} --jobs {{jobs}} --out {{out}}", 10, (ORDINARY,)
     ),
+    "plain": Benchmark("benchmarks.plain", "--jobs {jobs} --out {out}", 2),
     "service": Benchmark("benchmarks.service", "--out {out}", 3),
     "streams": Benchmark("benchmarks.streams", f"--data {{data}}/{ORDINARY} --out {{out}}", 60, (ORDINARY,)),
     "survey": Benchmark("benchmarks.survey", f"{{data}}/{SURVEYED} --jobs {{jobs}} --out {{out}}", 5, (SURVEYED,)),

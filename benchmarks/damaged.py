@@ -37,7 +37,7 @@ def made(folder: Path) -> tuple[list[Path], list[list[float]]]:
     with Fleet(path) as fleet:
         for k in range(6):
             u = np.sin(0.2 * np.arange(90.0)) + k
-            fleet.observe([KEYS[n % 3] for n in range(90)], 90.0 * k + np.arange(90.0), u)
+            fleet.observe([KEYS[n % 3] for n in range(90)], u, time=90.0 * k + np.arange(90.0))
             said.append(fleet.predict(list(KEYS)).mean.tolist())
             if k == 3:
                 fleet.checkpoint()

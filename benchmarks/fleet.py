@@ -59,7 +59,7 @@ def timed(step: Callable[[int], Any], rounds: int, keys: int) -> dict[str, float
 
 def fleet(names: list[str], u: Array, path: Path | None) -> dict[str, Any]:
     with Fleet(path, memory=2**33) as one:
-        row = timed(lambda k: one.observe(names, np.full(len(names), float(k)), u[k]), len(u), len(names))
+        row = timed(lambda k: one.observe(names, u[k], time=np.full(len(names), float(k))), len(u), len(names))
         if path is None:
             return row | {"bytes_per_key_in_memory": BYTES}
         copies = path.with_name("crashed")

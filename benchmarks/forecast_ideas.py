@@ -39,25 +39,36 @@ def without(*kinds: str) -> Settings:
     return replace(DEFAULT, without=frozenset(kinds))
 
 
-READOUTS = ("READOUT", "SEASONAL_READOUT", "HIPPO_READOUT")
-PROFILES = ("PROFILE", "LONG_PROFILE", "GROWTH")
+def ordinary_settings(**changes: Any) -> Settings:
+    return replace(DEFAULT, ordinary=replace(DEFAULT.ordinary, **changes))
+
+
+def without_families(*families: str) -> Settings:
+    return ordinary_settings(without=frozenset(families))
+
+
+READOUTS = ("readout", "seasonal readout", "memory readout")
+PROFILES = ("profile", "long profile", "growth")
+OF_TIME = ("line", "constant", "waves", "approach")
 
 ORDINARY: dict[str, Settings] = {
     "all ideas": DEFAULT,
-    "smoothers alone": without("THETA", *READOUTS, *PROFILES, "COPY", "DRIFT", "LABORATORY"),
-    "without smoothers of logarithms": without("LOG_SMOOTHERS"),
-    "without smoothers": without("SMOOTHERS", "LOG_SMOOTHERS", "THETA"),
-    "without Theta": without("THETA"),
-    "without direct readouts": without(*READOUTS),
-    "without HiPPO readouts": without("HIPPO_READOUT"),
-    "without mean profiles": without(*PROFILES),
+    "smoothers alone": replace(
+        without_families("theta", "autoregression", "rare", *READOUTS, *PROFILES, *OF_TIME),
+        without=frozenset({"LABORATORY"}),
+    ),
+    "without smoothers": without_families("smoothers", "theta"),
+    "without Theta": without_families("theta"),
+    "without autoregressions": without_families("autoregression"),
+    "without lines, waves and approaches": without_families(*OF_TIME),
+    "without direct readouts": without_families(*READOUTS),
+    "without mean profiles": without_families(*PROFILES),
     "without the laboratory": without("LABORATORY"),
-    "weights from the prior alone": replace(DEFAULT, mixing_power=0.0),
-    "the best candidate alone": replace(DEFAULT, mixing_power=1e3, mixing_folds=0.0),
-    "seasons unshrunk": replace(DEFAULT, season_shrinkage=0.0),
-    "slopes that do not fade": replace(DEFAULT, slope_fade=0.0, log_damping=1e9),
-    "without disagreement in the intervals": replace(DEFAULT, disagreement=0.0),
-    "intervals of smoothers alone": replace(DEFAULT, scale_skill_folds=1e9, scale_folds=1e9),
+    "weights from the prior alone": ordinary_settings(flatness=0.0),
+    "likelihoods not flattened": ordinary_settings(flatness=1.0),
+    "each lead by its own score alone": ordinary_settings(octave=0.0),
+    "half as many origins": ordinary_settings(origins=DEFAULT.ordinary.origins // 2),
+    "intervals not calibrated": ordinary_settings(expected_count=1e9, expected_factor=1.0),
 }
 
 

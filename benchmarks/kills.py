@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -33,14 +34,14 @@ ROOM = 16
 """Streams in memory, so that many are put aside and come back in every batch."""
 
 
-def batch(number: int) -> tuple[list[str], np.ndarray, np.ndarray]:
+def batch(number: int) -> dict[str, Any]:
     rng = np.random.default_rng(number)
     keys = rng.choice(KEYS, size=int(rng.integers(1, len(KEYS))), replace=False).tolist()
     times, values = np.full(len(keys), 60.0 * number), rng.standard_normal(len(keys))
     wild, extreme = rng.random(len(keys)) < WILD, rng.random(len(keys)) < WILD
     times += wild * rng.choice([-1.0, 1.0], len(keys)) * 10.0 ** rng.uniform(-3, 7, len(keys))
     values *= np.where(extreme, 10.0 ** rng.uniform(-300, 74, len(keys)), 1.0)
-    return keys, times, values
+    return {"keys": keys, "values": values, "time": times}
 
 
 def digest(rows: np.ndarray) -> float:
@@ -52,7 +53,7 @@ def child(path: Path, out: int) -> None:
     with Fleet(path, memory=ROOM * BYTES) as fleet:
         number = max((int(note) for *_, note in fleet.batches()), default=-1) + 1
         while True:
-            answers = fleet.observe(*batch(number), note=str(number).encode())
+            answers = fleet.observe(**batch(number), note=str(number).encode())
             os.write(out, f"{number} {digest(answers.rows)!r}\n".encode())
             number += 1
 
@@ -89,7 +90,7 @@ def main() -> None:
     asked = parser.parse_args()
     rng, told = random.Random(asked.seed), {}
     with Fleet() as warm:
-        warm.observe(*batch(0))  # compiled before the first child is forked
+        warm.observe(**batch(0))  # compiled before the first child is forked
     start = time.perf_counter()
     empty = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -109,7 +110,7 @@ def main() -> None:
             problems = fleet.problems()
     twin, wrong, rows = Fleet(), [], 0
     for number in range(last + 1):
-        said = twin.observe(*batch(number))
+        said = twin.observe(**batch(number))
         rows += len(said)
         if number in told and told[number] != digest(said.rows):
             wrong.append(number)

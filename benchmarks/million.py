@@ -49,7 +49,7 @@ def streams(keys: int, batch: int, seconds: float, memory: int, folder: Path, du
                 some = slice(first, min(first + batch, keys))
                 noise = rng.standard_normal(some.stop - first)
                 u = level[some] + 3 * np.sin(2 * np.pi * number / 12) + noise
-                answers = fleet.observe(names[some], np.full(len(u), float(number)), u)
+                answers = fleet.observe(names[some], u, time=np.full(len(u), float(number)))
                 checked += int(np.isfinite(answers.mean).sum())
                 done += len(u)
                 if time.perf_counter() - start > seconds:

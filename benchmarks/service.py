@@ -127,10 +127,10 @@ def ceiling(path: Path | None, count: int) -> float:
     with Fleet(path) as fleet:
         made = batches(count + 2)
         for keys, times, values in made[:2]:
-            fleet.observe(keys, times, values)
+            fleet.observe(keys, values, time=times)
         began = time.perf_counter()
         for keys, times, values in made[2:]:
-            fleet.observe(keys, times, values)
+            fleet.observe(keys, values, time=times)
         return count * KEYS / (time.perf_counter() - began)
 
 

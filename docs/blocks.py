@@ -44,6 +44,12 @@ def lines(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join(["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]])
 
 
+def power(value: float) -> str:
+    """1.2e-5 rather than 1.2e-05."""
+    short = f"{value:.2g}" if value >= 1e-2 else f"{value:.1e}"
+    return re.sub(r"e([+-])0?", lambda m: "e" + m[1].replace("+", ""), short)
+
+
 def filled(text: str, script: str, tables: Mapping[str, Callable[[], str]]) -> str:
     """The text with every block between its marks made anew; each must be there once."""
     for name, make in tables.items():

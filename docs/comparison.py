@@ -1,6 +1,7 @@
 """Put the tables of docs/comparison.md together from result files: python docs/comparison.py [--check].
 
-Reads, in benchmarks/results: cpu.json, ordinary.json, equations.json, streams.json (part skaters) and training.json.
+Reads, in benchmarks/results: accuracy.json, cpu.json, ordinary.json, equations.json, streams.json (part
+skaters) and training.json.
 """
 
 from __future__ import annotations
@@ -10,7 +11,25 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from blocks import ROOT, lines, results, write
+from blocks import ROOT, lines, power, results, write
+
+NOISY = (("White γ = 1", 0.01), ("Van der Pol", 0.01))
+
+
+def accuracy() -> str:
+    """One-step MSE per signal: the paper's best, a line, the best baseline tuned in hindsight, ours, the floor."""
+    found: dict[tuple[str, float], dict[str, float]] = {}
+    for row in results("accuracy.json")["rows"]["beyond"]:
+        if row["metric"] == "mse" and (not row["parameter"] or (row["dataset"], row["parameter"]) in NOISY):
+            found.setdefault((row["dataset"], row["parameter"]), {})[row["method"]] = row["mean"]
+    rows = []
+    for (dataset, noise), errors in found.items():
+        floor = "rounding" if errors["floor"] < 1e-30 else power(errors["floor"])
+        cells = [power(errors[method]) for method in ("paper", "line", "best in hindsight")]
+        name = dataset + (f" + noise σ = {noise:g}" if noise else "")
+        rows.append([name, *cells, f"**{power(errors['Prophecy'])}**", floor])
+    head = ["squared error of the next value", "paper, best", "straight line", "best baseline, tuned in hindsight"]
+    return lines([*head, "`Prophecy()`", "lower bound"], rows)
 
 
 def river() -> str:
@@ -95,6 +114,7 @@ def layers() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
+    "accuracy": accuracy,
     "river": river,
     "skaters": skaters,
     "statsforecast": statsforecast,

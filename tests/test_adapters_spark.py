@@ -162,7 +162,7 @@ def test_a_query_killed_and_resumed_gives_each_answer_of_a_fleet_exactly_once(jo
     for part in parts:
         some = frame.iloc[part].sort_values(["at", "reading"], ignore_index=True)
         fine = some[~np.isinf(some["reading"])]
-        answers = fleet.observe(fine["sensor"].tolist(), fine["at"].to_numpy("datetime64[us]"), fine["reading"])
+        answers = fleet.observe(fine["sensor"].tolist(), fine["reading"], time=fine["at"].to_numpy("datetime64[us]"))
         columns = {name: getattr(answers, name) for name in ("mean", "upper", "score", "alarm", "next", "next_lower")}
         told.append(pd.DataFrame({**fine, **columns, "status": answers.status}))
     expected = pd.concat(told).sort_values(["sensor", "at", "reading"], ignore_index=True)

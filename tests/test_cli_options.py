@@ -11,8 +11,7 @@ import pytest
 
 typer = pytest.importorskip("typer")
 
-from prophecy.cli import COMMANDS  # noqa: E402
-from prophecy.commands._common import epilog  # noqa: E402
+from prophecy.cli import COMMANDS, epilog  # noqa: E402
 
 OWN = {"--format", "--column"}
 """Each command lists formats of its own; `stream` reads one column, the others several."""

@@ -26,8 +26,8 @@ def made(tmp_path):
     values = np.random.default_rng(0).standard_normal(300)
     values[200] = 50.0
     with Fleet(path) as fleet:
-        fleet.observe("pump", dates, values)
-        fleet.observe("fan", None, np.arange(5.0))
+        fleet.observe("pump", values, time=dates)
+        fleet.observe("fan", np.arange(5.0))
     return path
 
 
@@ -92,7 +92,7 @@ def test_check_finds_a_contradictory_file_and_says_how_to_repair_it(state, made,
 
 def test_removing_streams_and_vacuuming_makes_the_file_smaller(state, made):
     with Fleet(made) as fleet:
-        fleet.observe([f"k{k}" for k in range(50)] * 100, None, np.arange(5000.0))  # too old to be kept as values
+        fleet.observe([f"k{k}" for k in range(50)] * 100, np.arange(5000.0))  # too old to be kept as values
     before = os.path.getsize(made)
     removed = [word for k in range(50) for word in ("--remove", f"k{k}")]
     code, _, _ = state(made, *removed, "--vacuum")

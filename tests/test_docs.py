@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import doctest
 import importlib.util
-import io
-import os
 import re
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from pages import ROOT, blocks, check
+
 DOCS = ROOT / "docs"
 PAGES = sorted(page for page in DOCS.glob("*.md") if not page.name.startswith("tutorial-"))  # those have their own test
-BLOCK = re.compile(
-    r"^(<!-- not run: .+ -->\n)?```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL
-)
 
 
 def script(name: str) -> ModuleType:
@@ -33,27 +25,12 @@ def script(name: str) -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if BLOCK.search(p.read_text())], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [p for p in PAGES if [*blocks(p, ("python",))]], ids=lambda page: page.stem)
 def test_python_on_a_page_runs_and_prints_what_stands_below_it(page, tmp_path, monkeypatch):
     for extra in ("matplotlib", "pandas"):
         pytest.importorskip(extra)
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {"__name__": "page"}
-    text = page.read_text()
-    for found in BLOCK.finditer(text):
-        excused, code, expected = found.groups()
-        if excused:
-            continue
-        line, printed = text[: found.start()].count("\n") + 1, io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile("\n" * line + code, str(page), "exec"), names)
-        if expected is not None:
-            flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-            right = doctest.OutputChecker().check_output(expected, printed.getvalue(), flags)
-            assert right, f"{page.name}:{line} printed:\n{printed.getvalue()}"
-    if os.environ.get("PROPHECY_IMAGES"):
-        for picture in tmp_path.glob("*.png"):
-            shutil.copy(picture, DOCS / "images" / picture.name)
+    check(page, tmp_path, ("python",))
 
 
 @pytest.mark.parametrize(

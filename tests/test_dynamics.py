@@ -242,13 +242,13 @@ def test_a_batch_is_the_single_forecasts_in_order_on_any_number_of_processes():
 @pytest.mark.parametrize(
     ("context", "horizon", "level", "complaint"),
     [
-        (np.zeros(7), 5, 0.9, "at least 8 samples, got 7"),
+        (np.zeros(1), 5, 0.9, "at least 2 samples, got 1"),
         (np.zeros((2, 3, 4)), 5, 0.9, "forecast_many"),
         (np.zeros((8, 65)), 5, 0.9, "1 to 64 variables, got 65"),
         (np.r_[np.zeros(8), np.inf], 5, 0.9, "inf at index"),
         (np.full(9, np.nan), 5, 0.9, "no value at all"),
         (np.r_[np.zeros(8), 1e160], 5, 0.9, "rescale"),
-        (np.zeros(0), 5, 0.9, "at least 8 samples, got 0"),
+        (np.zeros(0), 5, 0.9, "at least 2 samples, got 0"),
         (np.zeros((1, 400)), 5, 0.9, r"is it \(variables, time\)"),
         (np.zeros(9), 0, 0.9, "horizon must be at least 1, got 0"),
         (np.zeros(9), 5, 1.0, "between 0 and 1"),
@@ -271,11 +271,11 @@ def test_a_batch_is_refused_as_a_whole_only_when_its_arguments_are_wrong():
 def test_one_bad_context_fails_alone(jobs):
     steps = []
     answers = forecast_many(
-        [np.arange(20.0), np.zeros(3), "abc", np.arange(30.0)], 3, jobs=jobs, progress=lambda *at: steps.append(at)
+        [np.arange(20.0), np.zeros(1), "abc", np.arange(30.0)], 3, jobs=jobs, progress=lambda *at: steps.append(at)
     )
     assert [type(answer) for answer in answers] == [Forecast, Failure, Failure, Forecast]
     assert (answers[1].index, answers[2].index) == (1, 2)
-    assert "at least 8 samples, got 3" in str(answers[1])
+    assert "at least 2 samples, got 1" in str(answers[1])
     assert steps == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 

@@ -72,7 +72,7 @@ def in_batches(fleet, keys, times, values, sizes):
     while start < len(keys):
         stop = start + next(sizes)
         part = slice(start, stop)
-        rows.append(answered(fleet.observe(keys[part], None if times is None else times[part], values[part])))
+        rows.append(answered(fleet.observe(keys[part], values[part], time=None if times is None else times[part])))
         start = stop
     return np.concatenate(rows)
 
@@ -122,15 +122,15 @@ def test_odd_clocks_are_read_as_prophecy_reads_them(rows):
 def test_late_rows_say_so_and_change_nothing():
     fleet, twin = Fleet(), Fleet()
     for one in (fleet, twin):
-        one.observe("a", np.arange(50.0), np.sin(np.arange(50.0)))
-    answers = fleet.observe(["a", "b"], [30.0, 30.0], [9.0, math.nan])
+        one.observe("a", np.sin(np.arange(50.0)), time=np.arange(50.0))
+    answers = fleet.observe(["a", "b"], [9.0, math.nan], time=[30.0, 30.0])
     assert answers.status == ["late", "missing"]
     assert repr(answers) == "Answers to 2 rows (0 taken, 1 late, 1 missing)"
     assert np.isnan(answers.score[0])
     assert fleet.predict(["a"]).mean == twin.predict(["a"]).mean
-    assert fleet.observe("a", [50.0], [0.1]).status == ["taken"]
+    assert fleet.observe("a", [0.1], time=[50.0]).status == ["taken"]
     assert len(fleet.recent("a").value) == 51
-    late = fleet.observe("a", [7.0], [99.0])
+    late = fleet.observe("a", [99.0], time=[7.0])
     assert late.status == ["late"]
     row = fleet.summary(["a"]).rows[0]
     assert (row.count, row.time, row.value) == (51, 50.0, 0.1)
@@ -138,9 +138,9 @@ def test_late_rows_say_so_and_change_nothing():
 
 def test_four_late_rows_in_a_row_mean_a_clock_set_back():
     fleet = Fleet()
-    fleet.observe("a", np.arange(1000.0, 1050.0), np.sin(np.arange(50.0)))
-    assert fleet.observe("a", np.arange(4.0), np.zeros(4)).status == ["late", "late", "late", "taken"]
-    assert fleet.observe("a", [4.0], [0.0]).status == ["taken"]
+    fleet.observe("a", np.sin(np.arange(50.0)), time=np.arange(1000.0, 1050.0))
+    assert fleet.observe("a", np.zeros(4), time=np.arange(4.0)).status == ["late", "late", "late", "taken"]
+    assert fleet.observe("a", [0.0], time=[4.0]).status == ["taken"]
 
 
 @pytest.mark.parametrize(
@@ -164,11 +164,11 @@ def test_four_late_rows_in_a_row_mean_a_clock_set_back():
 )
 def test_one_bad_row_refuses_the_batch_and_names_itself(path, keys, times, values, row, field):
     with Fleet(path) as fleet:
-        fleet.observe("a", np.arange(50.0), np.sin(np.arange(50.0)))
-        fleet.observe("untimed", None, [1.0, 2.0])
+        fleet.observe("a", np.sin(np.arange(50.0)), time=np.arange(50.0))
+        fleet.observe("untimed", [1.0, 2.0])
         before = (fleet.summary(), list(fleet), fleet.facts())
         with pytest.raises(Refused) as refused:
-            fleet.observe(keys, times, values)
+            fleet.observe(keys, values, time=times)
         assert (refused.value.row, refused.value.field) == (row, field)
         assert str(before) == str((fleet.summary(), list(fleet), fleet.facts()))
 
@@ -176,11 +176,11 @@ def test_one_bad_row_refuses_the_batch_and_names_itself(path, keys, times, value
 def test_arguments_of_the_wrong_shape_are_named():
     fleet = Fleet()
     with pytest.raises(ValueError, match="values must be one for each of 1 keys"):
-        fleet.observe(["a"], None, [1.0, 2.0])
+        fleet.observe(["a"], [1.0, 2.0])
     with pytest.raises(ValueError, match="times must be one for each"):
-        fleet.observe(["a", "b"], [1.0], [1.0, 2.0])
+        fleet.observe(["a", "b"], [1.0, 2.0], time=[1.0])
     with pytest.raises(TypeError, match="values"):
-        fleet.observe(["a"], None, np.array(["x"]))
+        fleet.observe(["a"], np.array(["x"]))
     with pytest.raises(ValueError, match="level"):
         fleet.predict(level=1.5)
     with pytest.raises(ValueError, match="rate"):
@@ -198,7 +198,7 @@ def test_arguments_of_the_wrong_shape_are_named():
 
 def test_an_empty_batch_is_answered_with_nothing(path):
     with Fleet(path) as fleet:
-        assert len(fleet.observe([], [], [])) == 0
+        assert len(fleet.observe([], [], time=[])) == 0
 
 
 def test_an_outlier_raises_a_numbered_event_once(path):
@@ -206,7 +206,7 @@ def test_an_outlier_raises_a_numbered_event_once(path):
     values = rng.standard_normal(600)
     values[500] = 30.0
     with Fleet(path, rate=1e-4) as fleet:
-        answers = fleet.observe("a", None, values)
+        answers = fleet.observe("a", values)
         events = fleet.alarms()
         hit = [event for event in events if event.value == 30.0]
         assert len(hit) == 1
@@ -227,7 +227,7 @@ def test_ordinary_streams_raise_events_at_the_stated_rate_and_young_ones_none(wa
     values = values.cumsum(axis=0) if walk else values
     fleet = Fleet(rate=2e-3)
     keys = [str(k) for k in range(300)]
-    events = np.stack([fleet.observe(keys, None, row).event for row in values])
+    events = np.stack([fleet.observe(keys, row).event for row in values])
     assert not events[:64].any()
     assert (events[64:] > 0).mean() < 2 * 2e-3
     assert fleet.last_event == np.count_nonzero(events)
@@ -237,7 +237,7 @@ def test_forecast_derivative_and_words_are_those_of_prophecy():
     values = np.sin(np.arange(200) / 5)
     model, fleet = Prophecy(), Fleet()
     model.observe(values, np.arange(200.0) / 10)
-    fleet.observe("a", np.arange(200.0) / 10, values)
+    fleet.observe("a", values, time=np.arange(200.0) / 10)
     np.testing.assert_array_equal(fleet.forecast("a", 5).mean, model.forecast(5).mean)
     assert fleet.derivative("a") == model.derivative()
     assert fleet.explain("a") == model.explain()
@@ -246,8 +246,8 @@ def test_forecast_derivative_and_words_are_those_of_prophecy():
 def test_dates_are_remembered_as_dates():
     fleet = Fleet()
     dates = np.datetime64("2026-01-01T00:00") + np.arange(20) * np.timedelta64(60, "s")
-    assert fleet.observe("a", dates, np.arange(20.0)).dated.all()
-    fleet.observe("b", np.arange(3.0), np.arange(3.0))
+    assert fleet.observe("a", np.arange(20.0), time=dates).dated.all()
+    fleet.observe("b", np.arange(3.0), time=np.arange(3.0))
     assert [row.dated for row in fleet.summary().rows] == [True, False]
     assert fleet.recent("a").time[-1] == dates[-1].astype("datetime64[s]").astype(int)
 
@@ -256,25 +256,25 @@ def test_dates_are_remembered_as_dates():
 def test_dates_of_any_year_are_the_seconds_since_1970(year):
     date = np.array([f"{year}-03-01T12:34:56.789"], "datetime64[ms]")
     exact = date.astype("datetime64[ms]").astype(np.int64) / 1e3
-    assert Fleet().observe("a", date, [1.0]).time == pytest.approx(exact, rel=1e-15)
+    assert Fleet().observe("a", [1.0], time=date).time == pytest.approx(exact, rel=1e-15)
 
 
 def test_keys_are_searched_paged_removed_and_begin_afresh(path):
     with Fleet(path) as fleet:
-        fleet.observe([f"Room {k:03d}" for k in range(30)], None, np.arange(30.0))
+        fleet.observe([f"Room {k:03d}" for k in range(30)], np.arange(30.0))
         page = fleet.summary(search="room 01", offset=2, limit=3)
         assert ([row.key for row in page.rows], page.total) == (["Room 012", "Room 013", "Room 014"], 10)
         assert "Room 003" in fleet
         fleet.remove("Room 003")
         assert "Room 003" not in fleet
         assert len(list(fleet)) == 29
-        fleet.observe("Room 003", None, [5.0])
+        fleet.observe("Room 003", [5.0])
         assert fleet.summary(["Room 003"]).rows[0].count == 1
 
 
 def test_keys_are_found_in_any_case_and_script():
     fleet = Fleet()
-    fleet.observe(["ÀB", "straße", "x"], None, [1.0, 2.0, 3.0])
+    fleet.observe(["ÀB", "straße", "x"], [1.0, 2.0, 3.0])
     for search, found in (("àb", "ÀB"), ("STRASSE", "straße")):
         page = fleet.summary(search=search)
         assert ([row.key for row in page.rows], page.total) == ([found], 1)
@@ -286,7 +286,7 @@ def test_threads_may_observe_and_ask_at_once():
     def work(name):
         try:
             values = np.random.default_rng(len(name)).standard_normal(200)
-            seen[name] = (values, np.concatenate([fleet.observe(name, None, [v]).next for v in values]))
+            seen[name] = (values, np.concatenate([fleet.observe(name, [v]).next for v in values]))
             fleet.summary(), fleet.alarms(), fleet.recent(name)
         except Exception as error:
             errors.append(error)
@@ -310,7 +310,7 @@ def test_a_closed_fleet_says_so(path):
     fleet.close()
     assert "closed" in repr(fleet)
     with pytest.raises(ValueError, match="closed"):
-        fleet.observe("a", None, [1.0])
+        fleet.observe("a", [1.0])
 
 
 def test_importing_prophecy_does_not_load_the_fleet():
@@ -332,7 +332,7 @@ def test_a_lone_spike_is_an_error_in_whatever_batches_it_comes(digits, size):
     values[400] = 100.0
     fleet = Fleet()
     for start in range(0, 600, size):
-        fleet.observe("a", None, values[start : start + size])
+        fleet.observe("a", values[start : start + size])
     assert [event.kind for event in fleet.alarms() if event.value == 100.0] == ["error"]
 
 
@@ -344,9 +344,9 @@ def test_events_of_a_stretch_have_the_kind_of_their_own_row_or_none():
     keys = [f"k{n}" for n in range(6)]
     together, single = Fleet(), Fleet()
     for key, row in zip(keys, values, strict=True):
-        together.observe(key, None, row)
+        together.observe(key, row)
         for value in row:
-            single.observe(key, None, [value])
+            single.observe(key, [value])
     own = [(event.key, event.value, event.kind) for event in single.alarms()]
     assert {kind for _, _, kind in own} - {"error"}
     for (key, value, kind), event in zip(own, together.alarms(), strict=True):
@@ -363,7 +363,7 @@ def test_of_every_disturbance_one_event_is_the_first(path, size):
     with Fleet(path, rate=1e-4) as fleet:
         for start in range(0, 900, size):
             some = values[start : start + size]
-            fleet.observe(["pump", "fan"] * len(some), None, some.ravel())
+            fleet.observe(["pump", "fan"] * len(some), some.ravel())
         events, first = fleet.alarms(), fleet.alarms(first=True)
     for key in ("pump", "fan"):
         own = [event for event in events if event.key == key]
@@ -388,9 +388,9 @@ def test_recent_rows_carry_the_events_they_raised_through_eviction_and_reopening
             for k in range(start, start + 60, 20):
                 for key, row in zip(keys, values, strict=True):
                     times = np.arange(k, k + 20, dtype=float) if timed else None
-                    raised[key] += fleet.observe(key, times, row[k : k + 20]).event.tolist()
+                    raised[key] += fleet.observe(key, row[k : k + 20], time=times).event.tolist()
                 if timed:
-                    fleet.observe("a", [k - 1.0], [7.0])  # late, so not among them
+                    fleet.observe("a", [7.0], time=[k - 1.0])  # late, so not among them
             for key in keys:
                 assert fleet.recent(key).event.tolist() == raised[key][-256:]
                 assert fleet.recent(key, 10).event.tolist() == raised[key][-10:]
@@ -410,7 +410,7 @@ def test_rows_that_may_pass_many_places_are_taken_a_few_at_a_time(lengths, begun
     rng = np.random.default_rng(begun)
     times = np.cumsum(np.concatenate([np.full(begun, 60.0), rng.choice(lengths, 60)]))
     fleet, whole, done, sizes = Fleet(), Fleet(), 0, []
-    told = whole.observe("a", times, np.sin(times)).rows
+    told = whole.observe("a", np.sin(times), time=times).rows
     said = []
     while done < len(times):
         said.append(fleet.observe_some("a", np.sin(times[done:]), times[done:], 2**14).rows)
@@ -425,7 +425,7 @@ def test_ordinary_rows_are_taken_by_thousands_and_streams_put_aside_count_as_wel
     fleet = Fleet(memory=100 * BYTES)
     names = [f"k{k}" for k in range(100)]
     for k in range(3):
-        fleet.observe(names, np.full(100, float(k)), np.arange(100.0))
+        fleet.observe(names, np.arange(100.0), time=np.full(100, float(k)))
     jitter = np.random.default_rng(0).uniform(-0.1, 0.1, 5000)
     assert (
         len(fleet.observe_some(names * 50, np.zeros(5000), 3.0 + np.repeat(np.arange(50.0), 100) + jitter, 2**14))
@@ -438,7 +438,7 @@ def test_ordinary_rows_are_taken_by_thousands_and_streams_put_aside_count_as_wel
 
 def test_rows_are_checked_without_being_taken():
     fleet = Fleet()
-    fleet.observe("a", [1.0], [1.0])
+    fleet.observe("a", [1.0], time=[1.0])
     fleet.check("a", [2.0], [2.0])
     with pytest.raises(Refused, match="row 1: value must be at most"):
         fleet.check("a", [2.0, 1e99], [2.0, 3.0])

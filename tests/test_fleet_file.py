@@ -28,14 +28,15 @@ ROUNDS = 40
 def batch(k):
     rng = np.random.default_rng(k)
     keys = rng.choice(KEYS, size=int(rng.integers(1, 12))).tolist()
-    return keys, 10.0 * k + np.arange(len(keys)), rng.standard_normal(len(keys))
+    values = rng.standard_normal(len(keys))
+    return {"keys": keys, "values": values, "time": 10.0 * k + np.arange(len(keys))}
 
 
 @pytest.fixture(scope="module")
 def told():
     """The answers of a fleet that nothing happens to."""
     fleet = Fleet()
-    return [fleet.observe(*batch(k)).rows for k in range(ROUNDS)]
+    return [fleet.observe(**batch(k)).rows for k in range(ROUNDS)]
 
 
 def same(rows, expected):
@@ -59,11 +60,11 @@ def copied(path, target):
 def test_reopened_after_any_batch_it_goes_on_to_the_last_bit(tmp_path, told, memory, per_save):
     with Fleet(tmp_path / "s", memory=memory, log=Log(per_save)) as fleet:
         for k in range(ROUNDS):
-            same(fleet.observe(*batch(k)).rows, told[k])
+            same(fleet.observe(**batch(k)).rows, told[k])
             if k % 7 == 0 or k > ROUNDS - 4:
                 with Fleet(copied(tmp_path / "s", tmp_path / "copy"), memory=memory) as twin:
                     for j in range(k + 1, ROUNDS):
-                        same(twin.observe(*batch(j)).rows, told[j])
+                        same(twin.observe(**batch(j)).rows, told[j])
 
 
 def test_a_checkpoint_leaves_nothing_to_catch_up_with(tmp_path, told):
@@ -73,15 +74,15 @@ def test_a_checkpoint_leaves_nothing_to_catch_up_with(tmp_path, told):
         with contextlib.closing(sqlite3.connect(copied(tmp_path / "s", tmp_path / "copy"))) as file:
             return dict(file.execute("SELECT key, count FROM streams WHERE state IS NOT NULL"))
 
-    rows = Counter(key for k in range(5) for key in batch(k)[0])
+    rows = Counter(key for k in range(5) for key in batch(k)["keys"])
     with Fleet(tmp_path / "s") as fleet:
         for k in range(5):
-            fleet.observe(*batch(k))
+            fleet.observe(**batch(k))
         assert in_the_file() == {}
         fleet.checkpoint()
         assert in_the_file() == rows
         with Fleet(copied(tmp_path / "s", tmp_path / "copy")) as twin:
-            same(twin.observe(*batch(5)).rows, told[5])
+            same(twin.observe(**batch(5)).rows, told[5])
     with Fleet() as held:
         held.checkpoint()  # nothing to write, and no error
 
@@ -89,7 +90,7 @@ def test_a_checkpoint_leaves_nothing_to_catch_up_with(tmp_path, told):
 def test_closed_and_opened_it_goes_on_to_the_last_bit(tmp_path, told):
     for k in range(ROUNDS):
         with Fleet(tmp_path / "s") as fleet:
-            same(fleet.observe(*batch(k)).rows, told[k])
+            same(fleet.observe(**batch(k)).rows, told[k])
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -99,7 +100,7 @@ def test_power_failing_at_any_byte_of_the_log_leaves_whole_batches(tmp_path, tol
     with Fleet(path) as fleet:
         for k in range(12):
             before = os.path.getsize(f"{path}-wal")
-            fleet.observe(*batch(k))
+            fleet.observe(**batch(k))
             after = os.path.getsize(f"{path}-wal")
             assert after > before
             copied(path, tmp_path / "copy")
@@ -114,7 +115,7 @@ def test_power_failing_at_any_byte_of_the_log_leaves_whole_batches(tmp_path, tol
                 done = max((number for number, *_ in twin.batches()), default=0)
                 assert done in (k, k + 1)
                 for j in range(done, 14):
-                    same(twin.observe(*batch(j)).rows, told[j])
+                    same(twin.observe(**batch(j)).rows, told[j])
 
 
 def test_power_failing_while_pages_are_copied_back_loses_nothing(tmp_path, told):
@@ -122,7 +123,7 @@ def test_power_failing_while_pages_are_copied_back_loses_nothing(tmp_path, told)
     path, rng = tmp_path / "s", random.Random(5)
     with Fleet(path) as fleet:
         for k in range(20):
-            fleet.observe(*batch(k))
+            fleet.observe(**batch(k))
         old, log = path.read_bytes(), (tmp_path / "s-wal").read_bytes()
         fleet._streams._open._db.execute("PRAGMA wal_checkpoint(FULL)")
         new = path.read_bytes()
@@ -137,21 +138,21 @@ def test_power_failing_while_pages_are_copied_back_loses_nothing(tmp_path, told)
         (tmp_path / "copy-wal").write_bytes(log)
         with Fleet(tmp_path / "copy") as twin:
             for j in range(20, 24):
-                same(twin.observe(*batch(j)).rows, told[j])
+                same(twin.observe(**batch(j)).rows, told[j])
 
 
 def test_a_batch_that_cannot_be_written_is_not_taken(tmp_path, told):
     with Fleet(tmp_path / "s") as fleet:
-        fleet.observe(*batch(0))
+        fleet.observe(**batch(0))
         run = fleet._streams._open._db.execute
         (pages,), (most,) = (run(f"PRAGMA {name}").fetchone() for name in ("page_count", "max_page_count"))
         run(f"PRAGMA max_page_count = {pages}")
         note = bytes(10**6)  # more than the pages that are there can hold
         with pytest.raises(sqlite3.OperationalError, match="full"):
-            fleet.observe(*batch(1), note=note)
+            fleet.observe(**batch(1), note=note)
         run(f"PRAGMA max_page_count = {most}")
         for k in range(1, ROUNDS):
-            same(fleet.observe(*batch(k)).rows, told[k])
+            same(fleet.observe(**batch(k)).rows, told[k])
 
 
 def test_an_acknowledged_batch_is_forced_to_the_disk(tmp_path):
@@ -164,7 +165,7 @@ def test_an_acknowledged_batch_is_forced_to_the_disk(tmp_path):
 def test_one_process_at_a_time_through_whatever_name(tmp_path):
     (tmp_path / "folder").mkdir()
     with Fleet(tmp_path / "s") as fleet:
-        fleet.observe("a", None, [1.0])
+        fleet.observe("a", [1.0])
         for name in ("one", "two"):
             os.symlink(tmp_path / "s", tmp_path / "folder" / name)
             with pytest.raises(ValueError, match="in use by another process"):
@@ -179,16 +180,16 @@ def test_one_process_at_a_time_through_whatever_name(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_process_is_refused_and_its_parent_goes_on(tmp_path):
     with Fleet(tmp_path / "s") as fleet:
-        fleet.observe("a", None, [1.0])
+        fleet.observe("a", [1.0])
         pid = os.fork()
         if pid == 0:
             try:
-                fleet.observe("a", None, [2.0])
+                fleet.observe("a", [2.0])
             except ValueError as error:
                 os._exit(0 if "before a fork" in str(error) else 2)
             os._exit(1)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-        fleet.observe("a", None, [3.0])
+        fleet.observe("a", [3.0])
     with Fleet(tmp_path / "s") as fleet:
         assert fleet.recent("a").value.tolist() == [1.0, 3.0]
 
@@ -204,7 +205,7 @@ def test_permissions_of_the_file_stay_and_nothing_is_left_beside_it(tmp_path):
     (tmp_path / "s").touch()
     os.chmod(tmp_path / "s", 0o600)
     with Fleet(tmp_path / "s") as fleet:
-        fleet.observe("a", None, [1.0])
+        fleet.observe("a", [1.0])
         assert {stat.S_IMODE(os.stat(tmp_path / name).st_mode) for name in os.listdir(tmp_path)} == {0o600}
     assert os.listdir(tmp_path) == ["s"]
     assert stat.S_IMODE((tmp_path / "s").stat().st_mode) == 0o600
@@ -220,13 +221,13 @@ def changed(path, statement, *values):
 
 def filled(path):
     with Fleet(path) as fleet:
-        fleet.observe("a", None, np.sin(np.arange(200.0)))
+        fleet.observe("a", np.sin(np.arange(200.0)))
     return path
 
 
 def test_a_digit_edited_in_the_log_is_noticed_even_with_its_checksum_mended(tmp_path):
     with Fleet(tmp_path / "s") as fleet:
-        fleet.observe("a", None, np.sin(np.arange(200.0)))
+        fleet.observe("a", np.sin(np.arange(200.0)))
         copied(tmp_path / "s", tmp_path / "copy")
     db = sqlite3.connect(tmp_path / "copy")
     ((data, note),) = db.execute("SELECT rows, note FROM log")
@@ -335,7 +336,7 @@ def test_a_stream_that_cannot_be_read_is_set_aside_and_the_others_go_on(tmp_path
                 fleet.model("b")
         (problem,) = fleet.problems()
         assert says in problem
-        same(fleet.observe("b", None, BATCHES[0][1]).rows[["value", "next"]], fresh_b()[["value", "next"]])
+        same(fleet.observe("b", BATCHES[0][1]).rows[["value", "next"]], fresh_b()[["value", "next"]])
     with Fleet(path) as fleet:
         assert len(fleet.problems()) == len(fleet.aside()) == 1
         assert list(fleet) == ["a", "b"]
@@ -350,7 +351,7 @@ def test_what_was_set_aside_without_a_key_is_shown_all_the_same(tmp_path):
 
 
 def fresh_b():
-    return Fleet().observe("b", None, BATCHES[0][1]).rows
+    return Fleet().observe("b", BATCHES[0][1]).rows
 
 
 BATCHES = [(["b"] * 100, np.sin(0.3 * np.arange(100.0)) + k) for k in range(3)]
@@ -360,7 +361,7 @@ def crashed(tmp_path):
     """A file as a crash leaves it: stream b has seen the first two of three batches, stream a all of them."""
     with Fleet(tmp_path / "s") as fleet:
         for k, (keys, values) in enumerate(BATCHES):
-            fleet.observe([*keys, "a"], None, [*values, k])
+            fleet.observe([*keys, "a"], [*values, k])
             if k == 1:
                 fleet.checkpoint()
         return copied(tmp_path / "s", tmp_path / "copy")
@@ -391,7 +392,7 @@ def test_bytes_changed_anywhere_are_refused_or_harmless_and_never_nan(tmp_path, 
     (tmp_path / "s").write_bytes(data)
     with contextlib.suppress(ValueError, sqlite3.DatabaseError), Fleet(tmp_path / "s") as fleet:
         for key in fleet:
-            said = fleet.observe(key, None, np.sin(np.arange(200.0, 220.0)))
+            said = fleet.observe(key, np.sin(np.arange(200.0, 220.0)))
             assert np.isfinite(said.next).all()
 
 
@@ -450,18 +451,18 @@ def said_by_another_user(folder, name):
 
 def test_a_batch_that_was_interrupted_is_not_taken_and_the_fleet_goes_on(tmp_path, told, monkeypatch):
     with Fleet(tmp_path / "s") as fleet:
-        fleet.observe(*batch(0))
+        fleet.observe(**batch(0))
         with monkeypatch.context() as patched:
             patched.setattr(type(fleet._streams._open), "append", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
             with pytest.raises(KeyboardInterrupt):
-                fleet.observe(*batch(1))
-        same(fleet.observe(*batch(1)).rows, told[1])
-        assert fleet.summary(["a"]).rows[0].count == sum(key == "a" for k in (0, 1) for key in batch(k)[0])
+                fleet.observe(**batch(1))
+        same(fleet.observe(**batch(1)).rows, told[1])
+        assert fleet.summary(["a"]).rows[0].count == sum(key == "a" for k in (0, 1) for key in batch(k)["keys"])
 
 
 def test_a_file_keeps_what_it_was_made_with(tmp_path):
     with Fleet(tmp_path / "s", level=0.5, dt=2.0) as fleet:
-        fleet.observe("a", None, [1.0, 2.0])
+        fleet.observe("a", [1.0, 2.0])
     with Fleet(tmp_path / "s") as fleet:
         assert fleet.predict().level == 0.5
     with pytest.raises(ValueError, match=r"made with level=0.5, and is opened with level=0.9"):
@@ -470,7 +471,7 @@ def test_a_file_keeps_what_it_was_made_with(tmp_path):
 
 def test_the_log_keeps_the_last_rows_and_their_notes_and_forgets_older_ones(tmp_path):
     with Fleet(tmp_path / "s", log=Log(10, 25)) as fleet:
-        made = [fleet.observe(["a", "b"], None, [k, -k], note=str(k).encode()).rows for k in range(100)]
+        made = [fleet.observe(["a", "b"], [k, -k], note=str(k).encode()).rows for k in range(100)]
         kept = list(fleet.batches())
         assert 13 <= len(kept) < 40
         assert [note for *_, note in kept] == [str(k).encode() for k in range(100 - len(kept), 100)]

@@ -7,11 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.signal import lfilter
 
-from prophecy.dynamics import forecast
+import prophecy
+from prophecy import forecast
+from prophecy.forecasting import seasons
 from prophecy.forecasting.autoregression import fit_autoregressions
 from prophecy.forecasting.mixture import mixed
 from prophecy.forecasting.of_time import approach, polynomial, waves
+from prophecy.forecasting.own import own_candidates
 from prophecy.forecasting.scorer import Rolling, nearby, roll, scored, weights
 from prophecy.forecasting.series import LOGARITHMS, RECIPROCALS, VALUES, Candidate, Series
 from prophecy.forecasting.settings import DEFAULT
@@ -23,10 +27,10 @@ def series(y, seasons=(), horizon=6):
     return Series(np.asarray(y, dtype=float), np.ones(len(y), dtype=bool), seasons, horizon)
 
 
-def rolled(y, horizon=6, seasons=()):
-    one = series(y, seasons, horizon)
-    rolling = Rolling.over(one.seen, horizon, min(seasons, default=1), DEFAULT)
-    return one, rolling, roll(one, rolling, DEFAULT)
+def rolled(y, horizon=6, seasons=(), own=None):
+    one, settings = series(y, seasons, horizon), replace(DEFAULT, own=own_candidates(own))
+    rolling = Rolling.over(one.seen, horizon, min(seasons, default=1), settings)
+    return one, rolling, roll(one, rolling, settings)
 
 
 def test_a_line_and_its_interval_are_those_of_least_squares():
@@ -109,6 +113,7 @@ def test_candidates_on_different_scales_are_scored_in_the_same_units():
 
 def test_weights_are_priors_times_flattened_likelihoods():
     one, rolling, parts = rolled(R(6).standard_normal(120).cumsum(), 8)
+    parts = [part for part in parts if np.isfinite(part.score).any()]
     independent = rolling.independent(rolling.compared(one.seen))
     found = weights(parts, rolling, independent, replace(DEFAULT, least=0.0))
     leads = [2**k for k in range(int(np.log2(rolling.steps)) + 1)]
@@ -120,7 +125,7 @@ def test_weights_are_priors_times_flattened_likelihoods():
                 low, high = int(np.ceil(lead / 2**0.5)), max(int(lead * 2**0.5), 1)
                 mean = np.nanmean(part.score[low - 1 : high])
                 near = DEFAULT.octave ** abs(np.log2((step + 1) / lead))
-                total += DEFAULT.flatness * near * independent[lead - 1] ** DEFAULT.crowding * mean
+                total += DEFAULT.flatness * near * independent[lead - 1] * mean
             logs.append(total)
         expected = np.exp(np.array(logs) - max(logs))
         np.testing.assert_allclose(found[:, step], expected / expected.sum(), rtol=1e-8, atol=1e-12)
@@ -229,3 +234,127 @@ def test_columns_of_noise_are_forecast(columns, seed):
     assert np.isfinite(answer.point).all()
     heavy = forecast(R(seed).standard_t(3, (300, columns)), 20)
     assert np.isfinite(heavy.point).all()
+
+
+def bounce(values):
+    """A model nobody else has: after 0.9 comes its remainder, and so on."""
+
+    def predict(past, steps):
+        path, x = [], past[-1]
+        for _ in range(steps):
+            x = (7.3 * x + 0.21) % 1
+            path.append(x)
+        return path
+
+    return predict
+
+
+def test_candidates_of_the_users_join_and_are_judged_like_all_others():
+    x = [0.3]
+    while len(x) < 160:
+        x.append((7.3 * x[-1] + 0.21) % 1)
+    y = np.array(x) + 1e-4 * R(3).standard_normal(160)
+    without, given = forecast(y[:150], 3), forecast(y[:150], 3, candidates={"bounce": bounce})
+    assert np.abs(given.point[:2] - y[150:152]).max() < 0.02 < np.abs(without.point[:2] - y[150:152]).max()
+    assert "bounce" in given.explain()
+    wrong = forecast(R(1).standard_normal(150), 5, candidates={"bounce": bounce})
+    assert "bounce" not in wrong.explain().split("What it is made of")[1].split("and")[0]
+    many = prophecy.forecast_many([y[:150], y[:120]], 2, candidates={"bounce": bounce}, jobs=1)
+    assert "bounce" in many[1].explain()
+
+
+def test_mistakes_of_the_users_candidates_are_named():
+    y = R(1).standard_normal(60)
+    with pytest.raises(TypeError, match=r"candidates must map names to functions fit\(values\), got \['x'\]"):
+        forecast(y, 3, candidates=["x"])
+    with pytest.raises(ValueError, match=r"candidate 'short' was asked for .* values and answered with shape \(2,\)"):
+        forecast(y, 3, candidates={"short": lambda values: lambda past, steps: past[-2:]})
+
+
+def test_deviations_of_the_users_candidates_count_and_none_is_passed_over():
+    y = R(2).standard_normal(60).cumsum()
+    for deviation in (1.0, 2.0):
+        own = {"mine": lambda v, d=deviation: lambda u, n: (np.full(n, u[-1]), np.full(n, d)), "no": lambda v: None}
+        part, *_ = (p for p in rolled(y, 4, own=own)[2] if p.candidate.family == "own")
+        np.testing.assert_array_equal(part.expected, np.full(part.forecasts.shape, deviation))
+        np.testing.assert_array_equal(part.location, np.full(4, y[-1]))
+
+
+# What broke when strangers tried it.
+
+
+@pytest.mark.parametrize("period", [200, 400, 800, 1885])
+def test_long_seasons_are_found_without_a_date(period):
+    t = np.arange(4 * period + 400)
+    clean = np.sin(2 * np.pi * t / period)
+    ahead = forecast((clean + 0.1 * R(0).standard_normal(len(t)))[:-200], 200)
+    assert np.abs(ahead.point - clean[-200:]).mean() < 0.04
+
+
+@pytest.mark.parametrize("phi", [0.5, 0.8])
+def test_autoregressions_return_to_their_mean(phi):
+    left = []
+    for seed in range(10):
+        y = lfilter([1], [1, -phi], R(seed).standard_normal(400))[100:]
+        left.append(abs((forecast(y, 30).point[29] - y.mean()) / (y[-1] - y.mean())))
+    assert np.median(left) < 0.2
+
+
+def test_a_wild_last_value_is_no_level():
+    for seed in range(8):
+        y = 10 + lfilter([1], [1, -0.5], R(seed).standard_normal(250))[100:]
+        y[-1] += 20
+        ahead = forecast(y, 8)
+        assert (np.abs(ahead.point - 10) < 3).all()
+        assert (ahead.lower[1:] < 10).all()
+        assert (ahead.upper[1:] > 10).all()
+
+
+def test_codes_for_missing_values_are_set_aside_and_named():
+    y = 20 + 5 * np.sin(2 * np.pi * np.arange(960) / 24) + R(0).standard_normal(960)
+    y[R(1).choice(960, 20, replace=False)] = -9999.0
+    ahead = forecast(y, 24)
+    assert ((ahead.lower > 5) & (ahead.upper < 35)).all()
+    assert "-9999" in ahead.explain()
+
+
+def test_rare_events_have_one_distribution():
+    y = (R(0).random(200) < 0.27) * R(1).geometric(0.4, 200) * 1.0
+    ahead = forecast(y, 30)
+    drawn = ahead.samples(2000, seed=0)
+    assert (ahead.quantile(0.5) == 0).all()
+    assert np.mean(drawn == 0) == pytest.approx(np.mean(y == 0), abs=0.08)
+    assert drawn.mean() == pytest.approx(float(np.mean(ahead.mean)), rel=0.1)
+    assert float(np.mean(ahead.mean)) == pytest.approx(y.mean(), rel=0.4)
+
+
+def test_exact_lines_have_no_width_and_nothing_hidden():
+    for n in (50, 200, 2000):
+        ahead = forecast(np.arange(float(n)), 24)
+        np.testing.assert_allclose(ahead.point, np.arange(n, n + 24), rtol=1e-6)
+        assert float(np.max(ahead.upper - ahead.lower)) < 1e-4
+
+
+def test_decay_growth_and_noise_have_no_season():
+    t, said = np.arange(100), 0
+    for seed in range(10):
+        for signal in (50 * np.exp(-t / 30), 5 * np.exp(0.03 * t), 0 * t):
+            said += bool(seasons.chosen(None, signal + 0.5 * R(seed).standard_normal(100), DEFAULT))
+    assert said <= 2
+
+
+@pytest.mark.parametrize("n", range(2, 8))
+def test_a_few_values_have_a_trend_and_an_interval(n):
+    y = 100 + 5 * np.arange(n + 3) + 0.5 * R(n).standard_normal(n + 3)
+    ahead = forecast(y[:n], 3)
+    assert (np.diff(ahead.point) > 2).all()
+    assert ((ahead.lower < y[n:]) & (y[n:] < ahead.upper)).all()
+
+
+def test_growth_is_held_by_its_intervals():
+    held = []
+    for seed in range(10):
+        y = np.exp(np.cumsum(0.02 + 0.05 * R(seed).standard_normal(220)))
+        ahead = forecast(y[:200], 20, 0.8)
+        held.append((ahead.lower <= y[200:]) & (y[200:] <= ahead.upper))
+    assert 0.65 < np.mean(held) < 0.98

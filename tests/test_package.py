@@ -67,9 +67,18 @@ def _loaded_by(imports: str) -> set[str]:
     return {*subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()}
 
 
-def test_importing_prophecy_loads_numpy_and_scipy_alone() -> None:
+def test_importing_prophecy_loads_nothing_yet() -> None:
+    assert not {"numpy", "scipy", "prophecy.adaptive"} & _loaded_by("import prophecy")
+
+
+def test_names_and_modules_are_there_before_they_are_loaded() -> None:
+    code = "import prophecy; print(prophecy.fading.lagt.__name__, {*prophecy.__all__} <= {*dir(prophecy)})"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "lagt True\n"
+
+
+def test_streams_and_forecasts_load_numpy_and_scipy_alone() -> None:
     """NumPy itself loads charset_normalizer where it happens to be installed; what they load is theirs."""
-    ours = _loaded_by("import prophecy")
+    ours = _loaded_by("from prophecy import Prophecy, Predictor, run, next_value, forecast, forecast_many, backtest")
     theirs = _loaded_by(
         "; ".join(f"import {m}" for m in sorted(ours) if re.fullmatch(r"(numpy|scipy)(\.[a-z]\w*)*", m))
     )
@@ -92,7 +101,7 @@ def test_the_size_of_the_wheel_is_the_one_stated() -> None:
     for name, words in (("wheel", "The wheel has"), ("sdist", "the sdist, with tests, docs and benchmarks,")):
         made = found[name]
         assert f"{words} {made['bytes'] / 1e3:.0f} kB in {made['files']}" in page
-    assert found["wheel"]["bytes"] < 1_000_000
+    assert found["wheel"]["bytes"] < 3_000_000  # LARGEST of tools/packages.py; two variants of the kernels
     assert found["tried"]
     assert all(line.endswith(": works") for line in found["tried"])
 
@@ -120,19 +129,6 @@ def test_every_engine_repeats_the_time_convention_word_for_word() -> None:
     for path in engines:
         if path.stem not in helpers:
             assert all(line in path.read_text() for line in lines), path.name
-
-
-def test_links_between_the_documents_lead_somewhere() -> None:
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
-        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
-            if not target.startswith(("http", "mailto")):
-                assert (page.parent / target).exists(), f"{page.name} links to {target}"
-
-
-def test_the_readmes_python_runs_as_printed() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-    assert blocks
-    subprocess.run([sys.executable, "-c", "\n".join(blocks)], check=True, cwd=ROOT, capture_output=True, text=True)
 
 
 def test_a_forecast_from_the_command_line_loads_neither_the_reproduction_nor_the_benchmarks(tmp_path: Path) -> None:

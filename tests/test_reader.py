@@ -124,6 +124,22 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
         "alone is predicted",
     ),
     "wide": (table("day,a,b,c", "2024-01-01,1,2,x", "2024-01-02,3,4,y"), {"a": [1, 3], "b": [2, 4]}, ""),
+    "a code for nothing": (
+        daily([*PLAIN[:9], "-9999", "-9999", "-9999"]),
+        {"v": [*NUMBERS[:9], *[-9999.0] * 3]},
+        "-9999 comes 3 times in 'v', far from all other values",
+    ),
+    "truth": (
+        table("day,open,v", "2024-01-01,true,1", "2024-01-02,false,2", "2024-01-03,true,3"),
+        {"v": [1, 2, 3]},
+        "column 'open' left out: no numbers",
+    ),
+    "days as Excel counts them": (
+        table("Date,v", *(f"{45292 + k},{cell}" for k, cell in enumerate(PLAIN))),
+        {"v": NUMBERS},
+        "days since 1899-12-30",
+    ),
+    "names in angle brackets": (table("<DATE>,<CLOSE>", "2024-01-01,1", "2024-01-02,2"), {"<CLOSE>": [1, 2]}, ""),
     "no header": (table("2024-01-01,5", "2024-01-02,6"), {"column2": [5, 6]}, "no header"),
     "pandas' row numbers": (table(",v", "0,1.5", "1,2.5"), {"v": [1.5, 2.5]}, ""),
     "quoted": (table("day,note,v", '2024-01-01,"a, b",1', '2024-01-02,"c ""d""",2'), {"v": [1, 2]}, ""),
@@ -409,3 +425,43 @@ def test_the_bundled_table_is_the_one_its_script_writes_and_is_read_as_it_is():
     made, words = by_command_line(str(folder / "sensor.csv"))
     assert list(made) == ["temperature", "humidity"]
     assert "669 rows, every hour, 3 missing times filled as gaps" in words
+
+
+def test_numbers_of_days_are_dates_to_the_second_and_come_out_as_they_were(tmp_path):
+    path = tmp_path / "hours.csv"
+    path.write_text(table("Date,v", *(f"{45292 + k / 24:.6f},{k * k % 7}" for k in range(48))))
+    opened = open_table(str(path))
+    batch = next(opened.batches)
+    times = opened.times(batch)
+    assert str(times.values[25].astype("datetime64[s]")) == "2024-01-02T01:00:00"
+    written = opened.roles.clock.write(times)["Date"]
+    assert written[25] == pytest.approx(45292 + 25 / 24, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "beginning", ["<!DOCTYPE html>\n<html>", "\n  <html lang='de'>", "<?xml version='1.0'?>", "<table>"]
+)
+def test_a_page_saved_as_a_table_is_said_to_be_one(tmp_path, beginning):
+    text = beginning + "\n<body>1,2\n3,4\n</body></html>\n"
+    path = tmp_path / "download.csv"
+    path.write_text(text)
+    for source in (str(path), text.encode()):
+        with pytest.raises(ValueError, match="is a page of HTML or XML, not a table"):
+            open_table(source)
+
+
+def test_a_cell_without_an_end_is_named(tmp_path):
+    path = tmp_path / "open.csv"
+    path.write_text(daily(PLAIN) + '2024-01-13,"' + "x " * 100_000 + "\n")
+    with pytest.raises(ValueError, match=r"line 14 has a cell of more than 131,072 characters; a quotation mark"):
+        open_table(str(path))
+    path.write_text(daily([str(k) for k in range(12)]) * 40_000 + "2024-01-13," + "x" * 20_000_000 + "\n")
+    with pytest.raises(ValueError, match=r"a row has a cell of more than [\d,]+ characters"):
+        collect(open_table(str(path)), 10)
+
+
+@pytest.mark.parametrize("cells", [[0, 1] * 6, [5] * 12, [0] * 9 + [3, 7, 20], [1, 2, 3, 4, 5, 6, 7, 8, 9, 30, 31, 30]])
+def test_numbers_near_others_are_no_codes(tmp_path, cells):
+    path = tmp_path / "plain.csv"
+    path.write_text(daily([str(cell) for cell in cells]))
+    assert "far from" not in collect(open_table(str(path)), 100).words()

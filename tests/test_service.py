@@ -52,7 +52,7 @@ def test_values_sent_one_at_a_time_get_the_answers_of_a_fleet(service):
     fleet = Fleet()
     for k, value in enumerate(wave(30)):
         row = service.post("/v1/observe", json={"key": "a", "time": k, "value": value}).json()["rows"][0]
-        own = fleet.observe(["a"], [float(k)], [value])
+        own = fleet.observe(["a"], [value], time=[float(k)])
         for name in ("mean", "lower", "upper", "score", "alarm", "next", "next_lower", "next_upper"):
             number = float(getattr(own, name)[0])
             assert row[name] == (number if math.isfinite(number) else None), (k, name)
@@ -170,7 +170,7 @@ def test_a_forecast_is_the_one_of_the_library_with_times_and_quantiles(service):
     service.post("/v1/observe", json=[{"key": "a", "time": 10 * k, "value": v} for k, v in enumerate(values)])
     found = service.get("/v1/forecast", params={"key": "a", "horizon": 12, "level": 0.8}).json()
     fleet = Fleet()
-    fleet.observe(["a"] * 200, [10.0 * k for k in range(200)], values)
+    fleet.observe(["a"] * 200, values, time=[10.0 * k for k in range(200)])
     own = fleet.forecast("a", 12, 0.8)
     assert found["mean"] == np.asarray(own.mean).tolist()
     assert found["lower"] == np.asarray(own.lower).tolist()

@@ -169,7 +169,7 @@ def test_a_stop_takes_two_seconds_at_most_and_ends_with_a_sentence(serving, tmp_
 def test_a_stop_while_a_state_is_caught_up_with_ends_with_a_sentence(tmp_path, how):
     with Fleet(tmp_path / "s") as fleet:
         for k in range(40):
-            fleet.observe([f"k{n}" for n in range(2000)], np.full(2000, float(k)), np.arange(2000.0))
+            fleet.observe([f"k{n}" for n in range(2000)], np.arange(2000.0), time=np.full(2000, float(k)))
         for end in ("", "-wal"):
             shutil.copy(tmp_path / f"s{end}", tmp_path / f"copy{end}")
     command = [sys.executable, "-m", "prophecy.cli", "serve", "--port", "0", "--db", str(tmp_path / "copy")]

@@ -24,12 +24,12 @@ def test_the_rivals_in_the_tutorial_are_those_of_the_result_file():
 
 def test_every_option_of_the_commands_is_in_the_page_about_them(monkeypatch):
     typer = pytest.importorskip("typer")
-    from prophecy.commands import anomalies, backtest, forecast, predict
+    from prophecy.cli import _register
 
     page = (ROOT / "docs" / "command-line.md").read_text()
     app = typer.Typer()
-    for module in (forecast, backtest, predict, anomalies):
-        module.register(app)
+    for name in ("forecast", "backtest", "predict", "anomalies"):
+        _register(app, name)
     command = typer.main.get_command(app)
     for sub in command.commands.values():
         for parameter in sub.params:

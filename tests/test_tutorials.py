@@ -1,77 +1,55 @@
-"""Every code block of the tutorials runs, and prints what the page says it prints.
-
-With PROPHECY_IMAGES=1 the pictures the tutorials draw are copied to docs/images.
-"""
+"""Every code block of the README and the tutorials runs, and prints what the page says it prints."""
 
 from __future__ import annotations
 
-import contextlib
-import doctest
-import io
-import os
 import re
-import shutil
-import subprocess
-import sys
+import tomllib
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-for extra in ("torch", "typer", "pandas", "pyarrow", "matplotlib", "statsmodels"):
+from pages import ROOT, blocks, check
+
+for extra in ("torch", "typer", "pandas", "pyarrow", "matplotlib", "plotly", "statsmodels"):
     pytest.importorskip(extra)
 
-ROOT = Path(__file__).parent.parent
-PAGES = sorted((ROOT / "docs").glob("tutorial-*.md"))
-FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
-
-
-class Block(NamedTuple):
-    language: str
-    code: str
-    printed: str | None
-    line: int
-
-
-def blocks(page: Path) -> list[Block]:
-    text = page.read_text()
-    return [
-        Block(match[1], match[2], match[3], text[: match.start()].count("\n") + 1) for match in FENCE.finditer(text)
-    ]
-
-
-def run(block: Block, page: Path, names: dict[str, object]) -> str:
-    if block.language == "python":
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile("\n" * block.line + block.code, str(page), "exec"), names)
-        return printed.getvalue()
-    assert block.language == "sh", f"{page.name}:{block.line}: a block of {block.language} is not run by anything"
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = os.environ | {"PATH": path, "COLUMNS": "120"}
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", block.code], capture_output=True, text=True, timeout=120, env=environment
-    )
-    assert done.returncode == 0, f"{page.name}:{block.line}: {done.stderr}"
-    return done.stdout
+README = ROOT / "README.md"
+FENCE = re.compile(r"^```(?P<language>.*)\n(?P<inside>(?:(?!```).*\n)*)```$", re.MULTILINE)
+PAGES = [README, *sorted((ROOT / "docs").glob("tutorial-*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_block_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
+def test_every_block_runs_and_prints_what_the_page_says(page: Path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {"__name__": "tutorial"}
-    found, checker = blocks(page), doctest.OutputChecker()
-    assert len(found) == page.read_text().count("\n```") // 2 - sum(b.printed is not None for b in found)
-    for block in found:
-        if block.code.startswith("# needs statsforecast"):
-            continue  # run by test_adapters_statsforecast.py, in the environment that has it
-        printed = run(block, page, names)
-        if block.printed is not None:
-            flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-            assert checker.check_output(block.printed, printed, flags), f"{page.name}:{block.line} printed:\n{printed}"
-    if os.environ.get("PROPHECY_IMAGES"):
-        for picture in tmp_path.glob("*.png"):
-            shutil.copy(picture, ROOT / "docs" / "images" / picture.name)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    check(page, tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.stem)
+def test_no_block_of_a_tutorial_is_without_a_language(page: Path):
+    assert set(re.findall(r"^```(.*)\n(?:(?!^```).*\n)*```$", page.read_text(), re.MULTILINE)) <= {
+        "python",
+        "sh",
+        "text",
+    }
+
+
+def test_commands_of_the_readme_that_are_not_run_exist():
+    """Set-up and what takes minutes: targets of the Makefile, extras of the package."""
+    plain = "".join(m["inside"] for m in FENCE.finditer(README.read_text()) if not m["language"]).splitlines()
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for line in plain:
+        command = line.split("#")[0].split()
+        if command[0] == "make":
+            assert re.search(rf"^{command[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        else:
+            assert command[:2] == ["pip", "install"]
+            assert {*re.findall(r"\w+", command[2])} <= {*extras}
+    assert {"make reproduce", "make test"} <= {line.split("#")[0].strip() for line in plain}
+
+
+def test_the_readme_is_at_most_900_words():
+    assert len(README.read_text().split()) <= 900
 
 
 def test_pictures_and_links_of_the_tutorials_exist():
@@ -83,3 +61,4 @@ def test_pictures_and_links_of_the_tutorials_exist():
 
 def test_there_is_a_tutorial_for_each_audience():
     assert {"tutorial-forecasting", "tutorial-sensors", "tutorial-ssm"} <= {page.stem for page in PAGES}
+    assert all([*blocks(page)] for page in PAGES)

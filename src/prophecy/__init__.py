@@ -4,19 +4,19 @@ HiPPO-Prophecy's explicit state-space models and what goes beyond them. A newcom
 `engines.step` and `predictor`, in this order, and has understood the paper.
 """
 
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from prophecy._forecast import Failure, Forecast
-from prophecy.adaptive import Prophecy
-from prophecy.bases import Basis, fout, legs, legt
-from prophecy.constructions import derivative, next_value
-from prophecy.engines import run
-from prophecy.predictor import Predictor
-from prophecy.system import System
-from prophecy.tables import Forecasts, backtest, forecast, forecast_many
-
 if TYPE_CHECKING:
+    from prophecy._forecast import Failure, Forecast
+    from prophecy.adaptive import Prophecy
+    from prophecy.bases import Basis, fout, legs, legt
+    from prophecy.constructions import derivative, next_value
+    from prophecy.engines import run
     from prophecy.fleet import Fleet
+    from prophecy.predictor import Predictor
+    from prophecy.system import System
+    from prophecy.tables import Forecasts, backtest, forecast, forecast_many
 
 __version__ = "0.2.0"
 
@@ -40,6 +40,27 @@ __all__ = [
     "run",
 ]
 
+_HOMES = {
+    "Basis": "bases",
+    "Failure": "_forecast",
+    "Fleet": "fleet",
+    "Forecast": "_forecast",
+    "Forecasts": "tables",
+    "Predictor": "predictor",
+    "Prophecy": "adaptive",
+    "System": "system",
+    "backtest": "tables",
+    "derivative": "constructions",
+    "forecast": "tables",
+    "forecast_many": "tables",
+    "fout": "bases",
+    "legs": "bases",
+    "legt": "bases",
+    "next_value": "constructions",
+    "run": "engines",
+}
+"""The module of each public name."""
+
 _MOVED = {
     "ScaledBasis": "bases",
     "ScaledSystem": "system",
@@ -56,15 +77,20 @@ _MOVED = {
 
 
 def __getattr__(name: str) -> Any:
-    """`Fleet` when it is first asked for: it brings SQLite, which `import prophecy` does not."""
-    import importlib
-
-    if name == "Fleet":
-        return importlib.import_module("prophecy.fleet").Fleet
+    """A name's module is loaded when the name is first asked for, so that the command line starts at once."""
+    if name in _HOMES:
+        found = globals()[name] = getattr(importlib.import_module(f"prophecy.{_HOMES[name]}"), name)
+        return found
     if name in _MOVED:
         import warnings
 
         home = f"prophecy.{_MOVED[name]}"
         warnings.warn(f"prophecy.{name} is now {home}.{name}", DeprecationWarning, stacklevel=2)
         return getattr(importlib.import_module(home), name)
+    if not name.startswith("_") and importlib.util.find_spec(f"prophecy.{name}"):
+        return importlib.import_module(f"prophecy.{name}")
     raise AttributeError(f"module 'prophecy' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

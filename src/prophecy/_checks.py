@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-SHORTEST = 8  # samples that a forecast of many steps needs: fewer leave nothing to check a model on
+SHORTEST = 2  # samples that a forecast of many steps needs: one alone has no difference to measure a width by
 
 
 def whole(name: str, value: object, least: int = 1) -> int:

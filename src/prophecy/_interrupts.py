@@ -133,8 +133,9 @@ def _press(number: int, frame: FrameType | None) -> None:
 
 
 def _press_and_watch(number: int, frame: FrameType | None) -> None:
-    # Not threading.Thread: starting one takes locks that the interrupted code may hold.
-    _thread.start_new_thread(_watch, (_pressed + 1,))
+    if _pressed == _noticed:  # further ones change nothing
+        # Not threading.Thread: starting one takes locks that the interrupted code may hold.
+        _thread.start_new_thread(_watch, (_pressed + 1,))
     _press(number, frame)
 
 

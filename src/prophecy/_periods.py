@@ -1,6 +1,6 @@
 """Mathematics of periods that forecasts and streams share: a series less its straight line, and its autocorrelation.
 
-What is made of them differs, because the questions do. `dynamics/seasons.py` asks which season helps a forecast of one
+What is made of them differs, as the questions do. `forecasting/seasons.py` asks which season helps a forecast of one
 series: calendars are tried first, Akaike's criterion decides, and rolling forecasts decide in the end.
 `adaptive/kernels/seasons.py` asks inside the compiled step, again and again, whether a stream repeats at all, where a
 wrong yes costs every value after it: it tests against noise and resonances, separates spectral lines from humps, and

@@ -1,15 +1,21 @@
 """The command line: `prophecy …`. Nothing but parsing and printing; the work is done elsewhere.
 
-To add a command, write `commands/<name>.py` with a function `register(app)` and add the module to `COMMANDS`.
+To add a command, write `commands/<name>.py` with a function `<name>` and add it to `COMMANDS`.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import os
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prophecy import __version__, _interrupts
+
+if TYPE_CHECKING:
+    import typer
 
 COMMANDS = (
     "predict",
@@ -22,6 +28,7 @@ COMMANDS = (
     "anomalies",
     "matrices",
     "reproduce",
+    "bench",
 )
 """Modules of `prophecy.commands`, in the order of the help page."""
 
@@ -58,9 +65,38 @@ def _main() -> None:
             raise typer.Exit
 
     app.callback(invoke_without_command=True)(root)
-    for name in [name for name in COMMANDS if name in sys.argv[1:2]] or COMMANDS:  # the one that is asked for, or all
-        importlib.import_module(f"prophecy.commands.{name}").register(app)
+    asked = [name for name in COMMANDS if name in sys.argv[1:2]]
+    for name in asked or COMMANDS:
+        if asked or "_PROPHECY_COMPLETE" in os.environ:
+            _register(app, name)
+        else:  # the page that lists them needs their first sentences alone
+            app.command(name, help=_summary(name))(lambda: None)
     app()
+
+
+def _register(app: typer.Typer, name: str) -> None:
+    module = importlib.import_module(f"prophecy.commands.{name}")
+    below, context = epilog(getattr(module, "EXAMPLES", "")), getattr(module, "CONTEXT", None)
+    app.command(name, epilog=below, context_settings=context)(getattr(module, name))
+
+
+def epilog(text: str) -> str:
+    """What stands below a command's options: paragraphs flow to the width of the terminal, examples keep their lines.
+
+    text: paragraphs with empty lines between; the one that begins with "Examples:" has a command on each line.
+    """
+    paragraphs = (paragraph.strip("\n") for paragraph in text.split("\n\n"))
+    return "\n\n".join(
+        f"\b\n{paragraph}" if paragraph.startswith("Examples:") else paragraph.replace("\n", " ")
+        for paragraph in paragraphs
+    )
+
+
+def _summary(name: str) -> str:
+    """The docstring of a command, read without loading the command."""
+    tree = ast.parse((Path(__file__).parent / "commands" / f"{name}.py").read_text(encoding="utf-8"))
+    function = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
+    return ast.get_docstring(function) or ""
 
 
 def _print_version() -> None:

@@ -213,7 +213,7 @@ class Prophecy:
     def forecast(self, horizon: int, level: float = 0.9) -> Forecast:
         """The next `horizon` values from the context kept: (horizon,) or (horizon, channels). See `prophecy.forecast`.
 
-        It needs at least 8 values. Holes between timestamps are missing values, as NaN is; values at irregular times
+        It needs at least 2 values. Holes between timestamps are missing values, as NaN is; values at irregular times
         are first brought to the typical interval by straight lines between them.
         """
         from prophecy.dynamics import forecast

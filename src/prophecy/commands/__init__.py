@@ -1,1 +1,1 @@
-"""The commands, one file each: a module with `register(app)`, which adds its command or group to the application."""
+"""The commands, one file each, with a function of the same name; `EXAMPLES` stand below its options."""

@@ -46,18 +46,6 @@ def guarded(command: str, code: int = DATA) -> Iterator[None]:
         raise typer.Exit(code) from None
 
 
-def epilog(text: str) -> str:
-    """What stands below a command's options: paragraphs flow to the width of the terminal, examples keep their lines.
-
-    text: paragraphs with empty lines between; the one that begins with "Examples:" has a command on each line.
-    """
-    paragraphs = (paragraph.strip("\n") for paragraph in text.split("\n\n"))
-    return "\n\n".join(
-        f"\b\n{paragraph}" if paragraph.startswith("Examples:") else paragraph.replace("\n", " ")
-        for paragraph in paragraphs
-    )
-
-
 def say(command: str, message: str) -> None:
     """One line to the person, on stderr, so that stdout stays data."""
     typer.echo(printable(f"prophecy {command}: {message}"), err=True)

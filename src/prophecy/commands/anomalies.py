@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from prophecy.anomalies import Anomaly, Events, flagged
 from prophecy.commands import _options
-from prophecy.commands._common import epilog, guarded, say
+from prophecy.commands._common import guarded, say
 from prophecy.commands._journal import Journal, keeping
 from prophecy.commands._rows import answer
 from prophecy.commands._show import console, show
@@ -123,11 +123,6 @@ class Watch:
             Line(name, x[flags & (kind == name)], values[flags & (kind == name)], "flagged", True)
             for name in dict.fromkeys(kind[flags].tolist())
         ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="anomalies", epilog=epilog(EXAMPLES))(anomalies)
 
 
 @_options.reading

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from prophecy.commands import _options
-from prophecy.commands._common import epilog, guarded, say
+from prophecy.commands._common import guarded, say
 from prophecy.commands._progress import Progress
 from prophecy.commands._show import show
 from prophecy.commands._write import as_batch, sink
@@ -33,11 +33,6 @@ Examples:
 The last rows are forecast from those before them, FOLDS times. MAE, RMSE, CRPS and width are in the unit of the data,
 sMAPE in percent, MASE in units of the error of copying the value a season ago. The best of each column has a star.
 """
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="backtest", epilog=epilog(EXAMPLES))(backtest)
 
 
 @_options.reading

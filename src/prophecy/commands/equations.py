@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from prophecy import _files
 from prophecy.commands import _options
-from prophecy.commands._common import epilog, guarded, say
+from prophecy.commands._common import guarded, say
 from prophecy.commands._fields import Panel, drawn
 from prophecy.dynamics import forecast
 from prophecy.frames.collect import collect
@@ -37,11 +37,6 @@ dates per day, hour, minute or second, the longest that rows are not closer than
 
 UNITS = (("day", 86_400.0), ("hour", 3_600.0), ("minute", 60.0), ("second", 1.0))
 """Units of time in which rates of dated rows are given, longest first, in seconds."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="equations", epilog=epilog(EXAMPLES))(equations)
 
 
 @_options.reading

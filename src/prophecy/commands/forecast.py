@@ -15,7 +15,7 @@ import typer
 from prophecy import _interrupts, _machine
 from prophecy._forecast import Failure, Forecast
 from prophecy.commands import _options
-from prophecy.commands._common import INTERRUPTED, digits_between, epilog, guarded, say
+from prophecy.commands._common import INTERRUPTED, digits_between, guarded, say
 from prophecy.commands._dask import forecast_on
 from prophecy.commands._parts import input_of
 from prophecy.commands._progress import Progress
@@ -46,11 +46,6 @@ Examples:
 Rows are sorted by time, missing times become gaps, and what was assumed is said on stderr. Series are written to
 OUT.part as they are finished; after Ctrl-C, --resume goes on with the rest.
 """
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="forecast", epilog=epilog(EXAMPLES))(forecast)
 
 
 @_options.reading

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from prophecy import _files, bases, conventions, fading
 from prophecy.bases import Basis, ScaledBasis
-from prophecy.commands._common import USAGE, epilog, guarded, say
+from prophecy.commands._common import USAGE, guarded, say
 from prophecy.constructions import next_value
 
 Array: TypeAlias = NDArray[Any]
@@ -69,11 +69,6 @@ MAKERS: dict[Family, Callable[[int, float], Basis]] = {
     Family.foud: fading.foud,
     Family.fourier_decay: fading.fourier_decay,
 }
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="matrices", epilog=epilog(EXAMPLES))(matrices)
 
 
 def matrices(

@@ -10,7 +10,7 @@ import typer
 from numpy.typing import NDArray
 
 from prophecy.commands import _options
-from prophecy.commands._common import epilog, guarded, say
+from prophecy.commands._common import guarded, say
 from prophecy.commands._journal import Journal, keeping
 from prophecy.commands._rows import answer
 from prophecy.commands._show import show
@@ -39,11 +39,6 @@ mean, lower, upper, residual, score (-log10 of the probability of a residual thi
 each has its name before these. Rows are taken in the order of their times; missing times are gaps. Of files beyond 4 MB
 the answers so far are kept in OUT.part; after Ctrl-C, --resume goes on with the rest.
 """
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="predict", epilog=epilog(EXAMPLES))(predict)
 
 
 @_options.reading

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from prophecy import _interrupts
-from prophecy.commands._common import epilog, guarded, say
+from prophecy.commands._common import guarded, say
 
 EXAMPLES = """
 Examples:
@@ -19,11 +19,6 @@ Examples:
 
 Then open http://127.0.0.1:8765. Values come in by POST /v1/observe (JSON, JSON lines or CSV); /docs describes the rest.
 """
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="serve", epilog=epilog(EXAMPLES))(serve)
 
 
 def serve(

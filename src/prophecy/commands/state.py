@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from prophecy import _files
-from prophecy.commands._common import DATA, epilog, guarded, say
+from prophecy.commands._common import DATA, guarded, say
 from prophecy.commands._show import show
 from prophecy.fleet import Fleet
 
@@ -28,11 +28,6 @@ A stream that cannot be read is set aside with everything that is left of it, an
 
 RECENT = ("key", "time", "value", "mean", "lower", "upper", "score", "alarm")
 EVENTS = ("number", "key", "time", "value", "score", "alarm", "kind", "fault")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="state", epilog=epilog(EXAMPLES))(state)
 
 
 def state(

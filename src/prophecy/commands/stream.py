@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from prophecy import _interrupts
-from prophecy.commands._common import DATA, epilog, guarded, say
+from prophecy.commands._common import DATA, guarded, say
 from prophecy.commands._lines import Csv, InputLine, Jsonl
 from prophecy.fleet import Answers, Fleet
 
@@ -51,11 +51,6 @@ class Malformed(enum.StrEnum):
 
     skip = "skip"
     fail = "fail"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command(name="stream", epilog=epilog(EXAMPLES))(stream)
 
 
 def stream(

@@ -72,9 +72,12 @@ class Rolling(scorer.Rolling):
 
     @classmethod
     def of_all(cls, known: Mask, steps: int, settings: Settings) -> Self:
-        """Half as many origins, without seasons: a law is followed for long, and each rollout is costly."""
-        fewer = replace(settings.ordinary, origins=settings.ordinary.origins // 2, leads=1)
-        return cls.over(known, steps, 1, fewer)
+        """Fewer origins, later, without seasons: models of all variables need much of the context, and each of their
+        forecasts is costly."""
+        how = settings.laboratory
+        rest = int((1 - how.rolled_early) * len(known))
+        fewer = replace(settings.ordinary, origins=how.rolled, early=how.rolled_early, leads=1)
+        return cls.over(known, max(1, min(steps, 2 * rest // 3)), 1, fewer)
 
     def errors(self, model: Model, values: Array) -> Array:
         """Forecast minus truth from every origin, NaN where nothing was observed and after the end of the context."""

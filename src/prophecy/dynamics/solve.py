@@ -64,28 +64,34 @@ def solve(context: Context, steps: int, season: object, settings: Settings) -> S
     share = left_open(context.values, context.rows, how) if context.values.shape[1] > 1 else np.inf
     law: tournament.Answer | None = None
     seasonal = all(seasons.strong(column.y, column.seasons, settings.ordinary) for column in columns)
-    shortest = min((min(column.seasons, default=1) for column in columns), default=1)
-    origins = Rolling.over(context.known[-settings.ordinary.longest :], steps, shortest, settings.ordinary)
+    rolling = None
     if tournament.promising(context.values, share, settings, seasonal, context.pace if season is None else None):
-        same = len(origins.known) == len(context.known)
-        rolling = origins if same else Rolling.of_all(context.known, steps, settings)
+        rolling = Rolling.of_all(context.known, steps, settings)
         law = tournament.answer(context, closest, rolling, steps, settings)
     lawful = law if law is not None and law.exact and bool(np.isfinite(law.paths[0]).all()) else None
-    # Rolling forecasts without any error (waves, lines, repetition) are the whole law, and where every sample
+    known = context.known[-settings.ordinary.longest :]
+    origins = rolling if law is not None and len(known) == len(context.known) else None
+    if origins is None:
+        shortest = min((min(column.seasons, default=1) for column in columns), default=1)
+        origins = Rolling.over(known, steps, shortest, settings.ordinary)
+    parts = [roll(column, origins, settings.ordinary) for column in columns] if lawful is None else []
+    # Rolling forecasts without any error (lines, waves, repetition) are the whole law, and where every sample
     # determines the next one all variables are seen: nothing is hidden.
-    if share >= how.complete and (lawful is None or lawful.best.score >= how.exact):
+    least = lawful.best.score if lawful is not None else _least(parts, columns)
+    if share >= how.complete and least >= how.exact:
         decided = _hidden(context, steps, law is not None, settings)
         if decided is not None:
             return followed(context, decided, settings)
     further = rolling if law is not None and share < how.deterministic else None
     if lawful is not None:
         return _lawful(context, lawful, None, further, settings)
-    return _mixed(context, columns, origins, law, further, steps, settings)
+    return _mixed(context, columns, parts, origins, law, further, steps, settings)
 
 
 def _mixed(
     context: Context,
     columns: list[Series],
+    parts: list[list[Part]],
     rolling: Rolling,
     law: tournament.Answer | None,
     further: Rolling | None,
@@ -97,7 +103,6 @@ def _mixed(
     further: over the context, where a plausible path goes on from where nothing is known.
     """
     ordinary = settings.ordinary
-    parts = [roll(column, rolling, ordinary) for column in columns]
     mixtures = [mixed(column, some, rolling, ordinary) for column, some in zip(columns, parts, strict=True)]
     if law is not None and (law.exact or law.best.score < settings.laboratory.lead * _scores(mixtures, context)):
         return _lawful(context, law, mixtures, further, settings)
@@ -113,9 +118,10 @@ def _mixed(
     method, notes = mixture_notes(mixtures, columns, grids, settings)
     grid = np.stack(grids, axis=2)
     if further is not None:
-        grid, names, more = _with_a_plausible_end(grid, context, mixtures, further, settings)
-        method, notes = ", then ".join([method, *names]), (*notes, *more)
-    return Solution(grid, next_step, _between(mixtures, settings), method, notes)
+        grid, names, said = _with_a_plausible_end(grid, context, mixtures, further, settings)
+        method, notes = ", then ".join([method, *names]), (*notes, *said)
+    point = np.stack([mixture.path for mixture in mixtures], axis=1) if further is None else None
+    return Solution(grid, next_step, _between(mixtures, settings), method, notes, point=point)
 
 
 def _hidden(context: Context, steps: int, promising: bool, settings: Settings) -> Decided | None:
@@ -137,6 +143,15 @@ def _columns(context: Context, steps: int, season: object, settings: Settings) -
         given = None if season is None else np.atleast_1d(np.asarray(season, dtype=np.float64)) / stride
         found.append(Series(np.ascontiguousarray(y), seen, seasons.chosen(given, y, settings.ordinary), steps))
     return found
+
+
+def _least(parts: list[list[Part]], columns: list[Series]) -> float:
+    """Rolling errors of the best candidate of the worst column, in its standard deviations."""
+    worst = 0.0
+    for some, column in zip(parts, columns, strict=True):
+        sizes = [np.nanmean(np.abs(part.size)) for part in some if np.isfinite(part.size).any()]
+        worst = max(worst, min(sizes, default=np.inf) / max(float(np.std(column.y)), 1e-300))
+    return float(worst)
 
 
 def _scores(mixtures: list[Mixture], context: Context) -> float:

@@ -27,6 +27,7 @@ def candidates(series: Series, settings: Settings) -> Iterator[Candidate]:
 
 
 def _all(series: Series, settings: Settings) -> Iterator[Candidate]:
+    yield from settings.own
     scales = (VALUES, LOGARITHMS) if series.positive else (VALUES,)
     for scale in scales:
         of, log = scale.name, scale is LOGARITHMS

@@ -17,6 +17,7 @@ from prophecy.forecasting.settings import Settings
 Array = NDArray[np.float64]
 
 _TINY = 1e-300
+_SMALL = 1e-6  # deviations: a level as good as zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,7 @@ class Mixture:
         at = np.asarray(stdtrit(self.freedom, PROBABILITIES))[:, None]
         if not self.series.positive:
             return np.asarray(self.path + at * self.deviation)
-        level = np.maximum(self.path, _TINY)
+        level = np.maximum(self.path, _SMALL * self.deviation + _TINY)
         # A log-normal distribution of this mean and deviation has this deviation of its logarithm.
         relative = level * np.exp(at * np.sqrt(np.log1p((self.deviation / level) ** 2)))
         share = sum((w for w, part in self._pairs() if part.candidate.scale is not VALUES), np.zeros(len(level)))
@@ -67,23 +68,32 @@ def mixed(series: Series, parts: list[Part], rolling: Rolling, settings: Setting
     horizon, compared = series.horizon, rolling.compared(series.seen)
     independent = rolling.independent(compared)
     shares = weights(parts, rolling, independent, settings)
-    used = shares.any(axis=1)
+    used = np.asarray(shares.any(axis=1))
     parts, shares = [part for part, some in zip(parts, used, strict=True) if some], shares[used]
     ahead = _extended(shares, horizon)
-    path, deviation = _pooled(
+    path, deviation, own = _pooled(
         np.stack([part.path for part in parts]), np.stack([_deviation(part, None) for part in parts]), ahead
     )
     then = np.stack([part.candidate.scale.back(part.forecasts) for part in parts])
-    mean, expected = _pooled(then, np.stack([_deviation(part, part.forecasts) for part in parts]), shares[:, None])
+    mean, expected, _ = _pooled(then, np.stack([_deviation(part, part.forecasts) for part in parts]), shares[:, None])
     errors = np.where(compared, mean - series.y[rolling.ahead], np.nan)
     ratio = nearby(errors) / nearby(np.where(np.isfinite(errors), expected, np.nan)) * MEAN_SIZE
     deviation = deviation * _calibration(ratio, rolling, independent, horizon, settings)
+    # Errors grow with the lead; those of positive series may go with the season too.
+    shape = own / np.maximum(_never_falling(own), _TINY) if series.positive else np.ones(horizon)
+    deviation = shape * _never_falling(deviation / np.maximum(shape, _TINY))
     freedom = min(settings.tail_least + float(independent.max()) / settings.tail_forecasts, settings.tail_most)
     return Mixture(series, parts, ahead, path, errors, deviation, freedom)
 
 
-def _pooled(locations: Array, deviations: Array, shares: Array) -> tuple[Array, Array]:
-    """Mean and standard deviation of a mixture; parts that are missing somewhere are left out there."""
+def _never_falling(x: Array) -> Array:
+    """x without its falls: halfway between the largest so far and the smallest still to come."""
+    return np.asarray((np.fmax.accumulate(x) + np.fmin.accumulate(x[::-1])[::-1]) / 2)
+
+
+def _pooled(locations: Array, deviations: Array, shares: Array) -> tuple[Array, Array, Array]:
+    """Mean and standard deviation of a mixture, and the deviation its parts expect themselves; parts that are missing
+    somewhere are left out there."""
     there = np.isfinite(locations)
     shares = np.where(there, shares, 0.0)
     total = shares.sum(axis=0)
@@ -93,7 +103,7 @@ def _pooled(locations: Array, deviations: Array, shares: Array) -> tuple[Array, 
     some = np.where(known, shares, 0.0)
     within = (some * np.where(known, deviations, 0.0) ** 2).sum(axis=0) / np.maximum(some.sum(axis=0), _TINY)
     between = (shares * np.where(there, locations - mean, 0.0) ** 2).sum(axis=0)
-    return mean, np.sqrt(within + between)
+    return mean, np.sqrt(within + between), np.sqrt(within)
 
 
 def _deviation(part: Part, forecasts: Array | None) -> Array:
@@ -104,13 +114,13 @@ def _deviation(part: Part, forecasts: Array | None) -> Array:
         at, own = part.location, part.deviation
     else:
         at, own = forecasts, part.expected
-    size = _extended(part.size, at.shape[-1]) if own is None else own
+    size = _extended(_never_falling(part.size), at.shape[-1]) if own is None else own
     return np.asarray(size * np.exp(-scale.log_slope(np.maximum(np.abs(scale.back(at)), _TINY))))
 
 
 def _calibration(ratio: Array, rolling: Rolling, independent: Array, horizon: int, settings: Settings) -> Array:
-    """(horizon,): by how much errors exceed what the mixture expected of them: its rolling forecasts' ratio at this lead
-    and, by the octave, at others; a few forecasts' worth of what contexts like M1's need."""
+    """(horizon,): by how much errors exceed what the mixture expected of them: its rolling forecasts' ratio at this
+    lead and, by the octave, at others; a few forecasts' worth of what contexts like M1's need."""
     leads = octaves(rolling.steps)
     there = np.isfinite(ratio[leads - 1]) & (ratio[leads - 1] > 0)
     leads = leads[there]

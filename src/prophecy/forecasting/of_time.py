@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.forecasting.series import Fitted, Scale
+from prophecy.forecasting.series import RECIPROCALS, Fitted, Scale
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -36,27 +36,27 @@ class FunctionOfTime:
     weights: Callable[[Array], Array]
 
     def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
-        rows, weight = self.basis(np.arange(len(x))), np.where(seen, self.weights(x), 0.0)
-        weighted = rows * weight[:, None]
-        locations, deviations = np.empty((len(origins), steps)), np.empty((len(origins), steps))
-        k = rows.shape[1]
-        gram, target, square, count, at = np.zeros((k, k)), np.zeros(k), 0.0, 0, 0
-        for i, origin in enumerate(origins):
-            part, here = weighted[at:origin], x[at:origin]
-            gram, target = gram + part.T @ rows[at:origin], target + part.T @ here
-            square, count, at = square + float(weight[at:origin] @ here**2), count + int(seen[at:origin].sum()), origin
-            root = np.linalg.cholesky(gram + _RIDGE * float(np.trace(gram)) / k * np.eye(k))
-            c = np.linalg.solve(root.T, np.linalg.solve(root, target))
-            ahead = self.basis(np.arange(origin, origin + steps))
-            locations[i] = ahead @ c
-            left = max(square - float(c @ target), 1e-15 * square) / max(count - k - self.chosen, 1)
-            lever = np.sum(np.linalg.solve(root, ahead.T) ** 2, axis=0)
-            deviations[i] = np.sqrt(left * (1 / np.maximum(self.weights(locations[i]), 1e-12) + lever))
-        return locations, deviations
+        rows, weight = self.basis(np.arange(len(x) + steps, dtype=np.float64)), np.where(seen, self.weights(x), 0.0)
+        k, past = rows.shape[1], rows[: len(x)]
+        weighted = past * weight[:, None]
+        starts = np.concatenate([[0], origins[:-1]])
+        spans = list(zip(starts, origins, strict=True))
+        gram = np.cumsum([weighted[a:b].T @ past[a:b] for a, b in spans], axis=0)
+        target = np.cumsum([weighted[a:b].T @ x[a:b] for a, b in spans], axis=0)
+        square, count = np.cumsum(weight * x**2)[origins - 1], np.cumsum(seen)[origins - 1]
+        ridge = _RIDGE * np.trace(gram, axis1=1, axis2=2) / k
+        inverse = np.linalg.inv(np.linalg.cholesky(gram + ridge[:, None, None] * np.eye(k)))
+        c = np.einsum("oji,oj->oi", inverse, np.einsum("oij,oj->oi", inverse, target))
+        ahead = rows[origins[:, None] + np.arange(steps)]
+        locations = np.einsum("osk,ok->os", ahead, c)
+        left = np.maximum(square - np.einsum("ok,ok->o", c, target), 1e-15 * square)
+        left /= np.maximum(count - k - self.chosen, 1)
+        lever = np.sum((ahead @ inverse.transpose(0, 2, 1)) ** 2, axis=2)
+        return locations, np.sqrt(left[:, None] * (1 / np.maximum(self.weights(locations), 1e-12) + lever))
 
 
 def _even(x: Array) -> Array:
-    return np.ones(len(x))
+    return np.ones(x.shape)
 
 
 def polynomial(degree: int) -> Callable[[Array, Mask, int], Fitted | None]:
@@ -72,8 +72,8 @@ def polynomial(degree: int) -> Callable[[Array, Mask, int], Fitted | None]:
 
 
 def approach(scale: Scale, constants: int) -> Callable[[Array, Mask, int], Fitted | None]:
-    """level + c exp(-t/τ), the time constant τ by least squares over a grid: a step response in values, a Gompertz curve
-    in logarithms, a logistic curve in reciprocals, each with noise of constant size in the values themselves."""
+    """level + c exp(-t/τ), the time constant τ by least squares over a grid: a step response in values, a Gompertz
+    curve in logarithms, a logistic curve in reciprocals, each with noise of constant size in the values themselves."""
 
     def weights(x: Array) -> Array:
         return np.asarray(np.exp(-2 * scale.log_slope(scale.back(x))))
@@ -92,20 +92,20 @@ def approach(scale: Scale, constants: int) -> Callable[[Array, Mask, int], Fitte
         explained = (second * mean * mean - 2 * first * mean * slope + total * slope * slope) / determinant
         best = float(times[int(np.argmax(explained))])
         made = FunctionOfTime(lambda t: np.column_stack([np.ones(len(t)), np.exp(-t / best)]), 1, weights)
-        return _Positive(made) if scale.name else made
+        return _Positive(made) if scale is RECIPROCALS else made
 
     return fit
 
 
 @dataclass(frozen=True, eq=False)
 class _Positive:
-    """A curve on a scale of positive values: lost where it leaves them."""
+    """A curve of reciprocals: lost from where they reach zero, which is growth without a ceiling."""
 
     curve: FunctionOfTime
 
     def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
         locations, deviations = self.curve.predictive(x, seen, origins, steps)
-        return locations, deviations
+        return np.where((locations > 0).all(axis=-1, keepdims=True), locations, np.nan), deviations
 
 
 def waves(most: int) -> Callable[[Array, Mask, int], Fitted | None]:
@@ -176,4 +176,4 @@ def _solved(rows: Array, v: Array) -> tuple[Array, Array]:
     """Fitted values and coefficients of least squares."""
     gram = rows.T @ rows
     c = np.linalg.lstsq(gram + _RIDGE * np.diag(np.diag(gram)), rows.T @ v, rcond=None)[0]
-    return rows @ c, c
+    return np.asarray(rows @ c), np.asarray(c)

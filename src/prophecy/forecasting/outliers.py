@@ -1,10 +1,12 @@
 """Values that nothing around them confirms: set aside like missing ones, for every candidate.
 
 An autoregression, solved from values clipped to their usual range, expects each value from those before it. A value is
-wild where it misses that by more than `outlier_deviations` robust deviations of the others and by more than
-`outlier_spreads` spreads of the series, and most of the next few values are closer to what was expected without it than
-to it. The newest value has nothing after it: it is believed if earlier jumps of its size stayed more often than they
-went. Of positive series wild values are wild among the logarithms too.
+wild where it misses that, and the median of what is around it, by more than `outlier_deviations` robust deviations of
+the others and by more than `outlier_spreads` spreads of the series, and most of the next few values are closer to what
+was expected without it than to it. Spikes of all sizes, with no gap between usual and wild, are how the series is, and
+so is a peak that builds up or fades over several values. The newest value has nothing after it: it is believed if
+earlier jumps of its size stayed more often than they went. Of positive series wild values are wild among the logarithms
+too.
 """
 
 from __future__ import annotations
@@ -48,22 +50,32 @@ def _wild(x: Array, settings: Settings) -> Mask:
     z = (x - middle) / spread
     phi, expected, usual = _autoregression(np.clip(z, -_CLIPPED, _CLIPPED), lags)
     far = max(settings.outlier_deviations * usual, settings.outlier_spreads)
-    past, stayed = z.copy(), 0
-    for t in np.nonzero(np.abs(z - expected) > far)[0]:
+    past, stayed, off, built = z.copy(), 0, np.abs(z - expected), np.zeros(len(z), dtype=np.bool_)
+    for t in np.nonzero(off > far)[0]:
         if wild.sum() > settings.outlier_share * len(x):
             break
         path = _path(phi, past, int(t), expected[t])
-        if abs(z[t] - path[0]) <= far:
+        around = np.median(z[max(t - lags, 0) : t + lags + 1])
+        if min(abs(z[t] - path[0]), abs(z[t] - around)) <= far:
             continue
         following = z[t + 1 : t + 1 + _NEXT]
         if len(following):
             back = np.abs(following - path[1 : 1 + len(following)]) < np.abs(following - z[t])
             wild[t] = 2 * back.sum() > len(back)
             stayed += not wild[t]
+            near = np.concatenate([z[max(t - 2, 0) : t], z[t + 1 : t + 3]])
+            built[t] = bool((np.abs((near - around) / (z[t] - around) - 0.55) < 0.3).any())
         else:
             wild[t] = stayed <= wild.sum()
         if wild[t]:
-            past[t] = path[0]
+            past[t], off[t] = path[0], abs(z[t] - path[0])
+    for start, end in _runs(wild | built):
+        wild[start:end] &= not built[start:end].any()
+    usual = off[off <= far].max(initial=0.0)
+    for t in sorted(np.nonzero(wild)[0], key=lambda t: off[t]):
+        if off[t] > settings.outlier_gap * usual:
+            break
+        wild[t], usual = False, off[t]
     return wild
 
 
@@ -78,7 +90,12 @@ def _autoregression(z: Array, lags: int) -> tuple[Array, Array, float]:
         left = np.abs(target - rows @ phi)
         usual = 1.4826 * float(np.median(left))
         used = left <= _TRIMMED * usual + 1e-300
-    return phi, np.append(np.full(lags, np.median(z[: 2 * lags])), rows @ phi), usual
+    return np.asarray(phi), np.append(np.full(lags, np.median(z[: 2 * lags])), rows @ phi), usual
+
+
+def _runs(marked: Mask) -> list[tuple[int, int]]:
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], marked, [False]])))
+    return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
 
 def _path(phi: Array, past: Array, t: int, first: float) -> Array:

@@ -1,6 +1,6 @@
-"""The one judge: rolling forecasts from the same origins for all candidates, scored by the density they gave to what came.
+"""The one judge: forecasts from the same origins for all candidates, scored by the density they gave to what came.
 
-    weight(lead) = prior · exp(flatness · Σ_g octave^|log2 lead/g| · n_g^crowding · score_g),  g = 1, 2, 4, …
+    weight(lead) = prior · exp(flatness · Σ_g octave^|log2 lead/g| · n_g · score_g),  g = 1, 2, 4, …
 
 score_g is the mean logarithm of the density that a candidate gives to values g steps ahead, with its own errors' size
 there as scale, in units of the values whatever scale it works on; n_g is how many forecasts of that lead do not
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.forecasting.candidates import candidates
+from prophecy.forecasting.rare import is_rare
 from prophecy.forecasting.series import Candidate, Series
 from prophecy.forecasting.settings import Settings
 
@@ -24,6 +25,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
+_LOST = 1e3  # ranges of the context: a path that leads so far, or to NaN, is none
 MEAN_SIZE = np.sqrt(np.pi / 2)  # a normal distribution's standard deviation over its mean absolute value
 
 
@@ -44,9 +46,7 @@ class Rolling:
         """season: samples of the shortest one; the early part holds two of it where it can."""
         length = len(known)
         seen = np.nonzero(known)[0]
-        long = length >= settings.long
-        share = settings.early_long if long else settings.early_short
-        early = max(4, int(seen[max(int(share * len(seen)), 1) - 1]) + 1) if len(seen) > 1 else length
+        early = max(4, int(seen[max(int(settings.early * len(seen)), 1) - 1]) + 1) if len(seen) > 1 else length
         early = min(max(early, min(2 * season + 2, length - 2)), length - 1)
         if not known[early:].any():
             return cls.over(np.ones(length, dtype=np.bool_), steps, season, settings)
@@ -56,13 +56,12 @@ class Rolling:
         origins = np.unique(np.maximum(after_seen[spread - 1], early))
         wait = seen[np.minimum(np.searchsorted(seen, origins), len(seen) - 1)] - origins
         nearest = int(np.median(wait[wait >= 0])) + 1
-        reach = 2 * (length - early) // 3 if long else length - early
-        return cls(early, origins, max(nearest, min(max(steps, settings.leads), max(1, reach))), known)
+        return cls(early, origins, max(nearest, min(max(steps, settings.leads), max(1, length - early))), known)
 
     @property
     def ahead(self) -> Indices:
         """(origins, steps): the times that are forecast; those after the end are the last one."""
-        return np.minimum(self.origins[:, None] + np.arange(self.steps), len(self.known) - 1)
+        return np.asarray(np.minimum(self.origins[:, None] + np.arange(self.steps), len(self.known) - 1))
 
     def compared(self, seen: Mask) -> Mask:
         """(origins, steps): where there is a value to compare with."""
@@ -79,9 +78,9 @@ class Rolling:
 class Part:
     """A candidate rolled over the context and fitted to all of it, on its own scale.
 
-    forecasts: (origins, steps), NaN where it could not be rolled. expected: the standard deviations it expected then, or
-    None. location, deviation: (horizon,) from the end of the context. size: (steps,), of its errors, NaN where nothing
-    was compared. score: (steps,), the mean log density of what came, but for a constant.
+    forecasts: (origins, steps), NaN where it could not be rolled. expected: the standard deviations it expected then,
+    or None. location, deviation: (horizon,) from the end of the context. size: (steps,), of its errors, NaN where
+    nothing was compared. score: (steps,), the mean log density of what came, but for a constant.
     """
 
     candidate: Candidate
@@ -125,7 +124,7 @@ def roll(series: Series, rolling: Rolling, settings: Settings) -> list[Part]:
             None if deviation is None else deviation[0],
             settings,
         )
-        if np.isfinite(part.path).all():
+        if (np.abs(part.path - series.y[-1]) < _LOST * np.ptp(series.y)).all():
             found.append(part)
     return found
 
@@ -139,25 +138,27 @@ def scored(
     errors = np.where(compared & np.isfinite(forecasts), forecasts - candidate.scale.of(here), np.nan)
     there = np.isfinite(errors)
     slope = np.where(there, candidate.scale.log_slope(here), 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
-    size = nearby(errors)
+    size = nearby(errors, is_rare(series, settings))
     rounding = settings.rounding * (float(np.std(series.y)) or 1.0)
     score = -np.log(size * np.exp(-slope) + rounding)
     return Part(candidate, forecasts, expected, location, deviation, size, score)
 
 
-def nearby(errors: Array) -> Array:
+def nearby(errors: Array, squares: bool = False) -> Array:
     """(steps,): the size of errors at each step and those within a quarter of its distance; NaN where there are none.
 
-    By the mean absolute value, which a single wild one moves less than the mean square.
+    By the mean absolute value, which a single wild one moves less than the mean square; by squares where most values
+    are zero, and so is their median.
     """
-    there = np.isfinite(errors)
-    total = np.concatenate([[0.0], np.cumsum(np.where(there, np.abs(errors), 0.0).sum(axis=0))])
+    there, power = np.isfinite(errors), 2 if squares else 1
+    total = np.concatenate([[0.0], np.cumsum(np.where(there, np.abs(errors) ** power, 0.0).sum(axis=0))])
     count = np.concatenate([[0], np.cumsum(there.sum(axis=0))])
     steps = np.arange(errors.shape[1])
     reach = np.ceil((steps + 1) / 4).astype(np.intp)
     low, high = np.maximum(steps - reach, 0), np.minimum(steps + reach + 1, len(steps))
     number = count[high] - count[low]
-    return np.where(number > 0, MEAN_SIZE * (total[high] - total[low]) / np.maximum(number, 1), np.nan)
+    mean = np.where(number > 0, (total[high] - total[low]) / np.maximum(number, 1), np.nan)
+    return np.asarray(np.sqrt(mean) if squares else MEAN_SIZE * mean)
 
 
 def octaves(steps: int) -> Indices:
@@ -179,9 +180,8 @@ def weights(parts: list[Part], rolling: Rolling, independent: Array, settings: S
         if rolled.any():
             mean = np.where(rolled, mean, np.quantile(mean[rolled], settings.unrolled))
             scores[:, j] = mean - mean.max()
-    count = independent[leads - 1] ** settings.crowding
     apart = np.abs(np.log2(np.arange(1, rolling.steps + 1)[:, None] / leads))
-    evidence = settings.flatness * scores @ (count * settings.octave**apart).T
+    evidence = settings.flatness * scores @ (independent[leads - 1] * settings.octave**apart).T
     found = prior[:, None] * np.exp(evidence - evidence.max(axis=0))
     found = np.where(found < settings.least * found.max(axis=0), 0.0, found)
     return np.asarray(found / found.sum(axis=0))

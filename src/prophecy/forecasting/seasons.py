@@ -120,7 +120,7 @@ def _found(x: Array, settings: Settings) -> tuple[int, ...]:
         trials.setdefault(period, settings.season_handicap)
     merit = {period: _explained(flat, period) - handicap for period, handicap in trials.items()}
     best = max(merit, key=lambda period: merit[period], default=0)
-    if not best or not merit[best] > 0.0:
+    if not best or not merit[best] > np.log(len(trials)):  # the best of so many pays for the choice
         return ()
     if best % _WEEK == 0 and merit.get(best // _WEEK, -1.0) > 0.0:
         return best // _WEEK, best

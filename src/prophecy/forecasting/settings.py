@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from prophecy.forecasting.series import Candidate
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -13,41 +15,39 @@ class Settings:
     longest: int = 6144  #: latest samples that candidates look at: bounds their cost
 
     # Rolling forecasts inside the context
-    origins: int = 32  #: forecasts; more cost time and overlap more
-    long: int = 200  #: samples from which a context is rolled over its last 30 % rather than 45 %
+    origins: int = 64  #: forecasts; more cost time and overlap more
     leads: int = 48  #: steps that are rolled at least, so that tomorrow's forecast does not depend on how far one asks
-    early_long: float = 0.7  #: share of a long context that candidates are fitted to, before the first origin
-    early_short: float = 0.55  #: the same of a short one
+    early: float = 0.5  #: share of the context that candidates are fitted to, before the first origin
 
     # The scorer
     #: Weights of families before anything is known of their errors
     priors: tuple[tuple[str, float], ...] = (
         ("smoothers", 3.0),  # on short series nothing else comes close; the exact figures matter little
-        ("theta", 0.25),  # good with seasons, behind on yearly series that grow
-        ("autoregression", 0.5),
-        ("line", 0.25),
-        ("constant", 0.25),
-        ("waves", 0.25),
-        ("approach", 0.1),
-        ("readout", 0.5),
-        ("seasonal readout", 0.25),
-        ("memory readout", 0.25),
-        ("profile", 0.75),
-        ("long profile", 0.5),
-        ("growth", 0.05),
-        ("rare", 3.0),
+        ("rare", 10.0),
+        ("autoregression", 1.0),
+        ("waves", 1.0),
         ("map", 1.0),
+        ("own", 1.0),
+        ("theta", 1.0),
+        ("line", 0.5),
+        ("readout", 0.5),
+        ("seasonal readout", 0.5),
+        ("memory readout", 0.5),
+        ("profile", 0.5),
+        ("long profile", 0.5),
+        ("constant", 0.2),
+        ("approach", 0.2),
+        ("growth", 0.2),
     )
-    flatness: float = 0.5  #: power of the likelihood that weights follow: rolled errors overlap and models are wrong
-    crowding: float = 0.9  #: power of the number of forecasts: later ones say less that is new
-    octave: float = 0.7  #: what the score of one lead says about a lead twice or half as long
+    flatness: float = 0.4  #: power of the likelihood that weights follow: rolled errors overlap and models are wrong
+    octave: float = 0.75  #: what the score of one lead says about a lead twice or half as long
     unrolled: float = 0.25  #: quantile of the others' scores that a candidate too long to be rolled is given
     least: float = 1e-3  #: of the largest weight; what has less is left out
     rounding: float = 1e-9  #: standard deviations; errors below this are rounding and count as equal
 
     # Calibration of the mixture by its own rolling errors
-    expected_count: float = 6.0  #: forecasts that what the candidates expect of their errors is worth
-    expected_factor: float = 1.25  #: by which errors outside a context exceed that, in the median of M1
+    expected_count: float = 12.0  #: forecasts that what the candidates expect of their errors is worth
+    expected_factor: float = 1.4  #: by which errors outside a context exceed that, in the median of M1
     tail_least: float = 2.5  #: degrees of freedom of Student's distribution without rolling forecasts
     tail_most: float = 8.0  #: with many
     tail_forecasts: float = 8.0  #: independent forecasts that add one degree
@@ -68,13 +68,13 @@ class Settings:
     # Outliers
     outlier_deviations: float = 8.0  #: of what an autoregression leaves of the others
     outlier_spreads: float = 1.0  #: spreads of the series: spikes of a law are within
+    outlier_gap: float = 2.0  #: times the largest believed: spikes of all sizes are how a series is
     outlier_lags: int = 8  #: values before it that a value is expected from: a week and a day
     outlier_share: float = 0.05  #: of all values at most: what comes more often is how the series is
     outlier_least: int = 16  #: samples below which nothing is set aside: what is usual is hardly known
 
     # Smoothers
-    log_damping: float = 4.0  #: contexts' lengths of growth that logarithms may go on for, spread over all time
-    slope_fade: float = 0.125  #: a slope learned from the last n values goes on for about eight times as many
+    log_damping: float = 8.0  #: contexts' lengths of growth that logarithms may go on for, spread over all time
     smoothed: int = 1024  #: samples before the first origin that they run over: what is older has faded
     #: Gains of a smoother's level: a grid over 0 ... 1, finer where errors change faster with it
     level_gains: tuple[float, ...] = (0.0, 0.05, *(k / 10 for k in range(1, 11)))
@@ -110,6 +110,7 @@ class Settings:
     rare_least: float = 0.25  #: weight from which rare events shape the distribution
     rare_beyond: float = 1.5  #: times the largest value: what lies beyond it where quantiles ask for more values
 
+    own: tuple[Candidate, ...] = ()  #: candidates of the user's
     without: frozenset[str] = frozenset()  #: ablations: families that are not tried
 
     def prior(self, family: str) -> float:

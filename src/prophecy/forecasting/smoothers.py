@@ -67,17 +67,15 @@ class FittedSmoothers:
         for one in self.found:
             x = one.removed(x)
         x = np.where(seen, x, np.nan)[first:]
-        slope, at = 0.0, np.arange(len(x))
-        if self.half_slope:
-            early = x[: int(origins.min()) - first]
-            slope = _slope(early) / 2
-        flat = x - slope * at
-        scale = float(np.nanstd(flat)) or 1.0
-        centre = float(flat[np.nonzero(~np.isnan(flat))[0][-1]])
+        early = int(origins.min()) - first
+        slope = _slope(x[:early]) / 2 if self.half_slope else 0.0
+        flat = x - slope * np.arange(len(x))
+        known = flat[:early][~np.isnan(flat[:early])]
+        scale, centre = float(np.std(known)) or 1.0, float(known[-1])
         grid = bank(self.states > 1, not self.half_slope, self.settings)
         mean, within, between, _ = smooth(
             (flat - centre) / scale, grid.alpha, grid.beta, grid.phi, grid.gamma, grid.free, self.states,
-            origins - first, horizon, self._drag(len(x)) * (1 - self.settings.slope_fade * grid.beta),
+            origins - first, horizon, np.full(len(grid.beta), self._drag(len(x))),
         )  # fmt: skip
         ahead = origins[:, None] + np.arange(horizon)
         paths = mean * scale + centre + slope * (origins[:, None] - 1 - first + self._along(horizon, len(x)))

@@ -168,3 +168,11 @@ def style_of(cells: Sequence[str], decimal: str) -> NumberStyle:
     usual = frozenset({max(set(units), key=units.count)} if units else ())
     grouped = any(_PLAIN[decimal].fullmatch(one.digits) is None for one in found)
     return NumberStyle(decimal, decimal == "." and not grouped and not units, usual, grouped)
+
+
+def column_style(name: str, cells: Sequence[str], given: str | None, others: str, way_out: str) -> NumberStyle:
+    """The style of a column by its own cells, or by a mark that was `given`; where neither tells, as `others` write."""
+    marks = marks_of(cells)
+    if marks.point and marks.comma and given is None:
+        raise ValueError(two_ways(name, marks.point, marks.comma, way_out))
+    return style_of(cells, given or ("." if marks.point else "," if marks.comma else others))

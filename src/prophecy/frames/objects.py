@@ -12,17 +12,7 @@ from typing import Any
 import numpy as np
 
 from prophecy.frames import dates
-from prophecy.frames.numbers import (
-    JUDGED,
-    MOSTLY,
-    NumberStyle,
-    file_mark,
-    is_missing,
-    is_number,
-    marks_of,
-    style_of,
-    two_ways,
-)
+from prophecy.frames.numbers import JUDGED, MOSTLY, NumberStyle, column_style, file_mark, is_missing, is_number
 from prophecy.frames.opening import Opened, explained
 from prophecy.frames.roles import Content, Hints, Layout, Roles
 from prophecy.frames.stray import Stray
@@ -222,12 +212,8 @@ def _styles(columns: dict[str, list[Any]], asked: Hints) -> dict[str, NumberStyl
         numbers = sum(is_number(cell) if isinstance(cell, str) else isinstance(cell, int | float) for cell in known)
         if not cells or not any(map(is_number, cells)) or numbers < MOSTLY * len(known):
             continue
-        marks = marks_of(cells)
-        if marks.point and marks.comma and not asked.decimal:
-            raise ValueError(two_ways(name, marks.point, marks.comma, asked.ways("decimal", ",")))
         others = file_mark(list(texts.values()), ";")[0]
-        mark = asked.decimal or ("," if marks.comma else "." if marks.point else others)
-        made[name] = style_of(cells, mark)
+        made[name] = column_style(name, cells, asked.decimal, others, asked.ways("decimal", ","))
     return made
 
 
@@ -251,10 +237,11 @@ def read_parquet(opened: Opened, asked: Hints) -> Content:
     def batches(roles: Roles) -> Iterator[Any]:
         for batch in file.iter_batches(ROWS):
             columns = [
-                stray.coded(column.cast(pa.float64(), safe=False)) if name in roles.values else column
+                stray.coded(name, column.cast(pa.float64(), safe=False)) if name in roles.values else column
                 for name, column in zip(batch.schema.names, batch.columns, strict=True)
             ]
             yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+        stray.finish()
 
     return Content(layout, batches, [], stray)
 

@@ -18,6 +18,9 @@ HEAD = 1 << 20  # bytes read to recognise a file: some ten thousand rows
 LARGEST_HEAD = 1 << 26  # a single line longer than this is no table
 
 
+MARKUP = re.compile(rb"<(!--|(!doctype|\?xml|html|head|meta|body|table|div|svg)\b)", re.IGNORECASE)
+
+
 class Replay(io.RawIOBase):
     """A stream whose beginning can be examined before it is read."""
 
@@ -74,6 +77,7 @@ def open_bytes(source: str | bytes) -> Opened:
     """Open a file, stdin for `-`, or a text table that is in memory; unpack gzip, zstd, bzip2 and xz."""
     if isinstance(source, bytes):
         raw: Any = io.BytesIO(source)
+        _refuse_markup("the table", source[:256])
         return Opened("the table", "csv", Replay(raw), raw, 0)
     path = source
     if path != "-" and Path(path).is_dir():
@@ -122,10 +126,21 @@ def _kind(path: str, stream: Replay) -> str:
     ending = Path(path).suffix.lower()
     if ending in named:
         raise ValueError(f"{path} is not {named[ending]} file: it begins with {magic[:8]!r}")
-    start = stream.head(256).lstrip(b"\xef\xbb\xbf \t\r\n")
+    start = _refuse_markup(path, stream.head(256))
     if start[:1] == b"{":
         return "jsonl"
     return "json" if start[:1] == b"[" else "csv"
+
+
+def _refuse_markup(path: str, head: bytes) -> bytes:
+    """The first characters; a page of HTML or XML is no table, whatever it is called."""
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if MARKUP.match(start):
+        raise ValueError(
+            f"{path} is a page of HTML or XML, not a table: what a download gives that needs a log-in, perhaps; open "
+            "it in a browser, and save the table itself as CSV"
+        )
+    return start
 
 
 def encoding_of(path: str, head: bytes) -> str:

@@ -46,6 +46,11 @@ KEYS = ("unique_id", "key", "series", "series_id", "sensor", "sensor_id", "item_
 VALUES = ("value", "y")
 """Beside a key the column `value` is predicted alone, and `y` beside `unique_id`."""
 
+DATED = ("date", "datetime", "date_time", "date time", "datum", "ds", "timestamp")
+"""Names under which numbers of days since 1899-12-30 are dates, as Excel counts them."""
+
+SERIALS = (20_000, 80_000)  # such days: 1954 to 2119
+EXCEL_DAY = 25_569  # that of 1970-01-01
 EPOCHS = (("s", 10**0), ("ms", 10**3), ("us", 10**6), ("ns", 10**9))
 ERA = (631_152_000, 4_102_444_800)  # seconds: numbers between 1990 and 2100 are taken for epochs
 EVEN = 8  # rows from which numbers that rise by one and the same step are a clock, whatever they are called
@@ -96,6 +101,7 @@ class TimeColumn:
     style: dates.Style | None = None
     unit: str | None = None
     whole: bool = False  # numbers without a fraction
+    serial: bool = False  # days as Excel counts them
     typed: bool = False  # cells are dates by their type
 
     def read(self, batch: Any, first: int, stray: Stray) -> Times:
@@ -114,6 +120,11 @@ class TimeColumn:
             if wrong:
                 stray.missing_times(" ".join(self.columns), wrong, len(cells))
             return found
+        if self.serial:
+            days = _floats(columns[0], self.columns[0], first, stray) - EXCEL_DAY
+            return _of_seconds(
+                np.rint(days * 86_400), "s"
+            )  # written with six digits, a day is known to a tenth of a second
         return _typed(columns[0], self.unit, self.columns[0], first, stray)
 
     def write(self, times: Times) -> dict[str, Any]:
@@ -130,6 +141,9 @@ class TimeColumn:
                 return {self.columns[0]: ticks.tolist()}
             # Microseconds, as they were read: whole numbers of nanoseconds are not exact in float64.
             return {self.columns[0]: (times.values.astype("datetime64[us]").astype(np.int64) / 1e6).tolist()}
+        if self.serial:
+            days = times.values.astype("datetime64[s]").astype(np.int64) / 86_400 + EXCEL_DAY
+            return {self.columns[0]: days.astype(np.int64).tolist() if self.whole else days.tolist()}
         if times.dates:
             return {self.columns[0]: _arrow_times(times)}
         return {self.columns[0]: times.values.astype(np.int64).tolist() if self.whole else times.values.tolist()}
@@ -245,6 +259,9 @@ def resolve(layout: Layout) -> Roles:
         others = [name for name in layout.names if name not in taken and layout.filled(name)]
         advice = layout.stray(max(others, key=layout.share)) if others else f"choose with {ways('column')}"
         raise ValueError(f"{layout.path} has no column of numbers to predict; it has {shown}; {advice}")
+    others = [n for n in layout.names if n not in {*taken, *values} and layout.kind(n) in ("text", "bool")]
+    if others and not columns:
+        notes.append(f"column{'s' * (len(others) > 1)} {', '.join(map(repr, others))} left out: no numbers")
     for name in values:
         if name in taken:
             raise ValueError(
@@ -479,6 +496,9 @@ def _numeric(layout: Layout, name: str, hinted: bool, notes: list[str]) -> TimeC
         if bool(inside.all()) and (hinted or ordered) and (whole or unit == "s"):
             notes.append(f"{name!r} read as time since 1970 in {'µs' if unit == 'us' else unit}")
             return TimeColumn((name,), unit=unit, whole=whole)
+    if name.lower() in DATED and bool(((numbers >= SERIALS[0]) & (numbers <= SERIALS[1])).all()):
+        notes.append(f"{name!r} read as days since 1899-12-30, as Excel counts dates")
+        return TimeColumn((name,), whole=whole, serial=True)
     monotone = bool((steps >= 0).all() or (steps <= 0).all()) or len(layout.names) > 2
     return TimeColumn((name,), whole=whole) if hinted and monotone else None
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,27 @@ Array = NDArray[np.float64]
 
 DATED = datetime | date
 NAMED = 3  # stray cells of a column that are shown
+OFTEN = 3  # times that a number comes before it may be a code
 EARLY = 5_000  # rows after which too many stray cells end the reading
+
+
+class End(NamedTuple):
+    """The least number of some, how often it comes, and the next one."""
+
+    first: float = math.inf
+    times: int = 0
+    second: float = math.inf
+
+    def joined(self, numbers: Array) -> End:
+        """With further numbers."""
+        least = float(numbers.min())
+        count = int(np.count_nonzero(numbers == least))
+        above = float(np.min(numbers, where=numbers > least, initial=math.inf))
+        if least == self.first:
+            return End(least, self.times + count, min(self.second, above))
+        if least < self.first:
+            return End(least, count, min(self.first, above))
+        return End(self.first, self.times, min(self.second, least))
 
 
 class Stray:
@@ -30,6 +51,7 @@ class Stray:
         self._counts: dict[str, int] = {}
         self._filled: dict[str, int] = {}
         self._rows, self._ragged = 0, 0
+        self._ends: dict[str, tuple[End, End]] = {}
         self._shown = ""
         self.notes: list[str] = []
 
@@ -67,7 +89,7 @@ class Stray:
                 values = np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.float64)
                 if not np.isinf(values).any():
                     self._filled[name] = self._filled.get(name, 0) + len(values) - found.null_count
-                    return self._without(values)
+                    return self._without(name, values)
             except pa.ArrowInvalid:
                 pass  # some cell is no plain number: one by one
         return self.read(name, column.to_pylist(), self._rows)
@@ -92,16 +114,14 @@ class Stray:
             some = self._cells.setdefault(name, [])
             if len(some) < NAMED:
                 some.append((before + place + 1, str(cell)[:40]))
-        return self._without(values)
+        return self._without(name, values)
 
-    def coded(self, column: Any) -> Any:
+    def coded(self, name: str, column: Any) -> Any:
         """A column of numbers without those that were said to mean "no value"."""
         import pyarrow as pa
 
-        if not self._asked.codes:
-            return column
         values = np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
-        return pa.array(self._without(values), pa.float64(), from_pandas=True)
+        return pa.array(self._without(name, values), pa.float64(), from_pandas=True)
 
     def moments(self, name: str, cells: Sequence[Any], before: int) -> list[Any]:
         """Dates of a sheet, None in place of cells that are none (a line of totals)."""
@@ -120,10 +140,24 @@ class Stray:
         self._counts[name] = self._counts.get(name, 0) + len(cells)
         self._cells.setdefault(name, []).extend(cells[:NAMED])
 
-    def _without(self, values: Array) -> Array:
-        """Numbers that were said to mean "no value" as NaN."""
+    def _without(self, name: str, values: Array) -> Array:
+        """Numbers that were said to mean "no value" as NaN; of the others the least and the largest are kept."""
         codes = self._asked.codes
-        return np.where(np.isin(values, codes), np.nan, values) if len(codes) else values
+        values = np.where(np.isin(values, codes), np.nan, values) if len(codes) else values
+        known = values[np.isfinite(values)]
+        if len(known):
+            low, high = self._ends.get(name, (End(), End()))
+            self._ends[name] = low.joined(known), high.joined(-known)
+        return values
+
+    def _code(self, name: str) -> tuple[float, int] | None:
+        """A number that comes again and again, further from all others than these are from each other; how often."""
+        low, high = self._ends[name]
+        for end, far, sign in ((low, -high.first, 1.0), (high, -low.first, -1.0)):
+            rest = far - end.second  # of the others
+            if end.times >= OFTEN and rest > 0 and end.second - end.first > rest:
+                return sign * end.first, end.times
+        return None
 
     def _check(self) -> None:
         for name, count in self._counts.items():
@@ -148,6 +182,11 @@ class Stray:
             shown = ", ".join(f"{cell!r} (row {row})" for row, cell in self._cells[name][:NAMED])
             more = f" and {count - NAMED:,} more" if count > NAMED else ""
             self.notes.append(f"{count:,} cell{'' if count == 1 else 's'} of {name!r} taken as missing: {shown}{more}")
+        for name in self._ends:
+            if (found := self._code(name)) is not None:
+                code, times = f"{found[0]:.15g}", f"{found[1]:,} times"
+                said = f"{code} comes {times} in {name!r}, far from all other values; if it means 'no value', "
+                self.notes.append(said + self._asked.ways("missing", code))
         if self._ragged:
             rows = f"{self._ragged:,} row{'' if self._ragged == 1 else 's'}"
             self.notes.append(f"{rows} with another number of cells left out ({self._shown})")

@@ -15,7 +15,7 @@ from typing import Any
 
 from prophecy.frames import dates
 from prophecy.frames.names import printable
-from prophecy.frames.numbers import JUDGED, MOSTLY, file_mark, is_missing, is_number, marks_of, style_of, two_ways
+from prophecy.frames.numbers import JUDGED, MOSTLY, column_style, file_mark, is_missing, is_number, marks_of, number
 from prophecy.frames.opening import HEAD, LARGEST_HEAD, Opened, Replay, encoding_of, explained
 from prophecy.frames.roles import CLOCKS, KEYS, VALUES, Content, Hints, Layout, Roles, spread_over_columns
 from prophecy.frames.stray import Stray
@@ -52,13 +52,9 @@ def read_csv(opened: Opened, asked: Hints, piece: int) -> Content:
     for name, kind, cells in zip(dialect.names, dialect.kinds, columns, strict=True):
         if kind != "number":
             continue
-        evidence = marks_of(cells)
-        if evidence.point and evidence.comma and not asked.decimal:
-            raise ValueError(two_ways(name, evidence.point, evidence.comma, asked.ways("decimal", ",")))
-        own = mark if asked.decimal or not (evidence.point or evidence.comma) else "." if evidence.point else ","
-        styles[name] = style_of(cells, own or ".")
-        if open_ is not None and evidence.either == open_:
-            shown, other = style_of([open_], own or ".").read(open_), "." if own == "," else ","
+        own = styles[name] = column_style(name, cells, asked.decimal, mark, asked.ways("decimal", ","))
+        if open_ is not None and marks_of(cells).either == open_:
+            shown, other = number(open_, own.decimal), "." if own.decimal == "," else ","
             notes.append(f"{open_!r} is read as {shown:g}; if it is not, {asked.ways('decimal', other)}")
             open_ = None
     units = {unit: name for name, style in styles.items() for unit in style.units}
@@ -93,7 +89,7 @@ def sniff(path: str, stream: Replay, asked: Hints) -> Dialect:
     widest = max(line.count(separator) for line in lines[skipped : skipped + 50]) + 1
     if widest > MOST_COLUMNS:
         raise ValueError(f"{path} has {widest:,} columns, and at most {MOST_COLUMNS:,} are read; put series into rows")
-    rows, ends = _rows(body, separator)
+    rows, ends = _rows(body, separator, chosen=True)
     if not complete and len(rows) > 2:
         rows, ends = rows[:-1], ends[:-1]  # it may be cut off
     names, header, start = header_of(path, rows, asked)
@@ -229,8 +225,8 @@ def _beginning(path: str, stream: Replay) -> tuple[str, str, bool]:
         size *= 4
 
 
-def _rows(text: str, separator: str) -> tuple[list[list[str]], list[int]]:
-    """Rows that are not empty, and the number of lines up to the end of each."""
+def _rows(text: str, separator: str, chosen: bool = False) -> tuple[list[list[str]], list[int]]:
+    """Rows that are not empty, and the number of lines up to the end of each. chosen: the separator is not a trial."""
     rows, ends = [], []
     reader = csv.reader(io.StringIO(text), delimiter=separator)
     try:
@@ -238,10 +234,16 @@ def _rows(text: str, separator: str) -> tuple[list[list[str]], list[int]]:
             if row:
                 rows.append(row)
                 ends.append(reader.line_num)
-    except csv.Error:
+    except csv.Error as error:
+        if chosen and "field limit" in str(error):
+            raise ValueError(_too_long(csv.field_size_limit(), f"line {reader.line_num}")) from None
         lines = [(line, k) for k, line in enumerate(text.split("\n"), 1) if line]
         return [line.split(separator) for line, _ in lines], [k for _, k in lines]
     return rows, ends
+
+
+def _too_long(most: int, where: str) -> str:
+    return f"{where} has a cell of more than {most:,} characters; a quotation mark is not closed there, perhaps"
 
 
 def _separator(text: str) -> str:
@@ -296,6 +298,8 @@ def _batches(opened: Opened, dialect: Dialect, roles: Roles, piece: int, stray: 
             for batch in _ahead(lambda: arrow.open_csv(stream, read, parse, convert)):
                 yield stray.numbers(batch, roles)
         except pa.ArrowInvalid as error:
+            if "straddl" in str(error):
+                raise ValueError(_too_long(read.block_size, "a row")) from None
             raise ValueError(str(error)) from None
         stray.finish()
 

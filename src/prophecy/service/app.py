@@ -6,7 +6,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import FastAPI, Query, Request, WebSocket
+from fastapi import Depends, FastAPI, Query, Request, WebSocket
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -36,13 +36,27 @@ READERS: dict[str, Callable[[bytes, BodyNames, Settings], Batch]] = {
 Background = Callable[[Core], Coroutine[Any, Any, None]]
 
 Key = Annotated[str, Query(description="The series.", min_length=1, max_length=DEFAULT.key_length)]
-TimeFormat = Annotated[str | None, Query(description="CSV: how dates are written, %d.%m.%Y.")]
-Decimal = Annotated[str | None, Query(description="CSV: the decimal mark.", pattern="^[.,]$")]
-Header = Annotated[bool | None, Query(description="CSV: whether the first line has names.")]
-Missing = Annotated[list[str] | None, Query(description="CSV: a cell that means no value; repeatable.", max_length=20)]
-Skip = Annotated[int | None, Query(description="CSV: lines at the top to pass over.", ge=0, le=1000)]
-Sep = Annotated[str | None, Query(description="CSV: what stands between cells.", pattern="^[,;|\t ]$")]
 Keys = Annotated[list[str] | None, Query(description="Series to send; repeatable; all if not given.")]
+
+
+def _asked(
+    name: Annotated[str | None, Query(description="Series of rows without a key.")] = None,
+    key: Annotated[str, Query(description="Field or column of the key.")] = "key",
+    time: Annotated[str, Query(description="Field or column of the time.")] = "time",
+    value: Annotated[str, Query(description="Field or column of the value.")] = "value",
+    time_format: Annotated[str | None, Query(description="CSV: how dates are written, %d.%m.%Y.")] = None,
+    decimal: Annotated[str | None, Query(description="CSV: the decimal mark.", pattern="^[.,]$")] = None,
+    header: Annotated[bool | None, Query(description="CSV: whether the first line has names.")] = None,
+    missing: Annotated[
+        list[str] | None, Query(description="CSV: a cell that means no value; repeatable.", max_length=20)
+    ] = None,
+    skip: Annotated[int | None, Query(description="CSV: lines at the top to pass over.", ge=0, le=1000)] = None,
+    sep: Annotated[str | None, Query(description="CSV: what stands between cells.", pattern="^[,;|\t ]$")] = None,
+) -> BodyNames:
+    return BodyNames(name, key, time, value, time_format, decimal, header, tuple(missing or ()), skip, sep)
+
+
+Asked = Annotated[BodyNames, Depends(_asked)]
 
 
 def create_app(
@@ -149,23 +163,13 @@ def _values(app: FastAPI, core: Core) -> None:
     )
     async def observe(
         request: Request,
-        name: Annotated[str | None, Query(description="Series of rows without a key.")] = None,
-        key: Annotated[str, Query(description="Field or column of the key.")] = "key",
-        time: Annotated[str, Query(description="Field or column of the time.")] = "time",
-        value: Annotated[str, Query(description="Field or column of the value.")] = "value",
-        time_format: TimeFormat = None,
-        decimal: Decimal = None,
-        header: Header = None,
-        missing: Missing = None,
-        skip: Skip = None,
-        sep: Sep = None,
+        asked: Asked,
         answers: Annotated[str, Query(description="rows, columns or none", pattern="^(rows|columns|none)$")] = "rows",
     ) -> Response:
         reader = _reader(request)
         body = await _body(request, core)
-        if name is not None:
-            check_key(name, core.settings, field="name")
-        asked = BodyNames(name, key, time, value, time_format, decimal, header, tuple(missing or ()), skip, sep)
+        if asked.name is not None:
+            check_key(asked.name, core.settings, field="name")
         small = len(body) <= core.settings.inline
         batch = reader(body, asked, core.settings) if small else await core.read(reader, body, asked, core.settings)
         core.guard.rates.take(address(request.scope), "values", len(batch))
@@ -186,20 +190,8 @@ def _values(app: FastAPI, core: Core) -> None:
         openapi_extra={"requestBody": {"required": True, "content": {"text/csv": content["text/csv"]}}},
         responses={200: {"model": models.Columns}},
     )
-    async def columns(
-        request: Request,
-        key: Annotated[str, Query(description="Column of the key.")] = "key",
-        time: Annotated[str, Query(description="Column of the time.")] = "time",
-        value: Annotated[str, Query(description="Column of the value.")] = "value",
-        time_format: TimeFormat = None,
-        decimal: Decimal = None,
-        header: Header = None,
-        missing: Missing = None,
-        skip: Skip = None,
-        sep: Sep = None,
-    ) -> Response:
+    async def columns(request: Request, asked: Asked) -> Response:
         body = await _body(request, core)
-        asked = BodyNames(None, key, time, value, time_format, decimal, header, tuple(missing or ()), skip, sep)
         return _json(await core.read(preview, body, asked))
 
     @app.get("/v1/values", tags=["values"], summary="Values after a cursor", responses={200: {"model": models.Values}})

@@ -19,7 +19,8 @@ from prophecy.dynamics import forecast as solve
 from prophecy.dynamics.batch import Stopped, in_order
 from prophecy.dynamics.context import check_variables
 from prophecy.dynamics.known import Known
-from prophecy.dynamics.settings import Settings
+from prophecy.dynamics.settings import DEFAULT, Settings
+from prophecy.forecasting.own import Fit, own_candidates
 from prophecy.frames.cells import is_frame
 from prophecy.frames.source import Key, Source, is_file, read, split
 from prophecy.tables.regressors import known_for
@@ -28,8 +29,6 @@ Array = NDArray[np.float64]
 Season = float | Sequence[float] | None
 Bounds = tuple[float | None, float | None] | None
 Progress = Callable[[int, int], None]
-
-LEAST = 2  # values: one alone has no difference to measure a width by
 
 
 _NUMBERED = re.compile(r"\b[Vv]ariable (\d+)\b")
@@ -104,6 +103,7 @@ def forecast(
     bounds: Bounds = None,
     known: Any = None,
     duplicates: str = "refuse",
+    candidates: Mapping[str, Fit] | None = None,
     settings: Settings | None = None,
 ) -> Forecast:
     """The next `horizon` rows of a series, with intervals, from the series alone.
@@ -118,6 +118,8 @@ def forecast(
     bounds: (low, high) that no value leaves; either may be None.
     known: what is known in advance, over past and future: a table with the same times, or (time + horizon, regressors).
     duplicates: "refuse" rows of one time, or take their "mean".
+    candidates: models of yours that join the mixture of each variable, by name: fit(values) returns
+        predict(values so far, steps), whose answer is (steps,), or that and the deviations it expects of its errors.
     settings: other constants of the search (`prophecy.dynamics.settings.Settings`), for experiments.
 
     >>> import pandas as pd
@@ -129,7 +131,7 @@ def forecast(
     2026-03-31    14.0
     """
     source = read(data, time, columns, duplicates)
-    options: dict[str, Any] = {"level": level, "bounds": bounds, "settings": settings}
+    options: dict[str, Any] = {"level": level, "bounds": bounds, "settings": _joined(settings, candidates)}
     return _dressed(solve_task(_task(source, horizon, season, known), horizon=horizon, **options), source)
 
 
@@ -145,6 +147,7 @@ def forecast_many(
     bounds: Bounds = None,
     known: Any = None,
     duplicates: str = "refuse",
+    candidates: Mapping[str, Fit] | None = None,
     settings: Settings | None = None,
     jobs: int | None = None,
     progress: Progress | bool | None = None,
@@ -161,7 +164,7 @@ def forecast_many(
     Ctrl-C raises a KeyboardInterrupt whose `finished` has the forecasts that were there.
     All other arguments (level, season, bounds, known, settings …) are those of `forecast`, the same for every series.
     """
-    options: dict[str, Any] = {"level": level, "bounds": bounds, "settings": settings}
+    options: dict[str, Any] = {"level": level, "bounds": bounds, "settings": _joined(settings, candidates)}
     failed: dict[Key, Failure] = {}
     sources: dict[Key, Source]
     if is_frame(data) or is_file(data):
@@ -185,6 +188,13 @@ def forecast_many(
             for place, one in enumerate(order)
         }
     )
+
+
+def _joined(settings: Settings | None, candidates: Mapping[str, Fit] | None) -> Settings | None:
+    if candidates is None:
+        return settings
+    settings = settings or DEFAULT
+    return replace(settings, ordinary=replace(settings.ordinary, own=own_candidates(candidates)))
 
 
 def forecast_sources(
@@ -233,25 +243,9 @@ def solve_task(task: Task, horizon: int, level: float, **options: Any) -> Foreca
     """One series, however short."""
     check_variables(1 if task.values.ndim == 1 else task.values.shape[1])
     known = int((~np.isnan(task.values.reshape(len(task.values), -1))).any(axis=1).sum())
-    if known < LEAST:
-        raise ValueError(f"{known} value{'s' if known != 1 else ''} cannot be forecast from; give at least {LEAST}")
-    if len(task.values) < SHORTEST:
-        return _next_repeated(task.values, horizon, level)
+    if known < SHORTEST:
+        raise ValueError(f"{known} value{'s' if known != 1 else ''} cannot be forecast from; give at least {SHORTEST}")
     return solve(task.values, horizon, level, season=task.season, known=task.known, **options)
-
-
-def _next_repeated(values: Array, horizon: int, level: float) -> Forecast:
-    from prophecy.adaptive import Prophecy
-
-    model = Prophecy(None if values.ndim == 1 else values.shape[1])
-    model.observe(values)
-    now = model.predict(level)
-    mean, lower, upper = (
-        np.repeat(np.asarray(part)[None], horizon, axis=0) for part in (now.point, now.lower, now.upper)
-    )
-    return Forecast(
-        mean, lower, upper, level, now.method, (*now.notes, f"Only {len(values)} values: the next one is repeated.")
-    )
 
 
 def _dressed(made: Forecast, source: Source) -> Forecast:

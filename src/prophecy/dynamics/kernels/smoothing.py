@@ -14,8 +14,9 @@ def smooth(y, alpha, beta, phi, gamma, free, m, origins, horizon, drag):
     Each system has a level l, a slope b and seasonal deviations s: f = l + phi b + s[t mod m], and with e = y - f
     l = l + phi b + alpha e, b = phi b + beta e, s[t mod m] += gamma e. phi = 0: no slope. free: how many of its
     gains and dampings are chosen, a nat each; initial states cost what Schwarz' criterion says. drag: a further damping
-    of its slope along the paths. The initial level and slope are those of least squares: the errors are linear in both, so that two further copies of each system, started at (1, 0) and (0, 1) and
-    fed zeros, and the normal equations are enough.
+    of its slope along the paths. The initial level and slope are those of least squares: the errors are
+    linear in both, so that two further copies of each system, started at (1, 0) and (0, 1) and fed zeros, and the
+    normal equations are enough.
     NaN: no error to learn from.
 
     Returns, (origins, horizon) each: the mean of the systems' paths, the variance within them (that of the errors to

@@ -27,6 +27,8 @@ class LaboratorySettings:
     glance_lags: int = 4  #: lags of that look
 
     # The competition
+    rolled: int = 16  #: rolling forecasts; more cost time and overlap more
+    rolled_early: float = 0.7  #: share of the context that models are fitted to, before the first of them
     good_enough: float = 0.0003  #: standard deviations; rolling forecasts this close end the search
     exact: float = 1e-6  #: standard deviations; a residual that only the true equations leave
     glance_origins: int = 256  #: moments of the rest that a candidate's one-step error is taken at

@@ -1,0 +1,88 @@
+"""How long a newcomer waits: the README's Python and commands in fresh processes, imports included.
+
+    python -m benchmarks first_answer
+
+A wheel is made of what is built already and installed into an environment of its own: an editable install looks for
+changed sources whenever it is loaded. Wall and processor seconds of each, the median and the least of several runs; the
+first run, which may read files from disk, is not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import resource
+import site
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.speed.measure import machine
+from prophecy import _files
+
+ROOT = Path(__file__).parent.parent
+SENSOR = ROOT / "examples" / "sensor.csv"
+
+
+def installed(folder: Path) -> str:
+    """The interpreter of an environment with the wheel, and with the dependencies of this one."""
+    build = ROOT / "build" / f"cp{sys.version_info.major}{sys.version_info.minor}"
+    pip = [sys.executable, "-m", "pip"]
+    wheel = [*pip, "wheel", "--quiet", "--no-deps", "--no-build-isolation", f"-Cbuild-dir={build}", "-w", str(folder)]
+    subprocess.run([*wheel, str(ROOT)], check=True)
+    venv.create(folder / "env")
+    (packages,) = (folder / "env").glob("lib/python3*/site-packages")
+    subprocess.run([*pip, "install", "--quiet", "--no-deps", "--target", packages, *folder.glob("*.whl")], check=True)
+    (packages / "rest.pth").write_text(
+        "\n".join(site.getsitepackages() + [path for path in sys.path if "site-p" in path])
+    )
+    return str(folder / "env" / "bin" / "python")
+
+
+def commands(python: str) -> dict[str, list[str]]:
+    code = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)[0]
+    line = [python, "-m", "prophecy.cli"]
+    return {
+        "the README's Python": [python, "-c", code],
+        "prophecy --help": [*line, "--help"],
+        "prophecy forecast": [*line, "forecast", str(SENSOR), "--horizon", "48"],
+        "prophecy forecast --plot": [*line, "forecast", str(SENSOR), "--horizon", "48", "--plot", "out.html"],
+    }
+
+
+def seconds(command: list[str], folder: str) -> tuple[float, float]:
+    """Wall and processor time of one run."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, command in commands(installed(Path(folder))).items():
+            runs = np.array([seconds(command, folder) for _ in range(options.runs + 1)][1:])
+            found[name] = {
+                kind: {"median": round(float(np.median(column)), 3), "least": round(float(column.min()), 3)}
+                for kind, column in zip(("wall", "processor"), runs.T, strict=True)
+            }
+            print(
+                f"{name:<26} {found[name]['wall']['least']:.2f} s, {found[name]['processor']['least']:.2f} s of it CPU"
+            )
+    about = {"runs": options.runs, "machine": machine(), "load": round(os.getloadavg()[0], 1)}
+    _files.write_json(options.out, {**about, "seconds": found})
+
+
+if __name__ == "__main__":
+    main()
