@@ -40,6 +40,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "backtest_rivals": Benchmark("benchmarks.backtest_rivals", "{out}", 2, (STATSFORECAST,)),
     "bank_ideas": Benchmark("benchmarks.bank_ideas", "--out {out}", 120),
     "bank_speed": Benchmark("benchmarks.bank_speed", "--earlier {data}/earlier/src --out {out}", 10, (EARLIER,)),
+    "census": Benchmark("benchmarks.census", "--jobs {jobs} --out {out}", 5),
     "causal_derivatives": Benchmark("examples.causal_derivatives", "{out}", 2),
     "climate": Benchmark("benchmarks.climate", f"{{data}}/{CHAOS} --jobs {{jobs}} --out {{out}}", 3, (CHAOS,)),
     "cpu": Benchmark("benchmarks.speed", "--out {out}", 5),

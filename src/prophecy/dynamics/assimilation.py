@@ -90,10 +90,12 @@ def assimilate(
     """
     rival = {} if rival is None else rival
     allowed = field.mask
-    noise = roughness(values, seen > 0)
-    if hint is None and not seen.all():
+    noise, visible = roughness(values, seen > 0), np.asarray(seen.any(axis=0))
+    noise = np.where(visible, noise, noise[visible].max())  # of what is never seen nothing else is known
+    if hint is None and not seen[:, visible].all():
         noise = np.maximum(noise, laws.bridged)
-    states = smoothed(values, noise)
+    noise = np.where(field.own, np.maximum(noise, laws.noiseless), 0.0)  # inputs are known as they are
+    states = np.where(field.own, smoothed(values, noise), values)
     if hint is not None:
         field, noise = hint.field, np.minimum(noise, hint.noise * laws.coarser)
     else:
@@ -153,7 +155,7 @@ def _sure(best: Assimilated, values: Array, seen: Array, allowed: Mask, laws: La
 
 def _choice(allowed: Mask, laws: LawSettings) -> float:
     """Nats that a term costs because it was chosen among all that an equation may have."""
-    return laws.choice * float(np.log(max(allowed.sum() / allowed.shape[1], 1.0)))
+    return laws.choice * float(np.log(max(allowed.sum() / max(allowed.any(axis=0).sum(), 1), 1.0)))
 
 
 def _dependent(values: Array, noise: Array) -> bool:
@@ -179,8 +181,8 @@ def _start(
     start = regression(field, states)
     if field.coefficients > laws.many:
         start = thinned(start, states, laws.kept, laws.thin)
-    rest = values[1:] - start.steps(FOURTH, states[:-1], 2)
-    if np.median(np.abs(rest)) < 3 * np.median(noise) and noise.max() < 0.1:
+    rest = (values[1:] - start.steps(FOURTH, states[:-1], 2))[:, start.own]
+    if np.median(np.abs(rest)) < 3 * np.median(noise[start.own]) and noise.max() < 0.1:
         return start, noise
     starts = [start, linear_field(field, values)]
     found = [

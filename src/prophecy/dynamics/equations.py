@@ -46,7 +46,7 @@ class Term:
 class Equations:
     """d(variable)/dt as sums of terms, in the data's units.
 
-    names: of the variables. terms: for each variable. functions: what further factors the powers speak of.
+    names: of the variables, then of inputs. terms: for each variable. functions: what further factors powers speak of.
     dt: time between samples that t is measured by.
     noise: standard deviation of what was left of each variable.
     relations: variables that are sums of others in every row: (which, terms). remarks: what else is to be said of them.
@@ -88,7 +88,7 @@ class Equations:
         return f"{' + '.join([*map(self._product, others), self._name(i)])} = {number}"
 
     def __call__(self, state: ArrayLike) -> Array:
-        """The time derivative at (variables,) or (points, variables)."""
+        """The time derivative of the variables at (names,) or (points, names), inputs included."""
         x = np.asarray(state, dtype=np.float64)
         if x.shape[-1] != len(self.names):
             raise ValueError(f"state must have {len(self.names)} values, {', '.join(self.names)}, got shape {x.shape}")
@@ -100,6 +100,8 @@ class Equations:
             "exp": np.exp,
             "1/": np.reciprocal,
             "sign": np.sign,
+            "log": np.log,
+            "sqrt": np.sqrt,
         }
         factors = [x[..., j] for j in range(len(self.names))]
         for function in self.functions:
@@ -123,7 +125,7 @@ class Equations:
             raise ImportError("expressions need SymPy: pip install sympy") from None
         symbols = [sympy.Symbol(name) for name in self.names]
         known = {"sin": sympy.sin, "cos": sympy.cos, "tanh": sympy.tanh, "exp": sympy.exp, "abs": sympy.Abs}
-        known |= {"sign": sympy.sign, "1/": lambda z: 1 / z}
+        known |= {"sign": sympy.sign, "1/": lambda z: 1 / z, "log": sympy.log, "sqrt": sympy.sqrt}
         factors = list(symbols)
         for function in self.functions:
             at = sum((rate * s for rate, s in zip(function.rates, symbols, strict=True) if rate), function.shift)
@@ -133,7 +135,7 @@ class Equations:
             symbol: sympy.Add(
                 *(t.coefficient * sympy.Mul(*(f**p for f, p in zip(factors, t.powers, strict=True) if p)) for t in each)
             )
-            for symbol, each in zip(symbols, self.terms, strict=True)
+            for symbol, each in zip(symbols, self.terms, strict=False)  # inputs have no equation
         }
 
     def _sum(self, terms: Sequence[Term], errors: bool) -> str:

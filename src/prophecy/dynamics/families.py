@@ -9,6 +9,7 @@ slope, place) to where they explain still more; the best of them joins, and the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations_with_replacement
 from typing import NamedTuple
 
@@ -17,9 +18,21 @@ from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
 from prophecy.dynamics.features import Units
-from prophecy.dynamics.flow import EXPONENTIAL, MODULUS, RECIPROCAL, SIGN, SINE, TANH, Function, Terms
+from prophecy.dynamics.flow import (
+    EXPONENTIAL,
+    LOGARITHM,
+    MODULUS,
+    RECIPROCAL,
+    ROOT,
+    SIGN,
+    SINE,
+    TANH,
+    Function,
+    Terms,
+)
 from prophecy.dynamics.rises import Rises, alike, movable
 from prophecy.dynamics.settings import LAWS, FunctionSettings, LawSettings
+from prophecy.dynamics.sparse import SparseField
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -80,6 +93,43 @@ def propose(
             lines = list(_proposals(rises, degree, broken, further))
             yield from (each for each in lines if each.left < least)
         yield from proposals
+
+
+def of_one_variable(units: Units, low: float) -> SparseField:
+    """The terms of x' = f(x): powers up to 3 and, where x stays above 0, x log x and the root of x in its own units.
+    Few enough for short series, and all that growth, decay and approach to a level are written with."""
+    rate, shift = (float(units.scale[0]),), float(units.centre[0])
+    positive = units.scale[0] * low + units.centre[0] > 0
+    functions = [Function(LOGARITHM, rate, shift), Function(ROOT, rate, shift)] if positive else []
+    field = SparseField.of(flow.polynomial_terms(1, 3, functions, 2))
+    mask, powers = field.mask.copy(), flow.powers(field.terms)
+    for row in np.nonzero(powers[:, 1:].any(axis=1))[0]:
+        mask[row] = powers[row, 0] == powers[row, 1]  # x log x and the root alone
+    return field.with_mask(mask)
+
+
+def of_angles(units: Units, angles: Mask) -> SparseField:
+    """Sines and cosines of angles in radians and of their differences, beside the other variables: what a field has
+    that is the same a turn further on."""
+    variables, functions = len(angles), list[Function]()
+    for rates, shift in _directions(units, variables):
+        inside = rates != 0
+        if angles[inside].all() and (inside.sum() == 1 or float(np.prod(rates[inside])) < 0):
+            functions += [Function(SINE, tuple(rates), shift + turn) for turn in (0.0, np.pi / 2)]
+    field = SparseField.of(flow.polynomial_terms(variables, 1, functions))
+    mask = field.mask.copy()
+    mask[1 : 1 + variables][angles] = False
+    return replace(field.with_mask(mask), shaped=False)
+
+
+def of_second_order(pace: float) -> SparseField:
+    """The terms of x' = v, v' = f(x, v): powers up to 3. pace: of x in its units for each v in its own."""
+    terms = flow.polynomial_terms(2, 3)
+    theta, mask = np.zeros((terms.size, 2)), np.zeros((terms.size, 2), dtype=np.bool_)
+    mask[:, 1] = True
+    rate = int(np.nonzero((flow.powers(terms) == [0, 1]).all(axis=1))[0][0])
+    theta[rate, 0] = pace
+    return SparseField(terms, theta, mask, given=theta != 0)
 
 
 def _broken_line(rises: Rises, variables: int, degree: int, first: Function, laws: LawSettings) -> list[Function]:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from prophecy.dynamics.assimilation import Assimilated
-from prophecy.dynamics.flow import FOURTH
-from prophecy.dynamics.guesses import smoothed
+from prophecy.dynamics.flow import FOURTH, NO_KICKS, features
+from prophecy.dynamics.guesses import LEAST_NOISE, smoothed
 from prophecy.dynamics.kernels.smoother import filtered
 from prophecy.dynamics.problem import Problem
 from prophecy.dynamics.settings import BEYOND, LAWS, LawSettings
@@ -26,7 +26,8 @@ class FittedFlow:
     """A field and where the series is on its flow. The field's variables are values + offset, in standard deviations.
 
     residual: what it left of the series. exact: the samples are taken as they are. end: the series it was found in, up
-    to its end; seen: 1 for each of the latest of its values that was observed, None where all were.
+    to its end; seen: 1 for each of the latest of its values that was observed, None where all were. inputs: (time,
+    inputs), from the first row of the series on and as far ahead as they are known.
     """
 
     found: Assimilated
@@ -39,6 +40,7 @@ class FittedFlow:
     laws: LawSettings = LAWS
     whole_past: bool = False
     seen: Array | None = None
+    inputs: Array | None = None
 
     @property
     def _tolerance(self) -> float:
@@ -47,11 +49,45 @@ class FittedFlow:
             return max(laws.integrated, laws.integrated_exact * self.residual)
         return laws.integrated_noisy * self.residual
 
+    def nats(self, variables: int) -> float:
+        """Length of a description of the first `variables` by this law: what it leaves of them, and each parameter
+        with the choice of its term among all of the family."""
+        states = self.found.states[:, :variables]
+        left = (self.end[len(self.end) - len(states) :, :variables] - states) ** 2
+        there = np.ones_like(left) if self.seen is None else self.seen[:, :variables]
+        count = there.sum(axis=0)
+        noise = np.log(np.maximum((left * there).sum(axis=0) / count, LEAST_NOISE**2))
+        price = 0.5 * np.log(count.sum()) + np.log(self.field.terms.size)
+        return float(0.5 * (count * noise).sum() + price * self.field.count)
+
+    def doubt(self, variables: int) -> float:
+        """How little the samples determine the first `variables` rates: by how much those under drawn parameters differ
+        along the path, as a share of their size, root mean square."""
+        columns = features(self.field.terms, self.found.states)
+        rates = (columns @ self.field.theta)[:, :variables]
+        drawn = [
+            features(each.terms, self.found.states) @ each.theta
+            for each in self.found.draws(self.laws.draws // 4, 0)[0]
+        ]
+        size = np.mean(rates**2, axis=0)
+        away = np.mean((np.stack(drawn)[:, :, :variables] - rates) ** 2, axis=(0, 1))
+        return float(np.sqrt(np.mean(away[size > 0] / size[size > 0])))
+
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         """Follow the flow from the state at each origin: (origins, horizon, variables)."""
         x = values + self.offset
         states = x[origins - 1] if self.exact else self._located(x, origins)
-        return self.field.paths(states, horizon, self._tolerance, self._bound) - self.offset
+        kicks = self._jumps(origins, horizon)
+        return self.field.paths(states, horizon, self._tolerance, self._bound, kicks) - self.offset
+
+    def _jumps(self, origins: Indices, horizon: int) -> Array:
+        """By how much the inputs change at each sample after an origin: (origins, horizon, variables)."""
+        if self.inputs is None:
+            return NO_KICKS
+        at = origins[:, None] + np.arange(horizon)
+        out = np.zeros((*at.shape, self.field.terms.variables))
+        out[..., ~self.field.own] = self.inputs[at] - self.inputs[at - 1]
+        return out
 
     @property
     def _bound(self) -> float:
@@ -65,8 +101,10 @@ class FittedFlow:
         of the field at every step, all of them `wider` times as large as they are known to be."""
         fields, states = self.found.draws(count, seed, wider)
         kicks = np.random.default_rng(seed + 1).standard_normal((count, steps, states.shape[1])) * (
-            wider * self.found.missed
+            wider * self.found.missed * self.field.own
         )
+        if self.inputs is not None:
+            kicks = kicks + self._jumps(np.array([len(self.end)]), steps)
         loose = 10 * self._tolerance  # draws are kicked by more at every step
         return self.field.paths(states, steps, loose, self._bound, kicks, fields) - self.offset
 
@@ -87,7 +125,9 @@ class FittedFlow:
         origins = there[np.linspace(0, len(there) - 1, laws.draws // 2).astype(np.intp)]
         ahead = np.tile(self.rollout(values, origins, steps), (2, 1, 1))
         fields, ends = self.found.draws(len(ahead), 2)
-        kicks = np.random.default_rng(3).standard_normal(ahead.shape) * self.found.missed
+        kicks = np.random.default_rng(3).standard_normal(ahead.shape) * self.found.missed * self.field.own
+        if self.inputs is not None:
+            kicks = kicks + self._jumps(np.tile(origins, 2), steps)
         starts = (values + self.offset)[np.tile(origins, 2) - 1] + ends - self.found.states[-1]
         drawn = self.field.paths(starts, steps, 10 * self._tolerance, self._bound, kicks, fields) - self.offset
         apart = np.nan_to_num(np.abs(drawn - ahead), nan=np.inf)
@@ -126,11 +166,12 @@ class FittedFlow:
     def _states(self, x: Array, seen: Array) -> Array:
         """The state at every sample estimated from the samples up to it: the filter along the smoothed trajectory."""
         noise = self.found.noise
-        problem = Problem(self.field, x, seen, noise, smoothed(x, noise), fixed=True, laws=self.laws)
+        path = np.where(self.field.own, smoothed(x, noise), x)
+        problem = Problem(self.field, x, seen, noise, path, fixed=True, laws=self.laws)
         for looseness in (*(each for each in self.laws.settled if each > self.found.looseness), self.found.looseness):
             problem.at(looseness)
             problem.improve(4, 1e-2)
         ends, tangent = self.field.tangents(FOURTH, problem.states[:-1], problem.substeps, False)
-        tight = 1 / (problem.looseness * noise)
+        tight = np.where(self.field.own, 1 / (problem.looseness * noise), 0.0)
         rest, missed = x - problem.states, ends - problem.states[1:]
         return np.asarray(problem.states + filtered(rest, seen / noise, missed, tangent, tight, self.laws.first_state))

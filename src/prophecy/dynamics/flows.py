@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +11,7 @@ from prophecy.dynamics import flow
 from prophecy.dynamics.assimilation import Assimilated, assimilate
 from prophecy.dynamics.curves import drawn
 from prophecy.dynamics.exactly import as_it_is, exactly, grown, step_by_step
-from prophecy.dynamics.families import Proposal, propose
+from prophecy.dynamics.families import Proposal, of_angles, of_one_variable, of_second_order, propose
 from prophecy.dynamics.features import Units, monomial_count
 from prophecy.dynamics.fitted import FittedFlow
 from prophecy.dynamics.flow import EIGHTH
@@ -90,6 +92,38 @@ class Search:
         small = self._x.shape[1] <= self._laws.most_variables and self._complete
         found = grown(self._fields[0], self._x, self._known, np.inf, self._laws) if small else None
         return None if found is None else self._finished(found)
+
+    def of_one_variable(self) -> FittedFlow | None:
+        """The law x' = f(x) of the single variable."""
+        return self._of(of_one_variable(self._units, float(self._x[:, 0].min())))
+
+    def of_angles(self, angles: Mask) -> FittedFlow | None:
+        """The law of variables some of which are angles that grow."""
+        return self._of(of_angles(self._units, angles))
+
+    def _of(self, field: SparseField) -> FittedFlow | None:
+        """The member of a small family that passes through exact samples, or else through noise."""
+        found = None
+        if self._finest and self._complete:
+            found = exactly(field, self._x, self._known, self._work, self._laws).found
+        if found is None and field.coefficients <= self._laws.most_quadratic:
+            found = self._assimilated(field)
+        return None if found is None else self._finished(found)
+
+    def of_second_order(self) -> FittedFlow | None:
+        """The law x'' = f(x, x') of the first variable; the second is its rate, which is never seen."""
+        found = self._assimilated(of_second_order(float(self._units.scale[1] / self._units.scale[0])))
+        return None if found is None else self._finished(found)
+
+    def with_inputs(self, inputs: Array) -> FittedFlow | None:
+        """The law of the first variables with the last ones as inputs, of degree 2. inputs: (time, inputs), scaled like
+        the values, as far ahead as they are known."""
+        count = inputs.shape[1]
+        field = replace(SparseField.of(flow.polynomial_terms(self._x.shape[1], 2)), inputs=count)
+        mask = field.mask & field.own
+        mask[flow.powers(field.terms)[:, ~field.own].sum(axis=1) > 1] = False
+        found = self._assimilated(field.with_mask(mask))
+        return None if found is None else replace(self._finished(found), inputs=inputs + self._offset[-count:])
 
     def others(self) -> FittedFlow | None:
         """The best of all that is not powers through exact samples."""
@@ -309,6 +343,7 @@ def _finished(
 ) -> FittedFlow:
     residual = float(np.sqrt(np.mean(found.noise**2)))
     exact = residual < laws.exact.rounding
-    noise_only = exact or (float(roughness(x, seen > 0).max()) < laws.resolved and _white(found, measured, seen, laws))
+    rough = roughness(x, seen > 0)[found.field.own]
+    noise_only = exact or (float(rough.max()) < laws.resolved and _white(found, measured, seen, laws))
     conclusive = found.looseness <= laws.one_trajectory and x.size > 3 * found.field.count and noise_only
     return FittedFlow(found, found.field, offset, residual, exact, conclusive, values + offset, laws, seen=seen)

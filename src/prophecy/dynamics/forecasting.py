@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks, _machine
 from prophecy._forecast import PROBABILITIES, Failure, Forecast, QuantileGrid
+from prophecy.dynamics import inputs
 from prophecy.dynamics.batch import in_order
 from prophecy.dynamics.bounds import Bounds, bounded, checked_bounds
 from prophecy.dynamics.context import LARGEST, Context, read
 from prophecy.dynamics.known import Known, forecast_with
 from prophecy.dynamics.settings import DEFAULT, Settings
-from prophecy.dynamics.solve import Solution, solve
+from prophecy.dynamics.solve import Solution, followed, solve
+from prophecy.dynamics.trajectory import Decided
 
 Array = NDArray[np.float64]
 
@@ -52,15 +54,18 @@ def forecast(
     """
     horizon, level, settings = _checks.whole("horizon", horizon), _level(level), settings or DEFAULT
     rest: dict[str, Any] = {"season": season, "settings": settings}
-    if known is not None:
-        return forecast_with(forecast, values, horizon, level, known, bounds=bounds, **rest)
     limits, periods = checked_bounds(bounds), _checks.seasons(season)
-    exponent = _unusual(values)
+    exponent = _unusual(values) if known is None else 0
     if exponent:
         return _magnified(values, horizon, level, limits, exponent, rest)
-    ready = read(values, settings)
+    ready, driven = read(values, settings), None
+    if known is not None:
+        with _machine.ONE_BLAS_THREAD, np.errstate(all="ignore"):
+            driven = inputs.decide(ready, Known.of(known, len(np.asarray(values)), horizon), horizon, settings)
+        if driven is None:
+            return forecast_with(forecast, values, horizon, level, known, bounds=bounds, **rest)
     with _machine.ONE_BLAS_THREAD, np.errstate(all="ignore"):
-        grid, next_step, between, point, found = _quantiles(ready, ready.overdue + horizon, periods, settings)
+        grid, next_step, between, point, found = _quantiles(ready, ready.overdue + horizon, periods, settings, driven)
         law = found is not None and found.system is not None
         grid, point, remarks = bounded(grid, point, ready, limits, settings, law)
     grid, point, next_step = grid[:, ready.overdue :], point[ready.overdue :], next_step[ready.overdue :]
@@ -137,16 +142,17 @@ def _level(level: float) -> float:
 
 
 def _quantiles(
-    context: Context, horizon: int, season: object, settings: Settings
+    context: Context, horizon: int, season: object, settings: Settings, law: Decided | None = None
 ) -> tuple[Array, Array, Array, Array, Solution | None]:
     """Quantiles (probabilities, horizon, variables) at every sample, correlations in time and between variables, and
-    the point (horizon, variables)."""
+    the point (horizon, variables). law: what decided already."""
     variables = len(context.varying)
     grid = np.tile(context.full[-1], (len(PROBABILITIES), horizon, 1))
     next_step, between = np.zeros((horizon - 1, variables)), np.eye(variables)
     if not context.varying.any():
         return grid, next_step, between, grid[0], None
-    found = solve(context, -(-horizon // context.stride), season, settings)
+    steps = -(-horizon // context.stride)
+    found = solve(context, steps, season, settings) if law is None else followed(context, law, settings)
     grid[:, :, context.varying] = _at_every_sample(context, found, horizon)
     point = grid[len(PROBABILITIES) // 2].copy()
     if found.point is not None:

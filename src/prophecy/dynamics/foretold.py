@@ -8,6 +8,7 @@ the noise and its own spread say, its spread is that much too small, and where i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -51,10 +52,11 @@ def foretold(model: FittedFlow, values: Array, known: Mask, seen: int, steps: in
 
 
 def _family(model: FittedFlow, seen: int, samples: float) -> Mask:
-    """Terms that may come in: all, unless some variable is a function of time, or the samples are few."""
-    whole = SparseField.of(model.field.terms)
+    """Terms that may come in: all, unless some variable is a function of time, or the samples are few, or one variable
+    is all there is: over a part of its range its functions are nearly sums of each other."""
+    whole, variables = SparseField.of(model.field.terms), model.field.terms.variables
     many = whole.coefficients > min(model.laws.most_parameters, samples / 3)
-    return model.field.mask if many or model.field.terms.variables > seen else whole.mask
+    return model.field.mask if many or variables > seen or variables == 1 else whole.mask
 
 
 def _without_the_last(model: FittedFlow, values: Array, known: Mask, rows: int, allowed: Mask) -> FittedFlow | None:
@@ -62,6 +64,8 @@ def _without_the_last(model: FittedFlow, values: Array, known: Mask, rows: int, 
     laws, found, early = model.laws, model.found, len(values) - rows
     x = values[:early] + model.offset
     observed = np.repeat(known[:early, None], x.shape[1], axis=1).astype(np.float64)
+    if model.seen is not None:
+        observed = observed * model.seen[:early]
     problem = Problem(found.field, x, observed, found.noise, found.states[:early], laws=laws)
     problem.choice = laws.choice * float(np.log(allowed.sum() / x.shape[1]))
     problem.budget = Budget(laws.work)
@@ -76,7 +80,8 @@ def _without_the_last(model: FittedFlow, values: Array, known: Mask, rows: int, 
         problem.field, problem.states, found.noise, found.looseness, problem.freedom(),
         np.column_stack([last[:, :v], last[:, 2 * v : -1]]), 0.0,
     )  # fmt: skip
-    return FittedFlow(again, again.field, model.offset, model.residual, False, True, x, laws)
+    part = FittedFlow(again, again.field, model.offset, model.residual, False, True, x, laws)
+    return replace(part, inputs=model.inputs)
 
 
 def _ratio(part: FittedFlow, values: Array, known: Mask, early: int, steps: int, seen: int) -> float:
@@ -94,6 +99,6 @@ def _ratio(part: FittedFlow, values: Array, known: Mask, early: int, steps: int,
     if there.sum() < laws.foretold_least:
         return 1.0
     missed = np.mean((values[early : early + steps, :seen] - path)[there] ** 2, axis=0)
-    doubt = 2 * np.sqrt(2 / there.sum())
+    doubt = 3 * np.sqrt(2 / there.sum())
     beyond = np.maximum(missed - noise**2 * (1 + doubt), 0.0)
     return float(np.sqrt(np.max(beyond / spread[there].mean(axis=0))))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from prophecy.dynamics.equations import NO_RATE, Argument, Equations, Term
 from prophecy.dynamics.features import Units
-from prophecy.dynamics.flow import EXPONENTIAL, MODULUS, RATE, RECIPROCAL, SHIFT, SIGN, SINE, TANH
+from prophecy.dynamics.flow import EXPONENTIAL, LOGARITHM, MODULUS, RATE, RECIPROCAL, ROOT, SHIFT, SIGN, SINE, TANH
 from prophecy.dynamics.flow import powers as powers_of
 from prophecy.dynamics.settings import LAWS
 from prophecy.dynamics.shortest import relations
@@ -28,6 +28,7 @@ Array = NDArray[np.float64]
 
 # How each kind of function in `terms.py` is written.
 _NAMES = {SINE: "sin", TANH: "tanh", MODULUS: "abs", EXPONENTIAL: "exp", RECIPROCAL: "1/", SIGN: "sign"}
+_NAMES |= {LOGARITHM: "log", ROOT: "sqrt"}
 _ODD = ("sin", "tanh")  # f(-z) = -f(z)
 _FOLDED = 50.0  # exponents up to this become factors: exp(r x + s) is exp(s) exp(r x)
 _CANCELLED = 1e-9  # of the parts of a coefficient: what is left of their sum below this is rounding
@@ -41,7 +42,9 @@ class FoundSystem:
     stride: samples of the series between two of the field's. columns: which of the series' variables it has.
     significant: standard errors that what expanding a power or a centre brings must differ from zero by. clocked:
     whether its last variable is time, in samples. drive: radians a sample of a forcing that is not seen, whose cosine
-    and sine are the last two variables, and their standard error, 0 where exact samples give it.
+    and sine are the last two variables, and their standard error, 0 where exact samples give it. second: whether the
+    last variable is the rate of the first, for each sample of the field. inputs: names of the last variables, where
+    these are inputs.
     """
 
     model: FittedFlow
@@ -51,6 +54,8 @@ class FoundSystem:
     significant: float = LAWS.significant
     clocked: bool = False
     drive: tuple[float, float] | None = None
+    second: bool = False
+    inputs: tuple[str, ...] = ()
 
     def equations(self, names: Sequence[str] | None = None, dt: float = 1.0) -> Equations:
         """names: of the variables, x0, x1, … if None. dt: time between two samples, in the unit wanted."""
@@ -67,18 +72,24 @@ class FoundSystem:
         if self.clocked:
             names.append(next(name for name in ("t", "time", "elapsed_time") if name not in names))
             scale[-1], centre[-1] = scale[-1] * dt, centre[-1] * dt
+        if self.second:
+            names.append(next(name for name in ("v", "rate", "rate_of_change") if name not in names))
+            scale[-1] /= dt
+        names += _unlike(self.inputs, names)
         names += [f"phase{i + 1}" for i in range(variables - len(names))]
         field, found = self.model.field, self.model.found
         powers = powers_of(field.terms)
         centres = _rounded(centre - self.model.offset * scale, scale)
         functions, factors = self._functions(centres)
         ratio = np.append(1 / scale, factors)
-        whose, chosen = np.nonzero(field.mask.T)
+        whose, chosen = np.nonzero(field.there.T)
+        freedom = np.zeros((len(chosen), found.freedom.shape[1]))  # what is given has no error
+        freedom[field.mask[chosen, whose]] = found.freedom[: field.coefficients]
         terms: list[tuple[Term, ...]] = []
-        for i in range(variables):
+        for i in range(variables - len(self.inputs)):
             own = np.nonzero(whose == i)[0]
             factor = scale[i] / dt * np.prod(ratio ** powers[chosen[own]], axis=1)
-            value, root = field.theta[chosen[own], i] * factor, found.freedom[own] * factor[:, None]
+            value, root = field.theta[chosen[own], i] * factor, freedom[own] * factor[:, None]
             around = np.append(centres, np.zeros(len(ratio) - variables))
             made = _expanded(value, root, powers[chosen[own]], around, self.significant)
             if self.drive is not None and self.drive[1] and i >= variables - 2:
@@ -89,11 +100,11 @@ class FoundSystem:
             tuple(terms),
             functions,
             dt / self.stride,
-            tuple((found.noise * scale).tolist()),
+            tuple((found.noise * scale)[: len(terms)].tolist()),
             self._relations(len(names) + len(functions)),
             () if self.drive is None else (_driven(names[-2:], 2 * np.pi / self.drive[0] * dt),),
         )
-        return _without_idle(_used(whole), len(self.columns))
+        return _without_idle(_used(whole), len(self.columns)) if not self.inputs else _used(whole)
 
     def _relations(self, factors: int) -> tuple[tuple[int, tuple[Term, ...]], ...]:
         """Which of the variables seen are sums of others in every row."""
@@ -139,6 +150,11 @@ class FoundSystem:
             elif chosen[p] == j:
                 shape[RATE - whose[p]] = root[p]
         return shift, shape[:v], shape[v:].reshape(v, v, count)
+
+
+def _unlike(inputs: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Names of inputs, each marked where a variable has it."""
+    return [f"{name}_input" if name in names else name for name in inputs]
 
 
 def _driven(names: Sequence[str], period: float) -> str:

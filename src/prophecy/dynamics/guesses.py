@@ -190,7 +190,7 @@ def linear_field(field: SparseField, values: Array) -> SparseField | None:
     variables = values.shape[1]
     matrix = np.eye(variables + 1)
     ones = np.column_stack([np.ones(len(values) - 1), values[:-1]])
-    matrix[1:] = np.linalg.lstsq(ones, values[1:], rcond=None)[0].T
+    matrix[1:][field.own] = np.linalg.lstsq(ones, values[1:], rcond=None)[0].T[field.own]
     eigenvalues, vectors = np.linalg.eig(matrix)
     if np.min(np.abs(eigenvalues)) < 1e-12 or np.linalg.cond(vectors) > 1e8:
         return None
@@ -215,8 +215,8 @@ class Steps(NamedTuple):
         return cls(values[:-1][both], values[1:][both])
 
     def missed(self, field: SparseField, tableau: Tableau, substeps: int | Counts) -> Array:
-        """What the field's flow misses each step by."""
-        return np.asarray(self.after - field.steps(tableau, self.before, substeps))
+        """What the field's flow misses each step by; inputs, which jump, are missed by nothing."""
+        return np.asarray(np.where(field.own, self.after - field.steps(tableau, self.before, substeps), 0.0))
 
 
 def _cost(rest: Array, robust: bool, far: float) -> float:

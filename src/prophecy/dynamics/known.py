@@ -35,6 +35,14 @@ class Known:
     values: Array
     names: tuple[str, ...]
 
+    @property
+    def plain(self) -> tuple[str, ...]:
+        """Names for equations: u, or u1, u2, …, where none were given."""
+        count = len(self.names)
+        if self.names != _numbered(count):
+            return self.names
+        return ("u",) if count == 1 else tuple(f"u{i + 1}" for i in range(count))
+
     @classmethod
     def of(cls, known: Any, time: int, horizon: int) -> Known:
         """Checked: one row for each value and each step ahead, none of those ahead missing."""
@@ -51,7 +59,11 @@ class Known:
             row = int(np.argwhere(~np.isfinite(values[time:]))[0, 0])
             raise ValueError(f"known is missing {row + 1} steps ahead; it must be given over the whole horizon")
         values = np.where(np.isfinite(values), values, np.nan)
-        return cls(values, tuple(names) or tuple(f"regressor {i + 1}" for i in range(values.shape[1])))
+        return cls(values, tuple(names) or _numbered(values.shape[1]))
+
+
+def _numbered(count: int) -> tuple[str, ...]:
+    return tuple(f"regressor {i + 1}" for i in range(count))
 
 
 def forecast_with(

@@ -8,7 +8,7 @@ from scipy.linalg import qr
 
 from prophecy.dynamics.damped import LEAST, Damped
 from prophecy.dynamics.flow import FOURTH
-from prophecy.dynamics.guesses import LEAST_NOISE, Budget
+from prophecy.dynamics.guesses import Budget
 from prophecy.dynamics.kernels.smoother import eliminate, substitute
 from prophecy.dynamics.settings import LAWS, LawSettings
 from prophecy.dynamics.shortest import exchanged
@@ -41,7 +41,7 @@ class Problem:
         self.fixed, self.looseness, self.substeps = fixed, 1.0, np.ones(len(states) - 1, dtype=np.int64)
         self.budget = Budget()
         self.choice = 0.0
-        self._first, self._least = noise, least_noise(noise, laws)
+        self._most, self._least = most_noise(noise, len(values), laws), least_noise(noise, laws)
         self._damping, self._cost = 1e-4, np.inf
         self._linear: tuple[object, ...] | None = None
         self._solved: Damped | None = None
@@ -60,14 +60,20 @@ class Problem:
         """Sum of squares of all equations, in units of the noise."""
         ends = field.steps(FOURTH, states[:-1], self.substeps)
         seen = self.seen / self.noise * (self.values - states)
-        tight = (ends - states[1:]) / (self.looseness * self.noise)
+        tight = (ends - states[1:]) * self._tightness
         total = float(np.sum(seen**2) + np.sum(tight**2))
         return total if np.isfinite(total) else np.inf
 
     @property
+    def _tightness(self) -> Array:
+        """(variables,): 1 / model error; inputs have no equation to keep."""
+        return np.asarray(np.where(self.field.own, 1 / (self.looseness * self.noise), 0.0))
+
+    @property
     def _spare(self) -> float:
         """Equations less unknowns."""
-        return max(1.0, float(self.seen.sum() - self.states.shape[1] - self.field.count))
+        own = self.field.own
+        return max(1.0, float(self.seen[:, own].sum() - own.sum() - self.field.count))
 
     def improve(self, iterations: int, enough: float = 1e-3) -> None:
         """Damped Gauss-Newton steps until the cost falls by less than the share `enough`."""
@@ -94,9 +100,8 @@ class Problem:
     def _linearised(self) -> bool:
         self.budget.left -= float(self.substeps.mean()) * (self.field.count + self.values.shape[1])
         ends, tangent = self.field.tangents(FOURTH, self.states[:-1], self.substeps, not self.fixed)
-        tight = 1 / (self.looseness * self.noise)
         self.system = eliminate(
-            self.values - self.states, self.seen / self.noise, ends - self.states[1:], tangent, tight,
+            self.values - self.states, self.seen / self.noise, ends - self.states[1:], tangent, self._tightness,
             self.laws.first_state,
         )  # fmt: skip
         rest = self.system.rest
@@ -132,12 +137,12 @@ class Problem:
         field cannot explain is the field's fault, not noise.
         """
         noise = self.noise * np.sqrt(self._cost / self._spare)
-        observed = self.seen.any(axis=0)
+        observed = self.seen.any(axis=0) & self.field.own
         if self.looseness <= self.laws.tight:
             left = self.seen * (self.values - self.states)
             ratio = np.sqrt((left**2).sum(axis=0) / np.maximum(self.seen.sum(axis=0), 1)) / self.noise
             noise = noise * np.where(observed, ratio / np.sqrt(np.mean(ratio[observed] ** 2)), 1.0)
-        self.noise = np.clip(noise, self._least, self._first * self.laws.coarser)
+        self.noise = np.clip(noise, self._least, self._most)
         self._cost = self._squares(self.states, self.field)
 
     def evidence(self) -> float:
@@ -145,10 +150,11 @@ class Problem:
         each, and the choice of each term."""
         if not self.linearise():
             return -np.inf
-        tight = -np.log(self.looseness * self.noise).sum() * (len(self.values) - 1)
-        seen = -(np.log(self.noise) * self.seen).sum()
+        own = self.field.own
+        tight = -np.log(self.looseness * self.noise)[own].sum() * (len(self.values) - 1)
+        seen = -(np.log(self.noise) * self.seen)[:, own].sum()
         likelihood = -0.5 * self._cost + seen + tight - self.system.logarithm
-        cost = 0.5 * self.field.count * np.log(self.seen.sum()) + self.choice * self.field.coefficients
+        cost = 0.5 * self.field.count * np.log(self.seen[:, own].sum()) + self.choice * self.field.coefficients
         return float(likelihood - cost)
 
     def select(self, allowed: Mask, again: bool) -> None:
@@ -227,6 +233,12 @@ class Problem:
         return [np.nonzero(whose == i)[0] for i in range(self.field.terms.variables)]
 
 
+def most_noise(noise: Array, rows: int, laws: LawSettings) -> Array:
+    """The most noise a variable is taken to have, from its first estimate: an upper bound but for its own error, which
+    few rows make large. A median of differences over ten rows counts one value in ten."""
+    return noise * max(laws.coarser, 1 + 2.5 * float(np.sqrt(10 / rows)))
+
+
 def least_noise(noise: Array, laws: LawSettings) -> float:
     """The least noise a variable is taken to have: with less, errors of integration would count for more than noise."""
-    return max(LEAST_NOISE, laws.quiet * float(noise.max()))
+    return max(laws.noiseless, laws.quiet * float(noise.max()))

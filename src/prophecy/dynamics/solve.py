@@ -58,7 +58,7 @@ def solve(context: Context, steps: int, season: object, settings: Settings) -> S
         except np.linalg.LinAlgError:  # a decomposition without an end: no law was found
             sought = laws.Sought()
         if sought.decided is not None:
-            return _decided(context, sought.decided, settings)
+            return followed(context, sought.decided, settings)
         closest = sought.closest
     columns, how = _columns(context, steps, season, settings), settings.laboratory
     share = left_open(context.values, context.rows, how) if context.values.shape[1] > 1 else np.inf
@@ -81,7 +81,7 @@ def solve(context: Context, steps: int, season: object, settings: Settings) -> S
     if share >= how.complete and least >= how.exact:
         decided = _hidden(context, steps, law is not None, settings)
         if decided is not None:
-            return _decided(context, decided, settings)
+            return followed(context, decided, settings)
     further = rolling if law is not None and share < how.deterministic else None
     if lawful is not None:
         return _lawful(context, lawful, None, further, settings)
@@ -209,7 +209,7 @@ def _between(mixtures: list[Mixture], settings: Settings) -> Array:
     return np.asarray(shrunk)
 
 
-def _decided(context: Context, decided: Decided, settings: Settings) -> Solution:
+def followed(context: Context, decided: Decided, settings: Settings) -> Solution:
     """One trajectory explains the context and is the point; its draws are the distribution, whose intervals hold it."""
     variables, steps = int(context.varying.sum()), len(decided.path)
     centre, scale = context.units.centre[:variables], context.units.scale[:variables]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.dynamics import flow
-from prophecy.dynamics.flow import EIGHTH, EXPONENTIAL, RATE, SHIFT, SIGN, SINE, TANH, Tableau, Terms
+from prophecy.dynamics.flow import EIGHTH, EXPONENTIAL, LOGARITHM, RATE, ROOT, SHIFT, SIGN, SINE, TANH, Tableau, Terms
 from prophecy.dynamics.kernels.tangents import tangents
 
 Array = NDArray[np.float64]
@@ -18,9 +18,9 @@ Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 # Of |r x + s| and 1 / (r x + s) only s is free, of exp(r x + s) only r: the rest is a factor. Where several rates or
-# bends are there, all but the largest are free.
+# bends are there, all but the largest are free. Logarithms and roots are of variables in their own units.
 _FREE_RATES = (SINE, TANH, EXPONENTIAL)
-_FIXED_SHIFTS = (EXPONENTIAL,)
+_FIXED_SHIFTS = (EXPONENTIAL, LOGARITHM, ROOT)
 _ALONE = 1e-9  # of a column's square: a term of which those chosen leave less is one of them
 _STEEP = 6.0  # of the argument of tanh: from -3 to 3 it goes from one end to the other, but for half a per cent
 _RETURNS = 4  # times that a term may join
@@ -28,17 +28,26 @@ _RETURNS = 4  # times that a term may join
 
 @dataclass(frozen=True, eq=False)
 class SparseField:
-    """theta, mask: (size, variables); a term whose mask is off is not there. shaped: whether functions may change."""
+    """theta, mask: (size, variables); a term whose mask is off is not there. shaped: whether functions may change.
+    given: terms beside those of the mask whose coefficients are known, None for none. inputs: how many of the last
+    variables are inputs: given at every sample, held until the next, and without an equation."""
 
     terms: Terms
     theta: Array
     mask: Mask
     shaped: bool = True
+    given: Mask | None = None
+    inputs: int = 0
 
     @classmethod
     def of(cls, terms: Terms, theta: Array | None = None) -> SparseField:
         shape = terms.size, terms.variables
         return cls(terms, np.zeros(shape) if theta is None else theta, np.ones(shape, dtype=np.bool_))
+
+    @property
+    def own(self) -> Mask:
+        """(variables,): which have an equation."""
+        return np.arange(self.terms.variables) < self.terms.variables - self.inputs
 
     @cached_property
     def parameters(self) -> tuple[Indices, Indices]:
@@ -101,13 +110,19 @@ class SparseField:
         return None if (kinds == terms.kinds).all() else replace(self, terms=terms._replace(kinds=kinds))
 
     def with_mask(self, mask: Mask, theta: Array | None = None) -> SparseField:
-        return replace(self, mask=mask, theta=np.where(mask, self.theta if theta is None else theta, 0.0))
+        held = 0.0 if self.given is None else np.where(self.given, self.theta, 0.0)
+        return replace(self, mask=mask, theta=np.where(mask, self.theta if theta is None else theta, held))
+
+    @property
+    def there(self) -> Mask:
+        """Which terms each equation has, (size, variables)."""
+        return self.mask if self.given is None else self.mask | self.given
 
     @cached_property
     def _kept(self) -> tuple[Indices, Indices]:
         """The terms that some equation has or that others are made from, and the functions in them."""
         terms = self.terms
-        used = np.asarray(self.mask.any(axis=1))
+        used = np.asarray(self.there.any(axis=1))
         used[0] = True
         for p in range(terms.size - 1, 0, -1):
             used[terms.parents[p]] |= used[p]

@@ -13,13 +13,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.dynamics.kernels.lanes import EXPONENTIAL, MODULUS, RECIPROCAL, SIGN, SINE, TANH
+from prophecy.dynamics.kernels.lanes import EXPONENTIAL, LOGARITHM, MODULUS, RECIPROCAL, ROOT, SIGN, SINE, TANH
 
 __all__ = [
     "EXPONENTIAL",
+    "LOGARITHM",
     "MODULUS",
     "RATE",
     "RECIPROCAL",
+    "ROOT",
     "SHIFT",
     "SIGN",
     "SINE",

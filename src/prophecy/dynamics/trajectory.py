@@ -73,18 +73,18 @@ def _held_out(system: Array, rise: Array, block: int) -> float:
     return min(shares)
 
 
-def like_the_past(path: Array, values: Array, noise: Array, laws: LawSettings, trusted: bool = False) -> bool:
+def like_the_past(path: Array, values: Array, noise: Array, laws: LawSettings) -> bool:
     """Whether a path stays within reach of the series and does not come to rest where that never did.
 
     Noise leaves room for fields that pass through the context and lead elsewhere. A path that is lost, or shorter than
-    a stretch whose standard deviation says something, is not judged. trusted: the law may lead far away, as balls fall.
+    a stretch whose standard deviation says something, is not judged.
     """
     low, high = values.min(axis=0), values.max(axis=0)
     far = laws.reach * (high - low)
     if not np.isfinite(path).all():
         return True
     if ((path < low - far) | (path > high + far)).any():
-        return trusted
+        return False
     late = path[len(path) // 2 :][: len(values) // 2]
     if len(late) < laws.rest_least:
         return True
@@ -120,7 +120,7 @@ def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSett
     test = None if model.exact else foretold(model, context.values, context.known, seen, steps)
     if test is not None:
         noise = model.found.noise[:seen]
-        if test.lost or not like_the_past(path[:, :seen], context.values[:, :seen], noise, laws, not test.astray):
+        if test.lost or (test.astray and not like_the_past(path[:, :seen], context.values[:, :seen], noise, laws)):
             return None
     wider = model.stray(context.values, context.known) if test is None else test.wider
     draws = model.ensemble(steps, laws.draws, 0, wider)
@@ -134,12 +134,13 @@ def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSett
     size = float(np.sqrt(np.mean(model.found.noise**2)))
     note = f"One trajectory of a field with {model.field.count} parameters passes through the whole context"
     left = "exactly" if model.exact else f"up to noise of {size:.2g} standard deviations"
-    if test is not None and test.astray:
-        note = (
-            f"A field with {model.field.count} parameters passes through the context {left}, but without the last"
-            f" {test.rows} rows would not have foretold them: it is not announced as the law, and the interval is wider"
-        )
-        return Decided(path, draws, model, "field by assimilation", (f"{note}.",), None)
+    doubt = 0.0 if test is None else model.doubt(seen)
+    if test is not None and (test.astray or doubt > laws.doubt):
+        why = f"leaves its rates open by {doubt:.0%}: it"
+        if test.astray:
+            why = f"without the last {test.rows} rows would not have foretold them: it is wider in its interval, and"
+        note = f"A field with {model.field.count} parameters passes through the context {left}, but {why}"
+        return Decided(path, draws, model, "field by assimilation", (f"{note} is not announced as the law.",), None)
     if model.exact and model.field.count > laws.announced * len(model.offset):
         note = f"A field with {model.field.count} parameters takes every row to the next"
         note += ", too many for a law: it may imitate another, and is not announced as one."

@@ -6,6 +6,8 @@ cpdef enum:
     EXPONENTIAL
     RECIPROCAL
     SIGN
+    LOGARITHM
+    ROOT
 
 # Points side by side: LANES keep a processor's widest registers busy and fit into its nearest memory; FEW look for the
 # moment of a switch together, since few points switch at a time.

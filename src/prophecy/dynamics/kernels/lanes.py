@@ -10,11 +10,13 @@ order errs by its square.
 
 import cython
 import numpy as np
-from cython.cimports.libc.math import cos, exp, sin, tanh
+from cython.cimports.libc.math import cos, exp, log, sin, sqrt, tanh
 from cython.cimports.prophecy.dynamics.kernels.arrays import doubles, indices
 
 #: Exponents above this are cut off: a path that gets there has left, and infinity would take others with it.
 HIGHEST = cython.declare(cython.double, 300.0)
+#: Logarithms and the slopes of roots are taken of no less: a path that gets there has left, or comes to rest.
+LOWEST = cython.declare(cython.double, 1e-12)
 
 
 def read_terms(table, terms):
@@ -32,7 +34,7 @@ def read_terms(table, terms):
         sound = sound and 0 <= terms.parents[p] < p
         sound = sound and 0 <= terms.factors[p] < terms.variables + terms.functions
     for j in range(terms.functions):
-        sound = sound and SINE <= terms.kinds[j] <= SIGN
+        sound = sound and SINE <= terms.kinds[j] <= ROOT
     if not sound:
         raise ValueError("terms must have variables, a constant, parents before their terms, and factors that exist")
     return 0
@@ -199,6 +201,17 @@ def _apply(kind, sides, value, slope, lanes):
             slope[lane] = -1.0 / (value[lane] * value[lane])
         for lane in range(lanes):
             value[lane] = 1.0 / value[lane]
+    elif kind == LOGARITHM:
+        for lane in range(lanes):
+            side = max(value[lane], LOWEST)
+            value[lane] = log(side)
+            if sloped:
+                slope[lane] = 1.0 / side
+    elif kind == ROOT:
+        for lane in range(lanes):
+            value[lane] = sqrt(max(value[lane], 0.0))
+            if sloped:
+                slope[lane] = 0.5 / max(value[lane], sqrt(LOWEST))
     else:
         copy(value, sides, lanes)
         if sloped:

@@ -1,0 +1,40 @@
+"""Laws of second order seen through one variable: x'' = f(x, x').
+
+The rate of the variable is one more variable that is never seen, and whose own equation is known: x' = v.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy.dynamics import trajectory
+from prophecy.dynamics.context import Context
+from prophecy.dynamics.features import Units
+from prophecy.dynamics.flows import Search
+from prophecy.dynamics.guesses import roughness, smoothed
+from prophecy.dynamics.settings import LawSettings
+from prophecy.dynamics.trajectory import Decided
+
+Array = NDArray[np.float64]
+
+
+def decide(context: Context, steps: int, laws: LawSettings) -> Decided | None:
+    """The forecast of a law of second order that one trajectory of explains the single variable."""
+    path = smoothed(context.values, roughness(context.values, context.observed))
+    rate = np.gradient(path[:, 0])
+    pace = float(rate.std())
+    if not pace > 0:
+        return None
+    units = Units(np.append(context.units.centre, 0.0), np.append(context.units.scale, pace * context.units.scale[0]))
+    turning = replace(context, values=np.column_stack([context.values, rate / pace]), units=units)
+    if not trajectory.promising(turning, laws):
+        return None
+    seen = np.column_stack([context.observed, np.zeros(len(rate), dtype=np.bool_)])
+    model = Search(turning.values, seen, units, laws=laws).of_second_order()
+    decided = trajectory.decide(turning, model, steps, laws)
+    if decided is None or decided.system is None:
+        return None
+    return replace(decided, system=replace(decided.system, second=True))
