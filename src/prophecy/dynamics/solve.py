@@ -151,7 +151,7 @@ def _least(parts: list[list[Part]], columns: list[Series]) -> float:
     """Rolling errors of the best candidate of the worst column, in its standard deviations."""
     worst = 0.0
     for some, column in zip(parts, columns, strict=True):
-        sizes = [np.nanmean(np.abs(part.size)) for part in some if np.isfinite(part.size).any()]
+        sizes = [float(np.nanmean(part.size)) for part in some if np.isfinite(part.size).any()]
         worst = max(worst, min(sizes, default=np.inf) / max(float(np.std(column.y)), 1e-300))
     return float(worst)
 
