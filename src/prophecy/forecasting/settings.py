@@ -103,10 +103,10 @@ class Settings:
     memory_order: int = 64  #: LegT coefficients of a window of seven seasons: nine for each
 
     # Mean profiles and rare events
-    profile_cycles: tuple[int, ...] = (1, 3, 7, 14, 28)  #: seasons averaged: last day ... last four weeks
+    profile_cycles: tuple[int, ...] = (1, 3, 14)  #: seasons averaged: last day … last two weeks
     long_profile_cycles: tuple[int, ...] = (1, 2, 4)  #: the same for the longer of two seasons
     rare_zeros: float = 0.3  #: share of zeros from which events count as rare
-    rare_rates: tuple[float, ...] = (0.02, 0.05, 0.1, 0.2, 0.3)  #: at which estimates follow; Croston's range
+    rare_rates: tuple[float, ...] = (0.05, 0.2)  #: at which estimates follow; Croston's range
     rare_latest: int = 400  #: latest values whose quantiles are those of rare events: a year of days and some
     rare_least: float = 0.25  #: weight from which rare events shape the distribution
     rare_beyond: float = 1.5  #: times the largest value: what lies beyond it where quantiles ask for more values
