@@ -5,8 +5,7 @@
 
 Ordinary series: every n-th of each set of benchmarks/ordinary.py (`--thin`), sMAPE, MASE, MSIS and coverage at 95 %.
 Chaos: trajectory 0 of every n-th system of the file (see forecast_dev.py), without noise, with 1 % and with 5 %, valid
-prediction time and sMAPE, all variables together; without noise every variable alone. Made: one system for each idea
-about systems of a kind that the file has none of.
+prediction time and sMAPE.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import solve_ivp
 
 from benchmarks import ordinary
 from benchmarks.forecast_dev import CONTEXT, scores, warm
@@ -100,50 +98,6 @@ CHAOS: dict[str, Settings] = {
 }
 NOISE = {"chaos": 0.0, "chaos 1 %": 0.01, "chaos 5 %": 0.05}  # of each variable's standard deviation
 
-ALONE: dict[str, Settings] = {
-    "all ideas": DEFAULT,
-    "without hidden variables": without("HIDDEN"),
-    "hidden variables, three in all": replace(
-        DEFAULT, hidden=replace(DEFAULT.hidden, families=tuple(f for f in DEFAULT.hidden.families if f[:2] == (3, 2)))
-    ),
-    "without kernel maps": without("KERNEL_MAPS"),
-    "without polynomial maps": without("POLYNOMIAL_MAPS"),
-    "without undamped waves": without("WAVES"),
-    "without repetition": without("REPETITION"),
-    "without linear autoregression": without("LINEAR"),
-}
-
-
-def _forced(_: float, x: Array) -> list[float]:
-    """Duffing's oscillator; the phase of the forcing is the third variable."""
-    return [x[1], x[0] - x[0] ** 3 - 0.3 * x[1] + 0.5 * np.cos(x[2]), 1.2]
-
-
-def _drifting(t: float, x: Array) -> list[float]:
-    return [10 * (x[1] - x[0]), x[0] * (28 + 0.3 * t - x[2]) - x[1], x[0] * x[1] - 8 / 3 * x[2]]
-
-
-def _sampled(field: Any, start: list[float], step: float) -> Array:
-    times = step * np.arange(812)
-    return np.asarray(solve_ivp(field, (0, times[-1]), start, "DOP853", times, rtol=1e-10, atol=1e-10).y.T)
-
-
-def _waves() -> Array:
-    generator = np.random.default_rng(5)
-    times, rates = np.arange(812), generator.uniform(0.05, 0.6, 12)
-    return np.asarray(np.sin(times[:, None] * rates + generator.uniform(0, 6, 12)).sum(axis=1)[:, None])
-
-
-def made() -> Iterator[tuple[str, str, Settings, Array]]:
-    """Idea, what the series is, the settings without the idea, (812, variables)."""
-    forced = _sampled(_forced, [0.5, 0.0, 0.0], 0.15)
-    yield "hidden forcing", "a forced oscillator seen without its forcing", without("FORCING"), forced[:, :2]
-    seen = np.column_stack([forced[:, :2], np.cos(forced[:, 2])])
-    yield "hidden phases", "the same seen with it", replace(DEFAULT, hidden_phases=False), seen
-    drifting = _sampled(_drifting, [1.0, 1.0, 20.0], 0.04)
-    yield "drifting parameters", "Lorenz' system, a parameter rising", without("DRIFT_FIELDS"), drifting
-    yield "undamped waves", "a sum of twelve waves", without("WAVES"), _waves()
-
 
 def one_ordinary(job: tuple[str, ordinary.Case]) -> dict[str, float]:
     variant, case = job
@@ -180,7 +134,7 @@ def mean_row(variant: str, dataset: str, done: list[dict[str, float]]) -> dict[s
     return {"variant": variant, "set": dataset, "series": len(done), **means}
 
 
-def chaos_rows(pool: ProcessPoolExecutor, cases: list[tuple[str, Array]], alone: bool) -> Iterator[dict[str, Any]]:
+def chaos_rows(pool: ProcessPoolExecutor, cases: list[tuple[str, Array]]) -> Iterator[dict[str, Any]]:
     """All jobs at once, so that no process waits for the slowest of a variant."""
     wanted = [
         (variant, dataset, (settings, series, noise_of(name, series, share)))
@@ -188,15 +142,6 @@ def chaos_rows(pool: ProcessPoolExecutor, cases: list[tuple[str, Array]], alone:
         for variant, settings in CHAOS.items()
         for name, series in cases
     ]
-    wanted += [
-        (variant, "alone", (settings, series[:, [v]], 0.0))
-        for variant, settings in (ALONE.items() if alone else ())
-        for _, series in cases
-        for v in range(series.shape[1])
-    ]
-    for idea, what, settings, series in made() if cases else ():
-        wanted += [(f"{what}, with {idea}", "made", (DEFAULT, series, 0.0))]
-        wanted += [(f"{what}, without", "made", (settings, series, 0.0))]
     done: dict[tuple[str, str], list[dict[str, float]]] = {}
     for (variant, dataset, _), row in zip(wanted, pool.map(one_chaos, [job for _, _, job in wanted]), strict=True):
         done.setdefault((variant, dataset), []).append(row)
@@ -207,7 +152,7 @@ def chaos_rows(pool: ProcessPoolExecutor, cases: list[tuple[str, Array]], alone:
 def tables(rows: list[dict[str, Any]]) -> dict[str, str]:
     """The docs' tables: MASE (MSIS) per set for ordinary series, valid prediction times for chaos."""
     found = {(row["variant"], row["set"]): row for row in rows}
-    sets = [s for s in dict.fromkeys(row["set"] for row in rows) if s not in (*NOISE, "alone", "made")]
+    sets = [s for s in dict.fromkeys(row["set"] for row in rows) if s not in NOISE]
     variants = dict.fromkeys(row["variant"] for row in rows if row["set"] in sets)
     cells = {v: [f"{found[v, s]['mase']:.3f} ({found[v, s]['msis']:.1f})" for s in sets] for v in variants}
     out = {"ideas": _table(sets, cells)} if sets else {}
@@ -217,10 +162,6 @@ def tables(rows: list[dict[str, Any]]) -> dict[str, str]:
         for v in variants:
             cells[v].append(" / ".join(f"{found[v, s]['seconds']:.2f}" for s in NOISE))
         out["chaos-ideas"] = _table(["no noise", "1 %", "5 %", "s"], cells)
-    for dataset in ("alone", "made"):
-        part = {row["variant"]: row for row in rows if row["set"] == dataset}
-        cells = {v: [f"{r['vpt']:.2f}", f"{r['smape']:.1f}", f"{r['seconds']:.2f}"] for v, r in part.items()}
-        out |= {f"{dataset}-ideas": _table(["valid prediction time", "sMAPE", "s"], cells)} if part else {}
     return out
 
 
@@ -245,7 +186,6 @@ def main() -> None:
     parser.add_argument("--chaos", type=Path)
     parser.add_argument("--thin", type=int, default=10)
     parser.add_argument("--chaos-thin", type=int, default=4)
-    parser.add_argument("--together", action="store_true", help="leave out single variables")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--docs", type=Path, help="page with the marks to write the tables into")
@@ -261,7 +201,7 @@ def main() -> None:
                 rows.append(mean_row(variant, dataset, done))
             print(rows[-1], flush=True)
         cases = list(systems(options.chaos, options.chaos_thin)) if options.chaos else []
-        for row in chaos_rows(pool, cases, not options.together) if cases else ():
+        for row in chaos_rows(pool, cases) if cases else ():
             rows.append(row)
             print({k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
     if options.out:
