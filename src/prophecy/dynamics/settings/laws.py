@@ -114,6 +114,7 @@ class LawSettings:
     #: Share of its rates that a law leaves open: with more it is not called one. Right ones of the census have up to
     #: 0.04 at 3 % noise, false ones with terms that cancel 0.2 and more.
     doubt: float = 0.1
+    steepest: float = 100.0  #: by which an exponent may change along the path: e^100 is nothing that samples show
     significant: float = 3.0  #: standard errors that a term from expanding a power must differ from zero by
 
     # The forecast
