@@ -244,6 +244,7 @@ def followed(context: Context, decided: Decided, settings: Settings) -> Solution
     centre, scale = context.units.centre[:variables], context.units.scale[:variables]
     mean = decided.draws.mean(axis=0)
     half = upper_quantiles(np.abs(decided.draws - mean), len(decided.draws))
+    half = half + settings.interval_rounding * (1 + np.abs(mean))
     below, above = np.minimum(mean - half, decided.path), np.maximum(mean + half, decided.path)
     grid = np.concatenate([below[::-1], mean[None], above])[:, :, :variables] * scale + centre
     next_step = np.full((steps - 1, variables), settings.dependence_law)
