@@ -84,8 +84,8 @@ class Search:
 
     @cached_property
     def _even(self) -> bool:
-        """Whether what samples around a step disagree on is of one size, as noise is, and as little as their noise leaves:
-        far from each other they disagree on more. And whether there is more noise than rounding."""
+        """Whether what samples around a step disagree on is of one size, as noise is, and less than that noise: samples
+        far from each other disagree on more. And whether there is more noise than rounding."""
         low, middle = np.quantile(unsure(self._x), [0.1, 0.5]) if len(self._x) > 8 else (1.0, 1.0)
         return bool(low > self._laws.noise_even * middle and self._rough.max() > max(middle, self._laws.noiseless))
 
@@ -238,8 +238,8 @@ class Search:
 
     @property
     def _noisy(self) -> bool:
-        """Whether states are to be estimated: samples have noise, or what they disagree on is as even as noise is, or as
-        little as powers leave of their steps; or too many are missing for single steps."""
+        """Whether states are to be estimated: samples have noise, or what they disagree on is as even as noise is, or
+        as little as powers leave of their steps; or too many are missing for single steps."""
         clean = self._finest and self._complete and not self._little_noise and not self._even
         return not clean and bool(self._rough.max() < self._laws.resolved)
 
