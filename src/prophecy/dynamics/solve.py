@@ -68,7 +68,7 @@ def solve(context: Context, steps: int, season: object, settings: Settings) -> S
         rolling = Rolling.of_all(context.known, steps, settings)
         law = tournament.answer(context, closest, rolling, steps, settings)
     lawful = law if law is not None and law.exact and bool(np.isfinite(law.paths[0]).all()) else None
-    known = context.known[-settings.ordinary.longest :]
+    known = context.known[-len(columns[0].y) :]
     origins = rolling if law is not None and len(known) == len(context.known) else None
     if origins is None:
         shortest = min((min(column.seasons, default=1) for column in columns), default=1)
@@ -166,12 +166,14 @@ def _hidden(context: Context, steps: int, promising: bool, settings: Settings) -
 
 def _columns(context: Context, steps: int, season: object, settings: Settings) -> list[Series]:
     """Each varying variable in its own units, the latest samples alone."""
-    stride, latest = context.stride, settings.ordinary.longest
+    stride = context.stride
+    given = None if season is None else np.atleast_1d(np.asarray(season, dtype=np.float64)) / stride
+    most = 0.0 if given is None else float(given.max(initial=0.0))
+    latest = max(settings.ordinary.longest, int(settings.ordinary.longest_seasons * min(most, len(context.full))))
     thinned = context.full[(len(context.full) - 1) % stride :: stride]
     found = []
     for v in np.nonzero(context.varying)[0]:
         y, seen = thinned[-latest:, v], context.seen[-latest:, v]
-        given = None if season is None else np.atleast_1d(np.asarray(season, dtype=np.float64)) / stride
         found.append(Series(np.ascontiguousarray(y), seen, seasons.chosen(given, y, settings.ordinary), steps))
     return found
 

@@ -13,6 +13,7 @@ class Settings:
     and on the plain series of benchmarks/plain.py, and checked once on the rest, unless another reason is given."""
 
     longest: int = 6144  #: latest samples that candidates look at: bounds their cost
+    longest_seasons: float = 3.0  #: of the longest season given, or told by the dates, that they look at at least
 
     # Rolling forecasts inside the context
     origins: int = 64  #: forecasts; more cost time and overlap more
