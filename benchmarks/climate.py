@@ -54,19 +54,6 @@ def one(job: tuple[str, Array, float]) -> dict[str, Any]:
     }
 
 
-def into_docs(page: Path, rows: list[dict[str, Any]], summary: dict[str, Any]) -> None:
-    """Replace what stands between the marks of a page by a table of all systems."""
-    keys = ("spectrum", "spectrum_floor", "histogram", "histogram_floor")
-    lines = ["| | method | spectrum | truth's own | histogram | truth's own |", "|---|---|---|---|---|---|"]
-    lines.append(f"| **median of {len(rows)}** | | " + " | ".join(f"{summary[k]['median']:.3f}" for k in keys) + " |")
-    for row in sorted(rows, key=lambda row: float(row["spectrum"])):
-        lines.append(f"| {row['system']} | {row['method']} | " + " | ".join(f"{row[k]:.3f}" for k in keys) + " |")
-    text = page.read_text()
-    before, rest = text.split("<!-- climate:begin -->")
-    after = rest.split("<!-- climate:end -->")[1]
-    page.write_text(before + "<!-- climate:begin -->\n" + "\n".join(lines) + "\n<!-- climate:end -->" + after)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
@@ -74,7 +61,6 @@ def main() -> None:
     parser.add_argument("--thin", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--docs", type=Path, help="page with the marks to write the table into")
     options = parser.parse_args()
     with np.load(options.data) as data:
         jobs = [(name, data[name], options.noise) for name in data.files[:: options.thin]]
@@ -88,8 +74,6 @@ def main() -> None:
         key: {"median": float(np.median([r[key] for r in rows])), "worst": max(r[key] for r in rows)} for key in keys
     }
     print(json.dumps(summary, indent=1))
-    if options.docs:
-        into_docs(options.docs, rows, summary)
     if options.out:
         result = {"noise": options.noise, "steps": STEPS, "rows": rows, "summary": summary}
         options.out.write_text(json.dumps(result, indent=1) + "\n")

@@ -10,7 +10,7 @@ samples per Lyapunov time, ten Lyapunov times to predict. Noise is added to the 
 variable's standard deviation; scores are those of `forecast_dev.py`. FLOWS.npz holds an array under NAME/RATE whose
 first 1024 samples are the context, or their last 512 or 256: the future is the same for all three.
 
-A third of the systems, drawn by a seed, is the part "apart"; docs/dynamics.md says how far it was used.
+A third of the systems, drawn by a seed, is the part "apart"; docs/laws.md says how far it was used.
 """
 
 from __future__ import annotations

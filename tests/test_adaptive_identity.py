@@ -192,7 +192,7 @@ def test_nothing_known_is_nan():
 
 def test_a_context_too_short_for_forecasts_is_called_so():
     """Entry 9 of the defects: it advised to observe longer, which cannot help."""
-    model = Prophecy(context=4)
+    model = Prophecy(context=1)
     model.observe(np.arange(100.0))
-    with pytest.raises(ValueError, match=r"this model keeps 4; make it with context="):
+    with pytest.raises(ValueError, match=r"this model keeps 1; make it with context="):
         model.forecast(3)

@@ -140,7 +140,7 @@ def test_a_copy_knows_only_the_past_of_its_origin():
 
 def test_rolling_errors_end_with_the_context_and_lost_forecasts_are_bounded():
     values = np.zeros((100, 1))
-    rolling = Rolling.over(np.ones(100, dtype=bool), 50, 1, DEFAULT)
+    rolling = Rolling.of_all(np.ones(100, dtype=bool), 50, DEFAULT)
     errors = rolling.errors(Copy(), values)
     assert errors.shape == (len(rolling.origins), rolling.horizon, 1)
     late = rolling.origins[-1] + np.arange(rolling.horizon) >= 100
@@ -156,7 +156,7 @@ def test_candidates_are_fitted_to_the_early_part_only_and_ranked():
         return Copy()
 
     values = np.sin(np.arange(200) / 3)[:, None]
-    rolling = Rolling.over(np.ones(200, dtype=bool), 20, 1, DEFAULT)
+    rolling = Rolling.of_all(np.ones(200, dtype=bool), 20, DEFAULT)
     candidates = [Candidate("spy", spy), Candidate("copy", lambda v, r, k: Copy())]
     ranking = trials([Tier(candidates)], values, all_rows(values), rolling, DEFAULT)
     assert seen == [(rolling.early, rolling.early - 2)]

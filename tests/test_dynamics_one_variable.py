@@ -109,3 +109,11 @@ def test_a_decaying_oscillation_seen_through_its_position_has_a_law_of_second_or
         assert position == pytest.approx([0, 1, 0])
         assert rate == pytest.approx([-3.9986, -0.3, 0], abs=0.01 + 5 * noise)
     assert found >= 4
+
+
+@pytest.mark.parametrize("size", [1e-80, 1e80])
+def test_values_of_unusual_size_have_their_equations_too(size: float) -> None:
+    law = forecast(size * _cooling(np.arange(150.0)), 5).equations(names=("T",))
+    assert law is not None
+    assert law(np.array([20 * size]))[0] == pytest.approx(0, abs=1e-6 * size)
+    assert law(np.array([70 * size]))[0] == pytest.approx(-size, rel=1e-6)

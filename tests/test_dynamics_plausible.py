@@ -25,7 +25,7 @@ def lorenz() -> np.ndarray:
 
 
 def rolling_over(values: np.ndarray) -> Rolling:
-    return Rolling.over(np.ones(len(values), dtype=np.bool_), STEPS, 1, DEFAULT)
+    return Rolling.of_all(np.ones(len(values), dtype=np.bool_), STEPS, DEFAULT)
 
 
 def growing(steps: int, at: int) -> np.ndarray:

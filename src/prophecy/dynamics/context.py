@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,6 +72,13 @@ class Context:
         """(time, variables) like `values`: which of them were observed. Partners of sinusoids are functions of time."""
         seen = self.seen[:, self.varying]
         return np.column_stack([seen, np.ones((len(seen), self.values.shape[1] - seen.shape[1]), dtype=np.bool_)])
+
+    def only(self, kept: Mask) -> Context:
+        """The same with some of its variables alone; `kept`: one for each that varies."""
+        varying, columns = self.varying.copy(), np.nonzero(kept)[0]
+        varying[np.nonzero(varying)[0][~kept]] = False
+        units = Units(self.units.centre[columns], self.units.scale[columns])
+        return replace(self, values=np.ascontiguousarray(self.values[:, columns]), units=units, varying=varying)
 
 
 def read(context: ArrayLike, settings: Settings = DEFAULT) -> Context:
@@ -234,6 +241,8 @@ def _hidden_phases(values: Array, known: Mask, how: ContextSettings) -> Array:
     if known.sum() < how.phased or values.shape[1] > how.driven:
         return none
     partners = [partner for column in values.T if (partner := _quarter_later(column, known, how)) is not None]
+    # Both halves of a drive may be among the columns: |correlation| 1, up to what a sinusoid may be off.
+    partners = [each for each in partners if np.abs(each @ values).max() < (1 - how.sinusoid**2) * len(values)]
     return np.column_stack([none, *partners]) if len(partners) < values.shape[1] else none
 
 

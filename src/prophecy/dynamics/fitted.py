@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from prophecy.dynamics.assimilation import Assimilated
-from prophecy.dynamics.flow import FOURTH, NO_KICKS, features
+from prophecy.dynamics.flow import EXPONENTIAL, FOURTH, NO_KICKS, features, powers
 from prophecy.dynamics.guesses import LEAST_NOISE, smoothed
 from prophecy.dynamics.kernels.smoother import filtered
 from prophecy.dynamics.problem import Problem
@@ -72,6 +72,17 @@ class FittedFlow:
         size = np.mean(rates**2, axis=0)
         away = np.mean((np.stack(drawn)[:, :, :variables] - rates) ** 2, axis=(0, 1))
         return float(np.sqrt(np.mean(away[size > 0] / size[size > 0])))
+
+    @property
+    def steepest(self) -> float:
+        """By how much the exponent of an exponential in some equation changes along the path, at most."""
+        terms, path = self.field.terms, self.found.states
+        kept = powers(terms)[self.field.there.any(axis=1), terms.variables :].any(axis=0)
+        spans = [
+            float(np.ptp(path @ terms.rates[j] + np.einsum("ka,ab,kb->k", path, terms.bends[j], path)))
+            for j in np.nonzero(kept & (terms.kinds == EXPONENTIAL))[0]
+        ]
+        return max(spans, default=0.0)
 
     def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
         """Follow the flow from the state at each origin: (origins, horizon, variables)."""

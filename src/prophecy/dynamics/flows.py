@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +70,7 @@ class Search:
                 return self._finished(attempt.found)
             least, most = (share * float(np.median(self._rough)) for share in self._laws.noise_like)
             self._little_noise = self._little_noise or self._within_noise(attempt.closest)
-            if not self._finest and least < attempt.left < most and self._even():
+            if not self._finest and least < attempt.left < most and self._even:
                 break  # what is left of single steps is as large as the noise seems to be: higher powers leave it too
         return None
 
@@ -81,10 +82,12 @@ class Search:
         typical = np.median(np.nan_to_num(np.abs(missed), nan=np.inf), axis=0)
         return bool((typical < self._laws.noise_like[1] * self._rough).all())
 
+    @cached_property
     def _even(self) -> bool:
-        """Whether what samples around a step disagree on is of one size, as noise is."""
+        """Whether what samples around a step disagree on is of one size, as noise is, and less than that noise: samples
+        far from each other disagree on more. And whether there is more noise than rounding."""
         low, middle = np.quantile(unsure(self._x), [0.1, 0.5]) if len(self._x) > 8 else (1.0, 1.0)
-        return bool(low > self._laws.noise_even * middle)
+        return bool(low > self._laws.noise_even * middle and self._rough.max() > max(middle, self._laws.noiseless))
 
     def from_slow_moments(self) -> FittedFlow | None:
         """The quadratic field of exact samples too far apart for paths between them to be known, but at slow moments:
@@ -235,9 +238,9 @@ class Search:
 
     @property
     def _noisy(self) -> bool:
-        """Whether states are to be estimated: samples have noise, or may have as little as powers leave of their steps,
-        or too many are missing for single steps."""
-        clean = self._finest and self._complete and not self._little_noise
+        """Whether states are to be estimated: samples have noise, or what they disagree on is as even as noise is, or
+        as little as powers leave of their steps; or too many are missing for single steps."""
+        clean = self._finest and self._complete and not self._little_noise and not self._even
         return not clean and bool(self._rough.max() < self._laws.resolved)
 
     def _law(self, found: Assimilated) -> bool:

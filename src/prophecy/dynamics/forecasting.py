@@ -131,7 +131,8 @@ def _magnified(
     small = replace(grid, values=np.ldexp(np.ldexp(grid.values, -first), -second))
     point = np.ldexp(np.ldexp(np.asarray(large.point), -first), -second)
     note = f"The values are far from 1: they were multiplied by 2 ** {exponent}, and so are figures in these notes."
-    return Forecast.from_grid(small, level, large.method, (*large.notes, note), point)
+    made = Forecast.from_grid(small, level, large.method, (*large.notes, note), point)
+    return made if large.system is None else replace(made, system=large.system.scaled(-exponent))
 
 
 def _level(level: float) -> float:

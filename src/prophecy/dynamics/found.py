@@ -57,6 +57,15 @@ class FoundSystem:
     second: bool = False
     inputs: tuple[str, ...] = ()
 
+    def scaled(self, exponent: int) -> FoundSystem:
+        """The same of values times 2 ** exponent. Time, phases and inputs stay as they are."""
+        centre, scale = self.units.centre.copy(), self.units.scale.copy()
+        own = np.arange(len(scale)) < len(self.columns) + self.second
+        units = Units(
+            np.where(own, np.ldexp(centre, exponent), centre), np.where(own, np.ldexp(scale, exponent), scale)
+        )
+        return replace(self, units=units)
+
     def equations(self, names: Sequence[str] | None = None, dt: float = 1.0) -> Equations:
         """names: of the variables, x0, x1, … if None. dt: time between two samples, in the unit wanted."""
         variables = len(self.units.scale)

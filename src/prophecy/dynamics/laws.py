@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ def decide(context: Context, steps: int, settings: Settings) -> Sought:
 
     Powers through exact samples first, which take a tenth of a second and need no other explanation; then a forcing or
     a drift where what powers leave looks like one; then noise and functions. A forcing or a drift must pay for itself:
-    through noise it is taken where no law without it describes the samples more briefly.
+    through noise it is taken where no law without it describes the samples more briefly, and announced if it is short.
     """
     angles = _angles(context, settings.laws)
     if angles.any():
@@ -57,8 +57,8 @@ def decide(context: Context, steps: int, settings: Settings) -> Sought:
         if law is not None and law.exact and _short(law, context, settings):
             return Sought(driven)
         model = search.others()
-        if law is not None and not _briefer(model, law, context):
-            return Sought(driven)
+        if driven is not None and law is not None and not _briefer(model, law, context):
+            return Sought(driven if _short(law, context, settings) else replace(driven, system=None))
     quotient = search.quotients() if model is None or not model.conclusive else None
     if quotient is not None and quotient.conclusive:
         model = quotient
@@ -109,7 +109,7 @@ def _unpromising(context: Context, steps: int, settings: Settings) -> Sought:
         if decided is not None:
             return Sought(decided)
     rough = float(roughness(values, context.observed).max()) if len(values) >= settings.laboratory.least else np.inf
-    if np.abs(np.diff(values, 2, axis=0)).max() < STRAIGHT:
+    if np.abs(np.diff(values, 2, axis=0)).max(initial=0.0) < STRAIGHT:
         return Sought()  # a line obeys any law; readouts follow it to rounding
     if rough <= laws.clean and values.shape[1] <= laws.widest:
         decided = trajectory.decide(context, _search(context, settings).exact_powers(), steps, laws)

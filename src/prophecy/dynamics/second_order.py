@@ -34,7 +34,12 @@ def decide(context: Context, steps: int, laws: LawSettings) -> Decided | None:
         return None
     seen = np.column_stack([context.observed, np.zeros(len(rate), dtype=np.bool_)])
     model = Search(turning.values, seen, units, laws=laws).of_second_order()
-    decided = trajectory.decide(turning, model, steps, laws)
+    if model is None:
+        return None
+    # Exact laws are followed from their samples: those of the rate are the states that were solved for.
+    solved = turning.values.copy()
+    solved[len(solved) - len(model.found.states) :, 1] = model.found.states[:, 1] - model.offset[1]
+    decided = trajectory.decide(replace(turning, values=solved), model, steps, laws)
     if decided is None or decided.system is None:
         return None
     return replace(decided, system=replace(decided.system, second=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +24,7 @@ from prophecy.forecasting.series import VALUES, Candidate, Series
 if TYPE_CHECKING:
     from prophecy.dynamics.fitted import FittedFlow
     from prophecy.dynamics.found import FoundSystem
+    from prophecy.dynamics.laws import Sought
     from prophecy.dynamics.trajectory import Decided
 
 Array = NDArray[np.float64]
@@ -51,14 +52,12 @@ def solve(context: Context, steps: int, season: object, settings: Settings) -> S
     """The laboratory alone where its law is exact or well ahead, otherwise the mixture it may have joined."""
     closest: tuple[FittedFlow, ...] = ()
     if "ASSIMILATION" not in settings.without and "LABORATORY" not in settings.without:
-        from prophecy.dynamics import laws  # not needed for most series
-
-        try:
-            sought = laws.decide(context, steps, settings)
-        except np.linalg.LinAlgError:  # a decomposition without an end: no law was found
-            sought = laws.Sought()
+        sought = _sought(context, steps, settings)
         if sought.decided is not None:
             return followed(context, sought.decided, settings)
+        apart = _without_noise(context, steps, season, settings)
+        if apart is not None:
+            return apart
         closest = sought.closest
     columns, how = _columns(context, steps, season, settings), settings.laboratory
     share = left_open(context.values, context.rows, how) if context.values.shape[1] > 1 else np.inf
@@ -122,6 +121,38 @@ def _mixed(
         method, notes = ", then ".join([method, *names]), (*notes, *said)
     point = np.stack([mixture.path for mixture in mixtures], axis=1) if further is None else None
     return Solution(grid, next_step, _between(mixtures, settings), method, notes, point=point)
+
+
+def _sought(context: Context, steps: int, settings: Settings) -> Sought:
+    from prophecy.dynamics import laws  # not needed for most series
+
+    try:
+        return laws.decide(context, steps, settings)
+    except np.linalg.LinAlgError:  # a decomposition without an end: no law was found
+        return laws.Sought()
+
+
+def _without_noise(context: Context, steps: int, season: object, settings: Settings) -> Solution | None:
+    """A law of the columns that are not mostly noise, and those on their own: one that has nothing to do with the
+    others does not cost these their law."""
+    from prophecy.dynamics.guesses import roughness
+
+    noise = roughness(context.values, context.observed) > settings.laws.noise
+    if len(noise) != int(context.varying.sum()) or not 0 < noise.sum() < len(noise):
+        return None
+    rest = context.only(~noise)
+    decided = _sought(rest, steps, settings).decided
+    if decided is None or decided.system is None:
+        return None
+    law, other = followed(rest, decided, settings), solve(context.only(noise), steps, season, settings)
+    grid = np.empty((*law.quantiles.shape[:2], len(noise)))
+    next_step, between, point = np.empty((steps - 1, len(noise))), np.eye(len(noise)), np.empty(grid.shape[1:])
+    for one, there in ((law, ~noise), (other, noise)):
+        grid[:, :, there], next_step[:, there] = one.quantiles, one.next_step
+        between[np.ix_(there, there)] = one.between
+        point[:, there] = one.quantiles[len(grid) // 2] if one.point is None else one.point
+    note = f"{noise.sum()} of {len(noise)} variables are mostly noise and no part of the law: {other.method}."
+    return replace(law, quantiles=grid, next_step=next_step, between=between, point=point, notes=(*law.notes, note))
 
 
 def _hidden(context: Context, steps: int, promising: bool, settings: Settings) -> Decided | None:
@@ -215,6 +246,7 @@ def followed(context: Context, decided: Decided, settings: Settings) -> Solution
     centre, scale = context.units.centre[:variables], context.units.scale[:variables]
     mean = decided.draws.mean(axis=0)
     half = upper_quantiles(np.abs(decided.draws - mean), len(decided.draws))
+    half = half + settings.interval_rounding * (1 + np.abs(mean))
     below, above = np.minimum(mean - half, decided.path), np.maximum(mean + half, decided.path)
     grid = np.concatenate([below[::-1], mean[None], above])[:, :, :variables] * scale + centre
     next_step = np.full((steps - 1, variables), settings.dependence_law)

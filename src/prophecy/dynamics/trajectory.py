@@ -135,10 +135,14 @@ def decide(context: Context, model: FittedFlow | None, steps: int, laws: LawSett
     note = f"One trajectory of a field with {model.field.count} parameters passes through the whole context"
     left = "exactly" if model.exact else f"up to noise of {size:.2g} standard deviations"
     doubt = 0.0 if test is None else model.doubt(seen)
-    if test is not None and (test.astray or doubt > laws.doubt):
+    why = None
+    if test is not None and test.astray:
+        why = f"without the last {test.rows} rows would not have foretold them: it is wider in its interval, and"
+    elif doubt > laws.doubt:
         why = f"leaves its rates open by {doubt:.0%}: it"
-        if test.astray:
-            why = f"without the last {test.rows} rows would not have foretold them: it is wider in its interval, and"
+    elif model.steepest > laws.steepest:
+        why = f"has an exponent that changes by {model.steepest:.2g} along it, which no samples determine: it"
+    if why is not None:
         note = f"A field with {model.field.count} parameters passes through the context {left}, but {why}"
         return Decided(path, draws, model, "field by assimilation", (f"{note} is not announced as the law.",), None)
     if model.exact and model.field.count > laws.announced * len(model.offset):

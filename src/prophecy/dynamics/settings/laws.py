@@ -112,8 +112,9 @@ class LawSettings:
 
     announced: float = 10.0  #: parameters for each variable: a field of exact samples with more is not called a law
     #: Share of its rates that a law leaves open: with more it is not called one. Right ones of the census have up to
-    #: 0.04 at 3 % noise, false ones with terms that cancel 0.2 and more.
-    doubt: float = 0.1
+    #: 0.04 at 3 % noise, false ones with terms that cancel 0.08 and more.
+    doubt: float = 0.05
+    steepest: float = 100.0  #: by which an exponent may change along the path: e^100 is nothing that samples show
     significant: float = 3.0  #: standard errors that a term from expanding a power must differ from zero by
 
     # The forecast

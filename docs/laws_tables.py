@@ -1,6 +1,7 @@
-"""Put the tables of docs/dynamics.md together from result files: python docs/dynamics_tables.py (--check: is it?).
+"""Put the tables of docs/laws.md together from result files: python docs/laws_tables.py (--check: is it?).
 
-Reads, in benchmarks/results: forecast_dev*.json, forecast_other.json, forecast_oracle.json and equations.json.
+Reads, in benchmarks/results: census.json, climate.json, equations.json, forecast_dev*.json, forecast_oracle.json,
+forecast_other.json and textbook.json.
 """
 
 from __future__ import annotations
@@ -54,9 +55,6 @@ def others() -> Iterator[str]:
     yield from HEAD
     for label, part in result["summary"].items():
         yield _row(label, part["forecasts"], part)
-        apart = result.get("summary_apart", {}).get(label)
-        if apart is not None:
-            yield _row("– the third set apart", apart["forecasts"], apart)
 
 
 def oracle() -> Iterator[str]:
@@ -77,23 +75,68 @@ def oracle() -> Iterator[str]:
 
 
 def equations() -> Iterator[str]:
-    yield "| | noise | ours: error | terms right | PySINDy, best of 21: error | terms right |"
-    yield "|---|---|---|---|---|---|"
-    rows, before = blocks.results("equations.json")["rows"], ""
-    for name, noise in dict.fromkeys((row["system"], row["noise"]) for row in rows):
-        here = [row for row in rows if (row["system"], row["noise"]) == (name, noise)]
+    rows = blocks.results("equations.json")["rows"]
+    noises = sorted({row["noise"] for row in rows})
+    yield f"| | {' | '.join(f'{noise:.0%} noise' for noise in noises)} |"
+    yield "|---" * (1 + len(noises)) + "|"
+    for name in dict.fromkeys(row["system"] for row in rows):
         cells = []
-        for who in ("ours", "pysindy"):
-            right = sum(row[who]["structure"] for row in here)
-            cells.append(f"{np.median([row[who]['error'] for row in here]):.1e} | {right} of {len(here)}")
-        yield f"| {name if name != before else ''} | {noise:.0%} | {cells[0]} | {cells[1]} |"
-        before = name
+        for noise in noises:
+            here = [row for row in rows if (row["system"], row["noise"]) == (name, noise)]
+            both = [
+                f"{np.median([row[who]['error'] for row in here]):.1e} ({sum(row[who]['structure'] for row in here)})"
+                for who in ("ours", "pysindy")
+            ]
+            cells.append(" / ".join(both))
+        yield f"| {name} | {' | '.join(cells)} |"
+
+
+PARTS = {
+    "work": "worked on",
+    "apart": "set apart",
+    "one": "one variable (seven textbook systems)",
+    "known": "inputs as `known=` (a motor, a thermal network)",
+}
+
+
+def census() -> Iterator[str]:
+    yield "| systems | noise | runs | announced | right | false | coverage of 90 % | CPU seconds, median (p90) |"
+    yield "|---|---|---|---|---|---|---|---|"
+    summary = blocks.results("census.json")["summary"]
+    for part, words in PARTS.items():
+        for noise, counts in summary[part].items():
+            if isinstance(counts, dict):
+                yield (
+                    f"| {words} | {float(noise):.1%} | {counts['runs']} | {counts['announced']} | {counts['right']} "
+                    f"| {counts['false']} | {counts['coverage']:.2f} "
+                    f"| {counts['seconds_median']:.2f} ({counts['seconds_p90']:.1f}) |"
+                )
+                words = ""
+
+
+def textbook() -> Iterator[str]:
+    yield "| noise | coverage of 90 % | least of 14 systems | laws announced | error of the point, median |"
+    yield "|---|---|---|---|---|"
+    for noise, part in blocks.results("textbook.json")["summary"].items():
+        least = min(part["per_system"], key=part["per_system"].get)
+        yield (
+            f"| {float(noise):.0%} | {part['coverage']:.2f} | {part['per_system'][least]:.2f} ({least}) "
+            f"| {part['laws']:.0%} | {part['off_median']:.2g} |"
+        )
+
+
+def climate() -> Iterator[str]:
+    yield "| spectrum | truth's own | histogram | truth's own |"
+    yield "|---|---|---|---|"
+    summary = blocks.results("climate.json")["summary"]
+    keys = ("spectrum", "spectrum_floor", "histogram", "histogram_floor")
+    yield f"| {' | '.join(format(summary[key]['median'], '.3f') for key in keys)} |"
 
 
 def main(arguments: list[str]) -> str | int:
-    tables = {"forecasts": forecasts, "others": others, "oracle": oracle, "equations": equations}
+    tables = {each.__name__: each for each in (forecasts, others, oracle, equations, census, textbook, climate)}
     joined = {name: partial(_joined, lines) for name, lines in tables.items()}
-    return blocks.write(blocks.ROOT / "docs" / "dynamics.md", "dynamics_tables.py", joined, arguments)
+    return blocks.write(blocks.ROOT / "docs" / "laws.md", "laws_tables.py", joined, arguments)
 
 
 def _joined(lines: Callable[[], Iterator[str]]) -> str:
