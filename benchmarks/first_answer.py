@@ -2,8 +2,8 @@
 
     python -m benchmarks first_answer
 
-A wheel is made of what is built already and installed into an environment of its own: an editable install looks for
-changed sources whenever it is loaded. Wall and processor seconds of each, the median and the least of several runs; the
+A wheel is built and installed into an environment of its own: an editable install looks for changed sources whenever
+it is loaded. Wall and processor seconds of each, the median and the least of several runs; the
 first run, which may read files from disk, is not counted.
 """
 
@@ -32,7 +32,7 @@ SENSOR = ROOT / "examples" / "sensor.csv"
 
 def installed(folder: Path) -> str:
     """The interpreter of an environment with the wheel, and with the dependencies of this one."""
-    build = ROOT / "build" / f"cp{sys.version_info.major}{sys.version_info.minor}"
+    build = ROOT / "build" / f"wheel-cp{sys.version_info.major}{sys.version_info.minor}"  # not the editable one's
     pip = [sys.executable, "-m", "pip"]
     wheel = [*pip, "wheel", "--quiet", "--no-deps", "--no-build-isolation", f"-Cbuild-dir={build}", "-w", str(folder)]
     subprocess.run([*wheel, str(ROOT)], check=True)

@@ -15,6 +15,7 @@ from benchmarks.speed.measure import seconds as pretty
 from prophecy.tables import style
 
 CEILINGS = ("copy", "matrix product")
+NEAREST = 3  # peers named for a case; the result files have all
 
 Held = tuple[int | None, int | None, int | None]
 
@@ -42,7 +43,7 @@ def rows(result: dict[str, Any]) -> list[tuple[str, str, str, str]]:
         each = ours["seconds"] / case["samples"]
         speed = f"{pretty(each)} a value" if each > 2e-7 else f"{_rate(1 / each)} samples/s"
         peers = [(ratio, name) for name, ratio in case["ratios"].items() if name not in (*CEILINGS, "torch engine")]
-        against = ", ".join(f"{_times(ratio)} {name}" for ratio, name in sorted(peers))
+        against = ", ".join(f"{_times(ratio)} {name}" for ratio, name in sorted(peers)[:NEAREST])
         shares = [f"{ratio:.2f} of {_THE[name]}" for name, ratio in case["ratios"].items() if _told(case, name)]
         made.append((_title(case), speed, against, ", ".join(shares)))
     return made

@@ -118,7 +118,7 @@ def test_a_file_without_a_field_is_told_apart(prophecy, tmp_path):
     code, out, err = prophecy("equations", path, "--joint")
     assert code == 1
     assert out == ""
-    assert "no field explains these rows" in err
+    assert "no equations fit these rows" in err
 
 
 def test_a_picture_of_a_field_has_no_page_and_the_refusal_offers_none(prophecy, lorenz, tmp_path):

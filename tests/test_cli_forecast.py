@@ -152,7 +152,7 @@ def test_newest_first_and_german_files_are_forecast_into_the_future(prophecy, tm
     (tmp_path / "g.csv").write_bytes("\r\n".join(["Datum;Umsatz (€)", *rows[::-1]]).encode("cp1252"))
     code, _, err = prophecy("forecast", tmp_path / "g.csv", "-H", 2, "--out", tmp_path / "n.csv")
     assert code == 0
-    assert "60 rows, every day, turned round (newest first)" in err
+    assert "60 rows, every day, reversed (newest first)" in err
     made = pd.read_csv(tmp_path / "n.csv")
     assert made["Datum"].tolist() == ["01.03.2024", "02.03.2024"]
     assert np.allclose(made["point"], [1060.5, 1061.5], atol=0.6)

@@ -217,7 +217,7 @@ def test_rows_out_of_order_and_missing_are_put_right_and_said(prophecy, tmp_path
     expected = pd.read_parquet(tmp_path / "expected.parquet").loc[holes.index].reset_index(drop=True)
     for rows, fact in (
         (holes, ""),
-        (holes[::-1], ", turned round (newest first)"),
+        (holes[::-1], ", reversed (newest first)"),
         (holes.sample(frac=1, random_state=0), ", sorted"),
     ):
         rows.to_csv(tmp_path / "x.csv", index=False)
@@ -236,7 +236,7 @@ def test_doubled_times_are_refused_with_their_values_until_a_key_tells_them_apar
     twice.to_csv(tmp_path / "long.csv", index=False)
     code, _, err = prophecy(command, tmp_path / "long.csv")
     assert code == 1
-    assert "times in 'time' come again, and 'who' tells their rows apart; say --key 'who'" in err
+    assert "times in 'time' repeat, and 'who' tells their rows apart; say --key 'who'" in err
     assert "or average rows of one time with --duplicates mean" in err
     code, _, err = prophecy(command, tmp_path / "long.csv", "--group", "who")
     assert (code, err) == (0, f"prophecy {command}: long.csv: 80 rows, every hour\n")

@@ -396,7 +396,7 @@ def test_damage_is_named_with_the_file(tmp_path):
         ("x.npy", b"no", "is not an .npy file"),
         ("x.xlsx", b"PK\x03\x04 and so on", "Excel"),
         ("x.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "save it as .xlsx"),
-        ("x.csv", b"a\n\x00\x01\x02\xff\n", "no text"),
+        ("x.csv", b"a\n\x00\x01\x02\xff\n", "neither text nor"),
         ("wide.csv", b"a,b\n" + b"1,2\n" * 9000 + b"1,2,3\n" * 2000, "2,000 of 11,000 rows .* row 9002 of the file"),
         (
             "cell.csv",
@@ -440,7 +440,7 @@ def test_any_bytes_are_a_table_or_a_value_error(tmp_path, data):
 def test_unsorted_missing_and_newest_first_rows_come_back_in_order(tmp_path):
     days = pd.date_range("2024-01-01", periods=60)
     frame = pd.DataFrame({"day": days.strftime("%d.%m.%Y"), "v": np.arange(60.0)})
-    for rows, fact in ((frame[::-1], "turned round (newest first)"), (frame.sample(frac=1, random_state=0), "sorted")):
+    for rows, fact in ((frame[::-1], "reversed (newest first)"), (frame.sample(frac=1, random_state=0), "sorted")):
         rows.drop(index=[7, 8, 30]).to_csv(tmp_path / "x.csv", index=False, sep=";")
         found = collect(open_table(str(tmp_path / "x.csv")), 10**6)
         (source,) = found.sources.values()
@@ -451,7 +451,7 @@ def test_unsorted_missing_and_newest_first_rows_come_back_in_order(tmp_path):
 
 def test_doubled_times_are_refused_with_their_values_and_a_key_to_try(tmp_path):
     text = "day,shop,v\n2024-01-01,a,1\n2024-01-01,b,5\n2024-01-02,a,2\n2024-01-02,b,6\n"
-    with pytest.raises(ValueError, match=r"'day' come again, and 'shop' tells their rows apart; .* key='shop'"):
+    with pytest.raises(ValueError, match=r"'day' repeat, and 'shop' tells their rows apart; .* key='shop'"):
         collect(open_table(written(tmp_path, text)), 10)
     made = collect(open_table(written(tmp_path, text), Hints(duplicates="mean")), 10)
     assert same(made.sources[""].series.values[:, 0], [3, 4])

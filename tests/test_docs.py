@@ -40,6 +40,17 @@ def test_links_between_source_pages_lead_to_files_and_headings(page):
     assert script("links").broken_in_source(ROOT / page) == []
 
 
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES, *DOCS.glob("tutorial-*.md")], ids=lambda p: p.stem
+)
+def test_pages_are_at_most_300_lines_of_200_characters(page):
+    if page.stem in ("dynamics", "forecasting", "prophecy"):
+        pytest.skip("rewritten with the code it describes")
+    lines = page.read_text().splitlines()
+    assert len(lines) <= 300
+    assert [line[:60] for line in lines if len(line) > 200] == []
+
+
 def test_the_link_checker_finds_missing_files_and_headings(tmp_path):
     links = script("links")
     (tmp_path / "there.md").write_text(

@@ -303,9 +303,9 @@ def test_nothing_hides_behind_a_name_of_sqlite_itself(tmp_path, name):
     [
         ("UPDATE streams SET state = x'00' WHERE key = 'b'", "1 bytes are not the state"),
         ("UPDATE streams SET state = zeroblob(2000000) WHERE key = 'b'", "not the state"),
-        ("UPDATE streams SET state = 5 WHERE key = 'b'", "its state or its last row is none"),
+        ("UPDATE streams SET state = 5 WHERE key = 'b'", "its state or its last row has the wrong type"),
         ("UPDATE streams SET state = NULL WHERE key = 'b'", "some of its parts are missing"),
-        ("UPDATE streams SET last = x'00' WHERE key = 'b'", "its state or its last row is none"),
+        ("UPDATE streams SET last = x'00' WHERE key = 'b'", "its state or its last row has the wrong type"),
         ("UPDATE streams SET last = zeroblob(74) WHERE key = 'b'", "differ about its newest row"),
         ("UPDATE streams SET seen = 1 << 62 WHERE key = 'b'", "batches that the log never had"),
         ("UPDATE streams SET seen = 'x' WHERE key = 'b'", "seen is no number"),
@@ -313,7 +313,7 @@ def test_nothing_hides_behind_a_name_of_sqlite_itself(tmp_path, name):
         ("UPDATE streams SET seen = seen + 1 WHERE key = 'b'", "differ about its newest row"),
         ("UPDATE streams SET count = 'x' WHERE key = 'b'", "count is no number"),
         ("UPDATE streams SET count = 7 WHERE key = 'b'", "of its row"),
-        ("UPDATE streams SET key = x'ff' WHERE key = 'b'", "its key is none"),
+        ("UPDATE streams SET key = x'ff' WHERE key = 'b'", "its key is not text"),
     ],
 )
 def test_a_stream_that_cannot_be_read_is_set_aside_and_the_others_go_on(tmp_path, statement, says):

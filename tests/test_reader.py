@@ -154,7 +154,7 @@ REFUSED = {
     ),
     "a key of another name": (
         table("shop,day,v", "a,2024-01-01,1", "b,2024-01-01,5", "a,2024-01-02,2", "b,2024-01-02,6"),
-        r"many series: times in 'day' come again, and 'shop' tells their rows apart; (say|use) .{0,40}key",
+        r"many series: times in 'day' repeat, and 'shop' tells their rows apart; (say|use) .{0,40}key",
         {"key": "shop"},
     ),
     "numbers as keys": (
@@ -387,7 +387,7 @@ def test_a_keyed_table_is_refused_alike_in_every_format(tmp_path):
 def test_years_across_a_frame_are_refused_too():
     frame = pd.DataFrame({"country": ["A", "B"], 2000: [1, 2], 2001: [3, 4], 2002: [5, 6]})
     for data in (frame, frame.rename(columns=str)):
-        with pytest.raises(ValueError, match=r"columns are times \(2000 … 2002\), one row a series; turn it round"):
+        with pytest.raises(ValueError, match=r"columns are times \(2000 … 2002\), one row a series; transpose it"):
             read(data)
 
 
@@ -454,7 +454,9 @@ def test_a_page_saved_as_a_table_is_said_to_be_one(tmp_path, beginning):
 def test_a_cell_without_an_end_is_named(tmp_path):
     path = tmp_path / "open.csv"
     path.write_text(daily(PLAIN) + '2024-01-13,"' + "x " * 100_000 + "\n")
-    with pytest.raises(ValueError, match=r"line 14 has a cell of more than 131,072 characters; a quotation mark"):
+    with pytest.raises(
+        ValueError, match=r"line 14 has a cell of more than 131,072 characters; perhaps a quotation mark"
+    ):
         open_table(str(path))
     path.write_text(daily([str(k) for k in range(12)]) * 40_000 + "2024-01-13," + "x" * 20_000_000 + "\n")
     with pytest.raises(ValueError, match=r"a row has a cell of more than [\d,]+ characters"):

@@ -203,7 +203,7 @@ def test_what_is_no_date_is_none(cell):
 
 def test_a_stray_cell_is_named_with_its_row():
     style, _ = dates.style_of(["2024-01-01", "2024-01-02"])
-    with pytest.raises(ValueError, match=r"column 'day', row 12: 'oops' is no date"):
+    with pytest.raises(ValueError, match=r"column 'day', row 12: 'oops' is not a date"):
         dates.read(["2024-01-01"] * 11 + ["oops"], style, "day")
     with pytest.raises(ValueError, match="%Q"):
         dates.given("%Y-%Q")

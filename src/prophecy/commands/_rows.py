@@ -146,7 +146,7 @@ def _sorted(table: Table, held: list[Piece]) -> Iterator[Piece]:
         yield from held
         return
     order = np.argsort(times.values, kind="stable")
-    table.note("turned round (newest first)" if bool((np.diff(order) < 0).all()) else "sorted")
+    table.note("reversed (newest first)" if bool((np.diff(order) < 0).all()) else "sorted")
     yield batch.take(pa.array(order)), times[order]
 
 

@@ -68,7 +68,7 @@ def equations(
             spacing, unit = _spacing(source, dt, found.table.roles.time or "time")
             answer = forecast(source.series.values, 1).equations(spacing, source.names)
             if answer is None:
-                say("equations", f"{title}: no field explains these rows; `prophecy forecast` goes by other models")
+                say("equations", f"{title}: no equations fit these rows; `prophecy forecast` uses other models")
                 continue
             say("equations", f"{title}: derivatives are per {unit}, {spacing:g} between rows")
             if len(found.sources) > 1:

@@ -190,7 +190,7 @@ def odd_streams(db: sqlite3.Connection, last: int) -> dict[int, str]:
         ),
         (
             f"state IS NOT NULL AND (typeof(state), typeof(last), length(last)) != ('blob', 'blob', {ROW.itemsize})",
-            "its state or its last row is none",
+            "its state or its last row has the wrong type",
         ),
     )
     case = " ".join(f"WHEN {when} THEN {place}" for place, (when, _) in enumerate(cases))
@@ -199,5 +199,5 @@ def odd_streams(db: sqlite3.Connection, last: int) -> dict[int, str]:
     # Not by a function that SQLite calls: an interrupt there would be an error of the file.
     for stream, kind, key in db.execute("SELECT id, typeof(key), CAST(key AS BLOB) FROM streams"):
         if kind != "text" or not _is_key(key):
-            bad[stream] = "its key is none"
+            bad[stream] = "its key is not text"
     return bad

@@ -104,7 +104,7 @@ def align(values: Array, times: Times | None, mean: bool = False, ways: WaysOut 
         raise ValueError("no row has a time; leave the time column out, or correct it")
     order = np.argsort(times.values, kind="stable")
     if bool((np.diff(order) < 0).any()):
-        facts.append("turned round (newest first)" if bool((np.diff(order) < 0).all()) else "sorted")
+        facts.append("reversed (newest first)" if bool((np.diff(order) < 0).all()) else "sorted")
         values, times = values[order], times[order]
     values, times = _single(values, times, mean, ways, facts)
     return _gridded(values, times, facts)

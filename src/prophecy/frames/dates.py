@@ -120,8 +120,8 @@ def _unreadable(cells: Sequence[str], name: str, way_out: Way, wrong: str | None
         return f"column {name!r} holds {wrong!r} and others among its dates; correct them, or leave the cells empty"
     if len(cells) > 1 and fitting(cells[1]):
         return (
-            f"column {name!r} begins with {cells[0]!r}, which is no date, and goes on with dates; remove that line (a "
-            "line of units, perhaps)"
+            f"column {name!r} begins with {cells[0]!r}, which is not a date, and goes on with dates; remove that line "
+            "(perhaps of units)"
         )
     return f"column {name!r} cannot be read as dates: {cells[0]!r}; say how with {way_out('%d.%m.%Y %H:%M')}"
 
@@ -210,7 +210,7 @@ def read(
             continue
         if fields is None:
             raise ValueError(
-                f"column {name!r}, row {first + row}: {cell!r} is no date like the others ({style.pattern})"
+                f"column {name!r}, row {first + row}: {cell!r} is not a date like the others ({style.pattern})"
             )
         zone = match.groupdict().get("z") if match is not None else None
         offsets.append(None if zone is None else seconds_of(zone.strip()))

@@ -152,7 +152,7 @@ def read_excel(opened: Opened, asked: Hints) -> Content:
     try:
         unpacked = sum(part.file_size for part in zipfile.ZipFile(data).infolist())
         if unpacked > UNPACKED:
-            raise ValueError(f"it unfolds to {unpacked >> 20:,} MB, and at most {UNPACKED >> 20} are read")
+            raise ValueError(f"it unpacks to {unpacked >> 20:,} MB, and at most {UNPACKED >> 20} are read")
         book = openpyxl.load_workbook(data, read_only=True, data_only=True)
         sheets = {sheet.title: sheet for sheet in book.worksheets}
         if asked.sheet is not None and asked.sheet not in sheets:
@@ -162,7 +162,7 @@ def read_excel(opened: Opened, asked: Hints) -> Content:
     except ValueError:
         raise
     except Exception as error:  # openpyxl raises a dozen kinds on damaged files
-        raise ValueError(f"is no Excel file that can be read: {error}") from None
+        raise ValueError(f"is not a readable Excel file: {error}") from None
     if sheet is None:
         raise ValueError("no sheet holds a table of at least two rows")
     rows = rows[asked.skip or 0 :]

@@ -137,8 +137,8 @@ def _refuse_markup(path: str, head: bytes) -> bytes:
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if MARKUP.match(start):
         raise ValueError(
-            f"{path} is a page of HTML or XML, not a table: what a download gives that needs a log-in, perhaps; open "
-            "it in a browser, and save the table itself as CSV"
+            f"{path} is a page of HTML or XML, not a table, perhaps one that asks for a log-in; open it in a browser, "
+            "and save the table itself as CSV"
         )
     return start
 
@@ -160,7 +160,7 @@ def encoding_of(path: str, head: bytes) -> str:
         error = problem
     if re.search(rb"[\x00-\x08\x0e-\x1f\x7f]", head) is None:
         return "latin-1"
-    raise ValueError(f"{path} is no text and no format known here ({error}); save it as CSV (UTF-8) or Parquet")
+    raise ValueError(f"{path} is neither text nor a known format ({error}); save it as CSV (UTF-8) or Parquet")
 
 
 class explained:

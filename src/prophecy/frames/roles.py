@@ -296,7 +296,7 @@ def _key(layout: Layout, taken: set[str | None]) -> str | None:
 
 
 def _refuse_keyed(layout: Layout, clock: TimeColumn, values: Sequence[str]) -> None:
-    """Refuse a table of many series without a key: times come again, and a column of names tells their rows apart."""
+    """Refuse a table of many series without a key: times repeat, and a column of names tells their rows apart."""
     moments = list(zip(*(layout.cells[layout.names.index(name)] for name in clock.columns), strict=True))
     numbers = list(zip(*(layout.cells[layout.names.index(name)] for name in values), strict=True))
     names = [name for name in layout.names if layout.kind(name) == "text" or (layout.kind(name) == "number")]
@@ -305,7 +305,7 @@ def _refuse_keyed(layout: Layout, clock: TimeColumn, values: Sequence[str]) -> N
     if found is not None:
         when = " ".join(clock.columns)
         raise ValueError(
-            f"{layout.path} holds many series: times in {when!r} come again, and {found!r} tells their rows apart; "
+            f"{layout.path} holds many series: times in {when!r} repeat, and {found!r} tells their rows apart; "
             f"{layout.ways.keyed(found)}, or average rows of one time with {layout.ways.mean}"
         )
 
@@ -339,7 +339,7 @@ def spread_over_columns(names: Sequence[str], asked: Hints) -> None:
     if rising or len(dated) >= 3:
         first, last = (years[0], years[-1]) if rising else (dated[0], dated[-1])
         raise ValueError(
-            f"its columns are times ({first} … {last}), one row a series; turn it round, so that every time is a row: "
+            f"its columns are times ({first} … {last}), one row a series; transpose it, so that every time is a row: "
             "with pandas, table.melt(id_vars=…, var_name='time'), or table.set_index(…).T"
             + (
                 ""

@@ -206,14 +206,14 @@ def _source(
 
 
 def _refuse_keyed(frame: Any, times: Times, names: tuple[str, ...], kind: Kind) -> None:
-    """Refuse a long frame without a key: times come again, and a column tells their rows apart."""
+    """Refuse a long frame without a key: times repeat, and a column tells their rows apart."""
     if len(np.unique(times.values)) == len(times):
         return
     others = {name: frame[name].to_list() for name in frame.columns if name != kind.time and not _float(frame[name])}
     apart = telling(times.values.tolist(), _numbers(frame, names).tolist(), others, names)
     if apart is not None:
         raise ValueError(
-            f"data holds many series: times come again, and {apart!r} tells their rows apart; forecast each with "
+            f"data holds many series: times repeat, and {apart!r} tells their rows apart; forecast each with "
             f"forecast_many(data, horizon, key={apart!r}), or average rows of one time with duplicates='mean'"
         )
 

@@ -221,7 +221,7 @@ def _beginning(path: str, stream: Replay) -> tuple[str, str, bool]:
         if complete or text.count("\n") >= 3:
             return text, encoding, complete
         if size >= LARGEST_HEAD:
-            raise ValueError(f"{path}: its first lines are longer than {LARGEST_HEAD >> 20} MB; it is no table of rows")
+            raise ValueError(f"{path}: its first lines are longer than {LARGEST_HEAD >> 20} MB; it is not a table")
         size *= 4
 
 
@@ -243,7 +243,7 @@ def _rows(text: str, separator: str, chosen: bool = False) -> tuple[list[list[st
 
 
 def _too_long(most: int, where: str) -> str:
-    return f"{where} has a cell of more than {most:,} characters; a quotation mark is not closed there, perhaps"
+    return f"{where} has a cell of more than {most:,} characters; perhaps a quotation mark is not closed"
 
 
 def _separator(text: str) -> str:
