@@ -142,8 +142,8 @@ def test_rolling_errors_end_with_the_context_and_lost_forecasts_are_bounded():
     values = np.zeros((100, 1))
     rolling = Rolling.of_all(np.ones(100, dtype=bool), 50, DEFAULT)
     errors = rolling.errors(Copy(), values)
-    assert errors.shape == (len(rolling.origins), rolling.horizon, 1)
-    late = rolling.origins[-1] + np.arange(rolling.horizon) >= 100
+    assert errors.shape == (len(rolling.origins), rolling.steps, 1)
+    late = rolling.origins[-1] + np.arange(rolling.steps) >= 100
     np.testing.assert_array_equal(np.isnan(errors[-1, :, 0]), late)
     assert score(np.full((2, 3, 1), np.inf)) == pytest.approx(np.sqrt(2))
 
