@@ -16,7 +16,7 @@ from prophecy.forecasting.settings import Settings
 
 Array = NDArray[np.float64]
 
-_TINY = 1e-300
+_TINY = 1e-300  # keeps divisions defined; nothing measured is so small
 _SMALL = 1e-6  # deviations: a level as good as zero
 
 
