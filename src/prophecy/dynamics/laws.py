@@ -126,8 +126,7 @@ def _of_one(context: Context, steps: int, rough: float, settings: Settings) -> D
         decided = trajectory.decide(context, model, steps, laws)
         told = decided is not None and decided.system is not None and model is not None and _briefest(context, model)
         return decided if told else None
-    # Without noise readouts follow waves to rounding, which no integrator does.
-    if len(context.values) >= laws.shortest and laws.clean < rough <= laws.noise_second:
+    if len(context.values) >= laws.shortest and rough <= laws.noise_second:
         return second_order.decide(context, steps, laws)
     return None
 

@@ -38,6 +38,11 @@ class Decided:
     notes: tuple[str, ...]
     system: FoundSystem | None
 
+    @property
+    def exact(self) -> bool:
+        """Whether the law was solved from samples without noise."""
+        return self.model is not None and self.model.exact
+
 
 def promising(context: Context, laws: LawSettings = LAWS) -> bool:
     """A glance: few variables, enough samples, and rises that quadratic fields explain at least in part."""
