@@ -143,7 +143,7 @@ def _without_noise(context: Context, steps: int, season: object, settings: Setti
     others does not cost these their law."""
     from prophecy.dynamics.guesses import roughness
 
-    if context.values.shape[1] < 2:
+    if context.values.shape[1] < 2 or len(context.values) < settings.laws.shortest:
         return None
     noise = roughness(context.values, context.observed) > settings.laws.noise
     if len(noise) != int(context.varying.sum()) or not 0 < noise.sum() < len(noise):
