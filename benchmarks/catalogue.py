@@ -44,6 +44,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "climate": Benchmark("benchmarks.climate", f"{{data}}/{CHAOS} --jobs {{jobs}} --out {{out}}", 3, (CHAOS,)),
     "cpu": Benchmark("benchmarks.speed", "--out {out}", 5),
     "equations": Benchmark("benchmarks.equations", "--out {out}", 5),
+    "faults": Benchmark("benchmarks.faults", "--out {out}", 1),
     "fleet": Benchmark("benchmarks.fleet", "--out {out}", 5),
     "forecast_cost": _forecast("--cost", 2),
     "forecast_dev": _forecast("--part all --trajectories 0 2 4", 3),
