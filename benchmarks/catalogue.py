@@ -47,6 +47,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "damaged": Benchmark("benchmarks.damaged", "--out {out}", 5),
     "delay": Benchmark("examples.train_layer", "--json {out}", 5, (GPU,)),
     "equations": Benchmark("benchmarks.equations", "--out {out}", 5),
+    "faults": Benchmark("benchmarks.faults", "--out {out}", 1),
     "first_answer": Benchmark("benchmarks.first_answer", "--out {out}", 1),
     "fleet": Benchmark("benchmarks.fleet", "--out {out}", 5),
     "forecast_cost": _forecast("--cost", 2),

@@ -43,7 +43,7 @@ SERIES = {
     "clipped": np.clip(np.sin(K / 20) + 0.1 * RNG.normal(size=1400), -0.7, 0.7),
     "begins late": np.where(K < 20, np.nan, np.sin(K / 9)),
 }
-BESIDE = ("season_", "alarm", "tick", "stamp")
+BESIDE = ("season_", "alarm", "slow", "tick", "stamp")
 """Fields of what runs beside the bank (seasons, alarms, ticks, timestamps), which has tests of its own."""
 
 LINEAR = ("last", "mean", "lag", "feature", "alternation", "prediction")

@@ -18,10 +18,11 @@ RING = 4352
 FLAGS = 34
 """Places of the ring whose flags (missing or not) share one whole number of the record: 128 of these hold them all."""
 
-LONG = 80
-"""Samples over which alarms average the noise a second time, beside `AlarmSettings.window`: without these NAB's
-development files score 2 points less, and noise that falls to a fifth takes them. As many logarithms are kept in the
-record."""
+LOGS = 32
+"""Logarithms of errors kept, for their mean over `AlarmSettings.window`."""
+
+SLOW = 3
+"""Slow means of alarms: level, spread, noise."""
 
 # Seasons.
 
@@ -37,11 +38,10 @@ LONGEST_REST = 16
 
 # Alarms.
 
-QUANTITIES, RANKED = 8, 5
-ERROR, DIFFERENCE, VALUE, LEVEL, NOISE, LASTING, SUM, PLACE = range(QUANTITIES)
-"""Quantities whose past is kept. The first five have a rank in the record (`alarm_tail`): that of the noise is the
-smaller one of both, that of the value its `PLACE`'s, which is the value less the drift; the values themselves are kept
-for bounds and gaps."""
+QUANTITIES, RANKED = 7, 5
+ERROR, DIFFERENCE, VALUE, LEVEL, NOISE, SUM, PLACE = range(QUANTITIES)
+"""Quantities whose past is kept. The first five have a rank in the record (`alarm_tail`): that of the value is its
+`PLACE`'s, which is the value less the drift; the values themselves are kept for bounds and gaps."""
 
 BLOCKS = 16
 """Blocks whose maxima the sums of the last values are held in."""

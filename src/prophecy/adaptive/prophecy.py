@@ -158,7 +158,7 @@ class Prophecy:
         would be reported like this one on an ordinary stream. A number or (channels,). Changes nothing.
 
         The value, its change, and level and noise of the last 20 values are ranked among all the past. A persistent
-        change is reported when it comes, not again while it lasts (docs/prophecy.md, "Alarms"). NaN where the newest
+        change is reported when it comes, not again while it lasts (docs/anomalies.md). NaN where the newest
         value is missing, as in `follow`.
         """
         alarm = self._stream.alarm()

@@ -14,8 +14,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prophecy.adaptive.limits import LONG
-from prophecy.anomalies.kinds import KEPT, FollowedRow, Kind, Open, append, change_of_noise, judged, season_is_back
+from prophecy.anomalies.kinds import (
+    KEPT,
+    SLOWLY,
+    FollowedRow,
+    Kind,
+    Open,
+    append,
+    change_of_noise,
+    judged,
+    season_is_back,
+)
 from prophecy.anomalies.rows import APART, held, run_at_end
 
 if TYPE_CHECKING:
@@ -23,8 +32,8 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = NDArray[np.float64]
 
-ECHO = LONG
-"""Rows after an event in which the alarm's windows still hold it."""
+ECHO = SLOWLY
+"""Rows after an event in which the alarm's slow means still hold it."""
 
 REPEATED = 3
 """Spikes of exactly one value that make it look like a mark for missing values."""

@@ -6,6 +6,7 @@ A further kind is a member of `Kind`, a test in `judged` at its place (the first
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
@@ -23,6 +24,7 @@ from prophecy.anomalies.rows import (
     change_of_size,
     held,
     longest_run,
+    means_of,
     median,
     other_noise,
     rise_of,
@@ -30,6 +32,7 @@ from prophecy.anomalies.rows import (
     run_at_end,
     size,
     split,
+    step_at,
     step_of,
 )
 
@@ -43,6 +46,9 @@ FLAT = DEFAULT.stuck
 
 BRIEF = 3
 """Rows of a spike at most, wherever they lie; more are one where they lie apart from the rest together."""
+
+SLOWLY = 3 * DEFAULT.alarms.slow
+"""Rows before the first flagged one in which what is noticed slowly may have begun."""
 
 LATELY = 60
 """Rows before the first flagged one that a change of noise is judged by: by then most of the 80 rows that the alarm
@@ -154,13 +160,17 @@ def judged(event: Open, seasons: tuple[float, ...]) -> tuple[Kind, str, int, int
     if abs(jump) > JUMP * deviation and rise:
         return Kind.SHIFT, _about_jump(event, rise), *here
     step = step_of(before[:, 0], own[:, 0], long, period) if period and abs(jump) > 2.0 * deviation else 0.0
-    if abs(jump) > JUMP * deviation or 0.5 * abs(step) < jump * np.sign(step) < 2.0 * abs(step):
+    stays = not period and len(after) >= APART and abs(jump) > max(2.0 * deviation, JUMP * means_of(usual, APART))
+    if abs(jump) > JUMP * deviation or stays or 0.5 * abs(step) < jump * np.sign(step) < 2.0 * abs(step):
         level = median(own[min(long, len(own) - 1) :, 0])
         return Kind.SHIFT, f"The level moves by {step or jump:.4g}, to {level:.6g}, and stays there.", *here
     inside = event.worst.lower <= event.worst.value <= event.worst.upper
     later = change_of_size(own[long:, 1], before[-AROUND:, 1])
     if later > CHANGED or (inside and later < 1.0 / CHANGED):  # a row outside its interval is no sign of less noise
         return change_of_noise(event)
+    slow = _slow_change(event, own[:, 0], period) if inside and not rise else None
+    if slow is not None:
+        return slow
     apart = median(now[:long]) - median(usual)
     if long > BRIEF and abs(apart) > JUMP * deviation:
         return Kind.SPIKE, f"{long} rows lie {apart:.4g} away from what is usual; then all is as before.", *here
@@ -170,6 +180,41 @@ def judged(event: Open, seasons: tuple[float, ...]) -> tuple[Kind, str, int, int
     if not inside and (long <= BRIEF or not other_noise(others, before[-AROUND:, 1])):
         return Kind.SPIKE, _about_spikes(event.worst, len(outside)), outside[0].row, outside[-1].row
     return change_of_noise(event)
+
+
+def _slow_change(event: Open, own: Array, period: int) -> tuple[Kind, str, int, int] | None:
+    """A season that has ceased, or a level that has moved, while forecasts followed it: the alarm's slow means notice
+    that up to `SLOWLY` rows late. None where neither did."""
+    values = np.concatenate([event.before[:, 0], own])
+    old, new = np.split(values, [max(len(event.before) - SLOWLY, 0)])
+    width = period or AROUND
+    if len(old) < 2 * width:
+        return None
+    seasons = old[len(old) % width :].reshape(-1, width)[-8:]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of a phase nothing may be known
+        profile = np.nanmean(seasons, axis=0) if period else np.full(width, np.nanmean(seasons))
+    usual, phase = (seasons - profile).ravel(), np.arange(len(new)) % width
+    off, shape = new - profile[phase], (profile - profile.mean())[phase]
+    start = event.first + len(own) - len(new)
+    if period:
+        begins = step_at(off * shape)
+        now, known = off[begins:], np.isfinite(off[begins:])
+        power = float(shape[begins:][known] @ shape[begins:][known])
+        left = 1.0 + float(shape[begins:][known] @ now[known]) / max(power, 1e-300)
+        if known.sum() >= min(period, APART) and left < 0.6:
+            sentence = (
+                f"The season of {period} rows has {max(left, 0.0):.0%} of its size from about row {start + begins} on."
+            )
+            return Kind.LOST_SEASON, sentence, min(start + begins, event.first), event.newest.row
+    begins = step_at(off)
+    now = off[begins:][np.isfinite(off[begins:])]
+    moved = float(np.mean(now)) if len(now) else 0.0
+    if len(now) >= APART and abs(moved) > JUMP * means_of(usual, min(len(now), len(usual) // 4)):
+        word = "higher" if moved > 0 else "lower"
+        sentence = f"The level is {abs(moved):.4g} {word} from about row {start + begins} on."
+        return Kind.SHIFT, sentence, min(start + begins, event.first), event.newest.row
+    return None
 
 
 def change_of_noise(event: Open) -> tuple[Kind, str, int, int]:

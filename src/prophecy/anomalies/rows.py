@@ -76,6 +76,23 @@ def split(errors: Array, among: int) -> int | None:
     return int(places[best]) if ratio > CHANGED or ratio < 1.0 / CHANGED else None
 
 
+def step_at(values: Array) -> int:
+    """The place that parts values best into two of different means, `SIDE` or more in each; 0 for fewer."""
+    known = np.nan_to_num(values - median(values))
+    places = np.arange(SIDE, len(known) - SIDE)
+    if not len(places):
+        return 0
+    sums = np.cumsum(known)
+    left, right = sums[places - 1], sums[-1] - sums[places - 1]
+    return int(places[np.argmax(left * left / places + right * right / (len(known) - places))])
+
+
+def means_of(values: Array, window: int) -> float:
+    """The standard deviation of means of so many values in a row; infinite where there are none."""
+    sums = np.cumsum(np.nan_to_num(values))
+    return float(np.std((sums[window:] - sums[:-window]) / window)) if 0 < window < len(sums) - 1 else float("inf")
+
+
 def rise_of(values: Array) -> float:
     """By how much values rise a row (fall where it is negative), where they do so throughout; 0 elsewhere."""
     known = values[~np.isnan(values)]

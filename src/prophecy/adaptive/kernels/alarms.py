@@ -3,15 +3,15 @@ r"""How unusual the recent stretch is for this stream: ranks of its quantities a
     change   the larger of the ranks of the forecast's error and of the difference from value to value (derivative)
     value    the value itself, high or low, less what the stream has drifted
     level    its mean over the last 20 samples, high or low, less the same
-    noise    the mean logarithm of the error's size, high or low: the larger of its ranks over 20 and over 80 samples
+    noise    the mean logarithm of the error's size over the last 20 samples, high or low
     sum      the sum of these four: what is a rare sum in one stream is a daily one in another
 
 Each becomes -log10 of its tail probability: the number of earlier ones at least as far out, over all of them; beyond
 the farthest a power law fitted to the outermost ones goes on. Where a quantity keeps reaching new highs or lows, one
 more is as rare as they were (`usual`). The sum is reported where it is larger than all sums of the last 200 values (or
 the last tenth of the stream), so a persistent change is reported when it comes and not again. A sensor that sticks
-(`still`) and noise of another size than ever (`other_noise`) are reported once each, by themselves: they come slowly,
-and a forecast that adapts hides them.
+(`still`), one error that is rare by itself, and a level, a spread or a noise that is another one than ever (`note_slow`)
+are reported by themselves: what comes slowly is hidden by a forecast that adapts.
 
 A value that is doubted (`past.py`) is ranked as it came; what is kept of it is no more than the past allows.
 """
@@ -23,11 +23,13 @@ from cython.cimports.prophecy.adaptive.kernels.structs import (
     BLOCKS,
     DIFFERENCE,
     ERROR,
-    LASTING,
     LEVEL,
-    LONG,
+    LOGS,
     NOISE,
     PLACE,
+    RANKED,
+    RING,
+    SLOW,
     SUM,
     VALUE,
 )
@@ -119,45 +121,59 @@ def resting(r):
 
 
 def note_noise(r, t, size):
-    """Update the mean logarithm of the errors' sizes over 20 and over 80 values. The sums are updated value by value
-    and computed anew every 80, against rounding."""
-    seen = r.alarm_seen
-    logs: cython.p_double = r.alarm_log
-    sums: cython.p_double = r.alarm_sums
-    now = seen % LONG
+    """Update the mean logarithm of the errors' sizes over 20 values; returns the newest. The sum is updated value by
+    value and computed anew every 32, against rounding."""
+    seen, logs = r.alarm_seen, cython.address(r.alarm_log[0])
+    now = seen % LOGS
     r.alarm_error += (size - r.alarm_error) / (seen + 1)
-    gone = logs[now]
     logs[now] = log(max(size, t.alarms.floor * r.alarm_error, 1e-150))
     before = now - t.alarms.window
-    sums[0] += logs[now] - logs[before if before >= 0 else before + LONG]
-    sums[1] += logs[now] - gone
-    if now == LONG - 1:
-        sums[0], sums[1] = 0.0, 0.0
-        for i in range(LONG):
-            sums[1] += logs[i]
-        for i in range(LONG - t.alarms.window, LONG):
-            sums[0] += logs[i]
-    r.alarm_quantity[NOISE] = sums[0] / min(t.alarms.window, seen + 1)
-    r.alarm_quantity[LASTING] = sums[1] / min(LONG, seen + 1)
+    r.alarm_sum += logs[now] - logs[before if before >= 0 else before + LOGS]
+    if now == LOGS - 1:
+        r.alarm_sum = 0.0
+        for i in range(LOGS - t.alarms.window, LOGS):
+            r.alarm_sum += logs[i]
+    r.alarm_quantity[NOISE] = r.alarm_sum / min(t.alarms.window, seen + 1)
+    return logs[now]
 
 
-def other_noise(r, t):
-    """Whether the errors of the last 80 values are of another size than ever: beyond the middle four fifths of all such
-    means by twice the width of these, or still by once after they were."""
-    size, seen, x = r.alarm_size[LASTING], r.alarm_seen, r.alarm_quantity[LASTING]
-    middle: cython.pointer[cython.const[cython.double]] = r.alarm_middle[LASTING]
-    weight: cython.pointer[cython.const[cython.double]] = r.alarm_weight[LASTING]
-    if seen < t.alarms.familiar * LONG or (r.alarm_other == 0 and middle[0] < x < middle[size - 1]):
-        return False
-    low, high, below = middle[0], middle[size - 1], 0.0
-    for i in range(size):
-        if below < 0.1 * seen:
-            low = middle[i]
-        if below < 0.9 * seen:
-            high = middle[i]
-        below += weight[i]
-    least = 0.5 * t.alarms.apart if r.alarm_other == 1 else t.alarms.apart
-    return max(low - x, x - high) > least * (high - low)
+def note_slow(r, t, place, noise):
+    """Update the slow means of the value less its drift, of the logarithm of its distance from that mean (the spread), and
+    of that of the error (the noise). Returns which of them has just gone farther from where it usually is than `far`
+    of its own usual distances, or -1.
+
+        mean ← mean + (x - mean)/slow,  z = (mean - centre)/deviation,  centre and deviation over all the past, with
+        distances beyond 2.5 deviations cut to that
+
+    What is far is the new usual after half as many values as have been seen. Until then nothing more is reported (where
+    a stream grows, that would be its growth), unless all are back within half of `far` and a sixth as many
+    have come.
+    """
+    found, w = -1, t.alarms.slow
+    seen = r.alarm_seen + 1 - t.alarms.needed  # the first errors are far from ordinary
+    apart = fabs(place - r.slow_mean[0])
+    r.slow_apart += (apart - r.slow_apart) / (r.alarm_seen + 1)
+    r.slow_since += 1 if r.slow_since > 0 else 0
+    settled: cython.bint = r.slow_since > min(max(t.alarms.familiar * w, 0.5 * seen), float(RING))
+    known: cython.bint = seen > t.alarms.familiar * w
+    back: cython.bint = True
+    for i in range(SLOW):
+        x = place if i == 0 else noise if i == 2 else log(max(apart, t.alarms.floor * r.slow_apart, 1e-150))
+        r.slow_mean[i] += (x - r.slow_mean[i]) * max(1.0 / w, 1.0 / max(seen, 1))
+        if seen <= w or settled:
+            r.slow_centre[i] = r.slow_mean[i]
+            continue
+        off, deviation = r.slow_mean[i] - r.slow_centre[i], sqrt(r.slow_square[i])
+        if known and fabs(off) > t.alarms.far * deviation > 0.0 and r.slow_since == 0:
+            found, r.slow_since = i, 1
+        back = back and fabs(off) <= 0.5 * t.alarms.far * deviation
+        if known:
+            off = min(max(off, -2.5 * deviation), 2.5 * deviation)
+        r.slow_centre[i] += off / (seen - w)
+        r.slow_square[i] += (off * off - r.slow_square[i]) / (seen - w)
+    if settled or (back and r.slow_since > max(t.alarms.familiar * w, 0.15 * seen)):
+        r.slow_since = 0
+    return found
 
 
 def note_drift(r, t, level):
@@ -208,7 +224,7 @@ def rank(r, t, i, doubted):
     if r.alarm_seen >= t.alarms.needed and i != VALUE:
         both: cython.bint = i != ERROR and i != DIFFERENCE and i != SUM
         found = tail(t, middle, weight, size, float(r.alarm_seen), x, low, both)
-        if i != LASTING and i != SUM:
+        if i != SUM:
             found = usual(r, t, i, 1 if low >= size // 2 else 0, found)
         if low == size and not doubted:
             r.alarm_records[i][1] += 1
@@ -223,11 +239,11 @@ def rank(r, t, i, doubted):
     return found
 
 
-def watch(r, t, value, difference, error, level, wild, doubted):
+def watch(r, t, value, believed, difference, error, score, level, wild, doubted):
     """Rank one more value, and leave in `r.alarm` how unusual it makes the recent stretch: 0, or 1 - probability.
 
     difference, error: of the value from the one before and from its forecast; level: the mean of the last 20 values;
-    wild, doubted: see `past`.
+    score: its own, where it may be large; believed, wild, doubted: see `past`.
     A value that was predicted exactly is ordinary, even if it and its level are the largest so far: counters, ramps.
     """
     size = fabs(error)
@@ -236,17 +252,16 @@ def watch(r, t, value, difference, error, level, wild, doubted):
     exact: cython.bint = size <= t.alarms.millionth * fabs(difference)
     size = 0.0 if exact else size
     r.alarm_exact = r.alarm_exact + 1 if exact else 0
-    note_noise(r, t, edge(r.alarm_middle[ERROR], r.alarm_weight[ERROR], r.alarm_size[ERROR]) if wild else size)
+    noise = note_noise(r, t, edge(r.alarm_middle[ERROR], r.alarm_weight[ERROR], r.alarm_size[ERROR]) if wild else size)
     note_drift(r, t, level)
+    slow = note_slow(r, t, believed - r.alarm_origin, noise) if r.same < t.stuck // 2 else -1
     quantity[ERROR], quantity[DIFFERENCE], quantity[VALUE] = size, fabs(difference), value
     quantity[LEVEL], quantity[PLACE] = level - r.alarm_origin, value - r.alarm_origin
-    for i in range(LASTING):
+    for i in range(RANKED):
         part[i] = rank(r, t, i, doubted)
     part[VALUE] = rank(r, t, PLACE, doubted)
-    part[NOISE] = min(part[NOISE], rank(r, t, LASTING, doubted))
-    seen, was_other = r.alarm_seen, r.alarm_other
-    r.alarm_other = 1 if other_noise(r, t) else 0
-    noticed: cython.bint = r.alarm_other > was_other and r.same < t.stuck // 2
+    seen = r.alarm_seen
+    noticed: cython.bint = slow >= 0 and not exact
     if difference == 0.0 and still(r, t, r.same) and not still(r, t, r.same - 1):
         noticed = True
     total = 0.0
@@ -267,14 +282,16 @@ def watch(r, t, value, difference, error, level, wild, doubted):
     if total > 0.0:
         total -= log10(rarity)
     least = recent(r)
-    reported = total if total > least else 0.0
+    first: cython.bint = not wild or r.doubts == 1  # what follows in a row is the same
+    reported = total if total > least and first else 0.0
     if noticed:
         reported = max(reported, t.alarms.noticed)
-        part[NOISE] = pow(10.0, -t.alarms.noticed)
+        part[LEVEL if slow == 0 else NOISE] = pow(10.0, -t.alarms.noticed)
+    # One error may be rare by itself, where value, level and noise are not: a spike in a season or in a walk.
+    if score >= t.alarms.alone and -log10(part[ERROR]) >= t.alarms.alone and first:
+        reported = max(reported, t.alarms.noticed)
     if reported > 0.0:
         sure = confidence(t, reported)
-        if -log10(part[ERROR]) >= t.alarms.alone and r.alarm_drift != 0.0:
-            sure = max(sure, 3.0)
         r.alarm = 1.0 - pow(10.0, -min(sure, seen / t.alarms.sure))
     note(r, t, total)
 

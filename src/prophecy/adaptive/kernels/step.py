@@ -128,7 +128,9 @@ def _watch(r, t, value, believed, forecast, part, wild, doubted):
     window = min(t.alarms.window, r.count + 1)
     for j in range(window - 1):
         level += r.lag[j]
-    alarms.watch(r, t, value, (value - r.last) * part, (value - forecast) * part, level / window, wild, doubted)
+    error = value - forecast
+    score = surprise_of(r, t, error) if error * error * part * part > 9.0 * r.error_scale else 0.0
+    alarms.watch(r, t, value, believed, (value - r.last) * part, error * part, score, level / window, wild, doubted)
 
 
 def _learn(r, t, value, forecast, part, events):

@@ -3,22 +3,22 @@
 cdef enum:
     RING = 4352
     FLAGS = 34
-    LONG = 80
+    LOGS = 32
+    SLOW = 3
     LONGEST = 2048
     SHORTEST = 4
     MEAN_OF = 32
     MEANS = 512
     LONGEST_REST = 16
-    QUANTITIES = 8
+    QUANTITIES = 7
     RANKED = 5
     ERROR = 0
     DIFFERENCE = 1
     VALUE = 2
     LEVEL = 3
     NOISE = 4
-    LASTING = 5
-    SUM = 6
-    PLACE = 7
+    SUM = 5
+    PLACE = 6
     BLOCKS = 16
     CENTROIDS = 48
     OCTAVES = 13
@@ -178,15 +178,19 @@ cdef struct Record:
     long long alarm_seen
     double alarm_error
     long long alarm_exact
-    double alarm_log[80]
-    double alarm_sums[2]
-    long long alarm_other
-    double alarm_quantity[8]
+    double alarm_log[32]
+    double alarm_sum
+    double slow_mean[3]
+    double slow_centre[3]
+    double slow_square[3]
+    long long slow_since
+    double slow_apart
+    double alarm_quantity[7]
     double alarm_tail[5]
-    long long alarm_size[8]
-    double alarm_middle[8][48]
-    double alarm_weight[8][48]
-    long long alarm_records[8][2]
+    long long alarm_size[7]
+    double alarm_middle[7][48]
+    double alarm_weight[7][48]
+    long long alarm_records[7][2]
     double alarm_before
     double alarm_change
     double alarm_square
@@ -332,8 +336,9 @@ cdef struct AlarmsSettings:
     double walking
     double improbable
     double often
+    long long slow
+    double far
     double familiar
-    double apart
     double repeating
     double unpredictable
     double piled
@@ -577,8 +582,12 @@ cdef inline dict layouts():
             <char*> &record.alarm_error - <char*> &record,
             <char*> &record.alarm_exact - <char*> &record,
             <char*> &record.alarm_log - <char*> &record,
-            <char*> &record.alarm_sums - <char*> &record,
-            <char*> &record.alarm_other - <char*> &record,
+            <char*> &record.alarm_sum - <char*> &record,
+            <char*> &record.slow_mean - <char*> &record,
+            <char*> &record.slow_centre - <char*> &record,
+            <char*> &record.slow_square - <char*> &record,
+            <char*> &record.slow_since - <char*> &record,
+            <char*> &record.slow_apart - <char*> &record,
             <char*> &record.alarm_quantity - <char*> &record,
             <char*> &record.alarm_tail - <char*> &record,
             <char*> &record.alarm_size - <char*> &record,
@@ -805,8 +814,9 @@ cdef inline dict layouts():
             <char*> &table.alarms.walking - <char*> &table,
             <char*> &table.alarms.improbable - <char*> &table,
             <char*> &table.alarms.often - <char*> &table,
+            <char*> &table.alarms.slow - <char*> &table,
+            <char*> &table.alarms.far - <char*> &table,
             <char*> &table.alarms.familiar - <char*> &table,
-            <char*> &table.alarms.apart - <char*> &table,
             <char*> &table.alarms.repeating - <char*> &table,
             <char*> &table.alarms.unpredictable - <char*> &table,
             <char*> &table.alarms.piled - <char*> &table,

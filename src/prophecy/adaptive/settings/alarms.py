@@ -45,11 +45,9 @@ class AlarmSettings(Group):
     rise_far: float = 0.15
     """Confidence per unit of the sum up to 5, from 5 to 10, and beyond: a bound over eighteen kinds of streams of 3 000
     and 60 000 values, those that are rounded, clipped, switch or rest among them. Short streams are the worse ones."""
-    alone: float = 4.6
-    """-log10 of an error's own tail probability that makes an alarm of 0.999 in a stream that drifts, whatever the
-    other ranks are: in a sum of random steps a jump has no other unusual quantity (of six jumps by
-    five steps all are found, one without this). Of ordinary and growing streams 1e-4 of the values or less have such
-    errors."""
+    alone: float = 3.4
+    """-log10 of an error's own tail probability, by its score and by its rank, from which it is reported whatever the
+    other ranks are. Of six jumps by five steps of a growing sum of random steps all are found, one without this."""
     noticed: float = 16.0
     """The sum that a flat line or noise of another size is reported with, once, when it is noticed."""
 
@@ -70,10 +68,11 @@ class AlarmSettings(Group):
     """A flat line is `stuck` or more differences of 0 in a row that would come with a probability below 10^-8 if each
     were 0 as often as until then; it is twice as long as any before, or such rests are rarer than one in a thousand
     moves."""
-    familiar: float = 10.0
-    apart: float = 2.0
-    """Noise is another one than ever where its mean over 80 lies this many widths of the middle four fifths outside
-    them (normal: 6 standard deviations); known after 10 such windows."""
+    slow: int = 64
+    far: float = 5.0
+    familiar: float = 5.0
+    """Values over which level, spread and noise are averaged slowly; how many of its own usual deviations such a mean
+    must lie away from where it was to be reported; and how many times as many values it takes to know both."""
 
     # Values that repeat, rest or pile up.
     repeating: float = 16.0
