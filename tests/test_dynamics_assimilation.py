@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -11,9 +9,8 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from prophecy import chaos
-from prophecy.dynamics import flow, forecast, laws
+from prophecy.dynamics import flow, forecast
 from prophecy.dynamics.assimilation import assimilate
-from prophecy.dynamics.context import read
 from prophecy.dynamics.exactly import step_by_step
 from prophecy.dynamics.families import propose
 from prophecy.dynamics.features import Units
@@ -333,12 +330,3 @@ def test_steps_too_fast_for_interpolation_do_not_hide_the_law():
     assert found is not None
     assert found.field.coefficients == 4
     assert np.median(np.abs(values[1:] - found.field.steps(EIGHTH, values[:-1], 16))) < 1e-8
-
-
-def test_a_law_that_foretells_less_than_repetition_gives_way():
-    context = read(chaos.lorenz.sample(512))
-    law = laws.whole(context)
-    assert law is not None
-    assert not laws._behind(context, law, 300, DEFAULT)
-    wrong = replace(law, field=law.field.with_mask(law.field.mask, 0.5 * law.field.theta))
-    assert laws._behind(context, wrong, 300, DEFAULT)

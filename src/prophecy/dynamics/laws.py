@@ -9,14 +9,11 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from prophecy.dynamics import drift, forcing, second_order, trajectory
-from prophecy.dynamics.choice import Model, Rolling, score
 from prophecy.dynamics.context import Context
 from prophecy.dynamics.fitted import FittedFlow
 from prophecy.dynamics.flows import Search
 from prophecy.dynamics.guesses import LEAST_NOISE, roughness
-from prophecy.dynamics.linear import fit_linear
 from prophecy.dynamics.problem import most_noise
-from prophecy.dynamics.repeats import Repetition
 from prophecy.dynamics.settings import DEFAULT, LawSettings, Settings
 from prophecy.dynamics.trajectory import Decided
 
@@ -63,8 +60,6 @@ def decide(context: Context, steps: int, settings: Settings) -> Sought:
     if quotient is not None and quotient.conclusive:
         model = quotient
     decided = trajectory.decide(context, model, steps, settings.laws)
-    if decided is not None and model is not None and _behind(context, model, steps, settings):
-        return Sought()  # it explains every step, and leads astray
     if decided is None and model is not None and model.conclusive and not model.exact:
         return Sought()
     return Sought(decided, tuple(each for each in (model, quotient) if each is not None))
@@ -148,17 +143,6 @@ def _briefest(context: Context, law: FittedFlow) -> bool:
     least = LEAST_NOISE**2
     rivals = [0.5 * len(x) * float(np.log(max(np.mean(rest**2), least))) + price * count for rest, count in rests]
     return bool(law.field.mask[1:].any() and law.nats(1) + price < min(rivals))
-
-
-def _behind(context: Context, law: FittedFlow, steps: int, settings: Settings) -> bool:
-    """Whether repetition or a linear autoregression, solved from the early part, forecast the rest better than a law
-    that knows all of it: then it explains single steps and not the series. Errors of a true law do not count: through
-    clean samples of a linear system an autoregression comes to rounding, and has no equations."""
-    values, rolling = context.values, Rolling.of_all(context.known, steps, settings)
-    rows = context.rows.before(rolling.early)
-    rivals: list[Model | None] = [Repetition(30), fit_linear(12, 1, 1e-8, values[: rolling.early], rows)]
-    least = min(score(rolling.errors(each, values)) for each in rivals if each is not None)
-    return score(rolling.errors(law, values)) > max(settings.law_behind * least, settings.laboratory.exact)
 
 
 def whole(context: Context, settings: Settings = DEFAULT) -> FittedFlow | None:

@@ -47,7 +47,6 @@ class Settings:
 
     hidden: HiddenSettings = field(default_factory=HiddenSettings)  #: fields of which some variables are seen
     laboratory: LaboratorySettings = field(default_factory=LaboratorySettings)  #: models of all variables together
-    law_behind: float = 1.1  #: of the rolling error of repetition or autoregression: a law that has more is none
     laws: LawSettings = field(default_factory=LawSettings)  #: fields through noise
 
     #: Ablations: kinds of candidates that are not tried (names of `columns.Kind`, or REPETITION, LINEAR, WAVES,
