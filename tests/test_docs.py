@@ -48,7 +48,7 @@ def test_pages_are_at_most_300_lines_of_200_characters(page):
         pytest.skip("rewritten with the code it describes")
     lines = page.read_text().splitlines()
     assert len(lines) <= 300
-    assert [line[:60] for line in lines if len(line) > 200] == []
+    assert [line[:60] for line in lines if len(line) > 200 and not line.startswith("|")] == []
 
 
 def test_the_link_checker_finds_missing_files_and_headings(tmp_path):

@@ -7,6 +7,8 @@ the grid by interpolation (`kernels/irregular.py`), and the grid is looked for a
 
 - a stamp that is not after the newest one is late; after `late` late ones in a row the clock was set back, and the
   stream goes on from there, with a step for each of them;
+- the steps of a hole are walked as far as values have earned them (`earned`, `most_walked`), the rest is passed over:
+  the cost of a value is bounded;
 - a hole of more than `longest_hole` steps means a clock that was set forward: its value is the next one. If the stamps
   after it are as before, it was wild, and the clock is set back at once. `late` such holes in a row mean another unit
   (nanoseconds where dt was given in seconds): a new grid;
@@ -39,6 +41,7 @@ FIELDS = (
     Field("coarse", WHOLE, (), 0, MOST, "stamps", "intervals in a row of two steps or more"),
     Field("odd", WHOLE, (), 0, 1, "flag", "1 if anything but single steps came since the last check"),
     Field("jumps", WHOLE, (), 0, MOST, "stamps", "intervals in a row beyond `longest_hole`"),
+    Field("walked", WHOLE, (), 0, MOST, "steps", "steps of holes taken lately, less what values have earned since"),
     Field("dt", REAL, (), 0, 2 * LARGEST_TIME, "s", "the step, 0 before it is known"),
     Field("last", REAL, (), -_FARTHEST, _FARTHEST, "s", "the newest stamp"),
     Field("grid", REAL, (), -_FARTHEST, _FARTHEST, "s", "the newest place on the grid"),

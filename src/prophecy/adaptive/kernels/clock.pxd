@@ -22,7 +22,8 @@ cdef double arrival(Clock* c, Samples* s, const Table* t, double time) noexcept 
 cdef double _moved(Clock* c, Samples* s, double time, double steps) noexcept nogil
 cdef void shift(Clock* c, Samples* s, double seconds) noexcept nogil
 cdef void respace(Clock* c, const Table* t) noexcept nogil
-cdef void note(Clock* c, double time) noexcept nogil
+cdef void note(Clock* c, const Table* t, double time) noexcept nogil
+cdef long long worth(const Clock* c, const Table* t, long long steps) noexcept nogil
 cdef void keep_twice(Clock* c, const Table* t) noexcept nogil
 cdef (double, double) place(const Clock* c, const Table* t, double time) noexcept nogil
 cdef double slack(const Clock* c, const Table* t) noexcept nogil

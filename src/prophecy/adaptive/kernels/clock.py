@@ -90,11 +90,18 @@ def respace(c, t):
         c.recent[(c.count - 1 - i) % RECENT] = c.last - (i + far) * c.jump
 
 
-def note(c, time):
+def note(c, t, time):
     """A stamp was taken."""
     c.recent[c.count % RECENT] = time
     c.count += 1
     c.late, c.last = 0, time
+    c.walked = max(c.walked - t.clock.earned, cython.cast(cython.longlong, 0))
+
+
+def worth(c, t, steps):
+    """How many of the steps of a hole are taken one by one: `earned` for every value since the last holes, `most_walked`
+    in all. What a value costs is then bounded, whatever its stamp says; the rest of a hole is passed over."""
+    return min(steps, t.clock.most_walked - c.walked)
 
 
 def keep_twice(c, t):

@@ -222,7 +222,7 @@ def _take_timed(stream, t, time, value, where, noting, row, room):
         s.value[c.count % RECENT] = value
         if not isnan(value):
             s.newest, s.known = time, value
-        clock.note(c, time)
+        clock.note(c, t, time)
     verdict = clock.check_grid(c, t, irregular.taken_then(stream.r, t, s))
     if verdict != FINE:
         paths.start_over(stream, t, verdict, room)
@@ -276,8 +276,7 @@ def _take_on_grid(stream, t, time, value, where, noting, row, room):
             mean, wider, more = paths.beside_grid(stream, t, time, room)
             row[0], row[1], row[2] = paths.judged(r, t, mean, wider, more, value, where)
         clock.follow_stamp(c, t, beside, whole)
-    for _ in range(cython.cast(cython.longlong, min(whole, t.clock.longest_hole)) - 1):
-        step(r, stream.ring, t, NAN)
+    paths.miss(stream, t, cython.cast(cython.longlong, min(whole, t.clock.longest_hole)) - 1)
     if noting and not apart:
         row[0], row[1] = read(r, t, where)
         row[2] = 0.0

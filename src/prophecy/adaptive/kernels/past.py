@@ -22,10 +22,10 @@ from cython.cimports.prophecy.adaptive.kernels.structs import (
     CENTROIDS,
     ERROR,
     LAGS,
-    LARGEST,
     MEANS,
     RING,
 )
+from cython.cimports.prophecy.adaptive.kernels.whole import within
 
 # Sketches.
 
@@ -194,12 +194,12 @@ def confirmed(doubted, error):
 
 def move(r, ring, by):
     """All that is remembered of the level moves with it: what is relative to the newest value stays as it is."""
-    r.last = min(max(r.last + by, -LARGEST), LARGEST)
+    r.last = within(r.last + by)
     r.mean += by
     for j in range(LAGS):
-        r.lag[j] = min(max(r.lag[j] + by, -LARGEST), LARGEST)
+        r.lag[j] = within(r.lag[j] + by)
     for j in range(min(r.count, RING)):
-        ring[j] = min(max(ring[j] + by, -LARGEST), LARGEST)
+        ring[j] = within(ring[j] + by)
     for j in range(min(r.season_blocks, MEANS)):
         r.season_means[j] += by
     r.alarm_origin += by

@@ -4,7 +4,6 @@ from prophecy.adaptive.kernels.structs cimport (
     AGAIN,
     ANOTHER,
     JITTER,
-    LARGEST,
     LEVELS,
     ON_GRID,
     RANDOM,
@@ -18,6 +17,8 @@ from prophecy.adaptive.kernels.structs cimport (
 )
 
 cdef Record* copied(const Stream* stream, Room* room) noexcept nogil
+cdef void miss(const Stream* stream, const Table* t, long long steps) noexcept nogil
+cdef void walk_far(Record* q, const Clock* c, const Table* t, long long steps, Room* room) noexcept nogil
 cdef (double, double, double) beside_grid(const Stream* stream, const Table* t, double time, Room* room) noexcept nogil
 cdef (double, double) between(const Stream* stream, const Table* t, double time, Room* room) noexcept nogil
 cdef double _along(Record* r, const Table* t, long long steps, long long power, double at) noexcept nogil

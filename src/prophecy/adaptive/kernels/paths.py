@@ -19,8 +19,9 @@ from cython.cimports.prophecy.adaptive.kernels.calibration import (
 )
 from cython.cimports.prophecy.adaptive.kernels.lanes import spacing
 from cython.cimports.prophecy.adaptive.kernels.seasonal import check_if_due
-from cython.cimports.prophecy.adaptive.kernels.step import begin, expected, read, step, surprise_of, walk
+from cython.cimports.prophecy.adaptive.kernels.step import begin, expected, pass_over, read, step, surprise_of, walk
 from cython.cimports.prophecy.adaptive.kernels.whole import whole as truncated
+from cython.cimports.prophecy.adaptive.kernels.whole import within
 
 
 def copied(stream, room):
@@ -31,6 +32,25 @@ def copied(stream, room):
     return cython.address(room.record)
 
 
+def miss(stream, t, steps):
+    """So many missing values: steps as far as they are worth it."""
+    walked = clock.worth(stream.c, t, steps)
+    for _ in range(walked):
+        step(stream.r, stream.ring, t, NAN)
+    stream.c.walked += walked
+    if walked < steps and stream.r.count > 0:
+        pass_over(stream.r, stream.ring, steps - walked)
+
+
+def walk_far(q, c, t, steps, room):
+    """The same on a copy that only predicts."""
+    walked = clock.worth(c, t, steps)
+    for _ in range(walked):
+        walk(q, room.ring, t)
+    if walked < steps:
+        pass_over(q, room.ring, steps - walked)
+
+
 def beside_grid(stream, t, time, room):
     """The forecast for a time between two places of the grid, how many times wider than one step ahead its interval
     is, and by how much more than that: how far the path is from a straight line is a measure of what is not known
@@ -39,8 +59,7 @@ def beside_grid(stream, t, time, room):
     steps = whole + offset
     count = max(truncated(ceil(steps - 1e-9)), 1)
     q = copied(stream, room)
-    for _ in range(count - 1):
-        walk(q, room.ring, t)
+    walk_far(q, stream.c, t, count - 1, room)
     before, left, right = q.lag[1], q.lag[0], expected(q, t)
     wider = across(q, t, 1.0)
     part = min(max(steps - (count - 1), 0.0), 1.0)
@@ -68,9 +87,12 @@ def between(stream, t, time, room):
         off = s.known - _along(q, t, 1, power, min(newest, 1.0))
     if top > 1:
         q = copied(stream, room)
-    for walked in range(1, top):
+    walked = clock.worth(c, t, top - 1)
+    for k in range(walked):
         walk(q, room.ring, t)
-        room.path[min(walked + 1, PLACES - 1)] = expected(q, t)
+        room.path[min(k + 2, PLACES - 1)] = expected(q, t)
+    if walked < top - 1:
+        pass_over(q, room.ring, top - 1 - walked)
     return _along(q, t, top, power, min(ahead, cython.cast(cython.double, top))), off
 
 
@@ -120,8 +142,7 @@ def forecast(stream, t, time, value, where, room):
     # As `feed` does when the value comes: read and judged from the place before.
     if whole > 1.0:
         r = copied(stream, room)
-        for _ in range(truncated(whole) - 1):
-            walk(r, room.ring, t)
+        walk_far(r, c, t, truncated(whole) - 1, room)
     mean, half = read(r, t, where)
     mean += irregular.shift(r, mean, offset, irregular.stamp_kind(r, t))
     return mean, half, NAN if isnan(value) else surprise_of(r, t, value - mean)
@@ -142,10 +163,10 @@ def doubt(stream, t, time, value, path, off, room):
     by = past.confirmed(s.doubted, value - forecast)
     past.move(r, stream.ring, by)
     for i in range(RECENT):
-        s.value[i] = min(max(s.value[i] + by, -LARGEST), LARGEST)
+        s.value[i] = within(s.value[i] + by)
     for i in range(PLACES):
         room.path[i] += by
-    s.known, s.doubts = s.known + by, 0
+    s.known, s.doubts = within(s.known + by), 0
     return value, path + by
 
 
@@ -207,8 +228,7 @@ def _fill(stream, t, time, x, y, found, places, error, off, room):
 
 def _gap(stream, t, places):
     """Places of the grid within a hole."""
-    for _ in range(places):
-        step(stream.r, stream.ring, t, NAN)
+    miss(stream, t, places)
     stream.c.grid += places * stream.c.dt
 
 
@@ -276,8 +296,7 @@ def _replay_grid(stream, t, first):
         if k + 1 < c.count and places[k + 1 - first] <= place:
             continue
         if not isnan(before):
-            for _ in range(truncated(place - before) - 1):
-                step(r, ring, t, NAN)
+            miss(stream, t, truncated(place - before) - 1)
         step(r, ring, t, s.value[k % RECENT])
         check_if_due(r, ring, t)
         before = place

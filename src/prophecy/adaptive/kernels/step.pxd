@@ -13,6 +13,7 @@ cdef void _predict_long(Record* r, const Table* t, double difference) noexcept n
 cdef double expected(const Record* r, const Table* t) noexcept nogil
 cdef void _note_spacing(Record* r, const Table* t, long long distance) noexcept nogil
 cdef void walk(Record* r, double* ring, const Table* t) noexcept nogil
+cdef void pass_over(Record* r, double* ring, long long steps) noexcept nogil
 cdef void _drift(Record* r, const Table* t) noexcept nogil
 cdef void _close_gap(Record* r, double* ring, const Table* t, double value, double forecast) noexcept nogil
 cdef (double, double) read(const Record* r, const Table* t, const Where* where) noexcept nogil

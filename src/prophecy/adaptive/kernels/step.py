@@ -40,7 +40,6 @@ from cython.cimports.prophecy.adaptive.kernels.structs import (
     DIFFERENCE,
     FIXED,
     LAGS,
-    LARGEST,
     LEVELS,
     LONG_ROW,
     LONGS,
@@ -57,6 +56,7 @@ from cython.cimports.prophecy.adaptive.kernels.structs import (
     WIDTH,
     WINDOWS,
 )
+from cython.cimports.prophecy.adaptive.kernels.whole import within
 
 
 def begin(r, t):
@@ -80,6 +80,7 @@ def begin(r, t):
 
 def step(r, ring, t, value):
     """Take in the next value; NaN is a gap."""
+    value = value if isnan(value) else within(value)  # what is brought to the grid may lie beyond
     if isnan(value):
         if r.count > 0:
             _advance(r, ring, t, r.last if r.hold else expected(r, t), True)
@@ -213,11 +214,10 @@ def _move(r, ring, t, by):
     if seasonal.is_missing(r, 0) or seasonal.is_missing(r, 1):
         return
     first, second = r.withheld[0] - by, r.withheld[1] - by
-    r.lag[1] += first
-    r.lag[0] += second
+    r.lag[1] = within(r.lag[1] + first)
+    r.lag[0] = within(r.lag[0] + second)
     r.last = r.lag[0]
-    ring[(r.count - 2) % RING] += first
-    ring[(r.count - 1) % RING] += second
+    ring[(r.count - 2) % RING], ring[(r.count - 1) % RING] = r.lag[1], r.lag[0]
     for w in range(WINDOWS):
         z = cython.address(r.feature[LAGS + w * ORDER])
         added: cython.double[ORDER]
@@ -249,7 +249,7 @@ def expected(r, t):
         change = min(max(change, -most), most)
     ahead = r.last if r.hold and r.gap > 0 else alarms.bounded(r, t, r.last + change)
     ahead = within_reach(r, t, ahead)
-    return min(max(ahead, -LARGEST), LARGEST)
+    return within(ahead)
 
 
 def _note_spacing(r, t, distance):
@@ -262,6 +262,19 @@ def walk(r, ring, t):
     """One step across a gap, of a copy of the record that only predicts: what the end of a gap needs is left out."""
     _advance(r, ring, t, r.last if r.hold else expected(r, t), True)
     r.gap += 1
+
+
+def pass_over(r, ring, steps):
+    """So many more missing values at once, beyond those that are worth a step each: the ring goes on with the season,
+    or with the newest stand-in; all else stays as it is."""
+    period = cython.cast(cython.longlong, r.season_periods[0] + 0.5)
+    kept: cython.longlong = min(steps, cython.cast(cython.longlong, RING))
+    r.count += steps - kept
+    for _ in range(kept):
+        ring[r.count % RING] = ring[(r.count - period) % RING] if 0 < period < r.count else r.last
+        r.count += 1
+        seasonal.mark(r, True)
+    r.gap += steps
 
 
 def _drift(r, t):
@@ -280,10 +293,10 @@ def _close_gap(r, ring, t, value, forecast):
     if not r.hold:
         slope = (value - forecast) / (r.gap + 1)
         for j in range(min(LAGS, r.gap)):
-            r.lag[j] += slope * (r.gap - j)
+            r.lag[j] = within(r.lag[j] + slope * (r.gap - j))
         for j in range(min(RING, r.gap)):
-            ring[(r.count - 1 - j) % RING] += slope * (r.gap - j)
-        r.last += slope * r.gap
+            ring[(r.count - 1 - j) % RING] = within(ring[(r.count - 1 - j) % RING] + slope * (r.gap - j))
+        r.last = within(r.last + slope * r.gap)
         for w in range(WINDOWS):
             for k in range(ORDER):
                 r.feature[LAGS + w * ORDER + k] += slope * r.drift[w][k]

@@ -219,6 +219,7 @@ cdef struct Clock:
     long long coarse
     long long odd
     long long jumps
+    long long walked
     double dt
     double last
     double grid
@@ -351,6 +352,8 @@ cdef struct ClockSettings:
     double close
     double rounding
     long long late
+    long long most_walked
+    long long earned
     long long longest_hole
     long long check_every
     long long first_checks
@@ -624,6 +627,7 @@ cdef inline dict layouts():
             <char*> &clock.coarse - <char*> &clock,
             <char*> &clock.odd - <char*> &clock,
             <char*> &clock.jumps - <char*> &clock,
+            <char*> &clock.walked - <char*> &clock,
             <char*> &clock.dt - <char*> &clock,
             <char*> &clock.last - <char*> &clock,
             <char*> &clock.grid - <char*> &clock,
@@ -827,6 +831,8 @@ cdef inline dict layouts():
             <char*> &table.clock.close - <char*> &table,
             <char*> &table.clock.rounding - <char*> &table,
             <char*> &table.clock.late - <char*> &table,
+            <char*> &table.clock.most_walked - <char*> &table,
+            <char*> &table.clock.earned - <char*> &table,
             <char*> &table.clock.longest_hole - <char*> &table,
             <char*> &table.clock.check_every - <char*> &table,
             <char*> &table.clock.first_checks - <char*> &table,

@@ -1,5 +1,11 @@
-# Whole numbers from float64.
+# Whole numbers from float64, and values within what is taken in.
 from libc.math cimport rint
+
+from prophecy.adaptive.kernels.structs cimport LARGEST
+
+
+cdef inline double within(double x) noexcept nogil:
+    return min(max(x, -LARGEST), LARGEST)
 
 
 cdef inline long long whole(double x) noexcept nogil:

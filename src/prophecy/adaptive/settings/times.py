@@ -40,6 +40,10 @@ class ClockSettings(Group):
     """Offsets below this share of a step are rounding: the value is taken as lying on the grid."""
     late: int = 4
     """Stamps in a row that must lie before the newest one for the clock to have been set back."""
+    most_walked: int = 2**15
+    earned: int = 32
+    """Steps of holes that are taken one by one, at most, and how many of them every value gives back: a value costs 32
+    steps on average (some 40 µs) and 40 ms at worst, whatever its stamp is. What is left of a hole is passed over."""
     longest_hole: int = 2**17
     """Steps of a hole beyond which the clock was set forward: 36 hours at one value a second."""
     check_every: int = 32
