@@ -132,7 +132,7 @@ FIELDS = (
     Field("slow_mean", REAL, (SLOW,), -MOVED, MOVED, "signal, logs", "slow means of level, spread and noise"),
     Field("slow_centre", REAL, (SLOW,), -MOVED, MOVED, "signal, logs", "where each usually is"),
     Field("slow_square", REAL, (SLOW,), 0, SQUARED, "signal², logs²", "mean square of its distance from there"),
-    Field("slow_since", WHOLE, (), 0, MOST, "samples", "values since one of them was reported as far from there, or 0"),
+    Field("slow_since", WHOLE, (SLOW,), 0, MOST, "samples", "values since each was reported as far from there, or 0"),
     Field("slow_apart", REAL, (), 0, MOVED, "signal", "mean distance of a value from the slow level"),
     Field(
         "alarm_quantity",

@@ -145,34 +145,34 @@ def note_slow(r, t, place, noise):
         mean ← mean + (x - mean)/slow,  z = (mean - centre)/deviation,  centre and deviation over all the past, with
         distances beyond 2.5 deviations cut to that
 
-    What is far is the new usual after half as many values as have been seen. Until then nothing more is reported (where
-    a stream grows, that would be its growth), unless all are back within half of `far` and a sixth as many
-    have come.
+    What is far is the new usual after half as many values as have been seen, and is not reported again until then: where
+    a stream grows, that would be its growth. Nor is another that goes far before as many values have come as it takes to
+    know it: one change moves several.
     """
     found, w = -1, t.alarms.slow
     seen = r.alarm_seen + 1 - t.alarms.needed  # the first errors are far from ordinary
     apart = fabs(place - r.slow_mean[0])
     r.slow_apart += (apart - r.slow_apart) / (r.alarm_seen + 1)
-    r.slow_since += 1 if r.slow_since > 0 else 0
-    settled: cython.bint = r.slow_since > min(max(t.alarms.familiar * w, 0.5 * seen), float(RING))
     known: cython.bint = seen > t.alarms.familiar * w
-    back: cython.bint = True
+    quiet: cython.bint = True
+    for i in range(SLOW):
+        r.slow_since[i] += 1 if r.slow_since[i] > 0 else 0
+        quiet = quiet and (r.slow_since[i] == 0 or r.slow_since[i] > t.alarms.familiar * w)
     for i in range(SLOW):
         x = place if i == 0 else noise if i == 2 else log(max(apart, t.alarms.floor * r.slow_apart, 1e-150))
         r.slow_mean[i] += (x - r.slow_mean[i]) * max(1.0 / w, 1.0 / max(seen, 1))
-        if seen <= w or settled:
+        if r.slow_since[i] > min(max(t.alarms.familiar * w, 0.5 * seen), float(RING)):
+            r.slow_since[i], r.slow_centre[i] = 0, r.slow_mean[i]
+        if seen <= w:
             r.slow_centre[i] = r.slow_mean[i]
             continue
         off, deviation = r.slow_mean[i] - r.slow_centre[i], sqrt(r.slow_square[i])
-        if known and fabs(off) > t.alarms.far * deviation > 0.0 and r.slow_since == 0:
-            found, r.slow_since = i, 1
-        back = back and fabs(off) <= 0.5 * t.alarms.far * deviation
+        if known and r.slow_since[i] == 0 and fabs(off) > t.alarms.far * deviation > 0.0:
+            found, r.slow_since[i], quiet = i if quiet else found, 1, False
         if known:
             off = min(max(off, -2.5 * deviation), 2.5 * deviation)
         r.slow_centre[i] += off / (seen - w)
         r.slow_square[i] += (off * off - r.slow_square[i]) / (seen - w)
-    if settled or (back and r.slow_since > max(t.alarms.familiar * w, 0.15 * seen)):
-        r.slow_since = 0
     return found
 
 

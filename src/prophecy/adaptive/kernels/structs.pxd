@@ -183,7 +183,7 @@ cdef struct Record:
     double slow_mean[3]
     double slow_centre[3]
     double slow_square[3]
-    long long slow_since
+    long long slow_since[3]
     double slow_apart
     double alarm_quantity[7]
     double alarm_tail[5]
