@@ -135,13 +135,18 @@ def _monotone(context: Context, rough: float, laws: LawSettings) -> bool:
 
 def _briefest(context: Context, law: FittedFlow) -> bool:
     """Whether the law of one variable describes the samples in fewer nats than a walk with a drift does, and than any
-    polynomial of time up to degree 3; rates that do not depend on the state are a line, and no law."""
+    polynomial of time up to degree 3, of the values or of their logarithms (noise that grows with them); rates that do
+    not depend on the state are a line, and no law."""
     x = context.values[context.known][:, 0]
     times, price = np.linspace(-1.0, 1.0, len(x)), 0.5 * float(np.log(len(x)))
     rests = [(np.diff(x) - np.diff(x).mean(), 2)]
     rests += [(x - np.polyval(np.polyfit(times, x, degree), times), degree + 1) for degree in _OF_TIME]
-    least = LEAST_NOISE**2
+    least, size = LEAST_NOISE**2, x + context.units.centre[0] / context.units.scale[0]
     rivals = [0.5 * len(x) * float(np.log(max(np.mean(rest**2), least))) + price * count for rest, count in rests]
+    for degree in _OF_TIME if (size > 0).all() else ():
+        rest = np.log(size) - np.polyval(np.polyfit(times, np.log(size), degree), times)
+        spread = 0.5 * len(x) * float(np.log(max(np.mean(rest**2), least)))
+        rivals.append(spread + float(np.log(size).sum()) + price * (degree + 1))
     return bool(law.field.mask[1:].any() and law.nats(1) + price < min(rivals))
 
 
