@@ -77,9 +77,11 @@ BENCHMARKS: dict[str, Benchmark] = {
     "layers-gpu": Benchmark("benchmarks.layers", "--out {out}", 5, (GPU,)),
     "million": Benchmark("benchmarks.million", "--out {out}", 15),
     "nab": Benchmark("benchmarks.nab", "--data {data} --out {out}", 5, (NAB,)),
-    "ordinary": Benchmark("benchmarks.ordinary", f"{{data}}/{ORDINARY} --out {{out}}", 120, (ORDINARY, STATSFORECAST)),
-    "ordinary_ours": Benchmark(
-        "benchmarks.ordinary", f"{{data}}/{ORDINARY} --jobs {{jobs}} --out {{out}}", 10, (ORDINARY,)
+    "ordinary": Benchmark(
+        "benchmarks.ordinary",
+        f"{{data}}/{ORDINARY} --rivals benchmarks/results/ordinary.json --jobs {{jobs}} --out {{out}}",
+        10,
+        (ORDINARY,),
     ),
     "plain": Benchmark("benchmarks.plain", "--jobs {jobs} --out {out}", 2),
     "service": Benchmark("benchmarks.service", "--out {out}", 3),

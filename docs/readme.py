@@ -1,6 +1,6 @@
 """Put the tables of README.md together from result files: python docs/readme.py [--check].
 
-Reads, in benchmarks/results: accuracy.json, forecast_dev.json, ordinary.json, ordinary_ours.json, cpu.json and
+Reads, in benchmarks/results: accuracy.json, forecast_dev.json, ordinary.json, cpu.json and
 first_answer.json, each made by `python -m benchmarks NAME`.
 """
 
@@ -49,7 +49,7 @@ def _chaos() -> Row:
 
 def _ordinary() -> list[Row]:
     """Rivals that ran on every series; ours of the latest run."""
-    ours = {row["set"]: row for row in results("ordinary_ours.json")["rows"] if row["method"] == "prophecy"}
+    ours = {row["set"]: row for row in results("ordinary.json")["rows"] if row["method"] == "prophecy"}
     rivals = [r for r in results("ordinary.json")["rows"] if r["every"] == 1 and not r["method"].startswith("prophecy")]
     asked = (
         ("m1 monthly", "mase", "617 monthly series (M1), MASE"),
