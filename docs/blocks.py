@@ -35,7 +35,10 @@ def made(make: Callable[[], str]) -> str:
     """A table, and below it when and from which commit its numbers were made."""
     _read.clear()
     table = make()
-    origins = "; ".join(f"`{name}`: {origin}" for name, origin in sorted(_read.items()))
+    alike: dict[str, list[str]] = {}
+    for name, origin in sorted(_read.items()):
+        alike.setdefault(origin, []).append(f"`{name}`")
+    origins = ";\n".join(", ".join(names) + f": {origin}" for origin, names in alike.items())
     return f"{table}\n\n<small>{origins}</small>" if origins else table
 
 
