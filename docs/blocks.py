@@ -38,7 +38,7 @@ def made(make: Callable[[], str]) -> str:
     alike: dict[str, list[str]] = {}
     for name, origin in sorted(_read.items()):
         alike.setdefault(origin, []).append(f"`{name}`")
-    origins = ";\n".join(", ".join(names) + f": {origin}" for origin, names in alike.items())
+    origins = ";\n".join(",\n".join(names) + f": {origin}" for origin, names in alike.items())
     return f"{table}\n\n<small>{origins}</small>" if origins else table
 
 
