@@ -81,7 +81,7 @@ sanitize: $(STAMP)
 	$(BIN)/python -c "import site; print(site.getsitepackages()[0])" > $(SANITIZED)/lib/python3.$(shell $(PYTHON) -c "import sys; print(sys.version_info[1])")/site-packages/rest.pth
 	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
 	  UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 OMP_NUM_THREADS=1 $(SANITIZED)/bin/python -m pytest $(SANITIZED_TESTS)
-SANITIZED_TESTS ?= tests/test_adaptive*.py tests/test_streams_*.py tests/test_fleet*.py tests/test_dynamics*.py
+SANITIZED_TESTS ?= tests/test_streams*.py tests/test_streams_*.py tests/test_fleet*.py tests/test_laws*.py
 
 # The site, in docs/_build/html: warnings are errors, local links and anchors must lead somewhere.
 docs: $(STAMP)

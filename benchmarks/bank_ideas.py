@@ -1,6 +1,6 @@
 """What each number of the bank does: half and twice of it, on streams of every kind.
 
-`python -m benchmarks.bank_ideas [--every N] [--only GROUP ...]` replaces one number of `adaptive.Settings` at a time,
+`python -m benchmarks.bank_ideas [--every N] [--only GROUP ...]` replaces one number of `streams.Settings` at a time,
 follows the streams below and writes benchmarks/results/bank_ideas.json: for each number and each of the two values the
 mean squared error over that with the usual number (geometric mean over streams, and the stream that moves most), how
 much wider intervals of level 0.9 are (median), the share of values outside of them, the share of rows with an alarm of
@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import Prophecy, __version__, _files
-from prophecy.adaptive.far import Far
-from prophecy.adaptive.settings import DEFAULT, Group, Settings, places
+from prophecy.streams.far import Far
+from prophecy.streams.settings import DEFAULT, Group, Settings, places
 
 Array = NDArray[np.float64]
 RESULTS = Path(__file__).parent / "results" / "bank_ideas.json"

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from benchmarks.forecast_dev import warm
-from prophecy.dynamics import forecast
+from prophecy.forecasting import forecast
 
 Array = NDArray[np.float64]
 NOISES, DRAWS, LEVEL, OFF = (0.001, 0.01, 0.03), 5, 0.9, 0.05

@@ -25,8 +25,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.dynamics import forecast
 from prophecy.evaluation import histogram_distance, spectral_distance
+from prophecy.forecasting import forecast
 
 Array = NDArray[np.float64]
 CONTEXT, STEPS, STRETCH = 512, 10_000, 812

@@ -20,12 +20,12 @@ from pathlib import Path
 
 import numpy as np
 
-from prophecy.adaptive.clock import FIELDS as CLOCK
-from prophecy.adaptive.irregular import FIELDS as SAMPLES
-from prophecy.adaptive.record import FIELDS as RECORD
 from prophecy.fleet import Fleet, Single
 from prophecy.fleet.pack import pack, unpack
 from prophecy.fleet.slots import PARTS
+from prophecy.streams.clock import FIELDS as CLOCK
+from prophecy.streams.irregular import FIELDS as SAMPLES
+from prophecy.streams.record import FIELDS as RECORD
 
 KEYS = ("a", "b", "c")
 

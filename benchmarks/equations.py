@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from benchmarks.forecast_dev import warm
-from prophecy.dynamics import forecast
+from prophecy.forecasting import forecast
 
 Array = NDArray[np.float64]
 SAMPLES, NOISES, DRAWS = 1000, (0.0, 0.01, 0.05, 0.1), 3

@@ -1,4 +1,4 @@
-"""Score `prophecy.dynamics.forecast` and simple baselines on a file of chaotic series.
+"""Score `prophecy.forecasting.forecast` and simple baselines on a file of chaotic series.
 
     python -m benchmarks.forecast_dev chaos.npz --trajectories 0 2 4 --out benchmarks/results/forecast_dev.json
 
@@ -30,11 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import chaos
-from prophecy.dynamics import forecast
-from prophecy.dynamics.context import Rows
-from prophecy.dynamics.linear import fit_linear
-from prophecy.dynamics.repeats import Copy, Repetition
 from prophecy.evaluation import smape, valid_prediction_time
+from prophecy.forecasting import forecast
+from prophecy.forecasting.linear import fit_linear
+from prophecy.forecasting.repeats import Copy, Repetition
+from prophecy.laws.context import Rows
 
 Array = NDArray[np.float64]
 CONTEXT, PER_LYAPUNOV = 512, 30

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from benchmarks import ordinary
 from benchmarks.forecast_dev import CONTEXT, scores, warm
-from prophecy.dynamics import forecast
-from prophecy.dynamics.settings import DEFAULT, Settings
+from prophecy.forecasting import forecast
+from prophecy.laws.settings import DEFAULT, Settings
 
 Array = NDArray[np.float64]
 

@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.forecast_dev import CONTEXT, scores
-from prophecy.dynamics import laws
-from prophecy.dynamics.context import read
-from prophecy.dynamics.problem import Problem
-from prophecy.dynamics.settings import DEFAULT
+from prophecy.laws import search
+from prophecy.laws.context import read
+from prophecy.laws.problem import Problem
+from prophecy.laws.settings import DEFAULT
 
 Array = NDArray[np.float64]
 
@@ -54,7 +54,7 @@ def main() -> None:
         context = read(clean, DEFAULT)
         variables = clean.shape[1]
         with np.errstate(all="ignore"):
-            model = laws.whole(context)
+            model = search.whole(context)
         if model is None or not model.exact or context.stride != 1 or context.values.shape[1] != variables:
             continue
         for noise in (0.01, 0.05):

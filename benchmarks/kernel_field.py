@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigh
 
 from prophecy import chaos
-from prophecy.dynamics.context import Rows
-from prophecy.dynamics.guesses import smoothed
-from prophecy.dynamics.maps import delays, fit_kernel_map, kernel, leave_one_out
-from prophecy.dynamics.settings import LABORATORY
-from prophecy.dynamics.starts import WEIGHTS, interpolate
 from prophecy.evaluation import valid_prediction_time
+from prophecy.forecasting.maps import delays, fit_kernel_map, kernel, leave_one_out
+from prophecy.laws.context import Rows
+from prophecy.laws.settings import LABORATORY
+from prophecy.laws.starts import WEIGHTS, interpolate
+from prophecy.laws.weak_form import smoothed
 
 Array = NDArray[np.float64]
 Solve = Callable[[Array], Array]

@@ -30,8 +30,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from prophecy.dynamics import forecast
 from prophecy.evaluation import smape
+from prophecy.forecasting import forecast
 
 LEVELS = (50, 80, 95)
 PROBABILITIES = (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)

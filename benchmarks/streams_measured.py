@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import prophecy
-from prophecy.adaptive.far import Far
-from prophecy.adaptive.settings import DEFAULT
+from prophecy.streams.far import Far
+from prophecy.streams.settings import DEFAULT
 
 Array = NDArray[np.float64]
 

@@ -29,7 +29,7 @@ from scipy.integrate import solve_ivp
 
 from benchmarks import chaos_data
 from benchmarks.forecast_dev import CONTEXT, PER_LYAPUNOV, baselines, scores, warm
-from prophecy.dynamics import forecast
+from prophecy.forecasting import forecast
 
 Array = NDArray[np.float64]
 NOISES = (0.0, 0.01)

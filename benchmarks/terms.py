@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from benchmarks.forecast_dev import CONTEXT, warm
-from prophecy.dynamics import forecast
-from prophecy.dynamics.settings import DEFAULT, Settings
+from prophecy.forecasting import forecast
+from prophecy.laws.settings import DEFAULT, Settings
 
 Array = NDArray[np.float64]
 Structure = list[list[list[int]]]

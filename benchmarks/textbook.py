@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from benchmarks.forecast_dev import warm
-from prophecy.dynamics import forecast
+from prophecy.forecasting import forecast
 
 Array = NDArray[np.float64]
 NOISES, DRAWS, LEVEL = (0.01, 0.03, 0.1), 3, 0.9

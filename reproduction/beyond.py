@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from prophecy import baselines, signals
-from prophecy.adaptive import Prophecy
 from prophecy.evaluation import coverage, mean_squared_error
+from prophecy.streams import Prophecy
 from prophecy.tables import style
 from reproduction import paper
 from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Table, Unit, Verdict

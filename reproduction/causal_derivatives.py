@@ -11,8 +11,8 @@ from scipy.linalg import solve_discrete_are
 from scipy.signal import lfilter
 
 from prophecy import signals
-from prophecy.adaptive import Prophecy
-from prophecy.adaptive.members import least_squares
+from prophecy.streams import Prophecy
+from prophecy.streams.members import least_squares
 from prophecy.tables import style
 from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
 from reproduction.rows import number, row

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from prophecy import chaos, signals
 from prophecy.bases import fout, legt
 from prophecy.constructions import next_value
-from prophecy.dynamics import forecast
-from prophecy.dynamics.choice import Model
-from prophecy.dynamics.context import Rows
-from prophecy.dynamics.linear import fit_linear
-from prophecy.dynamics.repeats import Copy, Repetition
-from prophecy.dynamics.undamped import fit_waves
 from prophecy.evaluation import smape, valid_prediction_time
+from prophecy.forecasting import forecast
+from prophecy.forecasting.choice import Model
+from prophecy.forecasting.linear import fit_linear
+from prophecy.forecasting.repeats import Copy, Repetition
+from prophecy.forecasting.waves import fit_waves
+from prophecy.laws.context import Rows
 
 Array = NDArray[np.float64]
 

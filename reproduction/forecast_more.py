@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.dynamics import forecast
 from prophecy.evaluation import histogram_distance, spectral_distance, spectrum, valid_prediction_time
+from prophecy.forecasting import forecast
 from reproduction.forecast_cases import CONTEXT, LYAPUNOV_TIMES, SYSTEMS, baselines_ahead, sampled
 
 Array = NDArray[np.float64]

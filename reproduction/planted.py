@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.adaptive import Prophecy
+from prophecy.streams import Prophecy
 from prophecy.tables import style
 from reproduction.framework import Ask, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
 from reproduction.rows import row

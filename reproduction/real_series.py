@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import baselines
-from prophecy.adaptive import Prophecy
 from prophecy.evaluation import mean_squared_error, one_step_errors
+from prophecy.streams import Prophecy
 from prophecy.tables import style
 from reproduction.beyond import FAMILIES
 from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict

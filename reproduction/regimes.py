@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import signals
-from prophecy.adaptive import Prophecy
-from prophecy.adaptive.members import members
+from prophecy.streams import Prophecy
+from prophecy.streams.members import members
 from prophecy.tables import style
 from reproduction.framework import Ask, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
 from reproduction.rows import number, row

@@ -13,9 +13,9 @@ import numpy as np
 from scipy.special import erfc, ndtri
 
 from prophecy import legt
-from prophecy.adaptive.settings import Settings
 from prophecy.constructions import exact
 from prophecy.discretize import bilinear
+from prophecy.streams.settings import Settings
 
 S = Settings()
 WINDOWS = (48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)

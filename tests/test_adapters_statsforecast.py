@@ -17,7 +17,7 @@ from statsforecast.utils import ConformalIntervals, generate_series
 
 from prophecy import Prophecy
 from prophecy.adapters.statsforecast import ProphecyModel
-from prophecy.dynamics import forecast
+from prophecy.forecasting import forecast
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from prophecy import signals
-from prophecy.adaptive import Prophecy
+from prophecy.streams import Prophecy
 from reproduction import beyond, causal_derivatives, real_series, regimes
 from reproduction.framework import Ask, Unit
 from reproduction.rows import row

@@ -1,4 +1,4 @@
-"""`prophecy forecast` writes, prints and draws what `prophecy.dynamics.forecast` says."""
+"""`prophecy forecast` writes, prints and draws what `prophecy.forecasting.forecast` says."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 
 from prophecy.commands.forecast import AT_ONCE  # noqa: E402
-from prophecy.dynamics import forecast  # noqa: E402
+from prophecy.forecasting import forecast  # noqa: E402
 
 TIME = np.arange(160)
 WAVE, BEAT = np.sin(TIME / 5), np.sin(TIME / 7) + 3

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import prophecy
-from prophecy.adaptive import settings as adaptive
-from prophecy.dynamics import settings as dynamics
+from prophecy.laws import settings as laws
+from prophecy.streams import settings as streams
 
 SOURCES = sorted(Path(prophecy.__file__).parent.rglob("*.py"))
 
@@ -71,7 +71,7 @@ def test_a_constant_without_a_word_is_noticed() -> None:
     assert _bare(f"A = 3\n\n{explained}") == ["A = 3"]
 
 
-@pytest.mark.parametrize("module", [adaptive, dynamics], ids=["adaptive", "dynamics"])
+@pytest.mark.parametrize("module", [streams, laws], ids=["streams", "laws"])
 def test_settings_are_frozen_and_every_value_has_its_reason(module) -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         module.DEFAULT.rate = 1

@@ -44,7 +44,7 @@ def test_links_between_source_pages_lead_to_files_and_headings(page):
     "page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES, *DOCS.glob("tutorial-*.md")], ids=lambda p: p.stem
 )
 def test_pages_are_at_most_300_lines_of_200_characters(page):
-    if page.stem in ("dynamics", "forecasting", "prophecy"):
+    if page.stem in ("forecasting", "prophecy"):
         pytest.skip("rewritten with the code it describes")
     lines = page.read_text().splitlines()
     assert len(lines) <= 300

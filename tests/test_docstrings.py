@@ -14,9 +14,9 @@ import pytest
 MODULES = (
     "prophecy",
     *(f"prophecy.{name}" for name in (
-        "adaptive", "adapters.river", "adapters.sklearn", "adapters.sktime", "baselines", "bases", "bounds", "chaos",
-        "constructions", "conventions", "diagonal", "discretize", "dynamics", "engines", "evaluation", "exact_readout",
-        "fading", "fleet", "nn", "predictor", "signals", "system", "tables", "testing",
+        "adapters.river", "adapters.sklearn", "adapters.sktime", "baselines", "bases", "bounds", "chaos",
+        "constructions", "conventions", "diagonal", "discretize", "engines", "evaluation", "exact_readout",
+        "fading", "fleet", "forecasting", "laws", "nn", "predictor", "signals", "streams", "system", "tables", "testing",
     )),
 )  # fmt: skip
 ARRAY = re.compile(r"ArrayLike|NDArray|\bArray\b|Tensor")
@@ -56,7 +56,7 @@ def test_arrays_that_go_in_or_come_out_have_a_shape_in_the_docstring(name: str) 
     assert silent == []
 
 
-@pytest.mark.parametrize("name", ["prophecy", "prophecy.dynamics"])
+@pytest.mark.parametrize("name", ["prophecy", "prophecy.forecasting"])
 def test_forecast_names_every_argument_but_the_plain_ones(name: str) -> None:
     function = importlib.import_module(name).forecast
     keywords = [key for key, one in inspect.signature(function).parameters.items() if one.kind is one.KEYWORD_ONLY]

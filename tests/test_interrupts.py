@@ -17,8 +17,8 @@ import pandas as pd
 import pytest
 
 from prophecy import _interrupts, _workers, forecast_many
-from prophecy.dynamics import batch
-from prophecy.dynamics.batch import Stopped
+from prophecy.forecasting import batch
+from prophecy.forecasting.batch import Stopped
 
 FOREVER = threading.Event()
 ROOT = Path(__file__).parent.parent

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 from prophecy import Prophecy
-from prophecy.adaptive.clock import CLOCK, fresh_clocks
-from prophecy.adaptive.fields import offsets
-from prophecy.adaptive.irregular import fresh_samples
-from prophecy.adaptive.kernels import feed
-from prophecy.adaptive.record import RECORD, fresh, rings
-from prophecy.adaptive.settings import DEFAULT
-from prophecy.adaptive.table import TABLE, between, table
+from prophecy.streams.clock import CLOCK, fresh_clocks
+from prophecy.streams.fields import offsets
+from prophecy.streams.irregular import fresh_samples
+from prophecy.streams.kernels import feed
+from prophecy.streams.record import RECORD, fresh, rings
+from prophecy.streams.settings import DEFAULT
+from prophecy.streams.table import TABLE, between, table
 
 ROOT = Path(__file__).parents[1]
 
@@ -34,8 +34,8 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 STREAMS = """
 import hashlib, numpy as np
 from prophecy import Prophecy
-from prophecy.adaptive.far import Far
-from prophecy.adaptive.kernels import feed
+from prophecy.streams.far import Far
+from prophecy.streams.kernels import feed
 rng = np.random.default_rng(0)
 k = np.arange(3000)
 u = 3 * np.sin(2 * np.pi * k / 24) + np.cumsum(rng.normal(size=3000)) / 9

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from prophecy._periods import autocorrelation, less_line
-from prophecy.adaptive.kernels import parts
+from prophecy.streams.kernels import parts
 
 SERIES = arrays(np.float64, st.integers(3, 60), elements=st.floats(-1e3, 1e3, width=32))
 

@@ -127,7 +127,7 @@ def test_pages_of_the_paper_do_not_hang_on_the_rest_of_the_package() -> None:
     table = registry.experiments()["table-signals"]
     reached = {name for name, _ in keys.closure(runner.SOURCES, type(table).__module__, type(table).__name__)}
     assert {"prophecy.bases", "prophecy._checks", "prophecy.signals", "prophecy.engines.lifted"} <= reached
-    assert not any(name.startswith(("prophecy.adaptive", "prophecy.dynamics", "prophecy.tables")) for name in reached)
+    assert not any(name.startswith(("prophecy.streams", "prophecy.forecasting", "prophecy.tables")) for name in reached)
 
 
 def test_every_page_reaches_its_own_computation_and_has_a_key_of_its_own() -> None:

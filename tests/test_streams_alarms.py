@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prophecy import Prophecy
-from prophecy.adaptive.kernels import parts
-from prophecy.adaptive.limits import CENTROIDS
-from prophecy.adaptive.settings import DEFAULT
-from prophecy.adaptive.table import table
+from prophecy.streams.kernels import parts
+from prophecy.streams.limits import CENTROIDS
+from prophecy.streams.settings import DEFAULT
+from prophecy.streams.table import table
 
 RNG = np.random.default_rng(6)
 K = np.arange(6000)

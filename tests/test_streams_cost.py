@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from prophecy import Prophecy
-from prophecy.adaptive.settings import DEFAULT
+from prophecy.streams.settings import DEFAULT
 
 
 @pytest.mark.parametrize("steps", [(59.3, 60.0, 0.001), (1.0, 1.0, 1000.0, 1e5)])

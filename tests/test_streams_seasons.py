@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from prophecy import Prophecy
-from prophecy.adaptive import seasonal
-from prophecy.adaptive.kernels import parts
-from prophecy.adaptive.record import RECORD, check, rings
-from prophecy.adaptive.settings import DEFAULT
-from prophecy.adaptive.table import table
+from prophecy.streams import seasonal
+from prophecy.streams.kernels import parts
+from prophecy.streams.record import RECORD, check, rings
+from prophecy.streams.settings import DEFAULT
+from prophecy.streams.table import table
 
 RNG = np.random.default_rng(3)
 N = 4352

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from prophecy import Prophecy
-from prophecy.adaptive.settings import DEFAULT
+from prophecy.streams.settings import DEFAULT
 from timed import WAVE, K, error, two_tones
 
 
@@ -227,7 +227,7 @@ def test_a_saved_stream_goes_on_to_the_last_bit_whatever_its_times_are(tmp_path)
 )
 def test_a_clock_that_cannot_be_is_refused(tmp_path, field, value):
     from prophecy import _files
-    from prophecy.adaptive.prophecy import FORMAT
+    from prophecy.streams.prophecy import FORMAT
 
     model = Prophecy()
     model.observe(WAVE[:50], time=K[:50].astype(float))
@@ -302,12 +302,12 @@ def test_a_sensor_that_reports_only_changes_is_held_between_them():
 
 
 def test_streams_of_their_own_clocks_run_in_one_call_as_each_alone():
-    from prophecy.adaptive.clock import fresh_clocks
-    from prophecy.adaptive.irregular import fresh_samples
-    from prophecy.adaptive.kernels.feed import Streams
-    from prophecy.adaptive.record import fresh, rings
-    from prophecy.adaptive.settings import DEFAULT
-    from prophecy.adaptive.table import between, table
+    from prophecy.streams.clock import fresh_clocks
+    from prophecy.streams.irregular import fresh_samples
+    from prophecy.streams.kernels.feed import Streams
+    from prophecy.streams.record import fresh, rings
+    from prophecy.streams.settings import DEFAULT
+    from prophecy.streams.table import between, table
 
     rng, n, m = np.random.default_rng(15), 5, 300
     steps = [
@@ -338,10 +338,10 @@ def test_streams_of_their_own_clocks_run_in_one_call_as_each_alone():
 
 
 def test_a_new_grid_starts_from_a_record_that_has_seen_nothing():
-    from prophecy.adaptive.kernels import parts
-    from prophecy.adaptive.record import fresh, rings
-    from prophecy.adaptive.settings import DEFAULT
-    from prophecy.adaptive.table import table
+    from prophecy.streams.kernels import parts
+    from prophecy.streams.record import fresh, rings
+    from prophecy.streams.settings import DEFAULT
+    from prophecy.streams.table import table
 
     model, t = Prophecy(gaps="hold"), table(DEFAULT)
     model.observe(WAVE)

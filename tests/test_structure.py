@@ -98,11 +98,11 @@ def test_nobody_changes_names_of_another_module(path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        ("from prophecy.dynamics.context import _lagged", foreign),
-        ("from prophecy.dynamics import context\ncontext._lagged(3)", foreign),
-        ("import prophecy.dynamics.context as c\nc.MOST = 3", changed),
-        ("from prophecy.dynamics import context as c\ndef test(patch):\n    patch.setattr(c, 'MOST', 3)", changed),
-        ("def test(monkeypatch):\n    monkeypatch.setattr('prophecy.dynamics.context.MOST', 3)", changed),
+        ("from prophecy.laws.context import _lagged", foreign),
+        ("from prophecy.laws import context\ncontext._lagged(3)", foreign),
+        ("import prophecy.laws.context as c\nc.MOST = 3", changed),
+        ("from prophecy.laws import context as c\ndef test(patch):\n    patch.setattr(c, 'MOST', 3)", changed),
+        ("def test(monkeypatch):\n    monkeypatch.setattr('prophecy.laws.context.MOST', 3)", changed),
         ("from prophecy import Prophecy\nProphecy.predict = None", changed),
         ("from prophecy.engines import triton_engine as e\ne.PLANS['half', 16] = None", changed),
         ("from prophecy.engines import ENGINES\nENGINES['mine'] = None", changed),

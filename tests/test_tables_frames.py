@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import prophecy
-from prophecy import dynamics, evaluation
+from prophecy import evaluation, forecasting
 from prophecy._forecast import Failure, Forecast
 
 pd = pytest.importorskip("pandas")
@@ -48,7 +48,7 @@ def test_a_frame_with_a_time_column_gives_a_frame_of_its_kind_with_future_times(
     assert (got == expected).all()
     if library != "arrow":
         assert made["when"].dtype == data["when"].dtype
-    plain = dynamics.forecast(DAY, 30, season=(24,))
+    plain = forecasting.forecast(DAY, 30, season=(24,))
     assert np.array_equal(column(made, "point"), plain.point)
     assert np.array_equal(column(made, "q0.1"), plain.quantile(0.1))
 
@@ -96,7 +96,7 @@ def test_sorting_gaps_and_averages_are_said(library):
     assert f"{len(rows)} rows, every hour, sorted, {missing} missing times filled as gaps." in ahead.notes
     holes = np.full(240, np.nan)
     holes[rows] = DAY[rows]
-    assert np.array_equal(ahead.point, dynamics.forecast(holes, 4, season=(24,)).point)
+    assert np.array_equal(ahead.point, forecasting.forecast(holes, 4, season=(24,)).point)
     twice = frame(library, when=HOURS.append(HOURS[:2]), load=np.append(DAY, [99.0, 98.0]))
     with pytest.raises(ValueError, match=r"2024-03-20 comes twice, with .* and 99 .*1 further time"):
         prophecy.forecast(twice, 4, time="when")
@@ -134,7 +134,7 @@ def test_long_frames_are_forecast_by_key_in_any_row_order(library):
     data = {"pandas": data, "polars": pl.from_pandas(data), "arrow": pa.Table.from_pandas(data)}[library]
     many = prophecy.forecast_many(data, 3, key="shop", time="day")
     assert set(many) == {"a", "b"}
-    assert np.array_equal(many["b"].point, dynamics.forecast(b, 3, season=(7,)).point)
+    assert np.array_equal(many["b"].point, forecasting.forecast(b, 3, season=(7,)).point)
     made = many.to_frame()
     assert type(made) is type(data)
     assert len(made) == 6
@@ -226,7 +226,7 @@ def test_several_variables_make_a_long_frame():
 
 def test_arrays_and_lists_work_as_before_and_can_carry_times():
     wave = np.sin(np.arange(100) / 5)
-    assert np.array_equal(prophecy.forecast(wave, 3).point, dynamics.forecast(wave, 3).point)
+    assert np.array_equal(prophecy.forecast(wave, 3).point, forecasting.forecast(wave, 3).point)
     assert np.array_equal(prophecy.forecast(wave.tolist(), 3).point, prophecy.forecast(wave, 3).point)
     assert prophecy.forecast(wave, 3).index is None
     times = np.arange("2024-01-01", "2024-04-10", dtype="M8[D]")
@@ -288,7 +288,7 @@ def test_a_backtest_scores_what_the_same_forecasts_would_have_scored():
     series = pd.Series(DAY, index=HOURS, name="load")
     result = prophecy.backtest(series, 24, folds=3)
     truth = DAY[-24:]
-    ours = dynamics.forecast(DAY[:-24], 24, season=(24, 168) if len(DAY) - 24 >= 336 else (24,))
+    ours = forecasting.forecast(DAY[:-24], 24, season=(24, 168) if len(DAY) - 24 >= 336 else (24,))
     last = next(score for score in result.scores if score.model == "prophecy" and score.fold == 2)
     assert np.isclose(last.mae, np.abs(truth - ours.point).mean())
     assert np.isclose(last.rmse, np.sqrt(np.mean((truth - ours.point) ** 2)))

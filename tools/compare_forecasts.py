@@ -180,7 +180,7 @@ def cases(files: list[Path]) -> Iterator[Case]:
 
 
 def record(out: Path, files: list[Path], only: str) -> None:
-    from prophecy.dynamics import forecast
+    from prophecy.forecasting import forecast
 
     kept: dict[str, Any] = {}
     for count, (name, series, options) in enumerate(cases(files)):

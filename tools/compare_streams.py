@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import Prophecy
-from prophecy.adaptive.far import Far
+from prophecy.streams.far import Far
 
 Array = NDArray[np.float64]
 Stream = dict[str, NDArray[Any]]

@@ -1,4 +1,4 @@
-"""C structs of the records that kernels work on, and their sizes: writes `adaptive/kernels/structs.pxd`.
+"""C structs of the records that kernels work on, and their sizes: writes `streams/kernels/structs.pxd`.
 
     python tools/structs.py          # write it
     python tools/structs.py --check  # say whether it is current (a test does)
@@ -34,9 +34,9 @@ def declared(name: str, dtype: np.dtype[Any]) -> str:
 
 def sizes() -> dict[str, int]:
     """Whole numbers: sizes of arrays and codes."""
-    from prophecy.adaptive import irregular, limits, members, seasonal
-    from prophecy.adaptive.members import padded
-    from prophecy.adaptive.settings import DEFAULT
+    from prophecy.streams import irregular, limits, members, seasonal
+    from prophecy.streams.members import padded
+    from prophecy.streams.settings import DEFAULT
 
     own = {name: value for name, value in vars(limits).items() if name.isupper() and isinstance(value, int)}
     del own["MOST"]  # no C int
@@ -66,7 +66,7 @@ def sizes() -> dict[str, int]:
 
 def constants() -> dict[str, Any]:
     """Other numbers, and arrays of them."""
-    from prophecy.adaptive import irregular, limits, members, seasonal
+    from prophecy.streams import irregular, limits, members, seasonal
 
     return {
         **{name: value for name, value in vars(limits).items() if name.isupper() and isinstance(value, float)},
@@ -94,7 +94,7 @@ def defined(numbers: dict[str, Any]) -> str:
 
 def laid_out(kinds: dict[str, np.dtype[Any]]) -> str:
     """A function that says how the compiler laid the records out: bytes of each, and where each field begins."""
-    from prophecy.adaptive.fields import offsets
+    from prophecy.streams.fields import offsets
 
     lines = ["cdef inline dict layouts():", *(f"    cdef {name} {name.lower()}" for name in kinds), "    return {"]
     for name, dtype in kinds.items():
@@ -105,10 +105,10 @@ def laid_out(kinds: dict[str, np.dtype[Any]]) -> str:
 
 
 def text() -> str:
-    from prophecy.adaptive.clock import CLOCK
-    from prophecy.adaptive.irregular import SAMPLES
-    from prophecy.adaptive.record import CALIBRATION, RECORD
-    from prophecy.adaptive.table import TABLE
+    from prophecy.streams.clock import CLOCK
+    from prophecy.streams.irregular import SAMPLES
+    from prophecy.streams.record import CALIBRATION, RECORD
+    from prophecy.streams.table import TABLE
 
     kinds = {"Record": RECORD, "Calibration": CALIBRATION, "Clock": CLOCK, "Samples": SAMPLES, "Table": TABLE}
     whole = "\n".join(["cdef enum:", *(f"    {name} = {value}" for name, value in sizes().items())])
@@ -117,7 +117,7 @@ def text() -> str:
     return "\n\n".join([head, whole, defined(constants()), *structs, laid_out(kinds)]) + "\n"
 
 
-FILE = Path(__file__).parents[1] / "src/prophecy/adaptive/kernels/structs.pxd"
+FILE = Path(__file__).parents[1] / "src/prophecy/streams/kernels/structs.pxd"
 
 if __name__ == "__main__":
     if "--check" in sys.argv[1:]:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import prophecy
-from benchmarks.speed import adaptive, cpu, csv_predict, measure
+from benchmarks.speed import cpu, csv_predict, measure, streams
 from benchmarks.speed.measure import Case
 from prophecy import _files
 
-CASES: dict[str, Callable[[int, bool], Case]] = {**cpu.CASES, "prophecy": adaptive.case, "csv": csv_predict.case}
+CASES: dict[str, Callable[[int, bool], Case]] = {**cpu.CASES, "prophecy": streams.case, "csv": csv_predict.case}
 
 
 def names(device: str) -> tuple[str, ...]:

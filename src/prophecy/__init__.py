@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from prophecy._forecast import Failure, Forecast
-    from prophecy.adaptive import Prophecy
     from prophecy.bases import Basis, fout, legs, legt
     from prophecy.constructions import derivative, next_value
     from prophecy.engines import run
     from prophecy.fleet import Fleet
     from prophecy.predictor import Predictor
+    from prophecy.streams import Prophecy
     from prophecy.system import System
     from prophecy.tables import Forecasts, backtest, forecast, forecast_many
 
@@ -47,7 +47,7 @@ _HOMES = {
     "Forecast": "_forecast",
     "Forecasts": "tables",
     "Predictor": "predictor",
-    "Prophecy": "adaptive",
+    "Prophecy": "streams",
     "System": "system",
     "backtest": "tables",
     "derivative": "constructions",

@@ -17,7 +17,7 @@ def variant():
 
 
 def kernels(package):
-    """Where the compiled modules of a package of kernels lie, for its `__path__`: such as "adaptive"."""
+    """Where the compiled modules of a package of kernels lie, for its `__path__`: such as "streams"."""
     folder = os.path.join(os.path.dirname(__file__), package, "kernels")
     chosen = os.path.join(folder, variant())
     return [chosen if os.path.isdir(chosen) else os.path.join(folder, "baseline")]

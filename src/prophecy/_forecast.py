@@ -232,7 +232,7 @@ class Forecast:
         return self.distribution or SplitNormal(self.point, self.lower, self.upper, self.level)
 
     def equations(self, dt: float = 1.0, names: Sequence[str] | None = None) -> Any:
-        """The differential equations behind the point (`prophecy.dynamics.equations`); None where none were found.
+        """The differential equations behind the point (`prophecy.laws.equations`); None where none were found.
 
         dt: time between two samples, in the unit that derivatives shall be taken in; 1 gives them per sample.
         names: of the variables, in place of the forecast's own.

@@ -6,11 +6,11 @@ import numpy as np
 
 from prophecy._checks import SHORTEST
 from prophecy._forecast import Forecast
-from prophecy.adaptive import Prophecy
+from prophecy.streams import Prophecy
 
 
 def ahead(model: Prophecy, horizon: int, level: float = 0.9) -> Forecast:
-    """(horizon,) values: one from the bank, more from `dynamics`; the bank's repeated in short contexts."""
+    """(horizon,) values: one from the bank, more from `forecasting`; the bank's repeated in short contexts."""
     if horizon > 1 and model.count >= SHORTEST:
         return model.forecast(horizon, level)
     now = model.predict(level)

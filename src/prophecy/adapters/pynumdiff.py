@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
-from prophecy.adaptive import Prophecy
+from prophecy.streams import Prophecy
 
 
 def prophecydiff(x: ArrayLike, dt: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -8,7 +8,7 @@ import numpy as np
 from river.time_series.base import Forecaster
 
 from prophecy.adapters._ahead import ahead
-from prophecy.adaptive import Prophecy
+from prophecy.streams import Prophecy
 
 
 class ProphecyForecaster(Forecaster):  # type: ignore[misc]

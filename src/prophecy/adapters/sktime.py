@@ -12,9 +12,9 @@ from sktime.forecasting.base import BaseForecaster
 from prophecy._checks import SHORTEST
 from prophecy._forecast import Forecast
 from prophecy.adapters._ahead import ahead
-from prophecy.adaptive import Prophecy
-from prophecy.dynamics import forecast as solve
-from prophecy.dynamics.known import Known
+from prophecy.forecasting import forecast as solve
+from prophecy.forecasting.known import Known
+from prophecy.streams import Prophecy
 
 Steps: TypeAlias = np.ndarray[Any, np.dtype[np.intp]]
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from statsforecast.models import _TS
 
-from prophecy.adaptive import Prophecy
-from prophecy.dynamics import forecast
+from prophecy.forecasting import forecast
+from prophecy.streams import Prophecy
 
 Array = NDArray[np.float64]
 

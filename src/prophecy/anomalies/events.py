@@ -28,7 +28,7 @@ from prophecy.anomalies.kinds import (
 from prophecy.anomalies.rows import APART, held, run_at_end
 
 if TYPE_CHECKING:
-    from prophecy.adaptive.track import Track
+    from prophecy.streams.track import Track
 
 Array: TypeAlias = NDArray[np.float64]
 

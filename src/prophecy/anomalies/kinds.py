@@ -14,7 +14,6 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.adaptive.settings import DEFAULT
 from prophecy.anomalies.rows import (
     APART,
     AROUND,
@@ -35,6 +34,7 @@ from prophecy.anomalies.rows import (
     step_at,
     step_of,
 )
+from prophecy.streams.settings import DEFAULT
 
 Array: TypeAlias = NDArray[np.float64]
 

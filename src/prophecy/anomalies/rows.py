@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.adaptive.settings import DEFAULT
+from prophecy.streams.settings import DEFAULT
 
 Array: TypeAlias = NDArray[np.float64]
 

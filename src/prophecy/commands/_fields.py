@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.dynamics.equations import Equations
 from prophecy.frames.names import for_matplotlib
 from prophecy.frames.source import Source
+from prophecy.laws.equations import Equations
 
 Array = NDArray[np.float64]
 

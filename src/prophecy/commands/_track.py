@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.adaptive import Prophecy
 from prophecy.commands._journal import Journal
 from prophecy.frames.align import SHELL, doubled_times
 from prophecy.frames.grid import Grid, infer
 from prophecy.frames.table import Table
 from prophecy.frames.times import Times
+from prophecy.streams import Prophecy
 from prophecy.tables.panels import Line, Panel, of_track
 
 Array: TypeAlias = NDArray[np.float64]
@@ -94,7 +94,7 @@ class RowModel:
     def __init__(
         self, level: float, horizon: int = 1, irregular: bool = False, journal: Journal | None = None, title: str = ""
     ) -> None:
-        from prophecy.adaptive.far import Far
+        from prophecy.streams.far import Far
 
         self._title, self._level, self._forced, self._journal = title, level, irregular, journal
         self._far = Far(horizon, level) if horizon > 1 else None

@@ -13,7 +13,7 @@ from prophecy import _files
 from prophecy.commands import _options
 from prophecy.commands._common import guarded, say
 from prophecy.commands._fields import Panel, drawn
-from prophecy.dynamics import forecast
+from prophecy.forecasting import forecast
 from prophecy.frames.collect import collect
 from prophecy.frames.names import printable, series_title
 from prophecy.frames.roles import Hints

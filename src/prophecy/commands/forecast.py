@@ -21,7 +21,7 @@ from prophecy.commands._parts import input_of
 from prophecy.commands._progress import Progress
 from prophecy.commands._results import Results
 from prophecy.commands._show import show
-from prophecy.dynamics.batch import Stopped
+from prophecy.forecasting.batch import Stopped
 from prophecy.frames.collect import Collected, as_frame, collect
 from prophecy.frames.names import series_title
 from prophecy.frames.roles import Hints

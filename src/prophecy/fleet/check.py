@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.adaptive.limits import LARGEST, MOST
-from prophecy.adaptive.times import LARGEST_TIME
 from prophecy.fleet.answers import LATE, ROW, STATUS, same_input
 from prophecy.fleet.events import KINDS
+from prophecy.streams.limits import LARGEST, MOST
+from prophecy.streams.times import LARGEST_TIME
 
 LONGEST_KEY = 512
 """Characters of a key at most."""

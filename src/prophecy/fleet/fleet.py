@@ -14,13 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
 from prophecy._forecast import Forecast
-from prophecy.adaptive.limits import LARGEST
-from prophecy.adaptive.prophecy import Prophecy
-from prophecy.adaptive.times import LARGEST_TIME, seconds
 from prophecy.fleet.answers import ROW, Answers, Brief, Event, Predictions, Recent, Refused, Summary
 from prophecy.fleet.check import LONGEST_KEY
 from prophecy.fleet.store import Aside
 from prophecy.fleet.streams import LOG, Log, Streams
+from prophecy.streams.limits import LARGEST
+from prophecy.streams.prophecy import Prophecy
+from prophecy.streams.times import LARGEST_TIME, seconds
 
 Array = NDArray[np.float64]
 

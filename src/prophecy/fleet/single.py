@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prophecy.adaptive.limits import LARGEST
-from prophecy.adaptive.times import LARGEST_TIME, seconds
 from prophecy.fleet.answers import ANSWER, ROW, STATUS
 from prophecy.fleet.slots import Slots, stamps_of
+from prophecy.streams.limits import LARGEST
+from prophecy.streams.times import LARGEST_TIME, seconds
 
 
 class Answer(NamedTuple):

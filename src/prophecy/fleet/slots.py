@@ -18,19 +18,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _machine
-from prophecy.adaptive.clock import CLOCK, check_clocks, fresh_clocks
-from prophecy.adaptive.irregular import SAMPLES, check_samples, fresh_samples
-from prophecy.adaptive.kernels.feed import Streams
-from prophecy.adaptive.limits import LARGEST, RING
-from prophecy.adaptive.limits import RECENT as STAMPS
-from prophecy.adaptive.prophecy import Prophecy, of_rows
-from prophecy.adaptive.record import RECORD, check, fresh
-from prophecy.adaptive.settings import DEFAULT
-from prophecy.adaptive.table import between, table
-from prophecy.adaptive.times import LARGEST_TIME
 from prophecy.fleet.answers import LATE, MISSING, ROW, TAKEN
 from prophecy.fleet.check import are_rows
 from prophecy.fleet.pack import pack, unpack
+from prophecy.streams.clock import CLOCK, check_clocks, fresh_clocks
+from prophecy.streams.irregular import SAMPLES, check_samples, fresh_samples
+from prophecy.streams.kernels.feed import Streams
+from prophecy.streams.limits import LARGEST, RING
+from prophecy.streams.limits import RECENT as STAMPS
+from prophecy.streams.prophecy import Prophecy, of_rows
+from prophecy.streams.record import RECORD, check, fresh
+from prophecy.streams.settings import DEFAULT
+from prophecy.streams.table import between, table
+from prophecy.streams.times import LARGEST_TIME
 
 Array = NDArray[np.float64]
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.adaptive.prophecy import Prophecy
 from prophecy.fleet.answers import ANSWER, Answers, Event, Refused
 from prophecy.fleet.events import KINDS
 from prophecy.fleet.residents import Residents
 from prophecy.fleet.slots import BYTES, PARTS, stamps_of
 from prophecy.fleet.store import Aside, Store, layout
+from prophecy.streams.prophecy import Prophecy
 
 Array = NDArray[np.float64]
 

@@ -76,7 +76,7 @@ def _solved(x: Array, memory: Array, horizon: int, ridges: Array) -> Array:
 
     Every entry less that of the newest value is a linear map of the window, so its products follow from those.
     """
-    from prophecy.dynamics.kernels.smoothing import window_products
+    from prophecy.laws.kernels.smoothing import window_products
 
     window = len(memory)
     count = len(x) - window - horizon + 1

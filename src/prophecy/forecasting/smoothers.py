@@ -60,7 +60,7 @@ class FittedSmoothers:
     settings: Settings
 
     def predictive(self, x: Array, seen: Mask, origins: Indices, steps: int) -> tuple[Array, Array | None]:
-        from prophecy.dynamics.kernels.smoothing import smooth
+        from prophecy.laws.kernels.smoothing import smooth
 
         horizon = steps
         first = max(0, (int(origins.min()) - self.kept) // self.states * self.states)

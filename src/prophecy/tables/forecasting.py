@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from prophecy import _checks
 from prophecy._checks import SHORTEST
 from prophecy._forecast import Failure, Forecast
-from prophecy.dynamics import forecast as solve
-from prophecy.dynamics.batch import Stopped, in_order
-from prophecy.dynamics.context import check_variables
-from prophecy.dynamics.known import Known
-from prophecy.dynamics.settings import DEFAULT, Settings
+from prophecy.forecasting import forecast as solve
+from prophecy.forecasting.batch import Stopped, in_order
+from prophecy.forecasting.known import Known
 from prophecy.forecasting.own import Fit, own_candidates
 from prophecy.frames.cells import is_frame
 from prophecy.frames.source import Key, Source, is_file, read, split
+from prophecy.laws.context import check_variables
+from prophecy.laws.settings import DEFAULT, Settings
 from prophecy.tables.regressors import known_for
 
 Array = NDArray[np.float64]
@@ -120,7 +120,7 @@ def forecast(
     duplicates: "refuse" rows of one time, or take their "mean".
     candidates: models of yours that join the mixture of each variable, by name: fit(values) returns
         predict(values so far, steps), whose answer is (steps,), or that and the deviations it expects of its errors.
-    settings: other constants of the search (`prophecy.dynamics.settings.Settings`), for experiments.
+    settings: other constants of the search (`prophecy.laws.settings.Settings`), for experiments.
 
     >>> import pandas as pd
     >>> sales = pd.Series([10.0, 12, 14] * 8, index=pd.date_range("2024-01-31", periods=24, freq="ME"), name="sales")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.dynamics.known import Known
+from prophecy.forecasting.known import Known
 from prophecy.frames.cells import holds_dates, is_frame
 from prophecy.frames.collect import as_frame
 from prophecy.frames.source import Source, read, reads_as_dates, split

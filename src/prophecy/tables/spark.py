@@ -13,7 +13,7 @@ from prophecy.frames.names import for_html
 from prophecy.tables.framing import source_of
 
 if TYPE_CHECKING:
-    from prophecy.adaptive.track import Followed
+    from prophecy.streams.track import Followed
     from prophecy.tables.forecasting import Forecasts
 
 Array = NDArray[np.float64]

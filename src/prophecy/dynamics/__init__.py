@@ -1,5 +1,0 @@
-"""Dynamics solved in context: many steps, many variables, no training."""
-
-from prophecy.dynamics.forecasting import forecast, forecast_many
-
-__all__ = ["forecast", "forecast_many"]

@@ -1,0 +1,206 @@
+"""`forecast` and `forecast_many`: the next values of a series from its own past."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from prophecy import _checks, _machine
+from prophecy._forecast import PROBABILITIES, Failure, Forecast, QuantileGrid
+from prophecy.forecasting.batch import in_order
+from prophecy.forecasting.bounds import Bounds, bounded, checked_bounds
+from prophecy.forecasting.known import Known, forecast_with
+from prophecy.forecasting.solve import Solution, followed, solve
+from prophecy.laws import inputs
+from prophecy.laws.context import LARGEST, Context, read
+from prophecy.laws.settings import DEFAULT, Settings
+from prophecy.laws.trajectory import Decided
+
+Array = NDArray[np.float64]
+
+_USUAL = 1e-50, 1e50  # largest values between which products of a few of them are far from over- and underflow
+
+
+def forecast(
+    values: ArrayLike,
+    horizon: int,
+    level: float = 0.9,
+    *,
+    season: float | Sequence[float] | None = None,
+    bounds: Bounds = None,
+    known: ArrayLike | Known | None = None,
+    settings: Settings | None = None,
+) -> Forecast:
+    """Predict the next `horizon` samples of (time,) or (time, variables) from the context alone.
+
+    Candidates are rolled over the context and mixed by how well they did; the interval holds each value with
+    probability `level`, and `quantile` and `samples` of the answer give the rest of the distribution. Missing values
+    are NaN. See docs/forecasting.md.
+
+    season: samples in a season worth looking at, one or several; None looks for them.
+    bounds: (low, high), either may be None: no value lies outside. A series that was never negative stays so.
+    known: regressors over past and future, (time + horizon, regressors); see `prophecy.forecasting.known`.
+    settings: other constants of the search (`prophecy.laws.settings.Settings`), for experiments.
+
+    >>> wave = np.sin(np.arange(200) / 5)
+    >>> ahead = forecast(wave, horizon=50)
+    >>> bool(np.abs(ahead.point - np.sin(np.arange(200, 250) / 5)).max() < 1e-6)
+    True
+    """
+    horizon, level, settings = _checks.whole("horizon", horizon), _level(level), settings or DEFAULT
+    rest: dict[str, Any] = {"season": season, "settings": settings}
+    limits, periods = checked_bounds(bounds), _checks.seasons(season)
+    exponent = _unusual(values) if known is None else 0
+    if exponent:
+        return _magnified(values, horizon, level, limits, exponent, rest)
+    ready, driven = read(values, settings), None
+    if known is not None:
+        with _machine.ONE_BLAS_THREAD, np.errstate(all="ignore"):
+            driven = inputs.decide(ready, Known.of(known, len(np.asarray(values)), horizon), horizon, settings)
+        if driven is None:
+            return forecast_with(forecast, values, horizon, level, known, bounds=bounds, **rest)
+    with _machine.ONE_BLAS_THREAD, np.errstate(all="ignore"):
+        grid, next_step, between, point, found = _quantiles(ready, ready.overdue + horizon, periods, settings, driven)
+        law = found is not None and found.system is not None
+        grid, point, remarks = bounded(grid, point, ready, limits, settings, law)
+    grid, point, next_step = grid[:, ready.overdue :], point[ready.overdue :], next_step[ready.overdue :]
+    if np.ndim(values) == 1:
+        grid, point, next_step = grid[..., 0], point[..., 0], next_step[..., 0]
+    made = QuantileGrid.of(grid, next_step, between if np.ndim(values) == 2 and len(between) > 1 else None)
+    method, notes = (found.method, found.notes) if found else ("constant", ())
+    answer = Forecast.from_grid(made, level, method, (*notes, *remarks, *ready.notes), point)
+    return answer if found is None else replace(answer, system=found.system)
+
+
+def forecast_many(
+    contexts: Sequence[ArrayLike] | NDArray[np.floating[Any]],
+    horizon: int,
+    level: float = 0.9,
+    *,
+    season: float | Sequence[float] | None = None,
+    bounds: Bounds = None,
+    known: ArrayLike | None = None,
+    settings: Settings | None = None,
+    jobs: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Forecast | Failure]:
+    """`forecast` for every context of a batch: (series, time), (series, time, variables) or a list of either.
+
+    A context that cannot be forecast has a `Failure` in its place. jobs: how many processes share the work; None takes
+    one per core this process may use, 1 stays in this process. progress(done, total) is called after each. settings and
+    all other arguments are those of `forecast`, the same for every context.
+    """
+    horizon, level = _checks.whole("horizon", horizon), _level(level)
+    checked_bounds(bounds)
+    options: dict[str, Any] = {
+        "season": season,
+        "bounds": bounds,
+        "known": known,
+        "settings": settings,
+    }
+    one = partial(forecast, horizon=horizon, level=level, **options)
+    return in_order(one, contexts, jobs, progress)
+
+
+def _unusual(values: ArrayLike) -> int:
+    """The power of two that brings values of unusual size near 1; 0 for all others."""
+    array = np.asarray(values)
+    if array.dtype.kind != "f" or not array.size:
+        return 0
+    largest = float(np.nanmax(np.abs(array), initial=0.0))
+    unusual = 0 < largest < _USUAL[0] or _USUAL[1] < largest <= LARGEST
+    return -int(np.frexp(largest)[1]) if unusual else 0
+
+
+def _magnified(
+    values: ArrayLike, horizon: int, level: float, limits: tuple[float, float] | None, exponent: int, rest: Any
+) -> Forecast:
+    """The forecast of values times 2 ** exponent (exact, but for subnormal numbers), in their own units again."""
+    # Two steps: the power itself may be more than a float holds.
+    first, second = exponent // 2, exponent - exponent // 2
+    low, high = (float(np.ldexp(np.ldexp(v, first), second)) for v in limits or (-np.inf, np.inf))
+    bounds = None if limits is None else (low, high)
+    large = forecast(np.ldexp(np.ldexp(np.asarray(values), first), second), horizon, level, bounds=bounds, **rest)
+    grid = large.distribution
+    assert isinstance(grid, QuantileGrid)
+    small = replace(grid, values=np.ldexp(np.ldexp(grid.values, -first), -second))
+    point = np.ldexp(np.ldexp(np.asarray(large.point), -first), -second)
+    note = f"The values are far from 1: they were multiplied by 2 ** {exponent}, and so are figures in these notes."
+    made = Forecast.from_grid(small, level, large.method, (*large.notes, note), point)
+    return made if large.system is None else replace(made, system=large.system.scaled(-exponent))
+
+
+def _level(level: float) -> float:
+    number = _checks.positive("level", level)
+    if number >= 1:
+        raise ValueError(f"level must be between 0 and 1, got {level}; 0.9 asks for nine values in ten")
+    return number
+
+
+def _quantiles(
+    context: Context, horizon: int, season: object, settings: Settings, law: Decided | None = None
+) -> tuple[Array, Array, Array, Array, Solution | None]:
+    """Quantiles (probabilities, horizon, variables) at every sample, correlations in time and between variables, and
+    the point (horizon, variables). law: what decided already."""
+    variables = len(context.varying)
+    grid = np.tile(context.full[-1], (len(PROBABILITIES), horizon, 1))
+    next_step, between = np.zeros((horizon - 1, variables)), np.eye(variables)
+    if not context.varying.any():
+        return grid, next_step, between, grid[0], None
+    steps = -(-horizon // context.stride)
+    found = solve(context, steps, season, settings) if law is None else followed(context, law, settings)
+    grid[:, :, context.varying] = _at_every_sample(context, found, horizon)
+    point = grid[len(PROBABILITIES) // 2].copy()
+    if found.point is not None:
+        point[:, context.varying] = _finer(context, found.point, horizon)
+    correlation = found.next_step if len(found.next_step) else np.zeros((1, found.quantiles.shape[2]))
+    place = np.minimum(np.arange(horizon - 1) // context.stride, len(correlation) - 1)
+    next_step[:, context.varying] = np.sign(correlation[place]) * np.abs(correlation[place]) ** (1 / context.stride)
+    between[np.ix_(context.varying, context.varying)] = found.between
+    return grid, next_step, between, point, found
+
+
+def _at_every_sample(context: Context, found: Solution, horizon: int) -> Array:
+    """Quantiles at every sample from those at every `stride`-th: the median by polynomials, distances by lines."""
+    stride = context.stride
+    if stride == 1:
+        return found.quantiles[:, :horizon]
+    median = found.quantiles[len(PROBABILITIES) // 2]
+    fine = _finer(context, median, horizon)
+    coarse = np.arange(1, len(median) + 1) * stride
+    at = np.arange(1, horizon + 1)
+    distance = found.quantiles - median
+    place = np.interp(at, coarse, np.arange(len(coarse)))
+    low = np.minimum(place.astype(np.intp), len(coarse) - 1)
+    high, share = np.minimum(low + 1, len(coarse) - 1), (place - np.floor(place))[:, None]
+    return np.asarray(fine + distance[:, low] * (1 - share) + distance[:, high] * share)
+
+
+def _finer(context: Context, path: Array, horizon: int) -> Array:
+    """(horizon, variables) at every sample from a path at every `stride`-th."""
+    stride = context.stride
+    if stride == 1:
+        return path[:horizon]
+    past = context.full[(len(context.full) - 1) % stride :: stride][-4:, context.varying]
+    return _between_samples(np.concatenate([past, path]), len(past), stride, horizon)
+
+
+def _between_samples(joined: Array, before: int, stride: int, horizon: int) -> Array:
+    """Values at every sample from (samples, variables) at every `stride`-th, by polynomials through eight of them.
+
+    before: how many of them are past, the newest of them at time 0.
+    """
+    at = before - 1 + np.arange(1, horizon + 1) / stride
+    width = min(8, len(joined))
+    first = np.clip(np.floor(at).astype(np.intp) - 3, 0, len(joined) - width)
+    out = np.zeros((horizon, joined.shape[1]))
+    for j in range(width):
+        others = [m for m in range(width) if m != j]
+        weight = np.prod([(at - first - m) / (j - m) for m in others], axis=0)
+        out += weight[:, None] * joined[first + j]
+    return out

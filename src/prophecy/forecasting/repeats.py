@@ -1,0 +1,53 @@
+"""What the past did before: the last value, and what followed the stretch most like the latest one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy.laws.settings import LABORATORY
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Copy:
+    residual: float = np.inf
+    conclusive: bool = False
+    whole_past: bool = False
+
+    def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
+        return np.repeat(values[origins - 1][:, None], horizon, axis=1)
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """Find the stretch most like the last `window` samples and repeat what came after it, over and over.
+
+    searched: how many samples back from each origin it may lie.
+    """
+
+    window: int
+    searched: int = LABORATORY.repetition_searched
+    residual: float = np.inf
+    conclusive: bool = False
+    whole_past: bool = True
+
+    def rollout(self, values: Array, origins: Indices, horizon: int) -> Array:
+        return np.stack([self._from(values[max(0, origin - self.searched) : origin], horizon) for origin in origins])
+
+    def _from(self, past: Array, horizon: int) -> Array:
+        window = min(self.window, len(past) // 3)
+        if window < 1:
+            return np.tile(past[-1], (horizon, 1))
+        latest = past[-window:]
+        ends = len(past) - window - max(window // 2, 1)
+        searched = past[: ends + window - 1]
+        energy = np.concatenate([[0.0], np.cumsum((searched**2).sum(axis=1))])
+        alike = sum(np.correlate(a, b, "valid") for a, b in zip(searched.T, latest.T, strict=True))
+        gaps = energy[window:] - energy[:-window] - 2 * alike
+        period = len(past) - (int(np.argmin(gaps)) + window)
+        return np.asarray(past[len(past) - period + np.arange(horizon) % period])

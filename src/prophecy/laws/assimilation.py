@@ -1,0 +1,192 @@
+"""Fields solved from noisy samples: states, parameters and the noise level together.
+
+One step at a time, noise looks like dynamics: it enters every start. Here the state at every sample is an unknown,
+close to what was observed up to the noise and close to where the flow takes the state before up to a model error. That
+error is tightened stage by stage, from three times the noise (any field will do) to far below it (one trajectory of one
+field passes through the whole series), so that Gauss-Newton follows the solution from an easy problem to the exact one.
+At every stage terms that are not worth their place are removed, by Bayes' information criterion, and may come back. The
+stage with the highest evidence is kept: where no field of the family fits, that is one with room for the model's error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy.laws.flow import FOURTH, RECIPROCAL
+from prophecy.laws.problem import Problem, least_noise
+from prophecy.laws.select_terms import widened
+from prophecy.laws.settings import LAWS, LawSettings
+from prophecy.laws.sparse import SparseField
+from prophecy.laws.weak_form import (
+    LEAST_NOISE,
+    Budget,
+    Steps,
+    linear_field,
+    one_step,
+    regression,
+    roughness,
+    smoothed,
+    thinned,
+)
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Assimilated:
+    """A field, the states it passed through, and what is known about both.
+
+    noise: (variables,), in standard deviations of the series. looseness: model error / noise.
+    freedom: (parameters, parameters), a square root of the covariance of the parameters.
+    last: (variables, variables + parameters), the triangular equations of the last state given the parameters.
+    evidence: log marginal likelihood less the penalty of the information criterion.
+    stray: (variables,), root mean square of what single steps are missed by where samples are taken as they are, the
+    few included that are far off (across a kink, through a spike), which `noise` is without. chosen: terms are
+    combinations of others along the samples, and the fewest were taken.
+    """
+
+    field: SparseField
+    states: Array
+    noise: Array
+    looseness: float
+    freedom: Array
+    last: Array
+    evidence: float
+    stray: Array | None = None
+    chosen: bool = False
+
+    @property
+    def missed(self) -> Array:
+        """By how much the field misses the next state, (variables,), in standard deviations of the series."""
+        return self.noise * self.looseness if self.stray is None else self.stray
+
+    def draws(self, count: int, seed: int, wider: float = 1.0) -> tuple[list[SparseField], Array]:
+        """Fields and last states, (count, variables), from what the series leaves open, `wider` times as far away."""
+        generator = np.random.default_rng(seed)
+        v = self.states.shape[1]
+        change = wider * self.freedom @ generator.standard_normal((len(self.freedom), count))
+        right = wider * generator.standard_normal((v, count)) - self.last[:, v:] @ change
+        states = self.states[-1] + np.linalg.lstsq(self.last[:, :v], right, rcond=1e-12)[0].T
+        return [self.field.moved(each) for each in change.T], states
+
+
+def assimilate(
+    field: SparseField,
+    values: Array,
+    seen: Array,
+    hint: Assimilated | None = None,
+    budget: Budget | None = None,
+    laws: LawSettings = LAWS,
+    rival: dict[float, float] | None = None,
+) -> Assimilated | None:
+    """States, parameters and noise of (time, variables) under the family of `field`.
+
+    hint: what a part of the series had led to, to start from. budget: the work it may do. rival: the highest evidence
+    of families before at each stage; one that is far behind at the same stage is given up. It is brought up to date.
+    """
+    rival = {} if rival is None else rival
+    allowed = field.mask
+    noise, visible = roughness(values, seen > 0), np.asarray(seen.any(axis=0))
+    noise = np.where(visible, noise, noise[visible].max())  # of what is never seen nothing else is known
+    if hint is None and not seen[:, visible].all():
+        noise = np.maximum(noise, laws.bridged)
+    noise = np.where(field.own, np.maximum(noise, laws.noiseless), 0.0)  # inputs are known as they are
+    states = np.where(field.own, smoothed(values, noise), values)
+    if hint is not None:
+        field, noise = hint.field, np.minimum(noise, hint.noise * laws.coarser)
+    else:
+        field, noise = _start(field, values, states, noise, laws)
+    noise = np.maximum(noise, least_noise(noise, laws))
+    problem = Problem(field, values, seen, noise, states, laws=laws)
+    problem.budget = budget or Budget()
+    if _dependent(values, noise):
+        problem.choice = _choice(allowed, laws)
+    best, falling = None, 0
+    returns = laws.returns if allowed.sum() <= laws.most_parameters else laws.returns_of_many
+    for looseness in [each for each in laws.stages if hint is None or each < laws.useless]:
+        problem.at(looseness)
+        problem.improve(6, 1e-2)
+        problem.rescale()
+        if looseness < laws.stages[0]:
+            problem.select(allowed, looseness in returns)
+        problem.improve(4)
+        problem.rescale()
+        evidence = problem.evidence()
+        fall = best.evidence - evidence if best is not None else 0.0
+        falling = falling + 1 if not fall < laws.hopeless else 0
+        behind = rival.get(looseness, -np.inf) - evidence
+        rival[looseness] = max(rival.get(looseness, -np.inf), evidence)
+        if falling == 2 or not max(fall, behind) < laws.lost or problem.budget.left < 0:
+            break
+        if -fall > laws.rising:
+            problem.budget.left += laws.work_more
+        if np.isfinite(evidence) and (best is None or evidence > best.evidence):
+            best = _known(problem, evidence)
+    return best if best is None or hint is not None else _sure(best, values, seen, allowed, laws)
+
+
+def _sure(best: Assimilated, values: Array, seen: Array, allowed: Mask, laws: LawSettings) -> Assimilated:
+    """A law with few terms once more, each of them at the price of having been chosen among all of its family: the best
+    of many is three standard errors from zero by chance. One with many terms imitates another, and needs them."""
+    v = values.shape[1]
+    if best.looseness > laws.one_trajectory or best.field.count > laws.short * v:
+        return best
+    field = best.field
+    if RECIPROCAL in field.terms.kinds:
+        field, wide = widened(field, field.with_mask(allowed))
+        allowed = wide.mask
+    problem = Problem(field, values, seen, best.noise, best.states, laws=laws)
+    problem.budget = Budget(laws.work)
+    problem.choice = _choice(allowed, laws)
+    problem.at(best.looseness)
+    problem.select(allowed, True)
+    if np.array_equal(problem.field.mask, field.mask):
+        return best
+    problem.improve(4)
+    problem.rescale()
+    problem.choice = 0.0
+    evidence = problem.evidence()
+    return _known(problem, evidence) if np.isfinite(evidence) else best
+
+
+def _choice(allowed: Mask, laws: LawSettings) -> float:
+    """Nats that a term costs because it was chosen among all that an equation may have."""
+    return laws.choice * float(np.log(max(allowed.sum() / max(allowed.any(axis=0).sum(), 1), 1.0)))
+
+
+def _dependent(values: Array, noise: Array) -> bool:
+    """Whether some sum of the variables is constant but for noise: then many fields pass through the samples, and those
+    with few terms are looked for from the start."""
+    spread = np.linalg.svd(values - values.mean(axis=0), compute_uv=False)[-1] / np.sqrt(len(values))
+    return bool(values.shape[1] > 1 and spread < 2 * noise.max())
+
+
+def _known(problem: Problem, evidence: float) -> Assimilated:
+    """What the problem has come to."""
+    v, rows = problem.values.shape[1], problem.system.rows[-1]
+    return Assimilated(
+        problem.field, problem.states, problem.noise, problem.looseness, problem.freedom(),
+        np.column_stack([rows[:, :v], rows[:, 2 * v : -1]]), evidence,
+    )  # fmt: skip
+
+
+def _start(
+    field: SparseField, values: Array, states: Array, noise: Array, laws: LawSettings
+) -> tuple[SparseField, Array]:
+    """Coefficients from the smooth path; where their flow misses by far, from single steps. And the noise."""
+    start = regression(field, states)
+    if field.coefficients > laws.many:
+        start = thinned(start, states, laws.kept, laws.thin)
+    rest = (values[1:] - start.steps(FOURTH, states[:-1], 2))[:, start.own]
+    if np.median(np.abs(rest)) < 3 * np.median(noise[start.own]) and noise.max() < 0.1:
+        return start, noise
+    starts = [start, linear_field(field, values)]
+    found = [
+        one_step(each, Steps.of(values), FOURTH, 2, laws.first, exact=laws.exact) for each in starts if each is not None
+    ]
+    start, rest = min(found, key=lambda item: float(np.mean(np.minimum(np.nan_to_num(np.abs(item[1]), nan=9.0), 9.0))))
+    return start, np.maximum(np.minimum(noise, np.median(np.abs(rest), axis=0) / 0.6745), LEAST_NOISE)

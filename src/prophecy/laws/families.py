@@ -1,0 +1,334 @@
+"""Which functions a field has besides powers: found by what a polynomial leaves unexplained.
+
+Along a (smoothed) path the integral form of the equations is linear in the coefficients. What the powers leave of each
+equation is compared with a dictionary of functions of single variables, of sums and differences of two, and of squares
+and products: waves, steps, kinks, switches, exponentials, poles. The ones that explain most are moved (frequency,
+slope, place) to where they explain still more; the best of them joins, and the rest is looked at again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations_with_replacement
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy.laws import flow
+from prophecy.laws.features import Units
+from prophecy.laws.flow import (
+    EXPONENTIAL,
+    LOGARITHM,
+    MODULUS,
+    RECIPROCAL,
+    ROOT,
+    SIGN,
+    SINE,
+    TANH,
+    Function,
+    Terms,
+)
+from prophecy.laws.rises import Rises, alike, movable
+from prophecy.laws.settings import LAWS, FunctionSettings, LawSettings
+from prophecy.laws.sparse import SparseField
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+class Proposal(NamedTuple):
+    """Functions, each times the monomials below degree `reach`, beside the monomials up to `degree`.
+
+    left: the share of the worst explained variable's rises that they leave, root mean square. mask: (terms,
+    variables), which equation may have which term; None for all.
+    """
+
+    functions: tuple[Function, ...]
+    reach: int
+    left: float
+    degree: int = 2
+    mask: Mask | None = None
+
+    def terms(self, variables: int) -> Terms:
+        return flow.polynomial_terms(variables, self.degree, self.functions, self.reach)
+
+
+def propose(
+    path: Array, units: Units, degree: int = 2, noise: float = 0.0, laws: LawSettings = LAWS
+) -> Iterator[Proposal]:
+    """Functions that explain what monomials up to `degree` leave of the rises along path (time, variables).
+
+    One proposal after the other, each with more functions than the one before. noise: of the path, in standard
+    deviations.
+    """
+    rises = Rises(path, noise, laws)
+    found: list[Function] = []
+    dictionary = list(_dictionary(path, units, laws.shapes))
+    table = rises.integrated(flow.features(flow.polynomial_terms(path.shape[1], 0, dictionary, 1), path)[:, 1:])
+    while len(found) < laws.functions:
+        known = _known(rises, path.shape[1], degree, found)
+        left = rises.rise - known @ (known.T @ rises.rise)
+        fresh = table - known @ (known.T @ table)
+        size = np.einsum("kc,kc->c", fresh, fresh)
+        sound = size > 1e-18 * np.einsum("kc,kc->c", table, table)
+        fresh /= np.sqrt(np.where(sound, size, np.inf))
+        best: list[tuple[float, Function]] = []
+        for i in np.argsort(-np.linalg.norm(left, axis=0) / (np.linalg.norm(rises.rise, axis=0) + 1e-300)):
+            share, function = _best(rises, fresh, known, left[:, i], dictionary, [g for _, g in best], laws)
+            if function is not None and not any(alike(function, g) for g in (*found, *(g for _, g in best))):
+                best.append((share, function))
+        if not best:
+            return
+        further = laws.further if noise < laws.clean else laws.further_noisy
+        proposals: list[Proposal] = []
+        bent = not found and best[0][1].kind in (MODULUS, SIGN, TANH) and laws.kinks > 1
+        for _, function in sorted(best)[: laws.functions - len(found)]:
+            found = [*found, function]
+            proposals += _proposals(rises, degree, tuple(found), further)
+        least = min(each.left for each in proposals)
+        if bent and not rises.explained(least, laws.shapes.explains):
+            broken = tuple(_broken_line(rises, path.shape[1], degree, best[0][1]._replace(kind=MODULUS), laws))
+            lines = list(_proposals(rises, degree, broken, further))
+            yield from (each for each in lines if each.left < least)
+        yield from proposals
+
+
+def of_one_variable(units: Units, low: float) -> SparseField:
+    """The terms of x' = f(x): powers up to 3 and, where x stays above 0, x log x and the root of x in its own units.
+    Few enough for short series, and all that growth, decay and approach to a level are written with."""
+    rate, shift = (float(units.scale[0]),), float(units.centre[0])
+    positive = units.scale[0] * low + units.centre[0] > 0
+    functions = [Function(LOGARITHM, rate, shift), Function(ROOT, rate, shift)] if positive else []
+    field = SparseField.of(flow.polynomial_terms(1, 3, functions, 2))
+    mask, powers = field.mask.copy(), flow.powers(field.terms)
+    for row in np.nonzero(powers[:, 1:].any(axis=1))[0]:
+        mask[row] = powers[row, 0] == powers[row, 1]  # x log x and the root alone
+    return field.with_mask(mask)
+
+
+def of_angles(units: Units, angles: Mask) -> SparseField:
+    """Sines and cosines of angles in radians and of their differences, beside the other variables: what a field has
+    that is the same a turn further on."""
+    variables, functions = len(angles), list[Function]()
+    for rates, shift in _directions(units, variables):
+        inside = rates != 0
+        if angles[inside].all() and (inside.sum() == 1 or float(np.prod(rates[inside])) < 0):
+            functions += [Function(SINE, tuple(rates), shift + turn) for turn in (0.0, np.pi / 2)]
+    field = SparseField.of(flow.polynomial_terms(variables, 1, functions))
+    mask = field.mask.copy()
+    mask[1 : 1 + variables][angles] = False
+    return replace(field.with_mask(mask), shaped=False)
+
+
+def of_second_order(pace: float) -> SparseField:
+    """The terms of x' = v, v' = f(x, v): powers up to 3. pace: of x in its units for each v in its own."""
+    terms = flow.polynomial_terms(2, 3)
+    theta, mask = np.zeros((terms.size, 2)), np.zeros((terms.size, 2), dtype=np.bool_)
+    mask[:, 1] = True
+    rate = int(np.nonzero((flow.powers(terms) == [0, 1]).all(axis=1))[0][0])
+    theta[rate, 0] = pace
+    return SparseField(terms, theta, mask, given=theta != 0)
+
+
+def _broken_line(rises: Rises, variables: int, degree: int, first: Function, laws: LawSettings) -> list[Function]:
+    """As many kinks along the direction of the first as explain more: a piecewise linear field has one between any two
+    pieces. After each that joins all are moved again, as the first of several stood for all of them."""
+    found, before = [first], np.inf
+    along = rises.path @ np.array(first.rates)
+    places = np.quantile(along, np.linspace(0.02, 0.98, 49))
+    while len(found) < laws.kinks:
+        known = _known(rises, variables, degree, found, 1)
+        left = rises.rise - known @ (known.T @ rises.rise)
+        worst = left[:, int(np.argmax(np.linalg.norm(left, axis=0) / np.linalg.norm(rises.rise, axis=0)))]
+        cost = float(worst @ worst)
+        if cost > laws.share * before:
+            return found[:-1] if len(found) > 1 else found
+        trials = [first._replace(shift=-float(place)) for place in places]
+        costs = rises.square_sums(trials, rises.columns[:, :1], known, worst)
+        found, before = [*found, trials[int(np.argmin(costs))]], cost
+        for _ in range(2):
+            for j in range(len(found)):
+                others = _known(rises, variables, degree, [*found[:j], *found[j + 1 :]], 1)
+                rest = rises.rise - others @ (others.T @ rises.rise)
+                worst = rest[:, int(np.argmax(np.linalg.norm(rest, axis=0) / np.linalg.norm(rises.rise, axis=0)))]
+                found[j] = rises.moved(found[j], rises.columns[:, :1], others, worst)[0]
+    return found
+
+
+def _known(rises: Rises, variables: int, degree: int, functions: Sequence[Function], reach: int = 2) -> Array:
+    return rises.known(flow.polynomial_terms(variables, degree, functions, reach))
+
+
+def _proposals(rises: Rises, degree: int, functions: tuple[Function, ...], further: float) -> Iterator[Proposal]:
+    """Functions alone, then with products as far as what is left of some equation falls by the factor `further`."""
+    size = np.linalg.norm(rises.rise, axis=0) + 1e-300
+    before: Array | None = None
+    for reach in (1, 2, 3) if RECIPROCAL in (f.kind for f in functions) else (1, 2):
+        known = _known(rises, rises.path.shape[1], degree, functions, reach)
+        left = np.linalg.norm(rises.rise - known @ (known.T @ rises.rise), axis=0) / size + 1e-300
+        if before is not None and (left > before / further).all():
+            return
+        yield Proposal(functions, reach, float(left.max()), degree)
+        before = left
+
+
+def _dictionary(path: Array, units: Units, shapes: FunctionSettings) -> Iterator[Function]:
+    """Every function that is tried; natural ones (rate 1 in raw units) first, so that they win among equals."""
+    for rates, shift in _directions(units, path.shape[1]):
+        yield from _along(path, rates, shift, shapes)
+    yield from _bent(path, units, shapes)
+
+
+def functions_of(path: Array, units: Units, variable: int, shapes: FunctionSettings) -> Iterator[Function]:
+    """Those of one variable alone, and of its square."""
+    rates, shift = list(_directions(units, path.shape[1]))[variable]
+    yield from _along(path, rates, shift, shapes)
+    yield from _bent(path, units, shapes, variable)
+
+
+def _along(path: Array, rates: Array, shift: float, shapes: FunctionSettings) -> Iterator[Function]:
+    along = path @ rates + shift
+    low, span = float(along.min()), float(np.ptp(along))
+    if not span > 0:
+        return
+    yield Function(SINE, tuple(rates), shift)
+    yield Function(SINE, tuple(rates), shift + np.pi / 2)
+    if np.count_nonzero(rates) == 1:
+        yield Function(TANH, tuple(rates), shift)
+        yield Function(MODULUS, tuple(rates), shift)
+        yield Function(SIGN, tuple(rates), shift)
+        if np.abs(along).max() < 50:
+            yield Function(EXPONENTIAL, tuple(rates), shift)
+            yield Function(EXPONENTIAL, tuple(-rates), -shift)
+    unit = rates / span
+    origin = (shift - low) / span  # the lower end of the range is at 0, the upper one at 1
+    for wave in np.geomspace(*shapes.waves):
+        yield Function(SINE, tuple(wave * unit), wave * origin)
+        yield Function(SINE, tuple(wave * unit), wave * origin + np.pi / 2)
+    places = np.linspace(*shapes.places)
+    for place in places:
+        yield Function(MODULUS, tuple(unit), origin - place)
+    for place in places[::4]:
+        yield Function(SIGN, tuple(unit), origin - place)
+    for slope in shapes.slopes:
+        for place in (-0.5, *places[::2], 1.5) if slope < shapes.flat else places[::2]:
+            yield Function(TANH, tuple(slope * unit), slope * (origin - place))
+    for growth in _growths(shapes):
+        yield Function(EXPONENTIAL, tuple(growth * unit), growth * (origin - (growth > 0)))
+    for pole in shapes.poles:
+        yield Function(RECIPROCAL, tuple(unit), origin - pole)
+
+
+def _growths(shapes: FunctionSettings) -> list[float]:
+    return [sign * 2.0**p for sign in (-1, 1) for p in range(1, shapes.growths + 1)]
+
+
+def _bent(path: Array, units: Units, shapes: FunctionSettings, variable: int | None = None) -> Iterator[Function]:
+    """Functions of squares and of products of two raw variables; of the square of one alone where that is given."""
+    variables = path.shape[1]
+    for a, b in combinations_with_replacement(range(variables) if variable is None else [variable], 2):
+        rates, bends = np.zeros(variables), np.zeros((variables, variables))
+        bends[a, b] = units.scale[a] * units.scale[b]
+        rates[a] += units.scale[a] * units.centre[b]
+        rates[b] += units.scale[b] * units.centre[a]
+        shift = float(units.centre[a] * units.centre[b])
+        along = np.einsum("ka,ab,kb->k", path, bends, path) + path @ rates + shift
+        low, high = float(along.min()), float(along.max())
+        span = high - low
+        if not span > 0:
+            continue
+
+        def bent(
+            kind: int, factor: float, extra: float, r: Array = rates, q: Array = bends, s: float = shift
+        ) -> Function:
+            return Function(kind, tuple(factor * r), factor * s + extra, tuple((factor * q).reshape(-1)))
+
+        for sign in (1.0, -1.0):
+            if max(abs(low), abs(high)) < 50:
+                yield bent(EXPONENTIAL, sign, 0.0)
+        yield bent(SINE, 1.0, 0.0)
+        yield bent(SINE, 1.0, np.pi / 2)
+        for growth in _growths(shapes):
+            yield bent(EXPONENTIAL, growth / span, -growth * (high if growth > 0 else low) / span)
+        for half in shapes.halves if a == b else ():
+            yield bent(RECIPROCAL, 1 / span, half)
+
+
+def _directions(units: Units, variables: int) -> Iterator[tuple[Array, float]]:
+    """Raw variables, then raw sums and differences of two: weights and shift in scaled units."""
+    for i in range(variables):
+        rates = np.zeros(variables)
+        rates[i] = units.scale[i]
+        yield rates, float(units.centre[i])
+    for i in range(variables):
+        for j in range(i):
+            for sign in (1.0, -1.0):
+                rates = np.zeros(variables)
+                rates[i], rates[j] = units.scale[i], sign * units.scale[j]
+                yield rates, float(units.centre[i] + sign * units.centre[j])
+
+
+def _best(
+    rises: Rises,
+    fresh: Array,
+    known: Array,
+    left: Array,
+    dictionary: list[Function],
+    others: list[Function],
+    laws: LawSettings,
+) -> tuple[float, Function | None]:
+    """The function that explains most of what is left of an equation, alone or times the variables, if enough.
+
+    With it the share of the square sum that it leaves.
+
+    fresh: (steps, functions), of unit length, what each has beyond the known terms. others: found for other equations
+    a moment ago; where one of them explains this one as well, nothing more is needed.
+    """
+    total, count = float(left @ left), len(left)
+    if not total > 0:
+        return 1.0, None
+    gain = (left @ fresh) ** 2
+    # Poles and switches may explain nothing alone and all of it times a variable.
+    factors = [c for c, f in enumerate(dictionary) if f.kind in (RECIPROCAL, SIGN) and np.count_nonzero(f.rates) == 1]
+    first = np.unique([*_leading(gain, dictionary, laws.shapes), *factors])
+    scores = rises.square_sums([dictionary[c] for c in first], rises.columns, known, left)
+    handicaps = np.array([_handicap(dictionary[c], laws.shapes) for c in first])
+    order = np.argsort(scores * handicaps)[: laws.shapes.moved]
+    best, least = None, np.inf
+    for c in order:
+        function, score = rises.moved(dictionary[first[c]], rises.columns, known, left)
+        if not score * handicaps[c] < 0.999 * least:
+            continue
+        single, plain = rises.moved(function, rises.columns[:, :1], known, left)
+        if plain < laws.further * score:
+            function, score = single, min(plain, score)  # with fewer terms its place is better determined
+        best, least = function, score * handicaps[c]
+    share = least / total
+    if best is None or not (share < laws.share and -0.5 * count * np.log(max(share, 1e-300)) > laws.nats):
+        return 1.0, None
+    shared = float(rises.square_sums(others, rises.columns, known, left).min()) if others else np.inf
+    return share, None if shared < 2 * least else best
+
+
+def _handicap(function: Function, shapes: FunctionSettings) -> float:
+    factor = shapes.movable ** (len(movable(function)) - 1) * (shapes.jump if function.kind == SIGN else 1.0)
+    if function.bends:
+        return shapes.bent * factor
+    return (shapes.pair if np.count_nonzero(function.rates) > 1 else 1.0) * factor
+
+
+def _leading(gain: Array, dictionary: list[Function], shapes: FunctionSettings) -> list[int]:
+    """The functions that explain most alone: few of a kind along one direction."""
+    taken: dict[tuple[object, ...], int] = {}
+    chosen: list[int] = []
+    for c in np.argsort(-gain)[: 12 * shapes.tried]:
+        f = dictionary[c]
+        key = f.kind, *np.nonzero(f.rates)[0], *np.nonzero(f.bends)[0]
+        taken[key] = taken.get(key, 0) + 1
+        if taken[key] <= shapes.alike:
+            chosen.append(int(c))
+        if len(chosen) == shapes.tried:
+            break
+    return chosen

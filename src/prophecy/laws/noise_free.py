@@ -1,0 +1,272 @@
+"""Fields that take every sample to the next up to rounding: where there is no noise, every sample is a state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
+
+from prophecy.laws.assimilation import Assimilated
+from prophecy.laws.damped import LEAST, Damped
+from prophecy.laws.flow import EIGHTH, FOURTH
+from prophecy.laws.select_terms import shortest, widened
+from prophecy.laws.settings import LAWS, ExactSettings, LawSettings
+from prophecy.laws.sparse import SparseField, eliminated
+from prophecy.laws.weak_form import Budget, Steps, interpolated, linear_field, one_step, unsure
+
+Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+class Attempt(NamedTuple):
+    """found: the member of the family that takes every sample to the next up to rounding, None if none does.
+
+    closest: the field that came closest on the way, None where there was no start; left: half of the steps miss by
+    less than this, in standard deviations.
+    """
+
+    found: Assimilated | None
+    closest: SparseField | None
+    left: float
+
+
+def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: LawSettings = LAWS) -> Attempt:
+    """The member of a family that takes every sample to the next up to rounding, if one does.
+
+    Least absolute errors on the way: where a few steps are too fast for the first guess, the others lead. known: the
+    samples that were observed; steps to and from the others do not count.
+    """
+    shaped, steps = len(field.terms.kinds) > 0, Steps.of(x, known)
+    starts = [interpolated(field, x, 8, laws.spare * shaped)] if len(x) > 8 else []
+    starts += [start for start in (linear_field(field, x),) if start is not None and not shaped]
+    closest, left = None, np.inf
+    missed = [_median(steps.missed(each, EIGHTH, 1)) for each in starts]
+    if field.coefficients > laws.costly and not min(missed, default=np.inf) < laws.costly_left:
+        return Attempt(None, None, np.inf)
+    for index in np.argsort(missed):
+        rough, rest = one_step(starts[index], steps, EIGHTH, 1, 12, robust=True, budget=budget, exact=laws.exact)
+        for _ in range(laws.exact.refinements):
+            coarse = _median(rest)
+            if not laws.nearly < coarse < laws.roughly:
+                break
+            substeps = rough.substeps(EIGHTH, steps.before, laws.exact.share * coarse)
+            rough, rest = one_step(rough, steps, EIGHTH, substeps, 12, robust=True, budget=budget, exact=laws.exact)
+            if _median(rest) > 0.5 * coarse:
+                break
+        if _median(rest) < left:
+            closest, left = rough, _median(rest)
+        found = step_by_step(rough, x, steps, budget, laws.exact) if _median(rest) < laws.nearly else None
+        jumping = rough.jumping(x) if found is None else None
+        if jumping is not None:
+            found = step_by_step(jumping, x, steps, budget, laws.exact)
+        if found is not None:
+            return Attempt(found, rough, left)
+    found = None if shaped else grown(field, x, known, left, laws)
+    return Attempt(found, closest, left) if found is None else Attempt(found, found.field, 0.0)
+
+
+def grown(field: SparseField, x: Array, known: Mask, left: float, laws: LawSettings) -> Assimilated | None:
+    """The same from the slowest moments on: samples too far apart for the fast ones are still close enough there.
+
+    The steps whose path two polynomials agree on best are solved for first; then, time and again, more of them, those
+    that the field so far misses least. Noise shows at once: no field explains even the first. left: what the field of
+    all steps misses by; where paths are better known than that, they are not what it lacks, and one that grows has to
+    miss by far less.
+    """
+    steps, count, budget = Steps.of(x, known), 2 * field.terms.size, Budget(laws.work_grown)
+    if len(x) <= 8 or len(steps.before) < 2 * count:
+        return None
+    both = known[:-1] & known[1:]
+    if left < laws.roughly or float(np.quantile(unsure(x)[both], laws.fastest)) < left < np.inf:
+        return None
+    starts = []
+    for width in laws.exact.widths:
+        chosen = np.argsort(unsure(x, width)[both])[:count]
+        rough = interpolated(field, x, width, rows=np.nonzero(both)[0][chosen], damping=laws.exact.few)
+        starts.append((_median(steps.missed(rough, EIGHTH, 2)[chosen]), width, rough, chosen))
+    _, _, rough, chosen = min(starts, key=lambda each: each[:2])
+    while budget.left > 0:
+        few, share = Steps(*(np.ascontiguousarray(each[chosen]) for each in steps)), len(chosen) / len(steps.before)
+        substeps = np.maximum(rough.substeps(EIGHTH, few.before, laws.exact.rounding), 2)
+        own = Budget(budget.left / share)
+        rough, rest = one_step(
+            rough, few, EIGHTH, substeps, laws.exact.growing_steps, robust=True, budget=own, exact=laws.exact
+        )
+        budget.left = own.left * share
+        if not _median(rest) < min(laws.growing, laws.grown_left * left):
+            return None
+        if share == 1:
+            return step_by_step(rough, x, steps, budget, laws.exact)
+        missed = _furthest(steps.missed(rough, EIGHTH, 2))
+        if _median(rest) < laws.nearly and rough.count:
+            sparse = _thinned(rough, few, substeps, rest, laws.exact)[0]
+            there = _furthest(steps.missed(sparse, EIGHTH, 2))
+            if np.median(there) < 0.3 * np.median(missed):  # what is sparse holds farther off
+                rough, missed = sparse, there
+        if np.quantile(missed, laws.fastest) < laws.roughly:
+            chosen = np.arange(len(missed))
+        else:
+            chosen = np.argsort(missed)[: int(np.ceil(laws.grown * len(chosen)))]
+    return None
+
+
+def as_it_is(
+    field: SparseField, values: Array, steps: Steps, budget: Budget, exact: ExactSettings = LAWS.exact
+) -> Assimilated:
+    """The field solved from single steps, every sample taken as a state, however much it leaves."""
+    substeps = field.substeps(EIGHTH, steps.before, exact.rounding)
+    field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget, exact=exact)
+    return _taken(field, values, steps, substeps, rest, exact)
+
+
+def step_by_step(
+    field: SparseField,
+    values: Array,
+    steps: Steps,
+    budget: Budget | None = None,
+    exact: ExactSettings = LAWS.exact,
+) -> Assimilated | None:
+    """The field that takes each value to the next up to rounding, terms that do nothing removed; None if it does not.
+
+    Without noise every sample is a state, and the equations of single steps are all there is.
+    """
+    for tolerance in (exact.rounding, exact.integrated):
+        substeps = field.substeps(EIGHTH, steps.before, tolerance, exact.most_substeps)
+        rest = steps.missed(field, EIGHTH, substeps)
+        if tolerance == exact.rounding and _most(rest, exact) < exact.rounding:
+            continue
+        if tolerance == exact.rounding:
+            field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget, exact=exact)
+        for _ in range(exact.polishes):
+            before = _most(rest, exact)
+            substeps = np.maximum(substeps, field.substeps(EIGHTH, steps.before, tolerance, exact.most_substeps))
+            field, rest = one_step(
+                field, steps, EIGHTH, substeps, 12, far=max(exact.few_off, 3 * before), budget=budget, exact=exact
+            )
+            if _most(rest, exact) < exact.rounding or _most(rest, exact) > 0.5 * before:
+                break
+        if not _most(rest, exact) < exact.rounding:
+            return None
+    family = field
+    field, rest = _thinned(field, steps, substeps, rest, exact)
+    short, rest = _shortened(field, family, steps, substeps, rest, exact)
+    last, rest = _weighed(short, steps, substeps, rest, exact)
+    return replace(_taken(last, values, steps, substeps, rest, exact), chosen=short is not field)
+
+
+def _taken(
+    field: SparseField, values: Array, steps: Steps, substeps: Counts, rest: Array, exact: ExactSettings
+) -> Assimilated:
+    """A field whose states are the samples; what it leaves says how well its parameters are known."""
+    typical = _typical(rest, exact)
+    noise = np.maximum(np.sqrt(np.mean(typical**2, axis=0)), exact.least)
+    freedom = _freedom(field, steps, substeps) * float(np.sqrt(np.mean(typical**2)))
+    evidence = -float(np.log(noise).sum()) * len(rest) - 0.5 * field.count * np.log(values.size)
+    last = np.column_stack([np.diag(1 / noise), np.zeros((len(noise), field.count))])
+    stray = np.sqrt(np.mean(np.minimum(np.nan_to_num(np.abs(rest), nan=1.0), 1.0) ** 2, axis=0))
+    return Assimilated(field, values, noise, 0.0, freedom, last, evidence, np.maximum(stray, noise))
+
+
+def _thinned(
+    field: SparseField, steps: Steps, substeps: Counts, rest: Array, exact: ExactSettings
+) -> tuple[SparseField, Array]:
+    """The field without the terms that do nothing, the doubtful ones last, and what it leaves."""
+    for sure in (25 * exact.sure, 25 * exact.sure, exact.sure, exact.sure):
+        if not field.count:
+            break
+        level = float(np.sqrt(np.mean(_typical(rest, exact) ** 2)))
+        freedom = _freedom(field, steps, substeps) * level
+        count = field.coefficients
+        value = np.append(field.theta.T[field.mask.T], np.zeros(field.count - count))
+        alive = np.arange(len(value)) < count
+        value, alive = eliminated(value, freedom @ freedom.T, alive, sure * np.log(rest.size), count)
+        if alive[:count].all():
+            continue
+        mask, theta = np.zeros_like(field.mask), np.zeros_like(field.theta)
+        mask.T[field.mask.T], theta.T[field.mask.T] = alive[:count], value[:count]
+        trial, there = one_step(
+            field.with_mask(mask, theta), steps, EIGHTH, substeps, 3, far=exact.few_off, exact=exact
+        )
+        if np.sqrt(np.mean(_typical(there, exact) ** 2)) < max(1.5 * level, exact.negligible):
+            field, rest = trial, there
+    return field, rest
+
+
+def _shortened(
+    field: SparseField, family: SparseField, steps: Steps, substeps: Counts, rest: Array, exact: ExactSettings
+) -> tuple[SparseField, Array]:
+    """The field with the fewest terms where its family's are combinations of each other along the samples.
+
+    Functions may have to move to where fewer terms suffice: there fewer are tried that come close at first.
+    """
+    level = float(np.sqrt(np.mean(_typical(rest, exact) ** 2)))
+    enough = max(1.5 * level, exact.negligible)
+    found, wide = widened(field, family)
+    for share in (exact.moved, 1.0) if len(wide.terms.kinds) else (1.0,):
+        trial = shortest(found, wide, steps.before, share * max(3 * level, exact.negligible), exact)
+        if trial is None:
+            continue
+        trial, there = one_step(trial, steps, EIGHTH, substeps, 6, far=exact.few_off, exact=exact)
+        if np.sqrt(np.mean(_typical(there, exact) ** 2)) < enough:
+            return _thinned(trial, steps, substeps, there, exact)
+    return field, rest
+
+
+def _weighed(
+    field: SparseField, steps: Steps, substeps: Counts, rest: Array, exact: ExactSettings
+) -> tuple[SparseField, Array]:
+    """The field once more, each step counted by what steps around it are missed by: whoever integrated the series was
+    more accurate where little happened."""
+    if not field.count or len(rest) < 4 * exact.around:
+        return field, rest
+    typical = _typical(rest, exact)
+    local = np.exp(0.5 * _mean_around(np.log(_mean_around(typical**2, exact.around) + exact.least**2), exact.around))
+    weight = 1 / np.maximum(local, np.maximum(exact.least, exact.quieter * np.sqrt(np.mean(typical**2, axis=0))))
+    weight = np.where(typical == rest, weight, 0.0).reshape(-1)
+    tangent = field.tangents(FOURTH, steps.before, np.maximum(2, substeps))[1][:, :, field.terms.variables :]
+    system = np.where(weight[:, None] > 0, tangent.reshape(len(weight), -1), 0.0) * weight[:, None]
+    trial = field.moved(Damped(system, np.where(weight > 0, rest.reshape(-1), 0.0) * weight, long=True)(LEAST))
+    there = steps.missed(trial, EIGHTH, substeps)
+    better = np.sqrt(np.mean(_typical(there, exact) ** 2)) < 1.5 * np.sqrt(np.mean(typical**2))
+    return (trial, there) if better else (field, rest)
+
+
+def _mean_around(columns: Array, width: int) -> Array:
+    """The mean of each column over `width` rows around each."""
+    sums = np.cumsum(np.vstack([np.zeros(columns.shape[1]), columns]), axis=0)
+    first = np.clip(np.arange(len(columns)) - width // 2, 0, len(columns) - width)
+    return np.asarray((sums[first + width] - sums[first]) / width)
+
+
+def _median(rest: Array) -> float:
+    return float(np.median(np.nan_to_num(np.abs(rest), nan=np.inf)))
+
+
+def _furthest(rest: Array) -> Array:
+    """What each step misses by in the variable that it misses most, (steps,)."""
+    return np.asarray(np.nan_to_num(np.abs(rest), nan=np.inf).max(axis=1))
+
+
+def _most(rest: Array, exact: ExactSettings) -> float:
+    """What all but a few of the steps miss by less than."""
+    return float(np.quantile(np.nan_to_num(np.abs(rest), nan=1.0), exact.most_steps))
+
+
+def _typical(rest: Array, exact: ExactSettings) -> Array:
+    """Errors without the few of steps that no fixed number of substeps follows."""
+    return np.asarray(np.where(np.abs(rest) < 10 * _most(rest, exact), rest, 0.0))
+
+
+def _freedom(field: SparseField, steps: Steps, substeps: Counts) -> Array:
+    """A square root of the covariance of the parameters when each step has an error of unit size."""
+    tangent = field.tangents(FOURTH, steps.before, np.maximum(2, substeps))[1][:, :, field.terms.variables :]
+    system = tangent.reshape(-1, tangent.shape[2])
+    system = np.where(np.asarray(np.isfinite(system).all(axis=1))[:, None], system, 0.0)  # steps that leave say nothing
+    norms = np.linalg.norm(system, axis=0)
+    norms = np.where(norms > 0, norms, 1.0)
+    _, s, vt = np.linalg.svd(qr(system / norms, mode="r", check_finite=False)[0][: len(norms)])
+    return np.asarray((vt.T / np.maximum(s, 1e-13 * s[0])) / norms[:, None])

@@ -1,0 +1,244 @@
+"""The least squares behind assimilation: states, parameters and noise of one field, and Gauss-Newton steps on them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
+
+from prophecy.laws.damped import LEAST, Damped
+from prophecy.laws.flow import FOURTH
+from prophecy.laws.kernels.smoother import eliminate, substitute
+from prophecy.laws.select_terms import exchanged
+from prophecy.laws.settings import LAWS, LawSettings
+from prophecy.laws.sparse import SparseField, eliminated, gathered
+from prophecy.laws.weak_form import Budget
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+
+
+class Problem:
+    """The nonlinear least-squares problem, and Gauss-Newton steps on it.
+
+    values: (time, variables); seen: 1 where observed, 0 where not. choice: nats that a term costs beyond Bayes'
+    criterion.
+    """
+
+    def __init__(
+        self,
+        field: SparseField,
+        values: Array,
+        seen: Array,
+        noise: Array,
+        states: Array,
+        fixed: bool = False,
+        laws: LawSettings = LAWS,
+    ) -> None:
+        self.laws = laws
+        self.field, self.values, self.seen, self.states, self.noise = field, values, seen, states, noise
+        self.fixed, self.looseness, self.substeps = fixed, 1.0, np.ones(len(states) - 1, dtype=np.int64)
+        self.budget = Budget()
+        self.choice = 0.0
+        self._most, self._least = most_noise(noise, len(values), laws), least_noise(noise, laws)
+        self._damping, self._cost = 1e-4, np.inf
+        self._linear: tuple[object, ...] | None = None
+        self._solved: Damped | None = None
+        self._triangle = np.zeros((0, 0))
+        self._sound = False
+
+    def at(self, looseness: float) -> None:
+        """Set the model error, as a share of the noise."""
+        self.looseness = looseness
+        most = self.laws.substeps if looseness <= self.laws.tight else self.laws.substeps // 2
+        tolerance = min(self.laws.converged, self.laws.below * looseness) * self.noise
+        self.substeps = self.field.substeps(FOURTH, self.states[:-1], tolerance, most)
+        self._cost = self._squares(self.states, self.field)
+
+    def _squares(self, states: Array, field: SparseField) -> float:
+        """Sum of squares of all equations, in units of the noise."""
+        ends = field.steps(FOURTH, states[:-1], self.substeps)
+        seen = self.seen / self.noise * (self.values - states)
+        tight = (ends - states[1:]) * self._tightness
+        total = float(np.sum(seen**2) + np.sum(tight**2))
+        return total if np.isfinite(total) else np.inf
+
+    @property
+    def _tightness(self) -> Array:
+        """(variables,): 1 / model error; inputs have no equation to keep."""
+        return np.asarray(np.where(self.field.own, 1 / (self.looseness * self.noise), 0.0))
+
+    @property
+    def _spare(self) -> float:
+        """Equations less unknowns."""
+        own = self.field.own
+        return max(1.0, float(self.seen[:, own].sum() - own.sum() - self.field.count))
+
+    def improve(self, iterations: int, enough: float = 1e-3) -> None:
+        """Damped Gauss-Newton steps until the cost falls by less than the share `enough`."""
+        for _ in range(iterations):
+            before = self._cost
+            if self.budget.left < 0 or not self.linearise():
+                break
+            for _ in range(5):
+                if self._move():
+                    break
+                self._damping = max(self._damping * 30, 1e-4)
+            self._damping /= 10
+            if not self._cost < (1 - enough) * before:
+                break
+
+    def linearise(self) -> bool:
+        """Eliminate the states; whether everything stayed finite. Nothing is done where it was done before."""
+        here = self.field, self.states, self.noise, self.looseness, self.substeps
+        if self._linear is not None and all(a is b for a, b in zip(here, self._linear, strict=True)):
+            return self._sound
+        self._linear, self._sound = here, self._linearised()
+        return self._sound
+
+    def _linearised(self) -> bool:
+        self.budget.left -= float(self.substeps.mean()) * (self.field.count + self.values.shape[1])
+        ends, tangent = self.field.tangents(FOURTH, self.states[:-1], self.substeps, not self.fixed)
+        self.system = eliminate(
+            self.values - self.states, self.seen / self.noise, ends - self.states[1:], tangent, self._tightness,
+            self.laws.first_state,
+        )  # fmt: skip
+        rest = self.system.rest
+        if not np.isfinite(rest).all():
+            return False
+        count = rest.shape[1] - 1
+        triangle = qr(rest, mode="r", check_finite=False)[0]
+        self._triangle = np.asarray(triangle[:count, :count])
+        self._solved = Damped(self._triangle, triangle[:count, count]) if count else None
+        return True
+
+    def freedom(self) -> Array:
+        """A square root of the covariance of the parameters; directions that nothing determines are held."""
+        return self._solved.root(self.laws.held) if self._solved else np.zeros((0, 0))
+
+    def _move(self) -> bool:
+        change = self._solved(max(self._damping, LEAST)) if self._solved else np.zeros(0)
+        shift = substitute(self.system.rows, change)
+        for share in (1.0, 0.3):
+            states = self.states + share * shift
+            field = self.field.moved(share * change) if len(change) else self.field
+            cost = self._squares(states, field)
+            if cost < self._cost:
+                self.field, self.states, self._cost = field, states, cost
+                return True
+        return False
+
+    def rescale(self) -> None:
+        """The noise level at which the equations have the spread they should have.
+
+        While the states may leave the flow, what they leave of a variable says nothing about that variable's noise:
+        the shares of the variables are only looked at under a tight flow. Never far above the first estimate: what a
+        field cannot explain is the field's fault, not noise.
+        """
+        noise = self.noise * np.sqrt(self._cost / self._spare)
+        observed = self.seen.any(axis=0) & self.field.own
+        if self.looseness <= self.laws.tight:
+            left = self.seen * (self.values - self.states)
+            ratio = np.sqrt((left**2).sum(axis=0) / np.maximum(self.seen.sum(axis=0), 1)) / self.noise
+            noise = noise * np.where(observed, ratio / np.sqrt(np.mean(ratio[observed] ** 2)), 1.0)
+        self.noise = np.clip(noise, self._least, self._most)
+        self._cost = self._squares(self.states, self.field)
+
+    def evidence(self) -> float:
+        """Log marginal likelihood of the values under noise and model error, less what parameters cost: half log(n)
+        each, and the choice of each term."""
+        if not self.linearise():
+            return -np.inf
+        own = self.field.own
+        tight = -np.log(self.looseness * self.noise)[own].sum() * (len(self.values) - 1)
+        seen = -(np.log(self.noise) * self.seen)[:, own].sum()
+        likelihood = -0.5 * self._cost + seen + tight - self.system.logarithm
+        cost = 0.5 * self.field.count * np.log(self.seen[:, own].sum()) + self.choice * self.field.coefficients
+        return float(likelihood - cost)
+
+    def select(self, allowed: Mask, again: bool) -> None:
+        """Remove terms as long as the evidence does not suffer; then, if `again`, start from all allowed ones."""
+        share, evidence = 1.0, self.evidence()
+        for _ in range(5):
+            kept = self._state()
+            if self.budget.left < 0 or not self._prune(share):
+                break
+            self.improve(4, 1e-2)
+            self.rescale()
+            now = self.evidence()
+            if now >= evidence:
+                evidence = now
+                continue
+            self._restore(kept)
+            share /= 4
+            if share * self.field.coefficients < 1:
+                break
+        if self.budget.left < 0 or not again:
+            return
+        kept, mask = self._state(), self.field.mask
+        self.field = self.field.with_mask(allowed)
+        if self._prune(1.0, anew=True) and (self.field.mask != mask).any():
+            self.improve(5, 1e-2)
+            self.rescale()
+            if self.evidence() > evidence:
+                return
+        self._restore(kept)
+
+    def _state(self) -> tuple[SparseField, Array, Array, float, float, Counts]:
+        return self.field, self.states, self.noise, self._cost, self._damping, self.substeps
+
+    def _restore(self, kept: tuple[SparseField, Array, Array, float, float, Counts]) -> None:
+        self.field, self.states, self.noise, self._cost, self._damping, self.substeps = kept
+
+    def _prune(self, most: float = 1.0, anew: bool = False) -> int:
+        """Backward elimination in the quadratic approximation: terms whose loss costs less than log(n). How many went.
+
+        most: the share of the terms that may go at once. anew: first take the Gauss-Newton step; terms are removed one
+        after the other or gathered from none, whichever leaves the lower cost.
+        """
+        if not self.linearise() or self._solved is None:
+            return 0
+        count = self.field.coefficients
+        value = np.append(self.field.theta.T[self.field.mask.T], np.zeros(self.field.count - count))
+        value = value + (self._solved(self.laws.returning) if anew else 0.0)
+        root = self._solved.root()
+        terms = np.arange(len(value)) < count
+        limit = float(np.log(self.seen.sum())) + 2 * self.choice
+        choices = [eliminated(value, root @ root.T, terms, limit, int(np.ceil(most * count)))]
+        if anew:
+            aim, triangle = self._triangle @ value, self._triangle
+            if count <= self.laws.most_parameters:  # of more, gathering would take seconds
+                choices.append(gathered(triangle, aim, ~terms, limit))
+
+            def cost(choice: tuple[Array, Mask]) -> float:
+                return float(np.sum((aim - triangle @ choice[0]) ** 2) + limit * choice[1][:count].sum())
+
+            choices.sort(key=cost)
+            if self.choice and self.looseness <= self.laws.one_trajectory:
+                there = choices[0][1] | ~terms
+                choices = sorted([*choices, exchanged(triangle, aim, there, self._owned(), limit)], key=cost)
+        value, alive = choices[0]
+        gone = count - int(alive[:count].sum())
+        if gone:
+            mask, theta = np.zeros_like(self.field.mask), np.zeros_like(self.field.theta)
+            mask.T[self.field.mask.T], theta.T[self.field.mask.T] = alive[:count], value[:count]
+            self.field = self.field.with_mask(mask, theta)
+            self._cost = self._squares(self.states, self.field)
+        return gone
+
+    def _owned(self) -> list[NDArray[np.intp]]:
+        """For each variable the parameters that are coefficients of its equation."""
+        whose = self.field.parameters[1][: self.field.coefficients]
+        return [np.nonzero(whose == i)[0] for i in range(self.field.terms.variables)]
+
+
+def most_noise(noise: Array, rows: int, laws: LawSettings) -> Array:
+    """The most noise a variable is taken to have, from its first estimate: an upper bound but for its own error, which
+    few rows make large. A median of differences over ten rows counts one value in ten."""
+    return noise * max(laws.coarser, 1 + 2.5 * float(np.sqrt(10 / rows)))
+
+
+def least_noise(noise: Array, laws: LawSettings) -> float:
+    """The least noise a variable is taken to have: with less, errors of integration would count for more than noise."""
+    return max(laws.noiseless, laws.quiet * float(noise.max()))

@@ -1,0 +1,297 @@
+"""Fields with some terms switched off, and the vector of parameters that is left to solve for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy.laws import flow
+from prophecy.laws.flow import EIGHTH, EXPONENTIAL, LOGARITHM, RATE, ROOT, SHIFT, SIGN, SINE, TANH, Tableau, Terms
+from prophecy.laws.kernels.tangents import tangents
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+# Of |r x + s| and 1 / (r x + s) only s is free, of exp(r x + s) only r: the rest is a factor. Where several rates or
+# bends are there, all but the largest are free. Logarithms and roots are of variables in their own units.
+_FREE_RATES = (SINE, TANH, EXPONENTIAL)
+_FIXED_SHIFTS = (EXPONENTIAL, LOGARITHM, ROOT)
+_ALONE = 1e-9  # of a column's square: a term of which those chosen leave less is one of them
+_STEEP = 6.0  # of the argument of tanh: from -3 to 3 it goes from one end to the other, but for half a per cent
+_RETURNS = 4  # times that a term may join
+
+
+@dataclass(frozen=True, eq=False)
+class SparseField:
+    """theta, mask: (size, variables); a term whose mask is off is not there. shaped: whether functions may change.
+    given: terms beside those of the mask whose coefficients are known, None for none. inputs: how many of the last
+    variables are inputs: given at every sample, held until the next, and without an equation."""
+
+    terms: Terms
+    theta: Array
+    mask: Mask
+    shaped: bool = True
+    given: Mask | None = None
+    inputs: int = 0
+
+    @classmethod
+    def of(cls, terms: Terms, theta: Array | None = None) -> SparseField:
+        shape = terms.size, terms.variables
+        return cls(terms, np.zeros(shape) if theta is None else theta, np.ones(shape, dtype=np.bool_))
+
+    @property
+    def own(self) -> Mask:
+        """(variables,): which have an equation."""
+        return np.arange(self.terms.variables) < self.terms.variables - self.inputs
+
+    @cached_property
+    def parameters(self) -> tuple[Indices, Indices]:
+        """chosen and whose, as `tangents` wants them: coefficients first, then shifts and rates of functions."""
+        whose, chosen = np.nonzero(self.mask.T)
+        extra: list[tuple[int, int]] = []
+        terms = self.terms
+        used = np.zeros(len(terms.kinds), dtype=np.bool_)
+        for p in range(terms.size):
+            if terms.factors[p] >= terms.variables and p > 0:
+                used[terms.factors[p] - terms.variables] |= bool(self.mask[p].any())
+        for j in np.nonzero(used & self.shaped)[0]:
+            if terms.kinds[j] not in _FIXED_SHIFTS:
+                extra.append((int(j), SHIFT))
+            shape = np.concatenate([terms.rates[j], terms.bends[j].reshape(-1)])
+            there = np.nonzero(shape)[0]
+            if terms.kinds[j] not in _FREE_RATES:
+                there = there[there != np.argmax(np.abs(shape))]
+            extra += [(int(j), RATE - int(i)) for i in there]
+        more = np.array(extra, dtype=np.int64).reshape(-1, 2)
+        return np.append(chosen, more[:, 0]).astype(np.int64), np.append(whose, more[:, 1]).astype(np.int64)
+
+    @property
+    def count(self) -> int:
+        """How many parameters there are."""
+        return len(self.parameters[0])
+
+    @property
+    def coefficients(self) -> int:
+        """How many of them are coefficients of terms."""
+        return int(self.mask.sum())
+
+    def moved(self, change: Array) -> SparseField:
+        """The field with its parameters changed by that much."""
+        theta = self.theta.copy()
+        theta.T[self.mask.T] += change[: self.coefficients]
+        terms = self.terms
+        if len(change) > self.coefficients:
+            shifts, rates, bends = terms.shifts.copy(), terms.rates.copy(), terms.bends.copy()
+            v = terms.variables
+            for j, owner, by in zip(*(a[self.coefficients :] for a in (*self.parameters, change)), strict=True):
+                if owner == SHIFT:
+                    shifts[j] += by
+                elif RATE - owner < v:
+                    rates[j, RATE - owner] += by
+                else:
+                    bends[j].reshape(-1)[RATE - owner - v] += by
+            terms = terms._replace(shifts=shifts, rates=rates, bends=bends)
+        return replace(self, terms=terms, theta=theta)
+
+    def jumping(self, path: Array) -> SparseField | None:
+        """The same with signs in the place of those tanh that are steeper than samples tell apart: that go from one end
+        to the other within half of the steps across them. None where there are none. path: (time, variables)."""
+        terms, kinds = self.terms, self.terms.kinds.copy()
+        for j in np.nonzero(kinds == TANH)[0]:
+            at = path @ terms.rates[j] + np.einsum("ka,ab,kb->k", path, terms.bends[j], path) + terms.shifts[j]
+            across = np.abs(np.diff(at))[at[1:] * at[:-1] < 0]
+            if len(across) and np.median(across) > _STEEP:
+                kinds[j] = SIGN
+        return None if (kinds == terms.kinds).all() else replace(self, terms=terms._replace(kinds=kinds))
+
+    def with_mask(self, mask: Mask, theta: Array | None = None) -> SparseField:
+        held = 0.0 if self.given is None else np.where(self.given, self.theta, 0.0)
+        return replace(self, mask=mask, theta=np.where(mask, self.theta if theta is None else theta, held))
+
+    @property
+    def there(self) -> Mask:
+        """Which terms each equation has, (size, variables)."""
+        return self.mask if self.given is None else self.mask | self.given
+
+    @cached_property
+    def _kept(self) -> tuple[Indices, Indices]:
+        """The terms that some equation has or that others are made from, and the functions in them."""
+        terms = self.terms
+        used = np.asarray(self.there.any(axis=1))
+        used[0] = True
+        for p in range(terms.size - 1, 0, -1):
+            used[terms.parents[p]] |= used[p]
+        kept = np.nonzero(used)[0]
+        functions = np.unique(terms.factors[kept[1:]]) - terms.variables
+        return kept.astype(np.int64), functions[functions >= 0].astype(np.int64)
+
+    @cached_property
+    def _small(self) -> Terms:
+        """The table without what no equation has: a sparse field costs as much as it has terms."""
+        terms, (kept, functions) = self.terms, self._kept
+        place = np.zeros(terms.size, dtype=np.int64)
+        place[kept] = np.arange(len(kept))
+        factor = np.arange(terms.variables + len(terms.kinds))
+        factor[terms.variables + functions] = terms.variables + np.arange(len(functions))
+        return Terms(
+            terms.variables, place[terms.parents[kept]], factor[terms.factors[kept]], terms.kinds[functions],
+            terms.rates[functions], terms.shifts[functions], terms.bends[functions],
+        )  # fmt: skip
+
+    @cached_property
+    def _small_parameters(self) -> tuple[Indices, Indices]:
+        chosen, whose = self.parameters
+        kept, functions = self._kept
+        return np.where(whose >= 0, np.searchsorted(kept, chosen), np.searchsorted(functions, chosen)), whose
+
+    def steps(self, tableau: Tableau, points: Array, substeps: int | Indices) -> Array:
+        """Every one of (points, variables) one sample later, by as many substeps, one number or one for each."""
+        counts = _each(substeps, len(points))
+        return np.asarray(flow.steps(self._small, self.theta[self._kept[0]], tableau, points, counts))
+
+    def tangents(
+        self, tableau: Tableau, points: Array, substeps: int | Indices, free: bool = True
+    ) -> tuple[Array, Array]:
+        """One sample later, and the derivatives with the start and, if free, the parameters (`kernels/tangents.py`)."""
+        chosen, whose = self._small_parameters
+        if not free:
+            chosen, whose = chosen[:0], whose[:0]
+        theta, counts = self.theta[self._kept[0]], _each(substeps, len(points))
+        ends, tangent = tangents(self._small, theta, tableau, chosen, whose, points, counts)
+        return ends, tangent
+
+    def paths(
+        self,
+        starts: Array,
+        horizon: int,
+        tolerance: float,
+        bound: float,
+        kicks: Array = flow.NO_KICKS,
+        fields: Sequence[SparseField] = (),
+    ) -> Array:
+        """The next samples from each of (starts, variables), NaN from where they leave: (starts, horizon, v).
+
+        tolerance: of a step, in standard deviations. kicks: (starts, horizon, variables), added at every sample.
+        fields: each path's own, of the same terms with other parameters.
+        """
+        kept, functions = self._kept
+        every = fields or [self] * len(starts)
+        thetas = np.stack([field.theta[kept] for field in every])
+        shapes = flow.Shapes(
+            np.stack([field.terms.rates[functions] for field in every]),
+            np.stack([field.terms.shifts[functions] for field in every]),
+            np.stack([field.terms.bends[functions] for field in every]),
+        )
+        return np.asarray(flow.paths(self._small, thetas, shapes, EIGHTH, starts, horizon, tolerance, bound, kicks))
+
+    def substeps(self, tableau: Tableau, states: Array, tolerance: float | Array, most: int = 8) -> Indices:
+        """The fewest substeps (1, 2, 4 ... most) with which the step from each of (states, variables) has converged.
+
+        tolerance: one for all, or (variables,), in standard deviations.
+        """
+        counts = np.ones(len(states), dtype=np.int64)
+        rest = np.arange(len(states))
+        coarse, count = self.steps(tableau, states, 1), 1
+        while count < most and len(rest):
+            fine = self.steps(tableau, states[rest], 2 * count)
+            apart = ~(np.abs(fine - coarse) < tolerance).all(axis=1)
+            rest, coarse, count = rest[apart], fine[apart], 2 * count
+            counts[rest] = count
+        return counts
+
+
+def _each(substeps: int | Indices, count: int) -> Indices:
+    return np.full(count, substeps, dtype=np.int64) if np.ndim(substeps) == 0 else np.asarray(substeps)
+
+
+def eliminated(value: Array, inverse: Array, alive: Mask, limit: float, most: int) -> tuple[Array, Mask]:
+    """Backward elimination under a quadratic cost: minimiser and covariance in, minimiser without the weak terms out.
+
+    The term whose removal costs least goes first, as long as that is at most `limit`, and at most `most` of them go.
+    alive: the entries that may go.
+    """
+    removable, inverse = alive.copy(), inverse.copy()
+    for _ in range(most):
+        loss = np.where(removable, value**2 / np.maximum(np.diag(inverse), 1e-300), np.inf)
+        weakest = int(np.argmin(loss))
+        if not loss[weakest] <= limit:
+            break
+        column = inverse[:, weakest] / inverse[weakest, weakest]
+        value = value - column * value[weakest]
+        inverse = inverse - np.outer(column, inverse[weakest])
+        removable[weakest], value[weakest] = False, 0.0
+    return value, removable
+
+
+def gathered(system: Array, target: Array, held: Mask, limit: float) -> tuple[Array, Mask]:
+    """Stepwise selection in least squares, system @ x = target: x and which of its entries are there.
+
+    The term that lowers the square sum most joins, by more than `limit`, and those that have become worth less leave
+    again. Where terms are nearly combinations of each other, such as powers of a slow variable, this begins from few
+    that are well determined, and `eliminated` from many that are not. held: entries that are there from the start. No
+    term joins more than a few times: among terms that hardly differ, rounding would let some join and leave for ever.
+    """
+    size = np.linalg.norm(system, axis=0)
+    columns = system / np.where(size > 0, size, 1.0)
+    normal, right = columns.T @ columns, columns.T @ target
+    there, joined = held.copy(), np.zeros(len(size), dtype=np.int64)
+    while True:
+        chosen = np.nonzero(there)[0]
+        inverse = np.linalg.pinv(normal[np.ix_(chosen, chosen)], hermitian=True)
+        value = inverse @ right[chosen]
+        loss = np.where(held[chosen], np.inf, value**2 / np.maximum(np.diag(inverse), 1e-300))
+        if len(chosen) and loss.min() < limit:
+            there[chosen[int(np.argmin(loss))]] = False
+            continue
+        across = normal[:, chosen]
+        alone = np.diag(normal) - np.einsum("pc,cd,pd->p", across, inverse, across)
+        open_ = ~there & (alone > _ALONE) & (joined < _RETURNS)
+        gain = np.where(open_, (right - across @ value) ** 2 / np.where(open_, alone, 1.0), 0.0)
+        if not gain.max(initial=0.0) > limit:
+            break
+        there[int(np.argmax(gain))] = True
+        joined[int(np.argmax(gain))] += 1
+    x = np.zeros(len(size))
+    x[chosen] = value / size[chosen]
+    return x, there
+
+
+def circles(values: Array, phases: int) -> list[tuple[int, int]]:
+    """Each partner a quarter of a period later, and the sinusoid it belongs to: the one it makes a circle with."""
+    variables = values.shape[1]
+    found = []
+    for partner in range(variables - phases, variables):
+        rest = [
+            float(
+                np.std(
+                    values[:, i] ** 2 / np.mean(values[:, i] ** 2)
+                    + values[:, partner] ** 2 / np.mean(values[:, partner] ** 2)
+                )
+            )
+            for i in range(variables - phases)
+        ]
+        found.append((int(np.argmin(rest)), partner))
+    return found
+
+
+def free(terms: Terms, circles: list[tuple[int, int]], clocked: bool) -> SparseField:
+    """All terms, except those that a circle makes equal to others (a phase turns on its own and acts linearly), and
+    except powers of a clock, what would change its pace, and more than cubic terms besides it."""
+    field = SparseField.of(terms)
+    mask, powers = field.mask.copy(), flow.powers(terms)
+    for pair in circles:
+        within = powers[:, list(pair)].sum(axis=1)
+        mask[within > 1] = False
+        alone = (within == 1) & (powers.sum(axis=1) == 1) | (powers.sum(axis=1) == 0)
+        for i in pair:
+            mask[~alone, i] = False
+    if clocked:
+        clock = terms.variables - 1
+        mask[(powers[:, clock] > 1) | (powers[:, :clock].sum(axis=1) > 3)] = False
+        mask[1:, clock] = False
+    return field.with_mask(mask)

@@ -1,0 +1,175 @@
+"""The channels of a `Prophecy`: the four arrays that hold all they have learned, and the calls of compiled code on
+them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy import _machine
+from prophecy.streams.clock import fresh_clocks
+from prophecy.streams.context import joined
+from prophecy.streams.irregular import fresh_samples
+from prophecy.streams.kernels.feed import Streams
+from prophecy.streams.members import FIXED
+from prophecy.streams.record import Records, fresh, rings
+from prophecy.streams.settings import Settings
+from prophecy.streams.table import between, table
+from prophecy.streams.times import LARGEST_TIME
+
+Array = NDArray[np.float64]
+
+WORTH_THREADS = 20_000
+"""Values from which on several series are run in threads: some 40 ms of work, against 0.1 ms to start them."""
+
+WORTH_A_CALL = 32
+"""Moments from which on series are run one after the other, each in a call: a call costs some 3 µs, and a record stays
+in the processor's cache meanwhile."""
+
+MANY_LATE = 16
+"""Late moments, more than half of all, from which on a warning is due: no clock is set as often as that."""
+
+_NOWHERE, _NOTHING, _NONE = between(0.9), np.zeros((0, 4)), np.zeros(0)
+
+
+class Channels:
+    """Series whose values come together, each predicted on its own; arguments are checked before they come here.
+
+    records, rings, clocks, samples: a row for each series. All clocks see the same stamps and stay alike.
+    """
+
+    def __init__(
+        self, series: int, dt: float | None, hold: bool, context: int, settings: Settings, workers: int | None = None
+    ) -> None:
+        """workers: threads that share the series; None for one a core where there is enough to do."""
+        self.series, self.hold, self.context, self.settings = series, hold, context, settings
+        self.table = table(settings)
+        self._workers, self._late, self._warned = workers, 0, False
+        self.put(fresh(series, self.table, hold), rings(series), fresh_clocks(series, dt), fresh_samples(series), 0)
+
+    def put(self, records: Records, rings: Array, clocks: Records, samples: Records, count: int) -> None:
+        """Everything the series know, and how many moments they have seen."""
+        self.records, self.rings, self.clocks, self.samples = records, rings, clocks, samples
+        self.streams = Streams(records, rings, clocks, samples, self.table, count)
+
+    @property
+    def rows(self) -> tuple[Records, Array, Records, Records]:
+        """Everything the series know."""
+        return self.records, self.rings, self.clocks, self.samples
+
+    @property
+    def count(self) -> int:
+        """Moments seen."""
+        return int(self.streams.moments)
+
+    @property
+    def stamped(self) -> bool:
+        """Whether values come with timestamps."""
+        return bool(self.clocks["count"][0])
+
+    @property
+    def dt(self) -> float:
+        """The step of the grid in seconds; 1 where none was given."""
+        return float(self.clocks["dt"][0]) or 1.0
+
+    @property
+    def is_irregular(self) -> bool:
+        return bool(self.clocks["irregular"][0])
+
+    def run(self, moments: Array, times: Array | None, level: float | None = None) -> Array:
+        """Take in moments (time, series); mean, half width, score and alarm, (4, time, series), if a level is asked
+        for."""
+        out = np.empty((4, *moments.shape)) if level is not None else np.empty((4, 0, 0))
+        if times is None:
+            times = np.full(len(moments), np.nan) if self.stamped else _NONE
+        where, passed = between(0.9 if level is None else level), np.empty(moments.shape)
+
+        def several(some: NDArray[np.int64]) -> None:
+            """Series of which each moment, or each series, is one piece of a call's arrays."""
+            values, n = np.ascontiguousarray(moments[:, some].T), len(moments)
+            noted = np.empty((values.size, 4)) if level is not None else _NOTHING
+            gone, when = np.empty(values.size), np.tile(times, len(some)) if len(times) else _NONE
+            which = np.repeat(some, n)
+            self.streams.take(which, when, values.ravel(), where, noted, gone)
+            passed[:, some] = gone.reshape(len(some), n).T
+            if level is not None:
+                out[:, :, some] = noted.reshape(len(some), n, 4).transpose(2, 1, 0)
+
+        groups = [np.arange(self.series)]
+        if len(moments) >= WORTH_A_CALL:
+            groups = [np.array([series]) for series in range(self.series)]
+        workers = self._workers or (_machine.cores() if moments.size >= WORTH_THREADS else 1)
+        _in_threads(several, groups, min(workers, len(groups)))
+        # A late moment is late for every series.
+        late = int(np.count_nonzero(passed[:, 0] == 0.0))
+        self.streams.moments += len(moments) - late
+        self._late += late
+        if self._late > max(self.count, MANY_LATE) and not self._warned:
+            self._warned = True
+            _warn_late(self._late, self.count + self._late)
+        return out
+
+    def forecast(self, level: float, time: float | None = None, moment: Array | None = None) -> Array:
+        """Mean, half width and the score that `moment` would have, (3, series), for this time: one step ahead by
+        default; NaN before the first value, whatever the time, and where a value would be late."""
+        if not self.count:
+            time = None
+        if time is not None and not self.stamped:
+            raise ValueError(f"time {time} means nothing to a model without timestamps; give them to observe first")
+        if time is not None and not abs(time) <= LARGEST_TIME:
+            raise ValueError(f"time must be finite and at most {LARGEST_TIME:g} in size, got {time}; rescale it")
+        when = np.full(self.series, np.nan if time is None else time)
+        values = np.full(self.series, np.nan) if moment is None else np.ascontiguousarray(moment)
+        out = np.empty((self.series, 3))
+        self.streams.ahead(np.arange(self.series), when, values, between(level), out)
+        return out.T
+
+    def alarm(self) -> Array:
+        """The alarm with the newest value of each series, (series,): NaN where that is missing."""
+        return np.array(self.samples["alarm"])
+
+    def slope(self) -> tuple[Array, Array]:
+        """The derivative at the newest value, per second, (series,), and the share of each readout in it."""
+        out, shares = np.empty(self.series), np.empty((self.series, FIXED))
+        self.streams.slopes(out, shares)
+        if self.is_irregular:
+            # The newest sample lies between two places of the grid, and so does its slope.
+            after, gap = np.empty(self.series), np.full(self.series, np.nan)
+            copy = Streams(*(part.copy() for part in self.rows), self.table)
+            copy.take(np.arange(self.series), _NONE, gap, _NOWHERE, _NOTHING, np.empty(self.series))
+            copy.slopes(after, np.empty_like(shares))
+            out += (after - out) * float((self.clocks["last"][0] - self.clocks["grid"][0]) / self.dt)
+        return out / self.dt, shares
+
+    def shares(self) -> Array:
+        """How much each member of the bank counts in its forecast: (series, members), rows add up to 1."""
+        shares = self.records["weight"] / np.where(self.records["scale"] > 0.0, self.records["scale"], 1.0)
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True), dtype=np.float64)
+
+    def regular_context(self) -> Array:
+        """The values kept, (series, time), one for each step of the grid: NaN in holes."""
+        return joined(self.records, self.rings, self.context)
+
+
+def _warn_late(late: int, moments: int) -> None:
+    warnings.warn(
+        f"{late} of {moments} moments came with a time that is not after the newest one, and were not taken in; "
+        "sort them by time (newest last), or leave `time` out if values are evenly spaced and their times say nothing",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+def _in_threads(work: Callable[[NDArray[np.int64]], None], groups: list[NDArray[np.int64]], workers: int) -> None:
+    """`work` on every group, in so many threads; the numbers do not depend on that."""
+    if workers <= 1:
+        for group in groups:
+            work(group)
+        return
+    with ThreadPoolExecutor(workers) as pool:  # made anew each time: threads do not survive a fork
+        for job in [pool.submit(work, group) for group in groups]:
+            job.result()

@@ -1,0 +1,66 @@
+# The memory of arrays that Python hands over, without the weight of memoryviews.
+from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+
+from prophecy.streams.kernels.stream cimport Where
+from prophecy.streams.kernels.structs cimport LEVELS, Calibration, Clock, Record, Samples, Table
+
+
+cdef inline void* _memory(object array, str name, Py_ssize_t size, Py_ssize_t count, str kinds, bint changed) except NULL:
+    """Where a C-contiguous array of `count` items of `size` bytes begins; ValueError for any other. It must outlive the
+    use of what is returned."""
+    cdef Py_buffer view
+    PyObject_GetBuffer(array, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (PyBUF_WRITABLE if changed else 0))
+    cdef void* start = view.buf
+    cdef bint fine = view.itemsize == size and view.len == size * count
+    if kinds:
+        fine = fine and view.format[0] != 0 and view.format[1] == 0 and chr(view.format[0]) in kinds
+    PyBuffer_Release(&view)
+    if not fine:
+        raise ValueError(f"{name} must be {count} contiguous items of {size} bytes")
+    return start
+
+
+cdef inline double* numbers(object array, str name, Py_ssize_t count) except NULL:
+    """A float64 array of so many numbers, to write to."""
+    return <double*> _memory(array, name, sizeof(double), count, "d", True)
+
+
+cdef inline const double* given(object array, str name, Py_ssize_t count) except NULL:
+    """A float64 array of so many numbers, to read."""
+    return <const double*> _memory(array, name, sizeof(double), count, "d", False)
+
+
+cdef inline const long long* wholes(object array, str name, Py_ssize_t count) except NULL:
+    """An int64 array of so many numbers, to read."""
+    return <const long long*> _memory(array, name, sizeof(long long), count, "lq", False)
+
+
+cdef inline Record* records_of(object array, Py_ssize_t count) except NULL:
+    """So many records of streams, to write to; the others likewise."""
+    return <Record*> _memory(array, "records", sizeof(Record), count, "", True)
+
+
+cdef inline Calibration* calibration_of(object array, Py_ssize_t count) except NULL:
+    return <Calibration*> _memory(array, "errors", sizeof(Calibration), count, "", True)
+
+
+cdef inline Clock* clocks_of(object array, Py_ssize_t count) except NULL:
+    return <Clock*> _memory(array, "clocks", sizeof(Clock), count, "", True)
+
+
+cdef inline Samples* samples_of(object array, Py_ssize_t count) except NULL:
+    return <Samples*> _memory(array, "samples", sizeof(Samples), count, "", True)
+
+
+cdef inline const Table* table_of(object array) except NULL:
+    """The one record of `table.table`, to read."""
+    return <const Table*> _memory(array, "table", sizeof(Table), 1, "", False)
+
+
+cdef inline Where where_of(tuple place) except *:
+    """Where a level lies among the tracked quantiles, as `table.between` says."""
+    cdef Where where
+    where.above, where.inside, where.part = place
+    if not 0 <= where.above < LEVELS:
+        raise ValueError(f"there are {LEVELS} tracked quantiles, and none is number {where.above}")
+    return where

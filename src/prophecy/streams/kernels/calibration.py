@@ -1,0 +1,287 @@
+"""How large the forecast's own errors are, and what follows: intervals and scores; across gaps too.
+
+Errors over their discounted root mean square have tracked quantiles; beyond the largest one a power law, whose exponent
+is learned from the stream's own outer errors. The outer quantiles of a young stream are still where a normal law has
+them; if the inner ones are farther apart than a normal law's, so are those.
+
+A gap no longer than usual is part of what a stream is calibrated on, and its interval is as many times wider than one
+step ahead as it has steps. Longer ones are exceptions. What is known about them is the largest recent error right after
+a gap of each octave of lengths, and intervals follow it upwards and downwards. For lengths not seen yet the next
+shorter ones seen are extrapolated, or the error one step ahead if there are none: errors grow with the steps at most,
+on signals without noise, where nothing hides the first digits, with their cube. No interval is wider than all values
+seen (and what the forecast may go beyond them and a walk adds to that), nor than one after a longer gap.
+
+Two properties of real sensors are updated before a value is learned from:
+
+- **Ticks.** Rounded and counting sensors move in whole multiples of a tick. It is the greatest common divisor of the
+  differences, found by Euclid's algorithm within rounding, and used once 32 differences in a row were multiples of
+  it. An interval is at least a tick wide, and an error of n ticks is no more surprising than 2n standard deviations.
+- **Stuck.** After 16 equal values in a row nothing is learned about the size of errors: intervals stay as they were.
+"""
+
+import cython
+from cython.cimports.libc.float import DBL_EPSILON
+from cython.cimports.libc.math import INFINITY, NAN, erfc, exp, fabs, floor, isnan, log, log2, log10, pow, sqrt
+from cython.cimports.prophecy.streams.kernels.structs import LEVELS, NINETY, OCTAVES, OUTER, RARE, TRIES, VALUE
+
+# Scale and quantiles.
+
+
+def calibrate(r, t, error, events):
+    """Scale and quantiles of the forecast's errors. events: the stream rests half of the time, or is too young
+    to show; then quantiles keep the slow step."""
+    squared = error * error
+    if r.learned == 0:
+        r.error_scale = max(squared, t.smallest)
+    note_quantiles(r, t, squared, events)
+    rate = max(1.0 - t.discount, 1.0 / (r.learned + 1 + t.settle))
+    r.error_scale = max(r.error_scale + (squared - r.error_scale) * rate, t.smallest)
+    r.error_peak = max(r.error_peak, squared)
+    if (r.learned + 1) % t.block == 0:
+        highest = t.ceiling * max(max(r.error_peak, r.last_error_peak), t.smallest)
+        r.error_scale = min(r.error_scale, highest)
+        r.last_error_peak = r.error_peak
+        r.error_peak = 0.0
+
+
+def note_quantiles(r, t, squared, events):
+    """Quantiles and tail of the errors, from the square of one."""
+    # Errors of exactly 0, a sensor that sticks, are no sample of how errors are distributed.
+    if squared > t.smallest or r.error_scale > t.smallest:
+        _note_tail(r, t, squared)
+        first = 0.0 if events else t.first_rate * t.first_errors / (r.learned + 1)
+        for l in range(LEVELS):
+            q, step_size = r.quantile[l], first / RARE[l]
+            beyond_it: cython.bint = squared > q * q * r.error_scale
+            if step_size > t.rate:
+                q *= exp(min(step_size, t.first_rate) * ((1.0 if beyond_it else 0.0) - RARE[l]))
+            else:
+                q *= t.raise_by[l] if beyond_it else t.lower_by[l]
+            r.quantile[l] = min(max(q, t.lowest), t.highest)
+
+
+def _note_tail(r, t, squared):
+    """How heavy the tail is: the mean logarithm by which errors beyond an outer quantile pass it (Hill's estimate)."""
+    bar = r.quantile[OUTER] * r.quantile[OUTER] * r.error_scale
+    if squared > bar > 0.0:
+        heavier = min(0.5 * log(squared / bar) - t.tail, 4.0)
+        r.tail += (heavier - r.tail) * max(1.0 / t.tail_over, 1.0 / (t.settle + RARE[OUTER] * (r.learned + 1)))
+
+
+def heaviness(r, t):
+    """The reciprocal exponent of the power law beyond the largest quantile."""
+    return max(t.tail + r.tail, t.steepest)
+
+
+def _excess(r, t):
+    """The outermost level beyond which enough errors were to be expected so far, and by which power of their rarity the
+    quantiles up to it lie farther apart than a normal law's, less an allowance for chance; 0 if all are known."""
+    known = LEVELS - 1
+    while known > 0 and r.learned * RARE[known] < t.seen_beyond:
+        known -= 1
+    if known == 0 or known == LEVELS - 1:
+        return known, 0.0
+    wider = log(r.quantile[known] / r.quantile[0] * (t.normal[0] / t.normal[known]))
+    wider -= t.excess_allowed / sqrt(r.learned * RARE[known])
+    return known, min(max(wider / log(RARE[0] / RARE[known]), 0.0), 1.0)
+
+
+def _knot(r, t, l, known, excess):
+    """The quantile of level l, of a young stream no less than the inner ones let expect."""
+    q = r.quantile[l]
+    if excess > 0.0 and l > known:
+        farther = t.normal[l] / t.normal[known] * pow(RARE[known] / RARE[l], excess)
+        q = max(q, min(r.quantile[known] * farther, t.highest))
+    return q
+
+
+def half_width(r, t, where):
+    """Half the width of an interval one step ahead: straight lines between the tracked quantiles, beyond the last one
+    the power law of the tail."""
+    if r.learned == 0:
+        return INFINITY
+    upper, lower = 0.0, 0.0
+    known, excess = _excess(r, t)
+    for l in range(where.above + 1):
+        lower = upper
+        upper = max(upper, _knot(r, t, l, known, excess))
+    if not where.inside and where.part > 1.0:
+        rare = erfc(where.part * t.normal[where.above] / sqrt(2.0))
+        return upper * pow(RARE[LEVELS - 1] / max(rare, 1e-300), max(heaviness(r, t), excess)) * usual_error(r, t)
+    lower = lower if where.inside else 0.0
+    return (lower + (upper - lower) * where.part) * usual_error(r, t)
+
+
+def surprise(r, t, error):
+    """-log10 of the probability of an error at least this large, 0 before any error is known, at most `surest`."""
+    if isnan(error):
+        return NAN
+    if r.learned == 0:
+        return 0.0
+    size = fabs(error) / usual_error(r, t)
+    knot, before, above = 0.0, 0.0, 0
+    known, excess = _excess(r, t)
+    for l in range(LEVELS):
+        before, above = knot, l
+        knot = max(knot, _knot(r, t, l, known, excess))
+        if size <= knot:
+            break
+    if size > knot:
+        score = log10(size / knot) / max(heaviness(r, t), excess) - log10(RARE[LEVELS - 1])
+    else:
+        start = t.normal[above - 1] if above > 0 else 0.0
+        normal = start + (t.normal[above] - start) * ((size - before) / max(knot - before, t.smallest))
+        score = -log10(erfc(normal / sqrt(2.0)))
+    score = min(score, most(r, t))
+    return score if score > 0.0 else 0.0  # not -0.0
+
+
+def most(r, t):
+    """The largest score that the errors known allow."""
+    known = log10(1.0 + r.learned)
+    if sqrt(r.error_scale) > t.error_rounding * fabs(r.last) + sqrt(t.smallest):
+        known = max(known, r.learned / t.decade)
+    return min(known, t.surest)
+
+
+# Gaps.
+
+
+def usual_error(r, t):
+    """The usual size of an error, wider while few are known."""
+    return sqrt(r.error_scale) * (1.0 + t.few / (1.0 * r.learned * r.learned))
+
+
+def reach(r, t, steps):
+    """How far beyond all values known a forecast may go so many steps after the last: by twice the largest recent
+    change a step (where most values are missing: the usual one), but after a few steps by no more than thrice the speed
+    at which all that was seen was passed through, and than its width."""
+    change = r.scale[0]
+    if r.spacing <= t.gap_sparse:
+        change = max(change, max(r.peak[0], r.last_peak[0]))
+    if steps <= 1.0 and r.spacing <= t.gap_sparse:
+        return t.gap_at_once * sqrt(change)
+    one, size = t.gap_reach * sqrt(change), r.alarm_size[VALUE]
+    wide = r.alarm_middle[VALUE][size - 1] - r.alarm_middle[VALUE][0]
+    speed = t.gap_speed / (r.known * r.spacing)
+    return min(one * steps, max(t.gap_near * one, wide * min(speed * steps, max(1.0, t.gap_few_known / r.known))))
+
+
+def within_reach(r, t, ahead):
+    """The forecast `ahead`, limited to `reach` beyond all values known.
+
+    Across a gap every step is predicted from the one before, and high degrees would diverge; so would members that
+    were exact before, one step after a signal has broken off and begun anew.
+    """
+    known = r.alarm_size[VALUE]
+    if known == 0:
+        return ahead
+    far = reach(r, t, r.gap + 1.0)
+    return min(max(ahead, r.alarm_middle[VALUE][0] - far), r.alarm_middle[VALUE][known - 1] + far)
+
+
+def is_usual(r, t, steps):
+    """Whether a value `steps` after the last known one is no later than usual, so that it is learned from."""
+    return steps <= t.patience * r.spacing or r.known == 1
+
+
+def across(r, t, ahead):
+    """How many times wider than one step ahead an interval is, `ahead` steps after the newest place."""
+    steps = r.gap + ahead
+    if is_usual(r, t, steps):
+        return steps
+    return beyond(r, t, steps)
+
+
+def beyond(r, t, steps):
+    """The same across a gap of so many steps that is longer than usual."""
+    one = max(r.quantile[NINETY] * usual_error(r, t) if r.learned > 0 else 0.0, t.smallest)
+    place = _octave(steps)
+    power = 3.0 if r.error_scale < 1e-8 * r.scale[0] else 1.0
+    wide = one * pow(steps, power)
+    for shorter in range(place, -1, -1):
+        if r.gap_seen[shorter] > 0:
+            wide = max(_after(r, t, shorter), one) * pow(2.0, power * (place - shorter))
+            break
+    known = r.alarm_size[VALUE]
+    if known > 0 and r.learned > 0:
+        widest = r.alarm_middle[VALUE][known - 1] - r.alarm_middle[VALUE][0]
+        widest += reach(r, t, steps) + one * sqrt(steps)
+        wide = widest if steps > t.clock.longest_hole else min(wide, widest)
+    for longer in range(place, OCTAVES):
+        if r.gap_seen[longer] > 0:
+            wide = min(wide, _after(r, t, longer))
+            break
+    return max(wide / one, 1.0)
+
+
+def _octave(steps):
+    """0 for a gap of one step, 1 for 2–3, 2 for 4–7, …"""
+    octave = log2(steps)
+    if not octave > 0.0:
+        return 0
+    return OCTAVES - 1 if octave >= OCTAVES - 1 else int(octave)
+
+
+def _after(r, t, place):
+    """Nine in ten errors after gaps of this octave are smaller."""
+    return r.gap_error[place] * (1.0 + t.gap_few / pow(r.gap_seen[place], 1.5))
+
+
+def note_gap(r, t, steps, error):
+    """Take in the error of the first value after an unusual gap."""
+    if r.learned < t.gap_settled:
+        return
+    place = _octave(steps)
+    r.gap_error[place] = max(fabs(error), t.gap_fades * r.gap_error[place])
+    r.gap_seen[place] += 1
+
+
+# Sensors.
+
+
+def note_tick(r, t, value, sure):
+    """Learn the tick from the difference to the newest value, which is known too; sure: neither is doubted."""
+    difference = fabs(value - r.last)
+    if difference == 0.0:
+        r.same += 1
+        return
+    r.longest = max(r.longest, r.same)
+    if r.same >= t.stuck:
+        r.rests += 1
+    r.same = 0
+    if not sure or (r.tick_misses >= TRIES and r.count % TRIES != 0):
+        return
+    fuzz = 8.0 * DBL_EPSILON * max(fabs(value), fabs(r.last))
+    if r.tick == 0.0:
+        r.tick = difference
+        return
+    multiple = _times(difference, r.tick)
+    rest = fabs(difference - multiple * r.tick)
+    if multiple >= 1.0 and rest <= max(fuzz * (multiple + 1.0), t.tick_tolerance * r.tick) and r.tick > 64.0 * fuzz:
+        r.tick_hits += 1
+        r.tick_misses = 0
+        return
+    larger, smaller = max(difference, r.tick), min(difference, r.tick)
+    found = 0.0
+    for _ in range(8):
+        left = fabs(larger - _times(larger, smaller) * smaller)
+        if left <= max(16.0 * fuzz, t.tick_tolerance * smaller):
+            found = smaller
+            break
+        larger, smaller = smaller, left
+    r.tick_hits = 0
+    r.tick = found if found > 64.0 * fuzz else difference
+    r.tick_misses = min(r.tick_misses + 1, TRIES)
+
+
+def _times(a, b):
+    """How many times b goes into a, the nearest whole number. Beyond 2^63, where rounding is all there is, it is -2^63:
+    then a is no multiple, and of the two the larger is kept."""
+    quotient = floor(a / b + 0.5)
+    return quotient if quotient < 9223372036854775808.0 else -9223372036854775808.0
+
+
+def resolution(r, t):
+    """The tick, once it is certain; 0 before and for continuous values."""
+    return r.tick if r.tick_hits >= t.ticks_certain else 0.0

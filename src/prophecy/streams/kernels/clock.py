@@ -1,0 +1,330 @@
+"""Where a stamp lies on the stream's grid, and even grids fitted to stamps: the code of `streams/clock.py`, which says
+what clocks do.
+
+A grid is the coarsest that most stamps lie on (`fit`), or the one that they were rounded from (`rounded`).
+"""
+
+import cython
+from cython.cimports.libc.math import INFINITY, NAN, fabs, floor, log, sqrt
+from cython.cimports.prophecy.streams.kernels.lanes import spacing
+from cython.cimports.prophecy.streams.kernels.whole import whole as truncated
+
+
+def check_due(t, count):
+    """Whether the grid is checked after this many stamps."""
+    if count > t.clock.first_checks:
+        return count % t.clock.check_every == 0
+    power: cython.longlong = 1
+    while power * 2 <= count:
+        power *= 2
+    return count >= 3 and (count == power or 2 * count == 3 * power)
+
+
+def understood(c, t, time):
+    """How a stamp is read, nothing being changed: (seconds since the newest one, 0), or (0, steps) since the newest
+    value where the clock was set; (0, 0) where it is late."""
+    passed, dt = time - c.last, c.dt if c.dt > 0.0 else 1.0
+    if passed > 0.0 and is_far(c, t, time):
+        return 0.0, 1.0
+    if passed > 0.0:
+        return passed, 0.0
+    if passed == 0.0 and c.unit > 0.0 and fabs(time - c.grid - dt) <= slack(c, t):
+        return dt, 0.0
+    if c.jumps > 0 and 0.5 * dt < time - c.before <= t.clock.longest_hole * dt:
+        return 0.0, max((time - c.before) / dt - c.jumps, 0.5)  # wild stamps, and the clock as it was
+    return 0.0, t.clock.late if c.late + 1 >= t.clock.late else 0.0
+
+
+def is_far(c, t, time):
+    """Whether a stamp lies so far ahead that the clock must have been set."""
+    return c.dt > 0.0 and time - c.last > t.clock.longest_hole * c.dt
+
+
+def arrival(c, s, t, time):
+    """Seconds from the newest stamp to this one by the stream's own count, 0 where it is late, NaN for the first.
+
+    Where the clock was set, the stamps kept are moved so that the difference to `time` is what is returned.
+    """
+    if c.count == 0:
+        return NAN
+    passed, steps = understood(c, t, time)
+    if passed == 0.0 and steps == 0.0:
+        c.late += 1
+        return 0.0
+    if is_far(c, t, time):
+        interval = time - c.last
+        c.jump = interval if c.jumps == 0 else min(c.jump, interval)
+        c.before = c.last if c.jumps == 0 else c.before
+        c.jumps += 1
+    else:
+        c.jumps = 0
+    if c.dt == 0.0:
+        c.dt = passed if passed > 0.0 else 1.0
+    return passed if passed > 0.0 else _moved(c, s, time, steps)
+
+
+def _moved(c, s, time, steps):
+    """The clock was set: let the newest value have come `steps` steps before `time`."""
+    # Where stamps cannot tell steps apart, a step is what they can tell apart.
+    c.dt = max(c.dt, 2.0 * spacing(fabs(time)))
+    passed = steps * c.dt
+    shift(c, s, time - passed - c.last)
+    if c.irregular == ON_GRID:
+        c.grid = time - passed
+    return passed
+
+
+def shift(c, s, seconds):
+    """Move all stamps kept."""
+    c.last += seconds
+    c.grid += seconds
+    s.newest += seconds
+    for i in range(RECENT):
+        c.recent[i] += seconds
+
+
+def respace(c, t):
+    """Another unit: let the last values have come `jump` seconds apart, those before them long ago."""
+    for i in range(min(c.count, RECENT)):
+        far = 0.0 if i <= c.jumps else 4.0 * t.clock.longest_hole
+        c.recent[(c.count - 1 - i) % RECENT] = c.last - (i + far) * c.jump
+
+
+def note(c, t, time):
+    """A stamp was taken."""
+    c.recent[c.count % RECENT] = time
+    c.count += 1
+    c.late, c.last = 0, time
+    c.walked = max(c.walked - t.clock.earned, cython.cast(cython.longlong, 0))
+
+
+def worth(c, t, steps):
+    """How many of the steps of a hole are taken one by one: `earned` for every value since the last holes, `most_walked`
+    in all. What a value costs is then bounded, whatever its stamp says; the rest of a hole is passed over."""
+    return min(steps, t.clock.most_walked - c.walked)
+
+
+def keep_twice(c, t):
+    """A stamp equal to the newest was not taken: steps may be below the resolution of the stamps, which shows later."""
+    c.recent[c.count % RECENT] = c.last
+    c.count += 1
+    c.odd = 1
+    c.off += (1.0 - c.off) / min(t.clock.off_over, cython.cast(cython.double, c.count))
+
+
+def place(c, t, time):
+    """The place of the grid a stamp belongs to, in steps after the newest, and how many steps beside it it lies.
+
+    Stamps rounded to more than a step may belong to several places: then it is the next one if that is among them.
+    """
+    steps = (time - c.grid) / c.dt if c.count > 0 and c.dt > 0.0 else 1.0
+    whole = max(floor(steps + 0.5), 1.0)
+    if fabs(steps - 1.0) * c.dt <= slack(c, t):
+        whole = 1.0
+    return whole, steps - whole
+
+
+def slack(c, t):
+    """Seconds that a rounded stamp may be from its place."""
+    return max(min(t.clock.most_rounded * c.unit, c.dt - 0.5 * c.unit), t.clock.rounded * c.unit)
+
+
+def beside(c, t, offset):
+    """Steps by which a stamp is off its place, 0 for what is rounding."""
+    return 0.0 if fabs(offset) <= t.clock.rounding or fabs(offset) * c.dt <= slack(c, t) else offset
+
+
+def follow_stamp(c, t, offset, whole):
+    """Move grid and step towards a stamp `whole` steps on and `offset` beside."""
+    c.coarse = c.coarse + 1 if whole > 1.0 else 0
+    off = beside(c, t, offset)
+    c.off += ((1.0 if fabs(off) > t.clock.off else 0.0) - c.off) / min(
+        t.clock.off_over, cython.cast(cython.double, c.count)
+    )
+    if whole > 1.0 or off != 0.0:
+        c.odd = 1
+    seen = _remembered(c, t, offset)
+    c.grid += c.dt * (whole + min(2.0 * (2.0 * seen - 1.0) / (seen * (seen + 1.0)), 1.0) * offset)
+    if c.given == 0:
+        c.dt *= 1.0 + 6.0 / ((seen + 1.0) * (seen + 2.0)) * offset / whole
+
+
+def _remembered(c, t, offset):
+    """Over how many stamps the grid is fitted, with this one: fewer once the clock has drifted."""
+    c.fitted += 1.0
+    rate = 1.0 / min(c.fitted, t.clock.steady)
+    c.mean_offset += (offset - c.mean_offset) * rate
+    c.mean_square += (offset * offset - c.mean_square) * rate
+    doubt = sqrt(0.5 * t.clock.drifted * c.mean_square / t.clock.steady)
+    if c.fitted > t.clock.steady and fabs(c.mean_offset) > doubt:
+        c.fitted, c.mean_offset = t.clock.steady, 0.0
+    return c.fitted
+
+
+def begin_anew(c, t):
+    """The step was found anew, from the last stamps."""
+    c.fitted, c.mean_offset, c.mean_square = min(c.count, t.clock.fitted_over), 0.0, 0.0
+
+
+def check_grid(c, t, true):
+    """Whether the stamps still fit the grid, if a check is due; where not, `found` is the step to go on with, and
+    `start` its newest place.
+
+    true: whether values have turned out to be taken at their very stamps, where these jitter.
+    """
+    times: cython.double[RECENT]
+    if c.jumps >= t.clock.late:
+        respace(c, t)
+        c.found, c.start, c.unit, c.jumps = c.jump, c.last, 0.0, 0
+        return ANOTHER
+    if c.odd == 0 or c.count < 3 or not check_due(t, c.count):
+        return FINE
+    young: cython.bint = c.count <= t.clock.first_checks
+    fine: cython.bint = c.irregular == ON_GRID and c.off <= t.clock.irregular and c.coarse < t.clock.check_every
+    if fine and (c.unit > 0.0 or not young):
+        c.odd = 1 if c.coarse > 0 or c.off > 0.0 or true else 0
+        return TRUE if true else FINE
+    n = min(c.count, RECENT)
+    for i in range(n):
+        times[i] = c.recent[(c.count - n + i) % RECENT]
+        if i > 0 and times[i] < times[i - 1]:
+            return FINE
+    c.found, c.start, c.unit = rounded(t, times, n)
+    if c.unit > 0.0:
+        c.odd = 0
+        return ANOTHER
+    if fine and c.given == 1:
+        c.odd = 1 if c.coarse > 0 or c.off > 0.0 or true else 0
+        return TRUE if true else FINE
+    found: cython.longlong = 0
+    for i in range(max(n - t.clock.fitted_over, 0), n):
+        if found == 0 or times[i] > times[found - 1]:
+            times[found] = times[i]
+            found += 1
+    return _verdict(c, t, true, times, found, young) if found >= 3 else FINE
+
+
+def _verdict(c, t, true, times, n, young):
+    """What the last stamps, in rising order, ask for."""
+    c.found, off, miss = fit(t, times, n)
+    c.start = c.last
+    regular: cython.bint = off <= t.clock.regular
+    same: cython.bint = fabs(log(c.found / c.dt)) < (t.clock.changed if regular else 0.25 if young else 0.5)
+    if regular and same:
+        settled: cython.bint = c.irregular == RANDOM or miss < t.clock.regular_again or not true
+        return AGAIN if c.irregular != ON_GRID and settled else FINE
+    if not regular and same and c.irregular != ON_GRID:
+        c.irregular = RANDOM
+    if not regular and (n < t.clock.fewest or (c.irregular == RANDOM and same)):
+        return FINE
+    return ANOTHER if regular else NONE
+
+
+# Grids.
+
+
+def rounded(t, times, n):
+    """An even grid whose times, rounded to whole units, the newest of these are: its step, newest place and that unit;
+    all 0 where there is none.
+
+    Rounding makes two lengths of intervals, a unit apart, so evenly mixed that every stamp is within half a unit of a
+    straight line. Holes in a grid of one unit look like that too if they come evenly; they are not so many then.
+    """
+    unit, fuzz = 0.0, max(1e-3 * (times[n - 1] - times[0]) / n, 8.0 * spacing(fabs(times[n - 1])))
+    for i in range(1, n):
+        unit = _common(times[i] - times[i - 1], unit, fuzz)
+    if not unit > fuzz:
+        return 0.0, 0.0, 0.0
+    first, shortest, longest = n - 1, INFINITY, -INFINITY
+    while first > 0:
+        interval = times[first] - times[first - 1]
+        if max(longest, interval) - min(shortest, interval) > 1.5 * unit:
+            break
+        shortest, longest, first = min(shortest, interval), max(longest, interval), first - 1
+    count, across, along = n - first, 0.0, 0.0
+    middle, mean = 0.5 * (count - 1), 0.0
+    larger: cython.longlong = 0
+    for i in range(count):
+        mean += (times[first + i] - times[first]) / count
+        if i > 0 and times[first + i] - times[first + i - 1] > shortest + 0.5 * unit:
+            larger += 1
+    for i in range(count):
+        across += (i - middle) * (times[first + i] - times[first] - mean)
+        along += (i - middle) * (i - middle)
+    odd = count - 1 - larger if shortest < 0.5 * unit else larger if shortest < 1.5 * unit else count
+    if min(larger, count - 1 - larger) < t.clock.each or odd < t.clock.skipped * count:
+        return 0.0, 0.0, 0.0
+    dt = across / along
+    for i in range(count):
+        if fabs(times[first + i] - times[first] - mean - dt * (i - middle)) > t.clock.rounded * unit:
+            return 0.0, 0.0, 0.0
+    return dt, times[first] + mean + dt * middle, unit
+
+
+def _common(a, b, fuzz):
+    """The largest number that both are multiples of, to within `fuzz` (Euclid)."""
+    while b > fuzz:
+        a, b = b, fabs(a - floor(a / b + 0.5) * b)
+    return a
+
+
+def sort(x, count):
+    """The first `count` numbers of x in rising order, in place; there are few."""
+    for i in range(1, count):
+        value, j = x[i], i
+        while j > 0 and x[j - 1] > value:
+            x[j] = x[j - 1]
+            j -= 1
+        x[j] = value
+
+
+def fit(t, times, n):
+    """The coarsest grid these increasing times fit: its step, the share of them that are off it, and how far they are
+    from it on average, in steps.
+
+    Where none fits, the median interval, 1 and 1. Tried are the median interval and the shortest usual
+    one, whole and in 2 to 6 parts.
+    """
+    intervals: cython.double[RECENT]
+    steps: cython.double[MOST_STEPS]
+    count, most = n - 1, t.clock.parts
+    for i in range(count):
+        intervals[i] = times[i + 1] - times[i]
+    sort(intervals, count)
+    usual = 0.5 * (intervals[(count - 1) // 2] + intervals[count // 2])
+    short = intervals[truncated(0.1 * (count - 1))]
+    for parts in range(1, most + 1):
+        steps[parts - 1], steps[most + parts - 1] = usual / parts, short / parts
+    sort(steps, 2 * most)
+    for i in range(2 * most - 1, -1, -1):
+        dt, off, miss = _fit_step(t, times, n, steps[i])
+        if dt > 0.0 and off <= t.clock.regular and miss < t.clock.close:
+            return dt, off, miss
+    return usual, 1.0, 1.0
+
+
+def _fit_step(t, times, n, step):
+    """Least squares for a grid whose step is about `step`: the step, the share of times off it, the mean distance."""
+    place: cython.double[RECENT]
+    dt, off, miss = step, 0.0, 0.0
+    for _ in range(3):
+        for i in range(1, n):
+            place[i] = max(floor((times[i] - times[i - 1]) / dt + 0.5), 1.0)
+        place[0], mean_place, mean_time = 0.0, 0.0, 0.0
+        for i in range(n):
+            place[i] += place[i - 1] if i > 0 else 0.0
+            mean_place += place[i] / n
+            mean_time += (times[i] - times[0]) / n
+        across, along = 0.0, 0.0
+        for i in range(n):
+            across += (place[i] - mean_place) * (times[i] - times[0] - mean_time)
+            along += (place[i] - mean_place) * (place[i] - mean_place)
+        if not along > 0.0 or not across > 0.0:
+            return 0.0, 1.0, 1.0
+        dt = across / along
+        start, off, miss = mean_time - dt * mean_place, 0.0, 0.0
+        for i in range(n):
+            distance = fabs((times[i] - times[0] - start) / dt - place[i])
+            off += (1.0 if distance > t.clock.off else 0.0) / n
+            miss += distance / n
+    return dt, off, miss

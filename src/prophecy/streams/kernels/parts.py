@@ -1,0 +1,152 @@
+"""Single kernels as Python calls them: for the tests, which compare each with plain NumPy.
+
+Records and tables are arrays of one or more, of which the first is meant.
+"""
+
+import cython
+from cython.cimports.cpython.bytearray import PyByteArray_AS_STRING
+from cython.cimports.prophecy.streams.kernels import (
+    alarms,
+    calibration,
+    lines,
+    mixture,
+    past,
+    paths,
+    seasonal,
+    solved,
+    spectra,
+)
+from cython.cimports.prophecy.streams.kernels import step as bank
+from cython.cimports.prophecy.streams.kernels.buffers import given, numbers, records_of, table_of
+from cython.cimports.prophecy.streams.kernels.lines import LINES
+from cython.cimports.prophecy.streams.kernels.seasons import Search
+from cython.cimports.prophecy.streams.kernels.spectra import PHASES, Scratch
+from cython.cimports.prophecy.streams.kernels.stream import Stream
+from cython.cimports.prophecy.streams.kernels.structs import CENTROIDS, RING
+
+# The bank.
+
+
+def step(records, rings, table, value: cython.double):
+    """One value, without a look for seasons."""
+    bank.step(records_of(records, len(records)), numbers(rings, "rings", len(records) * RING), table_of(table), value)
+
+
+def walk(records, rings, table, steps: cython.longlong):
+    """So many steps across a gap, of a copy that only predicts."""
+    r, ring = records_of(records, len(records)), numbers(rings, "rings", len(records) * RING)
+    for _ in range(steps):
+        bank.walk(r, ring, table_of(table))
+
+
+def expected(records, table):
+    """The forecast of the next value."""
+    return bank.expected(records_of(records, len(records)), table_of(table))
+
+
+def scores(records, table, error: cython.double):
+    """The score of an error, what it is by the quantiles alone, the most that values that repeat allow, and the
+    tick."""
+    r, t = records_of(records, len(records)), table_of(table)
+    plain = calibration.surprise(r, t, error / calibration.across(r, t, 1.0))
+    highest = alarms.ceiling(r, t, abs(error), abs(error + bank.expected(r, t) - r.last))
+    return bank.surprise_of(r, t, error), plain, highest, calibration.resolution(r, t)
+
+
+def learn_solved(records, table, difference: cython.double):
+    """The solved members learn from a change over one step."""
+    r = records_of(records, len(records))
+    solved.learn_solved(r, table_of(table), difference, 1.0)
+    r.learned += 1
+
+
+def weigh(records, table):
+    """The bank's mixture learns that the value stayed where it was."""
+    r = records_of(records, len(records))
+    mixture.weigh(r, table_of(table), 0.0, 1.0, 0.0)
+    r.learned += 1
+
+
+# Sketches.
+
+
+def insert(middle, weight, size: cython.longlong, x: cython.double):
+    """Insert x into a sketch; returns its new size."""
+    sorted_middle = numbers(middle, "middle", CENTROIDS)
+    at = past.place(sorted_middle, size, x)
+    return past.insert(sorted_middle, numbers(weight, "weight", CENTROIDS), size, x, at)
+
+
+def tail(table, middle, weight, size: cython.longlong, total: cython.double, x: cython.double):
+    """The share of earlier values at least as far out as x, on the nearer side."""
+    sorted_middle, weights = numbers(middle, "middle", CENTROIDS), numbers(weight, "weight", CENTROIDS)
+    at = past.place(sorted_middle, size, x)
+    return past.tail(table_of(table), sorted_middle, weights, size, total, x, at, True)
+
+
+# Seasons.
+
+
+def transform(re, im):
+    """The FFT of re + i im in place; their length is a power of two."""
+    spectra.transform(numbers(re, "re", len(re)), numbers(im, "im", len(re)), len(re))
+
+
+def autocorrelations(a, b, of_a, of_b):
+    """Autocorrelations of two series, at as many lags as of_a and of_b have places."""
+    room, n, lags = bytearray(cython.sizeof(Scratch)), len(a), len(of_a)
+    spectra.autocorrelations(
+        given(a, "a", n), given(b, "b", n), n, lags - 1, numbers(of_a, "of_a", lags), numbers(of_b, "of_b", lags),
+        cython.cast(cython.pointer(Scratch), PyByteArray_AS_STRING(room)),
+    )  # fmt: skip
+
+
+def explained(z, known, period: cython.double):
+    """The power of z that a mean profile over `period` explains, less what it would explain of noise."""
+    room, n = bytearray(cython.sizeof(Scratch)), len(z)
+    scratch = cython.cast(cython.pointer(Scratch), PyByteArray_AS_STRING(room))
+    return spectra.explained(given(z, "z", n), given(known, "known", n), n, period, PHASES, scratch)
+
+
+def unfold(z, known, period: cython.double):
+    """Subtract the mean profile over `period` from z; returns the power left."""
+    room, n = bytearray(cython.sizeof(Scratch)), len(z)
+    scratch = cython.cast(cython.pointer(Scratch), PyByteArray_AS_STRING(room))
+    return spectra.unfold(numbers(z, "z", n), given(known, "known", n), n, period, scratch)
+
+
+def find_lines(table, z):
+    """The lines of z, strongest first: the frequency of each, its power, and whether it is narrow."""
+    frequency: cython.double[LINES]
+    strength: cython.double[LINES]
+    room, n, t = bytearray(cython.sizeof(Scratch)), len(z), table_of(table)
+    scratch = cython.cast(cython.pointer(Scratch), PyByteArray_AS_STRING(room))
+    x = given(z, "z", n)
+    bins = lines.spectrum(x, n, scratch)
+    count = lines.find_lines(t, scratch.re, bins, n, spectra.product(x, x, n), frequency, strength)
+    return [
+        (frequency[i], strength[i], lines.narrow(t, scratch.re, bins, n, frequency, strength, count, i))
+        for i in range(count)
+    ]
+
+
+def solve_seasonal(records, table, m: cython.longlong, difference: cython.double):
+    """Seasonal readout m learns from a change over one step."""
+    seasonal.solve(records_of(records, len(records)), table_of(table), m, difference, 1.0)
+
+
+def check_seasons(records, ring, table):
+    """Look for seasons now."""
+    room, r = bytearray(cython.sizeof(Search)), records_of(records, len(records))
+    search = cython.cast(cython.pointer(Search), PyByteArray_AS_STRING(room))
+    seasonal.check(r, numbers(ring, "ring", RING), table_of(table), r.count, search)
+
+
+# Times.
+
+
+def renew(records, ring, table):
+    """Forget all but how gaps are filled."""
+    stream: Stream
+    stream.r, stream.ring = records_of(records, len(records)), numbers(ring, "ring", RING)
+    paths.renew(cython.address(stream), table_of(table))

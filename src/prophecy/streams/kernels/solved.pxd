@@ -1,0 +1,10 @@
+from prophecy.streams.kernels.structs cimport Record, Table
+
+cdef void update(double* factor, long long used, long long stride, double growth, double forgetting, double error, const double* phi, double* g, double* weights) noexcept nogil
+cdef double grow(double* factor, long long count, double growth) noexcept nogil
+
+cdef void learn_solved(Record* r, const Table* t, double difference, double part) noexcept nogil
+cdef void _set_prior(Record* r, const Table* t, long long s, double power) noexcept nogil
+cdef void _tidy(Record* r, const Table* t, long long s) noexcept nogil
+cdef void _bound(double* factor, long long used, long long stride, double highest) noexcept nogil
+cdef void predict_solved(Record* r, const Table* t) noexcept nogil

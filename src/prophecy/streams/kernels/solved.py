@@ -1,0 +1,147 @@
+r"""Readouts solved in context: recursive least squares in square-root form (docs/prophecy.md).
+
+Each member predicts the next change as w · φ from its features φ, and w minimises Σ λ^age (du - w · φ)² plus a prior
+around a constructed readout. The covariance is kept as a factor, P = S Sᵀ (Potter's form):
+
+    g = Sᵀ φ,  β = λ + g · g,  w += S g (y - w · φ)/β,  S ← (S - S g gᵀ/(β + √(λ β)))/√λ
+
+S Sᵀ cannot lose its sign, and its condition number is the square root of P's. S is `growth` times the rows of
+`factor`, `stride` numbers apart; the growth by 1/√λ goes into `growth`, and is applied by `grow` every `tidy` steps,
+when the factor is also bounded. A value whose noise has another variance than others counts by a λ multiplied by it.
+"""
+
+import cython
+from cython.cimports.libc.math import copysign, fabs, isfinite, sqrt
+from cython.cimports.prophecy.streams.kernels.lanes import dot, product, subtract
+from cython.cimports.prophecy.streams.kernels.structs import FIXED, SOLVED, WIDTH
+
+
+def update(factor, used, stride, growth, forgetting, error, phi, g, weights):
+    """Learn from one value: weights (used,) and the factor change. error: y - w · φ; phi (used,); g (stride,) is
+    scratch; `stride` is a multiple of eight, and numbers beyond `used` in a row are 0."""
+    for j in range(0, stride, 8):
+        product(phi, used, factor + j, stride, g + j)
+    for j in range(stride):
+        g[j] *= growth
+    beta = forgetting + dot(g, g, stride)
+    missed = error / beta
+    shrink = 1.0 / ((beta + sqrt(forgetting * beta)) * growth)
+    for i in range(used):
+        row = factor + i * stride
+        gain = dot(row, g, stride) * growth
+        weights[i] += gain * missed
+        subtract(row, gain * shrink, g, stride)
+
+
+def grow(factor, count, growth):
+    """Apply the growth to `count` numbers of a factor; returns the sum of their squares."""
+    size = 0.0
+    for k in range(count):
+        factor[k] *= growth
+        size += factor[k] * factor[k]
+    return size
+
+
+def learn_solved(r, t, difference, part):
+    """All solved members learn from a change over 1/part steps."""
+    phi: cython.double[WIDTH]
+    g: cython.double[WIDTH]
+    for s in range(SOLVED):
+        error, power = difference * part, 0.0
+        for i in range(t.used[s]):
+            phi[i] = r.feature[t.index[s][i]] * part
+            error -= r.readout[s][i] * phi[i]
+            power += phi[i] * phi[i]
+        if r.learned < t.longest[s]:
+            power = 0.0
+        if power > t.smallest:
+            if r.begun[s] == 0:
+                _set_prior(r, t, s, power)
+            factor = cython.address(r.factor[t.place[s]])
+            update(factor, t.used[s], t.stride[s], r.growth[s], t.forgetting[s], error, phi, g, r.readout[s])
+            # Nothing is forgotten while nothing is learned, as on a constant stretch.
+            r.growth[s] /= sqrt(t.forgetting[s])
+        r.power[s] += (power - r.power[s]) / t.tidy
+        if (r.learned + 1) % t.tidy == 0:
+            _tidy(r, t, s)
+
+
+def _set_prior(r, t, s, power):
+    root = sqrt(t.prior_power / power)
+    factor = cython.address(r.factor[t.place[s]])
+    for k in range(t.used[s] * t.stride[s]):
+        factor[k] = 0.0
+    for i in range(t.used[s]):
+        factor[i * (t.stride[s] + 1)] = root
+    r.growth[s] = 1.0
+    r.power[s] = power
+    r.begun[s] = 1
+
+
+def _tidy(r, t, s):
+    """Apply the growth of a factor, and bound it: directions the signal never excites would grow without end."""
+    factor, count = cython.address(r.factor[t.place[s]]), t.used[s] * t.stride[s]
+    size, total = grow(factor, count, r.growth[s]), 0.0
+    for i in range(t.used[s]):
+        total += r.readout[s][i]
+    r.growth[s] = 1.0
+    size *= r.power[s]
+    if not (isfinite(size) and fabs(total) < 1e100):
+        for k in range(count):
+            factor[k] = 0.0
+        for i in range(t.used[s]):
+            r.readout[s][i] = t.start[s][i]
+        r.begun[s] = 0
+    elif size > t.bound:
+        _bound(factor, t.used[s], t.stride[s], sqrt(0.5 * t.bound / r.power[s] / t.used[s]))
+
+
+def _bound(factor, used, stride, highest):
+    """Bring down the directions that have grown, and those alone.
+
+    Rotating columns of S leaves S Sᵀ as it is. Rotations until all columns are orthogonal (Jacobi's method) make their
+    lengths the singular values, each of which is then at most `highest`.
+    """
+    for _ in range(30):
+        rotated = False
+        for p in range(used - 1):
+            for q in range(p + 1, used):
+                a, b, c = 0.0, 0.0, 0.0
+                for i in range(used):
+                    a += factor[i * stride + p] * factor[i * stride + p]
+                    b += factor[i * stride + q] * factor[i * stride + q]
+                    c += factor[i * stride + p] * factor[i * stride + q]
+                if fabs(c) <= 1e-15 * sqrt(a * b):
+                    continue
+                rotated = True
+                zeta = (b - a) / (2.0 * c)
+                tangent = copysign(1.0, zeta) / (fabs(zeta) + sqrt(1.0 + zeta * zeta))
+                cosine = 1.0 / sqrt(1.0 + tangent * tangent)
+                for i in range(used):
+                    x, y = factor[i * stride + p], factor[i * stride + q]
+                    factor[i * stride + p] = cosine * (x - tangent * y)
+                    factor[i * stride + q] = cosine * (y + tangent * x)
+        if not rotated:
+            break
+    for p in range(used):
+        length = 0.0
+        for i in range(used):
+            length += factor[i * stride + p] * factor[i * stride + p]
+        if length > highest * highest:
+            for i in range(used):
+                factor[i * stride + p] *= highest / sqrt(length)
+
+
+def predict_solved(r, t):
+    """The next change as each solved member predicts it; by its constructed readout while it has learned too little."""
+    for s in range(SOLVED):
+        power, ahead, start = 0.0, 0.0, 0.0
+        for i in range(t.used[s]):
+            phi = r.feature[t.index[s][i]]
+            power += phi * phi
+            ahead += r.readout[s][i] * phi
+            start += t.start[s][i] * phi
+        # Weights in directions the signal has hardly excited are hardly determined: no change goes far beyond the past.
+        farthest = t.farthest * sqrt(power)
+        ahead = min(max(ahead, -farthest), farthest)
+        r.prediction[FIXED + s] = start if r.learned < t.needed[s] else ahead

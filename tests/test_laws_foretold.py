@@ -1,0 +1,152 @@
+"""A law through noise has to foretell rows that it was solved without."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from prophecy import chaos
+from prophecy.forecasting import forecast, laws
+from prophecy.laws.context import read
+from prophecy.laws.held_out import foretold
+
+
+def integrated(field, start, dt, samples):
+    times = np.arange(samples) * dt
+    return solve_ivp(lambda _, s: field(s), (0, times[-1]), start, t_eval=times, rtol=1e-10, atol=1e-12).y.T
+
+
+def noisy(series, seen, share, seed):
+    scale = series[:seen].std(axis=0)
+    return series + share * scale * np.random.default_rng(seed).standard_normal(series.shape)
+
+
+def toggle(s):
+    """Two genes that repress each other: no polynomial, though one fits a single transient through noise."""
+    return [4 / (1 + s[1] ** 2) - s[0], 4 / (1 + s[0] ** 2) - s[1]]
+
+
+def tanks(s):
+    """Two tanks that empty through holes: roots of the levels."""
+    return [0.5 - 0.4 * np.sqrt(s[0]), 0.4 * np.sqrt(s[0]) - 0.3 * np.sqrt(s[1])]
+
+
+FALSE = {"toggle": (toggle, (0.1, 0.2), 0.05, 60), "tanks": (tanks, (0.2, 2.5), 0.1, 100)}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", FALSE)
+def test_values_stay_within_the_interval_of_a_field_that_fits_and_is_not_the_law(name, seed):
+    field, start, dt, ahead = FALSE[name]
+    series = noisy(integrated(field, start, dt, 200 + ahead), 200, 0.01, seed)
+    answer = forecast(series[:200], ahead)
+    inside = (answer.lower <= series[200:]) & (series[200:] <= answer.upper)
+    assert (inside.mean(axis=0) > 0.8).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_field_that_would_not_have_foretold_the_last_rows_is_not_announced_as_the_law(seed):
+    series = noisy(integrated(toggle, (0.1, 0.2), 0.05, 200), 200, 0.01, seed)
+    answer = forecast(series, 60)
+    assert answer.equations() is None
+    assert any("would not have foretold them" in note for note in answer.notes)
+
+
+TRUE = {
+    "Lotka and Volterra": (lambda s: [s[0] - s[0] * s[1], s[0] * s[1] - s[1]], (2.0, 1.0), 0.1),
+    "Van der Pol": (lambda s: [s[1], (1 - s[0] ** 2) * s[1] - s[0]], (2.0, 0.0), 0.1),
+    "two masses": (
+        lambda s: [s[1], -4 * s[0] + s[2] - 0.05 * s[1], s[3], 2 * s[0] - 2 * s[2] - 0.05 * s[3]],
+        (1.0, 0.0, 0.3, 0.0), 0.1,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("share", [0.01, 0.05])
+@pytest.mark.parametrize("name", TRUE)
+def test_a_true_law_is_as_wide_as_it_says(name, share):
+    field, start, dt = TRUE[name]
+    series = noisy(integrated(field, start, dt, 300), 300, share, 0)
+    context = read(series)
+    model = laws.whole(context)
+    assert model is not None
+    assert model.conclusive
+    test = foretold(model, context.values, context.known, series.shape[1], 200)
+    assert not test.astray
+    assert test.wider < 2
+
+
+def test_a_true_law_of_a_chaotic_system_is_as_wide_as_it_says():
+    context = read(noisy(chaos.lorenz.sample(512), 512, 0.02, 0))
+    model = laws.whole(context)
+    assert model is not None
+    test = foretold(model, context.values, context.known, 3, 300)
+    assert not test.astray
+    assert test.wider < 2
+
+
+def test_a_changed_coefficient_is_found_out():
+    """A law of the first half alone: the second has another frequency, which the same field cannot have."""
+    halves = [
+        integrated(lambda s, w=w: [s[1], -w * s[0]], start, 0.1, 200) for w, start in ((1.0, (1, 0)), (1.5, (0, 1)))
+    ]
+    first = noisy(np.concatenate(halves)[:200], 200, 0.02, 0)
+    context = read(first)
+    model = laws.whole(context)
+    assert model is not None
+    spoiled = context.values.copy()
+    spoiled[100:] = (noisy(halves[1], 200, 0.02, 1)[:100] - context.units.centre) / context.units.scale
+    test = foretold(model, spoiled, context.known, 2, 100)
+    assert test.wider > 5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_epidemic_through_noise_is_no_half_period_of_a_sinusoid(seed):
+    """One rise and fall of the infected, ten per cent of noise: nothing drives it."""
+    field = lambda s: [-0.4 * s[0] * s[1], 0.4 * s[0] * s[1] - 0.1 * s[1], 0.1 * s[1]]  # noqa: E731
+    series = noisy(integrated(field, (0.99, 0.01, 0.0), 0.25, 300), 200, 0.1, seed)
+    assert read(series[:200]).values.shape[1] == 3
+    answer = forecast(series[:200], 100)
+    off = np.sqrt(np.mean(((answer.point - series[200:]) / series[:200].std(axis=0)) ** 2))
+    assert off < 0.5, "the noise itself is 0.1; half a sinusoid led a range away"
+
+
+def test_a_field_that_foretells_nothing_is_not_followed():
+    """Two unrelated halves: what fits the first says nothing about the second, by far."""
+    circle = integrated(lambda s: [s[1], -s[0]], (1, 0), 0.1, 400)
+    context = read(noisy(circle, 400, 0.02, 0))
+    model = laws.whole(context)
+    assert model is not None
+    spoiled = context.values.copy()
+    spoiled[190:] = np.random.default_rng(1).standard_normal(spoiled[190:].shape)
+    test = foretold(model, spoiled, context.known, 2, 100)
+    assert test.lost
+    assert test.astray
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_ball_that_was_thrown_up_comes_down(seed):
+    """Its height leaves the range of the context by far: the law foretold what was held back, and is believed."""
+    series = integrated(lambda s: [s[1], -9.8 - 0.05 * s[1]], (0, 20), 0.03, 170)
+    measured = noisy(series, 130, 0.01, seed)
+    answer = forecast(measured[:130], 40)
+    off = np.abs(answer.point - series[130:]) / series[:130].std(axis=0)
+    assert off.max() < 0.5
+    assert ((answer.lower <= measured[130:]) & (measured[130:] <= answer.upper)).mean() > 0.7
+
+
+def test_an_exact_law_may_grow_far_beyond_the_context():
+    """x grows sevenfold after the context, thirty of its standard deviations."""
+    series = integrated(lambda s: [0.05 * s[0], 0.02 * s[0] - 0.1 * s[1]], (1, 5), 1, 140)
+    answer = forecast(series[:100], 40)
+    np.testing.assert_allclose(answer.point, series[100:], rtol=1e-6)
+    assert answer.equations() is not None
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_a_kink_read_into_a_saturation_is_not_announced(seed):
+    """Prey and predators after Rosenzweig and MacArthur, one swing of 110 rows: half of them foretell nothing."""
+    eaten = lambda s: s[0] * s[1] / (1 + s[0])  # noqa: E731
+    series = integrated(lambda s: [s[0] * (1 - s[0] / 5) - eaten(s), 0.6 * eaten(s) - 0.3 * s[1]], (4, 0.3), 0.2, 110)
+    assert forecast(noisy(series, 110, 0.01, seed), 50).equations() is None

@@ -1,0 +1,149 @@
+"""One variable of a system through noise: hidden variables assimilated with noisy samples (`hidden_noise.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from prophecy import chaos
+from prophecy.forecasting import forecast, hidden, hidden_noise
+from prophecy.laws.flow import EIGHTH, polynomial_terms
+from prophecy.laws.hidden import _regressed, _tried
+from prophecy.laws.hidden_guesses import Family
+from prophecy.laws.hidden_noise import Track, noise_of
+from prophecy.laws.settings import DEFAULT
+from prophecy.laws.sparse import SparseField
+from prophecy.laws.weak_form import regression, roughness
+
+Array = NDArray[np.float64]
+SETTINGS = DEFAULT.hidden
+
+
+def _standardised(values: Array) -> Array:
+    return np.asarray((values - values.mean(axis=0)) / values.std(axis=0))
+
+
+def _noisy(values: Array, level: float, seed: int = 0) -> Array:
+    return values + level * values.std(axis=0) * np.random.default_rng(seed).standard_normal(values.shape)
+
+
+@pytest.mark.parametrize(
+    ("system", "variable", "level"),
+    [(chaos.lorenz, 0, 0.01), (chaos.lorenz, 1, 0.01), (chaos.rossler, 1, 0.003)],
+)
+def test_one_noisy_variable_is_followed_by_a_field_with_hidden_ones(
+    system: chaos.ChaoticSystem, variable: int, level: float
+) -> None:
+    """Two Lyapunov times to a third of a standard deviation, on most of four trajectories."""
+    followed, inside = 0, []
+    for seed in range(1, 5):
+        series = system.sample(812, seed=seed)[:, variable]
+        ahead = forecast(_noisy(series[:512], level, seed), 300)
+        if ahead.method == "field with 2 hidden variables by assimilation":
+            error = np.abs(np.asarray(ahead.point) - series[512:])[:60] / series[:512].std()
+            followed += bool(error.max() < 1 / 3)
+            inside.append((np.asarray(ahead.lower) <= series[512:]) & (series[512:] <= np.asarray(ahead.upper)))
+    assert followed >= 3
+    assert np.mean(inside) > 0.8
+
+
+@pytest.mark.parametrize("seen", [(0, 2), (1, 2)])
+def test_two_noisy_variables_are_followed_without_the_third(seen: tuple[int, int]) -> None:
+    followed = 0
+    for seed in range(1, 4):
+        series = chaos.lorenz.sample(812, seed=seed)[:, list(seen)]
+        ahead = forecast(_noisy(series[:512], 0.01, seed), 300)
+        if ahead.method == "field with 1 hidden variable by assimilation":
+            error = np.abs(np.asarray(ahead.point) - series[512:])[:60] / series[:512].std(axis=0)
+            followed += bool(error.max() < 1 / 3)
+    assert followed >= 2
+
+
+@pytest.mark.parametrize("level", [3e-3, 0.01, 0.03])
+def test_noise_is_known_by_high_differences_of_one_size(level: float) -> None:
+    series = _noisy(chaos.lorenz.sample(512)[:, :1], level)
+    said = noise_of(_standardised(series), float(roughness(_standardised(series)).max()), SETTINGS)
+    assert said == pytest.approx(level, rel=0.3)
+
+
+@pytest.mark.parametrize("per_lyapunov", [15, 30, 60])
+def test_a_clean_series_has_no_noise_at_any_rate(per_lyapunov: int) -> None:
+    clean = _standardised(chaos.lorenz.sample(512, per_lyapunov=per_lyapunov)[:, :1])
+    assert noise_of(clean, float(roughness(clean).max()), SETTINGS) == 0.0
+
+
+@pytest.mark.parametrize("kind", ["season", "autoregression", "walk"])
+def test_no_law_is_found_in_what_has_none(kind: str) -> None:
+    generator = np.random.default_rng(1)
+    time = np.arange(512)
+    if kind == "season":
+        values = np.sin(2 * np.pi * time / 24) + 0.5 * np.sin(2 * np.pi * time / 168) + 0.003 * time
+        values = values + 0.1 * np.cumsum(generator.standard_normal(512)) / 5
+    elif kind == "walk":
+        values = np.cumsum(np.cumsum(generator.standard_normal(512)))
+    else:
+        values = np.zeros(512)
+        for k in range(2, 512):
+            values[k] = 1.95 * values[k - 1] - 0.98 * values[k - 2] + generator.standard_normal()
+    values = _standardised(values[:, None] + 0.01 * values.std() * generator.standard_normal((512, 1)))
+    assert hidden_noise.found(values, np.zeros(1), 0.01, 1, SETTINGS) is None
+
+
+def test_a_track_needs_the_noise_that_is_there_and_no_more_with_the_law() -> None:
+    """From the true field and states the noise found is the noise added, at every tightness."""
+    system = chaos.rossler.sample(400)
+    states = _standardised(system)
+    field = regression(SparseField.of(polynomial_terms(3, 2)), states, 1e-12)
+    values = states[:, :1] + 0.02 * np.random.default_rng(3).standard_normal((400, 1))
+    track = Track(values, field, states.copy(), 0.02)
+    for looseness in (0.3, 0.1, 0.03, 0.01):
+        track.tighten(looseness, SETTINGS)
+    assert track.noise == pytest.approx(0.02, rel=0.15)
+    assert track.leaves_noise(0.02, SETTINGS)
+    assert np.abs(track.states[:, 0] - states[:, 0]).std() < 0.01  # half of the noise or less is left in the states
+    ends = track.field.steps(EIGHTH, track.states[:-1], 4)
+    assert np.abs(ends - track.states[1:]).max() < 0.02  # one trajectory, up to a small part of the noise
+
+
+def test_residuals_that_are_not_white_are_no_noise() -> None:
+    states = _standardised(chaos.rossler.sample(300))
+    field = SparseField.of(polynomial_terms(3, 2))
+    white = np.random.default_rng(0).standard_normal((300, 1))
+    slow = np.sin(np.arange(300) / 5)[:, None] * np.sqrt(2)
+    assert Track(states[:, :1] + 0.01 * white, field, states, 0.01).leaves_noise(0.01, SETTINGS)
+    assert not Track(states[:, :1] + 0.01 * slow, field, states, 0.01).leaves_noise(0.01, SETTINGS)
+    assert not Track(states[:, :1] + 0.01 * white, field, states, 0.02).leaves_noise(0.01, SETTINGS)
+
+
+def test_starts_have_the_coefficients_of_the_regression() -> None:
+    path, terms = _standardised(chaos.lorenz.sample(200)), polynomial_terms(3, 2)
+    for ridge in (1e-4, 0.01):
+        one_by_one = regression(SparseField.of(terms), path, ridge).theta
+        assert np.allclose(_regressed(terms, path, ridge), one_by_one, rtol=1e-7, atol=1e-9)
+
+
+def test_no_family_is_tried_twice_on_the_same_samples() -> None:
+    for length in (128, 200, 256, 512, 1024):
+        for rough in (0.0, 0.01):
+            tried = [(family.kind, early) for family, early in _tried(np.zeros((length, 1)), SETTINGS, rough)]
+            assert len(set(tried)) == len(tried) > 0
+            assert all(early <= SETTINGS.early_share * length for _, early in tried)
+
+
+def test_a_family_that_was_far_from_a_law_on_few_samples_is_not_tried_on_more() -> None:
+    asked: list[tuple[int, int]] = []
+
+    def searched(passed: int) -> Callable[..., tuple[list[hidden.Search], int]]:
+        def search(visible: Array, centre: Array, family: Family, *_: object) -> tuple[list[hidden.Search], int]:
+            asked.append(family.kind)
+            return [], passed
+
+        return search
+
+    for passed, times in ((0, 1), (SETTINGS.again, 2)):
+        asked.clear()
+        hidden.found(np.zeros((512, 1)), np.zeros(1), SETTINGS, looked=searched(passed))
+        assert asked.count((4, 2)) == times

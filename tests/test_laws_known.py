@@ -1,0 +1,131 @@
+"""What is known in advance is used where it helps, ignored with a word where it does not, and its size is told."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import prophecy
+from prophecy.forecasting import forecast
+from prophecy.forecasting.known import Known, _solved
+from prophecy.laws.settings import DEFAULT
+
+DAYS = np.arange(130)
+
+
+def shop(seed=0, effect=30.0, rows=130):
+    """Sales with a week, a drift, and promotions on days nobody could guess."""
+    rng = np.random.default_rng(seed)
+    promotion = (rng.random(rows) < 0.25).astype(float)
+    sales = 100 + 0.2 * np.arange(rows) + 8 * np.sin(2 * np.pi * np.arange(rows) / 7) + rng.standard_normal(rows)
+    return sales + effect * promotion, promotion
+
+
+def test_an_effect_that_is_there_is_found_used_and_told():
+    sales, promotion = shop()
+    with_it = forecast(sales[:120], 10, season=7, known=promotion)
+    without = forecast(sales[:120], 10, season=7)
+    truth = sales[120:]
+    assert np.abs(with_it.point - truth).mean() < 0.4 * np.abs(without.point - truth).mean()
+    note = next(note for note in with_it.notes if note.startswith("Known in advance"))
+    size = float(note.split("regressor 1 ")[1].split(" ")[0])
+    assert abs(size - 30) < 2
+    assert note in with_it.explain()
+    assert np.allclose(with_it.quantile(0.5), with_it.point)
+    assert (with_it.lower <= with_it.point).all()
+
+
+def test_noise_is_ignored_and_said_to_be():
+    sales, _ = shop(1, effect=0.0)
+    noise = np.random.default_rng(5).standard_normal((130, 3))
+    made = forecast(sales[:120], 10, season=7, known=noise)
+    plain = forecast(sales[:120], 10, season=7)
+    assert np.array_equal(made.point, plain.point)
+    assert any("was not used: it did not help in rolling forecasts" in note for note in made.notes)
+
+
+def test_a_trend_of_both_is_not_taken_for_an_effect():
+    rng = np.random.default_rng(2)
+    rising = np.arange(130) + rng.standard_normal(130)
+    sales = 2.0 * np.arange(130) + rng.standard_normal(130)
+    future = rising.copy()
+    future[120:] = 0.0  # the regressor collapses; the sales know nothing of it
+    made = forecast(sales[:120], 10, known=future)
+    assert np.abs(made.point - sales[120:]).mean() < 10
+
+
+def test_effects_are_solved_alike_with_gaps_and_in_any_unit():
+    sales, promotion = shop(3)
+    effect, doubt = _solved(sales[:, None], promotion[:, None] - promotion.mean(), 1, DEFAULT.known)
+    assert abs(effect[0, 0] - 30) < 1.5
+    assert abs(effect[0, 0] - 30) < 4 * np.sqrt(doubt[0, 0, 0])
+    scaled, _ = _solved(1e6 * sales[:, None], 1e-3 * (promotion[:, None] - promotion.mean()), 1, DEFAULT.known)
+    assert np.isclose(scaled[0, 0], 1e9 * effect[0, 0], rtol=1e-6)
+    holes = sales.copy()
+    holes[::9] = np.nan
+    assert abs(_solved(holes[:, None], promotion[:, None] - promotion.mean(), 1, DEFAULT.known)[0][0, 0] - 30) < 2
+    constant, _ = _solved(sales[:, None], np.zeros((130, 1)), 1, DEFAULT.known)
+    assert constant[0, 0] == 0
+
+
+def test_bounds_hold_after_the_effect_is_added():
+    sales, promotion = shop(4)
+    made = forecast(sales[:120], 10, season=7, known=promotion, bounds=(0.0, 140.0))
+    assert made.upper.max() <= 140.0
+    assert made.point.max() <= 140.0
+
+
+@pytest.mark.parametrize(
+    ("known", "says"),
+    [
+        (np.ones(125), r"\(time \+ horizon, regressors\) = \(120 \+ 10"),
+        (np.ones((130, 2, 2)), "got shape"),
+        (np.where(np.arange(130) == 124, np.nan, 1.0), "missing 5 steps ahead"),
+    ],
+)
+def test_what_cannot_be_known_is_refused(known, says):
+    with pytest.raises(ValueError, match=says):
+        forecast(shop()[0][:120], 10, known=known)
+
+
+def test_frames_carry_names_and_times():
+    pd = pytest.importorskip("pandas")
+    sales, promotion = shop()
+    days = pd.date_range("2024-01-01", periods=130)
+    data = pd.DataFrame({"sales": sales[:120]}, index=days[:120])
+    known = pd.DataFrame({"promotion": promotion}, index=days).sample(frac=1, random_state=0)
+    made = prophecy.forecast(data, 10, known=known)
+    assert any(note.startswith("Known in advance: promotion +") for note in made.notes)
+    expected = forecast(sales[:120], 10, season=(7,), known=Known(promotion[:, None], ("promotion",)))
+    assert np.array_equal(made.point, expected.point)
+    with pytest.raises(ValueError, match="known has no row for 2024-05-05"):
+        prophecy.forecast(data, 10, known=known.drop(index=days[125]))
+    result = prophecy.backtest(
+        pd.DataFrame({"sales": sales}, index=days), 10, folds=2, known=pd.DataFrame({"p": promotion}, index=days)
+    )
+    plain = prophecy.backtest(pd.DataFrame({"sales": sales}, index=days), 10, folds=2)
+    assert result.overall()["prophecy"]["mae"] < 0.6 * plain.overall()["prophecy"]["mae"]
+
+
+def test_long_frames_have_their_own_regressors():
+    pd = pytest.importorskip("pandas")
+    parts, beside = [], []
+    days = pd.date_range("2024-01-01", periods=130)
+    for name, seed, effect in (("a", 0, 30.0), ("b", 7, -20.0)):
+        sales, promotion = shop(seed, effect)
+        parts.append(pd.DataFrame({"shop": name, "day": days[:120], "sales": sales[:120]}))
+        beside.append(pd.DataFrame({"shop": name, "day": days, "promotion": promotion}))
+    many = prophecy.forecast_many(pd.concat(parts), 10, jobs=1, key="shop", time="day", known=pd.concat(beside))
+    notes = {key: next(n for n in made.notes if n.startswith("Known")) for key, made in many.items()}
+    assert "promotion +" in notes["a"]
+    assert "promotion -" in notes["b"]
+
+
+def test_settings_reach_the_use_of_regressors():
+    """Where every gain counts as luck, none is taken."""
+    sales, promotion = shop(4)
+    strict = dataclasses.replace(DEFAULT, known=dataclasses.replace(DEFAULT.known, worth=1e-6))
+    assert "Known in advance" in forecast(sales[:120], 10, known=promotion).explain()
+    assert "was not used" in forecast(sales[:120], 10, known=promotion, settings=strict).explain()

@@ -1,0 +1,271 @@
+"""The other candidates: maps, linear recurrences, waves, repetition; and how contexts are made ready."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from prophecy import chaos, forecast
+from prophecy._forecast import PROBABILITIES
+from prophecy.forecasting import tournament
+from prophecy.forecasting.choice import Candidate, Rolling, Tier, score, trials
+from prophecy.forecasting.intervals import half_widths
+from prophecy.forecasting.linear import fit_linear
+from prophecy.forecasting.maps import (
+    delays,
+    fit_kernel_map,
+    fit_polynomial_map,
+    kernel,
+    leave_one_out,
+    left_open,
+    legendre,
+)
+from prophecy.forecasting.repeats import Copy, Repetition
+from prophecy.forecasting.waves import fit_waves
+from prophecy.laws.context import Rows, read
+from prophecy.laws.settings import DEFAULT
+
+
+def all_rows(values: np.ndarray) -> Rows:
+    index = np.arange(len(values) - 1)
+    return Rows(index, index + 1)
+
+
+def end(values: np.ndarray) -> np.ndarray:
+    return np.array([len(values)])
+
+
+def waves(length: int, *periods: float) -> np.ndarray:
+    times = np.arange(length)
+    return sum(np.cos(2 * np.pi * times / p + i) for i, p in enumerate(periods))[:, None]
+
+
+def test_a_legendre_memory_keeps_constants_lines_and_the_newest_sample():
+    memory = legendre(3, 16)
+    ages = np.arange(16.0)
+    constant, line = (memory.keep(v[None, :, None])[0] for v in (np.ones(16), 1 - (ages + 0.5) / 8))
+    np.testing.assert_allclose(constant, [1, 1, 0, 0], atol=2e-2)
+    np.testing.assert_allclose(line[1:], [0, 1 / np.sqrt(3), 0], atol=2e-2)
+    assert line[0] == 1 - 0.5 / 8
+
+
+def test_delays_are_the_samples_themselves_newest_first():
+    values = np.arange(20.0)[:, None]
+    assert delays(3, 2).read(values, np.array([10]))[0].tolist() == [10, 8, 6]
+
+
+def test_a_sample_leaves_nothing_open_once_all_variables_are_seen():
+    """Lorenz whole; two of its variables, where the same values come before different ones; and noise."""
+    series = chaos.lorenz.sample(512, 30, seed=3)
+    series = (series - series.mean(axis=0)) / series.std(axis=0)
+    rows, noise = all_rows(series), np.random.default_rng(0).standard_normal((512, 3))
+    pairs = [left_open(series[:, list(pair)], rows) for pair in ((0, 1), (0, 2), (1, 2))]
+    assert left_open(series, rows) < DEFAULT.laboratory.complete < min(pairs)
+    swapped = left_open(np.ascontiguousarray(series[:, ::-1]), rows)
+    assert left_open(series, rows) == pytest.approx(swapped, rel=1e-3)  # a nugget of 1e-12 costs the other digits
+    assert left_open(noise, rows) > 0.6
+    assert left_open(np.cumsum(noise, axis=0) / 30, rows) == pytest.approx(1, abs=0.1)
+
+
+def test_leave_one_out_errors_are_those_of_leaving_one_out():
+    generator = np.random.default_rng(0)
+    kept, rise = generator.standard_normal((25, 2)), generator.standard_normal((25, 1))
+    claimed, nugget = leave_one_out(kept, rise, 2.0)
+    errors = []
+    for i in range(25):
+        rest = np.delete(np.arange(25), i)
+        gram = kernel(kept[rest], kept[rest], 2.0) + nugget * np.eye(24)
+        errors.append(kernel(kept[[i]], kept[rest], 2.0) @ np.linalg.solve(gram, rise[rest]) - rise[i])
+    assert claimed == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=1e-8)
+
+
+def test_a_quadratic_map_is_continued_exactly_while_chaos_allows():
+    values = [0.3]
+    for _ in range(100):
+        values.append(3.8 * values[-1] * (1 - values[-1]))
+    series = np.array(values)[:, None]
+    model = fit_polynomial_map(delays(1), 2, 1e-14, series[:80], all_rows(series[:80]))
+    np.testing.assert_allclose(model.rollout(series, np.array([80]), 15)[0], series[80:95], atol=1e-8)
+
+
+def test_a_kernel_map_continues_a_delay_equation():
+    series = chaos.mackey_glass.sample(420)
+    values = (series - series.mean()) / series.std()
+    model = fit_kernel_map(delays(8), values[:400], all_rows(values[:400]))
+    assert np.abs(model.rollout(values, np.array([400]), 15)[0] - values[400:415]).max() < 0.1
+
+
+@pytest.mark.parametrize("spacing", [1, 3, 5])
+def test_linear_models_continue_waves_at_every_step_between_their_lags(spacing):
+    series = waves(400, 23.0, 61.0) + 0.7
+    model = fit_linear(4, spacing, 1e-14, series[:300], all_rows(series[:300]))
+    np.testing.assert_allclose(model.rollout(series, np.array([300]), 97)[0], series[300:397], atol=1e-5)
+
+
+def test_no_mode_of_a_linear_model_grows_whatever_it_was_fitted_to():
+    explosive = np.exp(np.arange(60) / 10)[:, None]
+    model = fit_linear(2, 1, 1e-12, explosive, all_rows(explosive))
+    assert np.abs(model.eigenvalues).max() <= 1 + 1e-12
+    assert np.abs(model.rollout(explosive, end(explosive), 10_000)).max() < 1e6
+
+
+@pytest.mark.parametrize(("pairs", "spacing"), [(2, 1), (6, 1), (2, 7), (8, 4)])
+def test_waves_neither_grow_nor_fade_over_ten_thousand_steps(pairs, spacing):
+    series = waves(10_600, 47.0, 90.0) - 0.3
+    model = fit_waves(pairs, spacing, 1e-13, series[:600], all_rows(series[:600]))
+    ahead = model.rollout(series, np.array([600]), 10_000)[0]
+    np.testing.assert_allclose(ahead[:500], series[600:1100], atol=1e-3)
+    assert np.std(ahead[-1000:]) == pytest.approx(np.std(series[-1000:]), rel=0.05)
+
+
+def test_waves_share_frequencies_and_keep_their_own_means():
+    times = np.arange(300)
+    series = np.stack([3 + np.sin(times / 5), -2 + np.cos(times / 5), np.sin(times / 5 + 1)], axis=1)
+    model = fit_waves(1, 1, 1e-13, series[:200], all_rows(series[:200]))
+    np.testing.assert_allclose(model.rollout(series, np.array([200]), 100)[0], series[200:], atol=1e-6)
+
+
+@pytest.mark.parametrize("window", [1, 4, 30])
+def test_repetition_continues_what_repeats(window):
+    pattern = np.random.default_rng(0).standard_normal((17, 2))
+    series = np.tile(pattern, (12, 1))
+    ahead = Repetition(window).rollout(series, np.array([120]), 80)[0]
+    np.testing.assert_array_equal(ahead, series[120:200])
+
+
+def test_a_copy_knows_only_the_past_of_its_origin():
+    values = np.arange(10.0)[:, None]
+    assert Copy().rollout(values, np.array([3, 5]), 2)[:, :, 0].tolist() == [[2, 2], [4, 4]]
+
+
+def test_rolling_errors_end_with_the_context_and_lost_forecasts_are_bounded():
+    values = np.zeros((100, 1))
+    rolling = Rolling.of_all(np.ones(100, dtype=bool), 50, DEFAULT)
+    errors = rolling.errors(Copy(), values)
+    assert errors.shape == (len(rolling.origins), rolling.steps, 1)
+    late = rolling.origins[-1] + np.arange(rolling.steps) >= 100
+    np.testing.assert_array_equal(np.isnan(errors[-1, :, 0]), late)
+    assert score(np.full((2, 3, 1), np.inf)) == pytest.approx(np.sqrt(2))
+
+
+def test_candidates_are_fitted_to_the_early_part_only_and_ranked():
+    seen = []
+
+    def spy(values, rows, known):
+        seen.append((len(values), int(rows.index.max())))
+        return Copy()
+
+    values = np.sin(np.arange(200) / 3)[:, None]
+    rolling = Rolling.of_all(np.ones(200, dtype=bool), 20, DEFAULT)
+    candidates = [Candidate("spy", spy), Candidate("copy", lambda v, r, k: Copy())]
+    ranking = trials([Tier(candidates)], values, all_rows(values), rolling, DEFAULT)
+    assert seen == [(rolling.early, rolling.early - 2)]
+    assert [trial.score for trial in ranking] == sorted(trial.score for trial in ranking)
+
+
+def test_half_widths_never_narrow_and_never_exceed_unrelated_moments():
+    generator = np.random.default_rng(0)
+    values = generator.standard_normal((300, 2))
+    errors = generator.standard_normal((16, 40, 2)) * np.linspace(0.1, 3, 40)[:, None]
+    paths = generator.standard_normal((7, 100, 2)).cumsum(axis=1) * 0.01
+    widths = half_widths(errors, paths, values, DEFAULT)
+    assert widths.shape == (len(PROBABILITIES) // 2, 100, 2)
+    assert (np.diff(widths, axis=0) >= 0).all()
+    inside = (paths[0] >= values.min(axis=0)) & (paths[0] <= values.max(axis=0))
+    assert inside.all()
+    assert (np.diff(widths, axis=1) >= -1e-7).all()
+    ninety = int(np.argmin(np.abs(PROBABILITIES[len(PROBABILITIES) // 2 + 1 :] - 0.95)))
+    assert (widths[ninety] <= np.quantile(np.abs(values[:150] - values[150:]), 0.9, axis=0) * 1.3).all()
+
+
+def test_repetition_never_finds_its_match_in_another_twin():
+    values = np.sin(np.arange(100.0) / 3)[:, None]
+    nudges = np.array([[0.0], [1e-3], [2e-3], [-1e-3]])
+    together = tournament._followed(Repetition(12), values, nudges, 20, DEFAULT)
+    for path, nudge in zip(together, nudges, strict=True):
+        twin = values.copy()
+        twin[-1] += nudge
+        alone = Repetition(12).rollout(twin, np.array([100]), 20)[0]
+        np.testing.assert_array_equal(path, alone)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_glance_lets_laws_into_the_laboratory_and_keeps_noise_out(seed):
+    generator = np.random.default_rng(seed)
+    law = chaos.lorenz.sample(300, seed=seed)
+    walk, noise = generator.standard_normal(300).cumsum()[:, None], generator.standard_normal((300, 1))
+    assert tournament.promising((law - law.mean(axis=0)) / law.std(axis=0), np.inf, DEFAULT)
+    assert not tournament.promising(walk / walk.std(), np.inf, DEFAULT)
+    assert not tournament.promising(noise, np.inf, DEFAULT)
+
+
+def test_a_driving_sinusoid_gets_its_quarter_period_partner():
+    context = read(chaos.duffing.sample(300))
+    assert context.values.shape[1] == 4
+    cosine, sine = context.values[:, 2], context.values[:, 3]
+    np.testing.assert_allclose((cosine - cosine.mean()) ** 2 + sine**2, 2.0, atol=0.05)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01, 0.2])
+def test_a_drive_is_told_through_noise_and_gaps_from_an_oscillation_with_overtones(noise):
+    times = 0.3 * np.arange(400)
+    drive, own = np.cos(times), np.cos(0.8 * times) + 0.1 * np.cos(2.4 * times)
+    series = np.column_stack([drive, np.sign(np.sin(0.3 * times)) + 0.1 * drive, own])
+    series += noise * series.std(axis=0) * np.random.default_rng(3).standard_normal(series.shape)
+    series[100:130] = np.nan
+    context = read(series)
+    if noise < 0.1:  # the overtones are a tenth: larger noise hides them
+        assert context.values.shape[1] == 4
+    partner, there = context.values[:, 3], context.known
+    np.testing.assert_allclose(partner[there], -np.sqrt(2) * np.sin(times)[there], atol=0.02 + noise)
+
+
+def test_gaps_are_bridged_but_not_learned_from():
+    series = np.sin(np.arange(100) / 5)[:, None].repeat(2, axis=1)
+    series[:, 1] *= 3
+    series[40:45, 0] = np.nan
+    context = read(series)
+    assert not set(range(39, 45)) & set(context.rows.index.tolist())
+    assert set(context.rows.remembering(10).tolist()).isdisjoint(range(39, 54))
+    assert np.isfinite(context.values).all()
+
+
+def test_samples_missing_at_the_end_are_overdue():
+    series = np.sin(np.arange(100) / 5)
+    series[-3:] = np.nan
+    context = read(series)
+    assert context.overdue == 3
+    assert len(context.full) == 97
+
+
+def test_a_finely_sampled_context_is_thinned_and_keeps_its_latest_sample():
+    series = np.sin(np.arange(20_000) / 500)
+    context = read(series)
+    assert context.stride > 10
+    assert len(context.values) >= 512
+    latest = context.values[-1] * context.units.scale + context.units.centre
+    assert latest[0] == pytest.approx(series[-1])
+
+
+def test_of_a_long_context_half_the_transitions_are_the_latest():
+    context = read(np.random.default_rng(0).standard_normal(50_000))
+    assert len(context.rows) <= 1024
+    assert (np.diff(context.rows.index[-512:]) == 1).all()
+    assert context.rows.index[0] == 0
+
+
+def test_a_season_with_a_trend_is_continued_with_its_trend():
+    t = np.arange(144.0)
+    series = 100 + 0.5 * t + 10 * np.sin(2 * np.pi * t / 12) + 4 * np.cos(2 * np.pi * t / 4)
+    ahead = forecast(series[:120], 24)
+    np.testing.assert_allclose(ahead.point, series[120:], atol=1e-6)
+
+
+def test_a_growing_season_is_followed_better_than_by_repeating_the_last_one():
+    """Monthly sales that grow and swing ever more: a kind on which waves that neither grow nor fade fail."""
+    t = np.arange(144.0)
+    noise = 1 + 0.03 * np.random.default_rng(0).standard_normal(144)
+    series = np.exp(4.8 + 0.01 * t + 0.2 * np.sin(2 * np.pi * t / 12) + 0.1 * np.cos(2 * np.pi * t / 6)) * noise
+    ours = np.abs(forecast(series[:120], 24).point - series[120:]).mean()
+    last_year = np.abs(np.tile(series[108:120], 2) - series[120:]).mean()
+    assert ours < 0.8 * last_year

@@ -1,0 +1,287 @@
+"""Settings of the bank: every number reaches the compiled step through the table, and files keep them."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from prophecy import Prophecy
+from prophecy.streams import members
+from prophecy.streams.far import Far
+from prophecy.streams.settings import DEFAULT, Group, Settings, places
+from prophecy.streams.table import TABLE, table
+
+RNG = np.random.default_rng(4)
+K = np.arange(3000)
+DAY = 3 * np.sin(2 * np.pi * K / 48) + np.sin(4 * np.pi * K / 48 + 1) + 0.3 * RNG.standard_normal(len(K))
+NUMBERS = places(DEFAULT)
+
+
+def other(path: tuple[str, ...], value, group: Group = DEFAULT):
+    """Settings with one number replaced."""
+    if len(path) > 1:
+        value = other(path[1:], value, getattr(group, path[0]))
+    return dataclasses.replace(group, **{path[0]: value})
+
+
+def at(settings, path: tuple[str, ...]):
+    for name in path:
+        settings = settings[name] if isinstance(settings, np.void) else getattr(settings, name)
+    return settings
+
+
+def nudged(path: tuple[str, ...]):
+    """Another value that the setting may have."""
+    value = at(DEFAULT, path)
+    if isinstance(value, tuple):
+        return tuple(0.9999 * one for one in value)
+    return value - 1 if isinstance(value, int) and value > 3 else value + 1 if isinstance(value, int) else 0.999 * value
+
+
+def test_there_is_one_table_of_all_numbers():
+    assert len(NUMBERS) > 150
+    usual = table(DEFAULT)[0]
+    for path in NUMBERS:
+        np.testing.assert_array_equal(at(usual, path), at(DEFAULT, path))
+
+
+@pytest.mark.parametrize("path", NUMBERS, ids=".".join)
+def test_every_setting_reaches_the_table_and_nothing_else_changes(path):
+    value = nudged(path)
+    changed = table(other(path, value))[0]
+    np.testing.assert_array_equal(at(changed, path), value)
+    usual = table(DEFAULT)[0]
+    derived = {name for name in TABLE.names if name not in {p[0] for p in NUMBERS}}
+    for each in NUMBERS:
+        if each != path:
+            np.testing.assert_array_equal(at(changed, each), at(usual, each))
+    moved = {name for name in derived if not np.array_equal(changed[name], usual[name])}
+    follows = {
+        "solved_memory": {"forgetting"},
+        "equations": {"needed"},
+        "prior_solved": {"prior"},
+        "fastest_bias": {"bias_rate"},
+        "rate": {"raise_by", "lower_by"},
+    }
+    assert moved == follows.get(path[0], set())
+
+
+def said(settings: Settings, u, time=None, gaps="predict"):
+    track = Prophecy(settings=settings, gaps=gaps).follow(u, time=time)
+    return np.concatenate([track.mean, track.upper, track.score, track.alarm])
+
+
+EVENTS = DAY.copy()
+EVENTS[2000] += 30
+EVENTS[2500:] += 5
+HOLES = np.where(RNG.random(len(K)) < 0.3, np.nan, DAY)
+HOLES[1000:1200] = np.nan
+JITTER = K + RNG.uniform(-0.2, 0.2, len(K))
+SLIGHT = K + RNG.uniform(-0.05, 0.05, len(K))
+RANDOM = np.cumsum(RNG.uniform(0.3, 1.7, len(K)))
+TWO = np.sin(2 * np.pi * K / 12) + np.sin(2 * np.pi * K / 20 + 1) + 0.3 * RNG.standard_normal(len(K))
+
+
+def smooth(t):
+    return np.sin(t / 16) + 0.5 * np.sin(t / 6.2 + 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "u", "time"),
+    [
+        ("alarms.window", 10, EVENTS, None),
+        ("alarms.quiet", 400.0, EVENTS, None),
+        ("seasons.first_check", 40, DAY, None),
+        ("seasons.white_deviations", 500.0, DAY, None),
+        ("lines.faint", 0.9, TWO, None),
+        ("seasonal.averaged", 2, DAY, None),
+        ("seasonal.memory", (0.99, 0.99, 0.99), DAY, None),
+        ("gap_near", 0.1, HOLES, None),
+        ("stuck", 2, np.round(DAY), None),
+        ("ticks_certain", 3000, np.round(20 * smooth(K)), None),
+        ("alternating", (0.5, 0.6), DAY, None),
+        ("solved_memory", (0.99, 0.99, 0.99, 0.99), DAY, None),
+        ("clock.off", 0.1, smooth(JITTER), JITTER),
+        ("clock.rounding", 0.25, smooth(JITTER), JITTER),
+        ("stamps.better", 1e-9, smooth(SLIGHT), SLIGHT),
+        ("irregular.hole", 1.2, smooth(RANDOM), RANDOM),
+        ("irregular.smoother", 1e-9, smooth(RANDOM), RANDOM),
+    ],
+)
+def test_a_setting_of_every_group_changes_what_is_said(path, value, u, time):
+    changed = said(other(tuple(path.split(".")), value), u, time)
+    assert not np.array_equal(changed, said(DEFAULT, u, time), equal_nan=True)
+
+
+def _with_and_without(path, off):
+    return DEFAULT, other(tuple(path.split(".")), off)
+
+
+def test_each_guard_serves_the_case_that_its_reason_names():
+    """Numbers of which half and twice change nothing are kept for one case each; without them it is lost."""
+    k, rng = np.arange(4000), np.random.default_rng(0)
+    year = np.sin(2 * np.pi * k / 1000)
+    u = np.sin(2 * np.pi * k / 48) * (1 + 0.5 * year) + year + 0.3 * rng.standard_normal(4000)
+    with_it, without = (Prophecy(settings=settings) for settings in _with_and_without("lines.slow", 1e300))
+    for model in (with_it, without):
+        model.observe(u)
+    assert with_it.seasons()[0] == 48.0
+    assert without.seasons() == ()
+
+    found = [0, 0]
+    for seed in range(6):
+        jumps = np.cumsum(0.1 + np.abs(np.random.default_rng(seed).standard_normal(3002))) + 5.0 * (k[:3002] >= 3000)
+        for i, settings in enumerate(_with_and_without("alarms.alone", 1e3)):
+            found[i] += int(Prophecy(settings=settings).follow(jumps).alarm[3000] >= 0.999)
+    assert found[0] >= 5
+    assert found[1] <= 2
+
+    times = k + rng.uniform(-0.1, 0.1, 4000)
+    line = 0.3 * times + 5.0
+    errors = [
+        np.mean((Prophecy(settings=settings).follow(line, time=times).mean - line)[500:] ** 2)
+        for settings in _with_and_without("stamps.exactly", 1e-300)
+    ]
+    assert errors[0] < 1e-9 * errors[1]
+
+
+def test_settings_of_predictions_several_values_ahead_are_taken():
+    near_copying = other(("far", "rolled"), 1, other(("far", "ridges"), (1e9,) * 4))
+    usual, careful = (Far(12, 0.9, settings).advance(DAY)[0] for settings in (DEFAULT, near_copying))
+    copying = np.nanmean(np.abs(DAY[1000:] - DAY[1000 - 12 : -12]))
+    assert np.nanmean(np.abs(usual - DAY)[1000:]) < 0.5 * copying
+    assert np.nanmean(np.abs(careful - DAY)[1000:]) > 0.9 * copying
+
+
+@pytest.mark.parametrize("path", [p for p in NUMBERS if p[-1] in (at(DEFAULT, p[:-1])).LIMITS], ids=".".join)
+def test_settings_at_their_limits_give_numbers(path):
+    """Compiled code checks no bounds: what places or loops depend on is limited where settings are made."""
+    group = at(DEFAULT, path[:-1])
+    for limit in group.LIMITS[path[-1]]:
+        usual = at(DEFAULT, path)
+        value = min(max(limit, 1e-3), 1e6) if isinstance(at(DEFAULT, path), float | tuple) else int(limit)
+        if path[0] in ("discount",):
+            value = min(value, 0.9999)
+        settings = other(path, (value,) * len(usual) if isinstance(usual, tuple) else value)
+        for time in (None, JITTER[:600], RANDOM[:600]):
+            model = Prophecy(settings=settings)
+            track = model.follow(np.where(K[:600] % 50 == 7, np.nan, DAY[:600]), time=time)
+            late = np.isnan(track.mean)
+            assert np.isfinite(track.upper[~late][1:]).all()
+            assert late.sum() < 300
+            assert np.isfinite(model.predict().mean)
+    for limit, beyond in zip(group.LIMITS[path[-1]], (-1, 1), strict=True):
+        if limit + beyond > 0:
+            wrong = type(limit)(limit + beyond) if isinstance(at(DEFAULT, path), int) else float(limit + beyond)
+            several = (wrong,) * len(at(DEFAULT, path)) if isinstance(at(DEFAULT, path), tuple) else wrong
+            with pytest.raises(ValueError, match=path[-1]):
+                other(path, several)
+
+
+def rewritten(path, header_of):
+    """A saved file with another header."""
+    with zipfile.ZipFile(path) as file:
+        parts = {entry.filename: file.read(entry) for entry in file.infolist()}
+    header = json.loads(str(np.load(io.BytesIO(parts["header.npy"]))))
+    data = io.BytesIO()
+    np.save(data, np.array(json.dumps(header_of(header))))
+    parts["header.npy"] = data.getvalue()
+    with zipfile.ZipFile(path, "w") as file:
+        for name, content in parts.items():
+            file.writestr(name, content)
+
+
+def test_a_setting_that_a_file_does_not_name_has_its_default_and_the_stream_goes_on_to_the_last_bit(tmp_path):
+    """So a version with one number more reads the files of this one."""
+    model = Prophecy(settings=Settings(share=0.02, fastest_bias=0.02))
+    model.observe(DAY[:1500])
+    model.save(tmp_path / "old")
+
+    def fewer(header):
+        now = header["settings"]
+        return header | {"settings": {"share": now["share"], "fastest_bias": now["fastest_bias"], "alarms": {}}}
+
+    rewritten(tmp_path / "old", fewer)
+    loaded = Prophecy.load(tmp_path / "old")
+    for one in (model, loaded):
+        one.observe(DAY[1500:])
+    assert loaded._stream.settings == model._stream.settings
+    np.testing.assert_array_equal(loaded._stream.records, model._stream.records)
+
+
+def test_groups_are_kept_in_files(tmp_path):
+    settings = other(("alarms", "window"), 10)
+    model = Prophecy(settings=settings)
+    model.observe(EVENTS[:1990])
+    model.save(tmp_path / "kept")
+    loaded = Prophecy.load(tmp_path / "kept")
+    assert loaded._stream.settings == settings
+    np.testing.assert_array_equal(loaded.follow(EVENTS[1990:]).alarm, model.follow(EVENTS[1990:]).alarm)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"alarms": {"window": 64}}, "window must lie between 2 and 31"),
+        ({"alarms": {"window": 7.5}}, "window must be a whole number"),
+        ({"alarms": {"nothing": 1.0}}, r"settings\.alarms names nothing, which this version does not have"),
+        ({"alarms": 3}, r"settings\.alarms must be a mapping"),
+        ({"nothing": {}}, "settings names nothing, which"),
+        ({"clock": {"late": 10**30}}, "late must lie between"),
+        ({"seasonal": {"prior": [0.5, 0.5]}}, "prior must be 6 numbers"),
+        ({"seasonal": {"prior": [float("nan")] * 6}}, "prior must be positive and finite"),
+        ({"far": {"handicap": 1e9}}, r"settings\.far\.handicap must be within a factor of 1000"),
+    ],
+)
+def test_settings_of_a_file_that_no_model_could_have_are_refused(tmp_path, change, problem):
+    model = Prophecy()
+    model.observe(DAY[:50])
+    model.save(tmp_path / "file")
+    rewritten(tmp_path / "file", lambda header: header | {"settings": header["settings"] | change})
+    with pytest.raises(ValueError, match=problem):
+        Prophecy.load(tmp_path / "file")
+
+
+def test_groups_take_their_own_kind_alone():
+    with pytest.raises(TypeError, match="alarms must be a AlarmSettings"):
+        Settings(alarms=DEFAULT.clock)  # type: ignore[arg-type]
+
+
+BESIDE = {
+    *("LARGEST", "LARGEST_TIME", "_FARTHEST", "SQUARED", "MOVED", "LEAST", "EPSILON"),  # bounds
+    *("LEVELS", "CARRIED", "FIELDS"),  # the record: as many numbers as they have entries, and limits of its fields
+    "DOUBTED",  # for words alone
+}
+"""Constants that are no whole numbers and may stand beside the code."""
+
+
+def test_no_number_that_steers_the_step_stands_outside_the_settings():
+    """Whole ones are sizes and codes: they fix the layout of the record."""
+    found = set()
+    for file in Path(members.__file__).parent.glob("*.py"):
+        for node in ast.parse(file.read_text()).body:
+            if isinstance(node, ast.Assign) and any(
+                isinstance(part, ast.Constant) and isinstance(part.value, float) for part in ast.walk(node.value)
+            ):
+                found |= {name.id for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+    computed = {name for name in found if name.startswith("_") and name not in BESIDE}
+    assert computed <= {"_ANGLES", "_NOWHERE", "_NOTHING", "_NONE", "_RARE", "_OFTEN", "_RAREST", "_OUTER", "_NINETY"}
+    assert found - computed <= BESIDE
+
+
+def test_the_line_by_which_a_member_joins_is_one_that_works():
+    """The example of CONTRIBUTING.md, executed; and every solved member has its forgetting."""
+    text = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text()
+    line = next(line.strip() for line in text.splitlines() if line.strip().startswith("Solved("))
+    member = eval(line.rstrip(","), dict(vars(members)))
+    assert isinstance(member, members.Solved)
+    assert max(member.features) < members.FEATURES
+    assert member.start in (0, 1)
+    assert len(DEFAULT.solved_memory) == len(members.SOLVED)
