@@ -16,7 +16,8 @@ MODULES = (
     *(f"prophecy.{name}" for name in (
         "adapters.river", "adapters.sklearn", "adapters.sktime", "baselines", "bases", "bounds", "chaos",
         "constructions", "conventions", "diagonal", "discretize", "engines", "evaluation", "exact_readout",
-        "fading", "fleet", "forecasting", "laws", "nn", "predictor", "signals", "streams", "system", "tables", "testing",
+        "fading", "fleet", "forecasting", "laws", "nn", "predictor", "signals", "streams", "system", "tables",
+        "testing",
     )),
 )  # fmt: skip
 ARRAY = re.compile(r"ArrayLike|NDArray|\bArray\b|Tensor")
