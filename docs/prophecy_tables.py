@@ -13,7 +13,7 @@ import numpy as np
 from blocks import ROOT, results, write
 
 from prophecy.streams.limits import RING
-from prophecy.streams.record import RECORD
+from prophecy.streams.rows import RECORD
 
 SHOWN = 20  # numbers in the table
 
