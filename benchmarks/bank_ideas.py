@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import Prophecy, __version__, _files
-from prophecy.streams.far import Far
+from prophecy.streams.ahead import Ahead
 from prophecy.streams.settings import DEFAULT, Group, Settings, places
 
 Array = NDArray[np.float64]
@@ -169,13 +169,13 @@ def right(name: str, found: tuple[float, ...]) -> bool:
 
 def followed(job: tuple[str, Settings]) -> Array:
     """Mean, half width, score, alarm and (every 200 values) derivative of one stream, (5, time); the first three also
-    of its values 12 ahead, for `far`."""
+    of its values 12 ahead, for `ahead`."""
     name, settings = job
     warnings.simplefilter("ignore")  # rows that come late say so
     ahead = name.removeprefix("12 ahead, ")
     u, times = STREAMS[ahead]
     if ahead != name:
-        mean, half, score = Far(12, 0.9, settings).advance(u)
+        mean, half, score = Ahead(12, 0.9, settings).advance(u)
         return np.stack([mean, half, score, np.zeros(len(u)), np.zeros(len(u))])
     model, rows = Prophecy(settings=settings), np.zeros((5, len(u)))
     for first in range(0, len(u), SLOPES):
@@ -297,7 +297,7 @@ def ablated(
                 settings, value = replaced(DEFAULT, path, factor)
             except ValueError:
                 continue  # a number that may not be so large
-            mine = [name for name in usual if name.startswith("12 ahead") == (path[0] == "far")]
+            mine = [name for name in usual if name.startswith("12 ahead") == (path[0] == "ahead")]
             jobs += [(path, factor, value, name, settings) for name in mine]
     tracks = pool.map(followed, [(job[3], job[4]) for job in jobs], chunksize=4)
     rows: dict[str, dict[str, Any]] = {}
@@ -322,7 +322,7 @@ def typical(cell: dict[str, Any], streams: int) -> float:
 
 def counted(name: str, result: dict[str, Any]) -> int:
     """How many streams a number was tried on."""
-    return sum(stream.startswith("12 ahead") == name.startswith("far.") for stream in result["streams"])
+    return sum(stream.startswith("12 ahead") == name.startswith("ahead.") for stream in result["streams"])
 
 
 def moved(name: str, result: dict[str, Any]) -> float:

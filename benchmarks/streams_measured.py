@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import prophecy
-from prophecy.streams.far import Far
+from prophecy.streams.ahead import Ahead
 from prophecy.streams.settings import DEFAULT
 
 Array = NDArray[np.float64]
@@ -125,7 +125,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "better 0.01": {"better": 0.01},
     "better 0.05": {"better": 0.05},
 }
-"""Other numbers of `FarSettings`, one at a time."""
+"""Other numbers of `AheadSettings`, one at a time."""
 
 
 def far(series: dict[str, Array], data: Path) -> dict[str, Any]:
@@ -149,8 +149,8 @@ def far(series: dict[str, Array], data: Path) -> dict[str, Any]:
 
 def _far_error(job: tuple[str, Array, int]) -> float:
     name, u, horizon = job
-    settings = replace(DEFAULT, far=replace(DEFAULT.far, **VARIANTS[name]))
-    mean = Far(horizon, 0.9, settings).advance(u)[0]
+    settings = replace(DEFAULT, ahead=replace(DEFAULT.ahead, **VARIANTS[name]))
+    mean = Ahead(horizon, 0.9, settings).advance(u)[0]
     return float(np.nanmean(np.abs(mean - u)[max(300, horizon) :]))
 
 
