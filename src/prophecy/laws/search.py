@@ -150,7 +150,7 @@ def _briefest(context: Context, law: FittedFlow) -> bool:
     size = x + context.units.centre[0] / context.units.scale[0]
 
     def nats(rest: NDArray[np.float64], parameters: int) -> float:
-        return 0.5 * len(x) * float(np.log(max(np.mean(rest**2), LEAST_NOISE**2))) + price * parameters
+        return 0.5 * len(x) * float(np.log(max(float(np.mean(rest**2)), LEAST_NOISE**2))) + price * parameters
 
     def of_time(values: NDArray[np.float64], degree: int) -> float:
         return nats(values - np.polyval(np.polyfit(times, values, degree), times), degree + 1)
