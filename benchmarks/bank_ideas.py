@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from benchmarks.harness import Benchmark, Options, option
 from prophecy import Prophecy, __version__
-from prophecy.streams.far import Far
+from prophecy.streams.ahead import Ahead
 from prophecy.streams.settings import DEFAULT, Group, Settings, places
 
 Array = NDArray[np.float64]
@@ -110,13 +110,13 @@ def streams() -> dict[str, tuple[Array, Array | None]]:
 
 def followed(job: tuple[str, Settings]) -> Array:
     """Mean, half width, score, alarm and (every 200 values) derivative of one stream, (5, time); the first three also
-    of its values 12 ahead, for `far`."""
+    of its values 12 ahead, for `ahead`."""
     name, settings = job
     warnings.simplefilter("ignore")  # rows that come late say so
     ahead = name.removeprefix("12 ahead, ")
     u, times = STREAMS[ahead]
     if ahead != name:
-        mean, half, score = Far(12, 0.9, settings).advance(u)
+        mean, half, score = Ahead(12, 0.9, settings).advance(u)
         return np.stack([mean, half, score, np.zeros(len(u)), np.zeros(len(u))])
     model, rows = Prophecy(settings=settings), np.zeros((5, len(u)))
     for first in range(0, len(u), SLOPES):
@@ -201,13 +201,13 @@ Case = tuple[tuple[str, ...], float, str]
 
 
 def cases(options: Options) -> list[Case]:
-    """Numbers, factors and streams; what is 12 ahead is for the numbers of `far`, and for them alone."""
+    """Numbers, factors and streams; what is 12 ahead is for the numbers of `ahead`, and for them alone."""
     chosen = [path for path in places(DEFAULT) if not options.only or {path[0], ".".join(path)} & set(options.only)]
     return [
         (path, factor, name)
         for path in chosen
         for factor in options.factors
-        for name in (AHEAD if path[0] == "far" else list(STREAMS)[:: options.every])
+        for name in (AHEAD if path[0] == "ahead" else list(STREAMS)[:: options.every])
     ]
 
 
