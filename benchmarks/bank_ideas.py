@@ -4,7 +4,7 @@
 follows the streams below and writes benchmarks/results/bank_ideas.json: for each number and each of the two values the
 mean squared error over that with the usual number (geometric mean over streams, and the stream that moves most), how
 much wider intervals of level 0.9 are (median), the share of values outside of them, the share of rows with an alarm of
-0.99 and the share of rows of which anything at all changed; for those of seasons and lines also how many of 60 random
+0.99 and the share of rows of which anything at all changed; for those of periods also how many of 60 random
 shapes are named right. `--text` writes the tables of docs/prophecy.md from the
 file. A number of which both values change nothing is also tried at a hundredth and a hundred times, which
 switches most guards off: where that changes nothing either it is deleted, with its code.
@@ -305,7 +305,7 @@ def ablated(
         cell = rows.setdefault(".".join(path), {}).setdefault(f"{factor:g}", {"value": value, "rows": {}})
         cell["rows"][name] = compared(name, usual[name], track)
     first = next(iter(usual))
-    periods = _periods(pool, [job for job in jobs if job[0][0] in ("seasons", "lines") and job[3] == first])
+    periods = _periods(pool, [job for job in jobs if job[0][0] == "periods" and job[3] == first])
     return {
         name: {
             factor: {"value": cell["value"], **summary(cell["rows"]), **periods.get((name, factor), {})}
