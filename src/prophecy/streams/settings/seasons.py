@@ -25,13 +25,13 @@ class PeriodSettings(Group):
     """Seasons are checked after 32 values, then 48, 72, …, and from 4096 on every 2048; from 16 384 on, where the last
     check found the periods of the one before, every 4096: nearly all that is kept is new then."""
     least: float = 0.05
-    """Share that a season explains, at least; of values less their line twice that. With 0.1 the seventh column of ETTh1
-    has no day."""
+    """Share that a season explains, at least; of values less their line twice that. With 0.1 the seventh column of
+    ETTh1 has no day."""
     deviations: float = 5.0
     """Standard deviations of an autocorrelation of white noise that the share must reach."""
     wander: float = 0.15
     """Share of a season's strongest tone that may change from stretch to stretch. With 0.2 twice as many resonances
-    with memories of 1 000 and 2 000 samples pass for seasons (12 of 160), with 0.1 half as many, and real days are lost."""
+    with memories of 1 000 and 2 000 samples pass for seasons (12 of 160), with 0.1 half, and real days are lost."""
     same: float = 0.05
     between: float = 0.15
     """Loss of a season that explains as much as another one, and of one that is no whole number of samples, since the
