@@ -15,8 +15,7 @@ pytest.importorskip("typer")
 
 import prophecy  # noqa: E402
 from prophecy.commands import _options  # noqa: E402
-from prophecy.frames.collect import collect, read_table  # noqa: E402
-from prophecy.frames.source import read, split  # noqa: E402
+from prophecy.frames.collect import collect, read, read_table, split  # noqa: E402
 from prophecy.frames.table import open_table  # noqa: E402
 from prophecy.service import DEFAULT  # noqa: E402
 from prophecy.service.bodies import BodyNames  # noqa: E402

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from prophecy import _interrupts
 from prophecy.commands._common import INTERRUPTED, say
 from prophecy.commands._parts import check_plan, input_of, part_of
-from prophecy.frames.roles import Hints
+from prophecy.frames.columns import Hints
 
 Array: TypeAlias = NDArray[np.float64]
 

@@ -17,8 +17,8 @@ from prophecy.commands._journal import Journal, keeping
 from prophecy.commands._rows import answer
 from prophecy.commands._show import console, show
 from prophecy.commands._track import RowModel, words
+from prophecy.frames.columns import Hints
 from prophecy.frames.names import series_title
-from prophecy.frames.roles import Hints
 from prophecy.frames.table import Table, open_table
 from prophecy.frames.times import Times
 from prophecy.tables.panels import Line, Panel, Picture

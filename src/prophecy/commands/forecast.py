@@ -23,8 +23,8 @@ from prophecy.commands._results import Results
 from prophecy.commands._show import show
 from prophecy.forecasting.batch import Stopped
 from prophecy.frames.collect import Collected, as_frame, collect
+from prophecy.frames.columns import Hints
 from prophecy.frames.names import series_title
-from prophecy.frames.roles import Hints
 from prophecy.frames.source import Source
 from prophecy.frames.table import open_table
 from prophecy.tables.forecasting import forecast_sources

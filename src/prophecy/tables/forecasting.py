@@ -19,8 +19,8 @@ from prophecy.forecasting import forecast as solve
 from prophecy.forecasting.batch import Stopped, in_order
 from prophecy.forecasting.known import Known
 from prophecy.forecasting.own import Fit, own_candidates
-from prophecy.frames.cells import is_frame
-from prophecy.frames.source import Key, Source, is_file, read, split
+from prophecy.frames.collect import is_table, read, split
+from prophecy.frames.source import Key, Source
 from prophecy.laws.context import check_variables
 from prophecy.laws.settings import DEFAULT, Settings
 from prophecy.tables.regressors import known_for
@@ -56,9 +56,9 @@ class Forecasts(Mapping[Key, Forecast | Failure]):
         return f"<Forecasts of {len(self)} series" + (f", {failed} failed" if failed else "") + ">"
 
     def _repr_html_(self) -> str:
-        from prophecy.tables.spark import of_forecasts
+        from prophecy.tables.notebook import of_many
 
-        return of_forecasts(self)
+        return of_many(self)
 
     def explain(self) -> str:
         """What `explain` says of each series."""
@@ -167,7 +167,7 @@ def forecast_many(
     options: dict[str, Any] = {"level": level, "bounds": bounds, "settings": _joined(settings, candidates)}
     failed: dict[Key, Failure] = {}
     sources: dict[Key, Source]
-    if is_frame(data) or is_file(data):
+    if is_table(data):
         sources = split(data, key, time, columns, duplicates)
     elif key is not None:
         raise TypeError(f"key={key!r} names a column, so data must be a frame, got {type(data).__name__}")

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from prophecy import _checks, _files
 from prophecy._forecast import Failure, Forecast
-from prophecy.frames.source import Key, Source, split
+from prophecy.frames.collect import split
+from prophecy.frames.source import Key, Source
 from prophecy.tables.forecasting import Forecasts, Season, forecast_sources
 
 SENT = 256
