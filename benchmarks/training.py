@@ -164,7 +164,7 @@ def run(made: list[list[Task]], jobs: int = 1, steps: int = STEPS) -> dict[str, 
 def draw(result: dict[str, Any], path: Path) -> None:
     from matplotlib import pyplot
 
-    from prophecy.tables import style
+    from reproduction import style
 
     colours = dict(zip(STARTS, style.SEQUENCE, strict=False))
     with style.use():

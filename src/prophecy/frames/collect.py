@@ -77,8 +77,11 @@ class Collected:
         return ", ".join([*facts, *self.table.notes])
 
 
-def collect(table: Table, context: int = 10**9) -> Collected:
-    """Read a whole table, keeping the newest `context` rows of every series."""
+def collect(table: Table, context: int = 10**9, failed: dict[Key, Exception] | None = None) -> Collected:
+    """Read a whole table, keeping the newest `context` rows of every series.
+
+    failed: takes what is wrong with single series, which is raised without it.
+    """
     held: dict[Key, _Rows] = {}
     roles, cells, rows = table.roles, 0, 0
     for batch in table.batches:
@@ -97,7 +100,15 @@ def collect(table: Table, context: int = 10**9) -> Collected:
             cells = sum(mine.values[0].size for mine in held.values())
     if not rows:
         raise ValueError(f"{table.path} has a header but no rows")
-    return Collected(table, {key: _source(table, key, mine, context) for key, mine in held.items()}, rows)
+    sources = {}
+    for key, mine in held.items():
+        try:
+            sources[key] = _source(table, key, mine, context)
+        except ValueError as error:
+            if failed is None:
+                raise
+            failed[key] = error
+    return Collected(table, sources, rows)
 
 
 def _source(table: Table, key: Key, rows: _Rows, context: int) -> Source:
@@ -134,7 +145,7 @@ def is_table(data: Any) -> bool:
     return isinstance(data, str | os.PathLike | Collected | Mapping) or is_frame(data)
 
 
-def _collected(data: Any, key: Any, time: Any, columns: Any, duplicates: str) -> Collected:
+def _collected(data: Any, key: Any, time: Any, columns: Any, duplicates: str, failed: Any = None) -> Collected:
     """The series of anything with columns."""
     _checks.choice("duplicates", duplicates, DUPLICATES)
     if isinstance(data, Collected):
@@ -152,7 +163,7 @@ def _collected(data: Any, key: Any, time: Any, columns: Any, duplicates: str) ->
     key = tuple(key) if key is not None and not isinstance(key, str) else key
     named = isinstance(time, str)
     asked = Hints(columns=columns, time=time if named else None, key=key, duplicates=duplicates)
-    return collect(open_frame(data, asked, None if named else time))
+    return collect(open_frame(data, asked, None if named else time), failed=failed)
 
 
 def read(data: Any, time: Any = None, columns: str | Sequence[str] | None = None, duplicates: str = "refuse") -> Source:
@@ -186,15 +197,16 @@ def split(
     time: Any = None,
     columns: str | Sequence[str] | None = None,
     duplicates: str = "refuse",
+    failed: dict[Key, Exception] | None = None,
 ) -> dict[Key, Source]:
     """The series of a long table, one for every value of `key` (a column, or several), in the order they begin.
 
     key: None takes the outer levels of a MultiIndex, or a column of a usual name; without one every column is a series
-    of its own.
+    of its own. failed: takes what is wrong with single series, which is raised without it.
     """
     if not is_table(data):
         raise TypeError(f"key={key!r} names a column, so data must be a frame, got {type(data).__name__}")
-    found = _collected(data, key, time, columns, duplicates)
+    found = _collected(data, key, time, columns, duplicates, failed)
     return found.sources if found.table.roles.keys else found.sources[""].by_column()
 
 

@@ -48,8 +48,8 @@ def image(picture: Picture, kind: str, dark: bool = False, width: float = 10.0) 
 
 def _lines(axis: Any, panel: Panel, colours: Colours) -> None:
     for band in panel.bands:
-        look = {"color": colours["forecast"], "alpha": band.alpha, "linewidth": 0}
-        axis.fill_between(band.x, band.lower, band.upper, label=for_matplotlib(band.name), **look)
+        fill = {"color": colours["forecast"], "alpha": band.alpha, "linewidth": 0}
+        axis.fill_between(band.x, band.lower, band.upper, label=for_matplotlib(band.name), **fill)
     for line, look in panel.looks(colours):
         style = look.shape[0] if look.shape is not None else "--" if look.dashed else "-"
         size = {"markersize" if look.shape is not None else "linewidth": look.size}

@@ -47,7 +47,8 @@ def plot_track(track: Any, path: Where, interactive: bool, last: int = 400, **lo
     shown = slice(max(0, rows - last), rows)
     parts = [np.asarray(part).reshape(rows, -1)[shown].T for part in (series.values, *track[:3])]
     x, names = moments(series.times, rows)[shown], track.source.names[:MOST]
-    panels = [of_track(x, *columns, track.level, name) for name, *columns in zip(names, *parts, strict=False)]
+    rows_of = zip(names, *parts, strict=False)
+    panels = [of_track(x, truth, mean, low, high, track.level, name) for name, truth, mean, low, high in rows_of]
     return drawn(Picture("", panels), path, interactive, **look)
 
 
