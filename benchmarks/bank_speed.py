@@ -26,7 +26,7 @@ import numpy as np
 
 from prophecy import __version__, _files
 from prophecy.streams.limits import RING
-from prophecy.streams.record import RECORD
+from prophecy.streams.rows import RECORD
 
 RESULTS = Path(__file__).parent / "results" / "bank_speed.json"
 FILE = RESULTS.with_name("bank_file.json")  # a run with a file, of the bank alone

@@ -23,9 +23,9 @@ import numpy as np
 from prophecy.fleet import Fleet, Single
 from prophecy.fleet.pack import pack, unpack
 from prophecy.fleet.slots import PARTS
-from prophecy.streams.clock import FIELDS as CLOCK
-from prophecy.streams.irregular import FIELDS as SAMPLES
+from prophecy.streams.record import CLOCK_FIELDS as CLOCK
 from prophecy.streams.record import FIELDS as RECORD
+from prophecy.streams.record import SAMPLE_FIELDS as SAMPLES
 
 KEYS = ("a", "b", "c")
 

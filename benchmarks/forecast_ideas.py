@@ -10,206 +10,132 @@ prediction time and sMAPE.
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks import ordinary
-from benchmarks.forecast_dev import CONTEXT, scores, warm
+from benchmarks.forecast_dev import CONTEXT, scores, seed, warm
+from benchmarks.harness import Benchmark, Options, option
 from prophecy.forecasting import forecast
 from prophecy.laws.settings import DEFAULT, Settings
 
-Array = NDArray[np.float64]
-
-
-def without(*kinds: str) -> Settings:
-    return replace(DEFAULT, without=frozenset(kinds))
-
-
-def ordinary_settings(**changes: Any) -> Settings:
-    return replace(DEFAULT, ordinary=replace(DEFAULT.ordinary, **changes))
-
-
-def without_families(*families: str) -> Settings:
-    return ordinary_settings(without=frozenset(families))
-
-
-READOUTS = ("readout", "seasonal readout", "memory readout")
-PROFILES = ("profile", "long profile", "growth")
-OF_TIME = ("line", "constant", "waves", "approach")
-
-ORDINARY: dict[str, Settings] = {
-    "all ideas": DEFAULT,
-    "smoothers alone": replace(
-        without_families("theta", "autoregression", "rare", *READOUTS, *PROFILES, *OF_TIME),
-        without=frozenset({"LABORATORY"}),
-    ),
-    "without smoothers": without_families("smoothers", "theta"),
-    "without Theta": without_families("theta"),
-    "without autoregressions": without_families("autoregression"),
-    "without lines, waves and approaches": without_families(*OF_TIME),
-    "without direct readouts": without_families(*READOUTS),
-    "without mean profiles": without_families(*PROFILES),
-    "without the laboratory": without("LABORATORY"),
-    "weights from the prior alone": ordinary_settings(flatness=0.0),
-    "likelihoods not flattened": ordinary_settings(flatness=1.0),
-    "each lead by its own score alone": ordinary_settings(octave=0.0),
-    "half as many origins": ordinary_settings(origins=DEFAULT.ordinary.origins // 2),
-    "intervals not calibrated": ordinary_settings(expected_count=1e9, expected_factor=1.0),
-}
-
-
-def laws(**changes: Any) -> Settings:
-    return replace(DEFAULT, laws=replace(DEFAULT.laws, **changes))
-
-
-CHAOS: dict[str, Settings] = {
-    "all ideas": DEFAULT,
-    "without the laboratory": without("LABORATORY"),
-    "without assimilation": without("ASSIMILATION"),
-    "samples never taken as exact": laws(complete=2.0),
-    "without functions beside powers": laws(functions=0),
-    "without quotients of polynomials": laws(quotients=()),
-    "no more than four kinks": laws(kinks=0),
-    "long laws of powers not compared with functions": laws(short=np.inf),
-    "terms that went do not come back": laws(returns=()),
-    "beginning at 0.6 of the noise": laws(stages=(0.6, 0.12, 0.03, 0.01)),
-    "first guesses not thinned": laws(many=1000),
-    "laws not checked on held-back samples": replace(DEFAULT, law_behind=np.inf),
-    "without kernel maps": without("KERNEL_MAPS"),
-    "without polynomial maps": without("POLYNOMIAL_MAPS"),
-    "without undamped waves": without("WAVES"),
-    "without repetition": without("REPETITION"),
-    "the laboratory does not join the mixture": replace(DEFAULT, laboratory=replace(DEFAULT.laboratory, joins=0)),
-    "without hidden phases": replace(DEFAULT, hidden_phases=False),
-    "without hidden forcing": without("FORCING"),
-    "without drifting parameters": without("DRIFT_FIELDS"),
-}
 NOISE = {"chaos": 0.0, "chaos 1 %": 0.01, "chaos 5 %": 0.05}  # of each variable's standard deviation
+READOUTS = {"readout", "seasonal readout", "memory readout"}
+PROFILES = {"profile", "long profile", "growth"}
+OF_TIME = {"line", "constant", "waves", "approach"}
+
+ORDINARY: dict[str, dict[str, Any]] = {
+    "all ideas": {},
+    "smoothers alone": {
+        "ordinary.without": READOUTS | PROFILES | OF_TIME | {"theta", "autoregression", "rare"},
+        "without": {"LABORATORY"},
+    },
+    "without smoothers": {"ordinary.without": {"smoothers", "theta"}},
+    "without Theta": {"ordinary.without": {"theta"}},
+    "without autoregressions": {"ordinary.without": {"autoregression"}},
+    "without lines, waves and approaches": {"ordinary.without": OF_TIME},
+    "without direct readouts": {"ordinary.without": READOUTS},
+    "without mean profiles": {"ordinary.without": PROFILES},
+    "without the laboratory": {"without": {"LABORATORY"}},
+    "weights from the prior alone": {"ordinary.flatness": 0.0},
+    "likelihoods not flattened": {"ordinary.flatness": 1.0},
+    "each lead by its own score alone": {"ordinary.octave": 0.0},
+    "half as many origins": {"ordinary.origins": DEFAULT.ordinary.origins // 2},
+    "intervals not calibrated": {"ordinary.expected_count": 1e9, "ordinary.expected_factor": 1.0},
+}
+CHAOS: dict[str, dict[str, Any]] = {
+    "all ideas": {},
+    "without the laboratory": {"without": {"LABORATORY"}},
+    "without assimilation": {"without": {"ASSIMILATION"}},
+    "samples never taken as exact": {"laws.complete": 2.0},
+    "without functions beside powers": {"laws.functions": 0},
+    "without quotients of polynomials": {"laws.quotients": ()},
+    "terms that went do not come back": {"laws.returns": ()},
+    "laws not checked on held-back samples": {"law_behind": np.inf},
+    "without kernel maps": {"without": {"KERNEL_MAPS"}},
+    "without polynomial maps": {"without": {"POLYNOMIAL_MAPS"}},
+    "without undamped waves": {"without": {"WAVES"}},
+    "without repetition": {"without": {"REPETITION"}},
+    "without hidden forcing": {"without": {"FORCING"}},
+    "without drifting parameters": {"without": {"DRIFT_FIELDS"}},
+}
+"""Ideas, and the settings that take them away: a field, or one of a group of fields."""
 
 
-def one_ordinary(job: tuple[str, ordinary.Case]) -> dict[str, float]:
-    variant, case = job
+def settings(changes: dict[str, Any]) -> Settings:
+    found = DEFAULT
+    for place, value in changes.items():
+        value = frozenset(value) if isinstance(value, set) else value
+        group, _, field = place.rpartition(".")
+        found = replace(
+            found, **({group: replace(getattr(found, group), **{field: value})} if group else {field: value})
+        )
+    return found
+
+
+def cases(options: Options) -> Iterator[tuple[str, str, Any]]:
+    sets: dict[str, list[ordinary.Case]] = {}
+    for case in ordinary.series(options.ordinary) if options.ordinary else ():
+        sets.setdefault(case.dataset, []).append(case)
+    for idea in ORDINARY:
+        for dataset, members in sets.items():
+            yield from ((idea, dataset, case) for case in members[:: options.thin])
+    if options.chaos:
+        with np.load(options.chaos) as data:
+            systems = [(name, data[name][0]) for name in data.files[:: options.chaos_thin]]
+        yield from ((idea, dataset, system) for dataset in NOISE for idea in CHAOS for system in systems)
+
+
+def one(job: tuple[str, str, Any]) -> dict[str, Any]:
+    idea, dataset, case = job
+    return {"variant": idea, "set": dataset} | (chaotic if dataset in NOISE else usual)(idea, dataset, case)
+
+
+def usual(idea: str, _: str, case: ordinary.Case) -> dict[str, float]:
     began = time.process_time()
-    made = forecast(case.context, len(case.future), 0.95, season=case.season, settings=ORDINARY[variant])
+    made = forecast(case.context, len(case.future), 0.95, season=case.season, settings=settings(ORDINARY[idea]))
     return ordinary.scores(case, made.quantile(ordinary.PROBABILITIES), time.process_time() - began)
 
 
-def one_chaos(job: tuple[Settings, Array, Array, float]) -> dict[str, float]:
+def chaotic(idea: str, dataset: str, case: tuple[str, Any]) -> dict[str, float]:
     """The noise is that of forecast_dev.py for trajectory 0."""
-    settings, series, noise = job
-    seen, truth = series[:CONTEXT], series[CONTEXT:]
+    name, series = case
+    context, truth = series[:CONTEXT], series[CONTEXT:]
+    noise = NOISE[dataset] * context.std(axis=0) * seed(0, name).standard_normal(context.shape)
     began = time.process_time()
-    answer = forecast(seen + noise, len(truth), settings=settings)
+    answer = forecast(context + noise, len(truth), settings=settings(CHAOS[idea]))
     seconds = time.process_time() - began
     inside = (np.asarray(answer.lower) <= truth) & (truth <= np.asarray(answer.upper))
     return {**scores(np.asarray(answer.point), truth), "coverage": float(inside.mean()), "seconds": seconds}
 
 
-def systems(data: Path, thin: int) -> Iterator[tuple[str, Array]]:
-    with np.load(data) as found:
-        for name in found.files[::thin]:
-            yield name, found[name][0]
-
-
-def noise_of(name: str, series: Array, share: float) -> Array:
-    context = series[:CONTEXT]
-    generator = np.random.default_rng([0, len(name)])
-    return np.asarray(share * context.std(axis=0) * generator.standard_normal(context.shape))
-
-
-def mean_row(variant: str, dataset: str, done: list[dict[str, float]]) -> dict[str, Any]:
-    means = {metric: float(np.mean([row[metric] for row in done])) for metric in done[0]}
-    return {"variant": variant, "set": dataset, "series": len(done), **means}
-
-
-def chaos_rows(pool: ProcessPoolExecutor, cases: list[tuple[str, Array]]) -> Iterator[dict[str, Any]]:
-    """All jobs at once, so that no process waits for the slowest of a variant."""
-    wanted = [
-        (variant, dataset, (settings, series, noise_of(name, series, share)))
-        for dataset, share in NOISE.items()
-        for variant, settings in CHAOS.items()
-        for name, series in cases
+def summary(rows: list[dict[str, Any]], options: Options) -> dict[str, Any]:
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault((row.pop("variant"), row.pop("set")), []).append(row)
+    means = [
+        {"variant": idea, "set": dataset, "series": len(some)}
+        | {metric: float(np.mean([row[metric] for row in some])) for metric in some[0]}
+        for (idea, dataset), some in found.items()
     ]
-    done: dict[tuple[str, str], list[dict[str, float]]] = {}
-    for (variant, dataset, _), row in zip(wanted, pool.map(one_chaos, [job for _, _, job in wanted]), strict=True):
-        done.setdefault((variant, dataset), []).append(row)
-    for (variant, dataset), found in done.items():
-        yield mean_row(variant, dataset, found)
+    return {"thin": options.thin, "chaos_thin": options.chaos_thin, "rows": means}
 
 
-def tables(rows: list[dict[str, Any]]) -> dict[str, str]:
-    """The docs' tables: MASE (MSIS) per set for ordinary series, valid prediction times for chaos."""
-    found = {(row["variant"], row["set"]): row for row in rows}
-    sets = [s for s in dict.fromkeys(row["set"] for row in rows) if s not in NOISE]
-    variants = dict.fromkeys(row["variant"] for row in rows if row["set"] in sets)
-    cells = {v: [f"{found[v, s]['mase']:.3f} ({found[v, s]['msis']:.1f})" for s in sets] for v in variants}
-    out = {"ideas": _table(sets, cells)} if sets else {}
-    if any(s in NOISE for _, s in found):
-        variants = dict.fromkeys(row["variant"] for row in rows if row["set"] in NOISE)
-        cells = {v: [f"{found[v, s]['vpt']:.2f} ({found[v, s]['smape']:.1f})" for s in NOISE] for v in variants}
-        for v in variants:
-            cells[v].append(" / ".join(f"{found[v, s]['seconds']:.2f}" for s in NOISE))
-        out["chaos-ideas"] = _table(["no noise", "1 %", "5 %", "s"], cells)
-    return out
-
-
-def _table(head: list[str], cells: dict[str, list[str]]) -> str:
-    lines = [f"| | {' | '.join(head)} |", "|---" * (len(head) + 1) + "|"]
-    return "\n".join([*lines, *(f"| {name} | {' | '.join(each)} |" for name, each in cells.items())])
-
-
-def into_docs(page: Path, rows: list[dict[str, Any]]) -> None:
-    """Replace what stands between the marks of a page."""
-    text = page.read_text()
-    for name, table in tables(rows).items():
-        begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
-        before, rest = text.split(begin)
-        text = f"{before}{begin}\n{table}\n{end}{rest.split(end)[1]}"
-    page.write_text(text)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ordinary", type=Path)
-    parser.add_argument("--chaos", type=Path)
-    parser.add_argument("--thin", type=int, default=10)
-    parser.add_argument("--chaos-thin", type=int, default=4)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--docs", type=Path, help="page with the marks to write the tables into")
-    options = parser.parse_args()
-    rows = []
-    with ProcessPoolExecutor(options.jobs, initializer=warm) as pool:
-        sets: dict[str, list[ordinary.Case]] = {}
-        for case in ordinary.cases(options.ordinary) if options.ordinary else ():
-            sets.setdefault(case.dataset, []).append(case)
-        for variant in ORDINARY if sets else ():
-            for dataset, members in sets.items():
-                done = list(pool.map(one_ordinary, [(variant, case) for case in members[:: options.thin]]))
-                rows.append(mean_row(variant, dataset, done))
-            print(rows[-1], flush=True)
-        cases = list(systems(options.chaos, options.chaos_thin)) if options.chaos else []
-        for row in chaos_rows(pool, cases) if cases else ():
-            rows.append(row)
-            print({k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
-    if options.out:
-        thin = {"thin": options.thin, "chaos_thin": options.chaos_thin}
-        options.out.write_text(json.dumps({**thin, "rows": rows}, indent=1) + "\n")
-    if options.docs:
-        into_docs(options.docs, rows)
-
+BENCHMARK = Benchmark(
+    __doc__, cases, one, summary, lambda row: f"{row['set']:14} {row['variant']}",
+    (
+        option("--ordinary", type=Path),
+        option("--chaos", type=Path),
+        option("--thin", type=int, default=10),
+        option("--chaos-thin", type=int, default=4),
+    ),
+    warm,
+)  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

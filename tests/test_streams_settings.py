@@ -256,7 +256,13 @@ def test_groups_take_their_own_kind_alone():
 
 BESIDE = {
     *("LARGEST", "LARGEST_TIME", "_FARTHEST", "SQUARED", "MOVED", "LEAST", "EPSILON"),  # bounds
-    *("LEVELS", "CARRIED", "FIELDS"),  # the record: as many numbers as they have entries, and limits of its fields
+    *(
+        "LEVELS",
+        "CARRIED",
+        "FIELDS",
+        "CLOCK_FIELDS",
+        "SAMPLE_FIELDS",
+    ),  # the record: as many numbers as they have entries, and limits of its fields
     "DOUBTED",  # for words alone
 }
 """Constants that are no whole numbers and may stand beside the code."""

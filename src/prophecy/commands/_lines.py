@@ -11,8 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from prophecy.frames.numbers import is_missing
-from prophecy.streams.limits import LARGEST
-from prophecy.streams.times import LARGEST_TIME
+from prophecy.streams.limits import LARGEST, LARGEST_TIME
 
 LONGEST_KEY = 512
 """Characters of a key, as many as a fleet takes."""

@@ -18,9 +18,9 @@ from prophecy.fleet.answers import ROW, Answers, Brief, Event, Predictions, Rece
 from prophecy.fleet.check import LONGEST_KEY
 from prophecy.fleet.store import Aside
 from prophecy.fleet.streams import LOG, Log, Streams
-from prophecy.streams.limits import LARGEST
+from prophecy.streams.limits import LARGEST, LARGEST_TIME
 from prophecy.streams.prophecy import Prophecy
-from prophecy.streams.times import LARGEST_TIME, seconds
+from prophecy.streams.times import seconds
 
 Array = NDArray[np.float64]
 

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy.fleet.answers import ANSWER, ROW, STATUS
 from prophecy.fleet.slots import Slots, stamps_of
-from prophecy.streams.limits import LARGEST
-from prophecy.streams.times import LARGEST_TIME, seconds
+from prophecy.streams.limits import LARGEST, LARGEST_TIME
+from prophecy.streams.times import seconds
 
 
 class Answer(NamedTuple):

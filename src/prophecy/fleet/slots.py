@@ -21,16 +21,23 @@ from prophecy import _machine
 from prophecy.fleet.answers import LATE, MISSING, ROW, TAKEN
 from prophecy.fleet.check import are_rows
 from prophecy.fleet.pack import pack, unpack
-from prophecy.streams.clock import CLOCK, check_clocks, fresh_clocks
-from prophecy.streams.irregular import SAMPLES, check_samples, fresh_samples
 from prophecy.streams.kernels.feed import Streams
-from prophecy.streams.limits import LARGEST, RING
+from prophecy.streams.limits import LARGEST, LARGEST_TIME, RING
 from prophecy.streams.limits import RECENT as STAMPS
 from prophecy.streams.prophecy import Prophecy, of_rows
-from prophecy.streams.record import RECORD, check, fresh
+from prophecy.streams.rows import (
+    CLOCK,
+    RECORD,
+    SAMPLES,
+    check,
+    check_clocks,
+    check_samples,
+    fresh,
+    fresh_clocks,
+    fresh_samples,
+)
 from prophecy.streams.settings import DEFAULT
 from prophecy.streams.table import between, table
-from prophecy.streams.times import LARGEST_TIME
 
 Array = NDArray[np.float64]
 

@@ -25,7 +25,7 @@ from prophecy._periods import autocorrelation, less_line
 from prophecy.streams.arguments import checked_level
 from prophecy.streams.kernels import far_step
 from prophecy.streams.limits import FAR_FEATURES, KEPT, NEWEST, WIDEST
-from prophecy.streams.record import CALIBRATION, fresh, rings
+from prophecy.streams.rows import CALIBRATION, fresh, rings
 from prophecy.streams.settings import DEFAULT, Settings
 from prophecy.streams.settings.far import FarSettings
 from prophecy.streams.table import between, table

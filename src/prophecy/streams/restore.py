@@ -9,11 +9,9 @@ from numpy.typing import NDArray
 
 from prophecy import _checks
 from prophecy.streams.channels import Channels
-from prophecy.streams.clock import check_clocks
-from prophecy.streams.fields import within
-from prophecy.streams.irregular import check_samples
 from prophecy.streams.limits import LARGEST, MOST
-from prophecy.streams.record import ERRORS, RECORD, check
+from prophecy.streams.record import ERRORS
+from prophecy.streams.rows import RECORD, check, check_clocks, check_samples, within
 
 
 def restored(stream: Channels, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
