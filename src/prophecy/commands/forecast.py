@@ -222,10 +222,10 @@ def read_known(path: Path, asked: Hints, found: Collected) -> Any:
     roles = found.table.roles
     way = replace(asked, columns=(), time=None, key=None, header=None, sheet=None, duplicates="mean")
     table = open_table(str(path), way)
-    if roles.key in table.names:
+    if roles.keys and set(roles.keys) <= set(table.names):
         table = open_table(str(path), replace(way, key=roles.key))
     frame = as_frame(table)
-    beside = [name for name in table.names if name not in (roles.key, *(roles.clock.columns if roles.clock else ()))]
+    beside = [name for name in table.names if name not in (*roles.keys, *(roles.clock.columns if roles.clock else ()))]
     facts = ", ".join([f"{len(frame):,} rows", *table.notes])
     say("forecast", f"{path.name}: {facts}; regressors {', '.join(beside)}")
     return lambda source, horizon: known_for(frame, source, horizon)

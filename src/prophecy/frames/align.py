@@ -42,9 +42,11 @@ class WaysOut(NamedTuple):
         said = f"{name}={value!r}" if value else f"{name}="
         return said if name in SHARED else f"prophecy.frames.collect.read_table(path, {said})"
 
-    def keyed(self, name: str) -> str:
-        """How to name the column that tells series apart."""
-        return f"use forecast_many(data, horizon, key={name!r})" if self.option == "=" else f"say {self('key', name)}"
+    def keyed(self, *names: str) -> str:
+        """How to name the columns that tell series apart."""
+        if self.option == "=":
+            return f"use forecast_many(data, horizon, key={names[0] if len(names) == 1 else list(names)!r})"
+        return f"say {self('key', ' + '.join(names))}"
 
 
 FRAMES = WaysOut(

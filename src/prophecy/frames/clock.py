@@ -54,7 +54,7 @@ def column_of(batch: Any, name: str) -> Any:
 
 @dataclass(frozen=True)
 class TimeColumn:
-    """How times are read and written. columns: one, or a date and a time of day.
+    """How times are read and written. columns: one, a date and a time of day, or the parts of a date.
 
     style: of text; unit: of an epoch; with neither the cells are dates by type, or numbers.
     """
@@ -93,8 +93,8 @@ class TimeColumn:
             cells = self.style.write(times)
             if len(self.columns) == 1:
                 return {name: cells}
-            parts = [cell.partition(self.style.sep or " ") for cell in cells]
-            return {name: [part[0] for part in parts], self.columns[1]: [part[2] for part in parts]}
+            parts = [cell.split(self.style.sep or " ", len(self.columns) - 1) for cell in cells]
+            return dict(zip(self.columns, map(list, zip(*parts, strict=True)), strict=True))
         if self.typed:
             import pyarrow as pa
 
@@ -116,9 +116,9 @@ class TimeColumn:
 
 
 def _joined(columns: list[list[Any]]) -> list[str | None]:
-    """Cells as text, of a date and a time of day together; None where one is missing."""
+    """Cells as text, those of a date's parts together; None where one is missing."""
     texts = [[None if cell is None or is_missing(text := str(cell)) else text.strip() for cell in c] for c in columns]
-    return texts[0] if len(texts) == 1 else [f"{a} {b}" if a and b else None for a, b in zip(*texts, strict=True)]
+    return texts[0] if len(texts) == 1 else [" ".join(row) if all(row) else None for row in zip(*texts, strict=True)]
 
 
 def _ticks(cells: list[Any]) -> Any:

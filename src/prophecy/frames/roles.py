@@ -45,10 +45,19 @@ KEYS = ("unique_id", "key", "series", "series_id", "sensor", "sensor_id", "item_
 DATED = ("date", "datetime", "date_time", "date time", "datum", "ds", "timestamp")
 """Names under which numbers of days since 1899-12-30 are dates, as Excel counts them."""
 
+MOST_KEYS = 8  # columns that are tried as keys, alone and together
+JOINT = "/"  # between the parts of a key
 USUAL = frozenset({*CLOCKS, *KEYS, "value", "y"})  # names that tell a line of names from a title or units
 SERIALS = (20_000, 80_000)  # such days: 1954 to 2119
 ERA = (631_152_000, 4_102_444_800)  # seconds: numbers between 1990 and 2100 are taken for epochs
 EVEN = 8  # rows from which numbers that rise by one and the same step are a clock, whatever they are called
+PARTS = {
+    "%Y": ("year", "yyyy", "yy", "yr", "jahr", "año", "année", "anno"),
+    "%m": ("month", "mm", "mo", "mon", "monat", "mes"), "%d": ("day", "dd", "dy", "tag"),
+    "%H": ("hour", "hh", "hr", "stunde"), "%M": ("minute", "mn", "mi", "min", "mm"),
+}  # fmt: skip
+"""Names of columns that hold the parts of a date, the coarsest first."""
+
 YEARS = (1600, 2200)  # names of columns between which whole numbers that rise by one are years
 
 
@@ -63,7 +72,8 @@ class Roles:
 
     @property
     def key(self) -> str | None:
-        return self.keys[0] if self.keys else None
+        """The column of keys, or what several are called together."""
+        return " + ".join(self.keys) if self.keys else None
 
     @property
     def time(self) -> str | None:
@@ -83,13 +93,14 @@ def resolve(layout: Layout, moments: Sequence[Any] | None = None) -> Roles:
     """Give every column its part, or say which ones there are. moments: times that are known beside the columns."""
     asked, ways = layout.asked, layout.ways
     columns, time = asked.columns, asked.time
+    keys = tuple(part for name in asked.keys for part in ([name] if name in layout.names else name.split(" + ")))
     shown = ", ".join(name or "(unnamed)" for name in layout.names[:50]) + (" …" if len(layout.names) > 50 else "")
-    wanted = [("", name) for name in columns] + [("time ", time or None)] + [("key ", name) for name in asked.keys]
+    wanted = [("", name) for name in columns] + [("time ", time or None)] + [("key ", name) for name in keys]
     for what, name in wanted:
         if name is not None and name not in layout.names and not (what == "time " and " + " in name):
             raise ValueError(f"{layout.path} has no {what}column {name!r}; it has {shown}")
     notes: list[str] = []
-    keys = asked.keys or _key(layout, {*columns, time})
+    keys = keys or _key(layout, {*columns, time})
     clock = None if moments is not None or time == "" else _clock(layout, {*columns, *keys}, notes)
     taken = {*keys, *(clock.columns if clock is not None else ())}
     free = [name for name in layout.names if layout.kind(name) == "number" and name not in taken]
@@ -153,19 +164,26 @@ def _refuse_keyed(
     numbers = list(zip(*(map(str, layout.column(name)) for name in values), strict=True))
     if not moments or len(numbers) != len(moments) or len(set(moments)) == len(set(zip(moments, numbers, strict=True))):
         return
-    for name in layout.names:
-        cells = [str(cell) for cell in layout.column(name)]
-        kinds, rows = set(cells), len(moments)
-        if layout.kind(name) not in ("text", "number") or (clock is not None and name in clock.columns):
-            continue
-        if name in values and (len(kinds) > rows / 2 or not all(kind.removesuffix(".0").isdigit() for kind in kinds)):
-            continue
-        if 1 < len(kinds) < rows and len(set(zip(moments, cells, strict=True))) == rows:
+    times = () if clock is None else clock.columns
+    texts = [name for name in layout.names if layout.kind(name) == "text" and name not in times]
+    codes = [name for name in layout.names if layout.kind(name) == "number" and name not in times]
+    codes = [name for name in codes if name not in values or (len(values) > 1 and _is_code(layout.column(name)))]
+    some = (*texts, *codes)[:MOST_KEYS]
+    for names in itertools.chain.from_iterable(itertools.combinations(some, size) for size in (1, 2, 3)):
+        cells, rows = list(zip(*(map(str, layout.column(name)) for name in names), strict=True)), len(moments)
+        if 1 < len(set(cells)) < rows and len(set(zip(moments, cells, strict=True))) == rows:
             where = "" if clock is None else f" in {' '.join(clock.columns)!r}"
+            together = f"{' and '.join(map(repr, names))} {'tells' if len(names) == 1 else 'together tell'}"
             raise ValueError(
-                f"{layout.path} holds many series: times{where} repeat, and {name!r} tells their rows apart; "
-                f"{layout.ways.keyed(name)}, or average rows of one time with {layout.ways.mean}"
+                f"{layout.path} holds many series: times{where} repeat, and {together} their rows apart; "
+                f"{layout.ways.keyed(*names)}, or average rows of one time with {layout.ways.mean}"
             )
+
+
+def _is_code(cells: Sequence[Any]) -> bool:
+    """Whether cells are a few whole numbers that come again."""
+    kinds = {str(cell) for cell in cells}
+    return len(kinds) <= len(cells) / 2 and all(kind.removesuffix(".0").isdigit() for kind in kinds)
 
 
 def spread_over_columns(names: Sequence[str], asked: Hints) -> None:
@@ -198,6 +216,10 @@ def _clock(layout: Layout, taken: set[str], notes: list[str]) -> TimeColumn | No
         notes.append(f"several columns hold dates: {dated[0]!r} taken as the time, {ways('time')} chooses another")
     if dated:
         return _named(layout, dated[0], free, notes)
+    parts = _parts(layout, free)
+    if len(parts) > 1:
+        notes.append(f"columns {', '.join(map(repr, parts.values()))} joined to one time")
+        return TimeColumn(tuple(parts.values()), dates.given(" ".join(parts)))
     for name in free:
         clock = _numeric(layout, name, _names_time(layout, name), notes)
         if clock is not None:
@@ -209,6 +231,20 @@ def _clock(layout: Layout, taken: set[str], notes: list[str]) -> TimeColumn | No
         raise ValueError(f"{layout.path}: no column fits {ways('time_format', given)}; name one with {ways('time')}")
     numbers = [name for name in free if layout.kind(name) == "number"]
     return None if layout.strict or len(numbers) < 2 or not numbers[0] else _even(layout, numbers[0], notes)
+
+
+def _parts(layout: Layout, free: Sequence[str]) -> dict[str, str]:
+    """Columns for the year, the month and so on, by the pattern of each; they end where one is missing."""
+    found: dict[str, str] = {}
+    left = [name for name in free if layout.kind(name) == "number"]
+    for pattern, names in PARTS.items():
+        name = next((name for name in left if name.lower() in names), None)
+        if name is None:
+            break
+        found[pattern] = name
+        left.remove(name)
+    texts = [" ".join(row) for row in zip(*(layout.texts(name)[:20] for name in found.values()), strict=False)]
+    return found if len(found) > 1 and _fits(texts, " ".join(found)) else {}
 
 
 def _even(layout: Layout, name: str, notes: list[str]) -> TimeColumn | None:
@@ -327,13 +363,19 @@ def _whole(numbers: Any) -> bool:
 def keys_of(batch: Any, key: str | tuple[str, ...] | None) -> Iterator[tuple[Any, NDArray[np.int64] | slice]]:
     """Each key in a piece of a table and its rows in order; without a key column, one key "" with all rows.
 
-    Keys of Arrow batches are text; those of frames are the cells, in a tuple where there are several columns.
+    Keys of Arrow batches are text, joined where there are several columns; those of frames are the cells, or tuples.
     """
     names = () if key is None else (key,) if isinstance(key, str) else key
     if not names:
         yield "", slice(None)
-    elif hasattr(batch, "schema") and hasattr(batch, "num_rows"):
-        encoded = batch.column(batch.schema.get_field_index(names[0])).dictionary_encode()
+    elif hasattr(batch, "num_rows"):
+        names = tuple(part for name in names for part in ([name] if name in batch.schema.names else name.split(" + ")))
+        columns = [batch.column(batch.schema.get_field_index(name)) for name in names]
+        if len(columns) > 1:
+            import pyarrow.compute as pc
+
+            columns = [pc.binary_join_element_wise(*(column.cast("string") for column in columns), JOINT)]
+        encoded = columns[0].dictionary_encode()
         codes = np.asarray(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
         texts = ["" if name is None else str(name) for name in encoded.dictionary.to_pylist()]
         order = np.argsort(codes, kind="stable")

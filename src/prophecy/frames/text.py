@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ SEPARATORS = (",", ";", "\t", "|")
 MOST_COLUMNS = 20_000  # of a table: one of more is no table of series, and takes minutes to look at
 TYPED = ("number", "date", "clock")
 NOTHING = Hints()
+REMARKS = ("#", "%")  # what lines of remarks above a table begin with
 
 
 @dataclass(frozen=True)
@@ -59,13 +61,18 @@ def sniff(path: str, stream: Replay, asked: Hints) -> Dialect:
     text, encoding, complete = _beginning(path, stream)
     lines = text.split("\n")
     skipped = min(asked.skip or 0, len(lines) - 1)
-    while skipped < len(lines) - 1 and (not lines[skipped].strip() or lines[skipped].startswith("#")):
+    named = re.fullmatch(r"sep=(.)", lines[skipped].strip())  # what Excel writes above a table for itself
+    skipped += named is not None
+    remarks = []
+    while skipped < len(lines) - 1 and (not lines[skipped].strip() or lines[skipped].startswith(REMARKS)):
+        remarks += [lines[skipped]] if lines[skipped].strip() else []
         skipped += 1
     if not any(line.strip() for line in lines[skipped:]):
         raise ValueError(f"{path} is empty; a table needs at least two rows")
-    notes = [] if not any(line.startswith("#") for line in lines[:skipped]) else [_said(skipped, "before the table")]
+    notes = [_said(skipped, "before the table")] if remarks else []
     body = "\n".join(lines[skipped:])
-    separator = asked.sep or _separator(body)
+    separator = asked.sep or (named[1] if named else _separator(body))
+    body = _single_spaces(body) if separator == " " else body
     widest = max(line.count(separator) for line in lines[skipped : skipped + 50]) + 1
     if widest > MOST_COLUMNS:
         raise ValueError(f"{path} has {widest:,} columns, and at most {MOST_COLUMNS:,} are read; put series into rows")
@@ -75,6 +82,12 @@ def sniff(path: str, stream: Replay, asked: Hints) -> Dialect:
     names, header, start = header_of(path, rows, asked)
     if start >= len(rows):
         raise ValueError(f"{path} has a header but no rows")
+    for remark in remarks if header is None and asked.header is None else ():  # the first that names every column
+        line = remark.lstrip("#% \t")
+        found = line.split() if separator == " " else line.split(separator)
+        if len(found) == len(names) and _is_names(found, range(len(names)), asked):
+            names, header = tuple(cell.strip() for cell in found), -1
+            break
     notes += said_about(rows, header, start, len(names))
     whole = [row for row in rows[start:] if len(row) == len(names)]
     cells = tuple(tuple(row[i].strip() for row in whole) for i in range(len(names)))
@@ -212,12 +225,17 @@ def _too_long(most: int, where: str) -> str:
     return f"{where} has a cell of more than {most:,} characters; perhaps a quotation mark is not closed"
 
 
+def _single_spaces(text: str) -> str:
+    """Lines whose cells stand in columns, with one space between two."""
+    return "\n".join(" ".join(line.split()) for line in text.split("\n"))
+
+
 def _separator(text: str) -> str:
     """The separator that makes rows of one width out of numbers and dates."""
     sample = "\n".join(text.split("\n")[: JUDGED + 1])
 
     def merit(mark: str) -> tuple[bool, float, float, int]:
-        rows, _ = _rows(sample, mark)
+        rows, _ = _rows(_single_spaces(sample) if mark == " " else sample, mark)
         body = rows[1:] or rows
         widths = [len(row) for row in body]
         usual = max(set(widths), key=widths.count)
@@ -238,9 +256,12 @@ def _batches(opened: Opened, dialect: Dialect, roles: Roles, piece: int, stray: 
     import pyarrow as pa
     import pyarrow.csv as arrow
 
-    names, path = list(dialect.names), opened.path
+    names, path, encoding = list(dialect.names), opened.path, dialect.encoding
     stream: Any = opened.stream
-    if opened.file and not opened.packed:
+    if dialect.separator == " ":
+        encoding, codec = "utf-8", dialect.encoding.replace("utf-8", "utf-8-sig")
+        stream = io.BytesIO(_single_spaces(opened.stream.read().decode(codec, errors="replace")).encode())
+    elif opened.file and not opened.packed:
         # Arrow's own file: its threads may still be reading when an error ends the process, and a Python file then
         # takes the interpreter down with it.
         opened.raw.close()
@@ -250,7 +271,7 @@ def _batches(opened: Opened, dialect: Dialect, roles: Roles, piece: int, stray: 
         block_size=max(piece, 4 * dialect.longest),
         column_names=names,
         skip_rows=dialect.skipped,
-        encoding={"utf-8": "utf8"}.get(dialect.encoding, dialect.encoding),
+        encoding={"utf-8": "utf8"}.get(encoding, encoding),
     )
     parse = arrow.ParseOptions(
         delimiter=dialect.separator,

@@ -14,6 +14,7 @@ from prophecy.forecasting.known import Known
 from prophecy.frames.clock import in_narwhals, is_frame
 from prophecy.frames.collect import as_frame, read, split
 from prophecy.frames.columns import Hints, kind_of
+from prophecy.frames.roles import JOINT
 from prophecy.frames.source import Source
 from prophecy.frames.table import open_table
 from prophecy.frames.times import Times
@@ -122,6 +123,7 @@ def _of_key(known: Any, source: Source) -> Source:
     if not keys or not all(name in names for name in keys):
         return read(known, time)
     parts = split(known, keys if len(keys) > 1 else keys[0], time)
+    parts |= {JOINT.join(map(str, key)): part for key, part in parts.items() if isinstance(key, tuple)}
     if source.key not in parts:
         raise ValueError(
             f"known has no rows for {', '.join(keys)} = {source.key!r}; add them, or leave that series out"
