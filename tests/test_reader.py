@@ -147,12 +147,12 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
     "the parts of a date": (
         table("year,month,v", "2023,11,5.5", "2023,12,6", "2024,1,7"),
         {"v": [5.5, 6, 7]},
-        "columns 'year', 'month' joined to one time",
+        "columns 'year' and 'month' joined to one time",
     ),
     "columns of spaces with names in a remark": (
         table("#YY  MM DD hh mm WSPD", "#yr  mo dy hr mn m/s", "2024 03 01 10 00  5.5", "2024 03 01 11 00 16.0"),
         {"WSPD": [5.5, 16]},
-        "'YY', 'MM', 'DD', 'hh', 'mm' joined to one time",
+        "'YY', 'MM', 'DD', 'hh' and 'mm' joined to one time",
     ),
     "a separator for Excel": ("sep=;\n" + daily(PLAIN, "day;v", ";"), {"v": NUMBERS}, ""),
     "quoted": (table("day,note,v", '2024-01-01,"a, b",1', '2024-01-02,"c ""d""",2'), {"v": [1, 2]}, ""),

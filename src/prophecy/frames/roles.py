@@ -217,9 +217,8 @@ def _clock(layout: Layout, taken: set[str], notes: list[str]) -> TimeColumn | No
     if dated:
         return _named(layout, dated[0], free, notes)
     parts = _parts(layout, free)
-    if len(parts) > 1:
-        notes.append(f"columns {', '.join(map(repr, parts.values()))} joined to one time")
-        return TimeColumn(tuple(parts.values()), dates.given(" ".join(parts)))
+    if parts:
+        return _joined(layout, tuple(parts.values()), notes)
     for name in free:
         clock = _numeric(layout, name, _names_time(layout, name), notes)
         if clock is not None:
@@ -265,9 +264,7 @@ def _named(layout: Layout, time: str, free: Sequence[str], notes: list[str]) -> 
         absent = [part for part in parts if part not in layout.names]
         if absent:
             raise ValueError(f"{layout.path} has no column {absent[0]!r}; it has {', '.join(layout.names)}")
-        if len(parts) != 2:
-            raise ValueError(f"{ways('time')} joins two columns, got {len(parts)}: {time!r}; name a date and a time")
-        return _joined(layout, parts[0], parts[1], notes)
+        return _joined(layout, parts, notes)
     kind, texts = layout.kind(time), layout.texts(time)
     if kind == "clock":
         dated = [name for name in free if layout.kind(name) == "date"]
@@ -275,7 +272,7 @@ def _named(layout: Layout, time: str, free: Sequence[str], notes: list[str]) -> 
             raise ValueError(
                 f"column {time!r} has times of day without dates; name a column of dates with {ways('time')}"
             )
-        return _joined(layout, dated[0], time, notes)
+        return _joined(layout, (dated[0], time), notes)
     if kind == "typed":
         return TimeColumn((time,), typed=True)
     if given is not None:
@@ -285,7 +282,7 @@ def _named(layout: Layout, time: str, free: Sequence[str], notes: list[str]) -> 
     if kind == "date":
         of_day = [name for name in free if layout.kind(name) == "clock"]
         if of_day and not any(":" in cell for cell in texts[:100]):
-            return _joined(layout, time, of_day[0], notes)
+            return _joined(layout, (time, of_day[0]), notes)
     elif (clock := _numeric(layout, time, True, notes)) is not None:
         return clock
     elif kind == "number" and len(layout.numbers(time)):
@@ -295,13 +292,14 @@ def _named(layout: Layout, time: str, free: Sequence[str], notes: list[str]) -> 
     return TimeColumn((time,), _style(layout, time, texts, notes))
 
 
-def _joined(layout: Layout, day: str, clock: str, notes: list[str]) -> TimeColumn:
-    """A date and a time of day."""
-    given = layout.asked.time_format
-    cells = [f"{a} {b}" for a, b in zip(layout.column(day), layout.column(clock), strict=True) if a and b]
-    style = dates.given(given, cells[-1:]) if given is not None else _style(layout, f"{day} {clock}", cells, notes)
-    notes.append(f"columns {day!r} and {clock!r} joined to one time")
-    return TimeColumn((day, clock), style)
+def _joined(layout: Layout, names: Sequence[str], notes: list[str]) -> TimeColumn:
+    """A date and a time of day, or the parts of a date."""
+    given = layout.asked.time_format or " ".join(_parts(layout, names))
+    rows = ([str(cell) for cell in row] for row in zip(*map(layout.column, names), strict=True))
+    cells = [" ".join(row) for row in rows if all(row)]
+    style = dates.given(given, cells[-1:]) if given else _style(layout, " ".join(names), cells, notes)
+    notes.append(f"columns {', '.join(map(repr, names[:-1]))} and {names[-1]!r} joined to one time")
+    return TimeColumn(tuple(names), style)
 
 
 def _style(layout: Layout, name: str, cells: list[str], notes: list[str]) -> dates.Style:
