@@ -1,4 +1,4 @@
-"""One live reader: sends its token, names the series it wants, and is sent values and alarms as fast as it reads."""
+"""One live reader: sends its token, names the series it wants, and is sent values and events as fast as it reads."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def _shown(socket: WebSocket, core: Core) -> bool:
         return True  # the guard has seen the header
     who, loop = socket.scope.get("client"), asyncio.get_running_loop()
     try:
-        async with asyncio.timeout(core.settings.hello_seconds) as limit:
+        async with asyncio.timeout(core.settings.quiet_seconds) as limit:
             core.strangers.enter(who, lambda: limit.reschedule(loop.time()))
             message = _object(await socket.receive_text(), core)
         token = message.get("token")
@@ -128,7 +128,7 @@ async def _sending(socket: WebSocket, core: Core, reader: Reader) -> None:
         if read.columns["number"]:
             await socket.send_text(_written(core, read, shared=reader.keys is None))
         if events:
-            await _send(socket, {"type": "alarms", "alarms": events})
+            await _send(socket, {"type": "events", "events": events})
         if backlog.last > reader.after or reader.answered != reader.asked:
             await asyncio.sleep(settings.frame_seconds)
             continue
