@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 GPU, STATSFORECAST, EARLIER = "a GPU", "an environment with statsforecast", "a checkout of an earlier commit"
-CHAOS, ORDINARY, NAB, FLOWS, SURVEYED = "chaos_dev.npz", "ordinary_dev.npz", "nab_dev.npz", "flows.npz", "survey.npz"
+CHAOS, ORDINARY, NAB, FLOWS = "chaos_dev.npz", "ordinary_dev.npz", "nab_dev.npz", "flows.npz"
 MADE_BY = {
     CHAOS: "python -m benchmarks.chaos_data FILE",
     ORDINARY: "python -m benchmarks.ordinary_data FILE …",
     NAB: "python -m benchmarks.nab_data NAB FOLDER",
     FLOWS: "python -m benchmarks.other_systems --make FILE",
-    SURVEYED: "python -m benchmarks.survey --make FILE",
 }
 """How the files of series are made; docs/benchmarks.md says from what."""
 
@@ -29,50 +28,45 @@ class Benchmark(NamedTuple):
     needs: tuple[str, ...] = ()
 
 
+def _chaos(module: str, options: str, minutes: float) -> Benchmark:
+    return Benchmark(f"benchmarks.{module}", f"{{data}}/{CHAOS} {options} --out {{out}}", minutes, (CHAOS,))
+
+
 def _forecast(options: str, minutes: float) -> Benchmark:
-    return Benchmark(
-        "benchmarks.forecast_dev", f"{{data}}/{CHAOS} {options} --jobs {{jobs}} --out {{out}}", minutes, (CHAOS,)
-    )
+    return _chaos("forecast_dev", f"--part all {options} --jobs {{jobs}}", minutes)
 
 
 BENCHMARKS: dict[str, Benchmark] = {
     "accuracy": Benchmark("benchmarks.accuracy", "--jobs {jobs} --out {out}", 4),
-    "backtest_rivals": Benchmark("benchmarks.backtest_rivals", "{out}", 2, (STATSFORECAST,)),
+    "backtest_rivals": Benchmark("benchmarks.backtest_rivals", "--out {out}", 2, (STATSFORECAST,)),
     "bank_ideas": Benchmark("benchmarks.bank_ideas", "--out {out}", 120),
     "bank_speed": Benchmark("benchmarks.bank_speed", "--earlier {data}/earlier/src --out {out}", 10, (EARLIER,)),
     "census": Benchmark("benchmarks.census", "--jobs {jobs} --out {out}", 5),
     "causal_derivatives": Benchmark("examples.causal_derivatives", "{out}", 2),
-    "climate": Benchmark("benchmarks.climate", f"{{data}}/{CHAOS} --jobs {{jobs}} --out {{out}}", 3, (CHAOS,)),
+    "climate": _chaos("climate", "--jobs {jobs}", 3),
     "cpu": Benchmark("benchmarks.speed", "--out {out}", 5),
     "damaged": Benchmark("benchmarks.damaged", "--out {out}", 5),
     "delay": Benchmark("examples.train_layer", "--json {out}", 5, (GPU,)),
-    "equations": Benchmark("benchmarks.equations", "--out {out}", 5),
+    "equations": Benchmark("benchmarks.equations", "--jobs {jobs} --out {out}", 5),
     "faults": Benchmark("benchmarks.faults", "--out {out}", 1),
     "first_answer": Benchmark("benchmarks.first_answer", "--out {out}", 1),
     "fleet": Benchmark("benchmarks.fleet", "--out {out}", 5),
-    "forecast_cost": _forecast("--cost", 2),
-    "forecast_dev": _forecast("--part all --trajectories 0 2 4", 3),
-    "forecast_dev_gaps": _forecast("--part all --noise 0.01 --missing 0.3", 1),
-    "forecast_dev_little": _forecast("--part all --noise 0.0001", 1),
-    "forecast_dev_noise1": _forecast("--part all --noise 0.01", 1),
-    "forecast_dev_noise5": _forecast("--part all --noise 0.05", 1),
-    "forecast_dev_pairs": _forecast("--part all --pairs", 2),
-    "forecast_dev_single": _forecast("--part all --single", 3),
-    "forecast_dev_single_noise1": _forecast("--part all --single --noise 0.01", 3),
-    "forecast_dev_unseen": _forecast("--part all --single --trajectories 4", 3),
-    "forecast_ideas": Benchmark(
-        "benchmarks.forecast_ideas",
-        f"--ordinary {{data}}/{ORDINARY} --chaos {{data}}/{CHAOS} --jobs {{jobs}} --out {{out}}",
-        60,
-        (ORDINARY, CHAOS),
-    ),
-    "forecast_oracle": Benchmark("benchmarks.forecast_oracle", f"{{data}}/{CHAOS} --out {{out}}", 2, (CHAOS,)),
+    "forecast_cost": _chaos("forecast_dev", "--cost", 2),
+    "forecast_dev": _forecast("--trajectories 0 2 4", 3),
+    "forecast_dev_gaps": _forecast("--noise 0.01 --missing 0.3", 1),
+    "forecast_dev_little": _forecast("--noise 0.0001", 1),
+    "forecast_dev_noise1": _forecast("--noise 0.01", 1),
+    "forecast_dev_noise5": _forecast("--noise 0.05", 1),
+    "forecast_dev_pairs": _forecast("--pairs", 2),
+    "forecast_dev_single": _forecast("--single", 3),
+    "forecast_dev_single_noise1": _forecast("--single --noise 0.01", 3),
+    "forecast_dev_unseen": _forecast("--single --trajectories 4", 3),
+    "forecast_oracle": _chaos("forecast_oracle", "--jobs {jobs}", 2),
     "forecast_other": Benchmark(
         "benchmarks.other_systems", f"{{data}}/{FLOWS} --part all --jobs {{jobs}} --out {{out}}", 40, (FLOWS,)
     ),
     "gpu": Benchmark("benchmarks.speed", "--device cuda --out {out}", 5, (GPU,)),
     "interrupts": Benchmark("benchmarks.interrupts", "--out {out}", 30),
-    "kernel_field": Benchmark("benchmarks.kernel_field", f"{{data}}/{CHAOS} --out {{out}}", 5, (CHAOS,)),
     "kills": Benchmark("benchmarks.kills", "--out {out}", 11),
     "layers-gpu": Benchmark("benchmarks.layers", "--out {out}", 5, (GPU,)),
     "million": Benchmark("benchmarks.million", "--out {out}", 15),
@@ -86,9 +80,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     "plain": Benchmark("benchmarks.plain", "--jobs {jobs} --out {out}", 2),
     "service": Benchmark("benchmarks.service", "--out {out}", 3),
     "streams": Benchmark("benchmarks.streams", f"--data {{data}}/{ORDINARY} --out {{out}}", 60, (ORDINARY,)),
-    "survey": Benchmark("benchmarks.survey", f"{{data}}/{SURVEYED} --jobs {{jobs}} --out {{out}}", 5, (SURVEYED,)),
-    "terms": Benchmark("benchmarks.terms", f"{{data}}/{CHAOS} --jobs {{jobs}} --out {{out}}", 5, (CHAOS,)),
+    "terms": _chaos("terms", "--jobs {jobs}", 5),
     "textbook": Benchmark("benchmarks.textbook", "--jobs {jobs} --out {out}", 2),
-    "training": Benchmark("benchmarks.training", "--json {out} --jobs {jobs}", 10),
+    "training": Benchmark("benchmarks.training", "--jobs {jobs} --out {out}", 10),
     "worst": Benchmark("benchmarks.worst", "--out {out}", 6),
 }

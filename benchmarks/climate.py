@@ -12,31 +12,25 @@ and 99 % quantiles of the truth. Beside both stands what its samples give: traje
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import time
-from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from typing import Any
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.forecast_dev import CONTEXT, seed
+from benchmarks.harness import DATA, Benchmark, Options, option
 from prophecy.evaluation import histogram_distance, spectral_distance
 from prophecy.forecasting import forecast
 
 Array = NDArray[np.float64]
-CONTEXT, STEPS, STRETCH = 512, 10_000, 812
+STEPS, STRETCH = 10_000, 812
 
 
 def one(job: tuple[str, Array, float]) -> dict[str, Any]:
     name, series, noise = job
     context = series[0, :CONTEXT]
-    generator = np.random.default_rng([0, len(name)])
-    context = context + noise * context.std(axis=0) * generator.standard_normal(context.shape)
+    context = context + noise * context.std(axis=0) * seed(0, name).standard_normal(context.shape)
     began = time.process_time()
     made = forecast(context, STEPS)
     seconds = time.process_time() - began
@@ -54,30 +48,22 @@ def one(job: tuple[str, Array, float]) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--noise", type=float, default=0.0)
-    parser.add_argument("--thin", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
+def cases(options: Options) -> list[tuple[str, Array, float]]:
     with np.load(options.data) as data:
-        jobs = [(name, data[name], options.noise) for name in data.files[:: options.thin]]
-    rows = []
-    with ProcessPoolExecutor(options.jobs) as pool:
-        for row in pool.map(one, jobs):
-            rows.append(row)
-            print(" ".join(f"{v:.3f}" if isinstance(v, float) else str(v) for v in row.values()), flush=True)
-    keys = ("spectrum", "spectrum_floor", "histogram", "histogram_floor", "seconds")
-    summary = {
-        key: {"median": float(np.median([r[key] for r in rows])), "worst": max(r[key] for r in rows)} for key in keys
-    }
-    print(json.dumps(summary, indent=1))
-    if options.out:
-        result = {"noise": options.noise, "steps": STEPS, "rows": rows, "summary": summary}
-        options.out.write_text(json.dumps(result, indent=1) + "\n")
+        return [(name, data[name], options.noise) for name in data.files]
 
+
+def summary(rows: list[dict[str, Any]], options: Options) -> dict[str, Any]:
+    keys = ("spectrum", "spectrum_floor", "histogram", "histogram_floor", "seconds")
+    over = {k: {"median": float(np.median([r[k] for r in rows])), "worst": max(r[k] for r in rows)} for k in keys}
+    return {"noise": options.noise, "steps": STEPS, "rows": rows, "summary": over}
+
+
+BENCHMARK = Benchmark(
+    __doc__, cases, one, summary,
+    lambda row: " ".join(f"{v:.3f}" if isinstance(v, float) else str(v) for v in row.values()),
+    (DATA, option("--noise", type=float, default=0.0)),
+)  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

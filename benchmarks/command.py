@@ -21,6 +21,7 @@ from pathlib import Path
 
 from benchmarks import stamps
 from benchmarks.catalogue import BENCHMARKS, GPU, MADE_BY, STATSFORECAST
+from benchmarks.harness import UNFINISHED
 from prophecy import _interrupts, _machine
 
 
@@ -91,8 +92,8 @@ def run(name: str, folder: Path, jobs: int, options: list[str]) -> int:
         shutil.copyfile(target, fresh)  # some keep the parts that are not measured again
     arguments = benchmark.arguments.format(out=fresh, data=folder, jobs=jobs).split()
     command = [sys.executable, "-m", benchmark.module, *arguments, *options]
-    began = time.monotonic()
-    child = subprocess.Popen(command, cwd=stamps.ROOT, start_new_session=True)
+    began, code = time.monotonic(), {UNFINISHED: stamps.code(name)} if not options else {}
+    child = subprocess.Popen(command, cwd=stamps.ROOT, env={**os.environ, **code}, start_new_session=True)
     try:
         while (status := _ended(child)) is None:
             _interrupts.check()

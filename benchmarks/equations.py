@@ -13,22 +13,17 @@ coefficients first divided by its largest, so that slow variables count. structu
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import time
 import warnings
 from itertools import combinations_with_replacement
-from pathlib import Path
 from typing import Any
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from benchmarks.forecast_dev import warm
+from benchmarks.harness import Benchmark, Options
 from prophecy.forecasting import forecast
 
 Array = NDArray[np.float64]
@@ -36,63 +31,54 @@ SAMPLES, NOISES, DRAWS = 1000, (0.0, 0.01, 0.05, 0.1), 3
 THRESHOLDS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
 DRIVE = 1.2
 
-#: field, start, step, true coefficients of each equation by the variables multiplied
-SYSTEMS: dict[str, tuple[Any, list[float], float, list[dict[str, float]]]] = {
+Coefficients = list[dict[str, float]]
+SYSTEMS: dict[str, tuple[Any, list[float], float, Coefficients]] = {
     "Lorenz": (
-        lambda t, x: [10 * (x[1] - x[0]), x[0] * (28 - x[2]) - x[1], x[0] * x[1] - 8 / 3 * x[2]],
-        [1.0, 2.0, 20.0],
-        0.02,
+        lambda t, x, y, z: [10 * (y - x), x * (28 - z) - y, x * y - 8 / 3 * z],
+        [1.0, 2.0, 20.0], 0.02,
         [{"x": -10, "y": 10}, {"x": 28, "y": -1, "xz": -1}, {"xy": 1, "z": -8 / 3}],
     ),
     "Rössler": (
-        lambda t, x: [-x[1] - x[2], x[0] + 0.2 * x[1], 0.2 + x[2] * (x[0] - 5.7)],
-        [1.0, 1.0, 0.1],
-        0.1,
+        lambda t, x, y, z: [-y - z, x + 0.2 * y, 0.2 + z * (x - 5.7)],
+        [1.0, 1.0, 0.1], 0.1,
         [{"y": -1, "z": -1}, {"x": 1, "y": 0.2}, {"": 0.2, "z": -5.7, "xz": 1}],
     ),
     "Van der Pol": (
-        lambda t, x: [x[1], 1.5 * (1 - x[0] ** 2) * x[1] - x[0]],
-        [1.0, 0.5],
-        0.05,
+        lambda t, x, y: [y, 1.5 * (1 - x**2) * y - x],
+        [1.0, 0.5], 0.05,
         [{"y": 1}, {"x": -1, "y": 1.5, "xxy": -1.5}],
     ),
     "Lotka–Volterra": (
-        lambda t, x: [1.1 * x[0] - 0.4 * x[0] * x[1], 0.1 * x[0] * x[1] - 0.4 * x[1]],
-        [10.0, 5.0],
-        0.05,
+        lambda t, x, y: [1.1 * x - 0.4 * x * y, 0.1 * x * y - 0.4 * y],
+        [10.0, 5.0], 0.05,
         [{"x": 1.1, "xy": -0.4}, {"xy": 0.1, "y": -0.4}],
     ),
     "forced Duffing": (
-        lambda t, x: [x[1], x[0] - x[0] ** 3 - 0.3 * x[1] + 0.5 * np.cos(DRIVE * t)],
-        [0.5, 0.1],
-        0.1,
+        lambda t, x, y: [y, x - x**3 - 0.3 * y + 0.5 * np.cos(DRIVE * t)],
+        [0.5, 0.1], 0.1,
         [{"y": 1}, {"x": 1, "xxx": -1, "y": -0.3, "z": 0.5}],
     ),
     "Hindmarsh–Rose": (
-        lambda t, x: [
-            x[1] - x[0] ** 3 + 3 * x[0] ** 2 - x[2] + 3.2,
-            1 - 5 * x[0] ** 2 - x[1],
-            0.006 * (4 * (x[0] + 1.6) - x[2]),
-        ],
-        [-1.0, 0.0, 3.0],
-        0.1,
+        lambda t, x, y, z: [y - x**3 + 3 * x**2 - z + 3.2, 1 - 5 * x**2 - y, 0.006 * (4 * (x + 1.6) - z)],
+        [-1.0, 0.0, 3.0], 0.1,
         [
             {"": 3.2, "y": 1, "xxx": -1, "xx": 3, "z": -1},
             {"": 1, "xx": -5, "y": -1},
             {"": 0.0384, "x": 0.024, "z": -0.006},
         ],
     ),
-}
+}  # fmt: skip
+"""Rates, start, step, and the true coefficients of each equation by the variables multiplied."""
 
 
 def sampled(name: str) -> Array:
     field, start, step, _ = SYSTEMS[name]
     times = 50 + step * np.arange(SAMPLES)
-    values = solve_ivp(field, (0, times[-1]), start, "DOP853", times, rtol=1e-10, atol=1e-10).y.T
+    values = solve_ivp(lambda t, x: field(t, *x), (0, times[-1]), start, "DOP853", times, rtol=1e-10, atol=1e-10).y.T
     return np.column_stack([values, np.cos(DRIVE * times)]) if name == "forced Duffing" else values
 
 
-def judged(found: list[dict[str, float]], truth: list[dict[str, float]]) -> dict[str, Any]:
+def judged(found: Coefficients, truth: Coefficients) -> dict[str, Any]:
     """Error and structure of the equations that have a true one."""
     total, length = 0.0, 0.0
     same = True
@@ -105,7 +91,7 @@ def judged(found: list[dict[str, float]], truth: list[dict[str, float]]) -> dict
     return {"error": float(np.sqrt(total / length)), "structure": same}
 
 
-def ours(values: Array, step: float) -> list[dict[str, float]] | None:
+def ours(values: Array, step: float) -> Coefficients | None:
     equations = forecast(values, 1).equations(dt=step, names="xyz"[: values.shape[1]])
     if equations is None:
         return None
@@ -116,7 +102,7 @@ def ours(values: Array, step: float) -> list[dict[str, float]] | None:
     ]
 
 
-def sindy(values: Array, step: float, truth: list[dict[str, float]]) -> dict[str, Any]:
+def sindy(values: Array, step: float, truth: Coefficients) -> dict[str, Any]:
     """The best of 21 models of PySINDy, judged by the truth."""
     import pysindy
 
@@ -126,23 +112,17 @@ def sindy(values: Array, step: float, truth: list[dict[str, float]]) -> dict[str
     terms = ["".join(term) for p in range(4) for term in combinations_with_replacement(letters, p)]
     times = step * np.arange(len(values))
     best: dict[str, Any] = {"error": np.inf, "structure": False}
+    weak = pysindy.WeakPDELibrary(pysindy.PolynomialLibrary(degree=3), spatiotemporal_grid=times, K=200)
+    ways: dict[str, dict[str, Any]] = {
+        "finite differences": {"feature_library": library, "differentiation_method": pysindy.FiniteDifference()},
+        "smoothed differences": {
+            "feature_library": library, "differentiation_method": pysindy.SmoothedFiniteDifference()
+        },
+        "weak form": {"feature_library": weak},
+    }  # fmt: skip
     for threshold in THRESHOLDS:
-        optimizer = pysindy.STLSQ(threshold=threshold, alpha=1e-6)
-        models = {
-            "finite differences": pysindy.SINDy(
-                optimizer=optimizer, feature_library=library, differentiation_method=pysindy.FiniteDifference()
-            ),
-            "smoothed differences": pysindy.SINDy(
-                optimizer=optimizer, feature_library=library, differentiation_method=pysindy.SmoothedFiniteDifference()
-            ),
-            "weak form": pysindy.SINDy(
-                optimizer=optimizer,
-                feature_library=pysindy.WeakPDELibrary(
-                    pysindy.PolynomialLibrary(degree=3), spatiotemporal_grid=times, K=200
-                ),
-            ),
-        }
-        for way, model in models.items():
+        for way, options in ways.items():
+            model = pysindy.SINDy(optimizer=pysindy.STLSQ(threshold=threshold, alpha=1e-6), **options)
             np.random.seed(0)  # the weak form draws its test functions from the global generator
             try:
                 model.fit(values, t=step)
@@ -160,36 +140,33 @@ def sindy(values: Array, step: float, truth: list[dict[str, float]]) -> dict[str
     return best
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
-    rows = []
+def one(job: tuple[str, float, int]) -> dict[str, Any]:
     warnings.filterwarnings("ignore")
-    warm()
-    for name, (_, _, step, truth) in SYSTEMS.items():
-        clean = sampled(name)
-        for noise in NOISES:
-            for draw in range(DRAWS if noise else 1):
-                generator = np.random.default_rng([draw, 7])
-                values = clean + noise * clean.std(axis=0) * generator.standard_normal(clean.shape)
-                began = time.process_time()
-                found = ours(values, step)
-                seconds = time.process_time() - began
-                mine = judged(found, truth) if found else {"error": 1.0, "structure": False, "none": True}
-                row = {"system": name, "noise": noise, "draw": draw, "ours": mine, "seconds": seconds}
-                row["pysindy"] = sindy(values, step, truth)
-                rows.append(row)
-                print(
-                    f"{name:16} {noise:5.2f} ours {mine['error']:.1e} {mine['structure']!s:5} {seconds:.2f} s  "
-                    f"PySINDy {row['pysindy']['error']:.1e} {row['pysindy']['structure']!s:5} "
-                    f"{row['pysindy'].get('way')}, {row['pysindy'].get('threshold')}",
-                    flush=True,
-                )
-    if options.out:
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text(json.dumps({"samples": SAMPLES, "rows": rows}, indent=1) + "\n")
+    name, noise, draw = job
+    (_, _, step, truth), clean = SYSTEMS[name], sampled(name)
+    values = clean + noise * clean.std(axis=0) * np.random.default_rng([draw, 7]).standard_normal(clean.shape)
+    began = time.process_time()
+    found = ours(values, step)
+    seconds = time.process_time() - began
+    mine = judged(found, truth) if found else {"error": 1.0, "structure": False, "none": True}
+    row = {"system": name, "noise": noise, "draw": draw, "ours": mine, "seconds": seconds}
+    return {**row, "pysindy": sindy(values, step, truth)}
 
+
+def cases(options: Options) -> list[tuple[str, float, int]]:
+    return [(name, noise, draw) for name in SYSTEMS for noise in NOISES for draw in range(DRAWS if noise else 1)]
+
+
+def line(row: dict[str, Any]) -> str:
+    theirs = row["pysindy"]
+    ours, rival = (f"{each['error']:.1e} {each['structure']!s:5}" for each in (row["ours"], theirs))
+    return (
+        f"{row['system']:16} {row['noise']:5.2f} ours {ours} {row['seconds']:.2f} s  PySINDy {rival} "
+        f"{theirs.get('way')}, {theirs.get('threshold')}"
+    )
+
+
+BENCHMARK = Benchmark(__doc__, cases, one, lambda rows, _: {"samples": SAMPLES, "rows": rows}, line, start=warm)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

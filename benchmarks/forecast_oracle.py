@@ -10,24 +10,20 @@ better, apart from luck.
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-from pathlib import Path
 from typing import Any
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.forecast_dev import CONTEXT, scores
+from benchmarks.forecast_dev import CONTEXT, scores, seed
+from benchmarks.harness import DATA, Benchmark, Options
 from prophecy.laws import search
 from prophecy.laws.context import read
 from prophecy.laws.problem import Problem
 from prophecy.laws.settings import DEFAULT
 
 Array = NDArray[np.float64]
+NOISES, KINDS = (0.01, 0.05), {"state": True, "parameters": False}
 
 
 def known(model: Any, values: Array, noise: float, fixed: bool, steps: int) -> Array:
@@ -41,46 +37,44 @@ def known(model: Any, values: Array, noise: float, fixed: bool, steps: int) -> A
     return problem.field.paths(problem.states[-1:], steps, 1e-3 * noise, 100.0)[0]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
+def one(job: tuple[str, Array]) -> list[dict[str, Any]]:
+    """Rows of both noises; none where no exact law is found without noise."""
+    name, whole = job
+    clean, truth = whole[:CONTEXT], whole[CONTEXT:]
+    context = read(clean, DEFAULT)
+    with np.errstate(all="ignore"):
+        model = search.whole(context)
+    if model is None or not model.exact or context.stride != 1 or context.values.shape[1] != clean.shape[1]:
+        return []
     rows = []
-    with np.load(options.data) as data:
-        series = {name: data[name][0] for name in data.files}
-    for name, whole in series.items():
-        clean, truth = whole[:CONTEXT], whole[CONTEXT:]
-        context = read(clean, DEFAULT)
-        variables = clean.shape[1]
-        with np.errstate(all="ignore"):
-            model = search.whole(context)
-        if model is None or not model.exact or context.stride != 1 or context.values.shape[1] != variables:
-            continue
-        for noise in (0.01, 0.05):
-            generator = np.random.default_rng([0, len(name)])
-            noisy = clean + noise * clean.std(axis=0) * generator.standard_normal(clean.shape)
-            values = (noisy - context.units.centre) / context.units.scale + model.offset
-            row: dict[str, Any] = {"system": name, "noise": noise}
-            for kind, fixed in (("state", True), ("parameters", False)):
-                with np.errstate(all="ignore"):
-                    path = known(model, values, noise, fixed, len(truth)) - model.offset
-                row[kind] = scores(np.nan_to_num(path * context.units.scale + context.units.centre, nan=1e9), truth)
-            rows.append(row)
-            print(row, flush=True)
-    summary: dict[str, Any] = {}
-    for noise in (0.01, 0.05):
-        for kind in ("state", "parameters"):
-            vpt = [row[kind]["vpt"] for row in rows if row["noise"] == noise]
-            summary[f"{kind}, noise {noise:g}"] = {
-                "systems": len(vpt),
-                "vpt_median": float(np.median(vpt)),
-                "vpt_mean": float(np.mean(vpt)),
-            }
-    print(json.dumps(summary, indent=1))
-    if options.out:
-        options.out.write_text(json.dumps({"summary": summary, "rows": rows}, indent=1) + "\n")
+    for noise in NOISES:
+        noisy = clean + noise * clean.std(axis=0) * seed(0, name).standard_normal(clean.shape)
+        values = (noisy - context.units.centre) / context.units.scale + model.offset
+        row: dict[str, Any] = {"system": name, "noise": noise}
+        for kind, fixed in KINDS.items():
+            with np.errstate(all="ignore"):
+                path = known(model, values, noise, fixed, len(truth)) - model.offset
+            row[kind] = scores(np.nan_to_num(path * context.units.scale + context.units.centre, nan=1e9), truth)
+        rows.append(row)
+    return rows
 
+
+def cases(options: Options) -> list[tuple[str, Array]]:
+    with np.load(options.data) as data:
+        return [(name, data[name][0]) for name in data.files]
+
+
+def summary(many: list[list[dict[str, Any]]], options: Options) -> dict[str, Any]:
+    rows, found = [row for some in many for row in some], {}
+    for noise in NOISES:
+        for kind in KINDS:
+            vpt = [row[kind]["vpt"] for row in rows if row["noise"] == noise]
+            means = {"vpt_median": float(np.median(vpt)), "vpt_mean": float(np.mean(vpt))}
+            found[f"{kind}, noise {noise:g}"] = {"systems": len(vpt), **means}
+    return {"summary": found, "rows": rows}
+
+
+BENCHMARK = Benchmark(__doc__, cases, one, summary, options=(DATA,))
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

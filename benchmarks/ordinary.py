@@ -1,6 +1,6 @@
 """Ordinary series: ours beside what forecasters use, on the same series in one run.
 
-    python -m benchmarks.ordinary DATA [--out benchmarks/results/ordinary.json] [--docs docs/forecasting.md]
+    python -m benchmarks.ordinary DATA [--out benchmarks/results/ordinary.json]
 
 DATA is what benchmarks.ordinary_data builds. Rivals need statsforecast and flaircast, whose pandas is older than
 ours: run this in their environment. Without them ours and the seasonal naive are run alone.
@@ -14,22 +14,19 @@ take minutes otherwise.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import numpy as np
 
+from benchmarks.harness import DATA, Benchmark, Options, option
 from prophecy.evaluation import smape
 from prophecy.forecasting import forecast
 
@@ -39,6 +36,7 @@ LONGEST = 1000
 SLOW, SLOWEST = ("AutoETS", "AutoTheta"), ("AutoARIMA",)
 EVERY = {"short": {"fast": 1, "slow": 1, "slowest": 20}, "hourly": {"fast": 1, "slow": 10, "slowest": 0}}
 EVERY["ett"] = {"fast": 1, "slow": 10, "slowest": 0}  # 0: not run, half a minute a series
+METRICS = ("smape", "mase", "msis", "coverage_50", "coverage_80", "coverage_95", "seconds")
 OURS = "prophecy"
 UNTOLD = f"{OURS}, season not given"
 
@@ -53,7 +51,7 @@ class Case:
     season: int
 
 
-def cases(data: Path) -> Iterator[Case]:
+def series(data: Path) -> Iterator[Case]:
     """M series split by season, and windows of ETT: horizon 48 over the last 20, 720 over the last 3, per column."""
     with np.load(data) as found:
         for group in ("m1", "m3", "m4_hourly", "m4_weekly"):
@@ -122,25 +120,15 @@ def flair(case: Case) -> Any:
 
 
 def methods() -> dict[str, Callable[[Case], Any]]:
+    """Ours, and of the rivals those that are installed."""
     found: dict[str, Callable[[Case], Any]] = {
         OURS: ours,
         UNTOLD: partial(ours, season=False),
         "seasonal naive": seasonal_naive,
     }
-    try:
-        import statsforecast  # noqa: F401
-
-        for name in ("Theta", "AutoETS", "AutoARIMA", "AutoTheta"):
-            found[name] = partial(statsforecast_model, name)
-    except ImportError:
-        pass
-    try:
-        import flaircast  # noqa: F401
-
-        found["FLAIR"] = flair
-    except ImportError:
-        pass
-    return found
+    if find_spec("statsforecast"):
+        found |= {name: partial(statsforecast_model, name) for name in ("Theta", "AutoETS", "AutoARIMA", "AutoTheta")}
+    return found | ({"FLAIR": flair} if find_spec("flaircast") else {})
 
 
 def scores(case: Case, quantiles: Any, seconds: float) -> dict[str, float]:
@@ -163,20 +151,20 @@ def scores(case: Case, quantiles: Any, seconds: float) -> dict[str, float]:
     }
 
 
-def one(job: tuple[str, Case]) -> dict[str, float] | None:
-    """None where the method could not forecast the series."""
-    name, case = job
+def one(job: tuple[str, int, Case]) -> dict[str, Any]:
+    """The scores of one method on one series: none where it could not forecast it."""
+    name, step, case = job
+    row: dict[str, Any] = {"set": case.dataset, "method": name, "every": step, "failed": True}
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             quantiles = np.asarray(methods()[name](case), dtype=np.float64)
         except Exception as error:  # a rival's failure is counted, not hidden
-            print(f"{name} on {case.dataset}: {error}"[:200], flush=True)
-            return None
+            return row | {"why": f"{error}"[:200]}
     if not np.isfinite(quantiles).all():
-        return None
-    return scores(case, quantiles, time.process_time() - began)
+        return row
+    return row | {"failed": False} | scores(case, quantiles, time.process_time() - began)
 
 
 def every(name: str, dataset: str) -> int:
@@ -185,119 +173,65 @@ def every(name: str, dataset: str) -> int:
     return EVERY[kind][speed]
 
 
-def run(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """A row per set and method, written as they come; rows of sets that are not run stay as they are in the file."""
+def cases(options: Options) -> Iterator[tuple[str, int, Case]]:
+    """Every method on every n-th series of every set."""
     sets: dict[str, list[Case]] = {}
-    for case in cases(options.data):
+    for case in series(options.data):
         if not options.sets or case.dataset in options.sets:
             sets.setdefault(case.dataset, []).append(case)
-    thin, rows = options.thin, _kept(options.out, list(sets))
-    with ProcessPoolExecutor(options.jobs) as pool:
-        for dataset, members in sets.items():
-            members = members[::thin]
-            mine: list[dict[str, float] | None] = []
-            for name in methods():
-                if options.rivals and name not in (OURS, UNTOLD):
-                    continue
-                step = every(name, dataset)
-                if step == 0:
-                    continue
-                done = list(pool.map(one, [(name, case) for case in members[::step]], chunksize=2))
-                mine = done if name == OURS else mine
-                row = _row(dataset, name, step * thin, done, mine[::step])
-                rows.append(row)
-                print(_line(row), flush=True)
-                result = {"data": options.data.name, "thin": thin, "numpy": np.__version__, "rows": rows}
-                options.out.write_text(json.dumps(result, indent=1) + "\n")
-            if options.rivals:
-                rows += _rivals(options.rivals, dataset, mine)
-                options.out.write_text(json.dumps({**result, "rows": rows}, indent=1) + "\n")
-    return rows
+    for dataset, members in sets.items():
+        for name in methods():
+            step = every(name, dataset)
+            if step and (name in (OURS, UNTOLD) or not options.rivals):
+                yield from ((name, step, case) for case in members[:: options.thin][::step])
 
 
-def _rivals(path: Path, dataset: str, mine: list[dict[str, float] | None]) -> list[dict[str, Any]]:
-    """Rows of rivals from an earlier run, beside ours of this one on the same series."""
+def summary(rows: list[dict[str, Any]], options: Options) -> dict[str, Any]:
+    """A row per set and method. Sets that were not run, and rivals of `--rivals`, keep their rows of an earlier run."""
     found = []
-    for row in json.loads(path.read_text())["rows"]:
-        if row["set"] == dataset and row["method"] not in (OURS, UNTOLD):
-            same = [one for one in mine[:: row["every"]] if one is not None]
-            ours = {metric: float(np.mean([one[metric] for one in same])) for metric in METRICS}
-            found.append({**row, "ours_same": ours})
-    return found
+    if options.sets and options.out is not None and options.out.exists():
+        earlier = json.loads(options.out.read_text())["rows"]
+        found = [row for row in earlier if row["set"] not in options.sets]
+    for dataset in dict.fromkeys(row["set"] for row in rows):
+        mine = [row for row in rows if (row["set"], row["method"]) == (dataset, OURS)]
+        for name in dict.fromkeys(row["method"] for row in rows if row["set"] == dataset):
+            done = [row for row in rows if (row["set"], row["method"]) == (dataset, name)]
+            found.append(_row(dataset, name, done, mine[:: done[0]["every"]], options.thin))
+        for row in json.loads(options.rivals.read_text())["rows"] if options.rivals else ():
+            if row["set"] == dataset and row["method"] not in (OURS, UNTOLD):
+                same = [one for one in mine[:: row["every"]] if not one["failed"]]
+                found.append({**row, "ours_same": _means(same)})
+    for row in found:
+        cells = " ".join(f"{metric} {row.get(metric, float('nan')):.3f}" for metric in METRICS)
+        print(f"{row['set']:14} {row['method']:26} {row['series']:5d} {cells}")
+    return {"data": options.data.name, "thin": options.thin, "numpy": np.__version__, "rows": found}
 
 
-def _kept(path: Path, anew: list[str]) -> list[dict[str, Any]]:
-    """Rows of an earlier run on other sets."""
-    if not path.exists():
-        return []
-    return [row for row in json.loads(path.read_text())["rows"] if row["set"] not in anew]
-
-
-METRICS = ("smape", "mase", "msis", "coverage_50", "coverage_80", "coverage_95", "seconds")
-
-
-def _row(dataset: str, name: str, step: int, done: list[Any], mine: list[Any]) -> dict[str, Any]:
-    both = [(a, b) for a, b in zip(done, mine, strict=True) if a is not None and b is not None]
-    row: dict[str, Any] = {"set": dataset, "method": name, "every": step, "series": len(both)}
-    row["failed"] = sum(a is None for a in done)
+def _row(dataset: str, name: str, done: list[Any], mine: list[Any], thin: int) -> dict[str, Any]:
+    both = [(a, b) for a, b in zip(done, mine, strict=True) if not (a["failed"] or b["failed"])]
+    row: dict[str, Any] = {"set": dataset, "method": name, "every": done[0]["every"] * thin, "series": len(both)}
+    row["failed"] = sum(a["failed"] for a in done)
     if both:
-        row |= {metric: float(np.mean([a[metric] for a, _ in both])) for metric in METRICS}
+        row |= _means([a for a, _ in both])
         row["seconds_median"] = float(np.median([a["seconds"] for a, _ in both]))
-        row["ours_same"] = {metric: float(np.mean([b[metric] for _, b in both])) for metric in METRICS}
+        row["ours_same"] = _means([b for _, b in both])
     return row
 
 
-def _line(row: dict[str, Any]) -> str:
-    cells = " ".join(f"{metric} {row.get(metric, float('nan')):.3f}" for metric in METRICS)
-    return f"{row['set']:14} {row['method']:26} {row['series']:5d} {cells}"
+def _means(rows: list[dict[str, Any]]) -> dict[str, float]:
+    return {metric: float(np.mean([row[metric] for row in rows])) for metric in METRICS}
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """The docs' table: each set's methods below ours; beside a thinned rival, ours on the same series."""
-    lines = [
-        "| set, method | series | sMAPE | MASE | MSIS | 50 % | 80 % | 95 % | s |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for row in rows:
-        if "mase" not in row:
-            continue
-        name = f"**{row['set']}**, {row['method']}" if row["method"] == OURS else f"– {row['method']}"
-        lines.append(_cells(name, row["series"], row))
-        if row["every"] > 1 and "ours_same" in row:
-            lines.append(_cells("– – ours on the same", row["series"], row["ours_same"]))
-    return "\n".join(lines)
-
-
-def _cells(name: str, series: int, row: dict[str, Any]) -> str:
-    figures = [f"{row['smape']:.2f}", f"{row['mase']:.3f}", f"{row['msis']:.2f}"]
-    figures += [f"{row[f'coverage_{level}']:.3f}" for level in LEVELS] + [f"{row['seconds']:.3f}"]
-    return f"| {name} | {series} | {' | '.join(figures)} |"
-
-
-BEGIN, END = "<!-- ordinary:begin -->", "<!-- ordinary:end -->"
-
-
-def into_docs(page: Path, rows: list[dict[str, Any]]) -> None:
-    """Replace what stands between the two marks of a page."""
-    text = page.read_text()
-    before, rest = text.split(BEGIN)
-    page.write_text(f"{before}{BEGIN}\n{table(rows)}\n{END}{rest.split(END)[1]}")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "ordinary.json")
-    parser.add_argument("--docs", type=Path, help="page with the two marks to write the table into")
-    parser.add_argument("--rivals", type=Path, help="a result file whose rows of rivals stand in for running them")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--thin", type=int, default=1, help="every n-th series of each set, for a quick look")
-    parser.add_argument("--sets", nargs="*", help="sets to run, such as 'm1 yearly'; all by default")
-    options = parser.parse_args()
-    rows = run(options)
-    if options.docs:
-        into_docs(options.docs, rows)
-
+BENCHMARK = Benchmark(
+    __doc__, cases, one, summary,
+    lambda row: f"{row['set']:14} {row['method']:26} {row.get('mase', float('nan')):.3f} {row.get('why', '')}",
+    (
+        DATA,
+        option("--rivals", type=Path, help="a result file whose rows of rivals stand in for running them"),
+        option("--thin", type=int, default=1, help="every n-th series of each set, for a quick look"),
+        option("--sets", nargs="*", help="sets to run, such as 'm1 yearly'; all by default"),
+    ),
+)  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

@@ -15,9 +15,6 @@ A third of the systems, drawn by a seed, is the part "apart"; docs/laws.md says 
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import sys
 import time
 import types
@@ -26,14 +23,13 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from benchmarks import chaos_data
 from benchmarks.forecast_dev import judged, set_apart, summary, warm
+from benchmarks.harness import Benchmark, Options, option
 
 Array = NDArray[np.float64]
 RATES, NOISES = (10, 30, 100), (0.0, 0.003, 0.01, 0.03, 0.1)  # samples per Lyapunov time, standard deviations
@@ -45,7 +41,7 @@ SETTINGS = (
     *((30, noise, length) for length in (256, LONGEST) for noise in (0.0, 0.01)),
 )
 SEED = 2031  # of the third that is set apart
-TRANSIENT = 40.0  # Lyapunov times before the first sample: other stretches than those of survey.py
+TRANSIENT = 40.0  # Lyapunov times before the first sample
 ALLOWED = 90.0  # seconds: an integration that takes longer is listed as failed
 
 
@@ -129,55 +125,40 @@ def label(rate: int, noise: float, length: int) -> str:
     return f"{rate} samples per Lyapunov time, noise {noise:g}" + (f", {length} samples" if length != USUAL else "")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("flows", type=Path, nargs="?", help="a file that --make has written")
-    parser.add_argument("--make", type=Path)
-    parser.add_argument("--part", choices=["development", "apart", "all"], default="development")
-    parser.add_argument("--systems", nargs="*")
-    parser.add_argument("--every", type=int, default=1, help="every so many systems only")
-    parser.add_argument("--settings", type=int, nargs="*", help="numbers of the settings, all if none")
-    parser.add_argument("--single", action="store_true", help="every variable on its own")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--until", type=float, default=np.inf, help="seconds after which no setting is begun or ended")
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
-    warnings.filterwarnings("ignore")
+def data(options: Options) -> dict[str, Array]:
     if options.make:
         make(options.make, options.jobs)
-        return
+        raise SystemExit(0)
+    if options.flows is None:
+        options.refuse("a file of flows is needed; --make FILE writes one")
     with np.load(options.flows) as file:
-        data = {key: file[key] for key in file.files}
-    names = sorted({key.split("/")[0] for key in data})
+        return {key: file[key] for key in file.files}
+
+
+def cases(options: Options) -> list[tuple[str, Array, int, float, int]]:
+    flows = data(options)
+    names = sorted({key.split("/")[0] for key in flows})
     apart = set_apart(names, SEED)
     names = [name for name in names if options.part == "all" or (name in apart) == (options.part == "apart")]
     names = options.systems or names[:: options.every]
     settings = [SETTINGS[k] for k in options.settings] if options.settings else SETTINGS
-    jobs = [(name, data[f"{name}/{s[0]}"], *s) for s in settings for name in names]
+    jobs = [(name, flows[f"{name}/{s[0]}"], *s) for s in settings for name in names]
     if options.single:
         jobs = [(job[0], job[1][:, [v]], *job[2:]) for job in jobs for v in range(job[1].shape[1])]
-    rows, began = [], time.monotonic()
-    with ProcessPoolExecutor(options.jobs, initializer=warm) as pool:
-        for row in pool.map(one, jobs):
-            rows.append(row)
-            print(_line(row), flush=True)
-            if time.monotonic() - began > options.until:
-                pool.shutdown(wait=False, cancel_futures=True)
-                break
-    rows = rows[: len(rows) - len(rows) % (len(jobs) // len(settings))]  # whole settings
+    return jobs
+
+
+def result(rows: list[dict[str, Any]], options: Options) -> dict[str, Any]:
+    apart = set_apart(sorted({key.split("/")[0] for key in data(options)}), SEED)
     raised, good = [row for row in rows if "raised" in row], [row for row in rows if "raised" not in row]
-    result: dict[str, Any] = {"seed": SEED, "apart": sorted(apart & set(names)), "raised": raised}
+    found: dict[str, Any] = {"seed": SEED, "apart": sorted(apart & {row["system"] for row in rows}), "raised": raised}
     for part, some in (("summary", good), ("summary_apart", [row for row in good if row["system"] in apart])):
-        cases = {s: [r for r in some if (r["per_lyapunov"], r["noise"], r["context"]) == s] for s in settings}
-        result[part] = {label(*s): summary(case) for s, case in cases.items() if case}
-    print(json.dumps(result, indent=1))
-    if options.out:
-        short = [json.dumps(_kept(row)) for row in good]
-        head = json.dumps(result, indent=1)
-        options.out.write_text(head[:-2] + ',\n "rows": [\n  ' + ",\n  ".join(short) + "\n ]\n}\n")
+        settings = {s: [r for r in some if (r["per_lyapunov"], r["noise"], r["context"]) == s] for s in SETTINGS}
+        found[part] = {label(*s): summary(mine) for s, mine in settings.items() if mine}
+    return {**found, "rows": [_kept(row) for row in good]}
 
 
-def _line(row: dict[str, Any]) -> str:
+def line(row: dict[str, Any]) -> str:
     start = f"{row['system']:22} {row['per_lyapunov']:3} {row['noise']:5g} {row['context']:4}"
     if "raised" in row:
         return f"{start} RAISED {row['raised']}"
@@ -202,5 +183,19 @@ def _rounded(value: Any) -> Any:
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
+BENCHMARK = Benchmark(
+    __doc__, cases, one, result, line,
+    (
+        option("flows", type=Path, nargs="?", help="a file that --make has written"),
+        option("--make", type=Path),
+        option("--part", choices=["development", "apart", "all"], default="development"),
+        option("--systems", nargs="*"),
+        option("--every", type=int, default=1, help="every so many systems only"),
+        option("--settings", type=int, nargs="*", help="numbers of the settings, all if none"),
+        option("--single", action="store_true", help="every variable on its own"),
+    ),
+    warm,
+)  # fmt: skip
+
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

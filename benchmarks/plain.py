@@ -9,22 +9,16 @@ interval of level 0.8, of all leads, of the first fifth and of the last. `second
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from typing import Any, NamedTuple
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 from scipy.signal import lfilter
 
+from benchmarks.harness import Benchmark, Options, option
 from prophecy import forecast
 
 Array = NDArray[np.float64]
@@ -307,38 +301,26 @@ def row(parts: list[dict[str, Any]]) -> dict[str, float]:
     }
 
 
-BEGIN, END = "<!-- plain:begin -->", "<!-- plain:end -->"
+def cases(options: Options) -> list[tuple[str, int]]:
+    return [(name, draw) for name in options.only for draw in range(options.draws)]
 
 
-def table(rows: dict[str, dict[str, float]]) -> str:
-    lines = ["| | error over the rival's | 80 % holds | first fifth | last fifth | s |", "|---|---|---|---|---|---|"]
-    for name, row in rows.items():
-        lines.append(f"| {name} | " + " | ".join(f"{row[key]:.2f}" for key in ("error", "holds", "first", "last")))
-        lines[-1] += f" | {row['seconds']:.3f} |"
-    return "\n".join(lines)
+def summary(parts: list[dict[str, Any]], options: Options) -> dict[str, Any]:
+    rows = {name: [part for part in parts if part["kind"] == name] for name in options.only}
+    found = {name: row(some) for name, some in rows.items() if some}
+    for name, cells in found.items():
+        print(f"{name:30s}" + "".join(f"{cells[key]:8.3f}" for key in cells))
+    return {"draws": options.draws, "level": LEVEL, "kinds": found}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--draws", type=int, default=DRAWS)
-    parser.add_argument("--only", nargs="*", default=list(KINDS), help="kinds")
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--docs", type=Path, help="page with the two marks to write the table into")
-    given = parser.parse_args()
-    jobs = [(name, draw) for name in given.only for draw in range(given.draws)]
-    with ProcessPoolExecutor(given.jobs) as pool:
-        parts = list(pool.map(one, jobs, chunksize=4))
-    rows = {name: row([part for part in parts if part["kind"] == name]) for name in given.only}
-    for name, found in rows.items():
-        print(f"{name:30s}" + "".join(f"{found[key]:8.3f}" for key in found))
-    if given.docs:
-        text = given.docs.read_text()
-        before, rest = text.split(BEGIN)
-        given.docs.write_text(f"{before}{BEGIN}\n{table(rows)}\n{END}{rest.split(END)[1]}")
-    if given.out:
-        given.out.write_text(json.dumps({"draws": given.draws, "level": LEVEL, "kinds": rows}, indent=1) + "\n")
+def line(part: dict[str, Any]) -> str:
+    return f"{part['kind']:30s} {part['ours']:9.3g} rival {part['theirs']:9.3g} {part['seconds']:.3f} s"
 
+
+BENCHMARK = Benchmark(
+    __doc__, cases, one, summary, line,
+    (option("--draws", type=int, default=DRAWS), option("--only", nargs="*", default=list(KINDS), help="kinds")),
+)  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

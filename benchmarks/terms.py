@@ -1,9 +1,9 @@
 """Wrong and lost terms of equations found through noise, with and without the price of choosing among many.
 
-    python -m benchmarks.terms CHAOS.npz FLOWS.npz --jobs 2 --out benchmarks/results/terms.json
+    python -m benchmarks.terms CHAOS.npz --jobs 2 --out benchmarks/results/terms.json
 
-Systems of the given files (`forecast_dev.py` and `survey.py` say what is in them), 512 samples each, whose equations
-without noise are powers: their terms are the truth. Beside them three whose variables have constant sums (an epidemic,
+Systems of the given files (`forecast_dev.py` says what is in them), 512 samples each, whose equations without noise
+are powers: their terms are the truth. Beside them three whose variables have constant sums (an epidemic,
 a chain of reactions, an enzyme), 200 samples, with the terms of the book. Each is seen with noise (a share of each
 variable's standard deviation), drawn anew each time; counted are the runs that found a law, those with exactly the true
 terms, and terms that are wrong or lost. choice: `Settings.laws.choice`, 1 as delivered.
@@ -11,22 +11,17 @@ terms, and terms that are wrong or lost. choice: `Settings.laws.choice`, 1 as de
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from benchmarks.forecast_dev import CONTEXT, warm
+from benchmarks.forecast_dev import CONTEXT, seed, warm
+from benchmarks.harness import Benchmark, Options, option
 from prophecy.forecasting import forecast
 from prophecy.laws.settings import DEFAULT, Settings
 
@@ -72,8 +67,7 @@ def one(job: tuple[str, str, Array, Structure | None, int]) -> list[dict[str, An
     rows: list[dict[str, Any]] = []
     for noise in NOISES if truth is not None else ():
         for draw in range(draws):
-            generator = np.random.default_rng([draw, len(name)])
-            seen = values + noise * values.std(axis=0) * generator.standard_normal(values.shape)
+            seen = values + noise * values.std(axis=0) * seed(draw, name).standard_normal(values.shape)
             for choice in CHOICES:
                 found = terms(seen, replace(DEFAULT, laws=replace(DEFAULT.laws, choice=choice)))
                 row = {"kind": kind, "system": name, "noise": noise, "draw": draw, "choice": choice}
@@ -86,38 +80,33 @@ def _compared(found: Structure, truth: Structure) -> dict[str, int]:
     return {"wrong": sum(len(a - b) for a, b in pairs), "lost": sum(len(b - a) for a, b in pairs)}
 
 
-def jobs(files: list[Path]) -> Iterator[tuple[str, str, Array, Structure | None, int]]:
+def cases(options: Options) -> Iterator[tuple[str, str, Array, Structure | None, int]]:
     for name, (field, start, step, truth) in CONSERVED.items():
         times = step * np.arange(200)
         values = solve_ivp(field, (0, times[-1]), start, "DOP853", times, rtol=1e-11, atol=1e-13).y.T
         yield "constant sums", name, values, truth, MORE_DRAWS
-    for file in files:
+    for file in options.files:
         with np.load(file) as data:
             for name in data.files:
                 values = data[name]
                 yield file.stem, name, (values[0] if values.ndim == 3 else values)[:CONTEXT], None, DRAWS
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", type=Path, nargs="*")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
-    warm()
-    with ProcessPoolExecutor(options.jobs) as pool:
-        rows = [row for many in pool.map(one, jobs(options.files)) for row in many]
-    summary: list[dict[str, Any]] = []
+def summary(many: list[list[dict[str, Any]]], options: Options) -> dict[str, Any]:
+    rows, found = [row for some in many for row in some], list[dict[str, Any]]()
     for key in sorted({(row["kind"], row["noise"], row["choice"]) for row in rows}):
         own = [row for row in rows if (row["kind"], row["noise"], row["choice"]) == key]
         laws = [row for row in own if row["law"]]
         counts = {"runs": len(own), "laws": len(laws), "right": sum(not row["wrong"] + row["lost"] for row in laws)}
         counts |= {f"runs_with_{kind}": sum(row[kind] > 0 for row in laws) for kind in ("wrong", "lost")}
-        summary.append(dict(zip(("kind", "noise", "choice"), key, strict=True)) | counts)
-        print(summary[-1], flush=True)
-    if options.out:
-        options.out.write_text(json.dumps({"summary": summary, "rows": rows}, indent=1) + "\n")
+        found.append(dict(zip(("kind", "noise", "choice"), key, strict=True)) | counts)
+    return {"summary": found, "rows": rows}
 
+
+BENCHMARK = Benchmark(
+    __doc__, cases, one, summary, lambda rows: f"{rows[0]['system']}: {len(rows)} runs" if rows else "no powers",
+    (option("files", type=Path, nargs="*"),), warm,
+)  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

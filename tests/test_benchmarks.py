@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import prophecy
-from benchmarks import catalogue, stamps
-from benchmarks.speed import cpu, measure, peers, runner
+from benchmarks import catalogue, harness, stamps
+from benchmarks.speed import __main__ as speed
+from benchmarks.speed import cpu, measure, peers
 from benchmarks.speed.measure import Case, Entry
 from reproduction import keys
 
@@ -136,7 +137,7 @@ def test_the_committed_results_are_checked_runs_with_their_settings(name: str) -
 def test_a_result_keeps_the_cases_that_were_not_run_again() -> None:
     old = {"cases": [{"case": "a", "seconds": 1}, {"case": "b", "seconds": 2}], "scaling": [1], "machine": "old"}
     new = {"cases": [{"case": "b", "seconds": 3}, {"case": "c", "seconds": 4}], "scaling": [], "machine": "new"}
-    made = runner.merged(old, new)
+    made = speed.merged(old, new)
     assert made["cases"] == [{"case": "a", "seconds": 1}, {"case": "b", "seconds": 3}, {"case": "c", "seconds": 4}]
     assert (made["scaling"], made["machine"]) == ([1], "old")
 
@@ -182,11 +183,73 @@ def test_every_benchmark_is_a_module_and_every_result_file_has_its_benchmark() -
                 "*.py" if found.submodule_search_locations else Path(found.origin).name
             )
         )
+        if "from benchmarks.harness import" in source:
+            source += Path(harness.__file__).read_text()
         for option in re.findall(r"--[\w-]+", benchmark.arguments):
             assert f'"{option}"' in source, f"{benchmark.module} has no {option}"
     # Made by other commands: docs/benchmarks.md.
     others = {"bank_file", "chaos_data", "coverage", "cpu-host", "lines", "mutants", "packages"}
     assert {path.stem for path in RESULTS.glob("*.json")} <= {*catalogue.BENCHMARKS, *others}
+
+
+def _squared(case: int) -> int:
+    return case * case
+
+
+def _ran(monkeypatch: pytest.MonkeyPatch, *arguments: str, measure: object = _squared) -> None:
+    monkeypatch.setattr(sys, "argv", ["toy", *arguments])
+    sums = lambda rows, options: {"sum": sum(rows), "rows": rows, "of": options.of}  # noqa: E731
+    cases = lambda options: range(options.of)  # noqa: E731
+    harness.Benchmark("toy", cases, measure, sums, options=(harness.option("--of", type=int, default=7),)).run()
+
+
+def test_rows_are_of_all_cases_in_their_order_or_of_every_nth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "toy.json"
+    _ran(monkeypatch, "--jobs", "2", "--out", str(out))
+    assert json.loads(out.read_text()) == {"sum": 91, "rows": [0, 1, 4, 9, 16, 25, 36], "of": 7}
+    _ran(monkeypatch, "--subset", "3", "--out", str(out))
+    assert json.loads(out.read_text())["rows"] == [0, 9, 36]
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def _fails_at_five(case: int) -> int:
+    if case == 5:
+        raise ArithmeticError("five")
+    return case * case
+
+
+def test_a_run_that_was_stopped_goes_on_with_the_rows_it_has_unless_its_code_or_options_are_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, left = tmp_path / "toy.json", tmp_path / "toy.rows"
+    monkeypatch.setenv(harness.UNFINISHED, "this code")
+    with pytest.raises(ArithmeticError):
+        _ran(monkeypatch, "--out", str(out), measure=_fails_at_five)
+    assert left.read_text().splitlines()[1:] == ["0", "1", "4", "9", "16"]
+    left.write_text(left.read_text().replace("\n16\n", "\n1000\n{"))  # rows are taken as they are; a cut one is not
+    _ran(monkeypatch, "--out", str(out))
+    assert json.loads(out.read_text())["rows"] == [0, 1, 4, 9, 1000, 25, 36]
+    assert not left.exists()
+    for name, value in (("--of", "6"), ("code", "other")):
+        with pytest.raises(ArithmeticError):
+            _ran(monkeypatch, "--out", str(out), measure=_fails_at_five)
+        left.write_text(left.read_text().replace("\n16\n", "\n1000\n"))
+        if name == "code":
+            monkeypatch.setenv(harness.UNFINISHED, value)
+        _ran(monkeypatch, "--out", str(out), *((name, value) if name != "code" else ()))
+        assert json.loads(out.read_text())["rows"][4] == 16
+
+
+def test_parts_replace_their_own_entry_of_a_result_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "toy.json"
+    out.write_text(json.dumps({"one": 1, "two": 2}))
+    toy = harness.Parts("toy", lambda options: {"one": lambda: 10, "three": lambda: 30}, facts=lambda _: {"keys": 5})
+    monkeypatch.setattr(sys, "argv", ["toy", "one", "--out", str(out)])
+    toy.run()
+    assert json.loads(out.read_text()) == {"one": 10, "two": 2, "keys": 5}
+    monkeypatch.setattr(sys, "argv", ["toy", "five", "--out", str(out)])
+    with pytest.raises(SystemExit):
+        toy.run()
 
 
 @pytest.fixture

@@ -68,7 +68,9 @@ def test_the_link_checker_finds_missing_files_and_headings(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("name", ["readme", "anomalies", "comparison", "speed", "scale", "laws_tables"])
+@pytest.mark.parametrize(
+    "name", ["readme", "anomalies", "comparison", "speed", "scale", "laws_tables", "forecasting_tables"]
+)
 def test_tables_are_those_of_the_result_files(name):
     done = subprocess.run(
         [sys.executable, ROOT / "docs" / f"{name}.py", "--check"], cwd=ROOT, capture_output=True, text=True

@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from prophecy import chaos
-from prophecy.forecasting import forecast, hidden, hidden_noise
+from prophecy.forecasting import forecast
+from prophecy.laws import hidden, hidden_noise
 from prophecy.laws.flow import EIGHTH, polynomial_terms
 from prophecy.laws.hidden import _regressed, _tried
 from prophecy.laws.hidden_guesses import Family

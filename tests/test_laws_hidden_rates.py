@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from prophecy import chaos
-from prophecy.forecasting import forecast, hidden_law
+from prophecy.forecasting import forecast
+from prophecy.laws import hidden_law
 from prophecy.laws.context import read
 from prophecy.laws.hidden_guesses import Family, driven, guesses, pairs, time_scale
 from prophecy.laws.settings import DEFAULT

@@ -9,6 +9,7 @@ import json
 import lzma
 import struct
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -190,7 +191,7 @@ def test_ett_is_read_without_its_dates(tmp_path):
         data.ett(path)
 
 
-def test_the_benchmark_runs_on_what_was_built_and_writes_its_table(tmp_path, monkeypatch):
+def test_the_benchmark_runs_on_what_was_built(tmp_path, monkeypatch):
     (tmp_path / "M3.rda").write_bytes(gzip.compress(r_file(2).replace(b"YAF2", b"YAF3")))
     hours = 10 + np.sin(np.arange(200) / 24 * 2 * np.pi)
     for name, part in (("train", hours[:152]), ("test", hours[152:])):
@@ -200,15 +201,13 @@ def test_the_benchmark_runs_on_what_was_built_and_writes_its_table(tmp_path, mon
     monkeypatch.setattr(sys, "argv", ["x", str(out), *arguments])
     data.main()
     bench = load("ordinary")
-    (case,) = bench.cases(out)
-    row = bench.scores(case, np.asarray(bench.ours(case)), 0.1)
+    (case,) = bench.series(out)
+    row = bench.one((bench.OURS, 1, case))
     assert row["mase"] < 1e-2 or row["smape"] < 1e-2
-    rows = [bench._row("m4 hourly", bench.OURS, 1, [row], [row])]
-    page = tmp_path / "page.md"
-    page.write_text(f"a\n{bench.BEGIN}\nold\n{bench.END}\nb\n")
-    bench.into_docs(page, rows)
-    assert "old" not in page.read_text()
-    assert "| **m4 hourly**, prophecy | 1 |" in page.read_text()
+    options = Namespace(data=out, thin=1, sets=None, rivals=None, out=None)
+    (found,) = bench.summary([row], options)["rows"]
+    assert (found["set"], found["method"], found["series"], found["failed"]) == ("m4 hourly", bench.OURS, 1, 0)
+    assert found["ours_same"]["mase"] == found["mase"] == row["mase"]
 
 
 def test_scores_are_those_of_their_definitions():

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from prophecy import _files, signals
-from prophecy.streams import Prophecy, record
+from prophecy.streams import Prophecy, rows
 from prophecy.streams.prophecy import FORMAT
 
 
@@ -386,7 +386,7 @@ def test_nothing_but_numbers_comes_out_of_finite_input(u, repeats, level):
     assert np.all(track.mean[began] <= track.upper[began])
     assert np.all((track.score[known] >= 0.0) & (track.score[known] <= 15.0))
     assert np.isfinite(model.derivative()) == known.any()
-    record.check(model._stream.records, model._stream.table)
+    rows.check(model._stream.records, model._stream.table)
     assert isinstance(model.explain(), str)
 
 

@@ -9,17 +9,16 @@ from hypothesis import strategies as st
 
 from prophecy import Prophecy, legt, run, signals
 from prophecy.exact_readout import exact
-from prophecy.streams import members, record
-from prophecy.streams.clock import fresh_clocks
-from prophecy.streams.irregular import fresh_samples
+from prophecy.streams import readouts, rows
 from prophecy.streams.kernels import parts
-from prophecy.streams.kernels.feed import Streams
+from prophecy.streams.kernels.entry import Streams
 from prophecy.streams.members import FIXED, LAGS, ORDER, SOLVED, WINDOWS
+from prophecy.streams.rows import fresh_clocks, fresh_samples
 from prophecy.streams.settings import DEFAULT, Settings
 from prophecy.streams.table import between, table
 
 TABLE = table(DEFAULT)
-MEMBERS = members.members()
+MEMBERS = readouts.members()
 SHARE = DEFAULT.share
 
 
@@ -29,8 +28,8 @@ ROWS: dict[int, Streams] = {}
 def feed(records: np.ndarray, table: np.ndarray, values: np.ndarray) -> None:
     """`take` values (time, series) with rows that stay with the records, kept so that no other gets their id."""
     n = len(records)
-    rows = (records, record.rings(n), fresh_clocks(n, None), fresh_samples(n), table)
-    streams = ROWS.setdefault(id(records), Streams(*rows))
+    parts = (records, rows.rings(n), fresh_clocks(n, None), fresh_samples(n), table)
+    streams = ROWS.setdefault(id(records), Streams(*parts))
     which, passed = np.tile(np.arange(n), len(values)), np.empty(values.size)
     streams.take(which, np.zeros(0), values.ravel(), between(0.9), np.zeros((0, 4)), passed)
 
@@ -38,7 +37,7 @@ def feed(records: np.ndarray, table: np.ndarray, values: np.ndarray) -> None:
 def fed(u: np.ndarray) -> np.ndarray:
     """Records that have seen u, (time,) or (time, series)."""
     values = u.reshape(len(u), -1)
-    records = record.fresh(values.shape[1], TABLE)
+    records = rows.fresh(values.shape[1], TABLE)
     feed(records, TABLE, values)
     return records
 
@@ -100,7 +99,7 @@ def solved_features(r: np.void, s: int) -> np.ndarray:
 def test_recursive_least_squares_is_least_squares():
     """Each member's weights against one weighted solve over all it has learned from."""
     u = signals.filtered_noise(0.05, samples=900, seed=3)[0]
-    records = record.fresh(1, TABLE)
+    records = rows.fresh(1, TABLE)
     seen: list[tuple[list[np.ndarray], float]] = []
     for value in u:
         r = records[0]
@@ -120,7 +119,7 @@ def test_recursive_least_squares_is_least_squares():
 
 def test_solved_readouts_survive_long_stretches_without_excitation():
     """Constants, then one direction only: the factor stays bounded, and learning goes on afterwards."""
-    records = record.fresh(1, TABLE)
+    records = rows.fresh(1, TABLE)
     feature, scale = records["feature"][0], records["scale"][0]
     scale[:] = 1.0
     for k in range(12_000):
@@ -140,7 +139,7 @@ def test_solved_readouts_survive_long_stretches_without_excitation():
 
 def test_a_factor_beyond_its_bound_is_brought_down_in_the_directions_that_have_grown_alone():
     records = fed(np.where(np.arange(40_000) % 2, 1.0, -1.0))
-    record.check(records, TABLE)
+    rows.check(records, TABLE)
     for s, forgetting in enumerate(DEFAULT.solved_memory):
         place, stride, used = (int(TABLE[0][name][s]) for name in ("place", "stride", "used"))
         factor = records[0]["factor"][place : place + used * stride].reshape(used, stride) * records[0]["growth"][s]
@@ -156,7 +155,7 @@ def log_losses(errors: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
     """Log-loss of the mixture and of every member over errors (time, members), and the prior."""
     count = errors.shape[1]
     prior = np.arange(1, count + 1) / np.sum(np.arange(1, count + 1))
-    records, table = record.fresh(1, TABLE), TABLE.copy()
+    records, table = rows.fresh(1, TABLE), TABLE.copy()
     padded = np.zeros((len(errors), len(MEMBERS)))  # further members of prior 0 change nothing
     padded[:, :count] = errors
     table["prior"] = 0.0

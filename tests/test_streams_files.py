@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prophecy import Prophecy, _files
-from prophecy.streams import clock, irregular, record
+from prophecy.streams import record, rows
 from prophecy.streams.prophecy import FORMAT
 from prophecy.streams.settings import Settings
 
@@ -59,7 +59,7 @@ def test_a_record_left_alone_is_accepted_and_goes_on(saved):
     assert model.predict().upper == twin.predict().upper
 
 
-PARTS = {"records": record.FIELDS, "clocks": clock.FIELDS, "samples": irregular.FIELDS}
+PARTS = {"records": record.FIELDS, "clocks": record.CLOCK_FIELDS, "samples": record.SAMPLE_FIELDS}
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_count_of_ages_costs_no_more_than_a_young_one():
     model = Prophecy()
     model.observe(WAVE)
     model._stream.records["count"] = 2**52
-    record.check(model._stream.records, model._stream.table)
+    rows.check(model._stream.records, model._stream.table)
     assert np.isfinite(model.follow(WAVE).mean).all()
     assert model._stream.records["season_blocks"][0] >= 2**52 // 32
 
@@ -120,9 +120,9 @@ def test_changed_bytes_are_refused_or_harmless(data):
         place = data.draw(st.integers(0, len(raw) // 8 - 1)) * 8
         number = data.draw(st.one_of(st.floats(width=64), st.floats(-1e3, 1e3)))
         raw[place : place + 8] = np.float64(number).tobytes()
-    records = np.frombuffer(bytes(raw), dtype=record.RECORD).copy()
+    records = np.frombuffer(bytes(raw), dtype=rows.RECORD).copy()
     try:
-        record.check(records, model._stream.table)
+        rows.check(records, model._stream.table)
     except ValueError:
         return
     model._stream.records = records
@@ -297,7 +297,7 @@ def test_records_whose_fields_contradict_each_other_are_refused(name, value, rul
     records = model._stream.records.copy()
     records[name] = value
     with pytest.raises(ValueError, match=rule):
-        record.check(records, model._stream.table)
+        rows.check(records, model._stream.table)
 
 
 @pytest.mark.parametrize("value", [1e308, 1e-13, 1e-30])

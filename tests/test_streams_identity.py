@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prophecy import Prophecy, signals
-from prophecy.streams import channels, clock, irregular, record
+from prophecy.streams import channels, record, rows
 from prophecy.streams.fields import documented
 from prophecy.streams.settings import DEFAULT
 
@@ -31,10 +31,10 @@ ALL = np.stack(list(SERIES.values()))
 
 def test_record_clock_and_samples_are_documented_field_by_field_with_their_sizes():
     page = (Path(__file__).parent.parent / "docs" / "prophecy.md").read_text()
-    for each in (record.FIELDS, clock.FIELDS, irregular.FIELDS):
+    for each in (record.FIELDS, record.CLOCK_FIELDS, record.SAMPLE_FIELDS):
         assert documented(each) in page  # `python -m prophecy.streams.record` prints them
         assert all(field.low <= field.high and field.unit and field.meaning for field in each)
-    assert f"{record.RECORD.itemsize / 1e3:.1f} kB a series" in page
+    assert f"{rows.RECORD.itemsize / 1e3:.1f} kB a series" in page
 
 
 def test_one_value_at_a_time_and_a_whole_array_and_many_series_agree_to_the_last_bit():
@@ -71,8 +71,8 @@ def test_any_number_of_threads_gives_the_same_records(workers):
     for s in reversed(range(len(ALL))):  # in another order, too, and on its own
         alone = channels.Channels(1, None, False, 1, DEFAULT)
         alone.run(ALL[s][:, None], None)
-        for rows, row in zip(together.rows, alone.rows, strict=True):
-            assert rows[s : s + 1].tobytes() == row.tobytes()
+        for parts, part in zip(together.rows, alone.rows, strict=True):
+            assert parts[s : s + 1].tobytes() == part.tobytes()
 
 
 def test_a_sensor_that_sticks_for_long_leaves_intervals_as_they_were():

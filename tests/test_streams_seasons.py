@@ -9,7 +9,7 @@ import pytest
 from prophecy import Prophecy
 from prophecy.streams import seasonal
 from prophecy.streams.kernels import parts
-from prophecy.streams.record import RECORD, check, rings
+from prophecy.streams.rows import RECORD, check, rings
 from prophecy.streams.settings import DEFAULT
 from prophecy.streams.table import table
 
@@ -129,8 +129,8 @@ def test_a_seasonal_readout_is_regularised_least_squares_on_its_features():
     """The square-root recursion, run on its own, against the normal equations solved directly."""
     record = np.zeros(1, dtype=RECORD)
     rng = np.random.default_rng(1)
-    m, n = 2, int(seasonal.WIDTHS[2])
-    columns = seasonal.INDEX[m, :n]
+    m, n = 2, seasonal.WIDTHS[2]
+    columns = list(seasonal.INDEX[m][:n])
     truth, rows, targets = rng.standard_normal(n), [], []
     for seen in range(40):  # Huber's rule begins after 2 * FEATURES values: up to there it is plain least squares
         phi = rng.standard_normal(seasonal.FEATURES)

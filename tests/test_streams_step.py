@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 from prophecy import signals
-from prophecy.streams import Prophecy, record
-from prophecy.streams.clock import fresh_clocks
-from prophecy.streams.irregular import fresh_samples
+from prophecy.streams import Prophecy, rows
 from prophecy.streams.kernels import parts
-from prophecy.streams.kernels.feed import Streams
+from prophecy.streams.kernels.entry import Streams
 from prophecy.streams.limits import DIFFERENCE, ERROR, FLAGS, LEVEL, RING
+from prophecy.streams.rows import fresh_clocks, fresh_samples
 from prophecy.streams.settings import DEFAULT
 from prophecy.streams.table import between, table
 from slow_step import COUNT, SOLVED, Slow
@@ -68,7 +67,7 @@ def difference(mine, other, size=0.0):
 def differences(after, slow, size):
     """What the record and the slow step differ by, field by field; `size` is that of the signal in the memory."""
     found = {}
-    for field in record.RECORD.names:
+    for field in rows.RECORD.names:
         apart = ("factor", "growth", "squared_bias", "readout", "prediction", "change", "shrink_ahead")
         if field not in apart and not field.startswith(BESIDE):
             found[field] = difference(getattr(after, field), getattr(slow, field), size if field in LINEAR else 0.0)
@@ -93,7 +92,7 @@ def differences(after, slow, size):
 @pytest.mark.parametrize("name", SERIES)
 def test_the_step_is_the_one_of_the_documentation(name, hold):
     u = SERIES[name]
-    records, rings = record.fresh(1, TABLE, hold), record.rings(1)
+    records, rings = rows.fresh(1, TABLE, hold), rows.rings(1)
     worst: dict[str, float] = {}
     for k, value in enumerate(u):
         slow = Slow(records[0])
@@ -132,7 +131,7 @@ def test_the_ring_holds_each_value_in_its_place_and_a_line_of_corrections_under_
     missing values are flagged."""
     values = np.where(K[:60] % 13 > 9, np.nan, np.cumsum(RNG.normal(size=60)))
     values[0] = 1.0
-    records, rings = record.fresh(1, TABLE, False), record.rings(1)
+    records, rings = rows.fresh(1, TABLE, False), rows.rings(1)
     ahead, start = np.full(60, np.nan), RING - 25
     taken(records, rings, values[0])
     rings[0, 0], records["count"] = 0.0, start
@@ -159,7 +158,7 @@ def test_the_ring_holds_each_value_in_its_place_and_a_line_of_corrections_under_
 
 
 def test_the_usual_distance_follows_gaps_and_a_long_one_counts_as_twice_the_usual():
-    records, rings = record.fresh(1, TABLE, False), record.rings(1)
+    records, rings = rows.fresh(1, TABLE, False), rows.rings(1)
     spacing = float(records[0]["spacing"])
     for known, distance in enumerate([1, 3, 3, 2, 1, 40, 1, 2]):
         for _ in range(distance - 1):
@@ -173,7 +172,7 @@ def test_the_usual_distance_follows_gaps_and_a_long_one_counts_as_twice_the_usua
 
 def test_within_n_ticks_no_error_is_rarer_than_one_beyond_2n_standard_deviations():
     """A walk in ticks of a quarter, at a level that never comes twice: nothing but the tick bounds its scores."""
-    records, rings = record.fresh(1, TABLE, False), record.rings(1)
+    records, rings = rows.fresh(1, TABLE, False), rows.rings(1)
     for value in 100 + 0.25 * np.arange(150) * (1 + np.arange(150) // 7 % 2):
         taken(records, rings, value)
     bounded = 0
@@ -189,7 +188,7 @@ def test_within_n_ticks_no_error_is_rarer_than_one_beyond_2n_standard_deviations
 
 @pytest.mark.parametrize("error", [0.0, 1e-12])
 def test_an_error_that_is_not_surprising_scores_nothing(error):
-    records, rings = record.fresh(1, TABLE, False), record.rings(1)
+    records, rings = rows.fresh(1, TABLE, False), rows.rings(1)
     for value in SERIES["noisy"][:80]:
         taken(records, rings, value)
     found, plain, *_ = parts.scores(records, TABLE, error)
@@ -197,7 +196,7 @@ def test_an_error_that_is_not_surprising_scores_nothing(error):
 
 
 def test_the_level_that_is_ranked_is_the_mean_of_the_last_20_values():
-    records, rings = record.fresh(1, TABLE, False), record.rings(1)
+    records, rings = rows.fresh(1, TABLE, False), rows.rings(1)
     u = SERIES["walk"][:45]
     for k, value in enumerate(u):
         taken(records, rings, value)
@@ -210,7 +209,7 @@ def test_the_level_that_is_ranked_is_the_mean_of_the_last_20_values():
 
 def test_a_copy_that_walks_across_a_gap_is_where_the_stream_is_that_has_one():
     """Only what the end of the gap needs is left out of it."""
-    records, rings = record.fresh(1, TABLE, False), record.rings(1)
+    records, rings = rows.fresh(1, TABLE, False), rows.rings(1)
     for value in SERIES["noisy"][:80]:
         taken(records, rings, value)
     copy, its_ring = records.copy(), rings.copy()
@@ -218,14 +217,14 @@ def test_a_copy_that_walks_across_a_gap_is_where_the_stream_is_that_has_one():
     for _ in range(7):
         taken(records, rings, np.nan)
     assert copy[0]["gap"] == records[0]["gap"] == 7
-    for field in record.RECORD.names:
+    for field in rows.RECORD.names:
         if field not in ("drift", "alternation_drift", "season_filled"):
             np.testing.assert_array_equal(copy[0][field], records[0][field])
     np.testing.assert_array_equal(its_ring, rings)
 
 
 def test_the_error_after_an_unusual_gap_is_kept_by_its_length():
-    records, rings = record.fresh(1, TABLE, False), record.rings(1)
+    records, rings = rows.fresh(1, TABLE, False), rows.rings(1)
     for value in SERIES["noisy"][:80]:
         taken(records, rings, value)
     for _ in range(4):
@@ -237,7 +236,7 @@ def test_the_error_after_an_unusual_gap_is_kept_by_its_length():
 
 
 def test_reading_many_records_is_reading_each():
-    records, rings = record.fresh(3, TABLE, False), record.rings(3)
+    records, rings = rows.fresh(3, TABLE, False), rows.rings(3)
     for series, name in enumerate(("noisy", "walk", "smooth")):
         for value in SERIES[name][:40]:
             taken(records[series : series + 1], rings[series : series + 1], value)
@@ -254,7 +253,7 @@ def test_reading_many_records_is_reading_each():
 @pytest.mark.parametrize("name", ["events", "rounded"])
 def test_scores_of_values_that_repeat_are_bounded_by_earlier_errors_and_changes(name):
     """The score of an event is bounded by the share of changes as large, taken from the newest value."""
-    records, rings = record.fresh(1, TABLE, False), record.rings(1)
+    records, rings = rows.fresh(1, TABLE, False), rows.rings(1)
     u = np.zeros(150) if name == "events" else SERIES[name][:150]
     u = u + 3.0 * (np.arange(150) % 37 == 36) if name == "events" else u
     for value in u:
@@ -268,7 +267,7 @@ def test_scores_of_values_that_repeat_are_bounded_by_earlier_errors_and_changes(
 
 
 def test_an_error_across_a_gap_is_ranked_by_step_and_before_the_first_value_nothing_is_known():
-    records, rings = record.fresh(1, TABLE, False), record.rings(1)
+    records, rings = rows.fresh(1, TABLE, False), rows.rings(1)
     mean, half = streams(records, rings).next_number(between(0.9))
     assert math.isnan(mean)
     assert math.isnan(half)

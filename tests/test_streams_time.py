@@ -302,10 +302,8 @@ def test_a_sensor_that_reports_only_changes_is_held_between_them():
 
 
 def test_streams_of_their_own_clocks_run_in_one_call_as_each_alone():
-    from prophecy.streams.clock import fresh_clocks
-    from prophecy.streams.irregular import fresh_samples
-    from prophecy.streams.kernels.feed import Streams
-    from prophecy.streams.record import fresh, rings
+    from prophecy.streams.kernels.entry import Streams
+    from prophecy.streams.rows import fresh, fresh_clocks, fresh_samples, rings
     from prophecy.streams.settings import DEFAULT
     from prophecy.streams.table import between, table
 
@@ -339,7 +337,7 @@ def test_streams_of_their_own_clocks_run_in_one_call_as_each_alone():
 
 def test_a_new_grid_starts_from_a_record_that_has_seen_nothing():
     from prophecy.streams.kernels import parts
-    from prophecy.streams.record import fresh, rings
+    from prophecy.streams.rows import fresh, rings
     from prophecy.streams.settings import DEFAULT
     from prophecy.streams.table import table
 

@@ -1,43 +1,48 @@
-"""C structs of the records that kernels work on, and their sizes: writes `streams/kernels/structs.pxd`.
+"""C structs of the records that kernels work on, and their sizes: writes `structs.pxd`, and what it was made from.
 
-    python tools/structs.py          # write it
-    python tools/structs.py --check  # say whether it is current (a test does)
+    python tools/structs.py structs.pxd structs.pxd.dep
 
-The dtypes and the constants of the Python modules are the one table; the file is committed, so that building needs
-neither NumPy nor the package. At import the package compares sizes and offsets with those the compiler chose.
+meson calls it when the package is built, with plain Python: the lists it reads (`streams/layouts.py` and the sizes
+beside it) need neither NumPy nor the package. `rows` makes dtypes of the same lists, and at import the package compares
+their sizes and offsets with those the compiler chose.
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-import numpy as np
-
+ROOT = Path(__file__).parents[1] / "src"
 TYPES = {"f8": "double", "i8": "long long", "u8": "unsigned long long"}
 
+# The folders as packages, without what their __init__.py imports.
+sys.dont_write_bytecode = True
+for package in ("prophecy", "prophecy.streams"):
+    sys.modules[package] = ModuleType(package)
+    sys.modules[package].__path__ = [str(ROOT.joinpath(*package.split(".")))]
 
-def declared(name: str, dtype: np.dtype[Any]) -> str:
-    """The struct of a dtype, after those of the records inside it."""
+from prophecy.streams import limits, members, seasonal  # noqa: E402
+from prophecy.streams.layouts import LAYOUTS, leaves  # noqa: E402
+from prophecy.streams.settings import DEFAULT  # noqa: E402
+
+
+def declared(name: str, layout: list[Any]) -> str:
+    """The struct of a layout, after those of the records inside it."""
     before, lines = [], [f"cdef struct {name}:"]
-    for field, (kind, _) in ((f, dtype.fields[f]) for f in dtype.names):
-        base, shape = kind.subdtype or (kind, ())
-        if base.names:
+    for field, kind, *shape in layout:
+        if isinstance(kind, list):
             inner = "".join(word.capitalize() for word in field.split("_")) + "Settings"
-            before.append(declared(inner, base))
+            before.append(declared(inner, kind))
             lines.append(f"    {inner} {field}")
         else:
-            lines.append(f"    {TYPES[base.str[1:]]} {field}{''.join(f'[{n}]' for n in shape)}")
+            lines.append(f"    {TYPES[kind]} {field}{''.join(f'[{n}]' for n in shape[0])}")
     return "\n\n".join([*before, "\n".join(lines)])
 
 
 def sizes() -> dict[str, int]:
     """Whole numbers: sizes of arrays and codes."""
-    from prophecy.streams import irregular, limits, members, seasonal
-    from prophecy.streams.members import padded
-    from prophecy.streams.settings import DEFAULT
-
     own = {name: value for name, value in vars(limits).items() if name.isupper() and isinstance(value, int)}
     del own["MOST"]  # no C int
     counts = {"LEVELS": members.LEVELS, "SOLVED": members.SOLVED, "WINDOWS": members.WINDOWS}
@@ -46,37 +51,31 @@ def sizes() -> dict[str, int]:
         **{name: getattr(members, name) for name in ("LAGS", "ORDER", "MEMORY", "FEATURES", "SHORTS", "LONGS")},
         **{name: getattr(members, name) for name in ("FIXED", "MEMBERS", "WIDTH", "FACTORS")},
         **{name: len(some) for name, some in counts.items()},
-        "SHORT_ROW": padded(members.SHORTS),
-        "LONG_ROW": padded(members.ORDER + members.LONGS),
-        "MEMBERS_ROW": padded(members.MEMBERS),
-        "OUTER": int(np.searchsorted(members.LEVELS, 0.98)),
-        "NINETY": int(np.searchsorted(members.LEVELS, 0.9)),
+        "SHORT_ROW": members.padded(members.SHORTS),
+        "LONG_ROW": members.padded(members.ORDER + members.LONGS),
+        "MEMBERS_ROW": members.padded(members.MEMBERS),
+        "OUTER": members.LEVELS.index(0.98),
+        "NINETY": members.LEVELS.index(0.9),
         "PARABOLA": members.SHORT.index((3, 2)),
         **{f"SEASON_{name}": getattr(seasonal, name) for name in ("LAGS", "FEATURES", "MEMBERS", "SOLVED")},
-        "SEASON_ROW": seasonal.LONGEST_ROW,
-        "DEGREE_COUNT": len(irregular.DEGREES),
-        "CARRIED_COUNT": len(irregular.CARRIED),
-        "NODES": irregular.NODES,
-        "FAR_SETS": len(DEFAULT.far.forgetting),
-        "FAR_READOUTS": len(DEFAULT.far.ridges),
-        "FAR_MEMBERS": len(DEFAULT.far.ridges) + 2,  # the copy first, the bank last
-        "FAR_SLOW": len(DEFAULT.far.slow),
+        "SEASON_ROW": max(seasonal.STRIDES),
+        "DEGREE_COUNT": len(limits.DEGREES),
+        "CARRIED_COUNT": len(limits.CARRIED),
+        "AHEAD_SETS": len(DEFAULT.ahead.forgetting),
+        "AHEAD_READOUTS": len(DEFAULT.ahead.ridges),
+        "AHEAD_MEMBERS": len(DEFAULT.ahead.ridges) + 2,  # the copy first, the bank last
+        "AHEAD_SLOW": len(DEFAULT.ahead.slow),
     }
 
 
 def constants() -> dict[str, Any]:
     """Other numbers, and arrays of them."""
-    from prophecy.streams import irregular, limits, members, seasonal
-
     return {
         **{name: value for name, value in vars(limits).items() if name.isupper() and isinstance(value, float)},
-        "RARE": 1.0 - members.LEVELS,
-        "DEGREES": irregular.DEGREES,
-        "CARRIED": irregular.CARRIED,
-        "SEASON_WIDTHS": seasonal.WIDTHS,
-        "SEASON_STRIDES": seasonal.STRIDES,
-        "SEASON_STARTS": seasonal.STARTS,
-        "SEASON_INDEX": seasonal.INDEX,
+        "RARE": [1.0 - level for level in members.LEVELS],
+        "DEGREES": limits.DEGREES,
+        "CARRIED": limits.CARRIED,
+        **{f"SEASON_{name}": getattr(seasonal, name) for name in ("WIDTHS", "STRIDES", "STARTS", "INDEX")},
     }
 
 
@@ -84,43 +83,34 @@ def defined(numbers: dict[str, Any]) -> str:
     """Constants of C, written out so that the compiler knows them."""
     text, names = [], []
     for name, value in numbers.items():
-        array = np.asarray(value)
-        kind, shape = ("double" if array.dtype.kind == "f" else "long long"), "".join(f"[{n}]" for n in array.shape)
-        literal = str(array.tolist()).replace("[", "{").replace("]", "}")
+        shape, first = "", value
+        while isinstance(first, list | tuple):
+            shape, first = f"{shape}[{len(first)}]", first[0]
+        kind = "double" if isinstance(first, float) else "long long"
+        literal = repr(value).translate(str.maketrans("[(])", "{{}}"))
         text.append(f"    static const {kind} PROPHECY_{name}{shape} = {literal};")
         names.append(f'    const {kind} {name} "PROPHECY_{name}"{shape}')
     return "\n".join(["cdef extern from *:", '    """', *text, '    """', *names])
 
 
-def laid_out(kinds: dict[str, np.dtype[Any]]) -> str:
+def laid_out() -> str:
     """A function that says how the compiler laid the records out: bytes of each, and where each field begins."""
-    from prophecy.streams.fields import offsets
-
-    lines = ["cdef inline dict layouts():", *(f"    cdef {name} {name.lower()}" for name in kinds), "    return {"]
-    for name, dtype in kinds.items():
+    lines = ["cdef inline dict layouts():", *(f"    cdef {name} {name.lower()}" for name in LAYOUTS), "    return {"]
+    for name, layout in LAYOUTS.items():
         its = name.lower()
-        starts = (f"            <char*> &{its}.{field} - <char*> &{its}," for field in offsets(dtype))
+        starts = (f"            <char*> &{its}.{field} - <char*> &{its}," for field in leaves(layout))
         lines += [f'        "{name}": [', f"            sizeof({name}),", *starts, "        ],"]
     return "\n".join([*lines, "    }"])
 
 
 def text() -> str:
-    from prophecy.streams.clock import CLOCK
-    from prophecy.streams.irregular import SAMPLES
-    from prophecy.streams.record import CALIBRATION, RECORD
-    from prophecy.streams.table import TABLE
-
-    kinds = {"Record": RECORD, "Calibration": CALIBRATION, "Clock": CLOCK, "Samples": SAMPLES, "Table": TABLE}
     whole = "\n".join(["cdef enum:", *(f"    {name} = {value}" for name, value in sizes().items())])
-    head = "# Made by tools/structs.py from the dtypes of the records and the sizes beside them; do not edit."
-    structs = (declared(name, dtype) for name, dtype in kinds.items())
-    return "\n\n".join([head, whole, defined(constants()), *structs, laid_out(kinds)]) + "\n"
+    structs = (declared(name, layout) for name, layout in LAYOUTS.items())
+    return "\n\n".join([whole, defined(constants()), *structs, laid_out()]) + "\n"
 
-
-FILE = Path(__file__).parents[1] / "src/prophecy/streams/kernels/structs.pxd"
 
 if __name__ == "__main__":
-    if "--check" in sys.argv[1:]:
-        sys.exit(0 if FILE.read_text() == text() else f"{FILE.name} is not current: run python tools/structs.py")
-    if FILE.read_text() != text():  # what is older than it is built again
-        FILE.write_text(text())
+    made, its_sources = sys.argv[1:]
+    Path(made).write_text(text(), encoding="utf-8")
+    files = (getattr(module, "__file__", None) for name, module in sys.modules.items() if name.startswith("prophecy."))
+    Path(its_sources).write_text(f"{made}: {' '.join(file for file in files if file)}\n", encoding="utf-8")

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from prophecy.fleet.check import LONGEST_KEY, is_key
 from prophecy.frames.numbers import is_missing
-from prophecy.streams.limits import LARGEST
-from prophecy.streams.times import LARGEST_TIME
+from prophecy.streams.limits import LARGEST, LARGEST_TIME
 
 ONLY = "value"
 """The key of a stream without keys."""

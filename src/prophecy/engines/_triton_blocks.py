@@ -75,20 +75,20 @@ def forward(
     state = tl.load(x + at[:, None] * ORDER + order[None, :], mask=inside, other=0.0)
     zero_y = tl.zeros((GROUP, LENGTH), u.dtype.element_ty)
     zero_x = tl.zeros((GROUP, ORDER), u.dtype.element_ty)
-    here = at[:, None] * time + moment[None, :]
-    kept = at[:, None] * (blocks + 2) * ORDER + order[None, :]
-    for _ in tl.range(0, blocks, num_stages=STAGES):
+    # Places are made anew in every block: carried along, a tile of them would take half of the registers.
+    of_samples, of_states = at[:, None] * time, at[:, None] * (blocks + 2) * ORDER
+    for block in tl.range(0, blocks, num_stages=STAGES):
+        here = of_samples + (block * LENGTH + moment)[None, :]
         now = tl.load(u + here, mask=inside, other=0.0)
-        tl.store(before + kept, state, mask=inside)
+        tl.store(before + of_states + (block * ORDER + order)[None, :], state, mask=inside)
         out = _product(state, O_, zero_y, PRECISION)
         tl.store(y + here, _product(now, K_, out, PRECISION), mask=inside)
         added = _product(now, R_, zero_x, PRECISION)
         state = _product(state, P_, added, PRECISION)
-        here += LENGTH
-        kept += ORDER
-    tl.store(before + kept, state, mask=inside)
+    tl.store(before + of_states + (blocks * ORDER + order)[None, :], state, mask=inside)
     if blocks * LENGTH < time:
         there = inside & (blocks * LENGTH + moment < time)[None, :]
+        here = of_samples + (blocks * LENGTH + moment)[None, :]
         now = tl.load(u + here, mask=there, other=0.0)
         out = _product(state, O_, zero_y, PRECISION)
         tl.store(y + here, _product(now, K_, out, PRECISION), mask=there)
@@ -118,20 +118,22 @@ def adjoint(
     P_ = _matrix(P + channel * p_channel, ORDER, ORDER)
     zero_y = tl.zeros((GROUP, LENGTH), g.dtype.element_ty)
     state = tl.zeros((GROUP, ORDER), g.dtype.element_ty)
-    here = at[:, None] * time + blocks * LENGTH + moment[None, :]
-    kept = (at[:, None] * (blocks + 2) + blocks) * ORDER + order[None, :]
+    of_samples, of_states = at[:, None] * time, at[:, None] * (blocks + 2) * ORDER
+    kept = of_states + (blocks * ORDER + order)[None, :]
     if EXTRA:
         state = tl.load(extra + kept, mask=inside, other=0.0)
     if blocks * LENGTH < time:
         there = inside & (blocks * LENGTH + moment < time)[None, :]
+        here = of_samples + (blocks * LENGTH + moment)[None, :]
         now = tl.load(g + here, mask=there, other=0.0)
         tl.store(to_u + here, _product(now, K_, zero_y, PRECISION), mask=there)
         state = _product(now, O_, state, PRECISION)
     if KEEP:
         tl.store(reached + kept, state, mask=inside)
-    for _ in tl.range(0, blocks, num_stages=STAGES):
-        here -= LENGTH
-        kept -= ORDER
+    for done in tl.range(0, blocks, num_stages=STAGES):
+        block = blocks - 1 - done
+        here = of_samples + (block * LENGTH + moment)[None, :]
+        kept = of_states + (block * ORDER + order)[None, :]
         now = tl.load(g + here, mask=inside, other=0.0)
         out = _product(state, R_, zero_y, PRECISION)
         tl.store(to_u + here, _product(now, K_, out, PRECISION), mask=inside)

@@ -23,7 +23,6 @@ SHARED = 200_000  # bytes of shared memory a block of order 64 takes at most (co
 SUMMED = (32, 3, 4)  # rows, loads ahead and warps of the gradients' sums
 TILE = (64, 64, 8)  # moments, channels and warps of a tile that is turned
 PARTS = 8  # of time that gradients of matrices are summed over apart
-FILL = 264  # programs that fill a large GPU twice: channels are taken so many at a time
 FEWEST = 256  # series (times channels) below which programs are too few to fill a GPU; torch's products take those
 
 
@@ -110,12 +109,11 @@ def forward(
     y = u.new_empty(series, time, channels).permute(2, 0, 1)
     before = u.new_empty(channels, series, time // length + 2, padded)
     before[:, :, -1] = 0.0
-    first = _wide(x, padded, -1).contiguous()
-    for some in _chunks(u):
-        made = u.new_empty(u[some].shape)
-        tensors = _turned(u[some]), first[some], made, before[some]
-        _launch(_triton_blocks.forward, tensors, _some(matrices, some), length, padded, plan, {})
-        _turned(made, y[some])
+    now = _turned(u)
+    made = _own(now, u)
+    tensors = now, _wide(x, padded, -1).contiguous(), made, before
+    _launch(_triton_blocks.forward, tensors, matrices, length, padded, plan, {})
+    _turned(made, y)
     return y.unsqueeze(-1), before if padded == order else before[..., :order].contiguous()
 
 
@@ -157,27 +155,22 @@ def backward(
         _wide(reach, padded, -2),
         _wide(wide, padded, -1, -2),
     ]
-    to_u, to_x = u.new_empty(series, time, channels).permute(2, 0, 1), u.new_empty(channels, series, padded)
-    starts = _wide(before, padded, -1)
-    made: list[list[Tensor]] = [[], [], [], []]
-    for some in _chunks(u):
-        g, back = _turned(to_y[some].squeeze(-1)), u.new_empty(u[some].shape)
-        kept = u.new_empty(len(g), series, blocks + 2, padded) if wanted[1] else to_x[some]
-        extra = g if to_before is None else _wide(to_before[some], padded, -1).contiguous()
-        built = {"EXTRA": to_before is not None, "KEEP": wanted[1]}
-        _launch(_triton_blocks.adjoint, (g, extra, back, kept), _some(matrices, some), length, padded, plan, built)
-        _turned(back, to_u[some])
-        del back
-        now = _turned(u[some])
-        if wanted[0]:
-            made[0].append(_summed(g, now, length, length, plan))
-            made[1].append(_summed(g, starts[some], length, padded, plan))
-        if wanted[1]:
-            to_x[some] = kept[:, :, 0]
-            after = kept[:, :, 1:]
-            made[2].append(_summed(after, now[..., : blocks * length], padded, length, plan, blocks))
-            made[3].append(_summed(after, starts[some], padded, padded, plan, blocks))
-    to_K, to_O, to_R, to_P = (torch.cat(parts) if parts else None for parts in made)
+    to_x, starts, g = u.new_empty(channels, series, padded), _wide(before, padded, -1), _turned(to_y.squeeze(-1))
+    to_K = to_O = to_R = to_P = None
+    if wanted[0]:
+        to_K = _summed(g, _turned(u), length, length, plan)
+        to_O = _summed(g, starts, length, padded, plan)
+    back = _own(g, to_y)
+    kept = u.new_empty(channels, series, blocks + 2, padded) if wanted[1] else to_x
+    extra = g if to_before is None else _wide(to_before, padded, -1).contiguous()
+    built = {"EXTRA": to_before is not None, "KEEP": wanted[1]}
+    _launch(_triton_blocks.adjoint, (g, extra, back, kept), matrices, length, padded, plan, built)
+    to_u = _turned(back, u.new_empty(series, time, channels).permute(2, 0, 1))
+    del g, back
+    if wanted[1]:
+        to_x, after = kept[:, :, 0], kept[:, :, 1:]
+        to_R = _summed(after, _turned(u)[..., : blocks * length], padded, length, plan, blocks)
+        to_P = _summed(after, starts, padded, padded, plan, blocks)
     return Gradients(
         to_u,
         to_x[..., :order],
@@ -238,14 +231,9 @@ def _turned(source: Tensor, target: Tensor | None = None) -> Tensor:
     return target
 
 
-def _chunks(u: Tensor) -> list[slice]:
-    """Channels taken at a time: copies in the kernels' order of axes stay small beside u, programs fill the device."""
-    each = max(1, min(len(u), -(-FILL // max(1, -(-u.shape[1] // 64)))))
-    return [slice(first, first + each) for first in range(0, len(u), each)]
-
-
-def _some(matrices: list[Tensor], some: slice) -> list[Tensor]:
-    return [matrix if len(matrix) == 1 else matrix[some] for matrix in matrices]
+def _own(made: Tensor, given: Tensor) -> Tensor:
+    """Where the kernels write: over a copy they were given to read, block by block, or beside what is the caller's."""
+    return made.new_empty(made.shape) if made.data_ptr() == given.data_ptr() else made
 
 
 def _launch(

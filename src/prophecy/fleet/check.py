@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from prophecy.fleet.answers import LATE, ROW, same_input
 from prophecy.fleet.events import KINDS
-from prophecy.streams.limits import MOST
-from prophecy.streams.times import LARGEST_TIME
+from prophecy.streams.limits import LARGEST_TIME, MOST
 
 LONGEST_KEY = 512
 """Characters of a key at most."""

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy.fleet.answers import ANSWER, STATUS, is_value, rows_of, stamps_of
 from prophecy.fleet.slots import Slots
-from prophecy.streams.times import LARGEST_TIME
+from prophecy.streams.limits import LARGEST_TIME
 
 
 class Answer(NamedTuple):

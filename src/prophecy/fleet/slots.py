@@ -1,6 +1,6 @@
 """Streams in memory: slots, each of which holds one stream, run through many at a time and saved by number.
 
-A slot is one row of the arrays that compiled code works on (`kernels.feed`), and the last rows with their answers. A
+A slot is one row of the arrays that compiled code works on (`kernels.entry`), and the last rows with their answers. A
 stream that has seen few values is saved as these values: taking them in again costs less than reading, checking and
 writing its whole state, and takes 16 bytes each instead of 43 kB and more.
 """
@@ -18,16 +18,23 @@ from numpy.typing import NDArray
 from prophecy import _machine
 from prophecy.fleet.answers import ANSWER, LATE, MISSING, NO_TIMES, ROW, TAKEN, are_rows, is_value, stamps_of
 from prophecy.fleet.pack import pack, unpack
-from prophecy.streams.clock import CLOCK, check_clocks, fresh_clocks
-from prophecy.streams.irregular import SAMPLES, check_samples, fresh_samples
-from prophecy.streams.kernels.feed import Streams
-from prophecy.streams.limits import LARGEST, MOST, RING
+from prophecy.streams.kernels.entry import Streams
+from prophecy.streams.limits import LARGEST, LARGEST_TIME, MOST, RING
 from prophecy.streams.limits import RECENT as STAMPS
 from prophecy.streams.prophecy import Prophecy, of_rows
-from prophecy.streams.record import RECORD, check, fresh
+from prophecy.streams.rows import (
+    CLOCK,
+    RECORD,
+    SAMPLES,
+    check,
+    check_clocks,
+    check_samples,
+    fresh,
+    fresh_clocks,
+    fresh_samples,
+)
 from prophecy.streams.settings import DEFAULT
 from prophecy.streams.table import between, table
-from prophecy.streams.times import LARGEST_TIME
 
 Array = NDArray[np.float64]
 

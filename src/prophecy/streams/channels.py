@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _machine
-from prophecy.streams.clock import fresh_clocks
 from prophecy.streams.context import joined
-from prophecy.streams.irregular import fresh_samples
-from prophecy.streams.kernels.feed import Streams
+from prophecy.streams.kernels.entry import Streams
+from prophecy.streams.limits import LARGEST_TIME
 from prophecy.streams.members import FIXED
-from prophecy.streams.record import Records, fresh, rings
+from prophecy.streams.rows import Records, fresh, fresh_clocks, fresh_samples, rings
 from prophecy.streams.settings import Settings
 from prophecy.streams.table import between, table
-from prophecy.streams.times import LARGEST_TIME
 
 Array = NDArray[np.float64]
 

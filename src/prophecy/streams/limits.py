@@ -9,6 +9,9 @@ MOVED = 1e80
 SQUARED = MOVED**2
 """Bound of squared errors."""
 
+LARGEST_TIME = 1e30
+"""Largest time in size, in whatever unit: nanoseconds since 1970 are 2e18."""
+
 MOST = 2**53
 """Largest count: whole numbers up to here are exact as float64."""
 
@@ -69,6 +72,13 @@ but values truly taken at stamps that jitter about it."""
 ON_GRID, RANDOM, JITTER = range(3)
 """How times are taken: as places of the grid; as irregular; as irregular, with a grid they jitter about."""
 
+DEGREES = (1, 3, 5, 7, 9, 11, 13)
+NODES = DEGREES[-1] + 1
+"""Degrees of the polynomials, and the samples the longest goes through. Odd ones: a place lies between two samples."""
+
+CARRIED = (0.0, 0.5, 1.0)
+"""Parts of the newest sample's distance from the forecast path that may persist."""
+
 KINDS = 3
 AS_NOISE, LINE, CUBIC = range(KINDS)
 """The readings of a stamp off its grid: it is noise; the value was taken then, and moves along the line from the newest
@@ -80,5 +90,5 @@ KEPT, NEWEST, WIDEST = 8192, 6, 26
 """Values kept (seasons up to 2 700 values, and what is solved anew when seasons are found), newest lags read, and lags
 at most."""
 
-FAR_FEATURES = WIDEST + 2 + 2 + 1
+AHEAD_FEATURES = WIDEST + 2 + 2 + 1
 """Lags, two seasonal profiles, two slow means, one constant."""

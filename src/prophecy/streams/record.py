@@ -1,23 +1,23 @@
-"""What a stream knows: one record of fixed size, its fields with meaning, unit and limits, and the check of them all.
+"""What a stream knows, in fixed size: the fields of its record, its clock and its samples, each with meaning, unit and
+limits.
 
-A batch is an array of records, saving is writing the array, and a record continues on any machine. What was
-read from a file is checked first (`check`): no number outside its limits reaches the step.
+A batch is an array of records, saving is writing the array, and a record continues on any machine (`rows`).
 """
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from prophecy.streams import clock, irregular
 from prophecy.streams import members as m
-from prophecy.streams.fields import REAL, WHOLE, Field, documented, record_type, require, within
+from prophecy.streams.fields import REAL, WHOLE, Field, documented
 from prophecy.streams.limits import (
     BLOCKS,
+    CARRIED,
     CENTROIDS,
+    DEGREES,
     FLAGS,
+    JITTER,
     KINDS,
     LARGEST,
+    LARGEST_TIME,
     LOGS,
     LONGEST,
     LONGEST_REST,
@@ -27,8 +27,8 @@ from prophecy.streams.limits import (
     OCTAVES,
     QUANTITIES,
     RANKED,
+    RECENT,
     RING,
-    SHORTEST,
     SLOW,
     SQUARED,
     TRIES,
@@ -37,9 +37,7 @@ from prophecy.streams.seasonal import FEATURES as SEASON_FEATURES
 from prophecy.streams.seasonal import MEMBERS as SEASONAL
 from prophecy.streams.seasonal import STARTS
 
-Records = NDArray[np.void]
-
-SEASON_FACTORS = int(STARTS[-1])
+SEASON_FACTORS = STARTS[-1]
 _SOLVED = (len(m.SOLVED),)
 
 FIELDS = (
@@ -159,8 +157,6 @@ FIELDS = (
 )
 """All fields. A further one is one more line, if it starts at 0 (else also one of `begin`)."""
 
-RECORD = record_type(FIELDS)
-
 ERRORS = tuple(
     field
     for field in FIELDS
@@ -169,52 +165,57 @@ ERRORS = tuple(
 )
 """The fields that calibration, intervals and scores use."""
 
-CALIBRATION = record_type(ERRORS)
 
+_FARTHEST = 1e7 * LARGEST_TIME
+"""Bound of times: stamps of another unit than dt are moved "long ago", up to a million of the longest intervals."""
 
-def fresh(count: int, table: NDArray[np.void], hold: bool = False) -> Records:
-    """Records of `count` streams that have seen nothing."""
-    records = np.zeros(count, dtype=RECORD)
-    records["hold"] = hold
-    from prophecy.streams.kernels.feed import begin_all  # here: making the C structs needs this file before any kernel
+CLOCK_FIELDS = (
+    Field("count", WHOLE, (), 0, MOST, "stamps", "stamps taken"),
+    Field("given", WHOLE, (), 0, 1, "flag", "1 where the user gave the step"),
+    Field("irregular", WHOLE, (), 0, JITTER, "code", "`ON_GRID`, `RANDOM` or `JITTER`"),
+    Field("late", WHOLE, (), 0, MOST, "stamps", "stamps in a row before the newest"),
+    Field("coarse", WHOLE, (), 0, MOST, "stamps", "intervals in a row of two steps or more"),
+    Field("odd", WHOLE, (), 0, 1, "flag", "1 if anything but single steps came since the last check"),
+    Field("jumps", WHOLE, (), 0, MOST, "stamps", "intervals in a row beyond `longest_hole`"),
+    Field("walked", WHOLE, (), 0, MOST, "steps", "steps of holes taken lately, less what values have earned since"),
+    Field("dt", REAL, (), 0, 2 * LARGEST_TIME, "s", "the step, 0 before it is known"),
+    Field("last", REAL, (), -_FARTHEST, _FARTHEST, "s", "the newest stamp"),
+    Field("grid", REAL, (), -_FARTHEST, _FARTHEST, "s", "the newest place on the grid"),
+    Field("off", REAL, (), 0, 1, "1", "share of recent stamps that were off the grid"),
+    Field("jump", REAL, (), 0, 2 * LARGEST_TIME, "s", "the shortest of the last jumps"),
+    Field("found", REAL, (), 0, 2 * LARGEST_TIME, "s", "the step that the last check found"),
+    Field("start", REAL, (), -_FARTHEST, _FARTHEST, "s", "the newest place that the last check found"),
+    Field("before", REAL, (), -_FARTHEST, _FARTHEST, "s", "the stamp before the first of the last jumps"),
+    Field("unit", REAL, (), 0, 2 * LARGEST_TIME, "s", "what stamps are rounded to, 0 where that does not matter"),
+    Field("fitted", REAL, (), 0, MOST, "stamps", "how many stamps phase and step are fitted over"),
+    Field("mean_offset", REAL, (), -1e6, 1e6, "steps", "mean of the recent offsets from the grid"),
+    Field("mean_square", REAL, (), 0, 1e12, "steps²", "mean square of the recent offsets"),
+    Field("recent", REAL, (RECENT,), -_FARTHEST, _FARTHEST, "s", "the last stamps, at count modulo their number"),
+)
 
-    begin_all(records, table)
-    return records
-
-
-def rings(count: int) -> NDArray[np.float64]:
-    """Room for the last `RING` values of `count` streams: (count, RING); memory is taken as it is written to."""
-    return np.zeros((count, RING))
-
-
-def check(records: Records, table: NDArray[np.void]) -> None:
-    """Refuse records that no stream could have reached, naming stream, field and value; ValueError."""
-    within(records, FIELDS)
-    t = table[0]
-    require(records, "weight", np.abs(records["weight"].sum(axis=1) - 1.0) < 1e-9, "must add up to 1")
-    require(records, "weight", records["weight"] >= 0.999 * t["share"] * t["prior"], "must be at least the share")
-    bounded = (records["quantile"] >= t["lowest"]) & (records["quantile"] <= t["highest"])
-    require(records, "quantile", bounded, f"must lie between {t['lowest']} and {t['highest']}")
-    for name in ("learned", "known", "gap"):
-        require(records, name, records[name] <= records["count"], "must be at most count")
-    require(records, "learned", records["learned"] <= records["known"], "must be at most known")
-    for name in ("season_mix", "shrink_weight"):
-        require(records, name, np.abs(records[name].sum(axis=1) - 1.0) < 1e-9, "must add up to 1")
-    periods = records["season_periods"]
-    require(records, "season_periods", (periods == 0) | (periods > SHORTEST - 1), f"must be 0 or above {SHORTEST - 1}")
-    require(records, "season_on", (records["season_on"] == 0) | (periods[:, 0] > 0), "must be 0 without a season")
-    learned = records["learned"] > 0
-    for name in ("scale", "error_scale"):
-        positive = records[name] > 0.0
-        require(
-            records, name, positive | ~(learned[:, None] if positive.ndim > 1 else learned), "must be positive by now"
-        )
-    began = records["count"] > 0
-    newest = records["lag"][:, 0] == records["last"]
-    require(records, "lag", newest | ~began, "must begin with the newest value")
-    relative = records["feature"][:, : m.LAGS] == records["lag"] - records["last"][:, None]
-    require(records, "feature", relative | ~began[:, None], "must be the lag less the newest value")
+SAMPLE_FIELDS = (
+    Field(
+        "value", REAL, (RECENT,), -LARGEST, LARGEST, "signal", "the last values as they came, beside their stamps", True
+    ),
+    Field("newest", REAL, (), -1e37, 1e37, "s", "when the last known value came", True),
+    Field("known", REAL, (), -LARGEST, LARGEST, "signal", "that value"),
+    Field("seen", WHOLE, (), 0, MOST, "samples", "samples that `fit` was judged by"),
+    Field(
+        "fit",
+        REAL,
+        (len(DEGREES),),
+        0,
+        SQUARED,
+        "signal²",
+        "errors of samples predicted from their neighbours, by degree",
+    ),
+    Field("carry", REAL, (len(CARRIED),), 0, SQUARED, "signal²", "errors of forecasts with each of `CARRIED`"),
+    Field("doubts", WHOLE, (), 0, 2, "samples", "wild samples in a row until now, not yet confirmed"),
+    Field("doubted", REAL, (2,), -MOVED, MOVED, "signal", "their errors"),
+    Field("alarm", REAL, (), 0, 1, "1 - probability", "the alarm with the newest value", True),
+)
+"""All mean squared errors."""
 
 
 if __name__ == "__main__":
-    print(documented(FIELDS), documented(clock.FIELDS), documented(irregular.FIELDS), sep="\n\n")
+    print(documented(FIELDS), documented(CLOCK_FIELDS), documented(SAMPLE_FIELDS), sep="\n\n")

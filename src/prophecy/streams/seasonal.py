@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from prophecy.streams.members import padded
 
 LAGS = 6
@@ -23,12 +21,10 @@ def _subset(lags: int, seasons: int, kinds: tuple[int, ...]) -> tuple[int, ...]:
 
 
 _SUBSETS = (_subset(6, 2, (0, 1, 2)), _subset(3, 2, (0, 2)), _subset(2, 1, (0, 2)))
-WIDTHS = np.array([len(subset) for subset in _SUBSETS], dtype=np.uint64)
-STRIDES = np.array([padded(len(subset)) for subset in _SUBSETS], dtype=np.uint64)
-STARTS = np.concatenate([[0], np.cumsum(WIDTHS * STRIDES)]).astype(np.uint64)
-LONGEST_ROW, ONE = int(STRIDES.max()), np.uint64(1)
+WIDTHS = tuple(len(subset) for subset in _SUBSETS)
+STRIDES = tuple(padded(width) for width in WIDTHS)
+STARTS = tuple(sum(w * s for w, s in zip(WIDTHS[:m], STRIDES[:m], strict=True)) for m in range(SOLVED + 1))
 """Numbers of each readout, of a row of its factor (eight at a time), and where its factor starts."""
 
-INDEX = np.zeros((SOLVED, FEATURES), dtype=np.int64)
-for _row, _some in zip(INDEX, _SUBSETS, strict=True):
-    _row[: len(_some)] = _some
+INDEX = tuple((*subset, *[0] * (FEATURES - len(subset))) for subset in _SUBSETS)
+"""The features of each."""

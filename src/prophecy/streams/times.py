@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
+from prophecy.streams.limits import LARGEST_TIME
 
 Array = NDArray[np.float64]
-
-LARGEST_TIME = 1e30
-"""Largest time in size, in whatever unit: nanoseconds since 1970 are 2e18."""
 
 
 def step(dt: object) -> float:

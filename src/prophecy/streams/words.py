@@ -9,7 +9,7 @@ import numpy as np
 
 from prophecy.streams.channels import Channels
 from prophecy.streams.limits import AS_NOISE, JITTER, RANDOM, VALUE
-from prophecy.streams.members import members
+from prophecy.streams.readouts import members
 from prophecy.streams.seasonal import MEMBERS as SEASONAL
 from prophecy.streams.settings import Settings
 

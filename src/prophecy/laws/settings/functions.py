@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class FunctionSettings:
     """Which functions are looked for, and how (`families.py`, `curves.py`, `readings.py`, `rises.py`, `quotients.py`).
 
-    Chosen on the development systems and on the 84 flows of benchmarks/survey.py.
+    Chosen on the development systems and on 84 other flows of dysts.
     """
 
     # The dictionary: functions of a variable, of a sum or of a product, by the range that this has along the path

@@ -1,12 +1,30 @@
-"""Where a stamp lies on the stream's grid, and even grids fitted to stamps: the code of `streams/clock.py`, which says
-what clocks do.
+"""Timestamps: where a value lies on the stream's grid, how many steps are missing before it, and by how much it is off.
+
+One rule for all streams. The grid (its step and its phase) follows the stamps as a phase-locked loop does: slowly, so
+that noise in single stamps averages out. A stamp within `off` of a place on the grid belongs to it, and the places
+passed over are gaps. Where one stamp in five belongs to no place, the times are irregular: then values are brought to
+the grid by interpolation (`kernels/irregular.py`), and the grid is looked for again every 32 values. Clocks also do:
+
+- a stamp that is not after the newest one is late; after `late` late ones in a row the clock was set back, and the
+  stream goes on from there, with a step for each of them;
+- the steps of a hole are walked as far as values have earned them (`earned`, `most_walked`), the rest is passed over:
+  the cost of a value is bounded;
+- a hole of more than `longest_hole` steps means a clock that was set forward: its value is the next one. If the stamps
+  after it are as before, it was wild, and the clock is set back at once. `late` such holes in a row mean another unit
+  (nanoseconds where dt was given in seconds): a new grid;
+- stamps rounded to whole units (seconds, for steps of 1.333 s) that are an even grid's within the rounding are that
+  grid's, also where several values have one stamp;
+- another rate (32 intervals in a row of two steps or more, or stamps between the places) starts a new grid from the
+  last values.
+
+Every stream has a clock of its own.
 
 A grid is the coarsest that most stamps lie on (`fit`), or the one that they were rounded from (`rounded`).
 """
 
 import cython
 from cython.cimports.libc.math import INFINITY, NAN, fabs, floor, log, sqrt
-from cython.cimports.prophecy.streams.kernels.lanes import spacing
+from cython.cimports.prophecy.streams.kernels.unrolled import spacing
 from cython.cimports.prophecy.streams.kernels.whole import whole as truncated
 
 

@@ -1,5 +1,12 @@
-"""Values at irregular times: polynomials through samples, and two readings of a timestamp off its grid. The code of
-`streams/irregular.py`, which says how such values are brought to the grid.
+"""Values at irregular times, brought to the grid of the typical interval so that every member of the bank takes part.
+
+A place on the grid between two samples gets its value from the polynomial through the last samples. Its degree is odd,
+1 to 13: the one that predicted each sample best from its neighbours lately, so that noise is joined by straight lines
+and smooth signals come to the grid with next to all their digits. Where the bank's forecasts for samples have smaller
+errors than that, the place gets the forecast plus what the two samples around it say the forecast is off by.
+Holes of more than three typical intervals are gaps.
+What is predicted for a moment between places lies on the path of the bank's forecasts, plus the part of the newest
+sample's distance from that path that has turned out to persist: none, half or all of it.
 
 A stamp off its grid is noise itself, or the time at which the value was really taken. Both are tried side by side, the
 second along a straight line and along a cubic: forecasts are moved from the grid to the stamp, and values back to the

@@ -7,7 +7,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from prophecy import chaos
-from prophecy.forecasting import forecast, laws
+from prophecy.forecasting import forecast
+from prophecy.laws import search
 from prophecy.laws.context import read
 from prophecy.laws.held_out import foretold
 
@@ -69,7 +70,7 @@ def test_a_true_law_is_as_wide_as_it_says(name, share):
     field, start, dt = TRUE[name]
     series = noisy(integrated(field, start, dt, 300), 300, share, 0)
     context = read(series)
-    model = laws.whole(context)
+    model = search.whole(context)
     assert model is not None
     assert model.conclusive
     test = foretold(model, context.values, context.known, series.shape[1], 200)
@@ -79,7 +80,7 @@ def test_a_true_law_is_as_wide_as_it_says(name, share):
 
 def test_a_true_law_of_a_chaotic_system_is_as_wide_as_it_says():
     context = read(noisy(chaos.lorenz.sample(512), 512, 0.02, 0))
-    model = laws.whole(context)
+    model = search.whole(context)
     assert model is not None
     test = foretold(model, context.values, context.known, 3, 300)
     assert not test.astray
@@ -93,7 +94,7 @@ def test_a_changed_coefficient_is_found_out():
     ]
     first = noisy(np.concatenate(halves)[:200], 200, 0.02, 0)
     context = read(first)
-    model = laws.whole(context)
+    model = search.whole(context)
     assert model is not None
     spoiled = context.values.copy()
     spoiled[100:] = (noisy(halves[1], 200, 0.02, 1)[:100] - context.units.centre) / context.units.scale
@@ -116,7 +117,7 @@ def test_a_field_that_foretells_nothing_is_not_followed():
     """Two unrelated halves: what fits the first says nothing about the second, by far."""
     circle = integrated(lambda s: [s[1], -s[0]], (1, 0), 0.1, 400)
     context = read(noisy(circle, 400, 0.02, 0))
-    model = laws.whole(context)
+    model = search.whole(context)
     assert model is not None
     spoiled = context.values.copy()
     spoiled[190:] = np.random.default_rng(1).standard_normal(spoiled[190:].shape)

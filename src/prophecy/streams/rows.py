@@ -1,0 +1,136 @@
+"""Arrays of what streams know: fresh ones, and the check of those from a file, before any number reaches the step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prophecy.streams import members as m
+from prophecy.streams.fields import Field
+from prophecy.streams.kernels.entry import begin_all, layout
+from prophecy.streams.layouts import LAYOUTS
+from prophecy.streams.limits import RING, SHORTEST
+from prophecy.streams.record import CLOCK_FIELDS, FIELDS, SAMPLE_FIELDS
+from prophecy.streams.settings import DEFAULT, Settings
+
+Records = NDArray[np.void]
+
+DTYPES = {name: np.dtype(fields) for name, fields in LAYOUTS.items()}
+RECORD, CALIBRATION, CLOCK, SAMPLES, TABLE = (
+    DTYPES[name] for name in ("Record", "Calibration", "Clock", "Samples", "Table")
+)
+
+
+def offsets(dtype: np.dtype[Any], start: int = 0) -> dict[str, int]:
+    """Where each field begins, in bytes; those of a record in a record are `group.field`."""
+    found: dict[str, int] = {}
+    for name in dtype.names or ():
+        kind, at = dtype.fields[name][:2]  # type: ignore[index]
+        inner = offsets(kind, start + at) if kind.names else {}
+        found |= {f"{name}.{each}": place for each, place in inner.items()} if inner else {name: start + at}
+    return found
+
+
+def check_layout(dtypes: dict[str, Any]) -> None:
+    """Refuse records that NumPy lays out otherwise than the compiler did."""
+    compiled = layout()
+    for name, dtype in dtypes.items():
+        if compiled[name] != [dtype.itemsize, *offsets(dtype).values()]:
+            raise ImportError(f"{name} is laid out otherwise than when prophecy was compiled; build it again")
+
+
+check_layout(DTYPES)
+
+
+def within(records: NDArray[np.void], fields: tuple[Field, ...]) -> None:
+    """Refuse fields outside their limits, and NaN where it means nothing; ValueError."""
+    for field in fields:
+        values = records[field.name]
+        fine = (values >= field.low) & (values <= field.high)
+        if field.missing:
+            fine |= np.isnan(values)
+        require(records, field.name, fine, f"must lie between {field.low:g} and {field.high:g}")
+
+
+def require(records: NDArray[np.void], name: str, fine: Any, rule: str) -> None:
+    """Refuse records of which a field is not `fine`, naming stream, field, rule and value; ValueError."""
+    if fine.all():
+        return
+    place = tuple(int(i) for i in np.argwhere(~fine)[0])
+    value = records[name][place] if len(place) >= records[name].ndim else records[name][place].sum()
+    where = f"{name}{list(place[1:]) if len(place) > 1 else ''} of stream {place[0]}"
+    raise ValueError(f"{where} {rule}, got {value}")
+
+
+def fresh(count: int, table: NDArray[np.void], hold: bool = False) -> Records:
+    """Records of `count` streams that have seen nothing."""
+    records = np.zeros(count, dtype=RECORD)
+    records["hold"] = hold
+    begin_all(records, table)
+    return records
+
+
+def rings(count: int) -> NDArray[np.float64]:
+    """Room for the last `RING` values of `count` streams: (count, RING); memory is taken as it is written to."""
+    return np.zeros((count, RING))
+
+
+def check(records: Records, table: NDArray[np.void]) -> None:
+    """Refuse records that no stream could have reached, naming stream, field and value; ValueError."""
+    within(records, FIELDS)
+    t = table[0]
+    require(records, "weight", np.abs(records["weight"].sum(axis=1) - 1.0) < 1e-9, "must add up to 1")
+    require(records, "weight", records["weight"] >= 0.999 * t["share"] * t["prior"], "must be at least the share")
+    bounded = (records["quantile"] >= t["lowest"]) & (records["quantile"] <= t["highest"])
+    require(records, "quantile", bounded, f"must lie between {t['lowest']} and {t['highest']}")
+    for name in ("learned", "known", "gap"):
+        require(records, name, records[name] <= records["count"], "must be at most count")
+    require(records, "learned", records["learned"] <= records["known"], "must be at most known")
+    for name in ("season_mix", "shrink_weight"):
+        require(records, name, np.abs(records[name].sum(axis=1) - 1.0) < 1e-9, "must add up to 1")
+    periods = records["season_periods"]
+    require(records, "season_periods", (periods == 0) | (periods > SHORTEST - 1), f"must be 0 or above {SHORTEST - 1}")
+    require(records, "season_on", (records["season_on"] == 0) | (periods[:, 0] > 0), "must be 0 without a season")
+    learned = records["learned"] > 0
+    for name in ("scale", "error_scale"):
+        positive = records[name] > 0.0
+        require(
+            records, name, positive | ~(learned[:, None] if positive.ndim > 1 else learned), "must be positive by now"
+        )
+    began = records["count"] > 0
+    newest = records["lag"][:, 0] == records["last"]
+    require(records, "lag", newest | ~began, "must begin with the newest value")
+    relative = records["feature"][:, : m.LAGS] == records["lag"] - records["last"][:, None]
+    require(records, "feature", relative | ~began[:, None], "must be the lag less the newest value")
+
+
+def fresh_clocks(count: int, dt: float | None) -> NDArray[np.void]:
+    """Clocks of `count` streams that have seen nothing."""
+    clocks = np.zeros(count, dtype=CLOCK)
+    clocks["given"], clocks["dt"] = dt is not None, dt or 0.0
+    return clocks
+
+
+def check_clocks(clocks: NDArray[np.void], count: int, settings: Settings = DEFAULT) -> None:
+    """Refuse clocks no stream could have reached; ValueError."""
+    if clocks.dtype != CLOCK or clocks.shape != (count,):
+        raise ValueError(f"clocks must be {count} records of {CLOCK.itemsize} bytes")
+    within(clocks, CLOCK_FIELDS)
+    require(clocks, "jumps", clocks["jumps"] <= settings.clock.late, f"must be at most {settings.clock.late}")
+    require(clocks, "dt", (clocks["dt"] > 0.0) | (clocks["count"] <= 1), "must be positive by now")
+
+
+def fresh_samples(count: int) -> NDArray[np.void]:
+    """Samples of `count` streams that have seen nothing."""
+    samples = np.zeros(count, dtype=SAMPLES)
+    samples["newest"] = np.nan
+    return samples
+
+
+def check_samples(samples: NDArray[np.void], series: int) -> None:
+    """Refuse samples no stream could have; ValueError."""
+    if samples.dtype != SAMPLES or samples.shape != (series,):
+        raise ValueError(f"samples must be {series} records of {SAMPLES.itemsize} bytes, got shape {samples.shape}")
+    within(samples, SAMPLE_FIELDS)
