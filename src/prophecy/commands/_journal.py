@@ -88,7 +88,18 @@ class Journal:
 
     def _read(self) -> Iterator[tuple[str, Kept]]:
         for series, about, rows in self._file.execute("SELECT series, about, rows FROM answers ORDER BY number"):
-            yield series, Kept(np.frombuffer(rows, dtype=np.float64), json.loads(about))
+            yield series, self._kept(about, rows)
+
+    def _kept(self, about: str, rows: bytes) -> Kept:
+        """Lists of names or numbers, and numbers; anything else was written by somebody else."""
+        try:
+            kept = Kept(np.frombuffer(rows, dtype=np.float64), json.loads(about))
+        except (ValueError, TypeError, RecursionError):
+            kept = Kept(np.zeros(0), None)
+        lists = kept.about.values() if isinstance(kept.about, dict) else [kept.about]
+        if not all(isinstance(one, list) and all(isinstance(x, str | int | float) for x in one) for one in lists):
+            raise ValueError(f"{self.path} is no part of such a run; delete it, or leave out --resume")
+        return kept
 
     def done(self) -> set[str]:
         """The series that have answers."""
@@ -97,7 +108,7 @@ class Journal:
     def first(self, series: str) -> Kept | None:
         """The first answer about a series."""
         found = self._file.execute("SELECT about, rows FROM answers WHERE series = ?", (series,)).fetchone()
-        return None if found is None else Kept(np.frombuffer(found[1], dtype=np.float64), json.loads(found[0]))
+        return None if found is None else self._kept(*found)
 
     def answer(self, series: str, count: int, parts: int) -> Kept | None:
         """What was said of the next `count` rows of a series, if it is here."""

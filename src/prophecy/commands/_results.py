@@ -39,7 +39,9 @@ def _columns(journal: Journal, titles: Iterable[str], horizon: int) -> dict[str,
     """The parts of every column of some series; none of those that failed."""
     found: dict[str, dict[str, NDArray[np.float64]]] = {}
     for kept in filter(None, map(journal.first, titles)):
-        names, parts = kept.about["names"], kept.about["parts"]
+        names, parts = (kept.about.get(name, []) for name in ("names", "parts"))
+        if len(kept.rows) != len(parts) * horizon * len(names):
+            raise ValueError(f"{journal.path} does not fit the input; leave out --resume to start afresh")
         rows = kept.rows.reshape(len(parts), horizon, len(names))
         found |= {name: dict(zip(parts, rows[:, :, i], strict=True)) for i, name in enumerate(names)}
     return found

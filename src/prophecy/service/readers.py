@@ -40,7 +40,9 @@ async def follow(socket: WebSocket, core: Core) -> None:
     core.metrics.readers += 1
     try:
         reader = _begun(socket, core)
-        await _send(socket, _hello(core, reader))
+        backlog = core.backlog
+        hello = {"type": "hello", "boot": backlog.boot, "cursor": reader.after, "oldest": backlog.oldest}
+        await _send(socket, hello)
         await _both(socket, core, reader)
     except (WebSocketDisconnect, RuntimeError, OSError):
         pass  # the reader has left; nobody is there to be answered
@@ -86,11 +88,6 @@ def _begun(socket: WebSocket, core: Core) -> Reader:
     return Reader(after, backlog.event_offset + len(backlog.events), _keys(keys, core) if keys else None)
 
 
-def _hello(core: Core, reader: Reader) -> dict[str, Any]:
-    backlog = core.backlog
-    return {"type": "hello", "boot": backlog.boot, "cursor": reader.after, "oldest": backlog.oldest}
-
-
 async def _both(socket: WebSocket, core: Core, reader: Reader) -> None:
     """Send and listen at once, until one of them ends or the service stops."""
     tasks = [
@@ -132,7 +129,12 @@ async def _sending(socket: WebSocket, core: Core, reader: Reader) -> None:
         if backlog.last > reader.after or reader.answered != reader.asked:
             await asyncio.sleep(settings.frame_seconds)
             continue
-        await _either(more.wait(), reader.changed.wait())
+        waits = [asyncio.ensure_future(one.wait()) for one in (more, reader.changed)]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for one in waits:
+                one.cancel()
         reader.changed.clear()
         await asyncio.sleep(settings.frame_seconds)
 
@@ -148,15 +150,6 @@ def _written(core: Core, read: Read, shared: bool) -> str:
             while len(core.written) > core.settings.frames_kept:
                 del core.written[next(iter(core.written))]
     return found
-
-
-async def _either(*waits: Any) -> None:
-    tasks = [asyncio.ensure_future(wait) for wait in waits]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
 
 
 def _missed(core: Core, numbers: tuple[int, int]) -> dict[str, Any]:
