@@ -23,7 +23,7 @@ from sample to sample does not) are examined one after the other. Whether season
 
 import cython
 from cython.cimports.libc.math import M_PI, cos, exp, fabs, floor, isfinite, log, sin, sqrt
-from cython.cimports.prophecy.streams.kernels.lanes import butterflies
+from cython.cimports.prophecy.streams.kernels.unrolled import butterflies
 from cython.cimports.prophecy.streams.kernels.whole import nearest, whole
 
 
