@@ -62,8 +62,8 @@ class Limits:
         return np.where(self._whole, whole, real)
 
     def _outside(self, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
-        fine = (numbers >= self._low) & (numbers <= self._high)
-        return ~(fine | (np.isnan(numbers) & self._missing))
+        fine = (numbers >= self._low) & (numbers <= self._high) | (np.isnan(numbers) & self._missing)
+        return np.asarray(~fine)
 
     def check(self, records: Records) -> None:
         """Refuse numbers outside their limits, and NaN where it means nothing; ValueError."""
