@@ -217,7 +217,8 @@ def searched(
     All starts take some steps, the better half goes on, and so on. rough: the roughness of samples that may be far
     apart or noisy; noise leaves a misfit of its size.
     """
-    how, pool = settings.hidden, starts(visible, centre, family, settings)
+    how = settings.hidden
+    pool = starts(visible, centre, family, settings, how.hopeless)
     for number, (order, steps) in enumerate(how.rounds):
         for start in pool:
             if order == 8:  # order 4 was enough to choose the starts
@@ -236,13 +237,13 @@ def searched(
     return pool, True
 
 
-def starts(visible: Array, centre: Array, family: Family, settings: Settings) -> list[Search]:
-    """Searches of a family that have not yet made a step, from guesses that leave little open."""
+def starts(visible: Array, centre: Array, family: Family, settings: Settings, worst: float = np.inf) -> list[Search]:
+    """Searches of a family that have not yet made a step, from guesses that leave less than `worst` open."""
     how, count = settings.hidden, family.variables - visible.shape[1]
     if family.forced:
         hidden = [driven(visible, settings)[1]] if visible.shape[1] == 1 else []
         return [_started(visible, family.terms, each, how) for each in hidden if each.shape[1]]
-    found = [hidden for share, hidden in guesses(visible, centre, family, how) if share < how.hopeless]
+    found = [hidden for share, hidden in guesses(visible, centre, family, how) if share < worst]
     if found and family.variables == 3:
         found.append(derivatives(visible, count))
     if found and family.degree == 3 and visible.shape[1] == 1:  # parameters of x'' = f(x, x') that drift

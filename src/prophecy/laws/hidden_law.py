@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 _INTEGRATED = 1e-6  # standard deviations: what a step ahead may miss by, far below any noise looked at
 _HELD = 0.1  # standard deviations: what draws take to be known of each hidden variable at each sample
-_TIGHTEST = 0.01  # model error as a share of the noise: one trajectory
+_STAGES = np.geomspace(1.0, 0.01, 5).tolist()  # model error as a share of the noise, up to one trajectory
 _LATEST = 48  # samples that are not used at first, or an eighth of all
 _DRAWS = 64
 
@@ -194,7 +194,7 @@ class Track:
         derivatives mean nothing.
         """
         problem = self._problem(self.field, self.states, self.noise / _HELD, self.states)
-        problem.at(_TIGHTEST)
+        problem.at(_STAGES[-1])
         paths = _drawn(problem, steps)[:, :, : self.values.shape[1]]
         return np.asarray(paths + self.noise * np.random.default_rng(1).standard_normal(paths.shape))
 
@@ -231,14 +231,14 @@ def through_noise(values: Array, centre: Array, noise: float, stride: int, setti
     how, early = settings.hidden, len(values) - max(_LATEST, len(values) // 8)
     with np.errstate(all="ignore"):  # fields that lead nowhere overflow
         tracks = _tracks(values[:early], centre, noise, stride, settings)
-        for looseness in settings.laws.stages:
+        for looseness in _STAGES:
             for track in tracks:
                 track.tighten(looseness)
-            tracks = sorted(tracks, key=lambda each: each.noise)[: max(len(tracks) // 2, 2)]
+            tracks = sorted(tracks, key=lambda each: each.noise)[: max(2 * len(tracks) // 3, 2)]
         for track in tracks:
             if _polished(track, noise, how) and track.foretold(values[early:], how):
                 track.extended(values)
-                for looseness in settings.laws.stages[2:]:
+                for looseness in _STAGES[2:]:
                     track.tighten(looseness)
                 if _polished(track, noise, how):
                     return track
@@ -250,7 +250,7 @@ def _polished(track: Track, noise: float, settings: HiddenSettings) -> bool:
     for _ in range(4):
         if track.leaves_noise(noise, settings) or not track.noise < 1.4 * noise:
             break
-        track.tighten(_TIGHTEST)
+        track.tighten(_STAGES[-1])
     return track.leaves_noise(noise, settings)
 
 
