@@ -15,7 +15,7 @@ import typer
 from prophecy.commands._common import CLOSED
 from prophecy.commands._write import output_kind
 from prophecy.frames.align import SHELL
-from prophecy.frames.roles import Hints
+from prophecy.frames.columns import Hints
 from prophecy.frames.table import Table
 from prophecy.tables.pictures import ENDINGS
 

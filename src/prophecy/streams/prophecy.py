@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks, _files
 from prophecy._forecast import Forecast
-from prophecy.frames.cells import is_frame
-from prophecy.frames.source import Source, read
+from prophecy.frames.clock import is_frame
+from prophecy.frames.collect import read
+from prophecy.frames.source import Source
 from prophecy.streams.arguments import as_moments, checked_level, one_moment, without_none
 from prophecy.streams.limits import RING
 from prophecy.streams.settings import DEFAULT, Settings
