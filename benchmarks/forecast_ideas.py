@@ -55,7 +55,6 @@ CHAOS: dict[str, dict[str, Any]] = {
     "samples never taken as exact": {"laws.complete": 2.0},
     "without functions beside powers": {"laws.functions": 0},
     "without quotients of polynomials": {"laws.quotients": ()},
-    "terms that went do not come back": {"laws.returns": ()},
     "laws not checked on held-back samples": {"law_behind": np.inf},
     "without kernel maps": {"without": {"KERNEL_MAPS"}},
     "without polynomial maps": {"without": {"POLYNOMIAL_MAPS"}},

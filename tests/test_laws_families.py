@@ -16,9 +16,10 @@ from prophecy.laws.families import propose
 from prophecy.laws.features import Units
 from prophecy.laws.flow import EIGHTH, EXPONENTIAL, RECIPROCAL, Function
 from prophecy.laws.flows import Search
+from prophecy.laws.problem import Steps, one_step
 from prophecy.laws.settings import DEFAULT
 from prophecy.laws.sparse import SparseField
-from prophecy.laws.weak_form import Budget, Steps, one_step
+from prophecy.laws.weak_form import Budget
 
 
 def _sampled(field, start, step, samples=812, wait=30.0):

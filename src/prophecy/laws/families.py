@@ -30,9 +30,9 @@ from prophecy.laws.flow import (
     Function,
     Terms,
 )
-from prophecy.laws.rises import Rises, alike, movable
 from prophecy.laws.settings import LAWS, FunctionSettings, LawSettings
 from prophecy.laws.sparse import SparseField
+from prophecy.laws.weak_form import Rises, alike, movable
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -21,10 +21,10 @@ from prophecy.laws.fitted import FittedFlow
 from prophecy.laws.flow import EIGHTH, SINE, Function, Terms
 from prophecy.laws.flows import fit_flow
 from prophecy.laws.noise_free import step_by_step
+from prophecy.laws.problem import Steps
 from prophecy.laws.settings import Settings
-from prophecy.laws.starts import WEIGHTS, interpolate
 from prophecy.laws.trajectory import Decided
-from prophecy.laws.weak_form import Steps, roughness, smoothed
+from prophecy.laws.weak_form import WEIGHTS, interpolate, roughness, smoothed
 
 Array = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from prophecy.laws.features import monomial_count
 from prophecy.laws.flow import RECIPROCAL, Function
 from prophecy.laws.settings import LawSettings
 from prophecy.laws.sparse import SparseField
-from prophecy.laws.starts import WEIGHTS, interpolate
+from prophecy.laws.weak_form import WEIGHTS, interpolate
 
 Array = NDArray[np.float64]
 

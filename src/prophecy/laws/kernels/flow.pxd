@@ -1,4 +1,4 @@
-from prophecy.laws.kernels.lanes cimport Lanes, Terms
+from prophecy.laws.kernels.unrolled cimport Lanes, Terms
 from prophecy.laws.kernels.stepping cimport Tableau, Work
 
 # What functions are taken of, for each of several paths, and the rest that `paths` is asked for.

@@ -4,7 +4,7 @@ import cython
 import numpy as np
 from cython.cimports.libc.math import INFINITY, fabs, pow, sqrt
 from cython.cimports.prophecy.laws.kernels.arrays import doubles, indices
-from cython.cimports.prophecy.laws.kernels.lanes import (
+from cython.cimports.prophecy.laws.kernels.unrolled import (
     FEW,
     LANES,
     Lanes,

@@ -1,5 +1,5 @@
 from prophecy.laws.kernels.hidden_steps cimport Reduced
-from prophecy.laws.kernels.lanes cimport Terms
+from prophecy.laws.kernels.unrolled cimport Terms
 from prophecy.laws.kernels.stepping cimport Tableau
 
 # How steps are damped. relaxed, tightened: factors of the damping after a success and a failure; least: below it,

@@ -20,7 +20,7 @@ from cython.cimports.prophecy.laws.kernels.hidden_steps import (
     step_along,
     substitute,
 )
-from cython.cimports.prophecy.laws.kernels.lanes import Terms, copy, fill, read_terms, take
+from cython.cimports.prophecy.laws.kernels.unrolled import Terms, copy, fill, read_terms, take
 from cython.cimports.prophecy.laws.kernels.stepping import Tableau, read_tableau
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from cython.cimports.libc.math import exp, fabs, isfinite, sqrt
 from cython.cimports.libc.stdlib import qsort
 from cython.cimports.prophecy.laws.kernels.arrays import doubles, multiply, times_vector, vector_times
-from cython.cimports.prophecy.laws.kernels.lanes import copy, fill, take
+from cython.cimports.prophecy.laws.kernels.unrolled import copy, fill, take
 
 FAR = cython.declare(cython.double, 6.0)  # standard deviations: guesses are cut there, poles go on for ever
 _POLE = cython.declare(cython.double, 0.1)  # of B's standard deviation: nearer to its zero, z is not used

@@ -1,4 +1,4 @@
-from prophecy.laws.kernels.lanes cimport Terms
+from prophecy.laws.kernels.unrolled cimport Terms
 from prophecy.laws.kernels.stepping cimport Tableau
 
 # A linearised problem of `steps` + 1 states with v variables, the first `seen` of them known, h hidden, p parameters,

@@ -16,7 +16,7 @@ import cython
 import numpy as np
 from cython.cimports.prophecy.laws.kernels.arrays import doubles, indices, multiply
 from cython.cimports.prophecy.laws.kernels.flow import check_substeps
-from cython.cimports.prophecy.laws.kernels.lanes import Terms, copy, fill, read_terms, take
+from cython.cimports.prophecy.laws.kernels.unrolled import Terms, copy, fill, read_terms, take
 from cython.cimports.prophecy.laws.kernels.stepping import Tableau, read_tableau
 
 

@@ -1,4 +1,4 @@
-from prophecy.laws.kernels.lanes cimport Lanes, Terms
+from prophecy.laws.kernels.unrolled cimport Lanes, Terms
 from prophecy.laws.kernels.stepping cimport Tableau, Work
 
 # Arrays to work in, the last axis of each being the lane: at every stage of a step the features phi, the state and the

@@ -4,7 +4,7 @@ import cython
 import numpy as np
 from cython.cimports.prophecy.laws.kernels.arrays import doubles, indices
 from cython.cimports.prophecy.laws.kernels.flow import check_substeps
-from cython.cimports.prophecy.laws.kernels.lanes import (
+from cython.cimports.prophecy.laws.kernels.unrolled import (
     FEW,
     LANES,
     Lanes,
@@ -147,7 +147,7 @@ def _answers(terms, tableau, h, lanes, derived):
 
 
 def _share(which, at, v, lanes, lane):
-    """The derivative of a function's sum with its shift (-1), a rate or a bend, counted as in `terms.SHIFT`."""
+    """The derivative of a function's sum with its shift (-1), a rate or a bend, counted as in `flow.SHIFT`."""
     if which >= v:
         return at[(which - v) // v * lanes + lane] * at[(which - v) % v * lanes + lane]
     return at[which * lanes + lane] if which >= 0 else 1.0

@@ -74,17 +74,12 @@ class ExactSettings:
     most_steps: float = (
         0.99  #: share of the steps that must be as exact as that; spikes are too fast to integrate blindly
     )
-    refinements: int = 3  #: rounds in which steps are integrated to `share` of what they miss by
     share: float = 0.03  #: of what steps miss by: errors of integration that do not matter beside it
-    polishes: int = 3  #: rounds of least squares, each over the steps that the one before came close to
-    few_off: float = 1e-4  #: standard deviations: steps that far off no longer pull once the others are exact
     negligible: float = 6e-9  #: standard deviations: the accuracy at which chaotic systems are usually integrated
     sure: float = (
         4.0  #: times log(n): integration errors are not white, and terms go more easily than by Bayes' criterion
     )
     most_substeps: int = 64  #: of one step
-    around: int = 11  #: steps around one that say how far off it may be
-    quieter: float = 1e-3  #: of what steps are missed by on the whole: the least that one is taken to be
     integrated: float = 1e-12  #: standard deviations: what a step may miss by at the end
     least: float = 1e-13  #: standard deviations: rounding of samples whose mean is some standard deviations away
 
@@ -100,9 +95,5 @@ class ExactSettings:
     growing_steps: int = 30  #: steps of least squares whenever samples have joined
 
     # Least squares on single steps
-    patience: int = 4  #: robust steps after which the cost must have fallen to `progress`: the law comes fast
-    progress: float = 0.7  #: share of the first cost
     close: float = 1e-4  #: standard deviations: unless half of the steps are this close already
     far: float = 3.0  #: standard deviations: an error that is as bad as any
-    #: Of the largest singular value: a step without this much damping moved every direction.
-    undamped: float = 1e-15
