@@ -182,8 +182,6 @@ def _start(
     if np.median(np.abs(rest)) < 3 * np.median(noise[start.own]) and noise.max() < 0.1:
         return start, noise
     starts = [start, linear_field(field, values)]
-    found = [
-        one_step(each, Steps.of(values), FOURTH, 2, exact=laws.exact) for each in starts if each is not None
-    ]
+    found = [one_step(each, Steps.of(values), FOURTH, 2, exact=laws.exact) for each in starts if each is not None]
     start, rest = min(found, key=lambda item: float(np.mean(np.minimum(np.nan_to_num(np.abs(item[1]), nan=9.0), 9.0))))
     return start, np.maximum(np.minimum(noise, np.median(np.abs(rest), axis=0) / 0.6745), LEAST_NOISE)

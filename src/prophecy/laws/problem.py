@@ -318,7 +318,7 @@ def one_step(
                 break
             damping = max(damping * 30, 1e-5)
         damping /= 10 if cost < 0.95 * before else 1000
-        if not taken or (cost > 0.95 * before and not shaped):
+        if not taken or (cost > 0.95 * before and (not shaped or damping < LEAST)):
             break
     return field, rest
 
