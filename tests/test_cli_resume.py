@@ -122,7 +122,7 @@ def test_a_part_of_another_question_input_or_kind_is_refused(table, tmp_path):
     with pytest.raises(ValueError, match="not a saved Prophecy"), Journal(out, plan, True) as journal:
         predicted(table, out, journal)
     (tmp_path / "o.csv.part").write_bytes(part)
-    with pytest.raises(ValueError, match="holds a saved Prophecy, not a Far"), Journal(out, plan, True) as journal:
+    with pytest.raises(ValueError, match="holds a saved Prophecy, not a Ahead"), Journal(out, plan, True) as journal:
         ahead(table, out, journal)
     (tmp_path / "o.csv.part").write_text("{}")
     with pytest.raises(ValueError, match="no part of such a run"):

@@ -14,7 +14,7 @@ import pytest
 
 from prophecy import Prophecy
 from prophecy.streams import members
-from prophecy.streams.far import Far
+from prophecy.streams.ahead import Ahead
 from prophecy.streams.settings import DEFAULT, Group, Settings, places
 from prophecy.streams.table import TABLE, table
 
@@ -153,8 +153,8 @@ def test_each_guard_serves_the_case_that_its_reason_names():
 
 
 def test_settings_of_predictions_several_values_ahead_are_taken():
-    near_copying = other(("far", "rolled"), 1, other(("far", "ridges"), (1e9,) * 4))
-    usual, careful = (Far(12, 0.9, settings).advance(DAY)[0] for settings in (DEFAULT, near_copying))
+    near_copying = other(("ahead", "rolled"), 1, other(("ahead", "ridges"), (1e9,) * 4))
+    usual, careful = (Ahead(12, 0.9, settings).advance(DAY)[0] for settings in (DEFAULT, near_copying))
     copying = np.nanmean(np.abs(DAY[1000:] - DAY[1000 - 12 : -12]))
     assert np.nanmean(np.abs(usual - DAY)[1000:]) < 0.5 * copying
     assert np.nanmean(np.abs(careful - DAY)[1000:]) > 0.9 * copying
@@ -237,7 +237,7 @@ def test_groups_are_kept_in_files(tmp_path):
         ({"clock": {"late": 10**30}}, "late must lie between"),
         ({"seasonal": {"prior": [0.5, 0.5]}}, "prior must be 6 numbers"),
         ({"seasonal": {"prior": [float("nan")] * 6}}, "prior must be positive and finite"),
-        ({"far": {"handicap": 1e9}}, r"settings\.far\.handicap must be within a factor of 1000"),
+        ({"ahead": {"handicap": 1e9}}, r"settings\.ahead\.handicap must be within a factor of 1000"),
     ],
 )
 def test_settings_of_a_file_that_no_model_could_have_are_refused(tmp_path, change, problem):

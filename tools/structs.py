@@ -61,10 +61,10 @@ def sizes() -> dict[str, int]:
         "SEASON_ROW": max(seasonal.STRIDES),
         "DEGREE_COUNT": len(limits.DEGREES),
         "CARRIED_COUNT": len(limits.CARRIED),
-        "FAR_SETS": len(DEFAULT.far.forgetting),
-        "FAR_READOUTS": len(DEFAULT.far.ridges),
-        "FAR_MEMBERS": len(DEFAULT.far.ridges) + 2,  # the copy first, the bank last
-        "FAR_SLOW": len(DEFAULT.far.slow),
+        "AHEAD_SETS": len(DEFAULT.ahead.forgetting),
+        "AHEAD_READOUTS": len(DEFAULT.ahead.ridges),
+        "AHEAD_MEMBERS": len(DEFAULT.ahead.ridges) + 2,  # the copy first, the bank last
+        "AHEAD_SLOW": len(DEFAULT.ahead.slow),
     }
 
 

@@ -39,7 +39,7 @@ CREATE TABLE models (series TEXT PRIMARY KEY, state BLOB);
 
 
 class Model(Protocol):
-    """What predicts a series and can be written down: `Prophecy`, `streams.far.Far`."""
+    """What predicts a series and can be written down: `Prophecy`, `streams.ahead.Ahead`."""
 
     def save(self, path: io.BytesIO, /) -> None: ...
 

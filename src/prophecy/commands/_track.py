@@ -94,10 +94,10 @@ class RowModel:
     def __init__(
         self, level: float, horizon: int = 1, irregular: bool = False, journal: Journal | None = None, title: str = ""
     ) -> None:
-        from prophecy.streams.far import Far
+        from prophecy.streams.ahead import Ahead
 
         self._title, self._level, self._forced, self._journal = title, level, irregular, journal
-        self._far = Far(horizon, level) if horizon > 1 else None
+        self._far = Ahead(horizon, level) if horizon > 1 else None
         self._model = Prophecy(context=1)
         self._seasons: tuple[float, ...] | None = None  # those of the last answers taken from the journal
         self.clock = RowGrid()

@@ -1,6 +1,6 @@
 """Streams in memory: slots, each of which holds one stream, run through many at a time and saved by number.
 
-A slot is one row of the arrays that compiled code works on (`kernels.feed`), and the last rows with their answers. A
+A slot is one row of the arrays that compiled code works on (`kernels.entry`), and the last rows with their answers. A
 stream that has seen few values is saved as these values: taking them in again costs less than reading, checking and
 writing its whole state, and takes 16 bytes each instead of 43 kB and more.
 """
@@ -21,7 +21,7 @@ from prophecy import _machine
 from prophecy.fleet.answers import LATE, MISSING, ROW, TAKEN
 from prophecy.fleet.check import are_rows
 from prophecy.fleet.pack import pack, unpack
-from prophecy.streams.kernels.feed import Streams
+from prophecy.streams.kernels.entry import Streams
 from prophecy.streams.limits import LARGEST, LARGEST_TIME, RING
 from prophecy.streams.limits import RECENT as STAMPS
 from prophecy.streams.prophecy import Prophecy, of_rows

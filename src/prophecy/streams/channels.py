@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from prophecy import _machine
 from prophecy.streams.context import joined
-from prophecy.streams.kernels.feed import Streams
+from prophecy.streams.kernels.entry import Streams
 from prophecy.streams.limits import LARGEST_TIME
 from prophecy.streams.members import FIXED
 from prophecy.streams.rows import Records, fresh, fresh_clocks, fresh_samples, rings

@@ -90,5 +90,5 @@ KEPT, NEWEST, WIDEST = 8192, 6, 26
 """Values kept (seasons up to 2 700 values, and what is solved anew when seasons are found), newest lags read, and lags
 at most."""
 
-FAR_FEATURES = WIDEST + 2 + 2 + 1
+AHEAD_FEATURES = WIDEST + 2 + 2 + 1
 """Lags, two seasonal profiles, two slow means, one constant."""

@@ -308,7 +308,7 @@ class Prophecy:
 
 
 def of_rows(records: Any, rings: Any, clocks: Any, samples: Any, *, dt: float | None, count: int) -> Prophecy:
-    """A `Prophecy` of one channel from the rows of a stream (`kernels.feed`), which it owns from then on. dt: the step
+    """A `Prophecy` of one channel from the rows of a stream (`kernels.entry`), which it owns from then on. dt: the step
     the stream was made with; count: values it has seen."""
     model = Prophecy(dt=dt)
     model._stream.put(records, rings, clocks, samples, count)

@@ -41,7 +41,7 @@ def _refill_rings(stream: Channels, records: NDArray[Any], rings: NDArray[Any]) 
 
 
 def progress(meta: dict[str, Any], first: int, longest: int) -> tuple[int, int, tuple[int, ...]]:
-    """How many values a `Far` has seen, when it looks for seasons next, and those it found, each at most `longest`."""
+    """How many values an `Ahead` has seen, when it looks for seasons next, and those found, each at most `longest`."""
     seen = _checks.whole("seen", meta["seen"], least=0)
     following = _checks.whole("next", meta["next"], least=first)
     if seen > MOST or following != first << max(0, (seen // first).bit_length()):
@@ -53,11 +53,11 @@ def progress(meta: dict[str, Any], first: int, longest: int) -> tuple[int, int, 
 
 
 WAITING = frozenset({"last", "due", "mixed"})
-"""Arrays of a `Far` that are NaN where nothing is predicted yet."""
+"""Arrays of a `Ahead` that are NaN where nothing is predicted yet."""
 
 
 def refill(own: dict[str, NDArray[Any]], arrays: dict[str, NDArray[Any]], table: NDArray[np.void]) -> None:
-    """Set the arrays of a fresh `Far` to those of a file."""
+    """Set the arrays of a fresh `Ahead` to those of a file."""
     if own.keys() != arrays.keys():
         raise ValueError(f"it must hold {', '.join(own)}, and holds {', '.join(arrays)}")
     for name, mine in own.items():

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from prophecy.streams import members as m
 from prophecy.streams.fields import Field
-from prophecy.streams.kernels.feed import begin_all, layout
+from prophecy.streams.kernels.entry import begin_all, layout
 from prophecy.streams.layouts import LAYOUTS
 from prophecy.streams.limits import RING, SHORTEST
 from prophecy.streams.record import CLOCK_FIELDS, FIELDS, SAMPLE_FIELDS

@@ -24,7 +24,7 @@ A grid is the coarsest that most stamps lie on (`fit`), or the one that they wer
 
 import cython
 from cython.cimports.libc.math import INFINITY, NAN, fabs, floor, log, sqrt
-from cython.cimports.prophecy.streams.kernels.lanes import spacing
+from cython.cimports.prophecy.streams.kernels.unrolled import spacing
 from cython.cimports.prophecy.streams.kernels.whole import whole as truncated
 
 

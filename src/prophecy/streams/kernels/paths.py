@@ -17,7 +17,7 @@ from cython.cimports.prophecy.streams.kernels.calibration import (
     note_gap,
     resolution,
 )
-from cython.cimports.prophecy.streams.kernels.lanes import spacing
+from cython.cimports.prophecy.streams.kernels.unrolled import spacing
 from cython.cimports.prophecy.streams.kernels.seasonal import check_if_due
 from cython.cimports.prophecy.streams.kernels.step import begin, expected, pass_over, read, step, surprise_of, walk
 from cython.cimports.prophecy.streams.kernels.whole import whole as truncated
@@ -139,7 +139,7 @@ def forecast(stream, t, time, value, where, room):
     if fabs(offset) > t.clock.off:
         mean, wider, more = beside_grid(stream, t, time, room)
         return judged(r, t, mean, wider, more, value, where)
-    # As `feed` does when the value comes: read and judged from the place before.
+    # As `entry` does when the value comes: read and judged from the place before.
     if whole > 1.0:
         r = copied(stream, room)
         walk_far(r, c, t, truncated(whole) - 1, room)
