@@ -31,7 +31,7 @@ from prophecy.laws.flow import (
     Terms,
 )
 from prophecy.laws.settings import LAWS, FunctionSettings, LawSettings
-from prophecy.laws.sparse import SparseField
+from prophecy.laws.sparse import STEEP, SparseField
 from prophecy.laws.weak_form import Rises, alike, movable
 
 Array = NDArray[np.float64]
@@ -212,17 +212,24 @@ def _along(path: Array, rates: Array, shift: float, shapes: FunctionSettings) ->
         yield Function(MODULUS, tuple(unit), origin - place)
     for place in places[::4]:
         yield Function(SIGN, tuple(unit), origin - place)
-    for slope in shapes.slopes:
-        for place in (-0.5, *places[::2], 1.5) if slope < shapes.flat else places[::2]:
+    for slope in _sizes(0, 2, shapes):
+        for place in (-0.5, *places[::2], 1.5) if slope < STEEP else places[::2]:
             yield Function(TANH, tuple(slope * unit), slope * (origin - place))
     for growth in _growths(shapes):
         yield Function(EXPONENTIAL, tuple(growth * unit), growth * (origin - (growth > 0)))
-    for pole in shapes.poles:
-        yield Function(RECIPROCAL, tuple(unit), origin - pole)
+    for away in _sizes(-1.5, 0, shapes):
+        yield Function(RECIPROCAL, tuple(unit), origin + away)
+        yield Function(RECIPROCAL, tuple(unit), origin - 1 - away)
 
 
-def _growths(shapes: FunctionSettings) -> list[float]:
-    return [sign * 2.0**p for sign in (-1, 1) for p in range(1, shapes.growths + 1)]
+def _sizes(low: float, high: float, shapes: FunctionSettings) -> Array:
+    """Powers of ten from 10^low to 10^high of the range: functions are moved from the nearest to where they are."""
+    return np.asarray(10.0 ** np.arange(low, high + 1e-9, shapes.apart))
+
+
+def _growths(shapes: FunctionSettings) -> Array:
+    """Exponents over the range, of either sign."""
+    return np.concatenate([-_sizes(0.5, 1.5, shapes), _sizes(0.5, 1.5, shapes)])
 
 
 def _bent(path: Array, units: Units, shapes: FunctionSettings, variable: int | None = None) -> Iterator[Function]:
@@ -252,7 +259,7 @@ def _bent(path: Array, units: Units, shapes: FunctionSettings, variable: int | N
         yield bent(SINE, 1.0, np.pi / 2)
         for growth in _growths(shapes):
             yield bent(EXPONENTIAL, growth / span, -growth * (high if growth > 0 else low) / span)
-        for half in shapes.halves if a == b else ():
+        for half in _sizes(-3, 0, shapes) if a == b else ():
             yield bent(RECIPROCAL, 1 / span, half)
 
 

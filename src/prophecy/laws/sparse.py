@@ -22,7 +22,7 @@ Mask = NDArray[np.bool_]
 _FREE_RATES = (SINE, TANH, EXPONENTIAL)
 _FIXED_SHIFTS = (EXPONENTIAL, LOGARITHM, ROOT)
 _ALONE = 1e-9  # of a column's square: a term of which those chosen leave less is one of them
-_STEEP = 6.0  # of the argument of tanh: from -3 to 3 it goes from one end to the other, but for half a per cent
+STEEP = 6.0  # of the argument of tanh: from -3 to 3 it goes from one end to the other, but for half a per cent
 _RETURNS = 4  # times that a term may join
 
 
@@ -105,7 +105,7 @@ class SparseField:
         for j in np.nonzero(kinds == TANH)[0]:
             at = path @ terms.rates[j] + np.einsum("ka,ab,kb->k", path, terms.bends[j], path) + terms.shifts[j]
             across = np.abs(np.diff(at))[at[1:] * at[:-1] < 0]
-            if len(across) and np.median(across) > _STEEP:
+            if len(across) and np.median(across) > STEEP:
                 kinds[j] = SIGN
         return None if (kinds == terms.kinds).all() else replace(self, terms=terms._replace(kinds=kinds))
 

@@ -222,7 +222,7 @@ class Rises:
 
     def __init__(self, path: Array, noise: float, laws: LawSettings = LAWS) -> None:
         self.path, self._moves = path, laws.shapes.moves
-        sixth = np.abs(np.diff(path, 6, axis=0)).max(axis=1) * laws.shapes.integrals
+        sixth = np.abs(np.diff(path, 6, axis=0)).max(axis=1) / 60  # of integrals by six points, roughly
         error = np.append(sixth, sixth[-1])
         self.floor = max(float(np.quantile(error, 0.1)), noise, 1e-12)
         self._weight = self.floor / np.maximum(error, self.floor)[:, None]

@@ -14,15 +14,9 @@ class FunctionSettings:
 
     # The dictionary: functions of a variable, of a sum or of a product, by the range that this has along the path
     waves: tuple[float, float, int] = (1.5, 60.0, 48)  #: least and most radians over the range, and how many
-    #: Slopes of tanh, per range: from a bend to nearly a switch.
-    slopes: tuple[float, ...] = (1.5, 4.0, 12.0, 40.0, 150.0)
-    flat: float = 6.0  #: slopes below which only one end of tanh may lie in the range
     places: tuple[float, float, int] = (0.1, 0.9, 17)  #: of kinks and of the middle of tanh, in ranges; how many
-    growths: int = 6  #: exponents over the range are 2, 4, 8 … two to this, of either sign
-    #: Places of poles, in ranges from the lower end; none lies inside, where paths do not pass.
-    poles: tuple[float, ...] = (-1.0, -0.3, -0.1, -0.03, 1.03, 1.1, 1.3, 2.0)
-    #: Squares of half-saturations, in ranges of the square.
-    halves: tuple[float, ...] = (0.001, 0.004, 0.015, 0.06, 0.25, 1.0)
+    #: Decades between one size and the next of slopes, exponents, half-saturations and distances of poles.
+    apart: float = 0.5
 
     # One function after the other
     tried: int = 24  #: functions whose products with the variables are tried too
@@ -56,9 +50,6 @@ class FunctionSettings:
     smooth: float = (
         100.0  #: times the square sum of integration errors: where splines leave more, the curve bends sharply
     )
-
-    #: Of a sixth difference: the error of integrals over one step by six points, roughly.
-    integrals: float = 1.0 / 60
 
     # Quotients
     numerators: int = 3  #: their degree: saturations of two variables, times a third
