@@ -209,17 +209,20 @@ def _each(substeps: int | Indices, count: int) -> Indices:
     return np.full(count, substeps, dtype=np.int64) if np.ndim(substeps) == 0 else np.asarray(substeps)
 
 
-def eliminated(value: Array, inverse: Array, alive: Mask, limit: float, most: int) -> tuple[Array, Mask]:
+def eliminated(
+    value: Array, inverse: Array, alive: Mask, limit: float, most: int, enough: int | None = None
+) -> tuple[Array, Mask]:
     """Backward elimination under a quadratic cost: minimiser and covariance in, minimiser without the weak terms out.
 
     The term whose removal costs least goes first, as long as that is at most `limit`, and at most `most` of them go.
-    alive: the entries that may go.
+    alive: the entries that may go; as long as more than `enough` of them are left they go whatever that costs.
     """
     removable, inverse = alive.copy(), inverse.copy()
+    enough = len(value) if enough is None else enough
     for _ in range(most):
         loss = np.where(removable, value**2 / np.maximum(np.diag(inverse), 1e-300), np.inf)
         weakest = int(np.argmin(loss))
-        if not loss[weakest] <= limit:
+        if not loss[weakest] <= limit and removable.sum() <= enough:
             break
         column = inverse[:, weakest] / inverse[weakest, weakest]
         value = value - column * value[weakest]

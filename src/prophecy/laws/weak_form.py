@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.fft import dct, idct
 
 from prophecy.laws import flow
-from prophecy.laws.damped import LEAST, solve
+from prophecy.laws.damped import LEAST, Damped, solve
 from prophecy.laws.flow import EXPONENTIAL, MODULUS, RECIPROCAL, SIGN, SINE, Function, Terms
 from prophecy.laws.kernels.unrolled import function_at
 from prophecy.laws.settings import LAWS, LawSettings
@@ -28,7 +28,6 @@ Indices = NDArray[np.intp]
 LEAST_NOISE = 1e-9  # standard deviations: below this, integrators and rounding are the noise
 _MEDIAN = 0.6745  # the median of |z| for a standard normal z
 _ENOUGH = 16  # differences whose median says how large noise is, to about a quarter
-_HELD = 1e-9  # singular values below this share of the largest belong to directions that nothing determines
 _AT_POLE = 1e-12  # a sum as close to zero as this is taken as this: its reciprocal is a number
 
 _NODES, WEIGHTS = np.polynomial.legendre.leggauss(5)  # exact for products of order 9
@@ -185,27 +184,14 @@ def _selected(field: SparseField, system: Array, rise: Array, most: int, nats: f
     mask, theta = field.mask.copy(), field.theta.copy()
     for i in range(field.terms.variables):
         inside = np.nonzero(mask[:, i])[0]
-        norms = np.linalg.norm(system[:, inside], axis=0) + 1e-300
-        u, s, vt = np.linalg.svd(system[:, inside] / norms, full_matrices=False)
-        s = np.maximum(s, _HELD * s[0])
-        value = vt.T @ ((u.T @ rise[:, i]) / s)
-        left = rise[:, i] - (system[:, inside] / norms) @ value
+        solved = Damped(system[:, inside], rise[:, i])
+        value, root = solved(LEAST), solved.root()
+        left = rise[:, i] - system[:, inside] @ value
         spread = float(left @ left) / max(1, len(left) - len(inside)) + 1e-300
-        inverse = (vt.T / s**2) @ vt * spread
         alive = np.ones(len(inside), dtype=np.bool_)
-        value, alive = eliminated(value, inverse, alive, np.inf, len(inside) - most)
-        value, alive = eliminated(value, _without(inverse, alive), alive, 2 * nats, len(inside))
-        theta[inside, i], mask[inside, i] = value / norms, alive
+        value, alive = eliminated(value, root @ root.T * spread, alive, 2 * nats, len(inside), most)
+        theta[inside, i], mask[inside, i] = value, alive
     return field.with_mask(mask, theta)
-
-
-def _without(inverse: Array, alive: NDArray[np.bool_]) -> Array:
-    """The covariance of what is alive when the rest is held at zero."""
-    gone = np.nonzero(~alive)[0]
-    if not len(gone):
-        return inverse
-    across = inverse[:, gone]
-    return np.asarray(inverse - across @ np.linalg.pinv(inverse[np.ix_(gone, gone)]) @ across.T)
 
 
 def integrated(columns: Array) -> Array:
