@@ -125,7 +125,7 @@ def test_power_failing_while_pages_are_copied_back_loses_nothing(tmp_path, told)
         for k in range(20):
             fleet.observe(**batch(k))
         old, log = path.read_bytes(), (tmp_path / "s-wal").read_bytes()
-        fleet._streams._open._db.execute("PRAGMA wal_checkpoint(FULL)")
+        fleet._streams.store._db.execute("PRAGMA wal_checkpoint(FULL)")
         new = path.read_bytes()
     assert old != new
     for _ in range(10):
@@ -144,7 +144,7 @@ def test_power_failing_while_pages_are_copied_back_loses_nothing(tmp_path, told)
 def test_a_batch_that_cannot_be_written_is_not_taken(tmp_path, told):
     with Fleet(tmp_path / "s") as fleet:
         fleet.observe(**batch(0))
-        run = fleet._streams._open._db.execute
+        run = fleet._streams.store._db.execute
         (pages,), (most,) = (run(f"PRAGMA {name}").fetchone() for name in ("page_count", "max_page_count"))
         run(f"PRAGMA max_page_count = {pages}")
         note = bytes(10**6)  # more than the pages that are there can hold
@@ -157,7 +157,7 @@ def test_a_batch_that_cannot_be_written_is_not_taken(tmp_path, told):
 
 def test_an_acknowledged_batch_is_forced_to_the_disk(tmp_path):
     with Fleet(tmp_path / "s") as fleet:
-        run = fleet._streams._open._db.execute
+        run = fleet._streams.store._db.execute
         assert run("PRAGMA synchronous").fetchone() == (2,)
         assert run("PRAGMA journal_mode").fetchone() == ("wal",)
 
@@ -453,7 +453,7 @@ def test_a_batch_that_was_interrupted_is_not_taken_and_the_fleet_goes_on(tmp_pat
     with Fleet(tmp_path / "s") as fleet:
         fleet.observe(**batch(0))
         with monkeypatch.context() as patched:
-            patched.setattr(type(fleet._streams._open), "append", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+            patched.setattr(type(fleet._streams.store), "append", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
             with pytest.raises(KeyboardInterrupt):
                 fleet.observe(**batch(1))
         same(fleet.observe(**batch(1)).rows, told[1])

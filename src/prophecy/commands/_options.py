@@ -73,12 +73,8 @@ Resume: TypeAlias = Annotated[
 Plot: TypeAlias = Annotated[Path | None, typer.Option(help="Picture: .png, .svg, or .html to zoom and hover.")]
 
 
-class Duplicates(enum.StrEnum):
-    """What happens to rows of one time."""
-
-    refuse = "refuse"
-    mean = "mean"
-
+Duplicates = enum.StrEnum("Duplicates", ["refuse", "mean"])
+"""What happens to rows of one time."""
 
 Doubled: TypeAlias = Annotated[
     Duplicates, typer.Option("--duplicates", help="Rows with the same time: refuse the file, or average them.")

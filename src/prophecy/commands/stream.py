@@ -39,18 +39,11 @@ lost or doubled. Without --from-line the input is taken to go on after the last 
 """
 
 
-class LineFormat(enum.StrEnum):
-    """How lines are written, in and out."""
+LineFormat = enum.StrEnum("LineFormat", ["csv", "jsonl"])
+"""How lines are written, in and out."""
 
-    csv = "csv"
-    jsonl = "jsonl"
-
-
-class Malformed(enum.StrEnum):
-    """What a line without a number does."""
-
-    skip = "skip"
-    fail = "fail"
+Malformed = enum.StrEnum("Malformed", ["skip", "fail"])
+"""What a line without a number does."""
 
 
 def stream(

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from prophecy import _files
 from prophecy.fleet import check
-from prophecy.fleet.answers import ROW
+from prophecy.fleet.answers import ROW, are_rows
 from prophecy.fleet.check import SCHEMA
 from prophecy.fleet.events import Events
 
@@ -296,7 +296,7 @@ class Store:
         ):
             if type(data) is not bytes or type(note) is not bytes or zlib.crc32(note, zlib.crc32(data)) != crc:
                 fault = f"batch {batch} of its log does not have its checksum"
-            elif len(data) % ROW.itemsize or not check.are_rows(np.frombuffer(data, ROW)):
+            elif len(data) % ROW.itemsize or not are_rows(np.frombuffer(data, ROW)):
                 fault = f"batch {batch} of its log has rows that no fleet takes in"
             else:
                 yield Batch(batch, np.frombuffer(data, ROW), note)

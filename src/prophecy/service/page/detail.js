@@ -109,7 +109,7 @@ export class Detail {
     const facts = [`${whole(found.count)} values`];
     if (found.dt !== null && found.time !== null) facts.push(`every ${number(found.dt, 3)} s`);
     if (found.seasons.length) facts.push(`season of ${found.seasons.map((s) => number(s, 3)).join(" and ")} values`);
-    if (found.last_alarm !== null) facts.push(`last alarm ${moment(found.last_alarm, true)}`);
+    if (found.event_time !== null) facts.push(`last event ${moment(found.event_time, true)}`);
     get("facts").textContent = facts.join(" · ");
     get("slope").textContent = number(found.derivative, 4);
     get("per").textContent = found.time === null ? "per value" : "per second";
@@ -169,7 +169,7 @@ export class Detail {
     this.chart.soon();
   }
 
-  // Show one alarm in the chart; false where it is older than the values kept.
+  // Show one event in the chart; false where it is older than the values kept.
   jump(event) {
     const at = this.rows.findLastIndex((row) => row.event === event.number);
     if (at < 0) return false;

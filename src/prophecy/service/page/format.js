@@ -36,7 +36,7 @@ export function place(time, count) {
   return typeof time === "number" ? time : time.replace("Z", "");
 }
 
-// What of an alarm's row was rarest, in words.
+// What of an event's row was rarest, in words.
 const REASONS = { error: "far from its prediction", change: "an unusual change", value: "an unusual value", level: "an unusual level", noise: "unusual noise" };
 export const reason = (kind) => REASONS[kind] ?? kind ?? "";
 
