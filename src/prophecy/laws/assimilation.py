@@ -26,7 +26,6 @@ from prophecy.laws.weak_form import (
     regression,
     roughness,
     smoothed,
-    thinned,
 )
 
 Array = NDArray[np.float64]
@@ -175,9 +174,8 @@ def _start(
     field: SparseField, values: Array, states: Array, noise: Array, laws: LawSettings
 ) -> tuple[SparseField, Array]:
     """Coefficients from the smooth path; where their flow misses by far, from single steps. And the noise."""
-    start = regression(field, states)
-    if field.coefficients > laws.kept:
-        start = thinned(start, states, laws.kept, laws.thin)
+    thin = laws.thin if field.coefficients > laws.kept else 0.0
+    start = regression(field, states, nats=thin, most=laws.kept)
     rest = (values[1:] - start.steps(FOURTH, states[:-1], 2))[:, start.own]
     if np.median(np.abs(rest)) < 3 * np.median(noise[start.own]) and noise.max() < 0.1:
         return start, noise

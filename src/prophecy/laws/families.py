@@ -229,7 +229,7 @@ def _sizes(low: float, high: float, shapes: FunctionSettings) -> Array:
 
 def _growths(shapes: FunctionSettings) -> Array:
     """Exponents over the range, of either sign."""
-    return np.concatenate([-_sizes(0.5, 1.5, shapes), _sizes(0.5, 1.5, shapes)])
+    return np.concatenate([-_sizes(0.3, 1.8, shapes), _sizes(0.3, 1.8, shapes)])
 
 
 def _bent(path: Array, units: Units, shapes: FunctionSettings, variable: int | None = None) -> Iterator[Function]:

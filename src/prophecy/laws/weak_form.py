@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.fft import dct, idct
 
 from prophecy.laws import flow
-from prophecy.laws.damped import LEAST, Damped, solve
+from prophecy.laws.damped import LEAST, Damped
 from prophecy.laws.flow import EXPONENTIAL, MODULUS, RECIPROCAL, SIGN, SINE, Function, Terms
 from prophecy.laws.kernels.unrolled import function_at
 from prophecy.laws.settings import LAWS, LawSettings
@@ -122,14 +122,37 @@ def interpolate(values: Array, rows: Indices, width: int) -> tuple[Array, Array]
     return path, slope
 
 
-def regression(field: SparseField, path: Array, ridge: float = 1e-6) -> SparseField:
-    """Coefficients from x[k + 1] - x[k] = integral of the features along the path, these taken as cubic in between."""
-    phi = flow.features(field.terms, path)
-    inner, rise = integrated(phi), path[2:-1] - path[1:-2]
-    theta = np.zeros(field.theta.shape)
-    for i in range(field.terms.variables):
-        theta[field.mask[:, i], i] = solve(inner[:, field.mask[:, i]], rise[:, i], ridge)
-    return field.with_mask(field.mask, theta)
+def regression(
+    field: SparseField, path: Array, ridge: float = 1e-6, nats: float = 0.0, most: int | None = None
+) -> SparseField:
+    """Coefficients from x[k + 1] - x[k] = integral of the features along the path, these taken as cubic in between.
+
+    nats, most: as in `_solved`. The errors of neighbouring steps of a smooth path are alike, so that what seems to be
+    worth some nats may be worth nothing, and terms that assimilation wants back can come back.
+    """
+    return _solved(field, integrated(flow.features(field.terms, path)), path[2:-1] - path[1:-2], ridge, nats, most)
+
+
+class Between:
+    """The weak form along exact samples: between samples the path is the polynomial through the `width` samples around.
+
+    Each step counts by how well its path is known, so that where samples are too far apart for the fastest moments the
+    slow ones determine the law. rows: the steps, all where None. points, slopes: (steps * nodes, variables); rise:
+    (steps, variables).
+    """
+
+    def __init__(self, values: Array, width: int = 8, rows: Indices | None = None) -> None:
+        rows = np.arange(len(values) - 1) if rows is None else rows
+        path, slope = interpolate(values, rows, width)
+        error = unsure(values, width)[rows]
+        self._weight = 1 / np.maximum(error, np.quantile(error, 0.1) + 1e-12)[:, None]
+        self.points, self.slopes = (np.ascontiguousarray(each.reshape(len(each), -1).T) for each in (path, slope))
+        self.rise = self._weight * np.diff(values, axis=0)[rows]
+
+    def integrals(self, columns: Array) -> Array:
+        """(steps * nodes, terms) -> (steps, terms): the weighted integrals over each step."""
+        inside = columns.reshape(len(self.rise), len(WEIGHTS), -1)
+        return np.asarray(self._weight * np.einsum("rnp,n->rp", inside, WEIGHTS))
 
 
 def interpolated(
@@ -137,29 +160,14 @@ def interpolated(
     values: Array,
     width: int,
     nats: float = 0.0,
-    rows: NDArray[np.intp] | None = None,
+    rows: Indices | None = None,
     damping: float = LEAST,
 ) -> SparseField:
-    """The regression with the path between samples taken from the polynomial through the `width` samples around.
-
-    Each step counts by how well its path is known, so that where samples are too far apart for the fastest moments the
-    slow ones determine the law. Terms worth less than `nats` are left out. rows: the steps it is solved from, all where
-    None.
-    """
-    rows = np.arange(len(values) - 1) if rows is None else rows
-    path, _ = interpolate(values, rows, width)
-    points = np.ascontiguousarray(path.reshape(len(path), -1).T)
-    phi = flow.features(field.terms, points).reshape(len(rows), len(WEIGHTS), -1)
-    system, rise = np.einsum("rnp,n->rp", phi, WEIGHTS), np.diff(values, axis=0)[rows]
-    error = unsure(values, width)[rows]
-    weight = 1 / np.maximum(error, np.quantile(error, 0.1) + 1e-12)
-    system, rise = weight[:, None] * system, weight[:, None] * rise
-    if nats:
-        return _selected(field, system, rise, len(field.theta), nats)
-    theta = np.zeros(field.theta.shape)
-    for i in range(field.terms.variables):
-        theta[field.mask[:, i], i] = solve(system[:, field.mask[:, i]], rise[:, [i]], damping)[:, 0]
-    return field.with_mask(field.mask, theta)
+    """The regression along exact samples. Terms worth less than `nats` are left out. rows: the steps it is solved from,
+    all where None."""
+    between = Between(values, width, rows)
+    system = between.integrals(flow.features(field.terms, between.points))
+    return _solved(field, system, between.rise, damping, nats)
 
 
 def unsure(values: Array, width: int = 8) -> Array:
@@ -169,28 +177,24 @@ def unsure(values: Array, width: int = 8) -> Array:
     return np.asarray(np.abs(apart).max(axis=(0, 2)))
 
 
-def thinned(field: SparseField, path: Array, most: int, nats: float) -> SparseField:
-    """The regression along a smooth path with at most `most` terms in each equation, none worth less than `nats`.
+def _solved(
+    field: SparseField, system: Array, rise: Array, damping: float, nats: float, most: int | None = None
+) -> SparseField:
+    """The coefficients of system @ theta = rise, each variable on its own.
 
-    The errors of neighbouring steps are alike, so that what seems to be worth some nats may be worth nothing, and terms
-    that assimilation wants back can come back.
+    Terms worth less than `nats` are left out one after the other, and so many that an equation keeps `most`.
     """
-    phi = flow.features(field.terms, path)
-    return _selected(field, integrated(phi), path[2:-1] - path[1:-2], most, nats)
-
-
-def _selected(field: SparseField, system: Array, rise: Array, most: int, nats: float) -> SparseField:
-    """Backward elimination in the linear equations system @ theta = rise, each variable on its own."""
-    mask, theta = field.mask.copy(), field.theta.copy()
+    mask, theta = field.mask.copy(), np.zeros(field.theta.shape)
     for i in range(field.terms.variables):
         inside = np.nonzero(mask[:, i])[0]
         solved = Damped(system[:, inside], rise[:, i])
-        value, root = solved(LEAST), solved.root()
-        left = rise[:, i] - system[:, inside] @ value
-        spread = float(left @ left) / max(1, len(left) - len(inside)) + 1e-300
-        alive = np.ones(len(inside), dtype=np.bool_)
-        value, alive = eliminated(value, root @ root.T * spread, alive, 2 * nats, len(inside), most)
-        theta[inside, i], mask[inside, i] = value, alive
+        value = solved(LEAST if nats else damping)
+        if nats:
+            root, left = solved.root(), rise[:, i] - system[:, inside] @ value
+            inverse = root @ root.T * (float(left @ left) / max(1, len(left) - len(inside)) + 1e-300)
+            alive = np.ones(len(inside), dtype=np.bool_)
+            value, mask[inside, i] = eliminated(value, inverse, alive, 2 * nats, len(inside), most)
+        theta[inside, i] = value
     return field.with_mask(mask, theta)
 
 
