@@ -164,7 +164,7 @@ def result(rows: list[dict[str, Any]], steps: int = STEPS) -> dict[str, Any]:
 def draw(result: dict[str, Any], path: Path) -> None:
     from matplotlib import pyplot
 
-    from prophecy.tables import style
+    from reproduction import style
 
     colours = dict(zip(STARTS, style.SEQUENCE, strict=False))
     with style.use():

@@ -20,7 +20,7 @@ pytest.importorskip("typer")
 from prophecy.commands._journal import Journal  # noqa: E402
 from prophecy.commands.anomalies import _watch  # noqa: E402
 from prophecy.commands.predict import run  # noqa: E402
-from prophecy.frames.roles import Hints  # noqa: E402
+from prophecy.frames.columns import Hints  # noqa: E402
 from prophecy.frames.table import open_table  # noqa: E402
 
 RNG = np.random.default_rng(5)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 import prophecy
 from prophecy import _interrupts
 from prophecy.commands._common import INTERRUPTED, say
-from prophecy.frames.roles import Hints
+from prophecy.frames.columns import Hints
 
 Array: TypeAlias = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from prophecy.commands._common import guarded, say
 from prophecy.commands._journal import Journal, keeping
 from prophecy.commands._show import console, show
 from prophecy.commands._track import RowModel, RowPredictions, Series, follow, words
-from prophecy.frames.roles import Hints
+from prophecy.frames.columns import Hints
 from prophecy.frames.table import Table, open_table
 from prophecy.frames.times import Times
 from prophecy.tables.panels import Line, Panel, Picture

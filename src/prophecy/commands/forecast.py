@@ -22,8 +22,8 @@ from prophecy.commands._progress import Progress
 from prophecy.commands._show import show
 from prophecy.forecasting.batch import Stopped
 from prophecy.frames.collect import Collected, as_frame, collect
+from prophecy.frames.columns import Hints
 from prophecy.frames.names import series_title
-from prophecy.frames.roles import Hints
 from prophecy.frames.source import Source
 from prophecy.frames.table import open_table
 from prophecy.tables.forecasting import forecast_sources
@@ -200,10 +200,10 @@ def read_known(path: Path, asked: Hints, found: Collected) -> Any:
     roles = found.table.roles
     way = replace(asked, columns=(), time=None, key=None, header=None, sheet=None, duplicates="mean")
     table = open_table(str(path), way)
-    if roles.key in table.names:
+    if roles.keys and set(roles.keys) <= set(table.names):
         table = open_table(str(path), replace(way, key=roles.key))
     frame = as_frame(table)
-    beside = [name for name in table.names if name not in (roles.key, *(roles.clock.columns if roles.clock else ()))]
+    beside = [name for name in table.names if name not in (*roles.keys, *(roles.clock.columns if roles.clock else ()))]
     facts = ", ".join([f"{len(frame):,} rows", *table.notes])
     say("forecast", f"{path.name}: {facts}; regressors {', '.join(beside)}")
     return lambda source, horizon: known_for(frame, source, horizon)

@@ -12,7 +12,7 @@ from prophecy.commands._common import guarded, say
 from prophecy.commands._journal import Journal, keeping
 from prophecy.commands._show import show
 from prophecy.commands._track import RowModel, Tracker, follow, summary, words
-from prophecy.frames.roles import Hints
+from prophecy.frames.columns import Hints
 from prophecy.frames.table import Table, open_table
 from prophecy.tables.panels import Picture
 from prophecy.tables.pictures import save

@@ -343,7 +343,7 @@ class Fleet:
         return "<Fleet, closed>" if self._streams.closed else f"<Fleet of {len(self)} streams>"
 
     def _repr_html_(self) -> str:
-        from prophecy.tables.spark import MOST, of_streams
+        from prophecy.tables.notebook import MOST, of_streams
 
         if self._streams.closed:
             return of_streams(repr(self), (), 0)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from prophecy.frames.align import ADDRESS
+from prophecy.frames.columns import Hints, Layout
 from prophecy.frames.opening import explained, open_bytes
-from prophecy.frames.roles import Hints, Layout, Roles, keys_of, resolve
+from prophecy.frames.roles import Roles, keys_of, resolve
 from prophecy.frames.stray import Stray
 from prophecy.frames.table import SIZES, floats, open_table
 from prophecy.frames.text import read_csv, sniff
@@ -161,7 +162,7 @@ def _downwards(layout: Layout, roles: Roles) -> bool:
 
 
 def _mark(layout: Layout) -> str | None:
-    marks = {style.decimal for style in (layout.styles or {}).values() if not style.plain}
+    marks = {style.decimal for style in layout.styles.values() if not style.plain}
     return marks.pop() if len(marks) == 1 else None
 
 
