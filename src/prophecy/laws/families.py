@@ -9,7 +9,7 @@ slope, place) to where they explain still more; the best of them joins, and the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from typing import NamedTuple
 
@@ -53,6 +53,29 @@ class Proposal(NamedTuple):
 
     def terms(self, variables: int) -> Terms:
         return flow.polynomial_terms(variables, self.degree, self.functions, self.reach)
+
+
+@dataclass(frozen=True)
+class Library:
+    """Terms of a user's own: functions of sums of the variables as they were given, each times the monomials below
+    degree `reach`, beside all monomials up to `degree`. `replace(DEFAULT.laws, libraries=(Library(...),))`."""
+
+    functions: tuple[Function, ...]
+    degree: int = 2
+    reach: int = 1
+
+    def field(self, units: Units) -> SparseField:
+        """The same of variables in their scaled units."""
+        v, scaled = len(units.scale), list[Function]()
+        for f in self.functions:
+            if len(f.rates) != v or len(f.bends) not in (0, v * v):
+                raise ValueError(f"functions of a library need a rate for each of {v} variables, got {f}")
+            rates, bends = np.array(f.rates), np.array(f.bends or np.zeros(v * v)).reshape(v, v)
+            shift = f.shift + rates @ units.centre + units.centre @ bends @ units.centre
+            rates = (rates + (bends + bends.T) @ units.centre) * units.scale
+            inside = tuple((np.outer(units.scale, units.scale) * bends).reshape(-1)) if f.bends else ()
+            scaled.append(Function(f.kind, tuple(rates), float(shift), inside))
+        return SparseField.of(flow.polynomial_terms(v, self.degree, scaled, self.reach))
 
 
 def propose(

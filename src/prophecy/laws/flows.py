@@ -100,6 +100,14 @@ class Search:
         """The law x' = f(x) of the single variable."""
         return self._of(of_one_variable(self._units, float(self._x[:, 0].min())))
 
+    def of_libraries(self) -> FittedFlow | None:
+        """The first law of the user's own libraries."""
+        for library in self._laws.libraries:
+            found = self._of(library.field(self._units))
+            if found is not None and found.conclusive:
+                return found
+        return None
+
     def of_angles(self, angles: Mask) -> FittedFlow | None:
         """The law of variables some of which are angles that grow."""
         return self._of(of_angles(self._units, angles))

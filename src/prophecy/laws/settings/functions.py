@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FunctionSettings:
-    """Which functions are looked for, and how (`families.py`, `curves.py`, `readings.py`, `rises.py`, `quotients.py`).
+    """Which functions are looked for, and how (`families.py`, `curves.py`, `readings.py`, `quotients.py`).
 
     Chosen on the development systems and on 84 other flows of dysts.
     """
@@ -59,7 +59,7 @@ class FunctionSettings:
 
 @dataclass(frozen=True)
 class ExactSettings:
-    """Fields that take every sample to the next up to rounding (`exactly.py`, `guesses.py`)."""
+    """Fields that take every sample to the next up to rounding (`noise_free.py`, `problem.py`)."""
 
     rounding: float = 1e-6  #: standard deviations: only the true equations leave less
     most_steps: float = (

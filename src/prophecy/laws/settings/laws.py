@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from prophecy.laws.settings.functions import ExactSettings, FunctionSettings
+
+if TYPE_CHECKING:
+    from prophecy.laws.families import Library
 
 BEYOND = 30.0  # standard deviations: a path of whatever model that far out does not come back
 
@@ -89,6 +93,7 @@ class LawSettings:
     further: float = 3.0  #: products with monomials one degree higher must leave this much less of some equation
     further_noisy: float = 1.12  #: the same where most of what is left is noise
 
+    libraries: tuple[Library, ...] = ()  #: of the user's own, tried after powers through exact samples
     shapes: FunctionSettings = field(default_factory=FunctionSettings)  #: which functions, and how they are found
     exact: ExactSettings = field(default_factory=ExactSettings)  #: fields through exact samples
 
