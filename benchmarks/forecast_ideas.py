@@ -22,7 +22,7 @@ from benchmarks import ordinary
 from benchmarks.forecast_dev import CONTEXT, scores, seed, warm
 from benchmarks.harness import Benchmark, Options, option
 from prophecy.forecasting import forecast
-from prophecy.laws.settings import DEFAULT, Settings
+from prophecy.forecasting.settings import DEFAULT, Settings
 
 NOISE = {"chaos": 0.0, "chaos 1 %": 0.01, "chaos 5 %": 0.05}  # of each variable's standard deviation
 READOUTS = {"readout", "seasonal readout", "memory readout"}

@@ -12,14 +12,14 @@ from scipy.integrate import solve_ivp
 
 from prophecy import chaos
 from prophecy.forecasting import forecast
+from prophecy.forecasting.context import read
+from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws import flow, hidden_law
-from prophecy.laws.context import read
 from prophecy.laws.flow import EIGHTH, FOURTH, Tableau
 from prophecy.laws.hidden import Search, found
 from prophecy.laws.hidden_guesses import Family
 from prophecy.laws.kernels.hidden_steps import along, gauss_newton, powers_tangents
 from prophecy.laws.kernels.tangents import tangents
-from prophecy.laws.settings import DEFAULT
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import roughness
 

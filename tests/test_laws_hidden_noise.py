@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from prophecy import chaos
 from prophecy.forecasting import forecast
+from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws import hidden, hidden_noise
 from prophecy.laws.flow import EIGHTH, polynomial_terms
 from prophecy.laws.hidden import _regressed, _tried
 from prophecy.laws.hidden_guesses import Family
 from prophecy.laws.hidden_noise import Track, noise_of
-from prophecy.laws.settings import DEFAULT
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import regression, roughness
 

@@ -7,10 +7,10 @@ import pytest
 from numpy.typing import NDArray
 
 from prophecy import chaos, forecast
+from prophecy.forecasting.settings import DEFAULT
 from prophecy.laws import flow
 from prophecy.laws.hidden_guesses import Family, Pair, alike, directions, guesses, pairs
 from prophecy.laws.kernels.hidden_starts import MARGIN, closing, leaky, refine, scan
-from prophecy.laws.settings import DEFAULT
 
 Array = NDArray[np.float64]
 THREE, FOUR, CUBIC = Family(3, 2, 8), Family(4, 2, 8), Family(3, 3, 8)

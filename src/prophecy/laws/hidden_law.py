@@ -109,7 +109,7 @@ def _complete(context: Context, settings: HiddenSettings) -> Array | None:
 def thinning(visible: Array, all_settings: Settings) -> int:
     """Which samples are searched: one in so many, where the fastest period has more of them than needed."""
     settings = all_settings.hidden
-    period = fastest_period(visible, all_settings.context)
+    period = fastest_period(visible)
     return int(np.clip(period / settings.pace, 1, max(len(visible) // settings.kept, 1)))
 
 

@@ -103,7 +103,7 @@ def _unpromising(context: Context, steps: int, settings: Settings) -> Sought:
         decided = trajectory.decide(context, _search(context, settings).from_slow_moments(), steps, laws)
         if decided is not None:
             return Sought(decided)
-    rough = float(roughness(values, context.observed).max()) if len(values) >= settings.laboratory.least else np.inf
+    rough = float(roughness(values, context.observed).max()) if len(values) >= settings.least else np.inf
     if np.abs(np.diff(values, 2, axis=0)).max(initial=0.0) < STRAIGHT:
         return Sought()  # a line obeys any law; readouts follow it to rounding
     if rough <= laws.clean and values.shape[1] <= laws.widest:

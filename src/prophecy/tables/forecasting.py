@@ -17,12 +17,12 @@ from prophecy._checks import SHORTEST
 from prophecy._forecast import Failure, Forecast
 from prophecy.forecasting import forecast as solve
 from prophecy.forecasting.batch import Stopped, in_order
+from prophecy.forecasting.context import check_variables
 from prophecy.forecasting.known import Known
 from prophecy.forecasting.own import Fit, own_candidates
+from prophecy.forecasting.settings import DEFAULT, Settings
 from prophecy.frames.cells import is_frame
 from prophecy.frames.source import Key, Source, is_file, read, split
-from prophecy.laws.context import check_variables
-from prophecy.laws.settings import DEFAULT, Settings
 from prophecy.tables.regressors import known_for
 
 Array = NDArray[np.float64]
@@ -194,7 +194,7 @@ def _joined(settings: Settings | None, candidates: Mapping[str, Fit] | None) -> 
     if candidates is None:
         return settings
     settings = settings or DEFAULT
-    return replace(settings, ordinary=replace(settings.ordinary, own=own_candidates(candidates)))
+    return replace(settings, own=own_candidates(candidates))
 
 
 def forecast_sources(
