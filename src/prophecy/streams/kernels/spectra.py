@@ -6,7 +6,7 @@ period explains, and so which period is the shortest that explains it.
 
 import cython
 from cython.cimports.libc.math import M_PI, cos, fabs, sin
-from cython.cimports.prophecy.streams.kernels.lanes import butterflies
+from cython.cimports.prophecy.streams.kernels.unrolled import butterflies
 from cython.cimports.prophecy.streams.kernels.whole import nearest, whole
 
 PHASES = 1.25

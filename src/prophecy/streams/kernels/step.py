@@ -33,7 +33,7 @@ from cython.cimports.prophecy.streams.kernels.calibration import (
     surprise,
     within_reach,
 )
-from cython.cimports.prophecy.streams.kernels.lanes import product, spacing
+from cython.cimports.prophecy.streams.kernels.unrolled import product, spacing
 from cython.cimports.prophecy.streams.kernels.mixture import combine, learn_shrinkage, shrunk, weigh
 from cython.cimports.prophecy.streams.kernels.solved import learn_solved, predict_solved
 from cython.cimports.prophecy.streams.kernels.structs import (
