@@ -46,7 +46,7 @@ class Ahead:
         waiting = np.zeros(horizon, dtype=WAITING)
         for name in ("last", "due", "mixed"):
             waiting[name] = np.nan
-        self._arrays = {
+        self._arrays: dict[str, NDArray[Any]] = {
             "records": fresh(3, self._table),
             "rings": rings(2),
             "state": np.zeros(1, dtype=AHEAD),

@@ -216,6 +216,8 @@ SAMPLE_FIELDS = (
 """All means."""
 
 _SUM = 1e300
+"""Bound of sums over a stream."""
+
 _F = AHEAD_FEATURES
 
 AHEAD_FIELDS = (

@@ -87,7 +87,7 @@ RECORDS, CLOCKS, ALL_SAMPLES = map(Limits, (FIELDS, CLOCK_FIELDS, SAMPLE_FIELDS)
 STATES, WAITINGS = Limits(AHEAD_FIELDS), Limits(WAITING_FIELDS)
 
 
-def settle_ahead(arrays: dict[str, Records]) -> None:
+def settle_ahead(arrays: dict[str, NDArray[Any]]) -> None:
     """The same for the arrays of an `Ahead`."""
     for limits, name in ((RECORDS, "records"), (STATES, "state"), (WAITINGS, "waiting")):
         limits.settle(arrays[name])
