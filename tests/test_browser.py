@@ -216,7 +216,9 @@ def test_a_series_has_value_interval_slope_and_words(service, visit):
         expect(page.locator("#words")).to_contain_text(line.strip())
     assert float(page.locator("#value").inner_text().replace("−", "-")) == pytest.approx(about["value"], abs=1e-3)
     assert float(page.locator("#next").inner_text().replace("−", "-")) == pytest.approx(about["mean"], abs=1e-3)
-    assert float(page.locator("#slope").inner_text().replace("−", "-")) == pytest.approx(about["derivative"], rel=1e-3)
+    seconds = {"per second": 1, "per minute": 60, "per hour": 3_600, "per day": 86_400}
+    slope = about["derivative"] * seconds[page.locator("#per").inner_text()]
+    assert float(page.locator("#slope").inner_text().replace("−", "-")) == pytest.approx(slope, rel=1e-3)
     expect(page.locator("#facts")).to_contain_text("season of 24 values")
 
 
@@ -306,6 +308,17 @@ def test_epochs_are_dates_and_a_question_can_be_left(service, visit, tmp_path, s
     page.locator("#columns").get_by_role("button", name="Read").click()
     expect(page.locator("#dropped")).to_contain_text("3 values of 1 series", timeout=PATIENCE)
     assert httpx.get(f"{service}/v1/series/days{tag}").json()["recent"]["time"][-1] == "2024-02-03T00:00:00Z"
+
+
+def test_steps_and_slopes_have_the_unit_people_use(service, visit):
+    days = range(1, 29)
+    body = {"key": "daily", "time": [f"2024-01-{day:02}" for day in days], "value": [float(day) for day in days]}
+    assert httpx.post(service + "/v1/observe", json=body).status_code == 200
+    page = visit(*series(service, "daily"))
+    expect(page.locator("#facts")).to_contain_text("every day", timeout=PATIENCE)
+    expect(page.locator("#per")).to_have_text("per day")
+    assert float(page.locator("#slope").inner_text()) == pytest.approx(1.0, rel=0.05)
+    expect(page.locator("#when")).to_have_text("2024-01-28")
 
 
 def test_events_say_what_their_numbers_are(service, visit):

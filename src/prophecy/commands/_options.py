@@ -5,12 +5,14 @@ from __future__ import annotations
 import enum
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from prophecy.commands._common import CLOSED
 from prophecy.commands._write import output_kind
 from prophecy.frames.align import SHELL
 from prophecy.frames.columns import Hints
@@ -169,6 +171,8 @@ def check(
     endings: Sequence[str] = ENDINGS,
 ) -> None:
     """Refuse what cannot work before any work is done; a usage error, exit code 2. endings: those --plot may have."""
+    if file == "-" and sys.stdin is None:
+        raise ValueError(CLOSED)
     try:
         if resume and out is None:
             raise ValueError("--resume continues the run that was writing --out; name that file")

@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from prophecy import _interrupts
-from prophecy.commands._common import DATA, guarded, say
+from prophecy.commands._common import CLOSED, DATA, guarded, say
 from prophecy.commands._lines import Csv, InputLine, Jsonl
 from prophecy.fleet import Answers, Fleet
 
@@ -72,7 +72,7 @@ def stream(
         raise typer.BadParameter("--from-line is for streams with --state")
     lines = (Csv if layout is LineFormat.csv else Jsonl)(column, key, time, time_format)
     asked = {"format": layout.value, "column": column, "key": key, "time": time, "time-format": time_format}
-    with guarded("stream"), _interrupts.terminated():
+    with guarded("stream"):
         fleet = Fleet(state, level=level)
         try:
             seen = SeenLines(fleet, asked)
@@ -250,7 +250,7 @@ def _blocks(files: list[Path]) -> Iterator[tuple[bool, list[str]]]:
     """The lines that are there, as they come, and whether they begin a file."""
     if not files:
         if sys.stdin is None:  # closed by whoever started us
-            raise ValueError("stdin is closed; pipe values into the command, or name a file")
+            raise ValueError(CLOSED)
         yield from _lines_of(sys.stdin.buffer)
     for path in files:
         with path.open("rb") as file:

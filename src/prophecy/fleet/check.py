@@ -172,6 +172,7 @@ def odd_in_log(
 def odd_streams(db: sqlite3.Connection, last: int) -> dict[int, str]:
     """Streams of which a column is not what a fleet writes, and why."""
     cases = (
+        ("id < 1", "its number is none of a stream"),
         ("typeof(seen) != 'integer' OR seen < 0", "seen is no number of a batch"),
         ("seen > ?1", "it has seen batches that the log never had"),
         (f"typeof(count) != 'integer' OR count NOT BETWEEN 0 AND {MOST}", "count is no number of rows"),
