@@ -14,8 +14,13 @@ from prophecy.laws.curves import drawn
 from prophecy.laws.features import Units
 from prophecy.laws.flow import MODULUS, SINE, TANH, Function
 from prophecy.laws.noise_free import grown
+<<<<<<< HEAD
 from prophecy.laws.rises import Rises
+=======
+from prophecy.forecasting.settings import DEFAULT
+>>>>>>> main
 from prophecy.laws.sparse import SparseField
+from prophecy.laws.weak_form import Rises
 
 
 def _sampled(field, start, step, samples=812, wait=60.0):

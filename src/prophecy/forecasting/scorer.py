@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-_LOST = 1e3  # ranges of the context: a path that leads so far, or to NaN, is none
+_LOST, _REACH = 1e3, 30.0  # ranges of the context, and on a candidate's own scale: a path that leads farther is lost
 _APART = np.sqrt(2.0)  # standard deviations: how far two unrelated moments of a series are from each other
 MEAN_SIZE = np.sqrt(np.pi / 2)  # a normal distribution's standard deviation over its mean absolute value
 
@@ -141,7 +141,7 @@ def _solved_again(candidate: Candidate, series: Series, steps: int) -> Ahead | N
         return None
     location, deviation = fitted.predictive(x, series.seen, np.array([len(x)]), series.horizon)
     far = np.abs(candidate.scale.back(location[0]) - series.y[-1])
-    if np.isnan(far[0]) or (far >= _LOST * np.ptp(series.y)).any():
+    if not (np.abs(location[0] - x[-1]) <= _REACH * np.ptp(x)).all() or not (far < _LOST * np.ptp(series.y)).all():
         return None
     return location[0], None if deviation is None else deviation[0]
 
