@@ -19,11 +19,7 @@ from prophecy.laws.flow import EIGHTH, EXPONENTIAL, FOURTH, MODULUS, RECIPROCAL,
 from prophecy.laws.kernels.smoother import eliminate, filtered, substitute
 from prophecy.laws.kernels.tangents import tangents
 from prophecy.laws.noise_free import step_by_step
-<<<<<<< HEAD
-=======
 from prophecy.laws.problem import Steps, one_step
-from prophecy.forecasting.settings import DEFAULT
->>>>>>> main
 from prophecy.laws.sparse import SparseField, eliminated, gathered
 from prophecy.laws.weak_form import interpolate, interpolated, roughness, smoothed
 

@@ -14,11 +14,6 @@ from prophecy.laws.curves import drawn
 from prophecy.laws.features import Units
 from prophecy.laws.flow import MODULUS, SINE, TANH, Function
 from prophecy.laws.noise_free import grown
-<<<<<<< HEAD
-from prophecy.laws.rises import Rises
-=======
-from prophecy.forecasting.settings import DEFAULT
->>>>>>> main
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import Rises
 

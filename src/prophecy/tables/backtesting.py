@@ -14,25 +14,16 @@ from numpy.typing import NDArray
 from prophecy import _checks, evaluation
 from prophecy._forecast import Failure, Forecast
 from prophecy.forecasting.batch import in_order
-<<<<<<< HEAD
-from prophecy.forecasting.known import Known
-from prophecy.forecasting.settings import Settings
-=======
->>>>>>> main
 from prophecy.frames.collect import read, split
 from prophecy.frames.names import printable
 from prophecy.frames.source import Key, Source, build
 from prophecy.frames.table import unstacked
-<<<<<<< HEAD
-from prophecy.tables.forecasting import Bounds, Progress, Season, Task, shown, solve_task
-=======
 from prophecy.tables.forecasting import Bounds, Progress, Season, Task, load_models, shown, solve_task
->>>>>>> main
 from prophecy.tables.regressors import known_for
 from prophecy.tables.rivals import Model, rivals
 
 if TYPE_CHECKING:
-    from prophecy.laws.settings import Settings
+    from prophecy.forecasting.settings import Settings
 
 Array = NDArray[np.float64]
 

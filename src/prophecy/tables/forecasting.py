@@ -17,13 +17,6 @@ from prophecy import _checks
 from prophecy._checks import SHORTEST
 from prophecy._forecast import Failure, Forecast
 from prophecy.forecasting.batch import Stopped, in_order
-<<<<<<< HEAD
-from prophecy.forecasting.context import check_variables
-from prophecy.forecasting.known import Known
-from prophecy.forecasting.own import Fit, own_candidates
-from prophecy.forecasting.settings import DEFAULT, Settings
-=======
->>>>>>> main
 from prophecy.frames.collect import is_table, read, split
 from prophecy.frames.source import Key, Source
 from prophecy.tables.regressors import known_for
@@ -31,7 +24,7 @@ from prophecy.tables.regressors import known_for
 if TYPE_CHECKING:  # models are loaded when the data have been read: a file that cannot be is refused at once
     from prophecy.forecasting.known import Known
     from prophecy.forecasting.own import Fit
-    from prophecy.laws.settings import Settings
+    from prophecy.forecasting.settings import Settings
 
 Array = NDArray[np.float64]
 Season = float | Sequence[float] | None
@@ -204,7 +197,7 @@ def _joined(settings: Settings | None, candidates: Mapping[str, Fit] | None) -> 
     if candidates is None:
         return settings
     from prophecy.forecasting.own import own_candidates
-    from prophecy.laws.settings import DEFAULT
+    from prophecy.forecasting.settings import DEFAULT
 
     settings = settings or DEFAULT
     return replace(settings, own=own_candidates(candidates))
@@ -261,7 +254,7 @@ def load_models() -> None:
 def solve_task(task: Task, horizon: int, level: float, **options: Any) -> Forecast:
     """One series, however short."""
     from prophecy.forecasting import forecast as solve
-    from prophecy.laws.context import check_variables
+    from prophecy.forecasting.context import check_variables
 
     check_variables(1 if task.values.ndim == 1 else task.values.shape[1])
     known = int((~np.isnan(task.values.reshape(len(task.values), -1))).any(axis=1).sum())
