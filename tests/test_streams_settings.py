@@ -110,9 +110,9 @@ def smooth(t):
         ("solved_memory", (0.99, 0.99, 0.99, 0.99), DAY, None),
         ("clock.off", 0.1, smooth(JITTER), JITTER),
         ("clock.rounding", 0.25, smooth(JITTER), JITTER),
-        ("stamps.better", 1e-9, smooth(SLIGHT), SLIGHT),
-        ("irregular.hole", 1.2, smooth(RANDOM), RANDOM),
-        ("irregular.smoother", 1e-9, smooth(RANDOM), RANDOM),
+        ("clock.better", 1e-9, smooth(SLIGHT), SLIGHT),
+        ("clock.hole", 1.2, smooth(RANDOM), RANDOM),
+        ("clock.smoother", 1e-9, smooth(RANDOM), RANDOM),
     ],
 )
 def test_a_setting_of_every_group_changes_what_is_said(path, value, u, time):
@@ -147,7 +147,7 @@ def test_each_guard_serves_the_case_that_its_reason_names():
     line = 0.3 * times + 5.0
     errors = [
         np.mean((Prophecy(settings=settings).follow(line, time=times).mean - line)[500:] ** 2)
-        for settings in _with_and_without("stamps.exactly", 1e-300)
+        for settings in _with_and_without("clock.better", 1e-300)
     ]
     assert errors[0] < 1e-9 * errors[1]
 
@@ -258,7 +258,6 @@ BESIDE = {
     *("LARGEST", "LARGEST_TIME", "_FARTHEST", "SQUARED", "MOVED", "LEAST", "EPSILON"),  # bounds
     *(
         "LEVELS",
-        "CARRIED",
         "FIELDS",
         "CLOCK_FIELDS",
         "SAMPLE_FIELDS",

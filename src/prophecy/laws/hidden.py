@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, cho_solve_banded, cholesky_banded
 
 from prophecy.laws.flow import EIGHTH, FOURTH, Tableau, Terms, features
-from prophecy.laws.hidden_starts import Family, alike, derivatives, driven, guesses, unit
+from prophecy.laws.hidden_starts import FAMILIES, Family, alike, derivatives, driven, guesses, unit
 from prophecy.laws.settings import BEYOND, HiddenSettings, Settings
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import regression
@@ -217,15 +217,19 @@ def searched(
     All starts take some steps, the better half goes on, and so on. rough: the roughness of samples that may be far
     apart or noisy; noise leaves a misfit of its size.
     """
-    how, pool = settings.hidden, starts(visible, centre, family, settings)
-    for number, (order, steps, limit) in enumerate(how.rounds):
+    how = settings.hidden
+    pool = starts(visible, centre, family, settings, how.hopeless)
+    for number, (order, steps) in enumerate(how.rounds):
         for start in pool:
             if order == 8:  # order 4 was enough to choose the starts
                 start.tableau, start.tolerance = EIGHTH, how.near / 10
             start.improve(steps, how.near / 10, how.least_gain / 2 if number == len(how.rounds) - 1 else 0.0)
         pool = different(sorted(pool, key=reached), how)[: max(len(pool) // 2, 2)]
-        most = min(limit, how.noisy * rough) if rough and number == 1 else limit
-        pool = [start for start in pool if start.reached < most]
+        limit = how.close if order == 8 else how.coarse / 4 ** (family.variables - 3)
+        if order == 4 and rough:
+            limit = min(limit, how.noisy * rough)
+        if number and not family.forced:
+            pool = [start for start in pool if start.reached < limit]
         if not pool:
             return [], number > 1
         if pool[0].reached < how.near:
@@ -233,13 +237,13 @@ def searched(
     return pool, True
 
 
-def starts(visible: Array, centre: Array, family: Family, settings: Settings) -> list[Search]:
-    """Searches of a family that have not yet made a step, from guesses that leave little open."""
+def starts(visible: Array, centre: Array, family: Family, settings: Settings, worst: float = np.inf) -> list[Search]:
+    """Searches of a family that have not yet made a step, from guesses that leave less than `worst` open."""
     how, count = settings.hidden, family.variables - visible.shape[1]
     if family.forced:
         hidden = [driven(visible, settings)[1]] if visible.shape[1] == 1 else []
         return [_started(visible, family.terms, each, how) for each in hidden if each.shape[1]]
-    found = [hidden for share, hidden in guesses(visible, centre, family, how) if share < how.hopeless]
+    found = [hidden for share, hidden in guesses(visible, centre, family, how) if share < worst]
     if found and family.variables == 3:
         found.append(derivatives(visible, count))
     if found and family.degree == 3 and visible.shape[1] == 1:  # parameters of x'' = f(x, x') that drift
@@ -297,7 +301,7 @@ def found(visible: Array, centre: Array, settings: Settings, rough: float = 0.0)
     """
     how, best = settings.hidden, None
     early = [each for each in how.stretches if each <= 0.75 * len(visible)] or [3 * len(visible) // 4]
-    families = [Family(*each) for each in how.families if each[0] > visible.shape[1]]
+    families = [each for each in FAMILIES if each.variables > visible.shape[1]]
     hopeless = {each for each in families if rough and each != (3, 2) and not each.forced}
     with np.errstate(all="ignore"):  # fields that lead nowhere overflow
         for stretch in early:

@@ -29,6 +29,7 @@ Array = NDArray[np.float64]
 
 _INTEGRATED = 1e-6  # standard deviations: what a step ahead may miss by, far below any noise looked at
 _HELD = 0.1  # standard deviations: what draws take to be known of each hidden variable at each sample
+_STAGES = np.geomspace(1.0, 0.01, 5).tolist()  # model error as a share of the noise, up to one trajectory
 _LATEST = 48  # samples that are not used at first, or an eighth of all
 _DRAWS = 64
 
@@ -112,7 +113,7 @@ def _who(seen: int, hidden: int) -> tuple[str, str, int]:
 def _complete(context: Context, settings: HiddenSettings) -> Array | None:
     """The latest samples without a gap, where there are few enough variables and enough samples."""
     values = context.values
-    if values.shape[1] >= max(settings.families)[0] or values.shape[1] > int(context.varying.sum()):
+    if values.shape[1] > 3 or values.shape[1] > int(context.varying.sum()):
         return None
     gaps = np.nonzero(~context.known)[0]
     tail = values[gaps[-1] + 1 if len(gaps) else 0 :][-settings.most :]
@@ -193,7 +194,7 @@ class Track:
         derivatives mean nothing.
         """
         problem = self._problem(self.field, self.states, self.noise / _HELD, self.states)
-        problem.at(settings.stages[-1])
+        problem.at(_STAGES[-1])
         paths = _drawn(problem, steps)[:, :, : self.values.shape[1]]
         return np.asarray(paths + self.noise * np.random.default_rng(1).standard_normal(paths.shape))
 
@@ -230,14 +231,14 @@ def through_noise(values: Array, centre: Array, noise: float, stride: int, setti
     how, early = settings.hidden, len(values) - max(_LATEST, len(values) // 8)
     with np.errstate(all="ignore"):  # fields that lead nowhere overflow
         tracks = _tracks(values[:early], centre, noise, stride, settings)
-        for looseness in how.stages:
+        for looseness in _STAGES:
             for track in tracks:
                 track.tighten(looseness)
-            tracks = sorted(tracks, key=lambda each: each.noise)[: max(len(tracks) // 2, 2)]
+            tracks = sorted(tracks, key=lambda each: each.noise)[: max(2 * len(tracks) // 3, 2)]
         for track in tracks:
             if _polished(track, noise, how) and track.foretold(values[early:], how):
                 track.extended(values)
-                for looseness in how.stages[2:]:
+                for looseness in _STAGES[2:]:
                     track.tighten(looseness)
                 if _polished(track, noise, how):
                     return track
@@ -249,7 +250,7 @@ def _polished(track: Track, noise: float, settings: HiddenSettings) -> bool:
     for _ in range(4):
         if track.leaves_noise(noise, settings) or not track.noise < 1.4 * noise:
             break
-        track.tighten(settings.stages[-1])
+        track.tighten(_STAGES[-1])
     return track.leaves_noise(noise, settings)
 
 

@@ -30,6 +30,8 @@ _SPLINE = 7  # degree: the rate of a rate is still smooth
 MARGIN = 5  # samples at either end, where derivatives are not known well
 _INSIDE = slice(MARGIN, -MARGIN)
 _FAR = 6.0  # standard deviations: guesses are cut there, poles go on for ever
+#: Time scales of the leaky integrals of a visible variable, and of its square; of the future where negative
+_LEAKS, _SQUARE_LEAKS = (0.25, 0.5, 1.0, 2.0, 4.0, np.inf, -0.25, -0.5), (0.5, 2.0)
 _SHORTEST = 0.7  # samples: a shorter leak says nothing that the variable itself does not
 _POLE = 0.1  # of B's standard deviation: nearer to its zero, z is not used
 
@@ -67,6 +69,10 @@ class Family(NamedTuple):
         place = np.zeros(terms.size, dtype=np.int64)
         place[kept] = np.arange(len(kept))
         return terms._replace(parents=place[terms.parents[kept]], factors=terms.factors[kept])
+
+
+#: One after the other; the first is x, its rate and a sinusoidal forcing.
+FAMILIES = Family(4, 3), Family(3, 2), Family(4, 2), Family(3, 3)
 
 
 def closing(pair: Pair, along: Array, degree: int) -> tuple[Array, Array]:
@@ -202,7 +208,7 @@ def pairs(visible: Array, centre: Array, lacking: int, settings: HiddenSettings)
         return found
     integrals: list[tuple[Array, float]] = []
     for x, zero in zip(seen, centre, strict=True):
-        for source, leaks in ((x, settings.leaks), (x * x, settings.square_leaks)):
+        for source, leaks in ((x, _LEAKS), (x * x, _SQUARE_LEAKS)):
             scaled = [time * time_scale(x) for time in leaks]
             integrals += [(source, time) for time in scaled if abs(time) > _SHORTEST]
         if abs(zero) < settings.centred:  # undamped from zero, where zero is near the data
@@ -244,12 +250,12 @@ def derivatives(visible: Array, count: int) -> Array:
 def driven(visible: Array, settings: Settings) -> tuple[float, Array]:
     """Radians a sample of the sinusoid that explains most of what a field of degree 3 in x and x' leaves; and the rate
     of x, that sinusoid and its partner, (time, 3), or none of them where it explains little."""
-    rate, how = derivatives(visible, 1), settings.hidden
+    rate = derivatives(visible, 1)
     both = np.column_stack([visible, rate])[_INSIDE]
     frequency, left = strongest(both, settings.forcing_periods, settings.forcing_worth)
     phase = frequency * np.arange(len(visible))
     pair = np.sqrt(2) * np.column_stack([np.cos(phase), np.sin(phase)])
-    return frequency, np.column_stack([rate, pair])[:, : 3 if left < how.forcing_left else 0]
+    return frequency, np.column_stack([rate, pair])[:, : 3 if left < settings.forcing_left else 0]
 
 
 def guesses(visible: Array, centre: Array, family: Family, settings: HiddenSettings) -> list[tuple[float, Array]]:

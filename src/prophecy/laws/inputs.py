@@ -85,14 +85,14 @@ def _may_have(context: Context, settings: Settings) -> bool:
     return 2 <= values.shape[1] <= settings.forcing_variables and len(values) >= settings.forcing_least
 
 
-def known(
-    context: Context, names: Sequence[str], values: Array, steps: int, settings: Settings
-) -> tuple[Input, Array] | None:
-    """Regressors over past and future, (time + steps, regressors), as inputs; and those that vary, scaled."""
+def known(context: Context, names: Sequence[str], values: Array, steps: int, settings: Settings) -> Input | None:
+    """Regressors over past and future, (time + steps, regressors), as inputs: those that vary."""
     past, laws, variables = len(context.values), settings.laws, context.values.shape[1]
     whole = past == len(values) - steps and laws.shortest <= past <= laws.latest and context.varying.all()
-    there = np.ptp(values[:past], axis=0) > 0 if whole and np.isfinite(values).all() else np.zeros(1, dtype=np.bool_)
-    if not there.any() or variables + there.sum() > laws.most_variables or variables > context.varying.sum():
+    if not whole or variables > context.varying.sum() or not np.isfinite(values).all():
+        return None
+    there = np.ptp(values[:past], axis=0) > 0
+    if not there.any() or variables + there.sum() > laws.most_variables:
         return None
     if roughness(context.values, context.observed).max() > laws.noise:
         return None
@@ -103,14 +103,14 @@ def known(
     def solved(driven: Context, laws: LawSettings) -> FittedFlow | None:
         return Search(driven.values, driven.observed, driven.units, laws=laws).with_inputs(inputs)
 
-    return Input(_joined(context, inputs[:past], centre, scale), solved, variables, label, "field with inputs"), inputs
+    return Input(_joined(context, inputs[:past], centre, scale), solved, variables, label, "field with inputs")
 
 
 def decide(context: Context, names: Sequence[str], values: Array, steps: int, settings: Settings) -> Decided | None:
     """The forecast of a law with inputs that are known in advance; None where none is announced. values: regressors
     over past and future, (time + steps, regressors)."""
     found = known(context, names, values, steps, settings)
-    decided = None if found is None else found[0].decide(steps, settings)
+    decided = None if found is None else found.decide(steps, settings)
     return None if decided is None or decided.system is None else decided
 
 
@@ -147,7 +147,7 @@ def of_second_order(context: Context, steps: int, settings: Settings) -> Decided
 
 def clock(context: Context, settings: Settings) -> Input | None:
     """Time, where what a field without it leaves is explained by its terms times a clock."""
-    latest = slice(-settings.forcing_most, None)
+    latest = slice(-settings.laws.latest, None)
     if not _may_have(context, settings):
         return None
     recent, seen = context.values[latest], context.observed[latest]
@@ -196,7 +196,7 @@ def drive(context: Context, settings: Settings) -> float | None:
     """
     if not _may_have(context, settings):
         return None
-    recent, seen = context.values[-settings.forcing_most :], context.observed[-settings.forcing_most :]
+    recent, seen = context.values[-settings.laws.latest :], context.observed[-settings.laws.latest :]
     noise = roughness(recent, seen)
     if settings.laws.clean < noise.max() < settings.laws.resolved:
         recent = smoothed(recent, noise)
@@ -239,7 +239,7 @@ def _unsure(context: Context, frequency: float, settings: Settings) -> float:
     """Standard error of the frequency of a forcing, radians a sample: by least squares on the rises of noisy samples,
     beside a field of degree 3 and one of sines, the smaller of the two. Phases in the field are taken as known, and
     what it says about their pace is the rounding of these."""
-    values = context.values[-settings.forcing_most :]
+    values = context.values[-settings.laws.latest :]
     times = np.arange(len(values), dtype=np.float64) - len(values) / 2
     found = []
     for terms in _without_drive(context):

@@ -31,7 +31,6 @@ class Settings:
     # Hidden periodic forcing (`inputs.py`)
     forcing_variables: int = 3  #: seen at most: the field of degree 3 they are fitted with has 20 terms
     forcing_least: int = 128  #: samples: six for each of those terms
-    forcing_most: int = 1024  #: latest samples looked at
     forcing_periods: float = 4.0  #: that a forcing has at least in them; slower ones are drifts
     forcing_worth: float = 0.8  #: as `forcing_left`, before the frequency is refined: half a period off leaves 0.8
     #: Share of the unexplained variance that one sinusoid must leave less of: forced systems leave 0 to 0.22 with 1 %

@@ -26,23 +26,20 @@ class HiddenSettings:
     noisy: float = 0.35  #: of the roughness: the misfit that noise leaves is 0.45 to 0.9 of it, of coarse samples 0.2
 
     # Where searches start
-    #: Variables (seen and hidden) and degree, one family after the other (`Family`); four of degree 3 are x, its rate
-    #: and a sinusoidal forcing.
-    families: tuple[tuple[int, int], ...] = ((4, 3), (3, 2), (4, 2), (3, 3))
     stretches: tuple[int, ...] = (256, 384)  #: early samples: which searches arrive is luck in part
     starts: int = 12  #: guesses that are solved
-    forcing_left: float = 0.3  #: share of what a field without it leaves, above which there is no forcing
     hopeless: float = 0.15  #: share of the rises of a hidden variable left open from which no search arrives
     refined: int = 16  #: trials that improve a guess
-    #: Time scales of the leaky integrals of a visible variable that may be a hidden one, of the future where negative
-    leaks: tuple[float, ...] = (0.25, 0.5, 1, 2, 4, float("inf"), -0.25, -0.5)
-    square_leaks: tuple[float, ...] = (0.5, 2)  #: the same of its square
     ridge: float = 0.01  #: of the coefficients a search starts with, in units of the errors of single steps
     alike: float = 0.15  #: share of its variance that an earlier guess may leave of a new one that is the same
     centred: float = 5.0  #: standard deviations: data farther from zero do not determine their zero
 
-    #: Order of the steps, how many from each start, and the misfit, in standard deviations, that the best must be below
-    rounds: tuple[tuple[int, int, float], ...] = ((4, 3, 0.03), (4, 5, 6e-3), (8, 8, 3e-4), (8, 14, 1e-4))
+    #: Order of the steps and how many from each start; after each round the better half goes on
+    rounds: tuple[tuple[int, int], ...] = ((4, 3), (4, 5), (8, 8), (8, 14))
+    #: Standard deviations: the misfit of order 4 that the best of three variables must come below, a quarter of it with
+    #: four. All searches that arrived did, of the others half end there.
+    coarse: float = 6e-3
+    close: float = 1e-4  #: the same of order 8
     near: float = 1e-6  #: standard deviations: the misfit of a search that has arrived
     same: float = 1e-3  #: share of the variance that may differ between two searches that came to the same place
 
@@ -60,8 +57,6 @@ class HiddenSettings:
     #: Logarithm: how far sizes of differences of order 7 and 10 may be apart; those of coarse samples are 0.3 and more.
     noise_even: float = 0.15
     tracks: int = 6  #: searches along the smoothed path that are assimilated
-    #: Model errors, as shares of the noise, the better half going on after each
-    stages: tuple[float, ...] = (1.0, 0.3, 0.1, 0.03, 0.01)
     #: Of the noise seen in differences: laws need 0.8 to 1.1 at the last stage, other fields mostly more
     noise_more: float = 1.15
     #: Correlation of neighbouring residuals: -0.16 to 0.03 with laws, 0.08 and more with fields that imitate one

@@ -24,10 +24,6 @@ class LawSettings:
     explained: float = 0.1  #: share of the rises that powers explain; random walks stay below 0.06
     resolved: float = 1.0  #: standard deviations: rougher series are noise, or sampled too coarsely to be distinguished
 
-    glanced: int = 1024  #: latest samples of that glance: bounds its cost
-    glance_apart: int = 4  #: samples over which rises are taken: noise averages out
-    glance_block: int = 32  #: samples: coefficients solved from every other block are tried on those between
-
     # Samples that may be exact
     clean: float = 1e-3  #: standard deviations: noise below which single steps may be solved for exactly
     complete: float = 0.75  #: share of the steps between samples that were both observed
@@ -126,13 +122,10 @@ class LawSettings:
     noise: float = 0.25  #: standard deviations: more than this left unexplained is not a measurement of a system
     noise_second: float = 0.05  #: the same of one variable whose rate is not seen; ordinary seasons have more
     growth: float = 1e6  #: standard deviations that the path of an exact law may go; beyond it is lost
-    reach: float = 1.0  #: ranges of the context: a path through noise that goes farther must have foretold rows
     rest: float = 0.3  #: of the least standard deviation of any stretch as long: a path that moves less came to rest
-    rest_least: int = 32  #: samples of such a stretch
-    #: Shares of the context: a law solved again without the last so much of it has to forecast that (`foretold.py`)
+    #: Shares of the context: a law solved again without the last so much of it has to forecast that (`held_out.py`)
     held_back: tuple[float, ...] = (0.15, 0.3, 0.5)
     foretold_close: float = 0.3  #: standard deviations between draws from which on they say nothing about errors
-    foretold_least: int = 8  #: samples that are compared
     #: Of its own spread: a law that is further off in two of these forecasts is none. True ones of 14 textbook systems
     #: and half of the development file at 1 to 10 % noise are up to 1.8 off in two, false ones 2 to 17.
     astray: float = 2.0

@@ -12,7 +12,7 @@ from prophecy.streams.settings.ahead import AheadSettings
 from prophecy.streams.settings.alarms import AlarmSettings
 from prophecy.streams.settings.checked import Group
 from prophecy.streams.settings.seasons import LineSettings, SeasonalSettings, SeasonSettings
-from prophecy.streams.settings.times import ClockSettings, IrregularSettings, StampSettings
+from prophecy.streams.settings.times import ClockSettings
 
 
 @dataclass(frozen=True)
@@ -180,8 +180,6 @@ class Settings(Group):
     seasonal: SeasonalSettings = SeasonalSettings()
     alarms: AlarmSettings = AlarmSettings()
     clock: ClockSettings = ClockSettings()
-    stamps: StampSettings = StampSettings()
-    irregular: IrregularSettings = IrregularSettings()
     ahead: AheadSettings = AheadSettings()
     """Which periods a stream has, by autocorrelations and by lines of its spectrum; members that use them; alarms; the
     grid of timestamps, stamps off it, irregular times; predictions several values ahead."""
