@@ -145,7 +145,14 @@ class Slots:
         with np.errstate(invalid="ignore"):
             between = np.diff(np.sort(recent, axis=1), axis=1)
         finest[odd] = np.minimum(finest[odd], np.where(between > 0.0, between, np.inf).min(axis=1, initial=np.inf))
-        places = np.minimum(passed * (PARTS_TRIED / finest[place]), DEFAULT.clock.longest_hole)
+        # A clock walks through `WALKED` steps of holes, less those of late, and then through what values earn; those of
+        # the stamps it has kept too, where it finds a finer grid.
+        nth, allowed = np.arange(len(rows)) - starts[place] + 1, np.maximum(WALKED - clocks["walked"], 0.0)
+        wanted = np.minimum(passed * (PARTS_TRIED / finest[place]), WALKED)
+        wanted[starts[finest < step / 1.5]] = WALKED
+        total = np.cumsum(wanted)
+        total = np.minimum(total - (total - wanted)[starts][place], allowed[place] + DEFAULT.clock.earned * nth)
+        places = np.where(first, total, np.diff(total, prepend=0.0))
         found, passing = np.empty(len(rows)), (longest > 1.5 * finest)[place]
         found[order] = np.where(passing, 1.0 + 3.0 * places + REPLAYED, 1.0)
         return found
