@@ -71,7 +71,7 @@ PARTS = {
 its times and values, a grown one all the rest."""
 
 State = dict[str, NDArray[Any]]
-_EMPTY = np.zeros(0)
+_EMPTY: NDArray[Any] = np.zeros(0)
 
 
 class Slots:
@@ -214,7 +214,7 @@ class Slots:
     def state(self, slot: int) -> bytes:
         """The state of a stream: its values while it is young and they came in order, then all of it."""
         count, times = int(self._rows[slot]), self.stamps[slot]
-        state = dict.fromkeys(PARTS, _EMPTY)
+        state: State = dict.fromkeys(PARTS, _EMPTY)
         state["counts"] = np.array([count, self._late[slot], times == DATES], "<i8")
         if self._is_young(slot):
             rows = self._recent[slot, :count]

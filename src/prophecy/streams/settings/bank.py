@@ -11,7 +11,7 @@ from typing import ClassVar
 from prophecy.streams.settings.ahead import AheadSettings
 from prophecy.streams.settings.alarms import AlarmSettings
 from prophecy.streams.settings.checked import Group
-from prophecy.streams.settings.seasons import LineSettings, SeasonalSettings, SeasonSettings
+from prophecy.streams.settings.seasons import PeriodSettings, SeasonalSettings
 from prophecy.streams.settings.times import ClockSettings
 
 
@@ -175,8 +175,7 @@ class Settings(Group):
     rounding."""
 
     # Parts with settings of their own.
-    seasons: SeasonSettings = SeasonSettings()
-    lines: LineSettings = LineSettings()
+    periods: PeriodSettings = PeriodSettings()
     seasonal: SeasonalSettings = SeasonalSettings()
     alarms: AlarmSettings = AlarmSettings()
     clock: ClockSettings = ClockSettings()
