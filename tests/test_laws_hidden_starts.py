@@ -8,7 +8,19 @@ from numpy.typing import NDArray
 
 from prophecy import chaos, forecast
 from prophecy.laws import flow
-from prophecy.laws.hidden_starts import MARGIN, Family, alike, choices, closing, directions, guesses, leaky, pairs
+from prophecy.laws.hidden_starts import (
+    MARGIN,
+    Family,
+    Pair,
+    alike,
+    closing,
+    directions,
+    guesses,
+    leaky,
+    pairs,
+    refine,
+    scan,
+)
 from prophecy.laws.settings import DEFAULT
 
 Array = NDArray[np.float64]
@@ -17,6 +29,11 @@ THREE, FOUR, CUBIC = Family(3, 2), Family(4, 2), Family(3, 3)
 
 def _standardised(values: Array) -> Array:
     return np.ascontiguousarray((values - values.mean(axis=0)) / values.std(axis=0))
+
+
+def _pair(u: Array, r: Array) -> Pair:
+    """One choice of variables at hand, (time, m), none of them an integral."""
+    return Pair(u.T[None], r[None], u.T[None], np.zeros((1, u.shape[1])))
 
 
 @pytest.mark.parametrize("time", [2.0, 8.0, -4.0])
@@ -45,8 +62,9 @@ def test_the_true_pair_of_lorenz_closes_and_another_does_not() -> None:
     raw = chaos.lorenz.sample(256)
     rate = raw[:, 0] * (28 - raw[:, 2]) - raw[:, 1]
     u = np.column_stack([y, x])
+    pair = _pair(u, rate / rate.std())
     zero = -raw[:, 0].mean() / raw[:, 0].std()
-    (guess, other), (share, worse) = closing(u.T, rate / rate.std(), np.array([[0.0, 1.0, zero], [1.0, 0.0, 0.3]]), 2)
+    (guess, other), (share, worse) = closing(pair, np.array([[0.0, 1.0, zero], [1.0, 0.0, 0.3]]), 2)
     away = np.nonzero(np.abs(x - zero) > 0.5)[0]
     away = away[(away >= MARGIN) & (away < 256 - MARGIN)]
     columns = np.column_stack([np.ones(256), y, x, guess])[away]
@@ -65,24 +83,43 @@ def test_a_cube_of_the_visible_variable_is_taken_out_by_terms_of_degree_3_alone(
     terms = flow.features(flow.polynomial_terms(2, 3), u)[MARGIN:-MARGIN]
     want = z[MARGIN:-MARGIN] - terms @ np.linalg.lstsq(terms, z[MARGIN:-MARGIN], rcond=None)[0]
     for degree, agrees in ((3, True), (2, False)):
-        guess = closing(u.T, z - 5 * x**3, one, degree)[0][0, MARGIN:-MARGIN]
+        guess = closing(_pair(u, z - 5 * x**3), one, degree)[0][0, MARGIN:-MARGIN]
         inside = np.abs(guess) < 5.9  # farther ones are cut
         correlation = float(np.corrcoef(guess[inside], want[inside])[0, 1])
         assert (abs(correlation) > 0.999) == agrees
 
 
-def test_the_leaky_integral_that_is_a_hidden_variable_closes_best() -> None:
+def _each(pair: Pair, count: int) -> Pair:
+    return Pair(*(np.repeat(each, count, axis=0) for each in pair))
+
+
+@pytest.mark.parametrize("family", [THREE, FOUR, CUBIC])
+def test_refining_never_makes_a_choice_worse(family: Family) -> None:
+    visible = _standardised(chaos.lorenz.sample(200)[:, :1])
+    m = family.variables - 1
+    noise = np.random.default_rng(1).standard_normal((20, 2 * m + 1))
+    for pair in pairs(visible, np.zeros(1), m - 1, DEFAULT.hidden)[:4]:
+        along, _, shares = scan(pair, directions(m)[:2], family.degree)
+        assert along.shape == (15, m + 1)
+        better, refined, left = refine(_each(pair, len(along)), along, shares, family.degree, noise)
+        assert (left <= shares).all()
+        np.testing.assert_allclose(closing(better, refined, family.degree)[1], left, rtol=1e-9)
+
+
+def test_refining_finds_the_time_of_a_leak() -> None:
     """x of Lorenz is the leaky integral of y over 1 / (10 dt) samples."""
     raw = chaos.lorenz.sample(256)
     dt = np.median(np.abs(np.diff(raw[:, 0]))) / np.median(np.abs(10 * (raw[:, 1] - raw[:, 0])))
     visible = _standardised(raw[:, 1:2])
-    left = {}
-    for times in (0.25, 1.0, 4.0, -1.0):
-        (u, rate), *_ = pairs(visible, np.zeros(1), 0, DEFAULT.hidden)
-        made = leaky(visible[:, 0], times * 0.1 / dt)
-        u = np.stack([u[0], (made - made.mean()) / made.std()])
-        left[times] = closing(u, rate, choices(u), 2)[1].min()
-    assert min(left, key=lambda time: left[time]) == 1.0
+    noise = np.random.default_rng(1).standard_normal((120, 5))
+    leaks = [pair for pair in pairs(visible, np.zeros(1), 1, DEFAULT.hidden) if 0 < pair.leaks[0, 1] < np.inf]
+    scans = [scan(pair, directions(2), 2) for pair in leaks]
+    best = int(np.argmin([shares.min() for _, _, shares in scans]))
+    along, _, shares = scans[best]
+    choice = [int(np.argmin(shares))]
+    better, _, left = refine(leaks[best], along[choice], shares[choice], 2, noise)
+    assert left[0] < shares.min()
+    assert better.leaks[0, 1] == pytest.approx(0.1 / dt, rel=0.3)
 
 
 @pytest.mark.parametrize("family", [THREE, FOUR, CUBIC])

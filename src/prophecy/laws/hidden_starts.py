@@ -36,6 +36,19 @@ _SHORTEST = 0.7  # samples: a shorter leak says nothing that the variable itself
 _POLE = 0.1  # of B's standard deviation: nearer to its zero, z is not used
 
 
+class Pair(NamedTuple):
+    """Variables at hand, u: (choices, m, time), and r: (choices, time) with r = A(u) + B(u) z; z is to be guessed.
+
+    Where leaks[c, i] is not 0, u[c, i] is the leaky integral of sources[c, i] over so many samples, which refining may
+    change.
+    """
+
+    u: Array
+    r: Array
+    sources: Array
+    leaks: Array
+
+
 class Family(NamedTuple):
     """Fields of so many variables, seen and hidden, of degree 2; degree 3 adds powers of the first two."""
 
@@ -62,22 +75,25 @@ class Family(NamedTuple):
 FAMILIES = Family(4, 3), Family(3, 2), Family(4, 2), Family(3, 3)
 
 
-def closing(u: Array, r: Array, along: Array, degree: int) -> tuple[Array, Array]:
+def closing(pair: Pair, along: Array, degree: int) -> tuple[Array, Array]:
     """z for B = along[:, :m] u - along[:, m], (choices, time), in robust standard deviations, and the share of its
-    rises that is left open, (choices,). u: (m, time), r: (time,), along: (choices, m + 1).
+    rises that is left open, (choices,).
 
     A makes the quotient (r - A) / B smallest. Rises are compared with integrals of the terms of A, z, and the products
     of z, taken as cubic between samples; steps near B's zero count less.
     """
-    b, phi = along[:, :-1] @ u - along[:, -1:], _powers(u, degree)
+    (choices, m), u = (len(along), pair.u.shape[1]), pair.u
+    b = np.sum(along[:, :m, None] * u, axis=1) - along[:, m:]
     near = _POLE**2 * b.var(axis=1, keepdims=True)
+    phi = _powers(u, degree)
     weight = np.where(near > 0, 1 / (b**2 + near + 1e-300) ** 2, 1.0)
-    made = _solved(phi[None, :, _INSIDE], r[_INSIDE], weight[:, _INSIDE])
-    z = (r - made @ phi) * b / (b**2 + near + 1e-300)
+    made = _solved(phi[..., _INSIDE], pair.r[:, _INSIDE], weight[:, _INSIDE])
+    z = (pair.r - (made[:, None] @ phi)[:, 0]) * b / (b**2 + near + 1e-300)
     z -= np.median(z[:, _INSIDE], axis=1, keepdims=True)
     z = np.clip(z / (1.4826 * np.median(np.abs(z[:, _INSIDE]), axis=1, keepdims=True) + 1e-300), -_FAR, _FAR)
-    own, over = np.concatenate([z[:, None], z[:, None] ** 2, z[:, None] * u], axis=1), _over_steps(phi)
-    terms = np.concatenate([np.broadcast_to(over, (len(z), *over.shape)), _over_steps(own)], axis=1)
+    own = np.concatenate([z[:, None], z[:, None] ** 2, z[:, None] * u], axis=1)
+    over = _over_steps(phi)
+    terms = np.concatenate([np.broadcast_to(over, (choices, *over.shape[1:])), _over_steps(own)], axis=1)
     away = np.minimum(b**2 / (9 * near + 1e-300), 1.0)[:, _INSIDE]
     rise, weight = np.diff(z[:, _INSIDE], axis=1), np.minimum(away[:, :-1], away[:, 1:])
     rest = rise - (_solved(terms, rise, weight)[:, None] @ terms)[:, 0]
@@ -85,9 +101,11 @@ def closing(u: Array, r: Array, along: Array, degree: int) -> tuple[Array, Array
 
 
 def _powers(u: Array, degree: int) -> Array:
-    """All monomials of (m, time) up to the degree: (monomials, time)."""
-    orders = (combinations_with_replacement(range(len(u)), order) for order in range(1, degree + 1))
-    return np.stack([np.ones(u.shape[1]), *(np.prod(u[list(each)], axis=0) for order in orders for each in order)])
+    """All monomials of (choices, m, time) up to the degree: (choices, monomials, time)."""
+    m, columns = u.shape[1], [np.ones_like(u[:, 0])]
+    for order in range(1, degree + 1):
+        columns += [np.prod(u[:, list(each)], axis=1) for each in combinations_with_replacement(range(m), order)]
+    return np.stack(columns, axis=1)
 
 
 def _over_steps(columns: Array) -> Array:
@@ -105,18 +123,40 @@ def _solved(columns: Array, target: Array, weight: Array) -> Array:
     return np.asarray(np.linalg.solve(normal, weighed @ np.broadcast_to(target, weight.shape)[..., None])[..., 0])
 
 
-def choices(u: Array) -> Array:
-    """Choices of B for variables (m, time), (choices, m + 1), the first of them B = 1.
+def scan(pair: Pair, directions: Array, degree: int) -> tuple[Array, Array, Array]:
+    """Choices of B for one pair, (choices, m + 1), the first of them B = 1, z of each, and what it leaves open.
 
     Along each direction B vanishes at five quantiles of the samples, and beyond either end, where it has no pole.
     """
-    towards = directions(len(u))
-    sums = np.sort(towards @ u, axis=1)
-    zeros = sums[:, (sums.shape[1] - 1) * np.arange(7) // 6]
+    offsets, sums = 7, np.sort(directions @ pair.u[0], axis=1)
+    zeros = sums[:, (sums.shape[1] - 1) * np.arange(offsets) // (offsets - 1)]
     beyond = 0.2 * (sums[:, -1] - sums[:, 0])
     zeros[:, 0], zeros[:, -1] = zeros[:, 0] - beyond, zeros[:, -1] + beyond
-    along = np.column_stack([np.repeat(towards, 7, axis=0), zeros.reshape(-1)])
-    return np.concatenate([[[0.0] * len(u) + [-1.0]], along])
+    along = np.column_stack([np.repeat(directions, offsets, axis=0), zeros.reshape(-1)])
+    along = np.concatenate([[[0.0] * (along.shape[1] - 1) + [-1.0]], along])
+    return along, *closing(pair, along, degree)
+
+
+def refine(pair: Pair, along: Array, shares: Array, degree: int, noise: Array) -> tuple[Pair, Array, Array]:
+    """Choices improved by trial: noise (trials, 2 m + 1), steps of B and of the leaks in standard normal units."""
+    m, size = pair.u.shape[1], np.full((len(along), 1), 0.2)
+    turning = along[:, :m].any(axis=1, keepdims=True)
+    leaking = (pair.leaks != 0) & np.isfinite(pair.leaks)
+    for step in noise:
+        tried = np.where(turning, along + size * step[: m + 1], along)
+        tried[:, :m] /= np.where(turning, np.linalg.norm(tried[:, :m], axis=1, keepdims=True), 1.0)
+        leaks = np.where(leaking, pair.leaks * np.exp(size * step[m + 1 :]), pair.leaks)
+        u = pair.u.copy()
+        for c, i in np.argwhere(leaking):
+            u[c, i] = unit(leaky(pair.sources[c, i], leaks[c, i]))
+        trial = pair._replace(u=u, leaks=leaks)
+        better = (found := closing(trial, tried, degree)[1]) < shares
+        size *= np.where(better, 1.3, 0.93)[:, None]
+        along, shares = np.where(better[:, None], tried, along), np.where(better, found, shares)
+        pair = pair._replace(
+            u=np.where(better[:, None, None], u, pair.u), leaks=np.where(better[:, None], leaks, pair.leaks)
+        )
+    return pair, along, shares
 
 
 def leaky(values: Array, time: float) -> Array:
@@ -143,41 +183,46 @@ def unit(values: Array) -> Array:
     return np.asarray(np.clip((values - inside.mean()) / (inside.std() + 1e-300), -_FAR, _FAR))
 
 
-def integrals(visible: Array, centre: Array, settings: HiddenSettings) -> list[tuple[Array, float]]:
-    """What may be integrated, and over how many samples (`leaky`): visible variables and their squares.
-
-    centre: the mean of the data in standard deviations; where it is near, visible + centre has its zero.
-    """
-    found: list[tuple[Array, float]] = []
-    for x, zero in zip(visible.T, centre, strict=True):
-        for source, leaks in ((x, _LEAKS), (x * x, _SQUARE_LEAKS)):
-            scaled = [time * time_scale(x) for time in leaks]
-            found += [(source, time) for time in scaled if abs(time) > _SHORTEST]
-        if abs(zero) < settings.centred:
-            found.append((x + zero, -np.inf))
-    return found
-
-
-def pairs(visible: Array, centre: Array, lacking: int, settings: HiddenSettings) -> list[tuple[Array, Array]]:
-    """Variables at hand, (m, time), and rates r = A(u) + B(u) z of one of them.
+def pairs(visible: Array, centre: Array, lacking: int, settings: HiddenSettings) -> list[Pair]:
+    """What may be at hand. centre: the mean of the data in standard deviations; visible + centre has its zero.
 
     lacking: how many hidden variables are put at hand: none (the rate of a visible one has z in it), a rate or an
     integral, or a rate and one more.
     """
     times = np.arange(len(visible))
     spline = make_interp_spline(times, visible, k=_SPLINE)
-    rates, bends = spline.derivative(1)(times).T, spline.derivative(2)(times).T
-    found: list[tuple[Array, list[Array]]] = []  # the rate, and hidden variables at hand
+    seen, rates, bends = (list(each.T) for each in (visible, spline.derivative(1)(times), spline.derivative(2)(times)))
+    found: list[Pair] = []
+
+    def add(rate: Array, *more: Array | tuple[Array, float]) -> None:
+        """Visible variables and these: columns, or what is integrated and its leak time."""
+        leaks = np.array([0.0] * len(seen) + [each[1] if isinstance(each, tuple) else 0.0 for each in more])
+        sources = np.stack([*seen, *(each[0] if isinstance(each, tuple) else each for each in more)])
+        made = [unit(leaky(*each) if isinstance(each, tuple) else each) for each in more]
+        r = rate / (rate[_INSIDE].std() + 1e-300)
+        found.append(Pair(np.stack([*seen, *made])[None], r[None], sources[None], leaks[None]))
+
     if lacking == 0:
-        found = [(rate, []) for rate in rates]
-    sums = [leaky(*each) for each in integrals(visible, centre, settings)] if lacking else []
+        for rate in rates:
+            add(rate)
+        return found
+    integrals: list[tuple[Array, float]] = []
+    for x, zero in zip(seen, centre, strict=True):
+        for source, leaks in ((x, _LEAKS), (x * x, _SQUARE_LEAKS)):
+            scaled = [time * time_scale(x) for time in leaks]
+            integrals += [(source, time) for time in scaled if abs(time) > _SHORTEST]
+        if abs(zero) < settings.centred:  # undamped from zero, where zero is near the data
+            integrals.append((x + zero, -np.inf))
     if lacking == 1:
-        found = [(bend, [rate]) for rate, bend in zip(rates, bends, strict=True)]
-        found += [(rate, [each]) for rate in rates for each in sums]
-    elif lacking == 2 and visible.shape[1] == 1:
-        found = [(spline.derivative(3)(times)[:, 0], [rates[0], bends[0]])]
-        found += [(bends[0], [rates[0], each]) for each in sums]
-    return [(np.stack([*visible.T, *map(unit, more)]), r / (r[_INSIDE].std() + 1e-300)) for r, more in found]
+        for rate, bend in zip(rates, bends, strict=True):
+            add(bend, rate)
+            for integral in integrals:
+                add(rate, integral)
+    elif len(seen) == 1:
+        add(spline.derivative(3)(times)[:, 0], rates[0], bends[0])
+        for integral in integrals:
+            add(bends[0], rates[0], integral)
+    return found
 
 
 def time_scale(column: Array) -> float:
@@ -207,7 +252,7 @@ def driven(visible: Array, settings: Settings) -> tuple[float, Array]:
     of x, that sinusoid and its partner, (time, 3), or none of them where it explains little."""
     rate = derivatives(visible, 1)
     both = np.column_stack([visible, rate])[_INSIDE]
-    frequency, left = strongest(both, settings.forcing_periods, settings.forcing_worth)
+    frequency, left = strongest(both, settings.forcing_periods)
     phase = frequency * np.arange(len(visible))
     pair = np.sqrt(2) * np.column_stack([np.cos(phase), np.sin(phase)])
     return frequency, np.column_stack([rate, pair])[:, : 3 if left < settings.forcing_left else 0]
@@ -216,17 +261,29 @@ def driven(visible: Array, settings: Settings) -> tuple[float, Array]:
 def guesses(visible: Array, centre: Array, family: Family, settings: HiddenSettings) -> list[tuple[float, Array]]:
     """Hidden variables of a field, (time, hidden), none much like another, each with the share of the rises of its last
     one that is left open; least first."""
-    seen, hands = visible.shape[1], pairs(visible, centre, family.variables - visible.shape[1] - 1, settings)
-    closed = [closing(u, r, choices(u), family.degree) for u, r in hands]
-    shares = np.nan_to_num([share for _, share in closed], nan=np.inf)
-    found: list[tuple[float, Array]] = []
+    seen, degree = visible.shape[1], family.degree
+    whole = pairs(visible, centre, family.variables - seen - 1, settings)
+    if not whole:
+        return []
+    scans = [scan(pair, directions(family.variables - 1), degree) for pair in whole]
+    shares = np.nan_to_num(np.stack([each[2] for each in scans]), nan=np.inf)
+    chosen: list[tuple[int, int]] = []
+    hidden: list[Array] = []
     for i, c in zip(*np.unravel_index(np.argsort(shares, axis=None, kind="stable"), shares.shape), strict=True):
-        guess = np.concatenate([hands[i][0][seen:], closed[i][0][[c]]]).T
-        if not alike(visible, guess, [each for _, each in found], settings.alike).any():
-            found.append((float(shares[i, c]), guess))
-        if len(found) == settings.starts or not np.isfinite(shares[i, c]):
+        guess = np.concatenate([whole[i].u[0, seen:], scans[i][1][[c]]]).T
+        if np.isfinite(shares[i, c]) and not alike(visible, guess, hidden, settings.alike).any():
+            chosen.append((int(i), int(c)))
+            hidden.append(guess)
+        if len(chosen) == settings.starts:
             break
-    return found
+    rows = [whole[i] for i, _ in chosen]
+    pair = Pair(*(np.concatenate(each) for each in zip(*rows, strict=True)))
+    along, left = (np.stack([scans[i][at][c] for i, c in chosen]) for at in (0, 2))
+    noise = np.random.default_rng(0).standard_normal((settings.refined, 2 * family.variables - 1))
+    pair, along, left = refine(pair, along, left, degree, noise)
+    last = closing(pair, along, degree)[0][:, None]
+    made = np.concatenate([pair.u[:, seen:], last], axis=1).swapaxes(1, 2)
+    return sorted(zip(left.tolist(), made, strict=True), key=lambda each: each[0])
 
 
 def alike(visible: Array, guess: Array, earlier: Sequence[Array], share: float) -> NDArray[np.bool_]:

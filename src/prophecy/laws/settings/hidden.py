@@ -29,6 +29,7 @@ class HiddenSettings:
     stretches: tuple[int, ...] = (256, 384)  #: early samples: which searches arrive is luck in part
     starts: int = 12  #: guesses that are solved
     hopeless: float = 0.15  #: share of the rises of a hidden variable left open from which no search arrives
+    refined: int = 16  #: trials that improve a guess
     ridge: float = 0.01  #: of the coefficients a search starts with, in units of the errors of single steps
     alike: float = 0.15  #: share of its variance that an earlier guess may leave of a new one that is the same
     centred: float = 5.0  #: standard deviations: data farther from zero do not determine their zero
