@@ -19,7 +19,8 @@ from prophecy import _machine
 from prophecy.fleet.answers import ANSWER, LATE, MISSING, NO_TIMES, ROW, TAKEN, are_rows, is_value, stamps_of
 from prophecy.fleet.pack import pack, unpack
 from prophecy.streams.kernels.entry import Streams
-from prophecy.streams.limits import LARGEST, LARGEST_TIME, MOST, RING
+from prophecy.streams.limits import LARGEST, LARGEST_TIME, MOST, QUARTER, RING, WALKED
+from prophecy.streams.limits import PARTS as PARTS_TRIED
 from prophecy.streams.limits import RECENT as STAMPS
 from prophecy.streams.prophecy import Prophecy, of_rows
 from prophecy.streams.rows import (
@@ -32,6 +33,7 @@ from prophecy.streams.rows import (
     fresh,
     fresh_clocks,
     fresh_samples,
+    settle,
 )
 from prophecy.streams.settings import DEFAULT
 from prophecy.streams.table import between, table
@@ -48,8 +50,9 @@ write, read and check a whole state, which takes 43 kB instead of 1 kB (benchmar
 WORTH_THREADS = 2000
 """Rows from which on threads share the work: some 5 ms, against 0.1 ms to hand it over."""
 
-REPLAYED = DEFAULT.irregular.longest_replayed / 8
-"""Steps a value counts as on average for starting another grid from the stamps kept, which every 32nd may do."""
+REPLAYED = WALKED / (8 * QUARTER)
+"""Steps a value counts as on average for starting another grid from the stamps kept, which every 32nd may do; an
+eighth of what that may take, since values earn their steps."""
 
 BYTES = RECORD.itemsize + 8 * RING + CLOCK.itemsize + SAMPLES.itemsize + RECENT * ROW.itemsize
 """Memory of a stream that has seen thousands of values; of a young one about half is touched."""
@@ -142,7 +145,7 @@ class Slots:
         with np.errstate(invalid="ignore"):
             between = np.diff(np.sort(recent, axis=1), axis=1)
         finest[odd] = np.minimum(finest[odd], np.where(between > 0.0, between, np.inf).min(axis=1, initial=np.inf))
-        places = np.minimum(passed * (DEFAULT.clock.parts / finest[place]), DEFAULT.clock.longest_hole)
+        places = np.minimum(passed * (PARTS_TRIED / finest[place]), DEFAULT.clock.longest_hole)
         found, passing = np.empty(len(rows)), (longest > 1.5 * finest)[place]
         found[order] = np.where(passing, 1.0 + 3.0 * places + REPLAYED, 1.0)
         return found
@@ -209,6 +212,7 @@ class Slots:
         if self._is_young(slot):
             state |= {"value": recent["value"], "time": _EMPTY if self.stamps[slot] == NO_TIMES else recent["time"]}
         else:
+            settle(self._records[one], self._clocks[one], self._samples[one])
             state |= {"record": self._records[one], "clock": self._clocks[one], "samples": self._samples[one]}
             state |= {"ring": self._rings[slot, : min(self._records["count"][slot], RING)], "recent": recent}
         return pack({name: state.get(name, _EMPTY) for name in PARTS})

@@ -28,7 +28,7 @@ from prophecy.fleet.answers import ROW, are_rows
 from prophecy.fleet.check import SCHEMA
 from prophecy.fleet.events import Events
 
-FORMAT = 3
+FORMAT = 4
 APPLICATION = 0x50524F50
 """SQLite's application_id of our files: "PROP"."""
 

@@ -28,10 +28,10 @@ from prophecy.laws.fitted import FittedFlow
 from prophecy.laws.flow import EIGHTH, SINE, Function, Terms
 from prophecy.laws.flows import Search, fit_flow
 from prophecy.laws.noise_free import step_by_step
+from prophecy.laws.problem import Steps
 from prophecy.laws.settings import LawSettings, Settings
-from prophecy.laws.starts import WEIGHTS, interpolate
 from prophecy.laws.trajectory import Decided
-from prophecy.laws.weak_form import Steps, integrated, roughness, smoothed
+from prophecy.laws.weak_form import WEIGHTS, integrated, interpolate, roughness, smoothed
 
 Array = NDArray[np.float64]
 

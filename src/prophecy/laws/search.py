@@ -57,7 +57,7 @@ def decide(context: Context, steps: int, settings: Settings) -> Sought:
     if not trajectory.promising(context, settings.laws):
         return _unpromising(context, steps, settings)
     search = _search(context, settings)
-    model = search.exact_powers()
+    model = search.exact_powers() or search.of_libraries()
     if model is None:
         driven = _driven(context, steps, settings)
         law = None if driven is None else driven.model

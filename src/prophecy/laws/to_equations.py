@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# How each kind of function in `terms.py` is written.
+# How each kind of function in `flow.py` is written.
 _NAMES = {SINE: "sin", TANH: "tanh", MODULUS: "abs", EXPONENTIAL: "exp", RECIPROCAL: "1/", SIGN: "sign"}
 _NAMES |= {LOGARITHM: "log", ROOT: "sqrt"}
 _ODD = ("sin", "tanh")  # f(-z) = -f(z)

@@ -32,7 +32,7 @@ from prophecy.streams.table import between, table
 
 Array = NDArray[np.float64]
 
-FORMAT = 1  # of saved files
+FORMAT = 2  # of saved files
 
 _SETS, _READOUTS = len(DEFAULT.ahead.forgetting), len(DEFAULT.ahead.ridges)
 _MEMBERS = _READOUTS + 2  # the copy first, the bank last

@@ -31,7 +31,7 @@ GAPS = ("predict", "hold", "raise")
 GROUP = 256
 """Series run at a time by `predict_all`: 9 MB of records and as much of rings, whatever the number of series."""
 
-FORMAT = 5  # of saved files; others are refused
+FORMAT = 6  # of saved files; others are refused
 METHOD = "memories mixed in context"
 
 
@@ -265,6 +265,7 @@ class Prophecy:
         path: a name, or a file open for bytes.
         """
         stream = self._stream
+        stream.settle()
         meta = {
             "channels": self._channels,
             "dt": self._dt,

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from prophecy import _checks
 from prophecy.streams.channels import Channels
 from prophecy.streams.limits import LARGEST, MOST
-from prophecy.streams.record import ERRORS
-from prophecy.streams.rows import RECORD, check, check_clocks, check_samples, within
+from prophecy.streams.rows import CALIBRATIONS, RECORD, check, check_clocks, check_samples
 
 
 def restored(stream: Channels, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -67,7 +66,7 @@ def refill(own: dict[str, NDArray[Any]], arrays: dict[str, NDArray[Any]], table:
         if mine.dtype == np.float64 and not (np.isfinite(theirs) | (np.isnan(theirs) & (name in WAITING))).all():
             raise ValueError(f"{name} must hold finite numbers")
     check(arrays["records"], table)
-    within(arrays["errors"], ERRORS)
+    CALIBRATIONS.check(arrays["errors"])
     for name in ("rings", "ring"):
         if not (np.abs(arrays[name]) <= LARGEST).all():
             raise ValueError(f"{name} must hold values of at most {LARGEST:g} in size")

@@ -61,7 +61,7 @@ from cython.cimports.prophecy.streams.kernels.whole import within
 
 def begin(r, t):
     """Set the fields of a record that has seen nothing; all others are 0."""
-    r.spacing, r.season_check = 1.0, t.seasons.first_check
+    r.spacing, r.season_check = 1.0, t.periods.first_check
     for i in range(MEMBERS):
         r.weight[i] = t.prior[i]
     for l in range(LEVELS):
