@@ -227,8 +227,8 @@ def test_groups_are_kept_in_files(tmp_path):
         ({"alarms": 3}, r"settings\.alarms must be a mapping"),
         ({"nothing": {}}, "settings names nothing, which"),
         ({"clock": {"late": 10**30}}, "late must lie between"),
-        ({"seasonal": {"prior": [0.5, 0.5]}}, "prior must be 6 numbers"),
-        ({"seasonal": {"prior": [float("nan")] * 6}}, "prior must be positive and finite"),
+        ({"seasonal": {"memory": [0.99, 0.99]}}, "memory must be 3 numbers"),
+        ({"seasonal": {"memory": [float("nan")] * 3}}, "memory must be positive and finite"),
         ({"ahead": {"handicap": 1e9}}, r"settings\.ahead\.handicap must be within a factor of 1000"),
     ],
 )
