@@ -35,7 +35,8 @@ class Read(NamedTuple):
 
 
 def drawn(rises: Rises, units: Units, laws: LawSettings) -> Iterator[Proposal]:
-    """The field of powers and functions of single variables that curves are read as."""
+    """The field of powers and functions of single variables that curves are read as; then, for each variable in turn,
+    with the function of another kind that does nearly as well."""
     if laws.functions == 0 or laws.curves == 0:
         return
     path = rises.path
@@ -52,6 +53,11 @@ def drawn(rises: Rises, units: Units, laws: LawSettings) -> Iterator[Proposal]:
         return
     left = max(each.drop_idle() for each in equations)
     yield _proposal([each.reads() for each in equations], path.shape[1], left)
+    others = [_other(variable, equations) for variable in range(path.shape[1])]
+    for gap, variable, function in sorted((each for each in others if each is not None), key=lambda each: each[0]):
+        if gap < laws.shapes.close:
+            reads = [each.reads_with(variable, function) for each in equations]
+            yield _proposal(reads, path.shape[1], left)
 
 
 def _curves(rises: Rises, path: Array, shapes: FunctionSettings) -> Iterator[Curve]:
@@ -127,6 +133,17 @@ class _Equation:
         columns = np.column_stack([curve.column(self._rises, each) for each in functions])
         self._found[place] = [Read(f, curve.times if f else curve.monomial) for f in functions], columns
 
+    def reads_with(self, variable: int, function: Function) -> list[Read]:
+        """What has been read, with another function for the curves of a variable."""
+        kept = [read for read in self.reads() if read.function is None or _variable(read.function) != variable]
+        return [*kept, *(Read(function, self._chosen[place].times) for place in self.places(variable))]
+
+    def moved(self, place: int, function: Function) -> Function:
+        """A function in the place of a curve moved to where it leaves least, all others being as they were read."""
+        known = self._others(place)
+        factor = np.prod(self._rises.path[:, list(self._chosen[place].times)], axis=1)[:, None]
+        return self._rises.moved(function, factor, known, self._left(known))[0]
+
     def cost(self, place: int, function: Function | None) -> float:
         """The square sum that is left where a curve is that function, or what it has been read as where None."""
         found = self._found[place]
@@ -200,6 +217,22 @@ def _agree(variable: int, equations: list[_Equation]) -> None:
     if (costs[best] < [each.allowed_more(place) for each, place in curves]).all():
         for each, place in curves:
             each.take(place, [offered[best]])
+
+
+def _other(variable: int, equations: list[_Equation]) -> tuple[float, int, Function] | None:
+    """The best function of another kind for the curves of a variable, and by how many nats a step it is behind."""
+    curves = [(each, place) for each in equations for place in each.places(variable)]
+    kinds = {f.kind for each in equations for f, _ in each.reads() if f is not None and _variable(f) == variable}
+    offered = [f for each, place in curves for f in each.singles[place] if f.kind not in kinds and not f.bends]
+    if not offered:
+        return None
+    costs = np.array([[each.cost(place, function) for each, place in curves] for function in offered])
+    best = offered[int(np.argmin(np.log(costs).sum(axis=1)))]
+    offered = [each.moved(place, best) for each, place in curves]
+    costs = np.array([[each.cost(place, function) for each, place in curves] for function in offered])
+    here = np.array([each.cost(place, None) for each, place in curves])
+    gaps = 0.5 * np.log(costs / here).mean(axis=1)
+    return float(gaps.min()), variable, offered[int(np.argmin(gaps))]
 
 
 def _variable(function: Function) -> int:

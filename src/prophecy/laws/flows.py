@@ -196,6 +196,8 @@ class Search:
                 if attempt is not None and not self._little_noise:
                     self._little_noise = self._within_noise(attempt.closest)
                 tried.append(proposal)
+                if proposal.mask is not None and (attempt is None or attempt.left > 10 * laws.exact.rounding):
+                    break  # the curves were read wrongly by more than by a kind of function
             best = self._through_noise(tried, best)
             if best is not None and len(best.field.terms.kinds) and self._law(best):
                 break

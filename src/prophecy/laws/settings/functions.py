@@ -46,6 +46,7 @@ class FunctionSettings:
     rivals: float = 10.0  #: times what the best kind leaves: kinds that leave more are not tried with more functions
     beyond: float = 1.2  #: of what the spline leaves (in squares), a function may leave this much more
     explained: float = 0.3  #: of the square sum of integration errors: what a function may leave in any case
+    close: float = 3.0  #: nats a step by which a function of another kind may be behind to be tried too
     smooth: float = (
         100.0  #: times the square sum of integration errors: where splines leave more, the curve bends sharply
     )
