@@ -47,10 +47,13 @@ def decide(context: Context, steps: int, all_settings: Settings, promising: bool
         return None
     noise = noise_of(visible, rough, settings) if visible.shape[1] < 3 else 0.0
     decided = None
-    if noise < settings.noise_least or rough > settings.smooth:
-        decided = _exact(context, visible, steps, rough, all_settings)
-    if decided is None and noise >= settings.noise_least and promising:
-        decided = _noisy(context, visible, steps, noise, all_settings)
+    try:
+        if noise < settings.noise_least or rough > settings.smooth:
+            decided = _exact(context, visible, steps, rough, all_settings)
+        if decided is None and noise >= settings.noise_least and promising:
+            decided = _noisy(context, visible, steps, noise, all_settings)
+    except np.linalg.LinAlgError:  # a decomposition without an end: no law was found
+        return None
     return decided
 
 
@@ -122,7 +125,7 @@ def _complete(context: Context, settings: HiddenSettings) -> Array | None:
 
 def thinning(visible: Array, settings: Settings) -> int:
     """Which samples are searched: one in so many, where the fastest period has more of them than needed."""
-    how, period = settings.hidden, fastest_period(visible, settings.context)
+    how, period = settings.hidden, fastest_period(visible)
     return int(np.clip(period / how.pace, 1, max(len(visible) // how.kept, 1)))
 
 
