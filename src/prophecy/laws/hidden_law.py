@@ -31,7 +31,7 @@ _INTEGRATED = 1e-6  # standard deviations: what a step ahead may miss by, far be
 _HELD = 0.1  # standard deviations: what draws take to be known of each hidden variable at each sample
 _STAGES = np.geomspace(1.0, 0.01, 5).tolist()  # model error as a share of the noise, up to one trajectory
 _LATEST = 48  # samples that are not used at first, or an eighth of all
-_DRAWS = 64
+_DRAWS = 64  # fields and states drawn around the best ones, for intervals
 
 
 def decide(context: Context, steps: int, all_settings: Settings, promising: bool = True) -> Decided | None:

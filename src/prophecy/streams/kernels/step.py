@@ -7,7 +7,7 @@ gap.
 
 One value, an array, many channels and many series all run these functions, and sums are taken in one order, so results
 agree to the last bit. Inner loops run over members or features side by side, which vectorises without reordering; sums
-are taken in eight interleaved parts (`lanes.pxd`).
+are taken in eight interleaved parts (`unrolled.pxd`).
 
 The causal derivative is read from the member with the least estimated error. With white noise of variance σ² a
 derivative readout of noise gain G has the mean squared error σ² G + ρ² b²: b is the bias of the same member's
