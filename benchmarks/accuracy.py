@@ -9,59 +9,34 @@ else; a run with `--folder F` reads the pages that lie there and computes the ot
 
 from __future__ import annotations
 
-import argparse
 import json
 import platform
-import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy
 
-from prophecy import __version__, _files
+from benchmarks.harness import Options, option, single
+from prophecy import __version__
 from reproduction import beyond, causal_derivatives, real_series, runner
 from reproduction.framework import Ask
 
-RESULTS = Path(__file__).parent / "results" / "accuracy.json"
 PAGES = (beyond.Beyond(), causal_derivatives.Derivatives(), real_series.RealSeries())
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--functions", type=int, default=None, help="functions per signal; each page's full scale by default"
-    )
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--only", nargs="*", default=[], help="compute these pages alone, into --folder")
-    parser.add_argument("--folder", type=Path, default=None)
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    asked = parser.parse_args()
+def measured(asked: Options) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as made:
         folder = asked.folder or Path(made)
         names = asked.only or [page.name for page in PAGES if not (folder / f"{page.name}.json").exists()]
         if names:
             runner.reproduce(names, Ask(functions=asked.functions), folder, jobs=asked.jobs)
         if asked.only:
-            return 0
+            raise SystemExit(0)
         results = {page.name: json.loads((folder / f"{page.name}.json").read_text()) for page in PAGES}
     verdicts = [verdict for page in PAGES for verdict in page.verdicts(results[page.name])]
     missed = beyond.missed(results["beyond"]["rows"])
-    _files.write_json(
-        asked.out,
-        {
-            "version": __version__,
-            "numpy": np.__version__,
-            "scipy": scipy.__version__,
-            "machine": platform.machine(),
-            "python": platform.python_version(),
-            "functions": {name: result["functions"] for name, result in results.items()},
-            "seconds": {name: round(result["seconds"], 1) for name, result in results.items()},
-            "verdicts": [{"statement": v.statement, "holds": v.holds, "evidence": v.evidence} for v in verdicts],
-            "missed": missed,
-            "rows": {name: result["rows"] for name, result in results.items()},
-        },
-    )
     for page in PAGES:
         for table in page.tables(results[page.name]):
             _print(table)
@@ -70,7 +45,18 @@ def main() -> int:
             {True: "holds   ", False: "does not", None: "partly  "}[verdict.holds], verdict.statement, verdict.evidence
         )
     print("missed:", ", ".join(missed) if missed else "nothing")
-    return 0
+    return {
+        "version": __version__,
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "functions": {name: result["functions"] for name, result in results.items()},
+        "seconds": {name: round(result["seconds"], 1) for name, result in results.items()},
+        "verdicts": [{"statement": v.statement, "holds": v.holds, "evidence": v.evidence} for v in verdicts],
+        "missed": missed,
+        "rows": {name: result["rows"] for name, result in results.items()},
+    }
 
 
 def _print(table: beyond.Table) -> None:
@@ -83,4 +69,11 @@ def _print(table: beyond.Table) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    single(
+        __doc__,
+        measured,
+        option("--functions", type=int, help="functions per signal; each page's full scale by default"),
+        option("--jobs", type=int, default=1),
+        option("--only", nargs="*", default=[], help="compute these pages alone, into --folder"),
+        option("--folder", type=Path),
+    )

@@ -2,7 +2,7 @@
 
 statsforecast needs pandas < 3, so this runs in an environment of its own (`make statsforecast` makes it):
 
-    python -m benchmarks.backtest_rivals [OUT.json]
+    python -m benchmarks.backtest_rivals --out OUT.json
 
 The tutorial for forecasters shows the table of the committed run, benchmarks/results/backtest_rivals.json.
 """
@@ -10,9 +10,8 @@ The tutorial for forecasters shows the table of the committed run, benchmarks/re
 from __future__ import annotations
 
 import platform
-import sys
 from importlib import metadata
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,9 +20,7 @@ from statsforecast.utils import AirPassengers
 from statsmodels.datasets import co2
 
 import prophecy
-from prophecy import _files
-
-OUT = Path(__file__).parent / "results" / "backtest_rivals.json"
+from benchmarks.harness import Options, single
 
 
 def series() -> dict[str, pd.Series]:
@@ -36,8 +33,7 @@ def series() -> dict[str, pd.Series]:
     }
 
 
-def main() -> None:
-    out = Path(sys.argv[1]) if len(sys.argv) > 1 else OUT
+def measured(_: Options) -> dict[str, Any]:
     made = {}
     for name, data in series().items():
         rivals = {"AutoETS": AutoETS(season_length=12), "AutoTheta": AutoTheta(season_length=12)}
@@ -51,16 +47,9 @@ def main() -> None:
         }
         made[name] = {"rows": len(data), "horizon": 12, "folds": 5, "level": result.level, "overall": rows}
     versions = {name: metadata.version(name) for name in ("statsforecast", "pandas", "numpy")}
-    _files.write_json(
-        out,
-        {
-            "made_by": "benchmarks/backtest_rivals.py",
-            "python": platform.python_version(),
-            "versions": versions,
-            "series": made,
-        },
-    )
+    about = {"made_by": "benchmarks/backtest_rivals.py", "python": platform.python_version(), "versions": versions}
+    return {**about, "series": made}
 
 
 if __name__ == "__main__":
-    main()
+    single(__doc__, measured)

@@ -1,37 +1,29 @@
 """What each number of the bank does: half and twice of it, on streams of every kind.
 
-`python -m benchmarks.bank_ideas [--every N] [--only GROUP ...]` replaces one number of `streams.Settings` at a time,
-follows the streams below and writes benchmarks/results/bank_ideas.json: for each number and each of the two values the
-mean squared error over that with the usual number (geometric mean over streams, and the stream that moves most), how
-much wider intervals of level 0.9 are (median), the share of values outside of them, the share of rows with an alarm of
-0.99 and the share of rows of which anything at all changed; for those of seasons and lines also how many of 60 random
-shapes are named right. `--text` writes the tables of docs/prophecy.md from the
-file. A number of which both values change nothing is also tried at a hundredth and a hundred times, which
-switches most guards off: where that changes nothing either it is deleted, with its code.
+`python -m benchmarks.bank_ideas [--every N] [--only GROUP ...]` replaces one number of `streams.Settings` at a time and
+follows the streams below: for each number and each of the two values the mean squared error over that with the usual
+number (geometric mean over streams, and the stream that moves most), how much wider intervals of level 0.9 are
+(median), the share of values outside of them, the share of rows with an alarm of 0.99 and the share of rows of which
+anything at all changed. A number of which nothing changes anything (`--factors 0.01 100` switches most guards off) is
+deleted, with its code.
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
-import json
-import os
 import warnings
-from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy import Prophecy, __version__, _files
-from prophecy.streams.far import Far
+from benchmarks.harness import Benchmark, Options, option
+from prophecy import Prophecy, __version__
+from prophecy.streams.ahead import Ahead
 from prophecy.streams.settings import DEFAULT, Group, Settings, places
 
 Array = NDArray[np.float64]
-RESULTS = Path(__file__).parent / "results" / "bank_ideas.json"
-DOCUMENT = Path(__file__).parent.parent / "docs" / "prophecy.md"
-SHOWN = 20  # numbers in the table of the page
 LENGTH = 4000
 AFTER = 300
 """Values of each stream, and those it begins with that errors are not counted of."""
@@ -116,66 +108,15 @@ def streams() -> dict[str, tuple[Array, Array | None]]:
     return found
 
 
-def shapes(count: int = 60) -> dict[str, tuple[Array, tuple[float, ...]]]:
-    """Streams and their periods: random shapes of one season, two seasons, and noise and resonances without any."""
-    rng, k = np.random.default_rng(3), np.arange(4352)
-    found: dict[str, tuple[Array, tuple[float, ...]]] = {}
-
-    def shape(period: float) -> Array:
-        tones = [
-            rng.uniform(0.2, 1) * np.sin(2 * np.pi * h * k / period + rng.uniform(0, 2 * np.pi))
-            for h in range(1, int(rng.integers(1, 7)) + 1)
-            if h < period / 2
-        ]
-        return np.asarray(np.sum(tones, axis=0) / np.std(np.sum(tones, axis=0)))
-
-    for i in range(count):
-        noise = rng.choice([0.2, 0.5, 1.0]) * rng.standard_normal(len(k))
-        period = float(np.exp(rng.uniform(np.log(5), np.log(600))))
-        period = float(round(period)) if i % 2 else period
-        if i % 5 < 2:
-            found[f"season {i}"] = shape(period) + noise, (period,)
-        elif i % 5 < 4:
-            short = float(round(np.exp(rng.uniform(np.log(6), np.log(100)))))
-            long = short * float(rng.integers(3, 9)) if i % 2 else short * float(rng.uniform(1.3, 8))
-            mixed = shape(short) * np.where(rng.random() < 0.5, 1.0, 1 + 0.5 * shape(long)) + shape(long) + 0.5 * noise
-            gone = rng.random(len(k)) < (0.2 if i % 3 == 0 else 0.0)
-            found[f"two seasons {i}"] = np.where(gone, np.nan, mixed), (short, long)
-        else:
-            radius = rng.choice([0.98, 0.999, 0.9995])
-            ring = rng.standard_normal(len(k))
-            for j in range(2, len(k)):
-                ring[j] += 2 * radius * np.cos(0.3) * ring[j - 1] - radius**2 * ring[j - 2]
-            found[f"resonance {i}"] = ring, ()
-    return found
-
-
-SHAPES = shapes()
-
-
-def named(job: tuple[str, Settings]) -> tuple[float, ...]:
-    """The periods found in one of the shapes."""
-    model = Prophecy(settings=job[1])
-    model.observe(SHAPES[job[0]][0])
-    return model.seasons()
-
-
-def right(name: str, found: tuple[float, ...]) -> bool:
-    """Whether these are its periods, to half a per cent."""
-    wanted = sorted(SHAPES[name][1])
-    pairs = zip(wanted, sorted(found), strict=False)
-    return len(wanted) == len(found) and all(abs(a - b) < 0.005 * a for a, b in pairs)
-
-
 def followed(job: tuple[str, Settings]) -> Array:
     """Mean, half width, score, alarm and (every 200 values) derivative of one stream, (5, time); the first three also
-    of its values 12 ahead, for `far`."""
+    of its values 12 ahead, for `ahead`."""
     name, settings = job
     warnings.simplefilter("ignore")  # rows that come late say so
     ahead = name.removeprefix("12 ahead, ")
     u, times = STREAMS[ahead]
     if ahead != name:
-        mean, half, score = Far(12, 0.9, settings).advance(u)
+        mean, half, score = Ahead(12, 0.9, settings).advance(u)
         return np.stack([mean, half, score, np.zeros(len(u)), np.zeros(len(u))])
     model, rows = Prophecy(settings=settings), np.zeros((5, len(u)))
     for first in range(0, len(u), SLOPES):
@@ -251,156 +192,58 @@ def summary(rows: dict[str, dict[str, float]]) -> dict[str, Any]:
     }
 
 
-def _periods(pool: ProcessPoolExecutor, jobs: list[Any]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Of the shapes, how many are named right with each of the settings, and of how many the periods are others."""
-    usual = dict(zip(SHAPES, pool.map(named, [(name, DEFAULT) for name in SHAPES]), strict=True))
-    asked = [(job, name) for job in jobs for name in SHAPES]
-    found: dict[tuple[str, str], dict[str, Any]] = {}
-    for (job, name), periods in zip(asked, pool.map(named, [(n, j[4]) for j, n in asked], chunksize=4), strict=True):
-        key = ".".join(job[0]), f"{job[1]:g}"
-        row = found.setdefault(key, {"shapes": len(SHAPES), "named_usually": 0, "named": 0, "periods_changed": 0})
-        row["named_usually"] += right(name, usual[name])
-        row["named"] += right(name, periods)
-        row["periods_changed"] += periods != usual[name]
-    return found
+@cache
+def usual(name: str) -> Array:
+    return followed((name, DEFAULT))
 
 
-def still(both: dict[str, Any]) -> bool:
-    """Whether neither half nor twice of a number changes anything that was looked at."""
-    return not any(cell["changed"] or cell["slopes"] or cell.get("periods_changed") for cell in both.values())
+Case = tuple[tuple[str, ...], float, str]
 
 
-def measured(every: int, only: list[str]) -> dict[str, Any]:
-    names = [name for i, name in enumerate([*STREAMS, *AHEAD]) if i % every == 0 or name.startswith("12 ahead")]
-    chosen = [path for path in places(DEFAULT) if not only or path[0] in only or ".".join(path) in only]
-    for name in (names[0], AHEAD[0]):
-        followed((name, DEFAULT))  # compiled once, before there are workers
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
-        usual = dict(zip(names, pool.map(followed, [(name, DEFAULT) for name in names]), strict=True))
-        ideas = ablated(pool, chosen, (0.5, 2.0), usual)
-        # What moves nothing is switched off, or nearly.
-        quiet = [path for path in chosen if still(ideas[".".join(path)])]
-        for name, both in ablated(pool, quiet, (0.01, 100.0), usual).items():
-            ideas[name] |= both
-    same = {name: compared(name, usual[name], usual[name]) for name in names if not name.startswith("12 ahead")}
-    return {"version": __version__, "streams": names, "values": LENGTH, "usual": summary(same), "ideas": ideas}
+def cases(options: Options) -> list[Case]:
+    """Numbers, factors and streams; what is 12 ahead is for the numbers of `ahead`, and for them alone."""
+    chosen = [path for path in places(DEFAULT) if not options.only or {path[0], ".".join(path)} & set(options.only)]
+    return [
+        (path, factor, name)
+        for path in chosen
+        for factor in options.factors
+        for name in (AHEAD if path[0] == "ahead" else list(STREAMS)[:: options.every])
+    ]
 
 
-def ablated(
-    pool: ProcessPoolExecutor, chosen: list[tuple[str, ...]], factors: tuple[float, ...], usual: dict[str, Array]
-) -> dict[str, Any]:
-    """For each number and factor, what changes."""
-    jobs: list[tuple[tuple[str, ...], float, Any, str, Settings]] = []
-    for path in chosen:
-        for factor in factors:
-            try:
-                settings, value = replaced(DEFAULT, path, factor)
-            except ValueError:
-                continue  # a number that may not be so large
-            mine = [name for name in usual if name.startswith("12 ahead") == (path[0] == "far")]
-            jobs += [(path, factor, value, name, settings) for name in mine]
-    tracks = pool.map(followed, [(job[3], job[4]) for job in jobs], chunksize=4)
-    rows: dict[str, dict[str, Any]] = {}
-    for (path, factor, value, name, _), track in zip(jobs, tracks, strict=True):
-        cell = rows.setdefault(".".join(path), {}).setdefault(f"{factor:g}", {"value": value, "rows": {}})
-        cell["rows"][name] = compared(name, usual[name], track)
-    first = next(iter(usual))
-    periods = _periods(pool, [job for job in jobs if job[0][0] in ("seasons", "lines") and job[3] == first])
-    return {
-        name: {
-            factor: {"value": cell["value"], **summary(cell["rows"]), **periods.get((name, factor), {})}
-            for factor, cell in both.items()
-        }
-        for name, both in rows.items()
-    }
+def one(case: Case) -> dict[str, Any] | None:
+    """None where the number may not be so large."""
+    path, factor, name = case
+    try:
+        settings, value = replaced(DEFAULT, path, factor)
+    except ValueError:
+        return None
+    told = compared(name, usual(name), followed((name, settings)))
+    return {"number": ".".join(path), "factor": f"{factor:g}", "value": value, "stream": name, **told}
 
 
-def typical(cell: dict[str, Any], streams: int) -> float:
-    """The geometric mean of the errors' ratios over all streams but the one that moves most, which is named apart."""
-    return float(np.exp((streams * np.log(cell["error"]) - np.log(cell["most_error"])) / (streams - 1)))
+def result(rows: list[dict[str, Any] | None], options: Options) -> dict[str, Any]:
+    ideas: dict[str, dict[str, Any]] = {}
+    for row in filter(None, rows):
+        cell = ideas.setdefault(row["number"], {}).setdefault(row["factor"], {"value": row["value"], "rows": {}})
+        cell["rows"][row["stream"]] = row
+    for both in ideas.values():
+        for cell in both.values():
+            cell |= summary(cell.pop("rows"))
+    names = list(STREAMS)[:: options.every]
+    same = {name: compared(name, usual(name), usual(name)) for name in names}
+    about = {"version": __version__, "streams": [*names, *AHEAD], "values": LENGTH}
+    return {**about, "usual": summary(same), "ideas": ideas}
 
 
-def counted(name: str, result: dict[str, Any]) -> int:
-    """How many streams a number was tried on."""
-    return sum(stream.startswith("12 ahead") == name.startswith("far.") for stream in result["streams"])
-
-
-def moved(name: str, result: dict[str, Any]) -> float:
-    """By how many per cent half or twice a number moves the error, on the mean over streams."""
-    both = result["ideas"][name]
-    streams = counted(name, result)
-    return max(100.0 * abs(typical(both[factor], streams) - 1.0) for factor in ("0.5", "2") if factor in both)
-
-
-def groups(result: dict[str, Any]) -> list[str]:
-    """A row for each group: how many of its numbers matter how much."""
-    lines = ["| group | numbers | move the error by 1 % | by 0.1 % | by less | move nothing |", "|---" * 6 + "|"]
-    names: dict[str, list[str]] = {}
-    for name in result["ideas"]:
-        names.setdefault(name.split(".")[0] if "." in name else "the step", []).append(name)
-    for group, members in names.items():
-        by = [moved(name, result) for name in members]
-        nothing = [still(result["ideas"][name]) for name in members]
-        counts = [
-            sum(x >= 1.0 for x in by),
-            sum(0.1 <= x < 1.0 for x in by),
-            sum(x < 0.1 and not s for x, s in zip(by, nothing, strict=True)),
-            sum(nothing),
-        ]
-        lines.append(f"| {group} | {len(members)} | {' | '.join(map(str, counts))} |")
-    return lines
-
-
-def text(result: dict[str, Any], most: int | None = None) -> str:
-    """The tables of docs/prophecy.md: groups, then the numbers that half and twice of move the error most."""
-    head = ["| number | half: error | twice: error | the stream it moves most | rows changed |", "|---" * 5 + "|"]
-    lines = []
-    for name, both in sorted(result["ideas"].items(), key=lambda item: -moved(item[0], result))[:most]:
-        streams = counted(name, result)
-        half, twice = both.get("0.5"), both.get("2")
-        cells = [cell for cell in (half, twice) if cell]
-        extreme = max(cells, key=lambda cell: abs(float(np.log(cell["most_error"]))))
-        shown = [f"{100 * (typical(cell, streams) - 1):+.2f} %" if cell else "—" for cell in (half, twice)]
-        stream = f"{extreme['most']} ({extreme['most_error']:.3g})" if extreme["most_error"] != 1.0 else "none"
-        lines.append(f"| `{name}` | {' | '.join(shown)} | {stream} | {max(c['changed'] for c in cells):.1%} |")
-    return "\n".join([*groups(result), "", *head, *lines, "", quiet(result)])
-
-
-def quiet(result: dict[str, Any]) -> str:
-    """A sentence about the numbers of which half and twice change nothing."""
-    still_so = [name for name, both in result["ideas"].items() if not _moves(both, ("0.5", "2"))]
-    never = [f"`{name}`" for name in still_so if not _moves(result["ideas"][name], ("0.01", "100"))]
-    rest = f"; for {', '.join(never)} these change nothing either" if never else ""
-    return (
-        f"Of {len(result['ideas'])} numbers, half and twice change nothing of these streams for {len(still_so)}; for "
-        f"{len(still_so) - len(never)} of them a hundredth or a hundred times does{rest}."
-    )
-
-
-def _moves(both: dict[str, Any], factors: tuple[str, ...]) -> bool:
-    return not still({factor: both[factor] for factor in factors if factor in both})
-
-
-def insert(result: dict[str, Any]) -> None:
-    page = DOCUMENT.read_text()
-    begin, end = "<!-- ideas -->", "<!-- end of ideas -->"
-    before, after = page[: page.index(begin) + len(begin)], page[page.index(end) :]
-    _files.write_atomic(DOCUMENT, f"{before}\n{text(result, SHOWN)}\n{after}".encode())
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--every", type=int, default=1, help="take every so manieth stream")
-    parser.add_argument("--only", nargs="*", default=[], help="groups, or single numbers such as alarms.window")
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    parser.add_argument("--text", action="store_true")
-    asked = parser.parse_args()
-    if asked.text:
-        insert(json.loads(asked.out.read_text()))
-        return
-    _files.write_json(asked.out, measured(asked.every, asked.only))
-    print(text(json.loads(asked.out.read_text())))
-
+BENCHMARK = Benchmark(
+    __doc__, cases, one, result, lambda row: f"{row['number']} {row['factor']} {row['stream']}" if row else "too large",
+    (
+        option("--every", type=int, default=1, help="take every so manieth stream"),
+        option("--only", nargs="*", default=[], help="groups, or single numbers such as alarms.window"),
+        option("--factors", type=float, nargs="+", default=(0.5, 2.0)),
+    ),
+)  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

@@ -3,16 +3,21 @@
     python -m benchmarks.bank_speed --earlier PATH/TO/EARLIER/src [--alone PATH] [--rounds N] [--rows N]
 
 Each PATH is the `src` folder of a checkout: `--earlier` the C step of the first version, `--alone` a commit before
-seasons and alarms joined the step. Times are those of the processor, so that other work on the machine counts little.
+seasons and alarms joined the step. Where a checkout needs other packages, `--earlier-python` has them; the last commit
+with Numba, for example:
+
+    git worktree add ../numba dc59ceb && python -m venv ../numba/.venv
+    ../numba/.venv/bin/pip install "numba>=0.61" numpy scipy threadpoolctl platformdirs narwhals
+    python -m benchmarks.bank_speed --earlier ../numba/src --earlier-python ../numba/.venv/bin/python --rows 0
+
+Times are those of the processor, so that other work on the machine counts little.
 Each round starts one process per version and times, best of five within it: whole arrays, `observe` and `predict` one
 by one, and 256 series at once; then a file of `--rows` rows goes through `prophecy predict`, with the peak of its
-memory and its error. Writes benchmarks/results/bank_speed.json; `--text` writes the paragraphs of docs/prophecy.md
-from it.
+memory and its error.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
@@ -20,17 +25,13 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from prophecy import __version__, _files
-from prophecy.streams.limits import RING
-from prophecy.streams.rows import RECORD
+from benchmarks.harness import Options, load, option, single
+from prophecy import __version__
 
-RESULTS = Path(__file__).parent / "results" / "bank_speed.json"
-FILE = RESULTS.with_name("bank_file.json")  # a run with a file, of the bank alone
-DOCUMENT = Path(__file__).parent.parent / "docs" / "prophecy.md"
 SAMPLES = 50_000
 
 MEASURE = """
@@ -42,6 +43,7 @@ noise = np.random.default_rng(0).normal(size=n)
 u = np.sin(np.arange(n) / 20) + 0.01 * noise
 batch = u[: n // 64] + 0.01 * np.random.default_rng(1).normal(size=(256, n // 64))
 some = u[: n // 5].tolist()
+grid, irregular = np.arange(n) * 60.0, np.cumsum(np.random.default_rng(2).exponential(60.0, n))
 def best(work, per, times=5):
     found = []
     for _ in range(times):
@@ -57,6 +59,8 @@ def one_by_one():
 Prophecy().observe(u[:100]), one_by_one()
 print(json.dumps({{
     "array, observe": best(lambda: Prophecy(context=1).observe(u), n),
+    "array, times on a grid": best(lambda: Prophecy(context=1).observe(u, time=grid), n),
+    "array, irregular times": best(lambda: Prophecy(context=1).observe(u, time=irregular), n),
     "array, predict_all": best(lambda: Prophecy().predict_all(u), n),
     "256 series, predict_all": best(lambda: Prophecy().predict_all(batch), batch.size),
     "one by one, observe + predict": best(one_by_one, len(some)),
@@ -73,115 +77,77 @@ def on_one_core() -> None:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
-def measured(src: Path) -> dict[str, float]:
-    code = MEASURE.format(samples=SAMPLES)
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment(src), preexec_fn=on_one_core, capture_output=True, text=True
-    )
+class Version(NamedTuple):
+    """A checkout: its src folder, and the Python that has what it needs."""
+
+    src: Path
+    python: Path
+
+
+def python(version: Version, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Python with these arguments and the package of a checkout, on one core; anything but success is an error."""
+    command = [version.python, *arguments]
+    done = subprocess.run(command, env=environment(version.src), preexec_fn=on_one_core, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr)
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    return done
 
 
-def file_case(src: Path, data: Path, out: Path, *options: str) -> dict[str, float]:
+def measured(version: Version) -> dict[str, float]:
+    return dict(json.loads(python(version, "-c", MEASURE.format(samples=SAMPLES)).stdout))
+
+
+def file_case(version: Version, data: Path, out: Path, *options: str) -> dict[str, float]:
     """Seconds, peak megabytes and relative error of `prophecy predict` over a file, as a process of its own."""
+    from benchmarks.speed.csv_predict import accuracy
+
     code = "import sys, time, resource; start = time.perf_counter()\n"
     code += "from prophecy import cli\ntry: cli.main()\nexcept SystemExit as stop: assert not stop.code\n"
     code += "print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
-    command = [sys.executable, "-c", code, "predict", str(data), "--out", str(out), *options]
-    done = subprocess.run(command, env=environment(src), preexec_fn=on_one_core, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    from benchmarks.speed.csv_predict import accuracy
-
-    seconds, peak = done.stderr.split()[-2:]
+    seconds, peak = python(version, "-c", code, "predict", str(data), "--out", str(out), *options).stderr.split()[-2:]
     return {"seconds": float(seconds), "peak_megabytes": float(peak) / 1e3, "relative_error": accuracy(out)}
 
 
-def files(versions: dict[str, Path], rows: int) -> dict[str, Any]:
+def files(versions: dict[str, Version], rows: int) -> dict[str, Any]:
     from benchmarks.speed.csv_predict import write
 
     with tempfile.TemporaryDirectory() as folder:
         data, out = Path(folder) / "data.csv", Path(folder) / "out.parquet"
         write(data, rows)
         options = {"now": (), "earlier": ("--model", "quick")}
-        return {name: file_case(src, data, out, *options[name]) for name, src in versions.items()}
+        return {name: file_case(version, data, out, *options[name]) for name, version in versions.items()}
 
 
-def text(result: dict[str, Any]) -> str:
-    """What docs/prophecy.md says about the cost."""
-    names = {"earlier": "the C step of 0.1.0", "alone": "the bank alone", "now": "with seasons, alarms, ticks"}
-    found = {heading: result["microseconds_a_value"][name] for name, heading in names.items()}
-    lines = [f"| microseconds a value, one core | {' | '.join(found)} |", "|---|---|---|---|"]
-    for case in result["microseconds_a_value"]["now"]:
-        lines.append(f"| {case} | {' | '.join(f'{times[case]:.2f}' for times in found.values())} |")
-    file, size = json.loads(FILE.read_text())["file"], RECORD.itemsize
-    whole, quick = file["now"], file["earlier"]
-    lines += [
-        "",
-        f"Processor time in one run (rounds: {result['rounds']}, best of five in each) on one core of a machine shared "
-        f"with other work (load {result['load']:.0f}; benchmarks/results/bank_speed.json). Several series run in "
-        "threads without the GIL.",
-        "",
-        f"A file of {file['rows']:,} rows through `prophecy predict --out`, the bank alone, on one core of that busy "
-        f"machine (benchmarks/results/bank_file.json): {whole['seconds']:.0f} s and "
-        f"{whole['peak_megabytes']:.0f} MB with the whole bank, whose error is {whole['relative_error']:.3f} of the "
-        f"better of copy and straight line; the small bank that 0.1.0 had for long files took {quick['seconds']:.0f} s "
-        f"and erred by {quick['relative_error']:.3f}. Memory does not grow with the file: it is read in pieces.",
-        "",
-        f"State: {size / 1e3:.1f} kB a series, so a million series need {size / 1e3:.0f} GB, plus a ring of "
-        f"{RING} values ({8 * RING / 1e3:.1f} kB, taken as it fills), which seasons and `forecast` read, and 2.3 kB of "
-        "clock and samples.",
-    ]
-    return "\n".join(lines)
-
-
-def insert(result: dict[str, Any]) -> None:
-    page = DOCUMENT.read_text()
-    begin, end = "<!-- cost -->", "<!-- end of cost -->"
-    before, after = page[: page.index(begin) + len(begin)], page[page.index(end) :]
-    _files.write_atomic(DOCUMENT, f"{before}\n{text(result)}\n{after}".encode())
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--earlier", type=Path)
-    parser.add_argument("--alone", type=Path)
-    parser.add_argument("--text", action="store_true")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--rows", type=int, default=5_000_000, help="of the file; 0 for none")
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    asked = parser.parse_args()
-    if asked.text:
-        insert(json.loads(RESULTS.read_text()))
-        return 0
-    if asked.earlier is None:
-        parser.error("--earlier must name the src folder of an earlier checkout")
-    versions = {"now": Path(__file__).parent.parent / "src", "earlier": asked.earlier}
-    timed = versions | ({"alone": asked.alone} if asked.alone else {})
+def compared(asked: Options) -> dict[str, Any]:
+    here = Path(sys.executable)
+    versions = {"now": Version(Path(__file__).parent.parent / "src", here)}
+    versions["earlier"] = Version(asked.earlier, asked.earlier_python or here)
+    timed = versions | ({"alone": Version(asked.alone, here)} if asked.alone else {})
     found: dict[str, dict[str, float]] = {name: {} for name in timed}
     for _ in range(asked.rounds):
-        for name, src in timed.items():
-            for case, microseconds in measured(src).items():
+        for name, version in timed.items():
+            for case, microseconds in measured(version).items():
                 found[name][case] = min(found[name].get(case, np.inf), microseconds)
     ratios = {
         name: {case: found["earlier"][case] / took for case, took in cases.items()} for name, cases in found.items()
     }
-    result = {
-        "version": __version__,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "load": os.getloadavg()[0],
+    about = {"version": __version__, "python": platform.python_version(), "machine": platform.machine(), "load": load()}
+    return {
+        **about,
         "rounds": asked.rounds,
         "microseconds_a_value": found,
         "times_as_fast_as_earlier": ratios,
         "file": {"rows": asked.rows, **files(versions, asked.rows)} if asked.rows else None,
     }
-    _files.write_json(asked.out, result)
-    print(json.dumps(result, indent=1))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    single(
+        __doc__,
+        compared,
+        option("--earlier", type=Path, required=True, help="src folder of an earlier checkout"),
+        option("--earlier-python", type=Path, help="the Python that checkout runs on, where it is not this one"),
+        option("--alone", type=Path),
+        option("--rounds", type=int, default=5),
+        option("--rows", type=int, default=5_000_000, help="of the file; 0 for none"),
+    )

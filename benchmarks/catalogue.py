@@ -38,7 +38,7 @@ def _forecast(options: str, minutes: float) -> Benchmark:
 
 BENCHMARKS: dict[str, Benchmark] = {
     "accuracy": Benchmark("benchmarks.accuracy", "--jobs {jobs} --out {out}", 4),
-    "backtest_rivals": Benchmark("benchmarks.backtest_rivals", "{out}", 2, (STATSFORECAST,)),
+    "backtest_rivals": Benchmark("benchmarks.backtest_rivals", "--out {out}", 2, (STATSFORECAST,)),
     "bank_ideas": Benchmark("benchmarks.bank_ideas", "--out {out}", 120),
     "bank_speed": Benchmark("benchmarks.bank_speed", "--earlier {data}/earlier/src --out {out}", 10, (EARLIER,)),
     "census": Benchmark("benchmarks.census", "--jobs {jobs} --out {out}", 5),
@@ -61,12 +61,6 @@ BENCHMARKS: dict[str, Benchmark] = {
     "forecast_dev_single": _forecast("--single", 3),
     "forecast_dev_single_noise1": _forecast("--single --noise 0.01", 3),
     "forecast_dev_unseen": _forecast("--single --trajectories 4", 3),
-    "forecast_ideas": Benchmark(
-        "benchmarks.forecast_ideas",
-        f"--ordinary {{data}}/{ORDINARY} --chaos {{data}}/{CHAOS} --jobs {{jobs}} --out {{out}}",
-        60,
-        (ORDINARY, CHAOS),
-    ),
     "forecast_oracle": _chaos("forecast_oracle", "--jobs {jobs}", 2),
     "forecast_other": Benchmark(
         "benchmarks.other_systems", f"{{data}}/{FLOWS} --part all --jobs {{jobs}} --out {{out}}", 40, (FLOWS,)
@@ -88,6 +82,6 @@ BENCHMARKS: dict[str, Benchmark] = {
     "streams": Benchmark("benchmarks.streams", f"--data {{data}}/{ORDINARY} --out {{out}}", 60, (ORDINARY,)),
     "terms": _chaos("terms", "--jobs {jobs}", 5),
     "textbook": Benchmark("benchmarks.textbook", "--jobs {jobs} --out {out}", 2),
-    "training": Benchmark("benchmarks.training", "--json {out} --jobs {jobs}", 10),
+    "training": Benchmark("benchmarks.training", "--jobs {jobs} --out {out}", 10),
     "worst": Benchmark("benchmarks.worst", "--out {out}", 6),
 }

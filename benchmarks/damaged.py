@@ -9,17 +9,17 @@ finite answers, and every state it reaches must load again.
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
 import shutil
 import sqlite3
 import tempfile
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from benchmarks.harness import Options, option, single
 from prophecy.fleet import Fleet, Single
 from prophecy.fleet.pack import pack, unpack
 from prophecy.fleet.slots import PARTS
@@ -126,19 +126,13 @@ def tried(state: bytes, timed: bool) -> str:
     return "ran"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--damaged", type=int, default=2000)
-    parser.add_argument("--forged", type=int, default=4000)
-    parser.add_argument("--out", type=Path, required=True)
-    asked = parser.parse_args()
+def measured(asked: Options) -> dict[str, Any]:
     rng = random.Random(1)
     with tempfile.TemporaryDirectory() as folder:
-        result = {"damaged": dict(damaged(asked.damaged, rng, Path(folder)))}
-    result["forged"] = dict(forged(asked.forged, rng))
-    asked.out.write_text(json.dumps(result, indent=1) + "\n")
-    print(json.dumps(result, indent=1))
+        found = {"damaged": dict(damaged(asked.damaged, rng, Path(folder)))}
+    return found | {"forged": dict(forged(asked.forged, rng))}
 
 
 if __name__ == "__main__":
-    main()
+    several = (option("--damaged", type=int, default=2000), option("--forged", type=int, default=4000))
+    single(__doc__, measured, *several)

@@ -6,16 +6,14 @@ rows); false alarms are counted in streams without a fault, from row 200 on.
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
+from benchmarks.harness import option, single
 from prophecy import Prophecy
 from prophecy.anomalies import find_events
 
@@ -96,13 +94,5 @@ def measured(draws: int = DRAWS) -> dict[str, Any]:
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draws", type=int, default=DRAWS)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "faults.json")
-    options = parser.parse_args()
-    options.out.write_text(json.dumps(measured(options.draws), indent=1, ensure_ascii=False) + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    single(__doc__, lambda options: measured(options.draws), option("--draws", type=int, default=DRAWS))

@@ -9,8 +9,6 @@ first run, which may read files from disk, is not counted.
 
 from __future__ import annotations
 
-import argparse
-import os
 import re
 import resource
 import site
@@ -20,11 +18,12 @@ import tempfile
 import time
 import venv
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from benchmarks.harness import Options, load, option, single
 from benchmarks.speed.measure import machine
-from prophecy import _files
 
 ROOT = Path(__file__).parent.parent
 SENSOR = ROOT / "examples" / "sensor.csv"
@@ -64,11 +63,7 @@ def seconds(command: list[str], folder: str) -> tuple[float, float]:
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=9)
-    parser.add_argument("--out", type=Path, required=True)
-    options = parser.parse_args()
+def measured(options: Options) -> dict[str, Any]:
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for name, command in commands(installed(Path(folder))).items():
@@ -77,12 +72,8 @@ def main() -> None:
                 kind: {"median": round(float(np.median(column)), 3), "least": round(float(column.min()), 3)}
                 for kind, column in zip(("wall", "processor"), runs.T, strict=True)
             }
-            print(
-                f"{name:<26} {found[name]['wall']['least']:.2f} s, {found[name]['processor']['least']:.2f} s of it CPU"
-            )
-    about = {"runs": options.runs, "machine": machine(), "load": round(os.getloadavg()[0], 1)}
-    _files.write_json(options.out, {**about, "seconds": found})
+    return {"runs": options.runs, "machine": machine(), "load": round(load(), 1), "seconds": found}
 
 
 if __name__ == "__main__":
-    main()
+    single(__doc__, measured, option("--runs", type=int, default=9))

@@ -3,19 +3,14 @@
 Values a second over `--keys` keys that take turns, after some rounds to warm up: `Fleet` in memory, `Fleet` with its
 file (every batch forced to the disk), one `Prophecy` per key in a dict, and river's models per key. All predict the
 next value of every key at every row and run one after the other in this process, which is held to `--cores` cores;
-those that handle one row at a time run fewer rounds. Also: the same on Spark where that is installed; what a state
-takes to save and to restore, young and grown,
+those that handle one row at a time run fewer rounds. Also: what a state takes to save and to restore, young and grown,
 which is what the limit `bank.YOUNG` was chosen by, and how long opening takes after a crash.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import platform
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -25,13 +20,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.harness import Options, Parts, hold_to, load, option
 from prophecy import Prophecy
 from prophecy.fleet import Fleet
 from prophecy.fleet.answers import ROW
 from prophecy.fleet.slots import BYTES, Slots
 
 Array = NDArray[np.float64]
-RESULTS = Path(__file__).parent / "results" / "fleet.json"
 WARM = 3
 
 
@@ -119,45 +114,6 @@ def rivals() -> dict[str, Callable[[], Any]]:
     }
 
 
-def spark(names: list[str], u: Array, cores: int, folder: Path) -> dict[str, Any] | None:
-    """`predict` on Spark in local mode: a micro-batch for every tenth of the rounds, with a checkpoint and answers on
-    the disk; the first is not counted. None where pyspark or Java is missing."""
-    try:
-        import pandas as pd
-        from pyspark.sql import SparkSession
-
-        from prophecy.adapters.spark import PROVIDER, ROCKSDB, predict
-    except ModuleNotFoundError:
-        return None
-    if shutil.which("java") is None:
-        return None
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    session = SparkSession.builder.master(f"local[{cores}]").config(PROVIDER, ROCKSDB)
-    session = session.config("spark.sql.shuffle.partitions", str(cores)).config("spark.ui.enabled", "false")
-    started = session.config("spark.driver.host", "127.0.0.1").getOrCreate()
-    started.sparkContext.setLogLevel("ERROR")
-
-    def taken(rounds: NDArray[np.int64]) -> float:
-        times = np.repeat(rounds.astype(float), len(names))
-        frame = pd.DataFrame({"key": names * len(rounds), "time": times, "value": u[rounds].ravel()})
-        frame.to_parquet(folder / f"in-{rounds[0]}.parquet")
-        rows = started.readStream.schema("key string, time double, value double").option("maxFilesPerTrigger", 1)
-        answers = predict(rows.parquet(str(folder / "in-*.parquet")), key="key", time="time", value="value")
-        sink = answers.writeStream.format("parquet").option("path", str(folder / "out"))
-        start = time.perf_counter()
-        query = sink.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
-        query.awaitTermination()
-        return time.perf_counter() - start
-
-    parts = np.array_split(np.arange(len(u)), 10)
-    taken(parts[0])
-    seconds = sum(taken(part) for part in parts[1:])
-    started.stop()
-    values = (len(u) - len(parts[0])) * len(names)
-    return {"rows_of_a_micro_batch": len(parts[0]) * len(names), "values_per_second": values / seconds}
-
-
 def states() -> dict[str, Any]:
     """Microseconds to save and to restore one stream by its age, and bytes of the state."""
     out = {}
@@ -179,43 +135,44 @@ def states() -> dict[str, Any]:
     return out
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--keys", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=60)
-    parser.add_argument("--slow-rounds", type=int, default=6)
-    parser.add_argument("--cores", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    asked = parser.parse_args()
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[: asked.cores]))
-    names = [f"sensor-{k:06d}" for k in range(asked.keys)]
-    u = signals(asked.keys, asked.rounds)
+def rates(names: list[str], u: Array, slow: Array) -> dict[str, Any]:
+    """Fleets over all rounds; what handles one row at a time over the first."""
     rows: dict[str, Any] = {"Fleet in memory": fleet(names, u, None)}
     with tempfile.TemporaryDirectory() as folder:
         rows["Fleet with its file"] = fleet(names, u, Path(folder) / "state")
-    slow = u[: asked.slow_rounds]
     rows["a Prophecy per key in a dict"] = per_key(Prophecy, whole, names, slow)
     rows["a Prophecy per key in a dict, observe and predict alone"] = per_key(Prophecy, bare, names, slow)
     for name, make in rivals().items():
         rows[name + " per key in a dict"] = per_key(make, river, names, slow)
     ours = rows["Fleet in memory"]["values_per_second"]
-    for row in rows.values():
-        row["fleet_in_memory_is_faster_by"] = ours / row["values_per_second"]
-    load = os.getloadavg() if hasattr(os, "getloadavg") else ()
-    found = {
-        "keys": asked.keys,
-        "cores": asked.cores,
-        "machine": platform.processor() or platform.machine(),
-        "load_average_at_the_end": list(load),
-        "rows": rows,
-        "states": states(),
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        found["spark"] = spark(names, u, asked.cores, Path(folder))
-    asked.out.write_text(json.dumps(found, indent=1) + "\n")
-    print(json.dumps(found, indent=1))
+    return {name: row | {"fleet_in_memory_is_faster_by": ours / row["values_per_second"]} for name, row in rows.items()}
 
+
+def parts(asked: Options) -> dict[str, Callable[[], Any]]:
+    hold_to(asked.cores)
+    names = [f"sensor-{k:06d}" for k in range(asked.keys)]
+    u = signals(asked.keys, asked.rounds)
+    return {
+        "rows": lambda: rates(names, u, u[: asked.slow_rounds]),
+        "states": states,
+    }
+
+
+def facts(asked: Options) -> dict[str, Any]:
+    machine = platform.processor() or platform.machine()
+    return {"keys": asked.keys, "cores": asked.cores, "machine": machine, "load": load()}
+
+
+BENCHMARK = Parts(
+    __doc__, parts,
+    (
+        option("--keys", type=int, default=10_000),
+        option("--rounds", type=int, default=60),
+        option("--slow-rounds", type=int, default=6),
+        option("--cores", type=int, default=2),
+    ),
+    facts,
+)  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

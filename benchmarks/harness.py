@@ -25,6 +25,7 @@ import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,8 @@ class Command:
 class Benchmark(Command):
     """Many cases of one kind, shared out among processes of one thread each.
 
-    start: called once in every process, before the first case. line: how a finished row is printed.
+    start: called once in every process, before the first case. line: how a finished row is printed. spawn: processes
+    begin anew, as torch needs it, and are not copies of this one.
     """
 
     cases: Callable[[Options], Iterable[Any]]
@@ -75,6 +77,7 @@ class Benchmark(Command):
     line: Callable[[Any], str] = str
     options: tuple[Any, ...] = ()
     start: Callable[[], None] | None = None
+    spawn: bool = False
 
     def run(self) -> None:
         mine = (
@@ -89,7 +92,8 @@ class Benchmark(Command):
         """Of all cases, in their order; those that an unfinished run left beside the result file are not run again."""
         journal = Journal.of(options)
         rows = journal.rows() if journal else []
-        with ProcessPoolExecutor(options.jobs, initializer=_start, initargs=(self.start,)) as pool:
+        context = get_context("spawn" if self.spawn else None)
+        with ProcessPoolExecutor(options.jobs, context, _start, (self.start,)) as pool:
             for row in pool.map(self.measure, cases[len(rows) :]):
                 rows.append(row)
                 print(self.line(row), flush=True)
@@ -147,13 +151,13 @@ def _whole(lines: list[str]) -> list[Any]:
 class Parts(Command):
     """Functions by name, run one after another; `facts` describes the run. A file that exists keeps its other parts.
 
-    failed: whether a result must not pass for a good one.
+    label: the name of a part in the file.
     """
 
     parts: Callable[[Options], dict[str, Callable[[], Any]]]
     options: tuple[Any, ...] = ()
     facts: Callable[[Options], Result] = lambda options: {}
-    failed: Callable[[Result], bool] = lambda result: False
+    label: Callable[[str, Options], str] = lambda name, options: name
 
     def run(self) -> None:
         names = option("parts", nargs="*", metavar="PART", help="all if none")
@@ -166,17 +170,20 @@ class Parts(Command):
         for name in options.parts or parts:
             found = parts[name]()
             print(name, json.dumps(found, indent=1), flush=True)
-            result |= {**self.facts(options), name: found}
+            result |= {**self.facts(options), self.label(name, options): found}
             if options.out is not None:
                 _write(options.out, result)
-        if self.failed(result):
-            sys.exit(1)
 
 
-def single(text: str, measure: Callable[[Options], Result], *options: Any) -> None:
-    """One measurement: its result is the file."""
-    found = Command(text).parsed(options)
-    written(measure(found), found.out)
+def single(
+    text: str, measure: Callable[[Options], Result], *options: Any, failed: Callable[[Result], bool] | None = None
+) -> None:
+    """One measurement: its result is the file. failed: whether it must not pass for a good one."""
+    asked = Command(text).parsed(options)
+    result = measure(asked)
+    written(result, asked.out)
+    if failed is not None and failed(result):
+        sys.exit(1)
 
 
 def written(result: Result, out: Path | None) -> None:

@@ -2,12 +2,11 @@
 
 Batches of the library, and commands in process groups of their own as a terminal has them. Of every try: how long the
 processes lived on, whether a traceback was printed, whether a sentence says how to go on; and after all of them,
-whether what was kept and gone on with is what an undisturbed run gives. Writes benchmarks/results/interrupts.json.
+whether what was kept and gone on with is what an undisturbed run gives.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import multiprocessing
@@ -25,7 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-RESULTS = Path(__file__).parent / "results" / "interrupts.json"
+from benchmarks.harness import Options, option, single
+
 COMMAND = [sys.executable, "-c", "from prophecy.cli import main; main()"]
 LIBRARY = """
 import numpy as np, prophecy, sys
@@ -175,38 +175,36 @@ def _spin() -> None:
         pass
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tries", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--load", type=int, default=2, help="processes that keep the cores busy meanwhile")
-    parser.add_argument("--only", nargs="*", help="some of the targets")
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    asked = parser.parse_args()
+def measured(asked: Options) -> dict[str, Any]:
     rng, found = random.Random(asked.seed), {}
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
         chosen = {name: t for name, t in targets(Path(one)).items() if not asked.only or name in asked.only}
         with load(asked.load):
             for name, target in chosen.items():
-                found[name] = summary(
-                    target, [attempt(target, rng.uniform(0, target.within)) for _ in range(asked.tries)]
-                )
+                tries = [attempt(target, rng.uniform(0, target.within)) for _ in range(asked.tries)]
+                found[name] = summary(target, tries)
                 print(name, found[name], flush=True)
         for name, target in chosen.items():
             if target.resumed is not None:
                 subprocess.run([*target.command, *target.resumed], check=True, capture_output=True)
                 subprocess.run(targets(Path(other))[name].command, check=True, capture_output=True)
         same = content(Path(one)) == content(Path(other))
-    made = {
-        "busy_processes": asked.load,
-        "load_average": os.getloadavg()[1],
-        "targets": found,
-        "what_was_kept_and_gone_on_with_is_as_undisturbed": same,
-    }
-    asked.out.write_text(json.dumps(made, indent=1) + "\n")
-    if not same or any(one["tracebacks"] or one["over_two_seconds"] for one in found.values()):
-        sys.exit(1)
+    about = {"busy_processes": asked.load, "load_average": os.getloadavg()[1]}
+    return {**about, "targets": found, "what_was_kept_and_gone_on_with_is_as_undisturbed": same}
+
+
+def failed(found: dict[str, Any]) -> bool:
+    same = found["what_was_kept_and_gone_on_with_is_as_undisturbed"]
+    return not same or any(one["tracebacks"] or one["over_two_seconds"] for one in found["targets"].values())
 
 
 if __name__ == "__main__":
-    main()
+    single(
+        __doc__,
+        measured,
+        option("--tries", type=int, default=50),
+        option("--seed", type=int, default=1),
+        option("--load", type=int, default=2, help="processes that keep the cores busy meanwhile"),
+        option("--only", nargs="*", help="some of the targets"),
+        failed=failed,
+    )

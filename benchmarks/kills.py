@@ -2,15 +2,12 @@
 
 A child observes batches of keyed rows into a state file and prints the number of each batch when it was acknowledged;
 the parent kills it at a random moment and starts it again. In the end every answer the file and the children gave must
-be that of a fleet nothing happened to: nothing acknowledged lost, nothing taken in twice. Writes
-benchmarks/results/kills.json.
+be that of a fleet nothing happened to: nothing acknowledged lost, nothing taken in twice.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import json
 import os
 import random
 import signal
@@ -22,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.harness import Options, option, single
 from prophecy.fleet import Fleet
 from prophecy.fleet.slots import BYTES
 
-RESULTS = Path(__file__).parent / "results" / "kills.json"
 KEYS = [f"sensor-{k}" for k in range(40)]
 WILD = 0.05
 """Share of rows at a wild time, up to months away, and of those with a value from 1e-300 to 1e75 in size."""
@@ -82,12 +79,7 @@ def killed_once(path: Path, rng: random.Random) -> list[str]:
     return [line for line in lines if line.endswith("\n")]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    asked = parser.parse_args()
+def measured(asked: Options) -> dict[str, Any]:
     rng, told = random.Random(asked.seed), {}
     with Fleet() as warm:
         warm.observe(**batch(0))  # compiled before the first child is forked
@@ -116,7 +108,7 @@ def main() -> None:
             wrong.append(number)
     lost = [number for number in told if number > last]
     same = counts == {row.key: row.count for row in twin.summary(limit=100).rows}
-    found = {
+    return {
         "kills": asked.kills,
         "kills_before_a_first_batch": empty,
         "batches": last + 1,
@@ -128,11 +120,18 @@ def main() -> None:
         "files_left": left,
         "seconds": time.perf_counter() - start,
     }
-    asked.out.write_text(json.dumps(found, indent=1) + "\n")
-    print(json.dumps(found, indent=1))
-    if lost or wrong or problems or not same:
-        sys.exit(1)
+
+
+def failed(found: dict[str, Any]) -> bool:
+    lost = found["acknowledged_and_lost"] or found["answered_otherwise_than_undisturbed"]
+    return bool(lost or found["problems_of_the_file"] or not found["rows_of_every_stream_as_undisturbed"])
 
 
 if __name__ == "__main__":
-    main()
+    single(
+        __doc__,
+        measured,
+        option("--kills", type=int, default=1000),
+        option("--seed", type=int, default=1),
+        failed=failed,
+    )

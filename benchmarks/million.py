@@ -8,24 +8,23 @@ as long. What a cluster of n cores does is that times n, under assumptions that 
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import platform
 import resource
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.harness import Options, Parts, hold_to, option
 from prophecy import forecast_many
 from prophecy.fleet import Fleet
 
 Array = NDArray[np.float64]
-RESULTS = Path(__file__).parent / "results" / "million.json"
 ASSUMPTIONS = (
     "Keys (or partitions) are shared out by a hash, so that no core waits for another; every process has its own file "
     "on a disk of its own that takes the bytes a second reported here; input and output are not counted; memory for "
@@ -34,7 +33,8 @@ ASSUMPTIONS = (
 CORES = (2, 16, 128, 1024)
 
 
-def streams(keys: int, batch: int, seconds: float, memory: int, folder: Path, durable: bool) -> dict[str, Any]:
+def streams(asked: Options, folder: Path) -> dict[str, Any]:
+    keys, batch, seconds, durable = asked.keys, asked.batch, asked.seconds, not asked.no_file
     names = [f"item-{k:07d}" for k in range(keys)]
     rng = np.random.default_rng(5)
     level = 20 * rng.random(keys)
@@ -42,7 +42,7 @@ def streams(keys: int, batch: int, seconds: float, memory: int, folder: Path, du
     rounds: list[dict[str, float]] = []
     start, cpu = time.perf_counter(), time.process_time()
     values, checked = 0, 0
-    with Fleet(path, memory=memory) as fleet:
+    with Fleet(path, memory=asked.memory) as fleet:
         while time.perf_counter() - start < seconds:
             number, began, done = len(rounds), time.perf_counter(), 0
             for first in range(0, keys, batch):
@@ -111,33 +111,45 @@ def series(wanted: int, seconds: float, jobs: int) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", default=["streams", "series"])
-    parser.add_argument("--keys", type=int, default=1_000_000)
-    parser.add_argument("--batch", type=int, default=10_000)
-    parser.add_argument("--seconds", type=float, default=300.0)
-    parser.add_argument("--memory", type=int, default=2**30)
-    parser.add_argument("--cores", type=int, default=2)
-    parser.add_argument("--no-file", action="store_true", help="nothing is forced to the disk")
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    asked = parser.parse_args()
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[: asked.cores]))
-    found: dict[str, Any] = json.loads(asked.out.read_text()) if asked.out.exists() else {}
-    found |= {"cores": asked.cores, "machine": platform.processor() or platform.machine(), "assumptions": ASSUMPTIONS}
-    if "streams" in asked.parts:
-        with tempfile.TemporaryDirectory() as folder:
-            row = streams(asked.keys, asked.batch, asked.seconds, asked.memory, Path(folder), not asked.no_file)
-        row["values_per_second_on_n_cores"] = {str(n): n * row["values_per_second"] / asked.cores for n in CORES}
-        found["streams"] = row | {"load_average": list(os.getloadavg())}
-    if "series" in asked.parts:
-        row = series(asked.keys, asked.seconds, asked.cores)
-        row["series_per_second_on_n_cores"] = {str(n): n * row["series_per_second_and_core"] for n in CORES}
-        found["series"] = row | {"load_average": list(os.getloadavg())}
-    asked.out.write_text(json.dumps(found, indent=1) + "\n")
-    print(json.dumps(found, indent=1))
+def parts(asked: Options) -> dict[str, Callable[[], Any]]:
+    hold_to(asked.cores)
 
+    def in_folder() -> dict[str, Any]:
+        with tempfile.TemporaryDirectory() as folder:
+            return streams(asked, Path(folder))
+
+    def spread(row: dict[str, Any], unit: str, per_core: float) -> dict[str, Any]:
+        rates = {str(n): n * per_core for n in CORES}
+        return row | {f"{unit}_per_second_on_n_cores": rates, "load_average": list(os.getloadavg())}
+
+    def of_streams() -> dict[str, Any]:
+        row = in_folder()
+        return spread(row, "values", row["values_per_second"] / asked.cores)
+
+    def of_series() -> dict[str, Any]:
+        row = series(asked.keys, asked.seconds, asked.cores)
+        return spread(row, "series", row["series_per_second_and_core"])
+
+    return {"streams": of_streams, "series": of_series}
+
+
+def facts(asked: Options) -> dict[str, Any]:
+    machine = platform.processor() or platform.machine()
+    return {"cores": asked.cores, "machine": machine, "assumptions": ASSUMPTIONS}
+
+
+BENCHMARK = Parts(
+    __doc__, parts,
+    (
+        option("--keys", type=int, default=1_000_000),
+        option("--batch", type=int, default=10_000),
+        option("--seconds", type=float, default=300.0),
+        option("--memory", type=int, default=2**30),
+        option("--cores", type=int, default=2),
+        option("--no-file", action="store_true", help="nothing is forced to the disk"),
+    ),
+    facts,
+)  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

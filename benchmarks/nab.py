@@ -4,13 +4,12 @@ Compares `Prophecy.follow(...).alarm` with its own raw surprise, a windowed Gaus
 causal, on the development files (38 of NAB's 58). Reported are the standard profile with the threshold chosen on
 every other file and scored on the rest (both ways, averaged), the same for ten random halves (mean and standard
 deviation over the twenty scores: one split alone moves by several points), and with the best threshold for all files,
-as NAB's own table has it. FOLDER is what benchmarks.nab_data makes from the public files. Writes
-benchmarks/results/nab.json. Nothing that is shipped needs these files.
+as NAB's own table has it. FOLDER is what benchmarks.nab_data makes from the public files, which nothing that is
+shipped needs.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -24,9 +23,9 @@ from scipy.special import log_ndtr
 
 import prophecy
 from benchmarks import nab_score
+from benchmarks.harness import Options, option, single
 
 Array = NDArray[np.float64]
-RESULTS = Path(__file__).parent / "results" / "nab.json"
 SPLITS, SEED = 10, 5
 
 
@@ -92,8 +91,10 @@ def crossed(scores: list[Array], windows: list[list[tuple[int, int]]], halves: A
     return found
 
 
-def measured(folder: Path) -> dict[str, Any]:
-    known = files(folder)
+def measured(options: Options) -> dict[str, Any]:
+    if not (options.data / "nab_dev.npz").is_file():
+        options.refuse(f"{options.data} has no nab_dev.npz: python -m benchmarks.nab_data NAB FOLDER makes it")
+    known = files(options.data)
     windows = [labels for _, labels in known.values()]
     halves = [list(range(first, len(known), 2)) for first in (0, 1)]
     rng = np.random.default_rng(SEED)
@@ -116,17 +117,6 @@ def measured(folder: Path) -> dict[str, Any]:
     return out
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, metavar="FOLDER", help="what nab_data.py made")
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    options = parser.parse_args()
-    if not (options.data / "nab_dev.npz").is_file():
-        parser.error(f"{options.data} has no nab_dev.npz: python -m benchmarks.nab_data NAB FOLDER makes it")
-    found = measured(options.data)
-    options.out.parent.mkdir(exist_ok=True)
-    options.out.write_text(json.dumps(found, indent=1) + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    folder = option("--data", type=Path, required=True, metavar="FOLDER", help="what nab_data.py made")
+    single(__doc__, measured, folder)

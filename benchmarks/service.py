@@ -1,6 +1,6 @@
 """Load test of `prophecy serve` on loopback: values a second, latency, memory, slow readers, broken input, the page.
 
-    python -m benchmarks.service [--seconds 8] [--out benchmarks/results/service.json]
+    python -m benchmarks.service [PART …] [--seconds 8] [--out benchmarks/results/service.json]
 
 Client and server share the machine. Each rate stands beside the ceiling measured in the same run: the same batches
 handed to a `Fleet` in a process, without HTTP. Latencies are from sending a request to having its whole answer. "db"
@@ -10,7 +10,6 @@ is one. Needs the extra `service`.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import http.client
 import json
@@ -32,32 +31,20 @@ from typing import Any
 import numpy as np
 from websockets.sync import client as ws
 
+from benchmarks.harness import Options, Parts, load, option
 from benchmarks.speed import measure
 from prophecy import __version__
 from prophecy.fleet import Fleet
 
-RESULTS = Path(__file__).parent / "results" / "service.json"
-KEYS = 1_000
-BATCH = 1_000
-SETTLE = 30
+KEYS, BATCH, SETTLE = 1_000, 1_000, 30
 
 
 class Service:
     """A running `prophecy serve`, its memory, and one connection to it."""
 
     def __init__(self, *arguments: object) -> None:
-        command = [
-            sys.executable,
-            "-m",
-            "prophecy.cli",
-            "serve",
-            "--port",
-            "0",
-            "--max-per-second",
-            "1e9",
-            *map(str, arguments),
-        ]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        command = [sys.executable, "-m", "prophecy.cli", "serve", "--port", "0", "--max-per-second", "1e9"]
+        self.process = subprocess.Popen([*command, *map(str, arguments)], stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
         for line in self.process.stderr:
             found = re.search(r"http://([\d.]+):(\d+)", line)
@@ -309,36 +296,33 @@ def page(messages: int) -> dict[str, Any]:
     return {"messages": messages, "complete": complete, "seconds_to_send": sent, "seconds_to_show": shown}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=8.0, help="of each part")
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    asked = parser.parse_args()
+def parts(asked: Options) -> dict[str, Callable[[], Any]]:
     s = asked.seconds
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        ceiling(None, 2)  # compiled before anything is timed
-        parts: dict[str, Callable[[], dict[str, Any]]] = {
-            "sustained, in memory": lambda: sustained(s, None),
-            "sustained, db": lambda: sustained(s, folder / "a.db"),
-            "single values, db, 1 client": lambda: single(s, folder / "b.db", 1),
-            "single values, db, 8 clients": lambda: single(s, folder / "c.db", 8),
-            "to a live reader": lambda: live_latency(s / 2),
-            "slow readers": lambda: slow_readers(s / 2, 20),
-            "malformed": lambda: malformed(5_000),
-            "page": lambda: page(1_000),
-        }
-        found: dict[str, Any] = {
-            "version": __version__,
-            "machine": measure.machine(),
-            "load": os.getloadavg()[0],
-            "seconds": s,
-        }
-        for part, work in parts.items():
-            found[part] = work()
-            print(part, json.dumps(found[part]), flush=True)
-    asked.out.write_text(json.dumps(found, indent=1) + "\n")
 
+    def in_folder(work: Callable[[Path], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
+        def run() -> dict[str, Any]:
+            with tempfile.TemporaryDirectory() as folder:
+                return work(Path(folder) / "a.db")
+
+        return run
+
+    return {
+        "sustained, in memory": lambda: sustained(s, None),
+        "sustained, db": in_folder(lambda path: sustained(s, path)),
+        "single values, db, 1 client": in_folder(lambda path: single(s, path, 1)),
+        "single values, db, 8 clients": in_folder(lambda path: single(s, path, 8)),
+        "to a live reader": lambda: live_latency(s / 2),
+        "slow readers": lambda: slow_readers(s / 2, 20),
+        "malformed": lambda: malformed(5_000),
+        "page": lambda: page(1_000),
+    }
+
+
+def facts(asked: Options) -> dict[str, Any]:
+    return {"version": __version__, "machine": measure.machine(), "load": load(), "seconds": asked.seconds}
+
+
+BENCHMARK = Parts(__doc__, parts, (option("--seconds", type=float, default=8.0, help="of each part"),), facts)
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

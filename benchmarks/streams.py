@@ -1,20 +1,19 @@
-"""Streams as they come, measured: `python -m benchmarks.streams [part ...]` writes benchmarks/results/streams.json.
+"""Streams as they come, measured: `python -m benchmarks.streams [part ...]`.
 
-Parts: etth1, made, jitter, irregular, seasons, alarms, levels, skaters, measured, far. Each replaces its own entry in
-the file. `etth1`, `jitter` and `far` need `--data ORDINARY.npz`, made by benchmarks.ordinary_data from the public
-ETTh1.csv; `--held-out` looks at the part of ETTh1 that nothing was chosen on. `measured`, `skaters` and `far` need the
-packages the series ship in, or a file of them (`--series`); `--label before` stores errors under another name, for
-comparisons between versions.
+Each part replaces its own entry in the result file. `etth1` and `jitter` need `--data ORDINARY.npz`, made by
+benchmarks.ordinary_data from the public ETTh1.csv; `--held-out` looks at the part of ETTh1 that nothing was chosen on.
+`measured` and `skaters` need the packages the series ship in, or a file of them (`--series`); `--label before` stores
+errors under another name, for comparisons between versions.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import prophecy
-from benchmarks.streams_measured import far, measured, measured_series, ours_beside_skaters, skaters
+from benchmarks.harness import Options, Parts, option
+from benchmarks.streams_measured import measured, measured_series, ours_beside_skaters, skaters
 from reproduction.measured import generated
 
 Array = NDArray[np.float64]
-RESULTS = Path(__file__).parent / "results" / "streams.json"
 AFTER = 1500
 
 
@@ -311,46 +310,43 @@ def _each(work: Callable[[str], dict[str, float]], names: list[str]) -> dict[str
         return dict(zip(names, pool.map(work, names), strict=True))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    plain = {
-        "made": made,
-        "irregular": irregular,
-        "seasons": seasons,
-        "alarms": alarms,
-        "levels": levels,
-    }
-    on_series = {"skaters": skaters, "measured": measured}
-    parser.add_argument("parts", nargs="*", default=[*plain, *on_series, "etth1", "jitter", "far"])
-    parser.add_argument("--series", type=Path, default=None, help="keep the measured series in this file, or read them")
-    parser.add_argument("--data", type=Path, metavar="ORDINARY.npz", help="what ordinary_data.py made")
-    parser.add_argument("--ours", action="store_true", help="skaters: keep the rival's numbers and all times")
-    parser.add_argument("--held-out", action="store_true")
-    parser.add_argument("--label", default=None)
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    options = parser.parse_args()
-    if {"etth1", "jitter", "far"} & set(options.parts) and not (options.data and options.data.is_file()):
-        made_by = "python -m benchmarks.ordinary_data ORDINARY.npz --etth1 ETTh1.csv"
-        parser.error(f"etth1, jitter and far need --data ORDINARY.npz, a file, got {options.data}; {made_by} makes it")
-    for part in options.parts:
-        if part == "etth1":
-            found = etth1(options.data, options.held_out)
-        elif part == "far":
-            found = far(measured_series(options.series), options.data)
-        elif part == "skaters" and options.ours:
-            before = json.loads(options.out.read_text())["skaters"]
-            found = ours_beside_skaters(measured_series(options.series), before)
-        elif part in on_series:
-            found = on_series[part](measured_series(options.series))
-        else:
-            found = jitter(options.data) if part == "jitter" else plain[part]()
-        label = options.label or (f"{part}, held out" if part == "etth1" and options.held_out else part)
-        results = json.loads(options.out.read_text()) if options.out.exists() else {}
-        results[label] = found
-        options.out.parent.mkdir(exist_ok=True)
-        options.out.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
-        print(label, json.dumps(found, indent=1))
+ON_ETTH1 = ("etth1", "jitter")
 
+
+def parts(options: Options) -> dict[str, Callable[[], Any]]:
+    found: dict[str, Callable[[], Any]] = {
+        "made": made, "irregular": irregular, "seasons": seasons, "alarms": alarms, "levels": levels,
+        "skaters": lambda: _skaters(options), "measured": lambda: measured(measured_series(options.series)),
+        "etth1": partial(etth1, options.data, options.held_out), "jitter": partial(jitter, options.data),
+    }  # fmt: skip
+    if {*ON_ETTH1} & {*(options.parts or found)} and not (options.data and options.data.is_file()):
+        made_by = "python -m benchmarks.ordinary_data ORDINARY.npz --etth1 ETTh1.csv"
+        options.refuse(f"etth1 and jitter need --data ORDINARY.npz, a file, got {options.data}; {made_by} makes it")
+    return found
+
+
+def _skaters(options: Options) -> dict[str, Any]:
+    series = measured_series(options.series)
+    if not options.ours:
+        return skaters(series)
+    return ours_beside_skaters(series, json.loads(options.out.read_text())["skaters"])
+
+
+def label(part: str, options: Options) -> str:
+    return options.label or (f"{part}, held out" if part == "etth1" and options.held_out else part)
+
+
+BENCHMARK = Parts(
+    __doc__, parts,
+    (
+        option("--series", type=Path, help="keep the measured series in this file, or read them"),
+        option("--data", type=Path, metavar="ORDINARY.npz", help="what ordinary_data.py made"),
+        option("--ours", action="store_true", help="skaters: keep the rival's numbers and all times"),
+        option("--held-out", action="store_true"),
+        option("--label"),
+    ),
+    label=label,
+)  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

@@ -1,11 +1,10 @@
-"""The parts of `streams.py` that run on measured series: beside the package `skaters`, several values ahead, errors."""
+"""The parts of `streams.py` that run on measured series: beside the package `skaters`, and errors."""
 
 from __future__ import annotations
 
 import os
 import time
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import prophecy
-from prophecy.streams.far import Far
-from prophecy.streams.settings import DEFAULT
 
 Array = NDArray[np.float64]
 
@@ -93,65 +90,6 @@ def measured_series(kept: Path | None) -> dict[str, Array]:
     if kept is not None:
         np.savez(kept, **found)
     return found
-
-
-VARIANTS: dict[str, dict[str, Any]] = {
-    "usual": {},
-    "profile of 4": {"profile": 4},
-    "profile of 8": {"profile": 8},
-    "solved every 8": {"solved_every": 8},
-    "solved every 32": {"solved_every": 32},
-    "memory of 250": {"forgetting": (1.0, 1 - 1 / 250)},
-    "memory of 1000": {"forgetting": (1.0, 1 - 1 / 1000)},
-    "memory of 2000": {"forgetting": (1.0, 1 - 1 / 2000)},
-    "discount 0.998": {"discount": 0.998},
-    "discount 0.9995": {"discount": 0.9995},
-    "sharpness 0.015": {"sharpness": 0.015},
-    "sharpness 0.06": {"sharpness": 0.06},
-    "ridges, half": {"ridges": (5e-4, 5e-4, 0.15, 0.15)},
-    "ridges, twice": {"ridges": (2e-3, 2e-3, 0.6, 0.6)},
-    "handicap 4": {"handicap": 4.0},
-    "handicap 16": {"handicap": 16.0},
-    "slow, half": {"slow": (1 / 64, 1 / 1024)},
-    "slow, twice": {"slow": (1 / 16, 1 / 256)},
-    "first at 64": {"first": 64},
-    "first at 256": {"first": 256},
-    "alike 0.1": {"alike": 0.1},
-    "alike 0.4": {"alike": 0.4},
-    "stands out by nothing": {"stands_out": 1e-9},
-    "nearly 0.5": {"nearly": 0.5},
-    "nearly 0.9": {"nearly": 0.9},
-    "longer 3": {"longer": 3.0},
-    "better 0.01": {"better": 0.01},
-    "better 0.05": {"better": 0.05},
-}
-"""Other numbers of `FarSettings`, one at a time."""
-
-
-def far(series: dict[str, Array], data: Path) -> dict[str, Any]:
-    """Mean absolute errors 4 and 24 values ahead over those with the usual settings: geometric means over every other
-    series (`even`) and over the rest (`odd`): what is chosen on the first is seen on the second."""
-    table = np.load(data)["etth1"].T[:, :6000].astype(np.float64)
-    together = {f"ETTh1, column {i}": column for i, column in enumerate(table)}
-    together |= {name: u[:4000] for name, u in series.items() if len(u) > 300}
-    jobs = [(name, u, horizon) for name in VARIANTS for u in together.values() for horizon in (4, 24)]
-    _far_error(jobs[0])  # compiled once, before there are workers
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
-        errors = np.array(list(pool.map(_far_error, jobs, chunksize=4))).reshape(len(VARIANTS), len(together), 2)
-    logs = np.log(np.maximum(errors, 1e-300) / np.maximum(errors[0], 1e-300))
-    found: dict[str, Any] = {"series": list(together)}
-    for name, rows in zip(VARIANTS, logs, strict=True):
-        halves = {f"{half}, {horizon} ahead": float(np.exp(rows[first::2, place].mean()))
-                  for first, half in enumerate(("even", "odd")) for place, horizon in enumerate((4, 24))}  # fmt: skip
-        found[name] = {**halves, "worst": float(np.exp(rows.max()))}
-    return found
-
-
-def _far_error(job: tuple[str, Array, int]) -> float:
-    name, u, horizon = job
-    settings = replace(DEFAULT, far=replace(DEFAULT.far, **VARIANTS[name]))
-    mean = Far(horizon, 0.9, settings).advance(u)[0]
-    return float(np.nanmean(np.abs(mean - u)[max(300, horizon) :]))
 
 
 def measured(series: dict[str, Array]) -> dict[str, float]:

@@ -6,18 +6,14 @@ C = 0, D = 1, which copies; the same memory with random C; S4D-Lin. Each predict
 first part, judged on the rest, in root mean square error relative to copying the last value: 1 is no better than that.
 As lines, untrained: the straight line through the last two values, and `Prophecy`.
 
-    python benchmarks/training.py --json benchmarks/results/training.json --plot training.png
+    python -m benchmarks.training --out benchmarks/results/training.json --plot training.png
 """
 
 from __future__ import annotations
 
-import argparse
-import contextlib
 import json
 import platform
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +22,7 @@ import torch
 from torch import Tensor, nn
 
 import prophecy
+from benchmarks.harness import Benchmark, Options, option
 from prophecy import chaos, signals
 from prophecy.nn import DiagonalSSM, GatedBlock, ProphecySSM
 
@@ -125,38 +122,41 @@ def untrained(task: Task) -> dict[str, float]:
     return {"straight line": task.score(line), "Prophecy": task.score(prophecy.Prophecy().predict_all(task.values))}
 
 
-def unit(job: tuple[int, Task, str, str, int]) -> list[float]:
+def unit(job: tuple[int, Task, str, str, int]) -> dict[str, Any]:
     """Scores before and after training: (seed, task, model, start, steps)."""
     seed, task, kind, start, steps = job
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     scores = train(MODELS[kind](start, task.window, seed), task, steps)
-    return [scores[0], scores[-1]]
+    row = {"seed": seed, "task": task.name, "model": kind, "start": start, "scores": [scores[0], scores[-1]]}
+    first = (kind, start) == (next(iter(MODELS)), STARTS[0])
+    return row | ({"untrained": untrained(task)} if first else {})
 
 
-def run(made: list[list[Task]], jobs: int = 1, steps: int = STEPS) -> dict[str, Any]:
-    """Scores by task, model and start, [before, after] of each seed, and the untrained lines by task.
+def cases(options: Options) -> list[tuple[int, Task, str, str, int]]:
+    if options.made:
+        return []
+    record = np.load(options.co2) if options.co2 else mauna_loa()
+    return units([tasks(seed, record) for seed in range(SEEDS)])
 
-    made: the tasks of every seed; steps: of training."""
+
+def units(made: list[list[Task]], steps: int = STEPS) -> list[tuple[int, Task, str, str, int]]:
+    """Every start of both models on every task; made: the tasks of every seed."""
+    seeds = enumerate(made)
+    return [(k, task, kind, start, steps) for k, some in seeds for task in some for kind in MODELS for start in STARTS]
+
+
+def result(rows: list[dict[str, Any]], steps: int = STEPS) -> dict[str, Any]:
+    """Scores by task, model and start, [before, after] of each seed, and the untrained lines by task."""
     scores: dict[str, Any] = {}
     lines: dict[str, Any] = {}
-    for task in (task for some in made for task in some):
-        for name, value in untrained(task).items():
-            lines.setdefault(task.name, {}).setdefault(name, []).append(value)
-    units = [
-        (seed, task, kind, start, steps)
-        for seed, some in enumerate(made)
-        for task in some
-        for kind in MODELS
-        for start in STARTS
-    ]
-    with contextlib.ExitStack() as stack:
-        pool = stack.enter_context(ProcessPoolExecutor(jobs, get_context("spawn"))) if jobs > 1 else None
-        made_all = (pool.map if pool else map)(unit, units)
-        for (seed, task, kind, start, _), pair in zip(units, made_all, strict=True):
-            scores.setdefault(task.name, {}).setdefault(kind, {}).setdefault(start, []).append(pair)
-            print(f"seed {seed}, {task.name}, {kind}, {start}: {pair[0]:.3g} -> {pair[-1]:.3g}", flush=True)
-    settings = {"steps": steps, "seeds": len(made), "rate": RATE, "order": ORDER, "width": WIDTH, "device": str(DEVICE)}
+    for row in rows:
+        of_task = scores.setdefault(row["task"], {}).setdefault(row["model"], {})
+        of_task.setdefault(row["start"], []).append(row["scores"])
+        for name, value in row.get("untrained", {}).items():
+            lines.setdefault(row["task"], {}).setdefault(name, []).append(value)
+    seeds = len({row["seed"] for row in rows})
+    settings = {"steps": steps, "seeds": seeds, "rate": RATE, "order": ORDER, "width": WIDTH, "device": str(DEVICE)}
     settings |= {"torch": torch.__version__, "python": platform.python_version()}
     return {"experiment": "training", "settings": settings, "untrained": lines, "scores": scores}
 
@@ -164,7 +164,7 @@ def run(made: list[list[Task]], jobs: int = 1, steps: int = STEPS) -> dict[str, 
 def draw(result: dict[str, Any], path: Path) -> None:
     from matplotlib import pyplot
 
-    from prophecy.tables import style
+    from reproduction import style
 
     colours = dict(zip(STARTS, style.SEQUENCE, strict=False))
     with style.use():
@@ -187,22 +187,23 @@ def draw(result: dict[str, Any], path: Path) -> None:
         figure.savefig(path, dpi=110)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="where the numbers go")
-    parser.add_argument("--plot", type=Path, help="where the picture goes")
-    parser.add_argument("--from", dest="made", type=Path, help="draw these numbers instead of training")
-    parser.add_argument("--co2", type=Path, help="the CO2 record as .npy, where statsmodels is not installed")
-    parser.add_argument("--jobs", type=int, default=1, help="processes to train in")
-    given = parser.parse_args()
-    made = json.loads(given.made.read_text()) if given.made else None
-    co2 = np.load(given.co2) if given.co2 else mauna_loa()
-    result = made or run([tasks(seed, co2) for seed in range(SEEDS)], given.jobs)
-    if given.json:
-        given.json.write_text(json.dumps(result))
-    if given.plot:
-        draw(result, given.plot)
+def summary(rows: list[dict[str, Any]], options: Options) -> dict[str, Any]:
+    found = json.loads(options.made.read_text()) if options.made else result(rows)
+    if options.plot:
+        draw(found, options.plot)
+    return found
 
+
+BENCHMARK = Benchmark(
+    __doc__, cases, unit, summary,
+    lambda row: f"seed {row['seed']}, {row['task']}, {row['model']}, {row['start']}: {row['scores']}",
+    (
+        option("--plot", type=Path, help="where the picture goes"),
+        option("--from", dest="made", type=Path, help="draw these numbers instead of training"),
+        option("--co2", type=Path, help="the CO2 record as .npy, where statsmodels is not installed"),
+    ),
+    spawn=True,
+)  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    BENCHMARK.run()

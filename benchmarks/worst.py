@@ -9,15 +9,14 @@ service does.
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.harness import Options, option, single
 from prophecy.fleet import Fleet, Single
 from prophecy.service.settings import DEFAULT
 
@@ -68,20 +67,12 @@ def rows(recipe: dict[str, Any]) -> tuple[Array, Array]:
         chosen = np.arange(ROWS) % len(lengths)
     noise = rng.standard_normal(ROWS)
     kind = recipe["values"]
-    u = (
-        np.cumsum(noise)
-        if kind == "walk"
-        else np.where(np.arange(ROWS) % 2, 1.0, -1.0)
-        if kind == "alternating"
-        else noise
-    )
-    u = (
-        np.ones(ROWS)
-        if kind == "rest"
-        else np.where(rng.random(ROWS) < 0.05, 1e6 * noise, noise)
-        if kind == "spikes"
-        else u
-    )
+    u = {
+        "walk": lambda: np.cumsum(noise),
+        "alternating": lambda: np.where(np.arange(ROWS) % 2, 1.0, -1.0),
+        "rest": lambda: np.ones(ROWS),
+        "spikes": lambda: np.where(rng.random(ROWS) < 0.05, 1e6 * noise, noise),
+    }.get(kind, lambda: noise)()
     sizes = rng.uniform(-300, 75, ROWS) if kind == "any size" else recipe["size"]
     with np.errstate(over="ignore", under="ignore"):
         return np.cumsum(lengths[chosen]), np.clip(u * 10.0**sizes, -1e75, 1e75)
@@ -119,12 +110,7 @@ def longest_part(recipe: dict[str, Any]) -> tuple[float, int]:
     return longest, parts
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=300.0)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, required=True)
-    asked = parser.parse_args()
+def measured(asked: Options) -> dict[str, Any]:
     rng = np.random.default_rng(asked.seed)
     end = time.monotonic() + asked.seconds
     found: list[tuple[float, dict[str, Any]]] = []
@@ -140,7 +126,7 @@ def main() -> None:
             unread.append(recipe)
     seconds, parts = longest_part(found[0][1])
     ordinary, _ = cost({**found[0][1], "intervals": [1.0], "shares": [1.0], "values": "walk", "size": 0.0})
-    result = {
+    return {
         "streams": len(tried),
         "micros_a_value_ordinary": ordinary,
         "micros_a_value_median": float(np.median(tried)),
@@ -151,9 +137,8 @@ def main() -> None:
         "states_that_did_not_load": len(unread),
         "first_of_these": unread[:3],
     }
-    asked.out.write_text(json.dumps(result, indent=1) + "\n")
-    print(json.dumps(result, indent=1))
 
 
 if __name__ == "__main__":
-    main()
+    seconds = option("--seconds", type=float, default=300.0)
+    single(__doc__, measured, seconds, option("--seed", type=int, default=1))

@@ -10,7 +10,7 @@ import pandas as pd
 
 import prophecy
 from prophecy.chaos import lorenz
-from prophecy.tables import style
+from reproduction import style
 
 CONTEXT, HORIZON, PER_LYAPUNOV, NOISE = 512, 360, 30, 0.01
 AHEAD, TOP = 48, 28.0

@@ -12,7 +12,7 @@ from typing import Any
 import blocks
 
 from benchmarks.speed.measure import seconds as pretty
-from prophecy.tables import style
+from reproduction import style
 
 CEILINGS = ("copy", "matrix product")
 NEAREST = 3  # peers named for a case; the result files have all

@@ -103,22 +103,19 @@ def run(steps: int = STEPS, seeds: int = SEEDS, **sizes: int) -> dict[str, Any]:
 
 
 def draw(result: dict[str, Any], path: Path) -> None:
-    from matplotlib import pyplot
+    from matplotlib.figure import Figure
 
-    from prophecy.tables import style
-
-    with style.use():
-        figure, axis = pyplot.subplots(figsize=(8, 4.4))
-        for start, colour in zip(STARTS, style.SEQUENCE, strict=False):
-            table = np.array(result["losses"][start])
-            label = f"{start}, {result['minutes'][start]:.1f} minutes"
-            axis.plot(10 * np.arange(table.shape[1]), table.T, color=colour, alpha=0.35, linewidth=1.0)
-            axis.plot(10 * np.arange(table.shape[1]), np.median(table, 0), color=colour, label=label)
-        axis.set(yscale="log", xlabel="steps of Adam", ylabel="error, variance of the signal = 1")
-        axis.set_title(f"The input {result['settings']['delay']} samples ago")
-        axis.legend()
-        figure.tight_layout()
-        figure.savefig(path, dpi=110)
+    figure = Figure(figsize=(8, 4.4), layout="constrained")
+    axis = figure.subplots()
+    for place, start in enumerate(STARTS):
+        table = np.array(result["losses"][start])
+        label, colour = f"{start}, {result['minutes'][start]:.1f} minutes", f"C{place}"
+        axis.plot(10 * np.arange(table.shape[1]), table.T, color=colour, alpha=0.35, linewidth=1.0)
+        axis.plot(10 * np.arange(table.shape[1]), np.median(table, 0), color=colour, label=label)
+    axis.set(yscale="log", xlabel="steps of Adam", ylabel="error, variance of the signal = 1")
+    axis.set_title(f"The input {result['settings']['delay']} samples ago")
+    axis.legend()
+    figure.savefig(path, dpi=110)
 
 
 def main() -> None:

@@ -37,7 +37,7 @@ Also to override where wanted: `pictures` (several, or words that depend on resu
 depend on), `tables` (by default every row with a paper value, as paper | ours | ratio), `slips` (what the paper got
 wrong, with evidence), `introduction`, `headline` (a sentence for the top of the report), `lead` (a picture for it). A
 page under "Open questions" is an `OpenQuestion` with `question`, `method` (five lines) and `doubts`. Text may hold
-`code` and $TeX$ (what `mathml` knows). Colours and figure sizes come from `prophecy.tables.style`. Import matplotlib,
+`code` and $TeX$ (what `mathml` knows). Colours and figure sizes come from `reproduction.style`. Import matplotlib,
 torch and other extras inside functions, never at the top of a file: the list of experiments must load with numpy and
 scipy alone.
 

@@ -13,7 +13,7 @@ from scipy.signal import lfilter
 from prophecy import signals
 from prophecy.streams import Prophecy
 from prophecy.streams.readouts import least_squares
-from prophecy.tables import style
+from reproduction import style
 from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
 from reproduction.rows import number, row
 

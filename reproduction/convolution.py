@@ -11,8 +11,7 @@ import numpy as np
 
 from prophecy import run
 from prophecy.evaluation import mean_squared_error
-from prophecy.tables import style
-from reproduction import paper, trained_runs
+from reproduction import paper, style, trained_runs
 from reproduction.framework import Ask, Cell, Json, OpenQuestion, Outcome, Picture, Result, Table, Unit, Verdict
 from reproduction.rows import number, row
 from reproduction.trained_runs import GPU, SHORT, cell, datasets, stats

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from prophecy.evaluation import mean_absolute_error
-from prophecy.tables import style
-from reproduction import paper
+from reproduction import paper, style
 from reproduction.framework import Ask, Experiment, Json, Outcome, Picture, Result, Unit, Verdict
 from reproduction.rows import number, row
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from prophecy.tables import style
-from reproduction import trained_runs
+from reproduction import style, trained_runs
 from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Slip, Table, Unit, Verdict
 from reproduction.rows import number, row
 from reproduction.trained_runs import GPU, SHORT, Run, cell, datasets, stats

@@ -10,8 +10,7 @@ from scipy.stats import spearmanr
 
 from prophecy import signals
 from prophecy.evaluation import mean_absolute_error
-from prophecy.tables import style
-from reproduction import paper
+from reproduction import paper, style
 from reproduction.framework import Ask, Experiment, Json, Outcome, Result, Slip, Unit, Verdict
 from reproduction.rows import number, row
 

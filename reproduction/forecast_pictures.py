@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from prophecy.tables import style
+from reproduction import style
 from reproduction.forecast_cases import BASELINES, OURS, SYSTEMS
 
 GALLERY = (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from prophecy.tables import style
+from reproduction import style
 
 ALONE = (
     "The first variable of each system forecast from its own past alone: three Lyapunov times of context, ten ahead. "

@@ -13,8 +13,7 @@ from prophecy.bases import Basis
 from prophecy.constructions import series_derivative
 from prophecy.evaluation import mean_absolute_error, mean_squared_error
 from prophecy.system import Continuous, System
-from prophecy.tables import style
-from reproduction import paper
+from reproduction import paper, style
 from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Table, Unit, Verdict
 from reproduction.order_sweep import ORDERS, RISE
 from reproduction.rows import ratio, row

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from prophecy.tables import style
-from reproduction import switching, trained_runs
+from reproduction import style, switching, trained_runs
 from reproduction.framework import Ask, Cell, Json, OpenQuestion, Outcome, Picture, Result, Table, Unit, Verdict
 from reproduction.rows import number, ratio, row
 from reproduction.switching import RATES, SEED, SINCE

@@ -9,8 +9,7 @@ import numpy as np
 
 from prophecy import baselines, signals
 from prophecy.evaluation import mean_squared_error
-from prophecy.tables import style
-from reproduction import paper
+from reproduction import paper, style
 from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Table, Unit, Verdict
 from reproduction.rows import number, row
 

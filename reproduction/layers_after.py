@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from prophecy.tables import style
-from reproduction import products, trained_runs
+from reproduction import products, style, trained_runs
 from reproduction.framework import Ask, Cell, Json, OpenQuestion, Outcome, Picture, Result, Table, Unit, Verdict
 from reproduction.rows import number, row
 from reproduction.trained_runs import GPU, SHORT

@@ -9,8 +9,7 @@ import numpy as np
 
 from prophecy import legs, next_value, run
 from prophecy.evaluation import mean_squared_error
-from prophecy.tables import style
-from reproduction import paper
+from reproduction import paper, style
 from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Slip, Table, Unit, Verdict
 from reproduction.rows import find, mean_and_deviation, number, ratio, row
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from prophecy import baselines
 from prophecy.evaluation import mean_absolute_error
-from prophecy.tables import style
-from reproduction import paper
+from reproduction import paper, style
 from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
 from reproduction.rows import number, ratio, row
 

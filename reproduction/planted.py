@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.streams import Prophecy
-from prophecy.tables import style
+from reproduction import style
 from reproduction.framework import Ask, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
 from reproduction.rows import row
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from prophecy import baselines
 from prophecy.evaluation import mean_squared_error, one_step_errors
 from prophecy.streams import Prophecy
-from prophecy.tables import style
+from reproduction import style
 from reproduction.beyond import FAMILIES
 from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
 from reproduction.measured import SERIES

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from prophecy import fout, legs, legt, next_value, run
-from prophecy.tables import style
-from reproduction import paper
+from reproduction import paper, style
 from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Slip, Table, Unit, Verdict
 from reproduction.rows import number, row
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from prophecy import signals
 from prophecy.streams import Prophecy
 from prophecy.streams.readouts import members
-from prophecy.tables import style
+from reproduction import style
 from reproduction.framework import Ask, Experiment, Json, Outcome, Picture, Result, Table, Unit, Verdict
 from reproduction.rows import number, row
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from prophecy import _files
-from prophecy.tables import style
-from reproduction import page, registry, trained_runs
+from reproduction import page, registry, style, trained_runs
 from reproduction.framework import Experiment, OpenQuestion, Picture, Result, Verdict
 from reproduction.rows import MARGIN, agrees, mean_and_deviation, ratio
 from reproduction.runner import Folder, code, read_json

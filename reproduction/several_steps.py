@@ -10,8 +10,7 @@ from scipy.linalg import schur
 
 from prophecy import next_value
 from prophecy.system import System
-from prophecy.tables import style
-from reproduction import paper
+from reproduction import paper, style
 from reproduction.framework import Ask, Cell, Json, OpenQuestion, Outcome, Result, Table, Unit, Verdict
 from reproduction.rows import number, row
 

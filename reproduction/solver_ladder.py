@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from prophecy import legt, next_value
-from prophecy.tables import style
-from reproduction import paper, trained_runs
+from reproduction import paper, style, trained_runs
 from reproduction.framework import Ask, Cell, Json, OpenQuestion, Outcome, Result, Table, Unit, Verdict
 from reproduction.rows import number, row
 

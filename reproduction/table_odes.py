@@ -9,8 +9,7 @@ import numpy as np
 
 from prophecy import signals
 from prophecy.evaluation import mean_squared_error
-from prophecy.tables import style
-from reproduction import paper
+from reproduction import paper, style
 from reproduction.framework import Ask, Experiment, Json, Outcome, Result, Slip, Unit, Verdict
 from reproduction.rows import agrees, find, number, ratio, row
 

@@ -13,8 +13,7 @@ from prophecy import next_value, run
 from prophecy.bases import fout_as_printed
 from prophecy.evaluation import mean_squared_error
 from prophecy.system import System
-from prophecy.tables import style
-from reproduction import paper
+from reproduction import paper, style
 from reproduction.framework import Ask, Experiment, Json, Outcome, Result, Slip, Unit, Verdict
 from reproduction.rows import agrees, find, number, row
 

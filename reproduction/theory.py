@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from prophecy import bounds, derivative, fout
 from prophecy.constructions import series_derivative
 from prophecy.system import Continuous
-from prophecy.tables import style
+from reproduction import style
 from reproduction.framework import Ask, Cell, Experiment, Json, Outcome, Result, Slip, Table, Unit, Verdict
 from reproduction.rows import find, number, row
 

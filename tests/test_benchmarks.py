@@ -16,7 +16,8 @@ import pytest
 
 import prophecy
 from benchmarks import catalogue, harness, stamps
-from benchmarks.speed import cpu, measure, peers, runner
+from benchmarks.speed import __main__ as speed
+from benchmarks.speed import cpu, measure, peers
 from benchmarks.speed.measure import Case, Entry
 from reproduction import keys
 
@@ -136,7 +137,7 @@ def test_the_committed_results_are_checked_runs_with_their_settings(name: str) -
 def test_a_result_keeps_the_cases_that_were_not_run_again() -> None:
     old = {"cases": [{"case": "a", "seconds": 1}, {"case": "b", "seconds": 2}], "scaling": [1], "machine": "old"}
     new = {"cases": [{"case": "b", "seconds": 3}, {"case": "c", "seconds": 4}], "scaling": [], "machine": "new"}
-    made = runner.merged(old, new)
+    made = speed.merged(old, new)
     assert made["cases"] == [{"case": "a", "seconds": 1}, {"case": "b", "seconds": 3}, {"case": "c", "seconds": 4}]
     assert (made["scaling"], made["machine"]) == ([1], "old")
 

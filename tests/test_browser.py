@@ -132,67 +132,67 @@ def test_the_page_shows_a_thousand_messages_without_losing_one(serving, visit):
     expect(page.locator("#value")).to_have_text("1000")
 
 
-def test_an_alarm_appears_in_the_list_the_events_and_the_chart_and_a_click_leads_there(service, visit):
+def test_an_event_appears_in_the_list_the_events_and_the_chart_and_a_click_leads_there(service, visit):
     page = visit(*series(service, "day"))
     expect(page.locator("#name")).to_have_text("day")
     seen = page.locator("#events li").count()
     post(service, "noise", [70.0], first=300)
     row = page.locator("#list a", has_text="noise")
-    expect(row).to_have_class(re.compile("alarmed"), timeout=PATIENCE)
-    expect(row).to_contain_text("alarm")
+    expect(row).to_have_class(re.compile("eventful"), timeout=PATIENCE)
+    expect(row).to_contain_text("event")
     until(lambda: page.locator("#events li").count() > seen)
     expect(page.locator("#announce")).to_contain_text("noise")
     page.locator("#events li button").first.click()
     expect(page.locator("#name")).to_have_text("noise")
-    expect(page.locator("#caption")).to_contain_text("Alarm", timeout=PATIENCE)
+    expect(page.locator("#caption")).to_contain_text("Event", timeout=PATIENCE)
     expect(page.locator("#pause")).to_have_attribute("aria-pressed", "true")
     expect(page.locator("#pause")).to_have_text("Go on")
     expect(page.locator("#name")).to_be_in_viewport()
-    until(lambda: 70.0 in drawn(page, "alarm"))
+    until(lambda: 70.0 in drawn(page, "event"))
     left, right = page.evaluate("document.getElementById('chart').layout.xaxis.range")
     assert left < "2023-11-14T22:18:20" <= right
 
 
-def test_past_alarms_of_a_series_without_times_are_marked_and_found(serving, visit):
+def test_past_events_of_a_series_without_times_are_marked_and_found(serving, visit):
     url = serving().url
     values = np.random.default_rng(4).standard_normal(300)
     values[280] = 60.0
     body = {"key": "plain", "value": values.tolist()}
     events = httpx.post(url + "/v1/observe?answers=columns", json=body, timeout=60).json()["columns"]["event"]
     page = visit(*series(url, "plain"))
-    until(lambda: drawn(page, "alarm") == [v for v, event in zip(values, events, strict=True) if event][-256:])
-    expect(page.locator("#list a", has_text="plain")).to_have_class(re.compile("alarmed"), timeout=PATIENCE)
+    until(lambda: drawn(page, "event") == [v for v, event in zip(values, events, strict=True) if event][-256:])
+    expect(page.locator("#list a", has_text="plain")).to_have_class(re.compile("eventful"), timeout=PATIENCE)
     page.locator("#events li button", has_text="60").first.click()
-    expect(page.locator("#caption")).to_contain_text(f"Alarm {events[280]}", timeout=PATIENCE)
+    expect(page.locator("#caption")).to_contain_text(f"Event {events[280]}", timeout=PATIENCE)
     expect(page.locator("#pause")).to_have_attribute("aria-pressed", "true")
 
 
-def test_alarms_of_one_disturbance_are_one_line_without_times_too(serving, visit):
+def test_events_of_one_disturbance_are_one_line_without_times_too(serving, visit):
     url = serving().url
     rng = np.random.default_rng(2)
     values = [*rng.standard_normal(400).tolist(), *(30 * rng.standard_normal(30)).tolist()]
     assert httpx.post(url + "/v1/observe", json={"key": "plain", "value": values}, timeout=60).status_code == 200
-    raised = httpx.get(url + "/v1/alarms?limit=500").json()["alarms"]
-    burst = [alarm["place"] for alarm in raised if alarm["place"] >= 400]
+    raised = httpx.get(url + "/v1/events?limit=500").json()["events"]
+    burst = [event["place"] for event in raised if event["place"] >= 400]
     assert len(burst) > 1
     first = visit(*series(url, "plain")).locator("#events li").first
     expect(first).to_contain_text(f"{len(burst)} within {burst[-1] - burst[0]} values", timeout=PATIENCE)
 
 
-def test_alarms_of_one_disturbance_are_one_line(serving, visit):
+def test_events_of_one_disturbance_are_one_line(serving, visit):
     url = serving().url
     rng = np.random.default_rng(2)
     calm, wild = rng.standard_normal(400), 30 * rng.standard_normal(30)
     post(url, "pump", [*calm.tolist(), *wild.tolist()])
-    raised = httpx.get(url + "/v1/alarms?limit=500").json()["alarms"]
-    burst = [alarm for alarm in raised if alarm["time"] >= "2023-11-14T22:20:00Z"]
+    raised = httpx.get(url + "/v1/events?limit=500").json()["events"]
+    burst = [event for event in raised if event["time"] >= "2023-11-14T22:20:00Z"]
     assert len(burst) > 1
     page = visit(*series(url, "pump"))
     first = page.locator("#events li").first
     expect(first).to_contain_text(f"{len(burst)} within", timeout=PATIENCE)
-    worst = max(burst, key=lambda alarm: alarm["score"])
+    worst = max(burst, key=lambda event: event["score"])
     first.locator("button").click()
-    expect(page.locator("#caption")).to_contain_text(f"Alarm {worst['number']}", timeout=PATIENCE)
+    expect(page.locator("#caption")).to_contain_text(f"Event {worst['number']}", timeout=PATIENCE)
 
 
 def test_a_forecast_is_drawn_with_its_fan_and_told_in_words(service, visit):
@@ -216,7 +216,9 @@ def test_a_series_has_value_interval_slope_and_words(service, visit):
         expect(page.locator("#words")).to_contain_text(line.strip())
     assert float(page.locator("#value").inner_text().replace("−", "-")) == pytest.approx(about["value"], abs=1e-3)
     assert float(page.locator("#next").inner_text().replace("−", "-")) == pytest.approx(about["mean"], abs=1e-3)
-    assert float(page.locator("#slope").inner_text().replace("−", "-")) == pytest.approx(about["derivative"], rel=1e-3)
+    seconds = {"per second": 1, "per minute": 60, "per hour": 3_600, "per day": 86_400}
+    slope = about["derivative"] * seconds[page.locator("#per").inner_text()]
+    assert float(page.locator("#slope").inner_text().replace("−", "-")) == pytest.approx(slope, rel=1e-3)
     expect(page.locator("#facts")).to_contain_text("season of 24 values")
 
 
@@ -308,7 +310,18 @@ def test_epochs_are_dates_and_a_question_can_be_left(service, visit, tmp_path, s
     assert httpx.get(f"{service}/v1/series/days{tag}").json()["recent"]["time"][-1] == "2024-02-03T00:00:00Z"
 
 
-def test_alarms_say_what_their_numbers_are(service, visit):
+def test_steps_and_slopes_have_the_unit_people_use(service, visit):
+    days = range(1, 29)
+    body = {"key": "daily", "time": [f"2024-01-{day:02}" for day in days], "value": [float(day) for day in days]}
+    assert httpx.post(service + "/v1/observe", json=body).status_code == 200
+    page = visit(*series(service, "daily"))
+    expect(page.locator("#facts")).to_contain_text("every day", timeout=PATIENCE)
+    expect(page.locator("#per")).to_have_text("per day")
+    assert float(page.locator("#slope").inner_text()) == pytest.approx(1.0, rel=0.05)
+    expect(page.locator("#when")).to_have_text("2024-01-28")
+
+
+def test_events_say_what_their_numbers_are(service, visit):
     page = visit(service)
     post(service, "labelled", [*np.random.default_rng(4).normal(size=300).tolist(), 34.374])
     page.reload()
@@ -350,7 +363,7 @@ def test_everything_can_be_reached_by_keyboard(service, visit):
     expect(page.locator("#pause")).to_have_attribute("aria-pressed", "true")
     wanted = {"skip", "search", "list", "file", "window", "pause", "horizon", "forecast", "events", "theme"}
     focus = "(e => e.id || e.closest('#list, #events')?.id || e.className)(document.activeElement)"
-    for _ in range(150):  # once round: there are up to 60 alarms
+    for _ in range(150):  # once round: there are up to 60 events
         page.keyboard.press("Tab")
         wanted.discard(page.evaluate(focus))
         if not wanted:

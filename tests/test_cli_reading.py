@@ -21,8 +21,8 @@ pytest.importorskip("typer")
 
 from prophecy.frames.align import SHELL  # noqa: E402
 from prophecy.frames.collect import collect, keys_of  # noqa: E402
+from prophecy.frames.columns import Hints  # noqa: E402
 from prophecy.frames.numbers import number  # noqa: E402
-from prophecy.frames.roles import Hints  # noqa: E402
 from prophecy.frames.table import Sizes, floats, open_table  # noqa: E402
 
 HOURS = np.arange("2016-07-01T00", "2016-07-01T08", dtype="M8[h]")

@@ -20,7 +20,7 @@ pytest.importorskip("typer")
 from prophecy.commands._journal import Journal  # noqa: E402
 from prophecy.commands.anomalies import _watch  # noqa: E402
 from prophecy.commands.predict import run  # noqa: E402
-from prophecy.frames.roles import Hints  # noqa: E402
+from prophecy.frames.columns import Hints  # noqa: E402
 from prophecy.frames.table import open_table  # noqa: E402
 
 RNG = np.random.default_rng(5)
@@ -122,7 +122,7 @@ def test_a_part_of_another_question_input_or_kind_is_refused(table, tmp_path):
     with pytest.raises(ValueError, match="not a saved Prophecy"), Journal(out, plan, True) as journal:
         predicted(table, out, journal)
     (tmp_path / "o.csv.part").write_bytes(part)
-    with pytest.raises(ValueError, match="holds a saved Prophecy, not a Far"), Journal(out, plan, True) as journal:
+    with pytest.raises(ValueError, match="holds a saved Prophecy, not a Ahead"), Journal(out, plan, True) as journal:
         ahead(table, out, journal)
     (tmp_path / "o.csv.part").write_text("{}")
     with pytest.raises(ValueError, match="no part of such a run"):

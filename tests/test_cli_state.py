@@ -51,7 +51,7 @@ def test_recent_rows_and_events_are_exported_as_they_were_answered(state, made, 
     assert code == 0
     rows = list(csv.DictReader((tmp_path / "recent.csv").open()))
     with Fleet(made) as fleet:
-        recent, events = fleet.recent("pump"), fleet.alarms()
+        recent, events = fleet.recent("pump"), fleet.events()
     pump = [row for row in rows if row["key"] == "pump"]
     assert [float(row["value"]) for row in pump] == recent.value.tolist()
     assert [float(row["upper"]) for row in pump] == recent.upper.tolist()

@@ -416,11 +416,13 @@ def test_a_line_of_any_length_is_malformed_within_seconds_and_the_next_one_is_re
     assert len(done.stderr) < 1000
 
 
-def test_a_closed_stdin_is_said():
-    command = f"{sys.executable} -m prophecy.cli stream <&-"
+@pytest.mark.parametrize("call", ["stream", "forecast - -H 3", "predict -", "anomalies -", "equations -"])
+def test_a_closed_stdin_is_said(call):
+    command = f"{sys.executable} -m prophecy.cli {call} <&-"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
-    assert done.stderr.strip() == "prophecy stream: stdin is closed; pipe values into the command, or name a file"
+    name = call.split()[0]
+    assert done.stderr.strip() == f"prophecy {name}: stdin is closed; pipe values into the command, or name a file"
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])

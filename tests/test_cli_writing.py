@@ -17,7 +17,7 @@ pytest.importorskip("typer")
 
 from prophecy.commands import _common, _write  # noqa: E402
 from prophecy.commands._lines import Csv, Jsonl  # noqa: E402
-from prophecy.frames.roles import Hints  # noqa: E402
+from prophecy.frames.columns import Hints  # noqa: E402
 from prophecy.frames.table import floats, open_table  # noqa: E402
 
 

@@ -207,7 +207,7 @@ def test_an_outlier_raises_a_numbered_event_once(path):
     values[500] = 30.0
     with Fleet(path, rate=1e-4) as fleet:
         answers = fleet.observe("a", values)
-        events = fleet.alarms()
+        events = fleet.events()
         hit = [event for event in events if event.value == 30.0]
         assert len(hit) == 1
         assert hit[0].score > 4
@@ -215,8 +215,8 @@ def test_an_outlier_raises_a_numbered_event_once(path):
         assert answers.event[500] == hit[0].number
         assert [event.number for event in events] == [n for n in answers.event if n]
         assert fleet.last_event == events[-1].number
-        assert fleet.alarms(since=fleet.last_event) == []
-        assert fleet.alarms(key="a", limit=1) == events[:1]
+        assert fleet.events(since=fleet.last_event) == []
+        assert fleet.events(key="a", limit=1) == events[:1]
         assert fleet.summary().rows[0].event == fleet.last_event
 
 
@@ -287,7 +287,7 @@ def test_threads_may_observe_and_ask_at_once():
         try:
             values = np.random.default_rng(len(name)).standard_normal(200)
             seen[name] = (values, np.concatenate([fleet.observe(name, [v]).next for v in values]))
-            fleet.summary(), fleet.alarms(), fleet.recent(name)
+            fleet.summary(), fleet.events(), fleet.recent(name)
         except Exception as error:
             errors.append(error)
 
@@ -333,7 +333,7 @@ def test_a_lone_spike_is_an_error_in_whatever_batches_it_comes(digits, size):
     fleet = Fleet()
     for start in range(0, 600, size):
         fleet.observe("a", values[start : start + size])
-    assert [event.kind for event in fleet.alarms() if event.value == 100.0] == ["error"]
+    assert [event.kind for event in fleet.events() if event.value == 100.0] == ["error"]
 
 
 def test_events_of_a_stretch_have_the_kind_of_their_own_row_or_none():
@@ -347,9 +347,9 @@ def test_events_of_a_stretch_have_the_kind_of_their_own_row_or_none():
         together.observe(key, row)
         for value in row:
             single.observe(key, [value])
-    own = [(event.key, event.value, event.kind) for event in single.alarms()]
+    own = [(event.key, event.value, event.kind) for event in single.events()]
     assert {kind for _, _, kind in own} - {"error"}
-    for (key, value, kind), event in zip(own, together.alarms(), strict=True):
+    for (key, value, kind), event in zip(own, together.events(), strict=True):
         assert (event.key, event.value) == (key, value)
         assert event.kind == kind
 
@@ -364,7 +364,7 @@ def test_of_every_disturbance_one_event_is_the_first(path, size):
         for start in range(0, 900, size):
             some = values[start : start + size]
             fleet.observe(["pump", "fan"] * len(some), some.ravel())
-        events, first = fleet.alarms(), fleet.alarms(first=True)
+        events, first = fleet.events(), fleet.events(first=True)
     for key in ("pump", "fan"):
         own = [event for event in events if event.key == key]
         begun = [event for event in own if event.fault == event.number]
@@ -395,8 +395,8 @@ def test_recent_rows_carry_the_events_they_raised_through_eviction_and_reopening
                 assert fleet.recent(key).event.tolist() == raised[key][-256:]
                 assert fleet.recent(key, 10).event.tolist() == raised[key][-10:]
     with Fleet(path) as fleet:
-        numbers = {event.number: event.value for event in fleet.alarms(key="b")}
-        assert [event.place for event in fleet.alarms(key="b")] == np.flatnonzero(raised["b"]).tolist()
+        numbers = {event.number: event.value for event in fleet.events(key="b")}
+        assert [event.place for event in fleet.events(key="b")] == np.flatnonzero(raised["b"]).tolist()
         recent = fleet.recent("b")
         assert np.count_nonzero(recent.event) >= 2
         for number, value in zip(recent.event.tolist(), recent.value.tolist(), strict=True):

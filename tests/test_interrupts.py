@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -154,6 +155,19 @@ def commanded(work):
 @pytest.mark.parametrize("work", ["threading.Event().wait()", "[time.sleep(1) for _ in iter(int, 1)]"])
 def test_a_command_that_never_asks_is_ended_with_its_last_words(work):
     assert commanded(work) == (130, "", "stopped; go on like this\n")
+
+
+@pytest.mark.parametrize("call", ["forecast - -H 3", "anomalies -", "stream"])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_every_command_ends_soon_and_with_a_sentence(call, how):
+    words = [sys.executable, "-m", "prophecy.cli", *call.split()]
+    child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    time.sleep(2.0)  # while it is loaded, or waits for its input
+    child.send_signal(how)
+    said = child.stderr.read()
+    assert child.wait(timeout=60) == 130
+    assert said.splitlines()[-1].endswith("stopped")
+    assert "Traceback" not in said
 
 
 def test_a_command_that_has_noticed_may_take_its_time():

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from prophecy import Prophecy
-from prophecy.streams.kernels import feed
+from prophecy.streams.kernels import entry
 from prophecy.streams.rows import (
     CLOCK,
     DTYPES,
@@ -41,8 +41,8 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 STREAMS = """
 import hashlib, numpy as np
 from prophecy import Prophecy
-from prophecy.streams.far import Far
-from prophecy.streams.kernels import feed
+from prophecy.streams.ahead import Ahead
+from prophecy.streams.kernels import entry
 rng = np.random.default_rng(0)
 k = np.arange(3000)
 u = 3 * np.sin(2 * np.pi * k / 24) + np.cumsum(rng.normal(size=3000)) / 9
@@ -55,8 +55,8 @@ for values, times in ((u, None), (holes, None), (u, irregular), (u, k + 0.1 * rn
         found.update(np.nan_to_num(part, nan=-1.0))
     for rows in (model._stream.records, model._stream.rings, model._stream.clocks):
         found.update(rows)
-found.update(np.nan_to_num(Far(8, 0.9).advance(u), nan=-1.0))
-print(feed.__file__.split("kernels")[1].split("feed")[0].strip("/\\\\"), found.hexdigest())
+found.update(np.nan_to_num(Ahead(8, 0.9).advance(u), nan=-1.0))
+print(entry.__file__.split("kernels")[1].split("entry")[0].strip("/\\\\"), found.hexdigest())
 """
 
 
@@ -86,7 +86,7 @@ def test_the_structs_are_written_by_a_python_without_numpy_and_the_package(tmp_p
 
 
 def test_a_record_that_the_compiler_laid_out_otherwise_is_refused():
-    assert set(feed.layout()) == set(DTYPES)
+    assert set(entry.layout()) == set(DTYPES)
     check_layout(DTYPES)
     names = list(CLOCK.names)
     other = np.dtype([(name, CLOCK[name]) for name in (*names[1:], names[0])])
@@ -125,12 +125,12 @@ def test_arrays_of_another_size_type_or_order_are_refused(place, change):
     rows = made()
     rows[place] = change(rows[place])
     with pytest.raises((ValueError, BufferError)):
-        feed.Streams(*rows)
+        entry.Streams(*rows)
 
 
 def test_streams_that_are_not_there_and_arrays_that_do_not_fit_are_refused_before_anything_changes():
     rows = made()
-    streams, before = feed.Streams(*rows), [part.tobytes() for part in rows]
+    streams, before = entry.Streams(*rows), [part.tobytes() for part in rows]
     which, values, out, passed = np.zeros(3, np.int64), np.ones(3), np.empty((3, 4)), np.empty(3)
     nothing = np.zeros(0)
     for wrong in (-1, 2):

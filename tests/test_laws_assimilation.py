@@ -18,10 +18,10 @@ from prophecy.laws.flow import EIGHTH, EXPONENTIAL, FOURTH, MODULUS, RECIPROCAL,
 from prophecy.laws.kernels.smoother import eliminate, filtered, substitute
 from prophecy.laws.kernels.tangents import tangents
 from prophecy.laws.noise_free import step_by_step
+from prophecy.laws.problem import Steps, one_step
 from prophecy.laws.settings import DEFAULT
 from prophecy.laws.sparse import SparseField, eliminated, gathered
-from prophecy.laws.starts import interpolate
-from prophecy.laws.weak_form import Steps, interpolated, one_step, roughness, smoothed
+from prophecy.laws.weak_form import interpolate, interpolated, roughness, smoothed
 
 
 def _some_field(seed: int = 0) -> SparseField:

@@ -13,9 +13,9 @@ from prophecy.laws.curves import drawn
 from prophecy.laws.features import Units
 from prophecy.laws.flow import MODULUS, SINE, TANH, Function
 from prophecy.laws.noise_free import grown
-from prophecy.laws.rises import Rises
 from prophecy.laws.settings import DEFAULT
 from prophecy.laws.sparse import SparseField
+from prophecy.laws.weak_form import Rises
 
 
 def _sampled(field, start, step, samples=812, wait=60.0):

@@ -12,13 +12,14 @@ import prophecy
 from prophecy.forecasting import forecast
 from prophecy.laws import flow
 from prophecy.laws.context import read
-from prophecy.laws.families import propose
+from prophecy.laws.families import Library, propose
 from prophecy.laws.features import Units
-from prophecy.laws.flow import EIGHTH, EXPONENTIAL, RECIPROCAL, Function
+from prophecy.laws.flow import EIGHTH, EXPONENTIAL, RECIPROCAL, TANH, Function
 from prophecy.laws.flows import Search
+from prophecy.laws.problem import Steps, one_step
 from prophecy.laws.settings import DEFAULT
 from prophecy.laws.sparse import SparseField
-from prophecy.laws.weak_form import Budget, Steps, one_step
+from prophecy.laws.weak_form import Budget
 
 
 def _sampled(field, start, step, samples=812, wait=30.0):
@@ -149,3 +150,21 @@ def test_a_saturation_is_seen_along_the_smooth_path_where_powers_imitate_it():
     assert found.conclusive
     assert len(found.field.terms.kinds) > 0
     assert found.found.evidence > powers.evidence + 20
+
+
+def test_a_library_of_the_users_own_has_the_first_word():
+    """A function of a sum that no library of ours looks at, in the units of the data."""
+
+    def field(_, s):
+        return [s[1], -s[0] - 0.1 * s[1] + 2 * np.tanh(s[0] + 3 * s[1] - 0.5)]
+
+    series = solve_ivp(field, (0, 40), [2.0, 0.0], "DOP853", np.arange(400) * 0.1, rtol=1e-11, atol=1e-11).y.T
+    own = Library((Function(TANH, (1.2, 2.7), -0.4),), degree=1)
+    settings = replace(DEFAULT, laws=replace(DEFAULT.laws, libraries=(own,)))
+    found = forecast(series, 5, settings=settings).equations(dt=0.1)
+    assert [each.function for each in found.functions] == ["tanh"]
+    state = np.array([0.3, -0.4])
+    assert np.allclose(found(state), field(0, state), rtol=1e-6)
+    short = Library((Function(TANH, (1.0,), 0.0),))
+    with pytest.raises(ValueError, match="a rate for each of 2 variables"):
+        forecast(series, 5, settings=replace(settings, laws=replace(settings.laws, libraries=(short,))))

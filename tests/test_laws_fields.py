@@ -16,8 +16,7 @@ from prophecy.laws.flow import EXPONENTIAL, RECIPROCAL, SIGN, SINE, Function
 from prophecy.laws.flows import Search, fit_flow
 from prophecy.laws.settings import DEFAULT
 from prophecy.laws.sparse import SparseField
-from prophecy.laws.starts import interpolate
-from prophecy.laws.weak_form import roughness, smoothed
+from prophecy.laws.weak_form import interpolate, roughness, smoothed
 
 
 def searched(series: np.ndarray, kind: type[Search] = Search) -> Search:

@@ -10,7 +10,7 @@ from prophecy import chaos
 from prophecy.forecasting import forecast
 from prophecy.laws import search
 from prophecy.laws.context import read
-from prophecy.laws.held_out import foretold
+from prophecy.laws.held_out import held_out
 
 
 def integrated(field, start, dt, samples):
@@ -73,7 +73,7 @@ def test_a_true_law_is_as_wide_as_it_says(name, share):
     model = search.whole(context)
     assert model is not None
     assert model.conclusive
-    test = foretold(model, context.values, context.known, series.shape[1], 200)
+    test = held_out(model, context.values, context.known, series.shape[1], 200)
     assert not test.astray
     assert test.wider < 2
 
@@ -82,7 +82,7 @@ def test_a_true_law_of_a_chaotic_system_is_as_wide_as_it_says():
     context = read(noisy(chaos.lorenz.sample(512), 512, 0.02, 0))
     model = search.whole(context)
     assert model is not None
-    test = foretold(model, context.values, context.known, 3, 300)
+    test = held_out(model, context.values, context.known, 3, 300)
     assert not test.astray
     assert test.wider < 2
 
@@ -98,7 +98,7 @@ def test_a_changed_coefficient_is_found_out():
     assert model is not None
     spoiled = context.values.copy()
     spoiled[100:] = (noisy(halves[1], 200, 0.02, 1)[:100] - context.units.centre) / context.units.scale
-    test = foretold(model, spoiled, context.known, 2, 100)
+    test = held_out(model, spoiled, context.known, 2, 100)
     assert test.wider > 5
 
 
@@ -121,7 +121,7 @@ def test_a_field_that_foretells_nothing_is_not_followed():
     assert model is not None
     spoiled = context.values.copy()
     spoiled[190:] = np.random.default_rng(1).standard_normal(spoiled[190:].shape)
-    test = foretold(model, spoiled, context.known, 2, 100)
+    test = held_out(model, spoiled, context.known, 2, 100)
     assert test.lost
     assert test.astray
 

@@ -1,8 +1,6 @@
-"""One variable of a system through noise: hidden variables assimilated with noisy samples (`hidden_noise.py`)."""
+"""One variable of a system through noise: hidden variables assimilated with noisy samples (`hidden_law.py`)."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,11 +8,8 @@ from numpy.typing import NDArray
 
 from prophecy import chaos
 from prophecy.forecasting import forecast
-from prophecy.laws import hidden, hidden_noise
 from prophecy.laws.flow import EIGHTH, polynomial_terms
-from prophecy.laws.hidden import _regressed, _tried
-from prophecy.laws.hidden_guesses import Family
-from prophecy.laws.hidden_noise import Track, noise_of
+from prophecy.laws.hidden_law import Track, noise_of, through_noise
 from prophecy.laws.settings import DEFAULT
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import regression, roughness
@@ -90,7 +85,7 @@ def test_no_law_is_found_in_what_has_none(kind: str) -> None:
         for k in range(2, 512):
             values[k] = 1.95 * values[k - 1] - 0.98 * values[k - 2] + generator.standard_normal()
     values = _standardised(values[:, None] + 0.01 * values.std() * generator.standard_normal((512, 1)))
-    assert hidden_noise.found(values, np.zeros(1), 0.01, 1, SETTINGS) is None
+    assert through_noise(values, np.zeros(1), 0.01, 1, DEFAULT) is None
 
 
 def test_a_track_needs_the_noise_that_is_there_and_no_more_with_the_law() -> None:
@@ -101,7 +96,7 @@ def test_a_track_needs_the_noise_that_is_there_and_no_more_with_the_law() -> Non
     values = states[:, :1] + 0.02 * np.random.default_rng(3).standard_normal((400, 1))
     track = Track(values, field, states.copy(), 0.02)
     for looseness in (0.3, 0.1, 0.03, 0.01):
-        track.tighten(looseness, SETTINGS)
+        track.tighten(looseness)
     assert track.noise == pytest.approx(0.02, rel=0.15)
     assert track.leaves_noise(0.02, SETTINGS)
     assert np.abs(track.states[:, 0] - states[:, 0]).std() < 0.01  # half of the noise or less is left in the states
@@ -117,34 +112,3 @@ def test_residuals_that_are_not_white_are_no_noise() -> None:
     assert Track(states[:, :1] + 0.01 * white, field, states, 0.01).leaves_noise(0.01, SETTINGS)
     assert not Track(states[:, :1] + 0.01 * slow, field, states, 0.01).leaves_noise(0.01, SETTINGS)
     assert not Track(states[:, :1] + 0.01 * white, field, states, 0.02).leaves_noise(0.01, SETTINGS)
-
-
-def test_starts_have_the_coefficients_of_the_regression() -> None:
-    path, terms = _standardised(chaos.lorenz.sample(200)), polynomial_terms(3, 2)
-    for ridge in (1e-4, 0.01):
-        one_by_one = regression(SparseField.of(terms), path, ridge).theta
-        assert np.allclose(_regressed(terms, path, ridge), one_by_one, rtol=1e-7, atol=1e-9)
-
-
-def test_no_family_is_tried_twice_on_the_same_samples() -> None:
-    for length in (128, 200, 256, 512, 1024):
-        for rough in (0.0, 0.01):
-            tried = [(family.kind, early) for family, early in _tried(np.zeros((length, 1)), SETTINGS, rough)]
-            assert len(set(tried)) == len(tried) > 0
-            assert all(early <= SETTINGS.early_share * length for _, early in tried)
-
-
-def test_a_family_that_was_far_from_a_law_on_few_samples_is_not_tried_on_more() -> None:
-    asked: list[tuple[int, int]] = []
-
-    def searched(passed: int) -> Callable[..., tuple[list[hidden.Search], int]]:
-        def search(visible: Array, centre: Array, family: Family, *_: object) -> tuple[list[hidden.Search], int]:
-            asked.append(family.kind)
-            return [], passed
-
-        return search
-
-    for passed, times in ((0, 1), (SETTINGS.again, 2)):
-        asked.clear()
-        hidden.found(np.zeros((512, 1)), np.zeros(1), SETTINGS, looked=searched(passed))
-        assert asked.count((4, 2)) == times

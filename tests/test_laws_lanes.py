@@ -7,7 +7,7 @@ import pytest
 
 from prophecy.laws import flow
 from prophecy.laws.flow import EIGHTH, EXPONENTIAL, FOURTH, MODULUS, RECIPROCAL, SIGN, SINE, TANH, Function
-from prophecy.laws.kernels.lanes import FEW, LANES
+from prophecy.laws.kernels.unrolled import FEW, LANES
 from prophecy.laws.sparse import SparseField
 
 FUNCTIONS = {

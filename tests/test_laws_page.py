@@ -95,7 +95,7 @@ def invented_parts() -> dict[str, object]:
 
 def test_the_page_is_made_from_its_results_file():
     pytest.importorskip("matplotlib")
-    from prophecy.tables import style
+    from reproduction import style
 
     outcome = PAGE.gather(Ask(functions=1), invented_parts())
     result = json.loads(json.dumps({"rows": outcome.rows, "details": outcome.details}))

@@ -48,7 +48,7 @@ def test_the_delay_line_trains_every_start_and_draws_its_curves(tmp_path, monkey
 def test_shortened_it_trains_every_start_in_both_models_and_draws_them(example, tmp_path):
     co2 = example.mauna_loa()
     short = [example.Task(task.name, task.values[:, :500], 100.0, 100, 300) for task in example.tasks(0, co2)]
-    result = example.run([short], steps=2)
+    result = example.result([example.unit(job) for job in example.units([short], steps=2)])
     for task, kinds in result["scores"].items():
         assert set(kinds) == {"one layer", "two gated blocks"}, task
         for starts in kinds.values():

@@ -15,8 +15,7 @@ pytest.importorskip("typer")
 
 import prophecy  # noqa: E402
 from prophecy.commands import _options  # noqa: E402
-from prophecy.frames.collect import collect, read_table  # noqa: E402
-from prophecy.frames.source import read, split  # noqa: E402
+from prophecy.frames.collect import collect, read, read_table, split  # noqa: E402
 from prophecy.frames.table import open_table  # noqa: E402
 from prophecy.service import DEFAULT  # noqa: E402
 from prophecy.service.bodies import BodyNames  # noqa: E402
@@ -143,6 +142,19 @@ FILES: dict[str, tuple[str, dict[str, list[float]], str]] = {
     "names in angle brackets": (table("<DATE>,<CLOSE>", "2024-01-01,1", "2024-01-02,2"), {"<CLOSE>": [1, 2]}, ""),
     "no header": (table("2024-01-01,5", "2024-01-02,6"), {"column2": [5, 6]}, "no header"),
     "pandas' row numbers": (table(",v", "0,1.5", "1,2.5"), {"v": [1.5, 2.5]}, ""),
+    "dates of Japan": (table("日付,気温", "2024年3月1日,5.5", "2024年3月2日,6"), {"気温": [5.5, 6]}, ""),
+    "dates of France": (table("mois;v", "janvier 2024;1,5", "février 2024;2"), {"v": [1.5, 2]}, ""),
+    "the parts of a date": (
+        table("year,month,v", "2023,11,5.5", "2023,12,6", "2024,1,7"),
+        {"v": [5.5, 6, 7]},
+        "columns 'year' and 'month' joined to one time",
+    ),
+    "columns of spaces with names in a remark": (
+        table("#YY  MM DD hh mm WSPD", "#yr  mo dy hr mn m/s", "2024 03 01 10 00  5.5", "2024 03 01 11 00 16.0"),
+        {"WSPD": [5.5, 16]},
+        "'YY', 'MM', 'DD', 'hh' and 'mm' joined to one time",
+    ),
+    "a separator for Excel": ("sep=;\n" + daily(PLAIN, "day;v", ";"), {"v": NUMBERS}, ""),
     "quoted": (table("day,note,v", '2024-01-01,"a, b",1', '2024-01-02,"c ""d""",2'), {"v": [1, 2]}, ""),
 }
 
@@ -161,6 +173,19 @@ REFUSED = {
         table("shop,day,v", "1,2024-01-01,1.5", "2,2024-01-01,5", "1,2024-01-02,2", "2,2024-01-02,6"),
         r"'shop' tells their rows apart",
         {"key": "shop"},
+    ),
+    "two columns as a key": (
+        table(
+            "region,item,day,v",
+            *(f"{a[0]},{a[1]},2024-01-0{d},{d}{ord(a[1])}" for a in ("Nx", "Ny", "Sx") for d in "12"),
+        ),
+        r"'region' and 'item' together tell their rows apart",
+        {"key": "region + item"},
+    ),
+    "two numbers as a key": (
+        table("store,item,day,v", *(f"{k % 2},{k // 4},2024-01-0{k // 2 % 2 + 1},{k % 2 + k // 4}" for k in range(12))),
+        r"'store' and 'item' together tell their rows apart",
+        {"key": "store + item"},
     ),
     "years across": (table("country,2000,2001,2002", "A,1,2,3", "B,4,5,6"), r"columns are times \(2000 … 2002\)", None),
     "months across": (
@@ -405,6 +430,41 @@ def test_words_and_truth_are_regressors(tmp_path):
     assert {"price", "sky = snow", "sky = sun"} <= set(again.names)
     with pytest.raises(ValueError, match=r"known has 31 different words in 'sky', and at most 30"):
         known_for(pd.DataFrame({"sky": [f"w{k}" for k in range(31)]}), source, 6)
+
+
+def test_an_euro_of_windows_is_one(tmp_path):
+    path = tmp_path / "euro.csv"
+    path.write_bytes(daily(PLAIN, "day;Umsatz (€)", ";").encode("cp1252"))
+    assert list(by_command_line(str(path))[0]) == ["Umsatz (€)"]
+
+
+def test_a_frame_of_a_file_gives_the_series_of_the_file(tmp_path):
+    """The same rules for frames: clocks by name, epochs, keys of usual names; what is written again is as it was."""
+    for text in (
+        table("t,v", *(f"{k / 2},{k * k % 7}" for k in range(20))),
+        table("ts,v", *(f"{1700000000 + 60 * k},{k * k % 7}" for k in range(20))),
+        table("unique_id,ds,y", *(f"{key},2024-01-{k:02d},{k * k % 7}" for key in "ab" for k in range(1, 20))),
+        table("year,month,v", *(f"{2020 + k // 12},{k % 12 + 1},{k * k % 7}" for k in range(20))),
+    ):
+        path = tmp_path / "file.csv"
+        path.write_text(text)
+        of_file, of_frame = split(str(path), None), split(pd.read_csv(path), None)
+        assert list(of_file) == list(of_frame)
+        for key, source in of_file.items():
+            assert rows_of(source.series) == rows_of(of_frame[key].series)
+    seconds = prophecy.forecast_many(pd.DataFrame({"ts": 1700000000 + 60 * np.arange(20), "v": PLAIN[0:1] * 20}), 2)
+    assert seconds.to_frame()["ts"].tolist() == [1700001200, 1700001260]
+
+
+def test_a_series_that_cannot_be_read_is_a_failure_of_its_own():
+    days = pd.date_range("2024-01-01", periods=9)
+    frame = pd.DataFrame({"k": ["a"] * 9 + ["b"] * 9, "day": [*days, *days], "v": np.arange(18.0)})
+    doubled = pd.concat([frame, frame.tail(1).assign(v=99.0)])
+    made = prophecy.forecast_many(doubled, 2, key="k", jobs=1)
+    assert list(made.failures) == ["b"]
+    assert "2024-01-09 comes twice, with 17 and 99" in str(made["b"].error)
+    with pytest.raises(ValueError, match="comes twice"):
+        prophecy.forecast_many(doubled[doubled.k == "b"], 2, key="k", jobs=1)
 
 
 def test_a_table_of_too_many_columns_is_refused_at_once(tmp_path):

@@ -192,14 +192,14 @@ def test_a_spike_raises_an_alarm_that_the_cursor_finds_once(service):
     rng = np.random.default_rng(3)
     values = rng.standard_normal(400).tolist()
     service.post("/v1/observe", json=[{"key": "a", "time": k, "value": v} for k, v in enumerate(values)])
-    before = service.get("/v1/alarms").json()["last"]
+    before = service.get("/v1/events").json()["last"]
     service.post("/v1/observe", json={"key": "a", "time": 400, "value": 60.0})
-    found = service.get("/v1/alarms", params={"since": before}).json()
-    assert [(a["key"], a["time"], a["value"]) for a in found["alarms"]] == [("a", 400.0, 60.0)]
-    assert service.get("/v1/alarms", params={"since": found["cursor"]}).json()["alarms"] == []
+    found = service.get("/v1/events", params={"since": before}).json()
+    assert [(a["key"], a["time"], a["value"]) for a in found["events"]] == [("a", 400.0, 60.0)]
+    assert service.get("/v1/events", params={"since": found["cursor"]}).json()["events"] == []
     service.post("/v1/observe", json={"key": "b", "value": 1.0})
-    assert service.get("/v1/alarms", params={"since": before, "key": "b"}).json()["alarms"] == []
-    assert service.get("/v1/alarms", params={"since": before, "key": "c"}).status_code == 404
+    assert service.get("/v1/events", params={"since": before, "key": "b"}).json()["events"] == []
+    assert service.get("/v1/events", params={"since": before, "key": "c"}).status_code == 404
 
 
 def test_a_series_can_be_forgotten_and_begun_again(service):
@@ -245,8 +245,8 @@ def test_unknown_series_and_paths_are_404_with_a_way_out(service):
         ("/v1/forecast?key=a&level=1", "level"),
         ("/v1/forecast?key=a&level=nan", "level"),
         ("/v1/forecast", "key"),
-        ("/v1/alarms?since=-1", "since"),
-        ("/v1/alarms?since=99999999999999999999999", "since"),
+        ("/v1/events?since=-1", "since"),
+        ("/v1/events?since=99999999999999999999999", "since"),
         ("/v1/values?since=x", "since"),
         ("/v1/series/a?count=9999999", "count"),
     ],
@@ -377,7 +377,7 @@ def test_labels_of_metrics_cannot_be_invented_by_clients():
 def test_the_description_of_the_api_names_every_route_and_its_page_loads_nothing_from_elsewhere(service):
     found = service.get("/openapi.json").json()
     assert set(found["paths"]) == {
-        "/v1/observe", "/v1/table", "/v1/values", "/v1/series", "/v1/series/{key}", "/v1/forecast", "/v1/alarms",
+        "/v1/observe", "/v1/table", "/v1/values", "/v1/series", "/v1/series/{key}", "/v1/forecast", "/v1/events",
         "/v1/health", "/metrics",
     }  # fmt: skip
     for page in ("/", "/docs"):

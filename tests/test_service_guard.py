@@ -20,7 +20,7 @@ from prophecy.service.guard import Guard, Rates, is_loopback
 from prophecy.service.server import check_access
 
 TOKEN = "correct-horse-battery-staple"
-DATA = ("/v1/series", "/v1/series/a", "/v1/values", "/v1/alarms", "/v1/forecast?key=a", "/metrics")
+DATA = ("/v1/series", "/v1/series/a", "/v1/values", "/v1/events", "/v1/forecast?key=a", "/metrics")
 VALUE = {"key": "a", "value": 1.0}
 
 
@@ -288,7 +288,7 @@ def test_a_live_reader_with_a_wrong_header_is_refused_before_it_is_accepted(remo
 
 
 def test_a_live_reader_that_stays_silent_is_let_go():
-    with client("http://plant", token=TOKEN, settings=replace(DEFAULT, hello_seconds=0.05)) as service:
+    with client("http://plant", token=TOKEN, settings=replace(DEFAULT, quiet_seconds=0.05)) as service:
         with pytest.raises(WebSocketDisconnect) as closed:
             live(service)
         assert closed.value.code == 4401

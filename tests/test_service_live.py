@@ -142,14 +142,14 @@ def test_alarms_come_live():
     with client() as service, service.websocket_connect(ADDRESS + "/v1/live?key=other") as socket:
         socket.receive_json()
         rows = [{"key": "a", "time": k, "value": v} for k, v in enumerate(rng.standard_normal(300).tolist())]
-        last = service.post("/v1/observe", json=rows).json() and service.get("/v1/alarms").json()["last"]
+        last = service.post("/v1/observe", json=rows).json() and service.get("/v1/events").json()["last"]
         service.post("/v1/observe", json={"key": "a", "time": 300, "value": 80.0})
         while True:
             message = socket.receive_json()
-            assert message["type"] == "alarms"  # values of `a` were not asked for
-            if message["alarms"][-1]["number"] > last:
+            assert message["type"] == "events"  # values of `a` were not asked for
+            if message["events"][-1]["number"] > last:
                 break
-        assert (message["alarms"][-1]["key"], message["alarms"][-1]["value"]) == ("a", 80.0)
+        assert (message["events"][-1]["key"], message["events"][-1]["value"]) == ("a", 80.0)
 
 
 @pytest.mark.parametrize(

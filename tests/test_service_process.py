@@ -367,10 +367,10 @@ def test_the_demonstration_lives_and_alarms_within_seconds(serving):
         time.sleep(0.2)
     assert found["total"] == 5
     before = {row["key"]: row["count"] for row in found["series"]}
-    last = httpx.get(started.url + "/v1/alarms?limit=1").json()["last"]
-    while time.monotonic() < deadline and httpx.get(started.url + "/v1/alarms?limit=1").json()["last"] == last:
+    last = httpx.get(started.url + "/v1/events?limit=1").json()["last"]
+    while time.monotonic() < deadline and httpx.get(started.url + "/v1/events?limit=1").json()["last"] == last:
         time.sleep(0.2)
-    assert httpx.get(started.url + "/v1/alarms?limit=1").json()["last"] > last
+    assert httpx.get(started.url + "/v1/events?limit=1").json()["last"] > last
     after = {row["key"]: row["count"] for row in httpx.get(started.url + "/v1/series").json()["series"]}
     assert all(after[key] > before[key] for key in before)
 

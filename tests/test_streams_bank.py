@@ -11,7 +11,7 @@ from prophecy import Prophecy, legt, run, signals
 from prophecy.exact_readout import exact
 from prophecy.streams import readouts, rows
 from prophecy.streams.kernels import parts
-from prophecy.streams.kernels.feed import Streams
+from prophecy.streams.kernels.entry import Streams
 from prophecy.streams.members import FIXED, LAGS, ORDER, SOLVED, WINDOWS
 from prophecy.streams.rows import fresh_clocks, fresh_samples
 from prophecy.streams.settings import DEFAULT, Settings

@@ -85,6 +85,11 @@ def test_the_day_and_the_week_of_five_minute_data_are_found_together():
     assert found(week * (5 + 3 * np.sin(2 * np.pi * k / 288)) + 0.5 * noise) == (288.0, 2016.0)
 
 
+def test_a_day_that_changes_with_the_year_is_a_season():
+    k, year = K[:4000], np.sin(2 * np.pi * K[:4000] / 1000)
+    assert found(np.sin(2 * np.pi * k / 48) * (1 + 0.5 * year) + year + 0.3 * NOISE[:4000])[0] == 48.0
+
+
 def test_short_seasons_leave_no_long_ones_among_the_means_of_32_values():
     k, noise = np.arange(20_000), np.random.default_rng(4).standard_normal(20_000)
     for period in (12.5, 24, 50.27, 300):
@@ -106,16 +111,26 @@ def test_noise_has_no_seasons(kind, most):
     assert falsely <= most
 
 
+def examined(u, *periods, known=None, steps=False):
+    """Autocorrelation, pairs, lines and (share, wander) of each period, as the compiled search sees them."""
+    known = np.ones(len(u)) if known is None else known
+    return parts.examined(np.asarray(u, dtype=float), known, steps, list(periods))
+
+
 def test_the_transform_is_a_fourier_transform_and_the_autocorrelations_are_those_of_their_definition():
     a, b = RNG.standard_normal(300), RNG.standard_normal(300)
     re, im = np.append(a, np.zeros(212)), np.append(b, np.zeros(212))
     parts.transform(re, im)
     np.testing.assert_allclose(re + 1j * im, np.fft.fft(np.append(a + 1j * b, np.zeros(212))), atol=1e-11)
-    of_a, of_b = np.zeros(101), np.zeros(101)
-    parts.autocorrelations(a, b, of_a, of_b)
-    for x, r in ((a, of_a), (b, of_b)):
-        direct = [np.mean(x[lag:] * x[: len(x) - lag]) / np.mean(x * x) for lag in range(101)]
-        np.testing.assert_allclose(r, direct, atol=1e-12)
+    known = (RNG.random(300) > 0.3) * 1.0
+    line = np.polynomial.Polynomial.fit(np.arange(300)[known > 0], a[known > 0], 1)
+    x = (a - line(np.arange(300))) * known
+    r, pairs, *_ = examined(a, known=known)
+    for lag in range(101):
+        both = known[lag:] * known[: 300 - lag]
+        assert pairs[lag] == pytest.approx(both.sum(), abs=1e-9)
+        direct = (x[lag:] * x[: 300 - lag]).sum() / both.sum() / ((x * x).sum() / known.sum())
+        assert r[lag] == pytest.approx(direct, abs=1e-12)
 
 
 def test_seasonal_members_beat_least_squares_on_the_right_lags(monkeypatch):
@@ -265,37 +280,35 @@ def test_streams_of_events_have_no_seasons(kind):
         assert found(streams[kind]) == ()
 
 
-def test_what_a_profile_explains_is_the_variance_between_phases_less_that_of_noise():
-    k, known, rng = np.arange(4000), np.ones(4000), np.random.default_rng(6)
+def test_what_a_period_explains_is_the_variance_between_its_phases_less_that_of_noise():
+    k, rng = np.arange(4000), np.random.default_rng(6)
     shape, noise = rng.standard_normal(20), rng.standard_normal(4000)
-    power = 4000 * np.mean(shape**2)
-    assert parts.explained(shape[k % 20], known, 20.0) == pytest.approx(power, rel=1e-9)
-    assert abs(parts.explained(noise, known, 20.0)) < 5 * np.sqrt(2 * 20)
-    assert parts.explained(shape[k % 20] + noise, known, 20.0) == pytest.approx(power, rel=0.1)
-    groups = [(shape[k % 20] + noise)[k % 20 == phase] for phase in range(20)]  # analysis of variance, done directly
-    between, within = sum(200 * g.mean() ** 2 for g in groups), sum(((g - g.mean()) ** 2).sum() for g in groups)
-    direct = between - 20 * within / (4000 - 20)
-    assert parts.explained(shape[k % 20] + noise, known, 20.0) == pytest.approx(direct, rel=1e-9)
-    rest = shape[k % 20].copy()
-    assert parts.unfold(rest, known, 20.0) == pytest.approx(0.0, abs=1e-20)
+    for u, least in ((shape[k % 20], 0.99), (shape[k % 20] + noise, 0.0), (noise, -0.05)):
+        *_, ((share, _),) = examined(u, 20.0)
+        groups = [(u - u.mean())[k % 20 == phase] for phase in range(20)]  # analysis of variance, done directly
+        within = sum(((g - g.mean()) ** 2).sum() for g in groups) / (4000 - 20)
+        assert share == pytest.approx(1 - within / u.var(), abs=0.01)
+        assert share > least
 
 
 @pytest.mark.parametrize("period", [4.3, 24.0, 50.27, 365.25])
 def test_a_line_is_found_between_the_places_of_the_transform_with_its_sum_of_squares(period):
-    ((frequency, strength, _),) = parts.find_lines(TABLE, sine(period) + 0.2 * NOISE)
+    u = sine(period) + 0.2 * NOISE
+    _, _, ((frequency, strength),), _ = examined(u)
     assert 1 / frequency == pytest.approx(period, rel=1e-3)
-    assert strength == pytest.approx(N / 2, rel=0.05)
+    assert strength * u.var() == pytest.approx(N / 2, rel=0.05)
 
 
 def test_noise_has_no_lines_and_a_season_keeps_its_phase_where_a_resonance_does_not():
-    assert not any(parts.find_lines(TABLE, np.random.default_rng(seed).standard_normal(N)) for seed in range(20))
-    humps = 0
+    assert not any(examined(np.random.default_rng(seed).standard_normal(N))[2] for seed in range(20))
+    wandered = 0
     for seed in range(12):
-        *_, narrow = parts.find_lines(TABLE, resonance(0.9995, 0.3, seed))[0]
-        humps += not narrow
-        *_, narrow = parts.find_lines(TABLE, sine(21) + 0.5 * np.random.default_rng(seed).standard_normal(N))[0]
-        assert narrow
-    assert humps >= 11
+        u = resonance(0.9995, 0.3, seed)
+        *_, ((_, wander),) = examined(u, 1 / examined(u)[2][0][0])
+        wandered += wander > DEFAULT.periods.wander
+        *_, ((_, wander),) = examined(sine(21) + 0.5 * np.random.default_rng(seed).standard_normal(N), 21.0)
+        assert wander < 0.02
+    assert wandered >= 10
 
 
 def resonance(radius, turn, seed, n=N):

@@ -13,7 +13,7 @@ import pytest
 from prophecy import signals
 from prophecy.streams import Prophecy, rows
 from prophecy.streams.kernels import parts
-from prophecy.streams.kernels.feed import Streams
+from prophecy.streams.kernels.entry import Streams
 from prophecy.streams.limits import DIFFERENCE, ERROR, FLAGS, LEVEL, RING
 from prophecy.streams.rows import fresh_clocks, fresh_samples
 from prophecy.streams.settings import DEFAULT

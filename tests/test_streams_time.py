@@ -302,7 +302,7 @@ def test_a_sensor_that_reports_only_changes_is_held_between_them():
 
 
 def test_streams_of_their_own_clocks_run_in_one_call_as_each_alone():
-    from prophecy.streams.kernels.feed import Streams
+    from prophecy.streams.kernels.entry import Streams
     from prophecy.streams.rows import fresh, fresh_clocks, fresh_samples, rings
     from prophecy.streams.settings import DEFAULT
     from prophecy.streams.table import between, table

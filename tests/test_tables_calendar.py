@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from prophecy.frames import dates
 from prophecy.frames.align import align
-from prophecy.frames.cells import as_times
+from prophecy.frames.clock import as_times
 from prophecy.frames.grid import Even, Months, Weekdays, infer
 from prophecy.frames.times import Times
 

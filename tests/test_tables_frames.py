@@ -243,7 +243,7 @@ def test_arrays_and_lists_work_as_before_and_can_carry_times():
     ("call", "kind", "says"),
     [
         (lambda: prophecy.forecast(pd.DataFrame({"a": ["x"] * 9}), 2), ValueError, "no column of numbers"),
-        (lambda: prophecy.forecast(ONES, 2, time="t"), ValueError, "no time column 't'; the frame has a"),
+        (lambda: prophecy.forecast(ONES, 2, time="t"), ValueError, "no time column 't'; it has a"),
         (lambda: prophecy.forecast_many(ONES, 2, key="t"), ValueError, "no key column 't'"),
         (lambda: prophecy.backtest(ONES, 2, season="week"), ValueError, "season must be a number of samples.*'week'"),
         (lambda: prophecy.backtest(ONES, 2, season=0.5), ValueError, "season must be a number of samples from 1 on"),
@@ -257,7 +257,7 @@ def test_arrays_and_lists_work_as_before_and_can_carry_times():
         (lambda: prophecy.forecast([], 2), ValueError, "data is empty"),
         (lambda: prophecy.forecast([5.0], 2), ValueError, "1 value cannot be forecast from; give at least 2"),
         (lambda: prophecy.forecast(ONES, 2, duplicates="sum"), ValueError, "'refuse', 'mean'"),
-        (lambda: prophecy.forecast(ONES, 2, columns="b"), ValueError, "no value column 'b'"),
+        (lambda: prophecy.forecast(ONES, 2, columns="b"), ValueError, "no column 'b'; it has a"),
     ],
 )  # fmt: skip
 def test_mistakes_are_named_with_the_way_out(call, kind, says):

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import Prophecy
-from prophecy.streams.far import Far
+from prophecy.streams.ahead import Ahead
 
 Array = NDArray[np.float64]
 Stream = dict[str, NDArray[Any]]
@@ -252,7 +252,7 @@ def channels(u: Array, times: Array | None) -> Stream:
 
 def far(u: Array, horizon: int) -> Stream:
     """Forecasts several values ahead."""
-    model = Far(horizon, 0.9)
+    model = Ahead(horizon, 0.9)
     track = np.concatenate([model.advance(part.copy()) for part in np.array_split(u, 3)], axis=1)
     return {"track": track, **{name: np.array(array) for name, array in model.arrays().items()}}
 

@@ -60,11 +60,10 @@ def sizes() -> dict[str, int]:
         **{f"SEASON_{name}": getattr(seasonal, name) for name in ("LAGS", "FEATURES", "MEMBERS", "SOLVED")},
         "SEASON_ROW": max(seasonal.STRIDES),
         "DEGREE_COUNT": len(limits.DEGREES),
-        "CARRIED_COUNT": len(limits.CARRIED),
-        "FAR_SETS": len(DEFAULT.far.forgetting),
-        "FAR_READOUTS": len(DEFAULT.far.ridges),
-        "FAR_MEMBERS": len(DEFAULT.far.ridges) + 2,  # the copy first, the bank last
-        "FAR_SLOW": len(DEFAULT.far.slow),
+        "AHEAD_SETS": len(DEFAULT.ahead.forgetting),
+        "AHEAD_READOUTS": len(DEFAULT.ahead.ridges),
+        "AHEAD_MEMBERS": len(DEFAULT.ahead.ridges) + 2,  # the copy first, the bank last
+        "AHEAD_SLOW": len(DEFAULT.ahead.slow),
     }
 
 
@@ -74,7 +73,6 @@ def constants() -> dict[str, Any]:
         **{name: value for name, value in vars(limits).items() if name.isupper() and isinstance(value, float)},
         "RARE": [1.0 - level for level in members.LEVELS],
         "DEGREES": limits.DEGREES,
-        "CARRIED": limits.CARRIED,
         **{f"SEASON_{name}": getattr(seasonal, name) for name in ("WIDTHS", "STRIDES", "STARTS", "INDEX")},
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -144,24 +145,48 @@ def stream(name: str, model: Any, goals: dict[str, float], rounds: int, quick: b
     return case
 
 
+# (series, samples, order): each in turn from small to large, the others as in the middle of the first two.
+POINTS = (
+    [(2**k, 4096, 64) for k in range(12)]
+    + [(64, 2**k, 64) for k in range(6, 18)]
+    + [(256, 4096, order) for order in (8, 16, 32, 64, 128, 256)]
+)
+
+
+def scaling(rounds: int, quick: bool) -> list[dict[str, Any]]:
+    """How time grows with series, samples and order, one at a time, each point checked.
+
+    Rows {series, samples, order, dtype, error, seconds, "SciPy FFT", "copy"}."""
+    rows = []
+    for series, samples, order in POINTS[:: 7 if quick else 1]:
+        system = system_of(order)
+        u = np.random.default_rng(0).standard_normal((series, samples))
+        y = np.full_like(u, np.nan)
+        prophecy.run(system, u, engine="lifted", out=y)
+        expected, _ = prophecy.run(system, u[:2, :600], engine="step")
+        error = relative_error(y[:2, :600], expected) if np.isfinite(y).all() else float("inf")
+        row: dict[str, Any] = {"series": series, "samples": samples, "order": order, "dtype": "float64"}
+        if error <= 1e-12:
+            took = in_turns(
+                {
+                    "seconds": lambda s=system, v=u, o=y: prophecy.run(s, v, engine="lifted", out=o),  # type: ignore[misc]
+                    "SciPy FFT": peers.scipy_fft(system, u),
+                    "copy": lambda v=u, o=y: np.copyto(o, v),  # type: ignore[misc]
+                },
+                rounds,
+            )
+            row |= {"error": error, **took}
+        rows.append(row)
+    return rows
+
+
+_GOALS = {"step, all series together": 20, "SciPy FFT": 2.2, "matrix product": 0.6}
+_STREAM_GOALS = {"plain NumPy step": 3.0, "river HoltWinters": 1.0}
 CASES: dict[str, Callable[[int, bool], Case]] = {
-    "batch-double": lambda rounds, quick: batch(
-        "batch-double",
-        np.float64,
-        1e-12,
-        {"step, all series together": 20, "SciPy FFT": 2.2, "matrix product": 0.6},
-        rounds,
-        quick,
-    ),
-    "batch-single": lambda rounds, quick: batch("batch-single", np.float32, 1e-5, {}, rounds, quick),
+    "batch-double": partial(batch, "batch-double", np.float64, 1e-12, _GOALS),
+    "batch-single": partial(batch, "batch-single", np.float32, 1e-5, {}),
     "legs-batch": legs_batch,
-    "stream-legt": lambda rounds, quick: stream(
-        "stream-legt",
-        prophecy.legt(64, window=16384.0),
-        {"plain NumPy step": 3.0, "river HoltWinters": 1.0},
-        rounds,
-        quick,
-    ),
-    "stream-fout": lambda rounds, quick: stream("stream-fout", prophecy.fout(65, window=16900.0), {}, rounds, quick),
-    "stream-legs": lambda rounds, quick: stream("stream-legs", prophecy.legs(64), {}, rounds, quick),
+    "stream-legt": partial(stream, "stream-legt", prophecy.legt(64, window=16384.0), _STREAM_GOALS),
+    "stream-fout": partial(stream, "stream-fout", prophecy.fout(65, window=16900.0), {}),
+    "stream-legs": partial(stream, "stream-legs", prophecy.legs(64), {}),
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -23,11 +23,9 @@ import prophecy
 from benchmarks.speed.measure import Case, Entry, relative_error
 from benchmarks.speed.peers import torch_fft, torch_loop
 from prophecy.engines import torch_engine, triton_engine
-from prophecy.engines.triton_engine import Plan
 from prophecy.system import System
 
 DEVICE = torch.device("cuda")
-SEARCH = 40.0  # seconds a search may take
 
 
 def system_of(order: int, dtype: Any) -> System:
@@ -71,49 +69,6 @@ def reference_is_right(order: int) -> float:
     return relative_error(torch_engine.predict(system, u)[0].cpu().numpy(), expected)
 
 
-def candidates(order: int, dtype: Any) -> list[Plan]:
-    """Plans worth trying, the likeliest first; those that overflow the shared memory fail by themselves."""
-    if dtype == np.float64:
-        return [
-            Plan("double", length, group, 4, stages) for stages in (3, 2) for length in (32, 16) for group in (32, 16)
-        ]
-    lengths = (64, 32) if order < 128 else (32, 64)
-    found = [Plan("hopper", length, 64, 4, stages) for stages in (3, 4, 6) for length in lengths]
-    found += [Plan("half", length, 64, 4, 3) for length in lengths]
-    return found + [Plan("half", length, group, 4, 3) for length in lengths for group in (32, 16)]
-
-
-def tune(system: System, u: Tensor, plans: Iterable[Plan], tolerance: float, log: list[Any]) -> Plan:
-    """The fastest plan whose result is right. A plan is timed only after its check."""
-    best, fastest = None, float("inf")
-    check = u[:192, : 8 * 1024 + 37]
-    begun = time.perf_counter()
-    for plan in plans:
-        started = time.perf_counter()
-        if started - begun > SEARCH:
-            break
-        try:
-            out = torch.full_like(check, float("nan"))
-            triton_engine.predict(system, check, plan=plan, out=out)
-            error, _ = errors(system, check, out)
-            if not error <= tolerance:
-                log.append({"plan": dataclasses.asdict(plan), "error": min(error, 1e30), "seconds": None})
-                continue
-            full = torch.empty_like(u)
-            took = clock(lambda p=plan, o=full: triton_engine.predict(system, u, plan=p, out=o), 12.0)  # type: ignore[misc]
-        except triton.runtime.errors.OutOfResources as refused:
-            log.append({"plan": dataclasses.asdict(plan), "error": None, "seconds": None, "why": str(refused)[:80]})
-            continue
-        log.append(
-            {"plan": dataclasses.asdict(plan), "error": error, "seconds": took, "spent": time.perf_counter() - started}
-        )
-        if took < fastest:
-            best, fastest = plan, took
-    if best is None:
-        raise RuntimeError(f"no plan passed its check for order {system.order}: {log[-3:]}")
-    return best
-
-
 @dataclasses.dataclass(frozen=True)
 class Size:
     """What a case runs over, how right it must be and what it should reach."""
@@ -124,7 +79,6 @@ class Size:
     dtype: Any
     tolerance: float
     goals: dict[str, float]
-    tuned: bool = True
 
 
 # Order, series, samples, the relative error that ours must stay below, and the least ratio to peers (the targets).
@@ -133,19 +87,17 @@ SIZES = {
     "gpu-64": Size(64, 8192, 16384, np.float32, 5e-7, {"copy": 0.35, "torch FFT": 8.0}),
     "gpu-32": Size(32, 8192, 16384, np.float32, 5e-7, {}),
     "gpu-128": Size(128, 8192, 16384, np.float32, 5e-7, {}),
-    "gpu-long": Size(64, 4, 1 << 24, np.float32, 5e-7, {"copy": 0.10}, tuned=False),
+    "gpu-long": Size(64, 4, 1 << 24, np.float32, 5e-7, {"copy": 0.10}),
     "gpu-double": Size(64, 8192, 16384, np.float64, 1e-13, {"copy": 0.10}),
 }
 
 
-def run(name: str, tuning: bool) -> Case:
-    """One case: ceiling, our kernel, peers. tuning: plans are searched, and the time of each is recorded."""
+def run(name: str, rounds: int, quick: bool) -> Case:
+    """One case: ceiling, our kernel, peers."""
     size = SIZES[name]
     system = system_of(size.order, size.dtype)
     u = data(size.series, size.samples, torch.float32 if size.dtype == np.float32 else torch.float64)
-    plan, log = triton_engine.plan_for(system, DEVICE), list[dict[str, Any]]()
-    if tuning and size.tuned:
-        plan = tune(system, u, candidates(triton_engine.padded_order(size.order), size.dtype), size.tolerance, log)
+    plan = triton_engine.plan_for(system, DEVICE)
     out = torch.full_like(u, float("nan"))
     triton_engine.predict(system, u, plan=plan, out=out)
     error, worst = errors(system, u, out)
@@ -157,7 +109,7 @@ def run(name: str, tuning: bool) -> Case:
         "dtype": kind,
         "bytes": 2 * u.nbytes,
     }
-    settings |= {"plan": dataclasses.asdict(plan), "worst_series_error": worst, "tuning": log}
+    settings |= {"plan": dataclasses.asdict(plan), "worst_series_error": worst}
     title = f"{name}: {size.series} × {size.samples}, N = {size.order}, {kind}"
     case = Case(name, title, settings, u.numel(), size.tolerance, goals=size.goals)
     case.entries.append(Entry("copy", "ceiling", clock(lambda: out.copy_(u))))
@@ -192,7 +144,7 @@ def peers(system: System, u: Tensor) -> list[Entry]:
     return found
 
 
-def scaling() -> list[dict[str, Any]]:
+def scaling(rounds: int, quick: bool) -> list[dict[str, Any]]:
     """Seconds against series, samples and order, one of them at a time; the least of some runs."""
     rows = []
     points = [(2**k, 4096, 64) for k in range(18)] + [(8192, 2**k, 64) for k in range(6, 18)]
@@ -210,7 +162,7 @@ def scaling() -> list[dict[str, Any]]:
     return rows
 
 
-CASES: dict[str, Callable[[bool], Case]] = {name: partial(run, name) for name in SIZES}
+CASES: dict[str, Callable[[int, bool], Case]] = {name: partial(run, name) for name in SIZES}
 
 
 def facts() -> dict[str, Any]:

@@ -193,9 +193,9 @@ class Forecast:
         return f"<Forecast by {self.method}: {self._interval()}; explain() says more>"
 
     def _repr_html_(self) -> str:
-        from prophecy.tables.spark import of_forecast
+        from prophecy.tables.notebook import of_made
 
-        return of_forecast(self)
+        return of_made(self)
 
     def quantile(self, q: ArrayLike) -> Any:
         """The value below which the truth lies with probability q; q a number or (n,) -> (n, *shape of the point)."""

@@ -75,11 +75,13 @@ def waiting() -> Iterator[None]:
 
 def command(run: Callable[[], object]) -> None:
     """Run a command that holds Ctrl-C back for the rest of this process, which ends when nothing asks for it in time.
+    SIGTERM is the same to it, so that it ends with a sentence too.
 
     A command that Ctrl-C has stopped does not take the interpreter apart, which takes seconds on a loaded machine.
     """
-    if _main_thread() and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, _press_and_watch)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if _main_thread() and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _press_and_watch)
     try:
         run()
     except SystemExit as end:
@@ -89,25 +91,6 @@ def command(run: Callable[[], object]) -> None:
                 sys.stderr.flush()
             _leave()
         raise
-
-
-@contextlib.contextmanager
-def terminated() -> Iterator[None]:
-    """Within it SIGTERM is what Ctrl-C is, so that it ends with a sentence too; also where Ctrl-C is ignored, as in the
-    background of a shell."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def pass_on(number: int, frame: FrameType | None) -> None:
-        handler = signal.getsignal(signal.SIGINT)
-        (handler if callable(handler) else _press_and_watch)(number, frame)
-
-    before = signal.signal(signal.SIGTERM, pass_on)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager

@@ -121,6 +121,7 @@ def _alive() -> Iterator[None]:
 
 def _serve(pipe: Any, work: Callable[[Any], Any], items: Sequence[Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with contextlib.suppress(EOFError, ConnectionError):
         while True:

@@ -14,17 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prophecy.anomalies.kinds import (
-    KEPT,
-    SLOWLY,
-    FollowedRow,
-    Kind,
-    Open,
-    append,
-    change_of_noise,
-    judged,
-    season_is_back,
-)
+from prophecy.anomalies.kinds import KEPT, SLOWLY, FollowedRow, Kind, Open, change_of_noise, judged, season_is_back
 from prophecy.anomalies.rows import APART, held, run_at_end
 
 if TYPE_CHECKING:
@@ -108,7 +98,7 @@ class Events:
                 numbers[k] = event.number
                 self._newest = (event.number, row.row)
             if self._open is not None:
-                append(self._open, row)
+                self._open.append(row)
             k += 1
         self._past = np.concatenate([self._past, columns[:, :2]])[-KEPT:]
         return numbers
@@ -141,7 +131,7 @@ class Events:
             if not waits and event.noise is None:
                 event.noise = judged(event, seasons)[0] is Kind.NOISE
             if waits or (event.noise and event.noisy()):
-                append(event, row)
+                event.append(row)
             else:
                 self._waiting.remove(event)
                 self._close(event, seasons)

@@ -1,4 +1,4 @@
-"""What is usual in a stretch of rows, and what differs from it: sizes, medians, runs, steps and splits."""
+"""What is usual in a stretch of rows, and where it changes: medians, deviations, runs and steps."""
 
 from __future__ import annotations
 
@@ -18,62 +18,43 @@ AROUND = 200
 """Rows before an event that are taken as usual: a standard deviation of so many is known to 5 %, and they are
 recent."""
 
+SIDE = 5
+"""Rows whose median is a level: the fewest of which two may be outliers."""
+
+LENGTHS = (1, SIDE, APART, AROUND)
+"""Rows that a level may be averaged over: one in a random walk, as many as there are in white noise."""
+
+CUT = 4.0
+"""Deviations at which a row is cut before it is averaged, so that no single one makes a change."""
+
 RISING = 0.95
 """Share of all changes over 20 rows that have one sign where values rise or fall throughout, as counters do; of
 values that do not, half have."""
 
-SIDE = 5
-"""Rows before and after an event whose medians are compared to find a step of the level: the fewest of which two may
-be outliers."""
 
-JUMP = 4.0
-"""Standard deviations (from the median absolute one) between medians that make a shift. Medians of five normal rows
-differ by 0.76 of them, so that this comes by chance once in ten million."""
+def change_of_mean(values: Array, start: int, end: int) -> tuple[float, float]:
+    """By how much the mean of values[end:] differs from that of values[:start], in usual deviations and as it is.
 
-CHANGED = 1.8
-"""Ratio of the sizes of errors that is a change of noise: medians of 20 normal errors differ by that in 2 % of
-cases."""
-
-
-def step_of(before: Array, own: Array, long: int, period: int) -> float:
-    """By how much more the medians of `SIDE` rows right before and after an event differ than they did a season
-    earlier; 0 where such differences are usual. Seasons that differ, as days in a week do, hide a shift less here."""
-    values = np.concatenate([before, own[: long + SIDE]])
-    if len(own) < long + SIDE or len(values) < period + AROUND + long + 2 * SIDE:
-        return 0.0
-    medians = np.nanmedian(np.lib.stride_tricks.sliding_window_view(values[-period - AROUND :], SIDE), axis=1)
-    rises = medians[SIDE + long :] - medians[: -SIDE - long]
-    changes = rises[period:] - rises[:-period]
-    known = changes[:-1][np.isfinite(changes[:-1])]
-    step = float(changes[-1])
-    return step if len(known) > SIDE and abs(step) > JUMP * robust_deviation(known) else 0.0
-
-
-def change_of_size(errors: Array, usual: Array) -> float:
-    """How many times as large as usual at least 20 errors are, by their medians, which the traces of a spike do not
-    move; 1 for fewer."""
-    return median(np.abs(errors)) / max(median(np.abs(usual)), 1e-300) if len(errors) >= APART else 1.0
-
-
-def other_noise(errors: Array, usual: Array) -> bool:
-    """Whether at least 20 errors are of another size than usual."""
-    return not 1.0 / CHANGED <= change_of_size(errors, usual) <= CHANGED
-
-
-def split(errors: Array, among: int) -> int | None:
-    """The place that parts errors[:among] best into two normal samples of different size, 20 or more in each; None
-    where their sizes do not differ by `CHANGED`."""
-    squares = np.nan_to_num(errors[:among]) ** 2
-    places = np.arange(APART, among - APART)
-    if not len(places):
-        return None
-    sums = np.cumsum(squares)
-    left, right = sums[places - 1] / places, (sums[-1] - sums[places - 1]) / (among - places)
-    tiny = 1e-300 + 1e-12 * sums[-1] / among
-    cost = places * np.log(left + tiny) + (among - places) * np.log(right + tiny)
-    best = int(np.argmin(cost))
-    ratio = np.sqrt((right[best] + tiny) / (left[best] + tiny))
-    return int(places[best]) if ratio > CHANGED or ratio < 1.0 / CHANGED else None
+    Usual are the differences between as many rows, as far apart, before `start`. Of the lengths to average over, those
+    are taken by which they are smallest.
+    """
+    centre, deviation = median(values[:start][-5 * AROUND :]), robust_deviation(values[:start][-5 * AROUND :])
+    known = np.where(np.isnan(values), centre, values)
+    known = np.clip(known, centre - CUT * deviation, centre + CUT * deviation) if deviation > 0.0 else known
+    sums, gap, there = np.concatenate([[0.0], np.cumsum(known)]), end - start, len(values) - end
+    least, found = np.inf, 0.0
+    for after in sorted({*LENGTHS[:-1], there}):
+        for before in LENGTHS:
+            at = np.arange(before, start - gap - after + 1)
+            if not 0 < after <= there or before > start // 3 or len(at) < max(after, APART):
+                continue
+            at = np.append(at, start)
+            changes = (sums[at + gap + after] - sums[at + gap]) / after - (sums[at] - sums[at - before]) / before
+            most = CUT * 1.4826 * float(np.median(np.abs(changes[:-1])))
+            usual = float(np.sqrt(np.mean(np.clip(changes[:-1], -most, most) ** 2)))
+            if usual < least:
+                least, found = usual, float(changes[-1])
+    return (found / least if 0.0 < least < np.inf else 0.0), found
 
 
 def step_at(values: Array) -> int:
@@ -85,12 +66,6 @@ def step_at(values: Array) -> int:
     sums = np.cumsum(known)
     left, right = sums[places - 1], sums[-1] - sums[places - 1]
     return int(places[np.argmax(left * left / places + right * right / (len(known) - places))])
-
-
-def means_of(values: Array, window: int) -> float:
-    """The standard deviation of means of so many values in a row; infinite where there are none."""
-    sums = np.cumsum(np.nan_to_num(values))
-    return float(np.std((sums[window:] - sums[:-window]) / window)) if 0 < window < len(sums) - 1 else float("inf")
 
 
 def rise_of(values: Array) -> float:
@@ -111,10 +86,16 @@ def robust_deviation(values: Array) -> float:
     return 1.4826 * float(np.median(np.abs(known - np.median(known)))) or float(np.std(known))
 
 
-def size(residuals: Array) -> float:
+def size(errors: Array) -> float:
     """Mean absolute size of what is known; NaN for nothing."""
-    known = np.abs(residuals[~np.isnan(residuals)])
+    known = np.abs(errors[~np.isnan(errors)])
     return float(np.mean(known)) if len(known) else np.nan
+
+
+def median(values: Array) -> float:
+    """Median of what is known; 0 for nothing."""
+    known = values[~np.isnan(values)]
+    return float(np.median(known)) if len(known) else 0.0
 
 
 def held(values: Array) -> Array:
@@ -137,16 +118,3 @@ def run_at_end(values: Array) -> int:
     values = held(values)
     other = np.flatnonzero(values[::-1] != values[-1]) if len(values) else np.zeros(0)
     return int(other[0]) if len(other) else len(values)
-
-
-def median(values: Array) -> float:
-    """Median of what is known; 0 for nothing."""
-    known = values[~np.isnan(values)]
-    return float(np.median(known)) if len(known) else 0.0
-
-
-def alike(values: Array) -> float:
-    """How much neighbours resemble each other: their autocorrelation, 0 for noise."""
-    known = values[~np.isnan(values)]
-    power = float(np.sum(known * known))
-    return float(np.sum(known[1:] * known[:-1])) / power if power > 0.0 else 0.0

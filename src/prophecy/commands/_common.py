@@ -17,6 +17,9 @@ from prophecy.frames.names import printable
 DATA, USAGE, INTERRUPTED, PIPE = 1, 2, _interrupts.INTERRUPTED, 141
 """Exit codes: the data, the call, and 128 + the signals SIGINT and SIGPIPE, as shells report them."""
 
+CLOSED = "stdin is closed; pipe values into the command, or name a file"
+"""What a command says where whoever started it has closed its input."""
+
 
 @contextlib.contextmanager
 def guarded(command: str, code: int = DATA) -> Iterator[None]:

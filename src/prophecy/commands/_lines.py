@@ -10,11 +10,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from prophecy.fleet.check import LONGEST_KEY, is_key
 from prophecy.frames.numbers import is_missing
 from prophecy.streams.limits import LARGEST, LARGEST_TIME
-
-LONGEST_KEY = 512
-"""Characters of a key, as many as a fleet takes."""
 
 ONLY = "value"
 """The key of a stream without keys."""
@@ -183,14 +181,11 @@ def _float(found: Any) -> float:
 def _key(found: Any) -> str:
     if isinstance(found, bool) or not isinstance(found, str | int):
         raise ValueError(f"key {repr(found)[:200]} is neither text nor a whole number")
-    try:
-        name = str(found)
-        name.encode()
-    except (ValueError, UnicodeEncodeError):  # thousands of digits; half a character
-        raise ValueError(f"key {repr(found)[:80]} is not plain text") from None
-    if not 0 < len(name) <= LONGEST_KEY or "\0" in name:
-        raise ValueError(f"key {repr(found)[:80]} must have 1 to {LONGEST_KEY} characters")
-    return name
+    if isinstance(found, int) and abs(found) > LARGEST:
+        raise ValueError(f"key is a whole number of more than {LARGEST:g}")
+    if not is_key(str(found).encode(errors="surrogatepass")):
+        raise ValueError(f"key {repr(found)[:80]} must have 1 to {LONGEST_KEY} characters of plain text")
+    return str(found)
 
 
 def _moment(found: Any, pattern: str | None) -> tuple[float, bool]:

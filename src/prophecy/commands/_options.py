@@ -5,15 +5,17 @@ from __future__ import annotations
 import enum
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from prophecy.commands._common import CLOSED
 from prophecy.commands._write import output_kind
 from prophecy.frames.align import SHELL
-from prophecy.frames.roles import Hints
+from prophecy.frames.columns import Hints
 from prophecy.frames.table import Table
 from prophecy.tables.pictures import ENDINGS
 
@@ -73,12 +75,8 @@ Resume: TypeAlias = Annotated[
 Plot: TypeAlias = Annotated[Path | None, typer.Option(help="Picture: .png, .svg, or .html to zoom and hover.")]
 
 
-class Duplicates(enum.StrEnum):
-    """What happens to rows of one time."""
-
-    refuse = "refuse"
-    mean = "mean"
-
+Duplicates = enum.StrEnum("Duplicates", ["refuse", "mean"])
+"""What happens to rows of one time."""
 
 Doubled: TypeAlias = Annotated[
     Duplicates, typer.Option("--duplicates", help="Rows with the same time: refuse the file, or average them.")
@@ -173,6 +171,8 @@ def check(
     endings: Sequence[str] = ENDINGS,
 ) -> None:
     """Refuse what cannot work before any work is done; a usage error, exit code 2. endings: those --plot may have."""
+    if file == "-" and sys.stdin is None:
+        raise ValueError(CLOSED)
     try:
         if resume and out is None:
             raise ValueError("--resume continues the run that was writing --out; name that file")

@@ -1,17 +1,20 @@
-"""One series through a file: its model, what it said of each row, how wrong that was, and the last stretch to draw."""
+"""Series through a file: the model of each, what it said of each row, how wrong that was, and what is drawn of it."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.commands._journal import Journal
+from prophecy.commands._rows import answer
 from prophecy.frames.align import SHELL, doubled_times
 from prophecy.frames.grid import Grid, infer
+from prophecy.frames.names import series_title
 from prophecy.frames.table import Table
 from prophecy.frames.times import Times
 from prophecy.streams import Prophecy
@@ -94,10 +97,10 @@ class RowModel:
     def __init__(
         self, level: float, horizon: int = 1, irregular: bool = False, journal: Journal | None = None, title: str = ""
     ) -> None:
-        from prophecy.streams.far import Far
+        from prophecy.streams.ahead import Ahead
 
         self._title, self._level, self._forced, self._journal = title, level, irregular, journal
-        self._far = Far(horizon, level) if horizon > 1 else None
+        self._far = Ahead(horizon, level) if horizon > 1 else None
         self._model = Prophecy(context=1)
         self._seasons: tuple[float, ...] | None = None  # those of the last answers taken from the journal
         self.clock = RowGrid()
@@ -114,12 +117,12 @@ class RowModel:
             return RowPredictions(*self._answers(values, slots, seconds))
         kept = self._journal.answer(self._title, len(values), len(RowPredictions._fields))
         if kept is not None:
-            self._seasons = kept.seasons
+            self._seasons = tuple(kept.about)
             return RowPredictions(*kept.rows)
         if self._seasons is not None:
             self._go_on(self._journal)
         rows = self._answers(values, slots, seconds)
-        self._journal.add(self._title, rows, self.seasons(), self._model if self._far is None else self._far)
+        self._journal.add(self._title, rows, self.seasons(), self._far or self._model)
         return RowPredictions(*rows)
 
     def _go_on(self, journal: Journal) -> None:
@@ -151,6 +154,48 @@ class RowModel:
     def seasons(self) -> tuple[float, ...]:
         """The seasons found so far, in rows of the grid."""
         return self._model.seasons() if self._seasons is None else self._seasons
+
+
+class Series:
+    """One series of a file with its model. What a command makes of the model's words is its `note`."""
+
+    def __init__(self, title: str, bank: RowModel) -> None:
+        self.title, self.bank, self.rows = title, bank, 0
+
+    def advance(self, values: Array, times: Times | None) -> dict[str, Array]:
+        """Take in rows; the columns to write beside them."""
+        try:
+            said = self.bank.advance(values, times)
+        except ValueError as problem:
+            rows = f"rows {self.rows + 1} to {self.rows + len(values)}"
+            raise ValueError(f"series {self.title}, {rows}: {problem}") from None
+        columns = self.note(values, times, said)
+        self.rows += len(values)
+        return columns
+
+    def note(self, values: Array, times: Times | None, said: RowPredictions) -> dict[str, Array]:
+        """Remember what is wanted of some rows; `self.rows` came before them."""
+        raise NotImplementedError
+
+
+Kind = TypeVar("Kind", bound=Series)
+
+
+def follow(
+    command: str, table: Table, made: Callable[[str], Kind], parts: tuple[str, ...], out: Path | None, mean: bool
+) -> list[Kind]:
+    """All of a table through the series it holds, made(title) each, writing as it goes. mean: average doubled times."""
+    found: dict[tuple[str, str], Kind] = {}
+
+    def advance(key: str, name: str, values: Array, times: Times | None) -> dict[str, Array]:
+        if (key, name) not in found:
+            found[key, name] = made(series_title(key, name))
+        return found[key, name].advance(values, times)
+
+    answer(command, table, advance, parts, out, mean)
+    if not found:
+        raise ValueError(f"{table.path} has a header but no rows")
+    return list(found.values())
 
 
 class CopyAndLine:
@@ -199,42 +244,34 @@ class ErrorCurve:
         return np.asarray(where[filled]), np.asarray(np.sqrt(sums[filled] / counts[filled]))
 
 
-class Tracker:
-    """A model with its score sheet."""
+class Tracker(Series):
+    """A series with its score sheet."""
 
     def __init__(self, title: str, bank: RowModel, horizon: int, level: float) -> None:
-        self.title, self.bank = title, bank
+        super().__init__(title, bank)
         self._baselines, self._level = CopyAndLine(horizon), level
-        self.rows = self.compared = 0
+        self.compared = 0
         self.totals = dict.fromkeys(("prophecy", "copy", "line"), 0.0)
         self._curves = {name: ErrorCurve() for name in self.totals}
         self._tail: deque[tuple[Array, NDArray[Any]]] = deque()
         self._held = 0
 
-    def advance(self, values: Array, times: Times | None) -> RowPredictions:
-        """Take in rows and the errors made on them."""
-        try:
-            said = self.bank.advance(values, times)
-        except ValueError as problem:
-            rows = f"rows {self.rows + 1} to {self.rows + len(values)}"
-            raise ValueError(f"series {self.title}, {rows}: {problem}") from None
+    def note(self, values: Array, times: Times | None, said: RowPredictions) -> dict[str, Array]:
+        """The errors made on these rows, and the last of them to be drawn."""
         errors = {"prophecy": said.residual, **self._baselines.errors(values)}
         fair = np.isfinite(errors["prophecy"]) & np.isfinite(errors["line"])
         for name, error in errors.items():
             self.totals[name] += float(np.abs(error[fair]).sum())
             self._curves[name].add(error)
-        self.rows += len(values)
         self.compared += int(fair.sum())
-        self._keep(np.stack([part[-SHOWN:] for part in (values, said.mean, said.lower, said.upper)]), times)
-        return said
-
-    def _keep(self, last: Array, times: Times | None) -> None:
-        count = last.shape[1]
-        moments = np.arange(self.rows - count, self.rows) if times is None else times[-count:].wall()
+        last = np.stack([part[-SHOWN:] for part in (values, said.mean, said.lower, said.upper)])
+        count, end = last.shape[1], self.rows + len(values)
+        moments = np.arange(end - count, end) if times is None else times[-count:].wall()
         self._tail.append((last, moments))
         self._held += count
         while self._held - self._tail[0][0].shape[1] >= SHOWN:
             self._held -= self._tail.popleft()[0].shape[1]
+        return said._asdict()
 
     def mean_errors(self) -> dict[str, float]:
         """Mean absolute errors over the rows all three could predict."""

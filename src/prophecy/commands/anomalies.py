@@ -14,11 +14,9 @@ from prophecy.anomalies import Anomaly, Events, flagged
 from prophecy.commands import _options
 from prophecy.commands._common import guarded, say
 from prophecy.commands._journal import Journal, keeping
-from prophecy.commands._rows import answer
 from prophecy.commands._show import console, show
-from prophecy.commands._track import RowModel, words
-from prophecy.frames.names import series_title
-from prophecy.frames.roles import Hints
+from prophecy.commands._track import RowModel, RowPredictions, Series, follow, words
+from prophecy.frames.columns import Hints
 from prophecy.frames.table import Table, open_table
 from prophecy.frames.times import Times
 from prophecy.tables.panels import Line, Panel, Picture
@@ -45,25 +43,20 @@ season. Of files beyond 4 MB the answers so far are kept in OUT.part; after Ctrl
 """
 
 
-class Watch:
+class Watch(Series):
     """One series: its model, its events, and enough of the rest to draw it."""
 
     def __init__(self, title: str, bank: RowModel, rate: float) -> None:
-        self.title = title
-        self.rows = self.count = 0
-        self.events = Events()
+        super().__init__(title, bank)
+        self.count, self.events = 0, Events()
         self.when: dict[int, str] = {}
-        self.bank, self._rate, self._threshold = bank, rate, -math.log10(rate / 2)
+        self._rate, self._threshold = rate, -math.log10(rate / 2)
         self._stride = 1
         self._kept: list[tuple[int, Any, float, float]] = []
         self._flagged: list[tuple[int, Any, float, float]] = []
 
-    def advance(self, values: Array, times: Times | None) -> dict[str, Array]:
-        try:
-            said = self.bank.advance(values, times)
-        except ValueError as problem:
-            rows = f"rows {self.rows + 1} to {self.rows + len(values)}"
-            raise ValueError(f"series {self.title}, {rows}: {problem}") from None
+    def note(self, values: Array, times: Times | None, said: RowPredictions) -> dict[str, Array]:
+        """The events of these rows, and those that are drawn."""
         flags = flagged(said.score, said.alarm, self._rate)
         self.count += int(flags.sum())
         axis = np.arange(self.rows, self.rows + len(values)) if times is None else times.wall()
@@ -73,9 +66,7 @@ class Watch:
             self.when[self.rows + k] = times.text(k) if times is not None else f"{self.rows + k}"
             self._flagged.append((self.rows + k, axis[k], float(values[k]), float(said.score[k])))
         self._thin(values, said.score, axis)
-        self.rows += len(values)
-        columns = (said.mean, said.lower, said.upper, said.score, said.alarm, flags.astype(np.float64), numbers)
-        return dict(zip(PARTS, columns, strict=True))
+        return {**said._asdict(), "flagged": flags.astype(np.float64), "event": numbers}
 
     def _thin(self, values: Array, score: Array, axis: NDArray[Any]) -> None:
         """Keep every so many-th row, fewer as the series grows."""
@@ -159,19 +150,10 @@ def anomalies(
 def _watch(
     table: Table, rate: float, irregular: bool, out: Path | None, mean: bool, journal: Journal | None
 ) -> list[Watch]:
-    watches: dict[tuple[str, str], Watch] = {}
+    def made(title: str) -> Watch:
+        return Watch(title, RowModel(1 - rate, 1, irregular, journal, title), rate)
 
-    def advance(key: str, name: str, values: Array, times: Times | None) -> dict[str, Array]:
-        if (key, name) not in watches:
-            title = series_title(key, name)
-            bank = RowModel(1 - rate, 1, irregular, journal, title)
-            watches[key, name] = Watch(title, bank, rate)
-        return watches[key, name].advance(values, times)
-
-    answer("anomalies", table, advance, PARTS, out, mean)
-    if not watches:
-        raise ValueError(f"{table.path} has a header but no rows")
-    return list(watches.values())
+    return follow("anomalies", table, made, PARTS, out, mean)
 
 
 def _rows(watches: list[Watch]) -> list[list[str]]:

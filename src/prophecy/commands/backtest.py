@@ -16,7 +16,7 @@ from prophecy.commands._show import show
 from prophecy.commands._write import as_batch, sink
 from prophecy.commands.forecast import read_known
 from prophecy.frames.collect import collect
-from prophecy.frames.roles import Hints
+from prophecy.frames.columns import Hints
 from prophecy.frames.table import open_table
 from prophecy.tables.backtesting import Backtest, Score, backtest_sources
 from prophecy.tables.panels import Picture, of_backtest

@@ -15,8 +15,8 @@ from prophecy.commands._common import guarded, say
 from prophecy.commands._fields import Panel, drawn
 from prophecy.forecasting import forecast
 from prophecy.frames.collect import collect
+from prophecy.frames.columns import Hints
 from prophecy.frames.names import printable, series_title
-from prophecy.frames.roles import Hints
 from prophecy.frames.source import Source
 from prophecy.frames.table import open_table
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,17 +14,16 @@ import typer
 
 from prophecy import _interrupts, _machine
 from prophecy._forecast import Failure, Forecast
-from prophecy.commands import _options
+from prophecy.commands import _options, _results
 from prophecy.commands._common import INTERRUPTED, digits_between, guarded, say
 from prophecy.commands._dask import forecast_on
-from prophecy.commands._parts import input_of
+from prophecy.commands._journal import Journal, plan_of
 from prophecy.commands._progress import Progress
-from prophecy.commands._results import Results
 from prophecy.commands._show import show
 from prophecy.forecasting.batch import Stopped
 from prophecy.frames.collect import Collected, as_frame, collect
+from prophecy.frames.columns import Hints
 from prophecy.frames.names import series_title
-from prophecy.frames.roles import Hints
 from prophecy.frames.source import Source
 from prophecy.frames.table import open_table
 from prophecy.tables.forecasting import forecast_sources
@@ -35,6 +34,7 @@ from prophecy.tables.regressors import known_for
 
 AT_ONCE = 64  # series solved between two writes: some seconds of work
 PRINTED = 20  # series in the table on stdout: a screen
+EVERY = 1.0  # seconds of finished series that a kill may cost
 
 EXAMPLES = """
 Examples:
@@ -87,53 +87,32 @@ def forecast(
         say("forecast", f"{Path(file).name}: {found.words()}")
         regressors = None if known is None else read_known(known, asked, found)
         units = found.units(joint)
-        plan = _plan(file, horizon, seasons, extra, options, joint, context, asked)
-        results = None if out is None else Results(out, plan, resume)
-        shown = _Shown(found, level)
+        bounded = {"horizon": horizon, "level": level, "bounds": options["bounds"], "season": seasons}
+        plan = plan_of(file, asked, **bounded, quantiles=extra, joint=joint, context=context)
+        journal = None if out is None else Journal(out, plan, resume, EVERY)
+        shown = _Shown()
         try:
-            with _interrupts.last_words(lambda: f"prophecy forecast: {_stopped(results, shown, len(units))}"):
-                _solve(units, horizon, seasons, regressors, options, jobs, results, shown, extra)
+            with (
+                _interrupts.last_words(lambda: f"prophecy forecast: {shown.stopped(journal, len(units))}"),
+                contextlib.nullcontext() if journal is None else journal,
+            ):
+                _solve(units, horizon, seasons, regressors, options, jobs, journal, shown, extra)
+                if journal is not None and out is not None:
+                    _results.write(journal, out, found.table.roles, units, horizon)
         except KeyboardInterrupt:
-            say("forecast", _stopped(results, shown, len(units)))
-            if results is None and shown.done:
+            say("forecast", shown.stopped(journal, len(units)))
+            if journal is None and shown.done:
                 shown.print(len(units), None)
             raise typer.Exit(INTERRUPTED) from None
-        if results is not None:
-            results.finish(found.table.roles, found.sources, horizon)
         if plot is not None and shown.panels:
             save(Picture(f"Forecast of {Path(file).name}", shown.panels, shown.remarks), plot)
         shown.print(len(units), out)
 
 
-def _plan(
-    file: str,
-    horizon: int,
-    seasons: Any,
-    extra: Any,
-    options: dict[str, Any],
-    joint: bool,
-    context: int,
-    asked: Hints,
-) -> dict[str, Any]:
-    """What makes two runs the same, so that one can go on where the other stopped."""
-    plan = {
-        **input_of(file),
-        "horizon": horizon,
-        "level": options["level"],
-        "bounds": list(options["bounds"] or ()),
-        "season": list(seasons or ()),
-        "quantiles": list(extra),
-        "joint": joint,
-        "context": context,
-        **{name: value for name, value in asdict(asked).items() if name != "ways"},
-    }
-    return json.loads(json.dumps(plan))  # type: ignore[no-any-return]
-
-
 class _Shown:
     """The little that is kept of every forecast for the table and the picture."""
 
-    def __init__(self, found: Collected, level: float) -> None:
+    def __init__(self) -> None:
         self.rows: list[list[str]] = [["series", "rows", "method", "first", "last"]]
         self.panels: list[Panel] = []
         self.remarks: list[str] = []
@@ -161,6 +140,11 @@ class _Shown:
         after = f"… and {more:,} more series" + ("" if out else "; write them with --out") if more > 0 else ""
         show(self.rows, left=(0, 2), after=after)
 
+    def stopped(self, journal: Journal | None, total: int) -> str:
+        if journal is None:
+            return f"stopped after {self.done:,} of {total:,} series; with --out they are kept"
+        return f"stopped; {journal.kept:,} of {total:,} series are in {journal.path}: go on with --resume"
+
 
 def _solve(
     units: dict[str, Source],
@@ -169,12 +153,13 @@ def _solve(
     known: Any,
     options: dict[str, Any],
     jobs: int | None,
-    results: Results | None,
+    journal: Journal | None,
     shown: _Shown,
     extra: tuple[float, ...],
 ) -> None:
     """All series, some at a time, each noted as soon as it is there."""
-    left = {title: source for title, source in units.items() if results is None or title not in results.done}
+    done = set() if journal is None else journal.done()
+    left = {title: source for title, source in units.items() if title not in done}
     if len(left) < len(units):
         say("forecast", f"{len(units) - len(left):,} of {len(units):,} series were done already")
     first: Failure | None = None
@@ -187,8 +172,8 @@ def _solve(
                 shown.failed += 1
                 say("forecast", f"series {title}: {answer.error}")
                 continue
-            if results is not None:
-                results.add(title, str(units[title].key or ""), answer, units[title].names, extra)
+            if journal is not None:
+                _results.note(journal, title, answer, units[title].names, extra)
             shown.add(title, units[title], answer)
 
     with Progress("forecast", len(units), "series", len(units) > 1) as progress:
@@ -210,22 +195,15 @@ def _chunks(units: dict[str, Source], size: int) -> Iterator[dict[str, Source]]:
         yield some
 
 
-def _stopped(results: Results | None, shown: _Shown, total: int) -> str:
-    if results is None:
-        return f"stopped after {shown.done:,} of {total:,} series; with --out they are kept"
-    done = shown.done + len(results.done)
-    return f"stopped; {done:,} of {total:,} series are in {results.path}: go on with --resume"
-
-
 def read_known(path: Path, asked: Hints, found: Collected) -> Any:
     """Regressors of another file, by time (and key, where it has that column) beside every series."""
     roles = found.table.roles
     way = replace(asked, columns=(), time=None, key=None, header=None, sheet=None, duplicates="mean")
     table = open_table(str(path), way)
-    if roles.key in table.names:
+    if roles.keys and set(roles.keys) <= set(table.names):
         table = open_table(str(path), replace(way, key=roles.key))
     frame = as_frame(table)
-    beside = [name for name in table.names if name not in (roles.key, *(roles.clock.columns if roles.clock else ()))]
+    beside = [name for name in table.names if name not in (*roles.keys, *(roles.clock.columns if roles.clock else ()))]
     facts = ", ".join([f"{len(frame):,} rows", *table.notes])
     say("forecast", f"{path.name}: {facts}; regressors {', '.join(beside)}")
     return lambda source, horizon: known_for(frame, source, horizon)

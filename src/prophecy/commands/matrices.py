@@ -41,23 +41,11 @@ class Family(enum.StrEnum):
     fourier_decay = "fourier-decay"
 
 
-class Convention(enum.StrEnum):
-    """Scalings; see `prophecy.conventions`."""
+Convention = enum.StrEnum("Convention", ["ours", "s4", "lmu", "hippo", "hippox"])
+"""Scalings; see `prophecy.conventions`."""
 
-    ours = "ours"
-    s4 = "s4"
-    lmu = "lmu"
-    hippo = "hippo"
-    hippox = "hippox"
-
-
-class MatrixFormat(enum.StrEnum):
-    """How to write them."""
-
-    text = "text"
-    npz = "npz"
-    csv = "csv"
-    latex = "latex"
+MatrixFormat = enum.StrEnum("MatrixFormat", ["text", "npz", "csv", "latex"])
+"""How to write them."""
 
 
 MAKERS: dict[Family, Callable[[int, float], Basis]] = {

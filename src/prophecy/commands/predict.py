@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from prophecy.commands import _options
 from prophecy.commands._common import guarded, say
 from prophecy.commands._journal import Journal, keeping
-from prophecy.commands._rows import answer
 from prophecy.commands._show import show
-from prophecy.commands._track import RowModel, Tracker, summary, words
-from prophecy.frames.names import series_title
-from prophecy.frames.roles import Hints
+from prophecy.commands._track import RowModel, Tracker, follow, summary, words
+from prophecy.frames.columns import Hints
 from prophecy.frames.table import Table, open_table
-from prophecy.frames.times import Times
 from prophecy.tables.panels import Picture
 from prophecy.tables.pictures import save
-
-Array: TypeAlias = NDArray[np.float64]
 
 PARTS = ("mean", "lower", "upper", "residual", "score")
 DRAWN = 3  # series in the picture, two panels each
@@ -81,17 +74,8 @@ def run(
     journal: Journal | None = None,
 ) -> list[Tracker]:
     """All of a table through the models, one per series, writing as it goes."""
-    trackers: dict[tuple[str, str], Tracker] = {}
 
-    def advance(key: str, name: str, values: Array, times: Times | None) -> dict[str, Array]:
-        tracker = trackers.get((key, name))
-        if tracker is None:
-            title = series_title(key, name)
-            bank = RowModel(level, horizon, irregular, journal, title)
-            tracker = trackers[key, name] = Tracker(title, bank, horizon, level)
-        return dict(zip(PARTS, tracker.advance(values, times)[: len(PARTS)], strict=True))
+    def made(title: str) -> Tracker:
+        return Tracker(title, RowModel(level, horizon, irregular, journal, title), horizon, level)
 
-    answer("predict", table, advance, PARTS, out, mean)
-    if not trackers:
-        raise ValueError(f"{table.path} has a header but no rows")
-    return list(trackers.values())
+    return follow("predict", table, made, PARTS, out, mean)

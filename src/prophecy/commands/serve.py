@@ -52,7 +52,7 @@ def serve(
     """Take in live values over HTTP; serve predictions, alarms, forecasts and a page that shows them."""
     if not 0 < level < 1:
         raise typer.BadParameter(f"--level must lie between 0 and 1, got {level:g}")
-    with guarded("serve"), _interrupts.terminated():
+    with guarded("serve"):
         try:
             from prophecy.fleet import Fleet
             from prophecy.service import demo as living

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -87,36 +88,37 @@ def _list(fleet: Fleet, search: str | None, limit: int) -> None:
 
 
 def _export(fleet: Fleet, search: str | None, path: Path) -> int:
-    count = 0
-    with _files.replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        out = csv.writer(file)
-        out.writerow(RECENT)
+    def rows() -> Iterator[list[Any]]:
         for key in fleet:
-            if search is not None and search.casefold() not in key.casefold():
-                continue
-            rows = fleet.recent(key)
-            parts = (rows.value, rows.mean, rows.lower, rows.upper, rows.score, rows.alarm)
-            for time, *numbers in zip(rows.time.tolist(), *(part.tolist() for part in parts), strict=True):
-                out.writerow([key, _time(time, rows.dated), *map(_cell, numbers)])
-                count += 1
-    return count
+            if search is None or search.casefold() in key.casefold():
+                found = fleet.recent(key)
+                columns = (getattr(found, name).tolist() for name in RECENT[2:])
+                for time, *numbers in zip(found.time.tolist(), *columns, strict=True):
+                    yield [key, _time(time, found.dated), *map(_cell, numbers)]
+
+    return _written(path, RECENT, rows())
 
 
 def _events(fleet: Fleet, search: str | None, path: Path) -> int:
-    count = since = 0
-    with _files.replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        out = csv.writer(file)
-        out.writerow(EVENTS)
-        while found := fleet.alarms(since):
+    def rows() -> Iterator[list[Any]]:
+        since = 0
+        while found := fleet.events(since):
             since = found[-1].number
             for event in found:
                 if search is None or search.casefold() in event.key.casefold():
                     numbers = map(_cell, (event.value, event.score, event.alarm))
-                    out.writerow(
-                        [event.number, event.key, _time(event.time, event.dated), *numbers, event.kind, event.fault]
-                    )
-                    count += 1
-    return count
+                    when = _time(event.time, event.dated)
+                    yield [event.number, event.key, when, *numbers, event.kind, event.fault]
+
+    return _written(path, EVENTS, rows())
+
+
+def _written(path: Path, names: tuple[str, ...], rows: Iterator[list[Any]]) -> int:
+    """A CSV, whole or not at all; how many rows it has."""
+    with _files.replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(names)
+        return sum(1 for _ in map(out.writerow, rows))
 
 
 def _time(time: float, dated: bool) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from prophecy import _interrupts
-from prophecy.commands._common import DATA, guarded, say
+from prophecy.commands._common import CLOSED, DATA, guarded, say
 from prophecy.commands._lines import Csv, InputLine, Jsonl
 from prophecy.fleet import Answers, Fleet
 
@@ -39,18 +39,11 @@ lost or doubled. Without --from-line the input is taken to go on after the last 
 """
 
 
-class LineFormat(enum.StrEnum):
-    """How lines are written, in and out."""
+LineFormat = enum.StrEnum("LineFormat", ["csv", "jsonl"])
+"""How lines are written, in and out."""
 
-    csv = "csv"
-    jsonl = "jsonl"
-
-
-class Malformed(enum.StrEnum):
-    """What a line without a number does."""
-
-    skip = "skip"
-    fail = "fail"
+Malformed = enum.StrEnum("Malformed", ["skip", "fail"])
+"""What a line without a number does."""
 
 
 def stream(
@@ -79,7 +72,7 @@ def stream(
         raise typer.BadParameter("--from-line is for streams with --state")
     lines = (Csv if layout is LineFormat.csv else Jsonl)(column, key, time, time_format)
     asked = {"format": layout.value, "column": column, "key": key, "time": time, "time-format": time_format}
-    with guarded("stream"), _interrupts.terminated():
+    with guarded("stream"):
         fleet = Fleet(state, level=level)
         try:
             seen = SeenLines(fleet, asked)
@@ -257,7 +250,7 @@ def _blocks(files: list[Path]) -> Iterator[tuple[bool, list[str]]]:
     """The lines that are there, as they come, and whether they begin a file."""
     if not files:
         if sys.stdin is None:  # closed by whoever started us
-            raise ValueError("stdin is closed; pipe values into the command, or name a file")
+            raise ValueError(CLOSED)
         yield from _lines_of(sys.stdin.buffer)
     for path in files:
         with path.open("rb") as file:

@@ -6,43 +6,31 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from prophecy import _checks
+from prophecy.streams.limits import LARGEST, LARGEST_TIME
+from prophecy.streams.times import seconds
 
 Array = NDArray[np.float64]
 
+ANSWER = ("mean", "half", "score", "alarm", "next", "next_half")
+"""The fields of a row that are answered, and that a replay has to give again."""
+
 ROW = np.dtype(
-    [
-        ("stream", "<i8"),
-        ("time", "<f8"),
-        ("value", "<f8"),
-        ("mean", "<f8"),
-        ("half", "<f8"),
-        ("score", "<f8"),
-        ("alarm", "<f8"),
-        ("next", "<f8"),
-        ("next_half", "<f8"),
-        ("status", "u1"),
-        ("dated", "u1"),
-    ]
+    [("stream", "<i8"), *((name, "<f8") for name in ("time", "value", *ANSWER)), ("status", "u1"), ("dated", "u1")]
 )
 """A row as it is logged, 74 bytes. stream: its number in the file; time: seconds, NaN for streams without timestamps;
 value: NaN where missing; mean, half: predicted before the value came, and half the interval's width; score, alarm: with
 it; next, next_half: predicted after it; status: place in `STATUS`; dated: 1 where times were given as dates."""
-
-ANSWER = ("mean", "half", "score", "alarm", "next", "next_half")
-"""The fields a replay has to give again."""
 
 STATUS = ("taken", "late", "missing")
 """taken: the value was learned from; late: it came after a newer one and was passed over; missing: a gap was noted."""
 
 TAKEN, LATE, MISSING = range(3)
 
-
-def same_input(one: NDArray[np.void] | None, other: NDArray[np.void] | None) -> bool:
-    """Whether two rows are one that came once: the same time and value, whatever was answered."""
-    if one is None or other is None:
-        return one is other
-    return all(one[name].tobytes() == other[name].tobytes() for name in ("time", "value", "dated"))
+NO_TIMES, NUMBERS, DATES = range(3)
+"""Kinds of times a stream may have."""
 
 
 class Refused(ValueError):
@@ -53,8 +41,88 @@ class Refused(ValueError):
         self.row, self.field = row, field
 
 
+def rows_of(values: ArrayLike, times: ArrayLike | None) -> NDArray[np.void]:
+    """Rows of these values and times, (rows,) each, every number checked; `Refused` names the first that is wrong."""
+    try:
+        numbers = np.atleast_1d(_checks.real_array("values", values))
+    except TypeError:
+        row = _checks.first_text(values)
+        if row is None:
+            raise
+        found = values[row]  # type: ignore[index]
+        raise Refused(row, "value", f"must be a number, NaN where it is missing, got {found!r}") from None
+    if numbers.ndim != 1:
+        raise ValueError(f"values must be (rows,), got shape {numbers.shape}")
+    rows = np.zeros(len(numbers), ROW)
+    rows["value"], rows["time"] = numbers, np.nan
+    _refuse(~is_value(rows["value"]), rows["value"], "value", f"at most {LARGEST:g} in size", "; rescale the data")
+    if times is not None:
+        moments = np.atleast_1d(seconds(times))
+        if moments.shape != numbers.shape:
+            raise ValueError(f"times must be one for each of {len(rows)} rows, got shape {np.shape(times)}")
+        _refuse(~(np.abs(moments) <= LARGEST_TIME), moments, "time", f"finite, at most {LARGEST_TIME:g} in size")
+        rows["time"], rows["dated"] = moments, np.asarray(times).dtype.kind in "MO"
+    return rows
+
+
+def is_value(values: Array) -> NDArray[np.bool_]:
+    """Which numbers a stream takes in: those of at most 1e75 in size, and NaN."""
+    return np.asarray((np.abs(values) <= LARGEST) | np.isnan(values))
+
+
+def _refuse(bad: NDArray[np.bool_], found: Array, field: str, must: str, way_out: str = "") -> None:
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise Refused(row, field, f"must be {must}, got {found[row]}{way_out}")
+
+
+def are_rows(rows: NDArray[np.void], least: int = 1) -> bool:
+    """Whether these are rows as a fleet logs them; least: the least number of a stream."""
+    fine = is_value(rows["value"]) & ((np.abs(rows["time"]) <= LARGEST_TIME) | np.isnan(rows["time"]))
+    fine &= (rows["status"] < len(STATUS)) & (rows["dated"] <= 1) & (rows["stream"] >= least)
+    return bool(fine.all())
+
+
+def stamps_of(rows: NDArray[np.void]) -> NDArray[np.int8]:
+    """What kind of time each row has."""
+    dated = np.where(rows["dated"] != 0, DATES, NUMBERS)
+    return np.where(np.isnan(rows["time"]), NO_TIMES, dated).astype(np.int8)
+
+
+def same_input(one: NDArray[np.void] | None, other: NDArray[np.void] | None) -> bool:
+    """Whether two rows are one that came once: the same time and value, whatever was answered."""
+    if one is None or other is None:
+        return one is other
+    return all(one[name].tobytes() == other[name].tobytes() for name in ("time", "value", "dated"))
+
+
+class _Column:
+    """A field of rows as an attribute; with a sign, the end of the interval around it."""
+
+    def __init__(self, name: str, half: str = "half", sign: int = 0) -> None:
+        self._name, self._half, self._sign = name, half, sign
+
+    def __get__(self, owner: _Rows | None, kind: type | None = None) -> Array:
+        if owner is None:
+            return self  # type: ignore[return-value]
+        middle = owner.rows[self._name]
+        return np.asarray(middle + self._sign * owner.rows[self._half]) if self._sign else middle
+
+
+class _Rows:
+    """Rows with their columns as arrays (rows,)."""
+
+    rows: NDArray[np.void]
+    time, value, score, alarm = (_Column(name) for name in ("time", "value", "score", "alarm"))
+    mean, lower, upper = (_Column("mean", "half", sign) for sign in (0, -1, 1))
+    next, next_lower, next_upper = (_Column("next", "next_half", sign) for sign in (0, -1, 1))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
 @dataclass(frozen=True)
-class Answers:
+class Answers(_Rows):
     """Answers to a batch, arrays (rows,) aligned with its rows.
 
     mean, lower, upper: what was predicted of each value before it came; score and alarm: with it (NaN for rows that
@@ -66,52 +134,9 @@ class Answers:
     rows: NDArray[np.void]
     event: NDArray[np.int64]
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
     def __repr__(self) -> str:
         counts = ", ".join(f"{self.status.count(name)} {name}" for name in STATUS)
         return f"Answers to {len(self)} row{'' if len(self) == 1 else 's'} ({counts})"
-
-    @property
-    def time(self) -> Array:
-        return self.rows["time"]
-
-    @property
-    def value(self) -> Array:
-        return self.rows["value"]
-
-    @property
-    def mean(self) -> Array:
-        return self.rows["mean"]
-
-    @property
-    def lower(self) -> Array:
-        return np.asarray(self.rows["mean"] - self.rows["half"], dtype=np.float64)
-
-    @property
-    def upper(self) -> Array:
-        return np.asarray(self.rows["mean"] + self.rows["half"], dtype=np.float64)
-
-    @property
-    def score(self) -> Array:
-        return self.rows["score"]
-
-    @property
-    def alarm(self) -> Array:
-        return self.rows["alarm"]
-
-    @property
-    def next(self) -> Array:
-        return self.rows["next"]
-
-    @property
-    def next_lower(self) -> Array:
-        return np.asarray(self.rows["next"] - self.rows["next_half"], dtype=np.float64)
-
-    @property
-    def next_upper(self) -> Array:
-        return np.asarray(self.rows["next"] + self.rows["next_half"], dtype=np.float64)
 
     @property
     def dated(self) -> NDArray[np.bool_]:
@@ -120,6 +145,20 @@ class Answers:
     @cached_property
     def status(self) -> list[str]:
         return [STATUS[code] for code in self.rows["status"].tolist()]
+
+
+@dataclass(frozen=True)
+class Recent(_Rows):
+    """The last rows of one stream, oldest first; arrays (rows,). Rows that came late are not among them. event:
+    the number of the event a row raised, 0 for none."""
+
+    key: str
+    rows: NDArray[np.void]
+    event: NDArray[np.int64]
+
+    @property
+    def dated(self) -> bool:
+        return bool(len(self.rows) and self.rows["dated"][-1])
 
 
 @dataclass(frozen=True)
@@ -150,23 +189,6 @@ class Event:
     dated: bool
     place: int
     fault: int
-
-
-@dataclass(frozen=True)
-class Recent:
-    """The last rows of one stream, oldest first; arrays (rows,). Rows that came late are not among them. event:
-    the number of the event a row raised, 0 for none."""
-
-    key: str
-    time: Array
-    value: Array
-    mean: Array
-    lower: Array
-    upper: Array
-    score: Array
-    alarm: Array
-    event: NDArray[np.int64]
-    dated: bool
 
 
 @dataclass(frozen=True)

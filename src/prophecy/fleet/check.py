@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.fleet.answers import LATE, ROW, STATUS, same_input
+from prophecy.fleet.answers import LATE, ROW, same_input
 from prophecy.fleet.events import KINDS
-from prophecy.streams.limits import LARGEST, LARGEST_TIME, MOST
+from prophecy.streams.limits import LARGEST_TIME, MOST
 
 LONGEST_KEY = 512
 """Characters of a key at most."""
@@ -77,20 +77,12 @@ def odd_schema(found: Iterable[tuple[Any, ...]]) -> list[str]:
     return sorted(map(str, odd))
 
 
-def _is_key(data: bytes) -> bool:
+def is_key(data: bytes) -> bool:
     """Whether bytes are a key: text of 1 to 512 characters, none of them of number 0."""
     try:
         return 0 < len(data.decode()) <= LONGEST_KEY and b"\0" not in data
     except UnicodeDecodeError:
         return False
-
-
-def are_rows(rows: NDArray[np.void], least: int = 1) -> bool:
-    """Whether these are rows as a fleet logs them; least: the least number of a stream."""
-    fine = (np.abs(rows["value"]) <= LARGEST) | np.isnan(rows["value"])
-    fine &= (np.abs(rows["time"]) <= LARGEST_TIME) | np.isnan(rows["time"])
-    fine &= (rows["status"] < len(STATUS)) & (rows["dated"] <= 1) & (rows["stream"] >= least)
-    return bool(fine.all())
 
 
 def faults(db: sqlite3.Connection) -> list[str]:
@@ -180,6 +172,7 @@ def odd_in_log(
 def odd_streams(db: sqlite3.Connection, last: int) -> dict[int, str]:
     """Streams of which a column is not what a fleet writes, and why."""
     cases = (
+        ("id < 1", "its number is none of a stream"),
         ("typeof(seen) != 'integer' OR seen < 0", "seen is no number of a batch"),
         ("seen > ?1", "it has seen batches that the log never had"),
         (f"typeof(count) != 'integer' OR count NOT BETWEEN 0 AND {MOST}", "count is no number of rows"),
@@ -197,6 +190,6 @@ def odd_streams(db: sqlite3.Connection, last: int) -> dict[int, str]:
     bad = {stream: cases[fault][1] for stream, fault in found}
     # Not by a function that SQLite calls: an interrupt there would be an error of the file.
     for stream, kind, key in db.execute("SELECT id, typeof(key), CAST(key AS BLOB) FROM streams"):
-        if kind != "text" or not _is_key(key):
+        if kind != "text" or not is_key(key):
             bad[stream] = "its key is not text"
     return bad

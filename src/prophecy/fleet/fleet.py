@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks
 from prophecy._forecast import Forecast
-from prophecy.fleet.answers import ROW, Answers, Brief, Event, Predictions, Recent, Refused, Summary
-from prophecy.fleet.check import LONGEST_KEY
-from prophecy.fleet.store import Aside
+from prophecy.fleet.answers import Answers, Brief, Event, Predictions, Recent, Refused, Summary, rows_of
+from prophecy.fleet.check import LONGEST_KEY, is_key
+from prophecy.fleet.slots import BYTES
+from prophecy.fleet.store import Aside, Saved
 from prophecy.fleet.streams import LOG, Log, Streams
-from prophecy.streams.limits import LARGEST, LARGEST_TIME
 from prophecy.streams.prophecy import Prophecy
-from prophecy.streams.times import seconds
 
-Array = NDArray[np.float64]
+P = ParamSpec("P")
+T = TypeVar("T")
 
 LARGEST_NOTE = 2**24
 """Bytes kept with a batch at most, on the caller's behalf."""
@@ -32,6 +33,17 @@ MEMORY = 2**30
 
 RATE = 1e-3
 """Share of ordinary rows that raise an event, as of `prophecy anomalies`."""
+
+
+def _locked(method: Callable[Concatenate[Fleet, P], T]) -> Callable[Concatenate[Fleet, P], T]:
+    """One call at a time."""
+
+    @functools.wraps(method)
+    def alone(self: Fleet, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return alone
 
 
 class Fleet:
@@ -70,10 +82,9 @@ class Fleet:
         create: bool = True,
         log: Log = LOG,
     ) -> None:
-        if level is not None and not 0.0 < level < 1.0:
-            raise ValueError(f"level must lie strictly between 0 and 1, got {level}")
-        if not 0.0 < rate < 1.0:
-            raise ValueError(f"rate must lie strictly between 0 and 1, got {rate}")
+        for name, share in (("level", level), ("rate", rate)):
+            if share is not None and not 0.0 < share < 1.0:
+                raise ValueError(f"{name} must lie strictly between 0 and 1, got {share}")
         dt = None if dt is None else _checks.positive("dt", dt)
         self._lock = threading.RLock()
         self._streams = Streams(path, dt, level, float(rate), _checks.whole("memory", memory), create, log)
@@ -100,7 +111,7 @@ class Fleet:
             (values,), time = old, values
             message = "observe(keys, times, values) is now observe(keys, values, time=times)"
             warnings.warn(message, DeprecationWarning, stacklevel=2)
-        rows, names = self._rows(keys, values, time)
+        rows, names = _keyed(keys, values, time)
         if not isinstance(note, bytes) or len(note) > LARGEST_NOTE:
             raise TypeError(f"note must be bytes, at most {LARGEST_NOTE} of them, got {type(note).__name__}")
         with self._lock:
@@ -111,79 +122,49 @@ class Fleet:
 
         keys, values, time: (rows,); the answers are as many as the rows taken. So a batch of any cost can be taken in
         by parts, with others in between."""
-        rows, names = self._rows(keys, values, time)
+        rows, names = _keyed(keys, values, time)
         with self._lock:
             events = self._streams.observe(names, time is not None, rows, b"", _checks.whole("steps", steps))
         return Answers(names[: len(events)], rows[: len(events)], events)
 
     def check(self, keys: str | Sequence[str], values: ArrayLike, time: ArrayLike | None = None) -> None:
         """Whether `observe` would take these rows in, (rows,) of each; `Refused` if not. Nothing is changed."""
-        rows, names = self._rows(keys, values, time)
+        rows, names = _keyed(keys, values, time)
         with self._lock:
             self._streams.check_times(names, rows)
 
-    def _rows(
-        self, keys: str | Sequence[str], values: ArrayLike, times: ArrayLike | None
-    ) -> tuple[NDArray[np.void], list[str]]:
-        """Rows and keys, every number checked, so that what follows cannot fail half-way."""
-        try:
-            numbers = np.atleast_1d(_checks.real_array("values", values))
-        except TypeError:
-            row = _checks.first_text(values)
-            if row is None:
-                raise
-            found = values[row]  # type: ignore[index]
-            raise Refused(row, "value", f"must be a number, NaN where it is missing, got {found!r}") from None
-        if numbers.ndim != 1:
-            raise ValueError(f"values must be (rows,), got shape {numbers.shape}")
-        names = [keys] * len(numbers) if isinstance(keys, str) else list(keys)
-        if len(names) != len(numbers):
-            raise ValueError(f"values must be one for each of {len(names)} keys, got {len(numbers)}")
-        for row, key in enumerate(names):
-            if type(key) is not str or not 0 < len(key) <= LONGEST_KEY:
-                _refuse_key(row, key)
-        _check_text(names)
-        rows = np.zeros(len(numbers), ROW)
-        rows["value"], rows["time"] = numbers, np.nan
-        bad = ~(np.abs(rows["value"]) <= LARGEST) & ~np.isnan(rows["value"])
-        if bad.any():
-            row = int(np.argmax(bad))
-            raise Refused(row, "value", f"must be at most {LARGEST:g} in size, got {numbers[row]}; rescale the data")
-        if times is not None:
-            moments = np.atleast_1d(seconds(times))
-            if moments.shape != numbers.shape:
-                raise ValueError(f"times must be one for each of {len(names)} rows, got shape {np.shape(times)}")
-            bad = ~(np.abs(moments) <= LARGEST_TIME)
-            if bad.any():
-                row = int(np.argmax(bad))
-                raise Refused(row, "time", f"must be finite, at most {LARGEST_TIME:g} in size, got {moments[row]}")
-            rows["time"], rows["dated"] = moments, np.asarray(times).dtype.kind in "MO"
-        return rows, [str(name) for name in names]
-
     # Answers out.
 
+    @_locked
     def predict(self, keys: Sequence[str] | None = None, level: float | None = None) -> Predictions:
         """The next value of each key (all of them by default), with intervals. Changes nothing."""
         level = self._level if level is None else level
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must lie strictly between 0 and 1, got {level}")
-        with self._lock:
-            names = self._streams.readable() if keys is None else list(keys)
-            mean, half = self._streams.predict(names, level)
+        names, held = self._streams.readable() if keys is None else list(keys), self._streams.held
+        mean, half = np.empty(len(names)), np.empty(len(names))
+        for start in range(0, len(names), held.capacity):
+            some = slice(start, start + held.capacity)
+            mean[some], half[some] = held.slots.predict(self._slots(names[some]), level)
         return Predictions(names, mean, mean - half, mean + half, level)
 
-    def alarms(self, since: int = 0, limit: int = 1000, key: str | None = None, *, first: bool = False) -> list[Event]:
+    @_locked
+    def events(self, since: int = 0, limit: int = 1000, key: str | None = None, *, first: bool = False) -> list[Event]:
         """Events after the one with number `since`, oldest first, at most `limit` of them. first: of every disturbance
         only the event that began it, which is the one to wake somebody up for."""
         since, limit = _checks.whole("since", since, 0), _checks.whole("limit", limit)
-        with self._lock:
-            return self._streams.events(since, limit, key, bool(first))
+        return self._streams.store.events.after(since, limit, None if key is None else self._id(key), bool(first))
+
+    def alarms(self, since: int = 0, limit: int = 1000, key: str | None = None, *, first: bool = False) -> list[Event]:
+        """`events`, as it was called in version 0.2."""
+        warnings.warn("Fleet.alarms is now Fleet.events", DeprecationWarning, stacklevel=2)
+        return self.events(since, limit, key, first=first)
 
     @property
     def last_event(self) -> int:
         """The number of the newest event, 0 where there is none."""
         with self._lock:
-            return self._streams.last_event()
+            return self._streams.store.events.last()
 
     def forecast(self, key: str, horizon: int, level: float | None = None) -> Forecast:
         """The next `horizon` values of one stream; others may be observed meanwhile. See `Prophecy.forecast`."""
@@ -197,36 +178,45 @@ class Fleet:
         """The derivative of one stream at its newest value, in units per second."""
         return float(self.model(key).derivative())
 
+    @_locked
     def model(self, key: str) -> Prophecy:
         """A copy of one stream as a `Prophecy`, to do with as you please."""
-        with self._lock:
-            return self._streams.model(key)
+        return self._streams.held.slots.model(int(self._slots([key])[0]))
 
+    @_locked
     def recent(self, key: str, count: int = 256) -> Recent:
         """The last rows of one stream, oldest first; 256 are kept."""
-        with self._lock:
-            some = slice(-_checks.whole("count", count), None)
-            rows, events = self._streams.recent(key)
-        rows, events = rows[some].copy(), events[some]
-        mean, half = rows["mean"], rows["half"]
-        dated = bool(len(rows) and rows["dated"][-1])
-        numbers = (rows["time"], rows["value"], mean, mean - half, mean + half, rows["score"], rows["alarm"])
-        return Recent(key, *numbers, events, dated)
+        some, slot = slice(-_checks.whole("count", count), None), int(self._slots([key])[0])
+        held = self._streams.held
+        rows, end = held.slots.recent(slot), held.slots.count(slot)
+        events, first = np.zeros(len(rows), np.int64), end - len(rows)
+        for place, number in self._streams.store.events.places_of(int(held.ids[slot]), first, end):
+            events[place - first] = number
+        return Recent(key, rows[some].copy(), events[some])
 
+    @_locked
     def summary(
         self, keys: Sequence[str] | None = None, search: str | None = None, offset: int = 0, limit: int = 100
     ) -> Summary:
         """Streams in brief, in the order of their keys: those named, or those whose key contains `search` (in any
         case), from the `offset`-th on, at most `limit`."""
         offset, limit = _checks.whole("offset", offset, 0), _checks.whole("limit", limit, 0)
-        with self._lock:
-            if keys is not None:
-                return Summary(tuple(self._brief(key) for key in keys), len(keys))
-            some = self._streams.keys(search, offset, limit)
-            return Summary(tuple(self._brief(key) for key in some), self._streams.matching(search))
+        if keys is not None:
+            return Summary(tuple(self._brief(key) for key in keys), len(keys))
+        store = self._streams.store
+        some = store.keys(search, offset, limit)
+        return Summary(tuple(self._brief(key) for key in some), store.matching(search))
 
     def _brief(self, key: str) -> Brief:
-        count, last, event, when = self._streams.brief(key)
+        held = self._streams.held
+        slot = held.slot_of.get(key)
+        if slot is not None:
+            count, stream = held.slots.count(slot), int(held.ids[slot])
+            last = held.slots.recent(slot)[-1] if count else None
+        else:
+            saved = self._found(key)
+            count, stream, last = saved.taken, saved.id, saved.last
+        event, when = self._streams.store.events.last_of(stream)
         if last is None:
             return Brief(key, 0, *(math.nan,) * 7, event, when, False)
         time, value, score, alarm = (float(last[name]) for name in ("time", "value", "score", "alarm"))
@@ -237,61 +227,111 @@ class Fleet:
     def batches(self, after: int = 0) -> Iterator[tuple[int, Answers, bytes]]:
         """Batches still in the log, by number: what was answered and noted then. At least the last 4096 rows are."""
         with self._lock:
-            found = list(self._streams.batches(after))
+            store, found = self._streams.store, []
+            for batch, rows, note in store.batches(after):
+                known = {stream: store.key_and_seen(stream) for stream in set(rows["stream"].tolist())}
+                rows = rows[[known[stream] is not None for stream in rows["stream"].tolist()]]  # others were removed
+                names = [one[0] for one in map(known.get, rows["stream"].tolist()) if one is not None]
+                found.append((batch, Answers(names, rows, np.zeros(len(rows), np.int64)), note))
         yield from found
 
     # Keys.
 
+    def _slots(self, keys: Sequence[str]) -> NDArray[np.int64]:
+        """The slots of known streams, brought into memory."""
+        held, names = self._streams.held, list(keys)
+        unknown = [key for key in names if not isinstance(key, str)]
+        if not unknown and any(key not in held.slot_of for key in names):
+            with self._streams.store.transaction():
+                unknown = list(held.hold(dict.fromkeys(names), new=False))
+        for key in unknown:
+            raise self._unknown(key)
+        return held.which(names)
+
+    def _found(self, key: str) -> Saved:
+        saved = self._streams.store.find(key) if isinstance(key, str) else None
+        if saved is None:
+            raise self._unknown(key)
+        return saved
+
+    def _id(self, key: str) -> int:
+        held = self._streams.held
+        return int(held.ids[held.slot_of[key]]) if key in held.slot_of else self._found(key).id
+
+    def _unknown(self, key: object) -> KeyError:
+        """For a key nothing was observed under, or of which the stream was set aside."""
+        for one in self._streams.store.aside():
+            if one.key == key:
+                return KeyError(f"stream {key!r} could not be read and was set aside: {one.reason}")
+        return KeyError(f"no stream {key!r}; observe a value of it first, or iterate over the fleet for its keys")
+
+    @_locked
     def remove(self, key: str) -> None:
         """Forget a stream and its events."""
-        with self._lock:
-            self._streams.remove(key)
+        stream, held = self._id(key), self._streams.held
+        with self._streams.store.transaction():
+            self._streams.store.remove(stream)
+        if key in held.slot_of:
+            held.drop(held.slot_of[key])
 
+    @_locked
     def __len__(self) -> int:
-        with self._lock:
-            return len(self._streams)
+        return len(self._streams.store)
 
+    @_locked
     def __contains__(self, key: object) -> bool:
-        with self._lock:
-            return isinstance(key, str) and key in self._streams
+        streams = self._streams
+        return isinstance(key, str) and (key in streams.held.slot_of or streams.store.find(key) is not None)
 
+    @_locked
     def __iter__(self) -> Iterator[str]:
-        with self._lock:
-            return iter(self._streams.keys())
+        return iter(self._streams.store.keys())
 
     # Its file.
 
+    @_locked
     def problems(self) -> list[str]:
         """Read everything there is: the file's structure, checksums, and every number of every stream. [] is well."""
-        with self._lock:
-            return self._streams.problems()
+        found = self._streams.store.problems()
+        self._streams.readable()
+        way_out = "a value of this key begins it anew; --discard forgets what was kept"
+        for one in self._streams.store.aside():
+            found.append(f"stream {one.key!r} was set aside with {len(one.rows)} rows: {one.reason}; {way_out}")
+        return found
 
+    @_locked
     def aside(self) -> list[Aside]:
         """Streams that could not be read and were set aside: why, and their rows that no state has. A key of which the
         stream was set aside begins anew with its next value."""
-        with self._lock:
-            return self._streams.aside()
+        return self._streams.store.aside()
 
+    @_locked
     def discard(self, key: str) -> None:
         """Forget what was set aside under a key."""
-        with self._lock:
-            self._streams.discard(key)
+        store = self._streams.store
+        found = [one.id for one in store.aside() if one.key == key]
+        if not found:
+            raise KeyError(f"nothing was set aside under {key!r}")
+        with store.transaction():
+            for stream in found:
+                store.remove(stream)
 
+    @_locked
     def vacuum(self) -> None:
         """Checkpoint, forget what the log need not have, and give unused room of the file back."""
-        with self._lock:
-            self._streams.vacuum()
+        self._streams.checkpoint()
+        self._streams.store.vacuum()
 
+    @_locked
     def checkpoint(self) -> None:
         """Write the state of every stream, so that opening has nothing to catch up with."""
-        with self._lock:
-            self._streams.checkpoint()
+        self._streams.checkpoint()
 
+    @_locked
     def close(self, seconds: float = math.inf) -> None:
         """Checkpoint and let go of the file. Closing again does nothing. seconds: how long the checkpoint may take;
         streams that are not saved by then are caught up with when the file is opened again."""
-        with self._lock:
-            self._streams.close(seconds)
+        self._streams.close(seconds)
 
     def __enter__(self) -> Self:
         return self
@@ -303,36 +343,41 @@ class Fleet:
         return "<Fleet, closed>" if self._streams.closed else f"<Fleet of {len(self)} streams>"
 
     def _repr_html_(self) -> str:
-        from prophecy.tables.spark import MOST, of_streams
+        from prophecy.tables.notebook import MOST, of_streams
 
         if self._streams.closed:
             return of_streams(repr(self), (), 0)
         some = [row.key for row in self.summary(limit=MOST).rows]
         return of_streams(repr(self), [(key, self.recent(key).value.tolist()) for key in some], len(self))
 
+    @_locked
     def facts(self) -> dict[str, Any]:
         """About the fleet as a whole: streams, those in memory, rows in the log, events, bytes of the file."""
-        with self._lock:
-            return self._streams.facts()
+        held = self._streams.held
+        return {
+            "streams": len(self),
+            "in memory": len(held.slot_of),
+            "bytes per stream in memory": BYTES,
+            "room for": held.capacity,
+            **self._streams.store.facts(),
+        }
 
 
-def _refuse_key(row: int, key: object) -> None:
-    if isinstance(key, str) and 0 < len(key) <= LONGEST_KEY:
-        return  # np.str_ and other kinds of str
-    shown = repr(key) if len(repr(key)) < 80 else repr(key)[:77] + "…"
-    raise Refused(row, "key", f"must be text of 1 to {LONGEST_KEY} characters, got {shown}")
-
-
-def _check_text(keys: list[str]) -> None:
-    """Keys must be text that a file can hold: no half characters, and no character of number 0."""
-    joined = "".join(keys)
+def _keyed(keys: str | Sequence[str], values: ArrayLike, times: ArrayLike | None) -> tuple[NDArray[np.void], list[str]]:
+    """Rows and keys, everything checked, so that what follows cannot fail half-way."""
+    rows = rows_of(values, times)
+    names = [keys] * len(rows) if isinstance(keys, str) else list(keys)
+    if len(names) != len(rows):
+        raise ValueError(f"values must be one for each of {len(names)} keys, got {len(rows)}")
+    for row, key in enumerate(names):
+        if not isinstance(key, str) or not 0 < len(key) <= LONGEST_KEY:
+            shown = repr(key) if len(repr(key)) < 80 else repr(key)[:77] + "…"
+            raise Refused(row, "key", f"must be text of 1 to {LONGEST_KEY} characters, got {shown}")
     try:
-        joined.encode()
-        fine = "\0" not in joined
-    except UnicodeEncodeError:
+        fine = b"\0" not in "".join(names).encode()
+    except UnicodeEncodeError:  # half a character
         fine = False
-    if fine:
-        return
-    for row, key in enumerate(keys):
-        if "\0" in key or any("\ud800" <= character <= "\udfff" for character in key):
+    for row, key in enumerate(names if not fine else ()):
+        if not is_key(key.encode(errors="surrogatepass")):
             raise Refused(row, "key", f"must be plain text, got {key!r}")
+    return rows, [str(name) for name in names]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MAGIC = b"PRO1"
+MAGIC = b"PRO2"
 LARGEST = 2**20
 """Bytes of a state at most; a real one has up to 92 kB."""
 

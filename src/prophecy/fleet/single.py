@@ -7,10 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prophecy.fleet.answers import ANSWER, ROW, STATUS
-from prophecy.fleet.slots import Slots, stamps_of
-from prophecy.streams.limits import LARGEST, LARGEST_TIME
-from prophecy.streams.times import seconds
+from prophecy.fleet.answers import ANSWER, STATUS, is_value, rows_of, stamps_of
+from prophecy.fleet.slots import Slots
+from prophecy.streams.limits import LARGEST_TIME
 
 
 class Answer(NamedTuple):
@@ -50,18 +49,8 @@ class Single:
 
     def follow(self, values: ArrayLike, times: ArrayLike | None = None) -> NDArray[np.void]:
         """Take in values one after the other, with their times or without; the rows (`answers.ROW`) with the answers.
-        All are of shape (rows,). Where one of them cannot be taken, none is."""
-        numbers = np.asarray(values, np.float64)
-        moments = np.full(len(numbers), np.nan) if times is None else seconds(times)
-        fine = self.accepts(numbers, None if times is None else moments)
-        if not fine.all():
-            row = int(np.argmin(fine))
-            if not (abs(numbers[row]) <= LARGEST or np.isnan(numbers[row])):
-                raise ValueError(f"value must be at most {LARGEST:g} in size, got {numbers[row]}; rescale the data")
-            raise ValueError(f"time must be finite, at most {LARGEST_TIME:g} in size, got {moments[row]}")
-        rows = np.zeros(len(numbers), ROW)
-        rows["value"], rows["time"] = numbers, moments
-        rows["dated"] = times is not None and np.asarray(times).dtype.kind in "MO"
+        All are of shape (rows,). Where one of them cannot be taken, none is (`Refused`, a ValueError)."""
+        rows = rows_of(values, times)
         if len(rows) and self._slots.stamps[0] not in (-1, stamps_of(rows)[0]):
             raise ValueError("time must be of one kind from the first value on: never, numbers, or dates")
         if len(rows):
@@ -71,8 +60,7 @@ class Single:
     @staticmethod
     def accepts(values: NDArray[np.float64], times: NDArray[np.float64] | None) -> NDArray[np.bool_]:
         """Which of these numbers can be taken in, (rows,): of at most 1e75 in size or missing, at finite times."""
-        fine = (np.abs(values) <= LARGEST) | np.isnan(values)
-        return fine if times is None else fine & (np.abs(times) <= LARGEST_TIME)
+        return is_value(values) if times is None else is_value(values) & (np.abs(times) <= LARGEST_TIME)
 
     def state(self) -> bytes:
         """The stream's state: 16 bytes a value for its first 64 values, then 43 to 92 kB."""
@@ -96,6 +84,3 @@ def step_bytes(
     single = Single(state, dt=dt, level=level)
     answer = single.observe(value, time)
     return single.state(), answer
-
-
-__all__ = ["Answer", "Single", "step_bytes"]

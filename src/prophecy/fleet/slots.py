@@ -1,28 +1,26 @@
 """Streams in memory: slots, each of which holds one stream, run through many at a time and saved by number.
 
-A slot is one row of the arrays that compiled code works on (`kernels.feed`), and the last rows with their answers. A
+A slot is one row of the arrays that compiled code works on (`kernels.entry`), and the last rows with their answers. A
 stream that has seen few values is saved as these values: taking them in again costs less than reading, checking and
 writing its whole state, and takes 16 bytes each instead of 43 kB and more.
 """
 
 from __future__ import annotations
 
-import struct
-import zlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prophecy import _machine
-from prophecy.fleet.answers import LATE, MISSING, ROW, TAKEN
-from prophecy.fleet.check import are_rows
+from prophecy.fleet.answers import ANSWER, LATE, MISSING, NO_TIMES, ROW, TAKEN, are_rows, is_value, stamps_of
 from prophecy.fleet.pack import pack, unpack
-from prophecy.streams.kernels.feed import Streams
-from prophecy.streams.limits import LARGEST, LARGEST_TIME, RING
+from prophecy.streams.kernels.entry import Streams
+from prophecy.streams.limits import LARGEST, LARGEST_TIME, MOST, QUARTER, RING, WALKED
+from prophecy.streams.limits import PARTS as PARTS_TRIED
 from prophecy.streams.limits import RECENT as STAMPS
 from prophecy.streams.prophecy import Prophecy, of_rows
 from prophecy.streams.rows import (
@@ -35,6 +33,7 @@ from prophecy.streams.rows import (
     fresh,
     fresh_clocks,
     fresh_samples,
+    settle,
 )
 from prophecy.streams.settings import DEFAULT
 from prophecy.streams.table import between, table
@@ -51,28 +50,28 @@ write, read and check a whole state, which takes 43 kB instead of 1 kB (benchmar
 WORTH_THREADS = 2000
 """Rows from which on threads share the work: some 5 ms, against 0.1 ms to hand it over."""
 
-REPLAYED = DEFAULT.irregular.longest_replayed / 8
-"""Steps a value counts as on average for starting another grid from the stamps kept, which every 32nd may do."""
+REPLAYED = WALKED / (8 * QUARTER)
+"""Steps a value counts as on average for starting another grid from the stamps kept, which every 32nd may do; an
+eighth of what that may take, since values earn their steps."""
 
 BYTES = RECORD.itemsize + 8 * RING + CLOCK.itemsize + SAMPLES.itemsize + RECENT * ROW.itemsize
 """Memory of a stream that has seen thousands of values; of a young one about half is touched."""
 
 PARTS = {
     "counts": np.dtype("<i8"),
+    "time": np.dtype("<f8"),
+    "value": np.dtype("<f8"),
     "record": RECORD,
     "ring": np.dtype("<f8"),
     "clock": CLOCK,
     "samples": SAMPLES,
     "recent": ROW,
 }
-"""What the state of a grown stream consists of; counts: rows taken in, and whether any came late."""
+"""What a state consists of. counts: rows taken in, whether any came late, whether times are dates. A young stream has
+its times and values, a grown one all the rest."""
 
-NO_TIMES, NUMBERS, DATES = range(3)
-"""Kinds of times a stream may have."""
-
+State = dict[str, NDArray[Any]]
 _EMPTY = np.zeros(0)
-_YOUNG = b"PRY1"
-_HEAD = struct.Struct("<4sIBB")  # magic, rows, whether timed, whether dated
 
 
 class Slots:
@@ -117,7 +116,7 @@ class Slots:
             self._streams.take(which[part], when, values[part], self._where, out[part], passed[part])
 
         self._share(some, which)
-        for place, name in enumerate(("mean", "half", "score", "alarm", "next", "next_half")):
+        for place, name in enumerate(ANSWER):
             rows[name][order] = out[:, place]
         late = passed == 0.0
         rows["status"][order] = np.where(late, LATE, np.where(np.isnan(values), MISSING, TAKEN))
@@ -146,7 +145,7 @@ class Slots:
         with np.errstate(invalid="ignore"):
             between = np.diff(np.sort(recent, axis=1), axis=1)
         finest[odd] = np.minimum(finest[odd], np.where(between > 0.0, between, np.inf).min(axis=1, initial=np.inf))
-        places = np.minimum(passed * (DEFAULT.clock.parts / finest[place]), DEFAULT.clock.longest_hole)
+        places = np.minimum(passed * (PARTS_TRIED / finest[place]), DEFAULT.clock.longest_hole)
         found, passing = np.empty(len(rows)), (longest > 1.5 * finest)[place]
         found[order] = np.where(passing, 1.0 + 3.0 * places + REPLAYED, 1.0)
         return found
@@ -207,24 +206,16 @@ class Slots:
 
     def state(self, slot: int) -> bytes:
         """The state of a stream: its values while it is young and they came in order, then all of it."""
-        count = int(self._rows[slot])
+        recent, one = self.recent(slot), slice(slot, slot + 1)
+        dated = int(recent["dated"][-1]) if len(recent) else 0
+        state: State = {"counts": np.array([self._rows[slot], self._late[slot], dated], "<i8")}
         if self._is_young(slot):
-            first = self._recent[slot, :count]
-            timed = self.stamps[slot] != NO_TIMES
-            head = _HEAD.pack(_YOUNG, count, int(timed), int(first["dated"][-1]))
-            data = head + (first["time"].tobytes() if timed else b"") + first["value"].tobytes()
-            return data + struct.pack("<I", zlib.crc32(data))
-        one, used = slice(slot, slot + 1), int(min(self._records["count"][slot], RING))
-        return pack(
-            {
-                "counts": np.array([count, self._late[slot]], "<i8"),
-                "record": self._records[one],
-                "ring": self._rings[slot, :used],
-                "clock": self._clocks[one],
-                "samples": self._samples[one],
-                "recent": self.recent(slot),
-            }
-        )
+            state |= {"value": recent["value"], "time": _EMPTY if self.stamps[slot] == NO_TIMES else recent["time"]}
+        else:
+            settle(self._records[one], self._clocks[one], self._samples[one])
+            state |= {"record": self._records[one], "clock": self._clocks[one], "samples": self._samples[one]}
+            state |= {"ring": self._rings[slot, : min(self._records["count"][slot], RING)], "recent": recent}
+        return pack({name: state.get(name, _EMPTY) for name in PARTS})
 
     def _is_young(self, slot: int) -> bool:
         """Whether taking in the rows again is cheap and gives the same: few of them, in order, on a grid with few
@@ -240,17 +231,15 @@ class Slots:
     def restore_many(self, slots: Sequence[int], states: Sequence[bytes]) -> dict[int, str]:
         """Set slots from states; the slots of those that no stream could have reached, and why."""
         bad: dict[int, str] = {}
-        young: dict[bool, list[tuple[int, Young]]] = {True: [], False: []}
-        grown: list[tuple[int, dict[str, NDArray[Any]]]] = []
+        grown: list[tuple[int, State]] = []
+        young: dict[bool, list[tuple[int, State]]] = {True: [], False: []}
         for slot, data in zip(slots, states, strict=True):
             try:
-                if data[:4] == _YOUNG:
-                    found = _young(data)
-                    young[found.timed].append((slot, found))
-                else:
-                    grown.append((slot, _grown(data)))
+                found = _state(data)
             except ValueError as error:
                 bad[slot] = str(error)
+                continue
+            (grown if len(found["record"]) else young[len(found["time"]) > 0]).append((slot, found))
         if grown:
             bad |= self._put(grown)
         for timed, some in young.items():
@@ -258,17 +247,18 @@ class Slots:
                 self._take_again(some, timed)
         return bad
 
-    def _take_again(self, some: list[tuple[int, Young]], timed: bool) -> None:
+    def _take_again(self, some: list[tuple[int, State]], timed: bool) -> None:
         """The values of young streams."""
-        slots, lengths = [slot for slot, _ in some], [found.length for _, found in some]
+        slots, states = [slot for slot, _ in some], [found for _, found in some]
+        lengths = [len(found["value"]) for found in states]
         rows = np.zeros(sum(lengths), ROW)
-        rows["time"] = np.frombuffer(b"".join(found.times for _, found in some), "<f8") if timed else np.nan
-        rows["value"] = np.frombuffer(b"".join(found.values for _, found in some), "<f8")
-        rows["dated"] = np.repeat([found.dated for _, found in some], lengths)
+        rows["time"] = np.concatenate([found["time"] for found in states]) if timed else np.nan
+        rows["value"] = np.concatenate([found["value"] for found in states])
+        rows["dated"] = np.repeat([found["counts"][2] for found in states], lengths)
         self.open(slots)
         self.run(np.repeat(slots, lengths), timed, rows)
 
-    def _put(self, grown: list[tuple[int, dict[str, NDArray[Any]]]]) -> dict[int, str]:
+    def _put(self, grown: list[tuple[int, State]]) -> dict[int, str]:
         """States of grown streams, all checked at once; one by one if that fails. Those that are wrong, and why."""
         try:
             self._check([found for _, found in grown])
@@ -284,13 +274,13 @@ class Slots:
             self._rings[slot, : len(found["ring"])] = found["ring"]
             self._records[slot], self._clocks[slot] = found["record"][0], found["clock"][0]
             self._samples[slot] = found["samples"][0]
-            self._rows[slot], self._late[slot] = found["counts"]
+            self._rows[slot], self._late[slot] = found["counts"][:2]
             rows, count = found["recent"], int(found["counts"][0])
             self._recent[slot, np.arange(count - len(rows), count) % RECENT] = rows
             self.stamps[slot] = stamps_of(rows)[-1] if count else -1
         return {}
 
-    def _check(self, many: list[dict[str, NDArray[Any]]]) -> None:
+    def _check(self, many: list[State]) -> None:
         check(np.concatenate([found["record"] for found in many]), self._table)
         check_clocks(np.concatenate([found["clock"] for found in many]), len(many))
         check_samples(np.concatenate([found["samples"] for found in many]), len(many))
@@ -301,47 +291,28 @@ class Slots:
             self._pool = None
 
 
-def stamps_of(rows: NDArray[np.void]) -> NDArray[np.int8]:
-    """What kind of time each row has."""
-    dated = np.where(rows["dated"] != 0, DATES, NUMBERS)
-    return np.where(np.isnan(rows["time"]), NO_TIMES, dated).astype(np.int8)
-
-
-class Young(NamedTuple):
-    """The values of a young stream, as bytes."""
-
-    length: int
-    timed: bool
-    dated: bool
-    times: bytes
-    values: bytes
-
-
-def _young(data: bytes) -> Young:
-    """What is in the state of a young stream; ValueError."""
-    if len(data) < _HEAD.size + 4 or int.from_bytes(data[-4:], "little") != zlib.crc32(data[:-4]):
-        raise ValueError("the state of a stream does not have its checksum")
-    _, count, timed, dated = _HEAD.unpack_from(data)
-    middle = _HEAD.size + (8 * count if timed else 0)
-    if not 0 < count <= YOUNG or timed > 1 or dated > timed or len(data) != middle + 8 * count + 4:
-        raise ValueError("the state of a stream is not as long as its header states")
-    values, times = np.frombuffer(data, "<f8", count, middle), np.frombuffer(data[_HEAD.size : middle], "<f8")
-    if (np.abs(values) > LARGEST).any() or not (np.abs(times) <= LARGEST_TIME).all():
-        raise ValueError(f"values of a stream must be at most {LARGEST:g} in size, and times finite")
-    return Young(count, timed != 0, dated != 0, data[_HEAD.size : middle], data[middle:-4])
-
-
-def _grown(data: bytes) -> dict[str, NDArray[Any]]:
-    """The parts of a grown stream's state, each of its size; ValueError."""
+def _state(data: bytes) -> State:
+    """The parts of a state, each of its size and within its limits; ValueError. Record, clock and samples of a grown
+    stream are left to those who know them."""
     found = unpack(data, PARTS)
-    if any(len(found[name]) != 1 for name in ("record", "clock", "samples")) or len(found["counts"]) != 2:
-        raise ValueError("the state of a stream has parts of the wrong size")
-    count, late = found["counts"].tolist()
-    if not 0 <= count <= 2**53 or late not in (0, 1) or len(found["recent"]) != min(count, RECENT):
+    sizes = {name: len(part) for name, part in found.items()}
+    count, late, dated = found["counts"].tolist() if sizes["counts"] == 3 else (-1, 0, 0)
+    if not 0 <= count <= MOST or late not in (0, 1) or dated not in (0, 1):
         raise ValueError("the state of a stream contradicts itself about how many rows it has")
+    whole = int(sizes["record"] == 1)
+    used = int(min(max(int(found["record"]["count"][0]), 0), RING)) if whole else 0
+    young = 0 if whole else count
+    wanted = {"value": young, "record": whole, "clock": whole, "samples": whole, "ring": used}
+    wanted |= {"recent": min(count, RECENT) * whole, "time": sizes["time"] and young}
+    for name, size in wanted.items():
+        if sizes[name] != size:
+            raise ValueError(f"{name} of a stream's state has {sizes[name]} entries instead of {size}")
+    if not whole and (not 0 < count <= YOUNG or late or dated > sizes["time"]):
+        raise ValueError("the state of a stream holds neither its values nor the rest")
+    if not (is_value(found["value"]).all() and (np.abs(found["time"]) <= LARGEST_TIME).all()):
+        raise ValueError(f"values of a stream must be at most {LARGEST:g} in size, and times finite")
     if not are_rows(found["recent"], least=0):
         raise ValueError("the state of a stream has rows that no fleet takes in")
-    used = int(min(max(int(found["record"]["count"][0]), 0), RING))
-    if len(found["ring"]) != used or not (np.abs(found["ring"]) <= LARGEST).all():
-        raise ValueError(f"ring must hold {used} values of at most {LARGEST:g} in size, got {len(found['ring'])}")
+    if not (np.abs(found["ring"]) <= LARGEST).all():
+        raise ValueError(f"ring must hold {used} values of at most {LARGEST:g} in size")
     return found

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from prophecy import _files
 from prophecy.fleet import check
-from prophecy.fleet.answers import ROW
+from prophecy.fleet.answers import ROW, are_rows
 from prophecy.fleet.check import SCHEMA
 from prophecy.fleet.events import Events
 
-FORMAT = 3
+FORMAT = 4
 APPLICATION = 0x50524F50
 """SQLite's application_id of our files: "PROP"."""
 
@@ -242,9 +242,10 @@ class Store:
         lacking: dict[int, list[bytes]] = {stream: [] for stream in reasons}
         marks = ",".join("?" * len(reasons))
         seen = dict(self._db.execute(f"SELECT id, seen FROM streams WHERE id IN ({marks})", tuple(reasons)))
+        last = self.last_batch()
         for batch, rows, _ in self.batches():
             for stream in lacking.keys() & set(rows["stream"].tolist()):
-                if type(seen[stream]) is not int or seen[stream] < batch:
+                if type(seen[stream]) is not int or not batch <= seen[stream] <= last:
                     lacking[stream].append(rows[rows["stream"] == stream].tobytes())
         for stream, reason in reasons.items():
             self._db.execute(
@@ -296,7 +297,7 @@ class Store:
         ):
             if type(data) is not bytes or type(note) is not bytes or zlib.crc32(note, zlib.crc32(data)) != crc:
                 fault = f"batch {batch} of its log does not have its checksum"
-            elif len(data) % ROW.itemsize or not check.are_rows(np.frombuffer(data, ROW)):
+            elif len(data) % ROW.itemsize or not are_rows(np.frombuffer(data, ROW)):
                 fault = f"batch {batch} of its log has rows that no fleet takes in"
             else:
                 yield Batch(batch, np.frombuffer(data, ROW), note)

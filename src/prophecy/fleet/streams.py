@@ -1,25 +1,22 @@
-"""Streams by key, in memory and in the file: batches taken in, logged, recovered, and read."""
+"""Streams by key, in memory and in the file: how batches are taken in, logged, and recovered after a crash."""
 
 from __future__ import annotations
 
 import math
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.fleet.answers import ANSWER, Answers, Event, Refused
+from prophecy.fleet.answers import ANSWER, Refused, stamps_of
 from prophecy.fleet.events import KINDS
 from prophecy.fleet.residents import Residents
-from prophecy.fleet.slots import BYTES, PARTS, stamps_of
-from prophecy.fleet.store import Aside, Store, layout
-from prophecy.streams.prophecy import Prophecy
-
-Array = NDArray[np.float64]
+from prophecy.fleet.slots import PARTS
+from prophecy.fleet.store import Store, layout
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,8 @@ class Streams:
             raise
 
     @property
-    def _open(self) -> Store:
+    def store(self) -> Store:
+        """The open file, as it is after the last batch that was taken."""
         if self._store is None:
             raise ValueError("the fleet is closed; open it again")
         if os.getpid() != self._process:
@@ -92,9 +90,9 @@ class Streams:
         return self._store
 
     @property
-    def _held(self) -> Residents:
-        """The streams in memory, as they are after the last batch that was taken."""
-        _ = self._open
+    def held(self) -> Residents:
+        """The streams in memory, likewise."""
+        _ = self.store
         return self._residents
 
     @property
@@ -103,7 +101,7 @@ class Streams:
 
     def _agree(self, name: str, asked: Any) -> Any:
         """What a file was made with, which must be what is asked for, if anything is."""
-        store = self._open
+        store = self.store
         known = store.fact(name)
         if asked is not None and known != asked:
             if name == "layout":
@@ -116,35 +114,34 @@ class Streams:
     def _recover(self) -> None:
         """Forget what is in memory, and take in again what the log has and the saved states lack; the answers must be
         those recorded."""
-        store = self._open
+        store = self.store
         self._residents = Residents(store, self._memory, self._dt, self.level)
         self._owed = 0.0
         last = store.last_batch()
         seen: dict[int, int] = {}
         keys: dict[int, str] = {}
         for batch, rows, _ in store.batches():
-            for stream in np.unique(rows["stream"]).tolist():
-                if stream not in seen:
-                    keys[stream], seen[stream] = store.key_and_seen(stream) or ("", last)  # removed, if not there
+            for stream in set(rows["stream"].tolist()) - seen.keys():
+                keys[stream], seen[stream] = store.key_and_seen(stream) or ("", last)  # removed, if not there
             news = np.array([seen[stream] < batch for stream in rows["stream"].tolist()], bool)
             if not news.any():
                 continue
-            self._held.batch = batch
+            self.held.batch = batch
             with store.transaction():
-                lost = self._unreadable({keys[stream] for stream in rows["stream"][news].tolist()})
+                lost = self.unreadable({keys[stream] for stream in rows["stream"][news].tolist()})
                 news &= [keys[stream] not in lost for stream in rows["stream"].tolist()]
                 seen |= {stream: last for stream, key in keys.items() if key in lost}
                 again = rows[news].copy()
                 names = [keys[stream] for stream in again["stream"].tolist()]
                 self._take(names, not bool(np.isnan(again["time"]).all()), again)
             self._compare(batch, names, rows[news], again)
-        self._held.batch = last
+        self.held.batch = last
 
-    def _unreadable(self, keys: Iterable[str]) -> set[str]:
+    def unreadable(self, keys: Iterable[str]) -> set[str]:
         """Those of these keys whose streams cannot be read; they are set aside."""
         names, lost = list(keys), set()
-        for start in range(0, len(names), self._held.capacity):
-            lost |= self._held.hold(names[start : start + self._held.capacity], new=False)
+        for start in range(0, len(names), self.held.capacity):
+            lost |= self.held.hold(names[start : start + self.held.capacity], new=False)
         return lost
 
     def _compare(self, batch: int, keys: list[str], recorded: NDArray[np.void], again: NDArray[np.void]) -> None:
@@ -158,7 +155,7 @@ class Streams:
             if not same.all():
                 row = int(np.argmin(same))
                 raise ValueError(
-                    f"{self._open.name}: {name} of {keys[row]!r} was {old[row]} when batch {batch} was answered and is "
+                    f"{self.store.name}: {name} of {keys[row]!r} was {old[row]} when batch {batch} was answered and is "
                     f"{new[row]} now: the file was changed, or written by another version"
                 )
 
@@ -169,7 +166,7 @@ class Streams:
     ) -> NDArray[np.int64]:
         """Take in rows and write the answers into them; the numbers of the events they raised. steps: take in no more
         rows than these may take."""
-        store, held = self._open, self._held
+        store, held = self.store, self.held
         self.check_times(keys, rows)
         held.batch += 1
         try:
@@ -190,7 +187,7 @@ class Streams:
     def _affordable(self, keys: list[str], rows: NDArray[np.void], steps: int) -> int:
         """How many of the first rows take so many steps at most, one at least; their streams are brought into memory,
         each of which counts as well."""
-        held, first = self._held, dict.fromkeys(keys)
+        held, first = self.held, dict.fromkeys(keys)
         absent = {key for key in first if key not in held.slot_of}
         costs, left = np.ones(len(keys)), held.capacity
         for row, key in enumerate(keys):
@@ -207,12 +204,12 @@ class Streams:
 
     def check_times(self, keys: list[str], rows: NDArray[np.void]) -> None:
         """Refuse rows whose times are of another kind than those of their stream: none, numbers or dates."""
-        which, given = self._held.which(keys), stamps_of(rows)
-        known = np.where(which < 0, -1, self._held.slots.stamps[which])
+        which, given = self.held.which(keys), stamps_of(rows)
+        known = np.where(which < 0, -1, self.held.slots.stamps[which])
         absent: dict[str, int] = {}
         for row in np.flatnonzero(which < 0).tolist():
             if keys[row] not in absent:
-                last = self._open.last_row(keys[row])
+                last = self.store.last_row(keys[row])
                 absent[keys[row]] = int(given[row]) if last is None else int(stamps_of(last[None])[0])
             known[row] = absent[keys[row]]
         wrong = (known >= 0) & (known != given)
@@ -224,7 +221,7 @@ class Streams:
 
     def _take(self, keys: list[str], timed: bool, rows: NDArray[np.void]) -> NDArray[np.int64]:
         """Rows through their streams, as many streams at a time as there is room for; returns what `Slots.run` does."""
-        held = self._held
+        held = self.held
         which = held.which(keys)
         if (which >= 0).all():
             return held.run(which, timed, rows)
@@ -253,67 +250,37 @@ class Streams:
         if len(places):
             by_score |= np.abs(rows["value"] - rows["mean"]) > ERROR_HALF_WIDTHS * rows["half"]
             kinds = [KINDS[0 if by_score[at] else rarest[at]] for at in places.tolist()]
-            numbers[places] = self._open.events.note(rows[places], before[places].tolist(), kinds)
+            numbers[places] = self.store.events.note(rows[places], before[places].tolist(), kinds)
         return numbers
 
     def _save_some(self, rows: int) -> None:
         """Save the streams whose states are oldest, a few after each batch, and forget the log before them."""
         self._owed += rows / self._log.per_save
-        count = min(int(self._owed), len(self._held.dirty))
+        count = min(int(self._owed), len(self.held.dirty))
         self._owed -= int(self._owed)
         if count:
-            self._held.save(list(self._held.dirty)[:count])
+            self.held.save(list(self.held.dirty)[:count])
             self._trim()
 
     def _trim(self) -> None:
-        batch = self._held.batch
-        oldest = min(next(iter(self._held.dirty.values()), batch + 1), batch + 1)
-        self._open.trim(min(oldest, self._open.first_kept(self._log.kept_rows)))
+        batch = self.held.batch
+        oldest = min(next(iter(self.held.dirty.values()), batch + 1), batch + 1)
+        self.store.trim(min(oldest, self.store.first_kept(self._log.kept_rows)))
 
     # Care.
 
     def checkpoint(self, seconds: float = math.inf) -> None:
         end = time.monotonic() + seconds
-        while self._durable and self._held.dirty and time.monotonic() < end:
-            with self._open.transaction():
-                self._held.save(list(self._held.dirty)[:SAVED_AT_ONCE])
+        while self._durable and self.held.dirty and time.monotonic() < end:
+            with self.store.transaction():
+                self.held.save(list(self.held.dirty)[:SAVED_AT_ONCE])
                 self._trim()
-
-    def problems(self) -> list[str]:
-        found = self._open.problems()
-        self.readable()
-        way_out = "a value of this key begins it anew; --discard forgets what was kept"
-        for one in self.aside():
-            found.append(f"stream {one.key!r} was set aside with {len(one.rows)} rows: {one.reason}; {way_out}")
-        return found
 
     def readable(self) -> list[str]:
         """All keys, after reading all streams, so that those that cannot be read are set aside."""
-        with self._open.transaction():
-            self._unreadable(self.keys())
-        return self.keys()
-
-    def aside(self) -> list[Aside]:
-        return self._open.aside()
-
-    def _unknown(self, key: object) -> KeyError:
-        """For a key nothing was observed under, or of which the stream was set aside."""
-        for one in self.aside():
-            if one.key == key:
-                return KeyError(f"stream {key!r} could not be read and was set aside: {one.reason}")
-        return KeyError(f"no stream {key!r}; observe a value of it first, or iterate over the fleet for its keys")
-
-    def discard(self, key: str) -> None:
-        found = [one.id for one in self.aside() if one.key == key]
-        if not found:
-            raise KeyError(f"nothing was set aside under {key!r}")
-        with self._open.transaction():
-            for stream in found:
-                self._open.remove(stream)
-
-    def vacuum(self) -> None:
-        self.checkpoint()
-        self._open.vacuum()
+        with self.store.transaction():
+            self.unreadable(self.store.keys())
+        return self.store.keys()
 
     def close(self, seconds: float) -> None:
         if self._store is None or os.getpid() != self._process:
@@ -325,109 +292,3 @@ class Streams:
             self._residents.slots.close()
             self._store.close()
             self._store = None
-
-    # Reading.
-
-    def _slot(self, key: str) -> int:
-        """The slot of a known stream, brought into memory."""
-        store = self._open
-        if not isinstance(key, str):
-            raise self._unknown(key)
-        if key not in self._held.slot_of:
-            with store.transaction():
-                lost = self._held.hold([key], new=False)
-            if lost:
-                raise self._unknown(key)
-        return self._held.slot_of[key]
-
-    def predict(self, keys: list[str], level: float) -> tuple[Array, Array]:
-        store, held = self._open, self._held
-        mean, half = np.empty(len(keys)), np.empty(len(keys))
-        for start in range(0, len(keys), held.capacity):
-            some = slice(start, start + held.capacity)
-            with store.transaction():
-                lost = held.hold(dict.fromkeys(keys[some]), new=False)
-            for key in lost:
-                raise self._unknown(key)
-            mean[some], half[some] = held.slots.predict(held.which(keys[some]), level)
-        return mean, half
-
-    def model(self, key: str) -> Prophecy:
-        return self._held.slots.model(self._slot(key))
-
-    def recent(self, key: str) -> tuple[NDArray[np.void], NDArray[np.int64]]:
-        """The last rows of a stream, and the number of the event that each raised."""
-        slot = self._slot(key)
-        rows = self._held.slots.recent(slot)
-        events, end = np.zeros(len(rows), np.int64), self._held.slots.count(slot)
-        first = end - len(rows)
-        for place, number in self._open.events.places_of(int(self._held.ids[slot]), first, end):
-            events[place - first] = number
-        return rows, events
-
-    def brief(self, key: str) -> tuple[int, NDArray[np.void] | None, int, float]:
-        """Rows, the newest of them, number and time of the last event."""
-        slot = self._held.slot_of.get(key)
-        if slot is not None:
-            count = self._held.slots.count(slot)
-            last = self._held.slots.recent(slot)[-1] if count else None
-            return (count, last, *self._open.events.last_of(int(self._held.ids[slot])))
-        saved = self._open.find(key)
-        if saved is None:
-            raise self._unknown(key)
-        return (saved.taken, saved.last, *self._open.events.last_of(saved.id))
-
-    def batches(self, after: int) -> Iterator[tuple[int, Answers, bytes]]:
-        keys: dict[int, str | None] = {}
-        for batch, rows, note in self._open.batches(after):
-            for stream in set(rows["stream"].tolist()) - set(keys):
-                found = self._open.key_and_seen(stream)
-                keys[stream] = None if found is None else found[0]
-            known = np.array([keys[stream] is not None for stream in rows["stream"].tolist()], bool)
-            rows = rows[known]
-            names = [str(keys[stream]) for stream in rows["stream"].tolist()]
-            yield batch, Answers(names, rows, np.zeros(len(rows), np.int64)), note
-
-    def _id(self, key: str) -> int:
-        slot = self._held.slot_of.get(key)
-        if slot is not None:
-            return int(self._held.ids[slot])
-        saved = self._open.find(key)
-        if saved is None:
-            raise self._unknown(key)
-        return saved.id
-
-    def events(self, since: int, limit: int, key: str | None, first: bool) -> list[Event]:
-        return self._open.events.after(since, limit, None if key is None else self._id(key), first)
-
-    def last_event(self) -> int:
-        return self._open.events.last()
-
-    def remove(self, key: str) -> None:
-        stream = self._id(key)
-        with self._open.transaction():
-            self._open.remove(stream)
-        slot = self._held.slot_of.get(key)
-        if slot is not None:
-            self._held.drop(slot)
-
-    def keys(self, search: str | None = None, offset: int = 0, limit: int = -1) -> list[str]:
-        return self._open.keys(search, offset, limit)
-
-    def matching(self, search: str | None) -> int:
-        return self._open.matching(search)
-
-    def __len__(self) -> int:
-        return len(self._open)
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._held.slot_of or self._open.find(key) is not None
-
-    def facts(self) -> dict[str, Any]:
-        return {
-            "streams": len(self),
-            "in memory": len(self._held.slot_of),
-            "bytes per stream in memory": BYTES,
-            "room for": self._held.capacity,
-            **self._open.facts(),
-        }

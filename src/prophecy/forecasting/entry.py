@@ -61,7 +61,8 @@ def forecast(
     ready, driven = read(values, settings), None
     if known is not None:
         with _machine.ONE_BLAS_THREAD, np.errstate(all="ignore"):
-            driven = inputs.decide(ready, Known.of(known, len(np.asarray(values)), horizon), horizon, settings)
+            given = Known.of(known, len(np.asarray(values)), horizon)
+            driven = inputs.decide(ready, given.plain, given.values, horizon, settings)
         if driven is None:
             return forecast_with(forecast, values, horizon, level, known, bounds=bounds, **rest)
     with _machine.ONE_BLAS_THREAD, np.errstate(all="ignore"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from prophecy.frames.even import interpolated
 from prophecy.frames.grid import Even, Grid, infer
+from prophecy.frames.names import count
 from prophecy.frames.times import Times
 from prophecy.frames.zones import summer_time_ends
 
@@ -17,10 +18,7 @@ Array = NDArray[np.float64]
 
 SHOWN = 3  # values of a doubled time that a message shows
 HOLE = 10_000  # grid times: a hole longer than this and than all rows together ends what came before it
-
-
-SHARED = ("columns", "time", "key")
-"""What `forecast` takes too; the rest is said to `read_table`, which reads files."""
+SHARED = ("columns", "time", "key")  # what `forecast` takes too; the rest is said to `read_table`, which reads files
 
 
 class WaysOut(NamedTuple):
@@ -44,9 +42,11 @@ class WaysOut(NamedTuple):
         said = f"{name}={value!r}" if value else f"{name}="
         return said if name in SHARED else f"prophecy.frames.collect.read_table(path, {said})"
 
-    def keyed(self, name: str) -> str:
-        """How to name the column that tells series apart."""
-        return f"use forecast_many(data, horizon, key={name!r})" if self.option == "=" else f"say {self('key', name)}"
+    def keyed(self, *names: str) -> str:
+        """How to name the columns that tell series apart."""
+        if self.option == "=":
+            return f"use forecast_many(data, horizon, key={names[0] if len(names) == 1 else list(names)!r})"
+        return f"say {self('key', ' + '.join(names))}"
 
 
 FRAMES = WaysOut(
@@ -75,17 +75,15 @@ class Aligned:
     regular: bool = True
     facts: tuple[str, ...] = ()
     filled: int = 0
-    order: NDArray[np.intp] | None = field(default=None, repr=False)
 
     def after(self, count: int) -> Times | None:
         """The times of the next `count` rows."""
-        if self.times is None or self.grid is None:
-            return None
-        return self.grid.after(self.times, count)
+        return None if self.times is None or self.grid is None else self.grid.after(self.times, count)
 
-    def seasons(self) -> tuple[int, ...]:
-        """Periods in rows that the calendar suggests."""
-        return () if self.grid is None or not self.regular else self.grid.seasons(len(self.values))
+    def seasons(self, rows: int | None = None) -> tuple[int, ...]:
+        """Periods that the calendar suggests, in rows, of which the series (or its first `rows`) has at least two."""
+        rows = len(self.values) if rows is None else rows
+        return () if self.grid is None or not self.regular else self.grid.seasons(rows)
 
 
 def align(values: Array, times: Times | None, mean: bool = False, ways: WaysOut = FRAMES) -> Aligned:
@@ -99,43 +97,41 @@ def align(values: Array, times: Times | None, mean: bool = False, ways: WaysOut 
     gone = times.missing
     if gone.any():
         values, times = values[~gone], times[~gone]
-        facts.append(f"{_count(int(gone.sum()), 'row')} without a time left out")
+        facts.append(f"{count(int(gone.sum()), 'row')} without a time left out")
     if not len(times):
         raise ValueError("no row has a time; leave the time column out, or correct it")
     order = np.argsort(times.values, kind="stable")
     if bool((np.diff(order) < 0).any()):
         facts.append("reversed (newest first)" if bool((np.diff(order) < 0).all()) else "sorted")
         values, times = values[order], times[order]
-    values, times = _single(values, times, mean, ways, facts)
+    again = _repeated(values, times)
+    if again.any():
+        facts.append(f"{count(int(again.sum()), 'exact duplicate')} dropped")
+        values, times = values[~again], times[~again]
+    starts = starts_of(times)
+    if len(starts) < len(times):
+        if not mean:
+            raise ValueError(doubled_times(values, times, ways))
+        several = int((np.diff(np.append(starts, len(values))) > 1).sum())
+        facts.append(f"{count(several, 'time')} with several rows averaged")
+        values, times = average(values, starts), times[starts]
     return _gridded(values, times, facts)
 
 
-def _single(values: Array, times: Times, mean: bool, ways: WaysOut, facts: list[str]) -> tuple[Array, Times]:
-    """One row per time."""
-    first = np.concatenate([[True], times.values[1:] != times.values[:-1]])
-    if first.all():
-        return values, times
-    starts = np.flatnonzero(first)
-    sizes = np.diff(np.append(starts, len(values)))
-    doubled = np.flatnonzero(sizes > 1)
-    again = _repeated(values, times)
-    if again.any():
-        facts.append(f"{_count(int(again.sum()), 'exact duplicate')} dropped")
-        return _single(values[~again], times[~again], mean, ways, facts)
-    if not mean:
-        raise ValueError(doubled_times(values, times, ways))
-    facts.append(f"{_count(len(doubled), 'time')} with several rows averaged")
-    return average(values, starts), times[starts]
+def starts_of(times: Times) -> NDArray[np.intp]:
+    """The first row of each time, of times in order."""
+    return np.flatnonzero(np.concatenate([[True], times.values[1:] != times.values[:-1]]))
 
 
 def _repeated(values: Array, times: Times) -> NDArray[np.bool_]:
     """Which rows (in the order of time) say again what another row of their time has said."""
-    order = np.lexsort((*values.T, times.values))
-    same = (times.values[order][1:] == times.values[order][:-1]) & (
-        (values[order][1:] == values[order][:-1]) | (np.isnan(values[order][1:]) & np.isnan(values[order][:-1]))
-    ).all(axis=1)
     again = np.zeros(len(values), dtype=bool)
-    again[order[1:][same]] = True
+    if len(starts_of(times)) == len(times):
+        return again
+    order = np.lexsort((*values.T, times.values))
+    moments, rows = times.values[order], values[order]
+    same = (rows[1:] == rows[:-1]) | (np.isnan(rows[1:]) & np.isnan(rows[:-1]))
+    again[order[1:][(moments[1:] == moments[:-1]) & same.all(axis=1)]] = True
     return again
 
 
@@ -156,15 +152,16 @@ def doubled_times(values: Array, times: Times, ways: WaysOut) -> str:
 
     values: (rows, variables).
     """
-    starts = np.flatnonzero(np.concatenate([[True], times.values[1:] != times.values[:-1]]))
+    starts = starts_of(times)
     sizes = np.diff(np.append(starts, len(values)))
     doubled = np.flatnonzero(sizes > 1)
-    start, size = starts[doubled[0]], sizes[doubled[0]]
+    start, size = int(starts[doubled[0]]), int(sizes[doubled[0]])
     rows = [_row(values[k]) for k in range(start, start + min(size, SHOWN))]
     shown = ", ".join(rows[:-1]) + (" and " if size <= SHOWN else ", ") + rows[-1] + (" …" if size > SHOWN else "")
-    more = f" (and {_count(len(doubled) - 1, 'further time')} likewise)" if len(doubled) > 1 else ""
-    found = f"{times.text(int(start))} comes {_times(int(size))}, with {shown}{more}"
-    if summer_time_ends(times, starts[doubled]) and int(size) == 2:
+    more = f" (and {count(len(doubled) - 1, 'further time')} likewise)" if len(doubled) > 1 else ""
+    often = {2: "twice", 3: "three times"}.get(size, f"{size} times")
+    found = f"{times.text(start)} comes {often}, with {shown}{more}"
+    if summer_time_ends(times, starts[doubled]) and size == 2:
         return (
             f"{found}, as on the night when summer time ends: if these are local times, {ways.zone}; if not, average "
             f"with {ways.mean}"
@@ -172,21 +169,24 @@ def doubled_times(values: Array, times: Times, ways: WaysOut) -> str:
     return f"{found}; tell series apart {ways.key}, or average with {ways.mean}"
 
 
+def _row(row: Array) -> str:
+    return ", ".join(f"{value:.6g}" for value in row[:SHOWN]) + (" …" if len(row) > SHOWN else "")
+
+
 def _gridded(values: Array, times: Times, facts: list[str]) -> Aligned:
+    """Rows (in order, one per time) on the grid their times lie on, or on even steps where they lie on none."""
+    if len(times) < 2:
+        return Aligned(values, times, None, True, tuple(facts))
     grid = infer(times)
     if grid is None:
-        if len(times) < 2:
-            return Aligned(values, times, None, True, tuple(facts))
-        per = times.per_second if times.dates else None
         ticks = _ticks(times)
-        step = float(ticks[-1] - ticks[0]) / (len(ticks) - 1)
-        evened = _evened(values, times, Grid(Even(step, None if per is None else step / per), False), facts)
+        mean, usual = float(ticks[-1] - ticks[0]) / (len(ticks) - 1), float(np.median(np.diff(ticks)))
+        evened = _evened(values, times, _even_grid(mean, times), facts)
         if evened is not None:
             return evened
-        step = float(np.median(np.diff(ticks)))
-        rule = Even(step, None if per is None else step / per)
-        facts.append(f"times are uneven ({rule.words()} in the middle): rows taken as evenly spaced")
-        return Aligned(values, times, Grid(rule, False), False, tuple(facts))
+        grid = _even_grid(usual, times)
+        facts.append(f"times are uneven ({grid.words()} in the middle): rows taken as evenly spaced")
+        return Aligned(values, times, grid, False, tuple(facts))
     place = grid.positions(times)
     values, times, place = _after_hole(values, times, place, facts)
     if isinstance(grid.rule, Even) and grid.rule.jitter > 0:
@@ -202,30 +202,32 @@ def _gridded(values: Array, times: Times, facts: list[str]) -> Aligned:
     whole[place] = values
     moments = np.concatenate([times.values[:1], grid.after(times[:1], size - 1).values])
     moments[place] = times.values
-    facts.append(f"{_count(missing, 'missing time')} filled as {'a gap' if missing == 1 else 'gaps'}")
+    facts.append(f"{count(missing, 'missing time')} filled as {'a gap' if missing == 1 else 'gaps'}")
     return Aligned(whole, Times(moments, times.zone), grid, True, (grid.words(), *facts), missing)
+
+
+def _even_grid(step: float, times: Times) -> Grid:
+    return Grid(Even(step, step / times.per_second if times.dates else None), False)
 
 
 def _evened(values: Array, times: Times, grid: Grid, facts: list[str]) -> Aligned | None:
     """The series at even times up to its last, read from curves through its values, where these are smooth enough for
     the distances of its times from a grid to count; None elsewhere."""
-    rule = grid.rule
-    assert isinstance(rule, Even)
-    ticks = _ticks(times)
-    at = (ticks - ticks[-1]) / rule.step
+    assert isinstance(grid.rule, Even)
+    ticks, step = _ticks(times), grid.rule.step
+    at = np.asarray((ticks - ticks[-1]) / step, dtype=np.float64)
     places = np.arange(int(np.rint(at[0])), 1, dtype=np.float64)
-    found = interpolated(values, np.asarray(at, dtype=np.float64), places)
+    found = interpolated(values, at, places)
     if found is None:
         return None
-    steps: Any = places * rule.step
+    steps: Any = places * step
     if times.dates:
         steps = np.rint(steps).astype(np.int64).astype(f"m8[{np.datetime_data(times.values.dtype)[0]}]")
-    moments = times.values[-1] + steps
     missing = int(np.isnan(found).all(axis=1).sum())
     facts.append("values read at even times from curves through them")
     if missing:
-        facts.append(f"{_count(missing, 'even time')} in gaps")
-    return Aligned(found, Times(moments, times.zone), grid, True, (grid.words(), *facts), missing)
+        facts.append(f"{count(missing, 'even time')} in gaps")
+    return Aligned(found, Times(times.values[-1] + steps, times.zone), grid, True, (grid.words(), *facts), missing)
 
 
 def _after_hole(values: Array, times: Times, place: Any, facts: list[str]) -> tuple[Array, Times, Any]:
@@ -235,23 +237,10 @@ def _after_hole(values: Array, times: Times, place: Any, facts: list[str]) -> tu
     if not (holes > limit).any():
         return values, times, place
     start = int(np.flatnonzero(holes > limit)[-1]) + 1
-    facts.append(
-        f"{_count(start, 'row')} before a hole of {int(holes[start - 1]):,} steps left out (from {times.text(start)})"
-    )
+    hole = f"a hole of {int(holes[start - 1]):,} steps"
+    facts.append(f"{count(start, 'row')} before {hole} left out (from {times.text(start)})")
     return values[start:], times[start:], place[start:] - place[start]
 
 
 def _ticks(times: Times) -> NDArray[Any]:
     return times.values.astype(np.int64) if times.dates else times.values
-
-
-def _row(row: Array) -> str:
-    return ", ".join(f"{value:.6g}" for value in row[:SHOWN]) + (" …" if len(row) > SHOWN else "")
-
-
-def _times(count: int) -> str:
-    return {2: "twice", 3: "three times"}.get(count, f"{count} times")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

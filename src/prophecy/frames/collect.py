@@ -1,24 +1,29 @@
-"""Series out of a table: the newest rows of every key, on their calendar."""
+"""Series out of whatever holds them: files, frames, arrays; the newest rows of every key, on their calendar."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prophecy import _checks
 from prophecy.frames.align import align
-from prophecy.frames.build import Kind, any_library, build, time_series
-from prophecy.frames.names import series_title
-from prophecy.frames.roles import Hints, keys_of
-from prophecy.frames.source import Source
-from prophecy.frames.source import by_column as columns_of
-from prophecy.frames.table import Table, floats, open_table
+from prophecy.frames.clock import as_times, column_of, is_frame
+from prophecy.frames.columns import Hints
+from prophecy.frames.names import count, series_title
+from prophecy.frames.roles import keys_of
+from prophecy.frames.source import Key, Kind, Source, any_library, build
+from prophecy.frames.table import Table, floats, open_frame, open_table, unstacked
 from prophecy.frames.times import Times, joined
 
 Array: TypeAlias = NDArray[np.float64]
+
+DUPLICATES = ("refuse", "mean")
+SAID = 6  # facts about series in one line
 
 
 @dataclass
@@ -27,10 +32,7 @@ class _Rows:
     times: list[Times] = field(default_factory=list)
 
     def joined(self) -> tuple[Array, Times | None]:
-        values = np.concatenate(self.values)
-        if not self.times:
-            return values, None
-        return values, joined(self.times)
+        return np.concatenate(self.values), joined(self.times) if self.times else None
 
     def newest(self, most: int) -> None:
         """Forget all but the newest rows."""
@@ -43,97 +45,201 @@ class _Rows:
 
 @dataclass(frozen=True)
 class Collected:
-    """Every series of a table by key, variables side by side, and how many rows were read."""
+    """Every series of a table by key ("" without one), variables side by side, and how many rows were read."""
 
     table: Table
-    sources: dict[str, Source]
+    sources: dict[Key, Source]
     rows: int
 
     def units(self, joint: bool) -> dict[str, Source]:
         """What is forecast on its own, by title: every key's columns one by one, or together where they are `joint`."""
         if joint and len(self.table.roles.values) > 1:
             return {series_title(key, ", ".join(source.names)): source for key, source in self.sources.items()}
-        return {title: one for source in self.sources.values() for title, one in by_column(source).items()}
+        return {
+            series_title(source.key, name): replace(one, key=source.key)
+            for source in self.sources.values()
+            for name, one in source.by_column().items()
+        }
 
     def words(self) -> str:
         """One line about what was read and assumed: "3,000 rows, every 30 min, 20 missing times filled as gaps"."""
-        facts = [f"{self.rows:,} row{'s' if self.rows != 1 else ''}"]
-        series = [source.series for source in self.sources.values()]
-        if len(series) > 1:
-            facts.append(f"{len(series):,} series")
+        facts, many = [count(self.rows, "row")], len(self.sources)
+        if many > 1:
+            facts.append(f"{many:,} series")
         counted: dict[str, int] = {}
-        for one in series:
-            for fact in one.facts:
+        for source in self.sources.values():
+            for fact in source.series.facts:
                 counted[fact] = counted.get(fact, 0) + 1
         shown = sorted(counted, key=lambda fact: -counted[fact])
-        most = shown[:6]
-        facts += [
-            fact if len(series) == 1 or counted[fact] == len(series) else f"{fact} ({counted[fact]:,} series)"
-            for fact in most
-        ]
-        if len(shown) > len(most):
+        facts += [fact if counted[fact] == many else f"{fact} ({counted[fact]:,} series)" for fact in shown[:SAID]]
+        if len(shown) > SAID:
             facts.append("and more of the kind")
         return ", ".join([*facts, *self.table.notes])
 
 
-def collect(table: Table, context: int) -> Collected:
-    """Read a whole table, keeping the newest `context` rows of every series."""
-    held: dict[str, _Rows] = {}
-    roles, cells, count = table.roles, 0, 0
+def collect(table: Table, context: int = 10**9, failed: dict[Key, Exception] | None = None) -> Collected:
+    """Read a whole table, keeping the newest `context` rows of every series.
+
+    failed: takes what is wrong with single series, which is raised without it.
+    """
+    held: dict[Key, _Rows] = {}
+    roles, cells, rows = table.roles, 0, 0
     for batch in table.batches:
         block = np.stack([floats(batch, name) for name in roles.values], axis=1)
-        times = table.times(batch, count + 1)
-        for key, rows in keys_of(batch, roles.key):
+        times = table.times(batch, rows + 1)
+        for key, some in keys_of(batch, roles.keys):
             mine = held.setdefault(key, _Rows())
-            mine.values.append(block[rows])
+            mine.values.append(block[some])
             if times is not None:
-                mine.times.append(times[rows])
-        count += len(block)
+                mine.times.append(times[some])
+        rows += len(block)
         cells += block.size
         if cells > table.sizes.cells:
             for mine in held.values():
                 mine.newest(context)
             cells = sum(mine.values[0].size for mine in held.values())
-    if not count:
+    if not rows:
         raise ValueError(f"{table.path} has a header but no rows")
-    sources = {key: _source(table, key, mine, context) for key, mine in held.items()}
-    return Collected(table, sources, count)
+    sources = {}
+    for key, mine in held.items():
+        try:
+            sources[key] = _source(table, key, mine, context)
+        except ValueError as error:
+            if failed is None:
+                raise
+            failed[key] = error
+    return Collected(table, sources, rows)
 
 
-def _source(table: Table, key: str, rows: _Rows, context: int) -> Source:
-    values, times = rows.joined()
+def _source(table: Table, key: Key, rows: _Rows, context: int) -> Source:
+    roles, ways = table.roles, table.layout.ways
     try:
-        series = align(values, times, table.layout.asked.duplicates == "mean", table.layout.ways)
+        series = align(*rows.joined(), table.layout.asked.duplicates == "mean", ways)
     except ValueError as error:
-        which = f"series {key}: " if key else ""
-        keys = [name for name in table.texts if name != table.roles.key]
-        advice = f" (for example {table.layout.ways('key', keys[0])})" if keys and "key" in str(error) else ""
+        which = f"{', '.join(roles.keys)} = {key!r}: " if roles.keys else ""
+        keys = [name for name in table.texts if name not in roles.keys]
+        advice = f" (for example {ways('key', keys[0])})" if keys and "key" in str(error) else ""
         raise ValueError(f"{table.path}: {which}{error}{advice}") from None
     if len(series.values) > context:
         cut = None if series.times is None else series.times[-context:]
         series = replace(series, values=series.values[-context:], times=cut)
-    roles = table.roles
-    kind = Kind(time=roles.time, key=() if roles.key is None else (roles.key,))
-    return Source(series, roles.values, False, kind, key if roles.key is not None else None)
-
-
-def by_column(source: Source) -> dict[str, Source]:
-    """Every variable of a source as a series of its own, under its title."""
-    return {series_title(source.key, name): replace(one, key=source.key) for name, one in columns_of(source).items()}
+    remarks = tuple(f"{note[:1].upper()}{note[1:]}." for note in table.notes)
+    return Source(series, roles.values, len(roles.values) == 1, table.kind, key if roles.keys else None, remarks)
 
 
 def read_table(path: str | os.PathLike[str], **said: Any) -> Collected:
     """A file as a table of series, to be given to `forecast` and the like in place of its name.
 
-    said: what is not to be found by content (`prophecy.frames.roles.Hints`): key, columns, time, time_format,
+    said: what is not to be found by content (`prophecy.frames.columns.Hints`): key, columns, time, time_format,
     time_zone, decimal, header, missing, skip, sheet, sep, duplicates.
     """
     given = {name: value for name, value in said.items() if value is not None}
     for name in ("columns", "missing"):
         if name in given:
             given[name] = (given[name],) if isinstance(given[name], str) else tuple(given[name])
-    asked = Hints(**given)
-    return collect(open_table(os.fspath(path), asked), 10**9)
+    return collect(open_table(os.fspath(path), Hints(**given)))
+
+
+def is_table(data: Any) -> bool:
+    """Whether data has columns with names: the name of a file, one that was read, a frame, or columns in a dict."""
+    return isinstance(data, str | os.PathLike | Collected | Mapping) or is_frame(data)
+
+
+def _collected(data: Any, key: Any, time: Any, columns: Any, duplicates: str, failed: Any = None) -> Collected:
+    """The series of anything with columns."""
+    _checks.choice("duplicates", duplicates, DUPLICATES)
+    if isinstance(data, Collected):
+        return data
+    if isinstance(data, str | os.PathLike):
+        if key is not None and not isinstance(key, str):
+            raise ValueError(f"the key of a file is one column, got {key!r}; read it into a frame for several")
+        return read_table(data, key=key, time=time, columns=columns, duplicates=duplicates)
+    if isinstance(data, Mapping):
+        import narwhals.stable.v2 as nw
+
+        backend: Any = any_library()
+        data = nw.from_dict({str(name): np.asarray(column) for name, column in data.items()}, backend=backend)
+    columns = () if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
+    key = tuple(key) if key is not None and not isinstance(key, str) else key
+    named = isinstance(time, str)
+    asked = Hints(columns=columns, time=time if named else None, key=key, duplicates=duplicates)
+    return collect(open_frame(data, asked, None if named else time), failed=failed)
+
+
+def read(data: Any, time: Any = None, columns: str | Sequence[str] | None = None, duplicates: str = "refuse") -> Source:
+    """One series (of one or several variables) out of an array, a list, a file or a frame.
+
+    time: the name of the column of times, or an array of times beside the data; by default a frame's index of dates, or
+    its only column of dates. columns: which are variables; all numbers by default.
+    """
+    if not is_table(data):
+        _checks.choice("duplicates", duplicates, DUPLICATES)
+        return _from_array(data, time, duplicates)
+    index = getattr(data, "index", None)
+    if type(index).__name__ == "MultiIndex":
+        raise ValueError(
+            f"data holds many series: its index has {', '.join(map(repr, unstacked(data)[1]))} beside the times; "
+            "forecast each with forecast_many(data, horizon), or choose one with data.loc[…]"
+        )
+    found = _collected(data, None, time, columns, duplicates)
+    if len(found.sources) > 1:
+        keys = ", ".join(found.table.roles.keys)
+        raise ValueError(
+            f"{found.table.path} holds {len(found.sources)} series, by {keys}; forecast each with "
+            "forecast_many(data, horizon)"
+        )
+    return next(iter(found.sources.values()))
+
+
+def split(
+    data: Any,
+    key: str | Sequence[str] | None,
+    time: Any = None,
+    columns: str | Sequence[str] | None = None,
+    duplicates: str = "refuse",
+    failed: dict[Key, Exception] | None = None,
+) -> dict[Key, Source]:
+    """The series of a long table, one for every value of `key` (a column, or several), in the order they begin.
+
+    key: None takes the outer levels of a MultiIndex, or a column of a usual name; without one every column is a series
+    of its own. failed: takes what is wrong with single series, which is raised without it.
+    """
+    if not is_table(data):
+        raise TypeError(f"key={key!r} names a column, so data must be a frame, got {type(data).__name__}")
+    found = _collected(data, key, time, columns, duplicates, failed)
+    return found.sources if found.table.roles.keys else found.sources[""].by_column()
+
+
+def _from_array(data: Any, time: Any, duplicates: str) -> Source:
+    if isinstance(data, bytes) or not hasattr(data, "__len__"):
+        raise TypeError(f"data must be an array, a list or a frame, got {type(data).__name__}")
+    if isinstance(data, np.ma.MaskedArray):
+        raise TypeError("data is a masked array; use data.filled(np.nan): missing values are NaN")
+    try:
+        values = np.asarray(data)
+    except ValueError:
+        raise ValueError(
+            "data must be rectangular, got sequences of different lengths; forecast_many takes a list"
+        ) from None
+    if values.size == 0:
+        raise ValueError("data is empty; a forecast needs some values")
+    if values.dtype == object:
+        values = np.array([[np.nan if cell is None else cell for cell in np.atleast_1d(row)] for row in values])
+        values = values[:, 0] if np.ndim(data[0]) == 0 else values
+    if values.dtype.kind not in "iufb" or values.ndim not in (1, 2):
+        raise TypeError(
+            f"data must hold real numbers, (time,) or (time, variables), got {values.dtype} of shape {values.shape}"
+        )
+    if isinstance(time, str):
+        raise TypeError(
+            f"time={time!r} names a column, so data must be a frame; give the times themselves beside an array"
+        )
+    times = None if time is None else as_times(time)
+    if times is not None and len(times) != len(values):
+        raise ValueError(f"time has {len(times)} moments for {len(values)} rows; give one for each")
+    rows = values.astype(np.float64).reshape(len(values), -1)
+    names = ("value",) if values.ndim == 1 else tuple(f"value{i}" for i in range(rows.shape[1]))
+    return Source(align(rows, times, duplicates == "mean"), names, values.ndim == 1)
 
 
 def as_frame(table: Table) -> Any:
@@ -141,19 +247,12 @@ def as_frame(table: Table) -> Any:
     rest as it is."""
     parts: dict[str, list[Any]] = {}
     moments: list[Times] = []
-    done = 0
+    clock, done = table.roles.clock, 0
     for batch in table.batches:
         times = table.times(batch, done + 1)
         done += batch.num_rows
-        if times is not None:
-            moments.append(times)
+        moments += [] if times is None else [times]
         for name in batch.schema.names:
-            if table.roles.clock is not None and name in table.roles.clock.columns:
-                continue
-            column = batch.column(batch.schema.get_field_index(name))
-            parts.setdefault(name, []).extend(
-                floats(batch, name).tolist() if name in table.roles.values else column.to_pylist()
-            )
-    kind = Kind(any_library(), table.roles.time)
-    columns: dict[str, Any] = {} if not moments else {table.roles.time or "time": time_series(joined(moments), kind)}
-    return build({**columns, **parts}, kind)
+            if clock is None or name not in clock.columns:
+                parts.setdefault(name, []).extend(column_of(batch, name).to_list())
+    return build(parts, Kind(any_library(), table.roles.time), joined(moments) if moments else None)

@@ -1,8 +1,8 @@
-"""Columns of dates in text: which way a column is written, what its cells mean, and how the next ones are written.
+"""Dates in text: which moment a cell means, which way a column is written, and how its next cells are written.
 
-A column has one *pattern* for its dates (`patterns`), found by content. Two of them differ in day and month alone;
-where a column does not decide between them it is refused, with both readings shown, unless only one of them gives
-evenly spaced rows.
+A column has one *pattern* for its dates, in the words of `strptime` (`%d.%m.%Y`), found by content; times of day after
+it are read however precise they are. Two patterns differ in day and month alone: where a column does not decide between
+them it is refused, with both readings shown, unless only one of them gives evenly spaced rows.
 """
 
 from __future__ import annotations
@@ -10,25 +10,133 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, timedelta, timezone, tzinfo
+from datetime import UTC, date, timedelta, timezone
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from prophecy.frames.grid import infer
-from prophecy.frames.patterns import PIECES, century, fields_of, fitting, is_date, is_time_of_day, matched, seconds_of
-from prophecy.frames.times import Times
+from prophecy.frames.times import Times, parse_offset
 
-__all__ = ["Style", "given", "is_date", "is_time_of_day", "read", "style_of"]
+PATTERNS = (
+    "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%d.%m.%Y", "%d.%m.%y", "%d. %b %Y",
+    "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y",
+    "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%d/%b/%Y", "%b %d, %Y", "%b %d %Y", "%a, %d %b %Y", "%a %d %b %Y",
+    "%G-W%V-%u", "%G-W%V", "%GW%V", "%Y-%m", "%Y/%m", "%YM%m", "%m/%Y", "%b %Y", "%b-%Y", "%b-%y",
+    "%Y-Q%q", "%YQ%q", "%Y Q%q", "Q%q %Y", "%Y年%m月%d日", "%Y年%m月", "%Y년 %m월 %d일",
+)  # fmt: skip
+"""Dates with points are day first, as everywhere they are written so."""
+
+_NAMES = (
+    "jan january januar janvier enero gennaio", "feb february februar février febrero febbraio",
+    "mar march mär märz mrz mars marzo", "apr april avril abril aprile", "may mai mayo maggio",
+    "jun june juni juin junio giugno", "jul july juli juillet julio luglio", "aug august août agosto",
+    "sep sept september septembre septiembre settembre", "oct october okt oktober octobre octubre ottobre",
+    "nov november novembre noviembre", "dec december dez dezember décembre diciembre dicembre",
+)  # fmt: skip
+_MONTHS = {name: number for number, names in enumerate(_NAMES, start=1) for name in names.split()}
+_ENGLISH = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+_PIECES = {
+    "Y": r"(?P<Y>[12]\d{3})", "y": r"(?P<y>\d{2})", "m": r"(?P<m>0?[1-9]|1[0-2])", "d": r"(?P<d>0?[1-9]|[12]\d|3[01])",
+    "b": r"(?P<b>[^\W\d_]{3,10})\.?", "B": r"(?P<b>[^\W\d_]{3,10})", "G": r"(?P<G>[12]\d{3})",
+    "V": r"(?P<V>0[1-9]|[1-4]\d|5[0-3])",
+    "u": r"(?P<u>[1-7])", "q": r"(?P<q>[1-4])", "j": r"(?P<j>\d{3})", "a": r"[^\W\d_]{2,10}\.?", "A": r"[^\W\d_]{2,10}",
+    "H": r"(?P<H>[01]?\d|2[0-4])", "I": r"(?P<I>0?[1-9]|1[0-2])", "M": r"(?P<M>[0-5]?\d)", "S": r"(?P<S>[0-5]?\d|60)",
+    "f": r"(?P<f>\d{1,9})", "p": r"(?P<p>[AaPp]\.?[Mm]\.?)", "z": r"(?P<z>Z|[+-]\d{2}(?::?\d{2})?)", "%": "%",
+}  # fmt: skip
+_CLOCK = (
+    r"(?:(?P<sep>[T ]|,? +)(?P<H>[01]?\d|2[0-4])(?P<colon>[:.hH])(?P<M>[0-5]\d)(?:[:.](?P<S>[0-5]\d|60)"
+    r"(?:[.,](?P<f>\d{1,9}))?)?(?: ?(?P<p>[AaPp]\.?[Mm]\.?))?(?P<z> ?(?:Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?)?"
+)
+_OF_DAY = re.compile(r"\s*([01]?\d|2[0-4]):([0-5]\d)(:([0-5]\d|60)([.,]\d{1,9})?)?( ?[AaPp]\.?[Mm]\.?)?\s*")
+_COMPACT = re.compile(r"(\d{8})T?(\d{2})(\d{2})(\d{2})?")
 
 JUDGED = 400  # cells looked at for the first that is a date
 LONGEST = 64  # characters of a pattern: a date with nanoseconds and an offset has 35
 STRAY = 0.1  # share of cells that may be no dates
 
 Way = Callable[[str], str]  # names the option that says how dates are written
+Moment = tuple[int, int, int | None]  # seconds since 1970, nanoseconds, seconds ahead of UTC where it says so
 
-_ENGLISH = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+def is_date(cell: str) -> bool:
+    """Whether a cell reads as a date of some pattern."""
+    return bool(fitting(cell))
+
+
+def is_time_of_day(cell: str) -> bool:
+    """Whether a cell is a time without a date, such as 14:30."""
+    return _OF_DAY.fullmatch(cell) is not None
+
+
+def fitting(cell: str) -> list[str]:
+    """The patterns by which a cell is a date."""
+    return [pattern for pattern in PATTERNS if _moment(pattern, cell) is not None]
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str, whole: bool) -> re.Pattern[str]:
+    parts = re.split("%(.)", pattern)
+    text = "".join(_PIECES[part] if i % 2 else re.escape(part) for i, part in enumerate(parts))
+    return re.compile(text if whole else text + _CLOCK)
+
+
+def _fields(pattern: str, cell: str, whole: bool = False) -> dict[str, Any] | None:
+    """The parts of a cell by a pattern; None where it does not fit. whole: the pattern has the time of day in it."""
+    match = _compiled(pattern, whole).fullmatch(cell.strip())
+    if match is None and pattern == "%Y%m%d" and not whole and (compact := _COMPACT.fullmatch(cell.strip())):
+        return _fields(pattern, f"{compact[1]} {compact[2]}:{compact[3]}:{compact[4] or '00'}")
+    return None if match is None else match.groupdict()
+
+
+def _moment(pattern: str, cell: str, whole: bool = False) -> Moment | None:
+    """The moment a cell means; None where it does not fit the pattern, or there is no such day or hour."""
+    found = _fields(pattern, cell, whole)
+    day = None if found is None else _day(found)
+    if found is None or day is None:
+        return None
+    hour, minute, second = (int(found.get(part) or 0) for part in "HMS")
+    hour = int(found.get("I") or hour)
+    half = (found.get("p") or "").lower()
+    if half:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half.startswith("p") else 0)
+    if hour == 24 and (minute or second):
+        return None
+    zone = (found.get("z") or "").strip()
+    nano = int((found.get("f") or "0").ljust(9, "0"))
+    return ((day * 24 + hour) * 60 + minute) * 60 + second, nano, parse_offset(zone) if zone else None
+
+
+def _day(found: dict[str, Any]) -> int | None:
+    """The day of a cell's parts, counted from 1970; None where there is none."""
+    try:
+        if found.get("G"):
+            return _since_1970(date.fromisocalendar(int(found["G"]), int(found["V"] or 1), int(found.get("u") or 1)))
+        year = int(found.get("Y") or 0) or _century(int(found.get("y") or 70))
+        if found.get("j"):
+            return _since_1970(date(year, 1, 1)) + int(found["j"]) - 1
+        month = int(found.get("m") or 1)
+        if found.get("b"):
+            month = _MONTHS[found["b"].lower()]
+        if found.get("q"):
+            month = 3 * int(found["q"]) - 2
+        return _since_1970(date(year, month, int(found.get("d") or 1)))
+    except (ValueError, KeyError):
+        return None
+
+
+def _since_1970(day: date) -> int:
+    return day.toordinal() - 719_163
+
+
+def _century(year: int) -> int:
+    """Years of two digits lie between 1969 and 2068, as `strptime` has it."""
+    return year + (1900 if year >= 69 else 2000)
 
 
 @dataclass(frozen=True)
@@ -46,83 +154,68 @@ class Style:
 
     def write(self, times: Times) -> list[str]:
         """These moments as cells of the column."""
-        shift = seconds_of(self.zone.strip()) if self.zone.strip() else None
-        wall = times.wall() if shift is None else times.values + np.timedelta64(shift, "s")
+        zone = self.zone.strip()
+        wall = times.values + np.timedelta64(parse_offset(zone), "s") if zone else times.wall()
         style = self if self.whole else self._enough_for(wall)
         return [style._cell(moment) for moment in wall]
 
     def _enough_for(self, wall: Any) -> Style:
         """More of the time of day than the column showed, where the moments need it."""
-        clock = next((c for c, unit in (("", "D"), ("M", "m"), ("S", "s")) if _on(wall, unit)), "f")
+        units = (("", "D"), ("M", "m"), ("S", "s"))
+        clock = next((c for c, unit in units if bool((wall == wall.astype(f"datetime64[{unit}]")).all())), "f")
         if "_MSf".find(clock or "_") <= "_MSf".find(self.clock or "_"):
             return self
         return replace(self, clock=clock, sep=self.sep or " ", digits=6 if clock == "f" else 0)
 
     def _cell(self, moment: Any) -> str:
-        day = moment.astype("datetime64[D]")
-        year, month = str(moment.astype("datetime64[Y]")), int(moment.astype("datetime64[M]").astype(int)) % 12 + 1
-        of_month = int((day - moment.astype("datetime64[M]").astype("datetime64[D]")).astype(int)) + 1
-        iso_year, week, weekday = day.item().isocalendar()
-        second = int((moment.astype("datetime64[s]") - day.astype("datetime64[s]")).astype(int))
-        fraction = int((moment.astype("datetime64[ns]") - moment.astype("datetime64[s]")).astype("m8[ns]").astype(int))
-        hour = second // 3600
-        two = "{:02d}" if self.padded else "{:d}"
-        fields = {
-            "Y": year, "y": year[-2:], "m": two.format(month), "d": two.format(of_month), "b": _ENGLISH[month - 1],
-            "B": _ENGLISH[month - 1], "G": f"{iso_year}", "V": f"{week:02d}", "u": f"{weekday}",
-            "q": f"{(month + 2) // 3}",
-            "j": f"{int((day - day.astype('datetime64[Y]').astype('datetime64[D]')).astype(int)) + 1:03d}",
-            "a": _DAYS[weekday - 1], "A": _DAYS[weekday - 1], "H": f"{hour:02d}", "I": f"{(hour + 11) % 12 + 1:02d}",
-            "M": f"{second // 60 % 60:02d}", "S": f"{second % 60:02d}", "f": f"{fraction:09d}"[: self.digits or 6],
-            "p": "AM" if hour < 12 else "PM", "z": self.zone.strip() or "", "%": "%",
+        at = moment.astype("datetime64[s]").item()
+        nano = int((moment.astype("datetime64[ns]") - moment.astype("datetime64[s]")).astype("m8[ns]").astype(int))
+        iso, two = at.isocalendar(), "{:02d}" if self.padded else "{:d}"
+        parts = {
+            "Y": f"{at.year:04d}", "y": f"{at.year % 100:02d}", "m": two.format(at.month), "d": two.format(at.day),
+            "b": _ENGLISH[at.month - 1], "B": _ENGLISH[at.month - 1], "q": f"{(at.month + 2) // 3}",
+            "G": f"{iso[0]}", "V": f"{iso[1]:02d}", "u": f"{iso[2]}", "j": f"{at.timetuple().tm_yday:03d}",
+            "a": _DAYS[iso[2] - 1], "A": _DAYS[iso[2] - 1], "H": f"{at.hour:02d}",
+            "I": f"{(at.hour + 11) % 12 + 1:02d}", "M": f"{at.minute:02d}", "S": f"{at.second:02d}",
+            "f": f"{nano:09d}"[: self.digits or 6],
+            "p": "AM" if at.hour < 12 else "PM", "z": self.zone.strip(), "%": "%",
         }  # fmt: skip
-        date = re.sub("%(.)", lambda mark: fields[mark[1]], self.pattern)
-        if self.whole:
-            return date
-        text = date
-        if self.clock:
-            text += self.sep + (fields["I"] if self.half_days else fields["H"]) + ":" + fields["M"]
-            text += f":{fields['S']}" if self.clock in "Sf" else ""
-            text += f".{fields['f']}" if self.clock == "f" else ""
-            text += f" {fields['p']}" if self.half_days else ""
-            text += self.zone
-        return text
+        text = re.sub("%(.)", lambda mark: parts[mark[1]], self.pattern)
+        if self.whole or not self.clock:
+            return text
+        text += self.sep + (parts["I"] if self.half_days else parts["H"]) + ":" + parts["M"]
+        text += f":{parts['S']}" if self.clock in "Sf" else ""
+        text += f".{parts['f']}" if self.clock == "f" else ""
+        return text + (f" {parts['p']}" if self.half_days else "") + self.zone
 
 
-def _as_argument(pattern: str) -> str:
-    return f"time_format={pattern!r}"
-
-
-def style_of(cells: Sequence[str], name: str = "time", way_out: Way = _as_argument) -> tuple[Style, str | None]:
+def style_of(
+    cells: Sequence[str], name: str = "time", way_out: Way = lambda pattern: f"time_format={pattern!r}"
+) -> tuple[Style, str | None]:
     """The style of a column's cells (a good many of them, without empty ones), and a note where it was not obvious."""
     begun = next((cell for cell in cells[:JUDGED] if fitting(cell)), cells[0])
     patterns, few = fitting(begun), STRAY * len(cells)
+    first_wrong = None
     for pattern in patterns[:]:
-        wrong = [cell for cell in cells if matched(pattern, cell) is None]
+        wrong = [cell for cell in cells if _moment(pattern, cell) is None]
         dated = next((cell for cell in wrong if fitting(cell)), None)
         if dated is not None or len(wrong) > few:
             patterns.remove(pattern)
             first_wrong = dated or wrong[0]
     if not patterns:
-        raise ValueError(_unreadable(cells, name, way_out, first_wrong if fitting(begun) else None))
-    cells = [cell for cell in cells if matched(patterns[0], cell) is not None]
+        raise ValueError(_unreadable(cells, name, way_out, first_wrong))
+    cells = [cell for cell in cells if _moment(patterns[0], cell) is not None]
     if len(patterns) == 1:
         return _styled(patterns[0], cells[-1]), None
     return _day_or_month(patterns, cells, name, way_out)
 
 
 def _unreadable(cells: Sequence[str], name: str, way_out: Way, wrong: str | None) -> str:
-    """Why cells are not dates of one pattern, and what to do. wrong: the first that is unlike the first cell, if that
-    one is a date."""
+    """Why cells are not dates of one pattern, and what to do. wrong: the first that is unlike the first date."""
     if wrong is not None and fitting(wrong):
         return f"column {name!r} writes dates in two ways, {cells[0]!r} and {wrong!r}; write all of them in one"
     if wrong is not None:
         return f"column {name!r} holds {wrong!r} and others among its dates; correct them, or leave the cells empty"
-    if len(cells) > 1 and fitting(cells[1]):
-        return (
-            f"column {name!r} begins with {cells[0]!r}, which is not a date, and goes on with dates; remove that line "
-            "(perhaps of units)"
-        )
     return f"column {name!r} cannot be read as dates: {cells[0]!r}; say how with {way_out('%d.%m.%Y %H:%M')}"
 
 
@@ -131,18 +224,18 @@ def _day_or_month(patterns: list[str], cells: Sequence[str], name: str, way_out:
     even = []
     for pattern in patterns:
         times = read(cells, _styled(pattern, cells[-1]), name)
-        values = np.unique(times.values)
-        grid = infer(Times(values, times.zone)) if len(values) > 2 else None
-        if grid is not None and len(values) > 0.5 * (grid.positions(Times(values, times.zone))[-1] + 1):
+        times = Times(np.unique(times.values), times.zone)
+        grid = infer(times) if len(times) > 2 else None
+        if grid is not None and len(times) > 0.5 * (grid.positions(times)[-1] + 1):
             even.append((pattern, grid))
     # Shown by a row in which they differ, where there is one.
     cell = next((c for c in cells if len({_readable(c, p) for p in patterns[:2]}) > 1), cells[0])
-    one, two = (_readable(cell, pattern) for pattern in patterns[:2])
     if len(even) == 1:
         pattern, grid = even[0]
         meant = f"{cell!r} is {_readable(cell, pattern)}"
         note = f"{name!r} is read as {pattern} ({meant}), which makes its rows even: {grid.words()}"
         return _styled(pattern, cells[-1]), note
+    one, two = (_readable(cell, pattern) for pattern in patterns[:2])
     raise ValueError(
         f"column {name!r}: {cell!r} is {one} ({patterns[0]}) or {two} ({patterns[1]}), and the column does not "
         f"tell; say which with {way_out(patterns[0])}"
@@ -150,11 +243,16 @@ def _day_or_month(patterns: list[str], cells: Sequence[str], name: str, way_out:
 
 
 def _readable(cell: str, pattern: str) -> str:
-    match = matched(pattern, cell)
-    assert match is not None
-    found = match.groupdict()
-    year = found.get("Y") or f"{century(int(found['y']))}"
-    return f"{int(found['d'])} {_ENGLISH[int(found['m']) - 1]} {year}"
+    found = _fields(pattern, cell) or {}
+    return f"{int(found['d'])} {_ENGLISH[int(found['m']) - 1]} {found.get('Y') or _century(int(found['y']))}"
+
+
+def _styled(pattern: str, like: str) -> Style:
+    found = _fields(pattern, like) or {}
+    clock = "" if not found.get("H") else "f" if found.get("f") else "S" if found.get("S") else "M"
+    padded = not any(re.search(r"(?<!\d)\d(?!\d)", found.get(part) or "") for part in ("d", "m"))
+    sep, digits, half = found.get("sep") or "", len(found.get("f") or ""), bool(found.get("p"))
+    return Style(pattern, False, sep, clock, digits, half, found.get("z") or "", padded)
 
 
 def given(pattern: str, like: Sequence[str] = ()) -> Style:
@@ -167,7 +265,7 @@ def given(pattern: str, like: Sequence[str] = ()) -> Style:
     if len(pattern) > LONGEST:
         raise ValueError(f"time format {pattern[:20]!r} … has {len(pattern)} characters; use at most {LONGEST}")
     marks = re.findall("%(.)", pattern)
-    unknown = sorted(set(marks) - set(PIECES))
+    unknown = sorted(set(marks) - set(_PIECES))
     once = ["b" if mark == "B" else mark for mark in marks if mark not in "aA%"]
     twice = next((mark for mark in once if once.count(mark) > 1), None)
     if twice is not None:
@@ -175,7 +273,7 @@ def given(pattern: str, like: Sequence[str] = ()) -> Style:
     if unknown or not re.search("%[YyGbBjmd]", pattern):
         what = f"%{unknown[0]}" if unknown else "no year, month or day"
         raise ValueError(f"time format {pattern!r} has {what}; use %Y %m %d %H %M %S %f %b %p %z %G %V %u %j")
-    if like and not re.search("%[HIMSfp]", pattern) and matched(pattern, like[-1]) is not None:
+    if like and not re.search("%[HIMSfp]", pattern) and _moment(pattern, like[-1]) is not None:
         return _styled(pattern, like[-1])
     return Style(pattern, whole=True, digits=6, zone="")
 
@@ -194,67 +292,32 @@ def read(
     quick = _numpy(cells, style)
     if quick is not None:
         return quick
-    rows: list[tuple[int, ...]] = []
-    offsets: list[int | None] = []
+    moments: list[Moment | None] = []
     for row, cell in enumerate(cells):
-        if cell is None or not cell.strip():
-            rows.append((0,) * 8)
-            offsets.append(None)
+        there = cell is not None and bool(cell.strip())
+        moments.append(_moment(style.pattern, cell, style.whole) if cell is not None and there else None)
+        if not there or moments[-1] is not None or cell is None:
             continue
-        match = matched(style.pattern, cell, style.whole)
-        fields = None if match is None else fields_of(match)
-        if fields is None and stray is not None and not fitting(cell):
-            stray.append((first + row, cell[:40]))
-            rows.append((0,) * 8)
-            offsets.append(None)
-            continue
-        if fields is None:
-            raise ValueError(
-                f"column {name!r}, row {first + row}: {cell!r} is not a date like the others ({style.pattern})"
-            )
-        zone = match.groupdict().get("z") if match is not None else None
-        offsets.append(None if zone is None else seconds_of(zone.strip()))
-        rows.append(fields)
-    return _assembled(np.array(rows, dtype=np.int64).reshape(-1, 8), offsets)
+        if stray is None or fitting(cell):
+            wrong = f"{cell!r} is not a date like the others ({style.pattern})"
+            raise ValueError(f"column {name!r}, row {first + row}: {wrong}; correct it, or leave the cell empty")
+        stray.append((first + row, cell[:40]))
+    return _assembled(moments)
 
 
-def _assembled(rows: Any, offsets: list[int | None]) -> Times:
-    """Fields (days since 1970, hour, minute, second, nanosecond, there, …) as moments of the coarsest fitting unit."""
-    days, hour, minute, second, nano, there = rows[:, :6].T
-    seconds = ((days * 24 + hour) * 60 + minute) * 60 + second
-    zones = {offset for offset in offsets if offset is not None}
-    if zones:
-        seconds = seconds - np.array([offset or 0 for offset in offsets], dtype=np.int64)
-    if not nano.any():
-        values = seconds.astype("datetime64[s]")
-    elif not (nano % 1000).any():
-        values = (seconds * 10**6 + nano // 1000).astype("datetime64[us]")
-    else:
-        values = (seconds * 10**9 + nano).astype("datetime64[ns]")
-    values[there == 0] = np.datetime64("NaT")
-    zone: tzinfo | None = None
-    if zones:
-        last = [offset for offset in offsets if offset is not None][-1]
-        zone = UTC if last == 0 else timezone(timedelta(seconds=last))
+def _assembled(moments: Sequence[Moment | None]) -> Times:
+    """Moments in the coarsest unit that holds them; their zone is the last offset."""
+    there = np.array([moment is not None for moment in moments], dtype=bool)
+    known = [moment for moment in moments if moment is not None]
+    seconds, nano = (np.array([moment[i] for moment in known], dtype=np.int64) for i in (0, 1))
+    offsets = [moment[2] for moment in known if moment[2] is not None]
+    if offsets:
+        seconds = seconds - np.array([moment[2] or 0 for moment in known], dtype=np.int64)
+    unit, per = ("s", 1) if not nano.any() else ("us", 10**6) if not (nano % 1000).any() else ("ns", 10**9)
+    values = np.full(len(moments), np.datetime64("NaT"), dtype=f"datetime64[{unit}]")
+    values[there] = (seconds * per + nano // (10**9 // per)).astype(f"datetime64[{unit}]")
+    zone = None if not offsets else UTC if not offsets[-1] else timezone(timedelta(seconds=offsets[-1]))
     return Times(values, zone)
-
-
-def _styled(pattern: str, like: str) -> Style:
-    match = matched(pattern, like)
-    assert match is not None
-    found = match.groupdict()
-    clock = "" if not found.get("H") else "f" if found.get("f") else "S" if found.get("S") else "M"
-    padded = not any(re.search(r"(?<!\d)\d(?!\d)", found.get(part) or "") for part in ("d", "m"))
-    return Style(
-        pattern,
-        False,
-        found.get("sep") or "",
-        clock,
-        len(found.get("f") or ""),
-        bool(found.get("p")),
-        found.get("z") or "",
-        padded,
-    )
 
 
 def _numpy(cells: Sequence[str | None], style: Style) -> Times | None:
@@ -268,10 +331,5 @@ def _numpy(cells: Sequence[str | None], style: Style) -> Times | None:
         values = np.array(cells, dtype="datetime64")
     except ValueError:
         return None
-    if np.datetime_data(values.dtype)[0] in ("D", "h", "m", "s"):
-        return Times(values.astype("datetime64[s]"))
-    return Times(values.astype("datetime64[us]")) if length <= 26 else Times(values.astype("datetime64[ns]"))
-
-
-def _on(wall: Any, unit: str) -> bool:
-    return bool((wall == wall.astype(f"datetime64[{unit}]")).all())
+    coarse = np.datetime_data(values.dtype)[0] in ("D", "h", "m", "s")
+    return Times(values.astype(f"datetime64[{'s' if coarse else 'us' if length <= 26 else 'ns'}]"))

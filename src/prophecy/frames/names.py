@@ -30,3 +30,8 @@ def for_html(text: object) -> str:
 def series_title(key: object, column: str) -> str:
     """What a series is called: its key, its column, or both."""
     return " · ".join(part for part in (str(key or ""), column) if part)
+
+
+def count(number: int, what: str) -> str:
+    """`1 row`, `2,000 rows`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

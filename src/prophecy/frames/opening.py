@@ -144,7 +144,7 @@ def _refuse_markup(path: str, head: bytes) -> bytes:
 
 
 def encoding_of(path: str, head: bytes) -> str:
-    """utf-8, utf-16 (by its mark), or Latin-1 where it is neither but has no control codes."""
+    """utf-8, utf-16 (by its mark), or where it is neither but has no control codes Windows-1252 or Latin-1."""
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         try:
             head[: len(head) // 2 * 2].decode("utf-16")
@@ -159,7 +159,8 @@ def encoding_of(path: str, head: bytes) -> str:
     except UnicodeDecodeError as problem:
         error = problem
     if re.search(rb"[\x00-\x08\x0e-\x1f\x7f]", head) is None:
-        return "latin-1"
+        windows = re.search(rb"[\x80-\x9f]", head) and not re.search(rb"[\x81\x8d\x8f\x90\x9d]", head)
+        return "cp1252" if windows else "latin-1"
     raise ValueError(f"{path} is neither text nor a known format ({error}); save it as CSV (UTF-8) or Parquet")
 
 

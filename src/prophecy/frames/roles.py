@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.frames import dates
-from prophecy.frames.align import FRAMES, WaysOut
-from prophecy.frames.numbers import JUDGED, MOSTLY, NumberStyle, is_missing, number
+from prophecy.frames.clock import EPOCHS, TimeColumn, column_of
+from prophecy.frames.columns import Hints, Layout
+from prophecy.frames.numbers import MOSTLY
 from prophecy.frames.stray import Stray
-from prophecy.frames.times import Times
-from prophecy.frames.zones import zone_of
 
 CLOCKS = (
     "time", "timestamp", "datetime", "date_time", "date time", "date", "when", "at", "ds", "t", "ts", "epoch", "unix",
     "unixtime", "unix_ms", "datum", "zeit", "zeitstempel", "day", "week", "month", "quarter", "year", "jahr", "seconds",
-    "hour", "step", "index",
+    "hour", "step", "index", "fecha",
 )  # fmt: skip
 """Names under which increasing *numbers* are times; dates are found by what they are."""
 
-TIMES = ("time", "timestamp", "datetime", "date", "ds", "zeit", "datum")
+TIMES = ("time", "timestamp", "datetime", "date", "ds", "zeit", "datum", "fecha")
 """Names under which text must be dates."""
 
 RISING = (
@@ -43,191 +42,46 @@ UNIT = re.compile(
 KEYS = ("unique_id", "key", "series", "series_id", "sensor", "sensor_id", "item_id", "id", "name")
 """Names under which text tells series apart, and whole numbers that come again do."""
 
-VALUES = ("value", "y")
-"""Beside a key the column `value` is predicted alone, and `y` beside `unique_id`."""
-
 DATED = ("date", "datetime", "date_time", "date time", "datum", "ds", "timestamp")
 """Names under which numbers of days since 1899-12-30 are dates, as Excel counts them."""
 
+MOST_KEYS = 8  # columns that are tried as keys, alone and together
+JOINT = "/"  # between the parts of a key
+USUAL = frozenset({*CLOCKS, *KEYS, "value", "y"})  # names that tell a line of names from a title or units
 SERIALS = (20_000, 80_000)  # such days: 1954 to 2119
-EXCEL_DAY = 25_569  # that of 1970-01-01
-EPOCHS = (("s", 10**0), ("ms", 10**3), ("us", 10**6), ("ns", 10**9))
 ERA = (631_152_000, 4_102_444_800)  # seconds: numbers between 1990 and 2100 are taken for epochs
 EVEN = 8  # rows from which numbers that rise by one and the same step are a clock, whatever they are called
+PARTS = {
+    "%Y": ("year", "yyyy", "yy", "yr", "jahr", "año", "année", "anno"),
+    "%m": ("month", "mm", "mo", "mon", "monat", "mes"), "%d": ("day", "dd", "dy", "tag"),
+    "%H": ("hour", "hh", "hr", "stunde"), "%M": ("minute", "mn", "mi", "min", "mm"),
+}  # fmt: skip
+"""Names of columns that hold the parts of a date, the coarsest first."""
+
 YEARS = (1600, 2200)  # names of columns between which whole numbers that rise by one are years
 
 
 @dataclass(frozen=True)
-class Hints:
-    """What a user said about a table: its columns, how dates and numbers are written, what to skip.
-
-    missing: further cells that mean "no value". skip: lines at the top. sheet: of an Excel file. sep: what stands
-    between cells. ways: how messages name these options.
-    """
-
-    columns: Sequence[str] = ()
-    time: str | None = None
-    key: str | None = None
-    time_format: str | None = None
-    decimal: str | None = None
-    header: bool | None = None
-    time_zone: str | None = None
-    missing: tuple[str, ...] = ()
-    skip: int | None = None
-    sheet: str | None = None
-    sep: str | None = None
-    duplicates: str = "refuse"
-    ways: WaysOut = field(default=FRAMES, repr=False)
-
-    @property
-    def absent(self) -> frozenset[str]:
-        """`missing` in small letters."""
-        return frozenset(cell.strip().lower() for cell in self.missing)
-
-    @property
-    def codes(self) -> list[float]:
-        """Those of `missing` that are numbers, such as -9999."""
-        return [value for cell in self.missing if (value := number(cell, ".")) is not None]
-
-
-@dataclass(frozen=True)
-class TimeColumn:
-    """How times are read and written. columns: one, or a date and a time of day.
-
-    style: of text; unit: of an epoch; with neither the cells are dates by type, or numbers.
-    """
-
-    columns: tuple[str, ...]
-    style: dates.Style | None = None
-    unit: str | None = None
-    whole: bool = False  # numbers without a fraction
-    serial: bool = False  # days as Excel counts them
-    typed: bool = False  # cells are dates by their type
-
-    def read(self, batch: Any, first: int, stray: Stray) -> Times:
-        """The times of an Arrow batch; `first` is the number of its first row, for messages."""
-        columns = [batch.column(batch.schema.get_field_index(name)) for name in self.columns]
-        if self.style is not None:
-            cells = columns[0].cast("string").to_pylist()
-            if len(columns) > 1:
-                clocks = columns[1].cast("string").to_pylist()
-                cells = [
-                    None if not a or not b else f"{a.strip()} {b.strip()}" for a, b in zip(cells, clocks, strict=True)
-                ]
-            cells = [None if cell is None or is_missing(cell) else cell for cell in cells]
-            wrong: list[tuple[int, str]] = []
-            found = dates.read(cells, self.style, " ".join(self.columns), first, wrong)
-            if wrong:
-                stray.missing_times(" ".join(self.columns), wrong, len(cells))
-            return found
-        if self.serial:
-            days = _floats(columns[0], self.columns[0], first, stray) - EXCEL_DAY
-            return _of_seconds(
-                np.rint(days * 86_400), "s"
-            )  # written with six digits, a day is known to a tenth of a second
-        return _typed(columns[0], self.unit, self.columns[0], first, stray)
-
-    def write(self, times: Times) -> dict[str, Any]:
-        """Times as columns like those they were read from."""
-        if self.style is not None:
-            cells = self.style.write(times)
-            if len(self.columns) == 1:
-                return {self.columns[0]: cells}
-            joint = [cell.partition(self.style.sep or " ") for cell in cells]
-            return {self.columns[0]: [part[0] for part in joint], self.columns[1]: [part[2] for part in joint]}
-        if self.unit is not None:
-            ticks = times.values.astype(f"datetime64[{self.unit}]").astype(np.int64)
-            if self.whole:
-                return {self.columns[0]: ticks.tolist()}
-            # Microseconds, as they were read: whole numbers of nanoseconds are not exact in float64.
-            return {self.columns[0]: (times.values.astype("datetime64[us]").astype(np.int64) / 1e6).tolist()}
-        if self.serial:
-            days = times.values.astype("datetime64[s]").astype(np.int64) / 86_400 + EXCEL_DAY
-            return {self.columns[0]: days.astype(np.int64).tolist() if self.whole else days.tolist()}
-        if times.dates:
-            return {self.columns[0]: _arrow_times(times)}
-        return {self.columns[0]: times.values.astype(np.int64).tolist() if self.whole else times.values.tolist()}
-
-
-@dataclass(frozen=True)
 class Roles:
-    """Columns to predict, the clock, the column that names the series, and what to print about the choice."""
+    """Columns to predict, the clock, the columns that name the series, and what to print about the choice."""
 
     values: tuple[str, ...]
     clock: TimeColumn | None
-    key: str | None
+    keys: tuple[str, ...]
     notes: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str | None:
+        """The column of keys, or what several are called together."""
+        return " + ".join(self.keys) if self.keys else None
 
     @property
     def time(self) -> str | None:
         return None if self.clock is None else " ".join(self.clock.columns)
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Columns of a table as found: names, kinds (number, date, clock, typed, text, bool, empty), first cells of each.
-
-    styles: how columns of text write their numbers; none where cells have types, and text is no number.
-    """
-
-    path: str
-    names: tuple[str, ...]
-    kinds: tuple[str, ...]
-    cells: tuple[Sequence[Any], ...]
-    styles: Mapping[str, NumberStyle] | None
-    asked: Hints
-
-    @property
-    def ways(self) -> WaysOut:
-        return self.asked.ways
-
-    def kind(self, name: str) -> str:
-        return self.kinds[self.names.index(name)]
-
-    def absent(self, cell: Any) -> bool:
-        return cell is None or (isinstance(cell, str) and is_missing(cell, self.asked.absent))
-
-    def filled(self, name: str) -> list[Any]:
-        return [cell for cell in self.cells[self.names.index(name)] if not self.absent(cell)]
-
-    def numbers(self, name: str) -> Any:
-        """The first cells as numbers, those that are none left out."""
-        style = (self.styles or {}).get(name, NumberStyle())
-        found = [style.read(cell) if isinstance(cell, str) else float(cell) for cell in self.filled(name)]
-        numbers = np.array([value for value in found if value is not None])
-        return numbers if np.isfinite(numbers).all() else np.empty(0)
-
-    def share(self, name: str) -> float:
-        """The share of numbers among the cells that decided about a column's kind and are not missing."""
-        cells = self._judged(name)
-        return sum(map(self._is_number, cells.values())) / max(1, len(cells))
-
-    def stray(self, name: str) -> str:
-        """Why a column is none of numbers: its first cell that is no number, where it stands, how many are numbers."""
-        cells = self._judged(name)
-        row = next((row for row, cell in cells.items() if not self._is_number(cell)), None)
-        if row is None:
-            return ""
-        many = sum(map(self._is_number, cells.values()))
-        return (
-            f"column {name!r} holds {str(cells[row])[:40]!r} in row {row} of the data; {many} of {len(cells)} cells "
-            f"are numbers, {MOSTLY:.0%} are needed (leave the cell empty, or write NA, where a value is missing)"
-        )
-
-    def _judged(self, name: str) -> dict[int, Any]:
-        """Cells that are not missing by the number of their row, from 1; of text as many as are judged by."""
-        cells = self.cells[self.names.index(name)]
-        judged = cells if self.styles is None else cells[:JUDGED]
-        return {row: cell for row, cell in enumerate(judged, 1) if not self.absent(cell)}
-
-    def _is_number(self, cell: Any) -> bool:
-        if isinstance(cell, str):
-            return self.styles is not None and any(number(cell, mark) is not None for mark in ".,")
-        return isinstance(cell, int | float) and not isinstance(cell, bool)
-
-
 class Content(NamedTuple):
-    """What a reader finds in a file. batches: given the roles, Arrow batches whose value columns are float64."""
+    """What a reader finds in a source. batches: given the roles, pieces of it whose value columns are float64."""
 
     layout: Layout
     batches: Callable[[Roles], Iterator[Any]]
@@ -235,29 +89,35 @@ class Content(NamedTuple):
     stray: Stray
 
 
-def resolve(layout: Layout) -> Roles:
-    """Give every column its part, or say which ones there are."""
+def resolve(layout: Layout, moments: Sequence[Any] | None = None) -> Roles:
+    """Give every column its part, or say which ones there are. moments: times that are known beside the columns."""
     asked, ways = layout.asked, layout.ways
-    columns, time, key = asked.columns, asked.time, asked.key
+    columns, time = asked.columns, asked.time
+    keys = tuple(part for name in asked.keys for part in ([name] if name in layout.names else name.split(" + ")))
     shown = ", ".join(name or "(unnamed)" for name in layout.names[:50]) + (" …" if len(layout.names) > 50 else "")
-    for what, name in [("", column) for column in columns] + [("time ", time), ("key ", key)]:
+    wanted = [("", name) for name in columns] + [("time ", time or None)] + [("key ", name) for name in keys]
+    for what, name in wanted:
         if name is not None and name not in layout.names and not (what == "time " and " + " in name):
             raise ValueError(f"{layout.path} has no {what}column {name!r}; it has {shown}")
     notes: list[str] = []
-    key = key or _key(layout, {*columns, time})
-    clock = _clock(layout, {*columns, key}, time, asked.time_format, notes)
-    taken = {key, *(clock.columns if clock is not None else ())}
+    keys = keys or _key(layout, {*columns, time})
+    clock = None if moments is not None or time == "" else _clock(layout, {*columns, *keys}, notes)
+    taken = {*keys, *(clock.columns if clock is not None else ())}
     free = [name for name in layout.names if layout.kind(name) == "number" and name not in taken]
     # A column without a name is the row number pandas writes; it is predicted only where there is nothing else.
     values = tuple(columns) or tuple(name for name in free if name) or tuple(free)
-    alone = [name for name in values if name.lower() == ("y" if (key or "").lower() == "unique_id" else "value")]
-    if key is not None and not columns and alone and len(values) > 1:
+    lonely = "y" if keys and keys[0].lower() == "unique_id" else "value"  # beside a key it is predicted alone
+    alone = [name for name in values if name.lower() == lonely]
+    if keys and not columns and alone and len(values) > 1:
         left = ", ".join(repr(name) for name in values if name != alone[0])
         notes.append(f"{alone[0]!r} alone is predicted, not {left}; {ways('column')} chooses")
         values = tuple(alone[:1])
+    if asked.header is None and not columns:
+        spread_over_columns(values, asked)
     if not values:
         others = [name for name in layout.names if name not in taken and layout.filled(name)]
-        advice = layout.stray(max(others, key=layout.share)) if others else f"choose with {ways('column')}"
+        nearest = max(others, key=lambda name: len(layout.numbers(name)), default=None)
+        advice = f"choose with {ways('column')}" if nearest is None else layout.why_text(nearest)
         raise ValueError(f"{layout.path} has no column of numbers to predict; it has {shown}; {advice}")
     others = [n for n in layout.names if n not in {*taken, *values} and layout.kind(n) in ("text", "bool")]
     if others and not columns:
@@ -268,18 +128,17 @@ def resolve(layout: Layout) -> Roles:
                 f"column {name!r} cannot be both predicted and the time or the key; choose others with "
                 f"{ways('column')}, {ways('time')} or {ways('key')}"
             )
-        if layout.kind(name) != "number":
-            having = ", ".join(repr(n) for n in layout.names if layout.kind(n) == "number" and n not in taken)
+        if layout.kind(name) not in ("number", "bool"):
             raise ValueError(
-                f"{layout.path}: column {name!r} does not hold numbers; columns that do: {having or 'none'}; "
-                + (layout.stray(name) or "all its cells are empty")
+                f"{layout.path}: column {name!r} does not hold numbers; columns that do: "
+                f"{', '.join(map(repr, free)) or 'none'}; {layout.why_text(name)}"
             )
-    if key is None and clock is not None and asked.duplicates != "mean":
-        _refuse_keyed(layout, clock, values)
-    return Roles(values, clock, key, tuple(notes))
+    if not keys and asked.duplicates != "mean":
+        _refuse_keyed(layout, clock, values, moments)
+    return Roles(values, clock, keys, tuple(notes))
 
 
-def _key(layout: Layout, taken: set[str | None]) -> str | None:
+def _key(layout: Layout, taken: set[str | None]) -> tuple[str, ...]:
     """A column under a usual name of keys: of text, or of whole numbers that come again."""
     lower = {name.lower(): name for name in reversed(layout.names) if name not in taken}
     for usual in KEYS:
@@ -287,48 +146,44 @@ def _key(layout: Layout, taken: set[str | None]) -> str | None:
         if name is None:
             continue
         if layout.kind(name) == "text" or (layout.kind(name) == "empty" and usual in KEYS[:2]):
-            return name
+            return (name,)
         counted = layout.kind(name) == "number" and usual not in ("id", "name")
         numbers = layout.numbers(name) if counted else np.empty(0)
         if len(numbers) and _whole(numbers) and (usual == "key" or len(set(numbers.tolist())) < len(numbers)):
-            return name
-    return None
+            return (name,)
+    return ()
 
 
-def _refuse_keyed(layout: Layout, clock: TimeColumn, values: Sequence[str]) -> None:
-    """Refuse a table of many series without a key: times repeat, and a column of names tells their rows apart."""
-    moments = list(zip(*(layout.cells[layout.names.index(name)] for name in clock.columns), strict=True))
-    numbers = list(zip(*(layout.cells[layout.names.index(name)] for name in values), strict=True))
-    names = [name for name in layout.names if layout.kind(name) == "text" or (layout.kind(name) == "number")]
-    columns = {name: layout.cells[layout.names.index(name)] for name in names if name not in clock.columns}
-    found = telling(moments, numbers, columns, values)
-    if found is not None:
-        when = " ".join(clock.columns)
-        raise ValueError(
-            f"{layout.path} holds many series: times in {when!r} repeat, and {found!r} tells their rows apart; "
-            f"{layout.ways.keyed(found)}, or average rows of one time with {layout.ways.mean}"
-        )
+def _refuse_keyed(
+    layout: Layout, clock: TimeColumn | None, values: Sequence[str], moments: Sequence[Any] | None
+) -> None:
+    """Refuse a table of many series without a key: times come again with other numbers, and a column of text, or of a
+    few whole numbers, tells their rows apart."""
+    if clock is not None:
+        moments = list(zip(*(layout.column(name) for name in clock.columns), strict=True))
+    numbers = list(zip(*(map(str, layout.column(name)) for name in values), strict=True))
+    if not moments or len(numbers) != len(moments) or len(set(moments)) == len(set(zip(moments, numbers, strict=True))):
+        return
+    times = () if clock is None else clock.columns
+    texts = [name for name in layout.names if layout.kind(name) == "text" and name not in times]
+    codes = [name for name in layout.names if layout.kind(name) == "number" and name not in times]
+    codes = [name for name in codes if name not in values or (len(values) > 1 and _is_code(layout.column(name)))]
+    some = (*texts, *codes)[:MOST_KEYS]
+    for names in itertools.chain.from_iterable(itertools.combinations(some, size) for size in (1, 2, 3)):
+        cells, rows = list(zip(*(map(str, layout.column(name)) for name in names), strict=True)), len(moments)
+        if 1 < len(set(cells)) < rows and len(set(zip(moments, cells, strict=True))) == rows:
+            where = "" if clock is None else f" in {' '.join(clock.columns)!r}"
+            together = f"{' and '.join(map(repr, names))} {'tells' if len(names) == 1 else 'together tell'}"
+            raise ValueError(
+                f"{layout.path} holds many series: times{where} repeat, and {together} their rows apart; "
+                f"{layout.ways.keyed(*names)}, or average rows of one time with {layout.ways.mean}"
+            )
 
 
-def telling(
-    moments: Sequence[Any], numbers: Sequence[Any], columns: Mapping[str, Sequence[Any]], values: Sequence[str] = ()
-) -> str | None:
-    """The column that tells rows of one time apart, where times come again with other numbers: of text, or of a few
-    whole numbers. None where there is none, or nothing to tell apart."""
-    rows = len(moments)
-    if not rows or len(set(moments)) == len(set(zip(moments, map(str, numbers), strict=True))):
-        return None
-    for name, cells in columns.items():
-        kinds = {str(cell) for cell in cells}
-        if name in values and (len(kinds) > rows / 2 or not all(_is_code(cell) for cell in kinds)):
-            continue
-        if 1 < len(kinds) < rows and len(set(zip(moments, map(str, cells), strict=True))) == rows:
-            return name
-    return None
-
-
-def _is_code(cell: str) -> bool:
-    return cell.removesuffix(".0").isdigit()
+def _is_code(cells: Sequence[Any]) -> bool:
+    """Whether cells are a few whole numbers that come again."""
+    kinds = {str(cell) for cell in cells}
+    return len(kinds) <= len(cells) / 2 and all(kind.removesuffix(".0").isdigit() for kind in kinds)
 
 
 def spread_over_columns(names: Sequence[str], asked: Hints) -> None:
@@ -338,160 +193,142 @@ def spread_over_columns(names: Sequence[str], asked: Hints) -> None:
     rising = len(years) >= 3 and all(b - a == 1 for a, b in itertools.pairwise(years))
     if rising or len(dated) >= 3:
         first, last = (years[0], years[-1]) if rising else (dated[0], dated[-1])
+        anyway = "" if asked.ways.option == "=" else f"; {asked.ways('header')} takes them as names of series"
         raise ValueError(
             f"its columns are times ({first} … {last}), one row a series; transpose it, so that every time is a row: "
-            "with pandas, table.melt(id_vars=…, var_name='time'), or table.set_index(…).T"
-            + (
-                ""
-                if asked.ways.option == "="
-                else f"; {asked.ways('header')} takes them as names of series all the same"
-            )
+            f"with pandas, table.melt(id_vars=…, var_name='time'), or table.set_index(…).T{anyway}"
         )
 
 
-def _clock(
-    layout: Layout, taken: set[str | None], time: str | None, given: str | None, notes: list[str]
-) -> TimeColumn | None:
-    if time is not None:
-        return _named(layout, time, given, notes)
+def _clock(layout: Layout, taken: set[str], notes: list[str]) -> TimeColumn | None:
+    given, ways = layout.asked.time_format, layout.ways
     free = [name for name in layout.names if name not in taken]
+    if layout.asked.time:
+        return _named(layout, layout.asked.time, layout.names, notes)
     dated = [name for name in free if layout.kind(name) in ("date", "typed")]
     if given is not None:
         dates.given(given)
-    if given is not None and not dated:
-        dated = [name for name in free if _fits(layout, name, given)]
+        dated = dated or [name for name in free if _fits(layout.texts(name), given)]
     if len(dated) > 1:
-        hinted = [name for name in dated if name.lower() in CLOCKS]
-        dated = [*hinted, *dated][:1]
-        chooses = f"{layout.ways('time')} chooses another"
-        notes.append(f"several columns hold dates: {dated[0]!r} taken as the time, {chooses}")
+        if layout.strict:
+            raise ValueError(f"several columns hold dates: {', '.join(map(repr, dated))}; name one with {ways('time')}")
+        dated = [*(name for name in dated if name.lower() in CLOCKS), *dated]
+        notes.append(f"several columns hold dates: {dated[0]!r} taken as the time, {ways('time')} chooses another")
     if dated:
-        return _named(layout, dated[0], given, notes, free)
+        return _named(layout, dated[0], free, notes)
+    parts = _parts(layout, free)
+    if parts:
+        return _joined(layout, tuple(parts.values()), notes)
     for name in free:
         clock = _numeric(layout, name, _names_time(layout, name), notes)
         if clock is not None:
             return clock
     unread = [name for name in free if name.lower() in TIMES and layout.kind(name) in ("text", "empty")]
     if unread:  # rows would be taken without times
-        return _named(layout, unread[0], given, notes, free)
+        return _named(layout, unread[0], free, notes)
     if given is not None:
-        raise ValueError(
-            f"{layout.path}: no column fits {layout.ways('time_format', given)}; name one with {layout.ways('time')}"
-        )
-    return _even(layout, [name for name in free if layout.kind(name) == "number"], notes)
+        raise ValueError(f"{layout.path}: no column fits {ways('time_format', given)}; name one with {ways('time')}")
+    numbers = [name for name in free if layout.kind(name) == "number"]
+    return None if layout.strict or len(numbers) < 2 or not numbers[0] else _even(layout, numbers[0], notes)
 
 
-def _even(layout: Layout, free: Sequence[str], notes: list[str]) -> TimeColumn | None:
+def _parts(layout: Layout, free: Sequence[str]) -> dict[str, str]:
+    """Columns for the year, the month and so on, by the pattern of each; they end where one is missing."""
+    found: dict[str, str] = {}
+    left = [name for name in free if layout.kind(name) == "number"]
+    for pattern, names in PARTS.items():
+        name = next((name for name in left if name.lower() in names), None)
+        if name is None:
+            break
+        found[pattern] = name
+        left.remove(name)
+    texts = [" ".join(row) for row in zip(*(layout.texts(name)[:20] for name in found.values()), strict=False)]
+    return found if len(found) > 1 and _fits(texts, " ".join(found)) else {}
+
+
+def _even(layout: Layout, name: str, notes: list[str]) -> TimeColumn | None:
     """The first of several columns where it counts: numbers that rise by one step from row to row hold no news."""
-    if len(free) < 2 or not free[0]:
-        return None
-    numbers = layout.numbers(free[0])
+    numbers = layout.numbers(name)
     steps = np.diff(numbers)
     if len(numbers) < EVEN or not steps[0] > 0 or np.ptp(steps) > 1e-9 * np.abs(numbers).max():
         return None
-    notes.append(f"{free[0]!r} rises evenly and is taken as the time; {layout.ways('column', free[0])} predicts it")
-    return TimeColumn((free[0],), whole=_whole(numbers))
+    notes.append(f"{name!r} rises evenly and is taken as the time; {layout.ways('column', name)} predicts it")
+    return TimeColumn((name,), whole=_whole(numbers))
 
 
-def _named(
-    layout: Layout, time: str, given: str | None, notes: list[str], free: Sequence[str] | None = None
-) -> TimeColumn:
+def _named(layout: Layout, time: str, free: Sequence[str], notes: list[str]) -> TimeColumn:
     """The clock of a column that is one, joined with a column of times of day where it has none itself."""
+    given, ways = layout.asked.time_format, layout.ways
     if " + " in time and time not in layout.names:
-        parts = tuple(time.split(" + "))
+        parts = time.split(" + ")
         absent = [part for part in parts if part not in layout.names]
-        if absent or len(parts) != 2:
-            raise ValueError(
-                f"{layout.path} has no column {absent[0]!r}; it has {', '.join(layout.names)}"
-                if absent
-                else f"{layout.ways('time')} joins two columns, got {len(parts)}: {time!r}; name a date and a time"
-            )
-        return _joined(layout, parts[0], parts[1], given, notes)
-    kind = layout.kind(time)
-    others = [name for name in (layout.names if free is None else free) if name != time]
+        if absent:
+            raise ValueError(f"{layout.path} has no column {absent[0]!r}; it has {', '.join(layout.names)}")
+        return _joined(layout, parts, notes)
+    kind, texts = layout.kind(time), layout.texts(time)
     if kind == "clock":
-        dated = [name for name in others if layout.kind(name) == "date"]
+        dated = [name for name in free if layout.kind(name) == "date"]
         if not dated:
             raise ValueError(
-                f"column {time!r} has times of day without dates; name a column of dates with {layout.ways('time')}"
+                f"column {time!r} has times of day without dates; name a column of dates with {ways('time')}"
             )
-        return _joined(layout, dated[0], time, given, notes)
+        return _joined(layout, (dated[0], time), notes)
     if kind == "typed":
         return TimeColumn((time,), typed=True)
     if given is not None:
-        _check(layout, time, given)
-        return TimeColumn((time,), _given(layout, given, time))
+        if texts and not _fits(texts, given):
+            raise ValueError(f"{layout.path}: column {time!r}: {texts[0]!r} does not fit {ways('time_format', given)}")
+        return TimeColumn((time,), dates.given(given, texts[-1:]))
     if kind == "date":
-        of_day = [name for name in others if layout.kind(name) == "clock"]
-        if of_day and not any(":" in str(cell) for cell in layout.filled(time)[:100]):
-            return _joined(layout, time, of_day[0], given, notes)
-        return TimeColumn((time,), _style(layout, time, [str(cell) for cell in layout.filled(time)], notes))
-    clock = _numeric(layout, time, True, notes)
-    if clock is not None:
+        of_day = [name for name in free if layout.kind(name) == "clock"]
+        if of_day and not any(":" in cell for cell in texts[:100]):
+            return _joined(layout, (time, of_day[0]), notes)
+    elif (clock := _numeric(layout, time, True, notes)) is not None:
         return clock
-    if kind == "number" and len(layout.numbers(time)):
+    elif kind == "number" and len(layout.numbers(time)):
         return TimeColumn((time,), whole=_whole(layout.numbers(time)))
-    cells = [str(cell) for cell in layout.filled(time)]
-    if not cells:
-        raise ValueError(f"{layout.path}: time column {time!r} is empty; name another with {layout.ways('time')}")
-    return TimeColumn((time,), _style(layout, time, cells, notes))
+    if not texts:
+        raise ValueError(f"{layout.path}: time column {time!r} is empty; name another with {ways('time')}")
+    return TimeColumn((time,), _style(layout, time, texts, notes))
 
 
-def _joined(layout: Layout, day: str, clock: str, given: str | None, notes: list[str]) -> TimeColumn:
-    cells = [
-        f"{a} {b}"
-        for a, b in zip(*(layout.cells[layout.names.index(name)] for name in (day, clock)), strict=True)
-        if a and b
-    ]
-    style = dates.given(given, cells[-1:]) if given is not None else _style(layout, f"{day} {clock}", cells, notes)
-    notes.append(f"columns {day!r} and {clock!r} joined to one time")
-    return TimeColumn((day, clock), style)
+def _joined(layout: Layout, names: Sequence[str], notes: list[str]) -> TimeColumn:
+    """A date and a time of day, or the parts of a date."""
+    given = layout.asked.time_format or " ".join(_parts(layout, names))
+    rows = ([str(cell) for cell in row] for row in zip(*map(layout.column, names), strict=True))
+    cells = [" ".join(row) for row in rows if all(row)]
+    style = dates.given(given, cells[-1:]) if given else _style(layout, " ".join(names), cells, notes)
+    notes.append(f"columns {', '.join(map(repr, names[:-1]))} and {names[-1]!r} joined to one time")
+    return TimeColumn(tuple(names), style)
 
 
 def _style(layout: Layout, name: str, cells: list[str], notes: list[str]) -> dates.Style:
     style, note = dates.style_of(cells, name, lambda pattern: layout.ways("time_format", pattern))
-    if note is not None:
-        notes.append(note)
+    notes += [] if note is None else [note]
     return style
 
 
-def _given(layout: Layout, given: str, name: str) -> dates.Style:
-    return dates.given(given, [str(cell) for cell in layout.filled(name)[-1:]])
-
-
-def _fits(layout: Layout, name: str, given: str) -> bool:
-    cells = [str(cell) for cell in layout.filled(name)[:20]]
+def _fits(cells: Sequence[str], given: str) -> bool:
+    style = dates.given(given, cells[-1:])
     try:
-        dates.read(cells, dates.given(given, cells[-1:]))
+        dates.read(cells[:20], style)
     except ValueError:
         return False
     return bool(cells)
 
 
-def _check(layout: Layout, name: str, given: str) -> None:
-    dates.given(given)
-    cells = [str(cell) for cell in layout.filled(name)[:1]]
-    if cells and not _fits(layout, name, given):
-        raise ValueError(
-            f"{layout.path}: column {name!r}: {cells[0]!r} does not fit {layout.ways('time_format', given)}"
-        )
-
-
 def _numeric(layout: Layout, name: str, hinted: bool, notes: list[str]) -> TimeColumn | None:
     """Numbers that are times: epochs, dates without marks (20240131), or increasing ones under a name in `CLOCKS`."""
-    if layout.kind(name) != "number":
-        return None
-    numbers = layout.numbers(name)
+    numbers = layout.numbers(name) if layout.kind(name) == "number" else np.empty(0)
     if not len(numbers):
         return None
-    steps = np.diff(numbers)
+    steps, whole = np.diff(numbers), _whole(numbers)
     ordered = len(steps) > 0 and bool((steps > 0).all() or (steps < 0).all())
-    whole = _whole(numbers)
     if whole and (hinted or ordered) and bool(((numbers >= 19000101) & (numbers <= 21001231)).all()):
-        cells = [str(cell) for cell in layout.filled(name)]
+        cells = layout.texts(name)
         if all(map(dates.is_date, cells[:100])):
             return TimeColumn((name,), _style(layout, name, cells, notes))
-    for unit, scale in EPOCHS:
+    for unit, scale in EPOCHS.items():
         inside = (numbers >= ERA[0] * scale) & (numbers <= ERA[1] * scale)
         if bool(inside.all()) and (hinted or ordered) and (whole or unit == "s"):
             notes.append(f"{name!r} read as time since 1970 in {'µs' if unit == 'us' else unit}")
@@ -499,7 +336,8 @@ def _numeric(layout: Layout, name: str, hinted: bool, notes: list[str]) -> TimeC
     if name.lower() in DATED and bool(((numbers >= SERIALS[0]) & (numbers <= SERIALS[1])).all()):
         notes.append(f"{name!r} read as days since 1899-12-30, as Excel counts dates")
         return TimeColumn((name,), whole=whole, serial=True)
-    monotone = bool((steps >= 0).all() or (steps <= 0).all()) or len(layout.names) > 2
+    # Beside further columns numbers may begin anew with every series of a file; in a frame they must rise.
+    monotone = ordered if layout.strict else bool((steps >= 0).all() or (steps <= 0).all()) or len(layout.names) > 2
     return TimeColumn((name,), whole=whole) if hinted and monotone else None
 
 
@@ -520,71 +358,32 @@ def _whole(numbers: Any) -> bool:
     return bool((numbers == np.rint(numbers)).all())
 
 
-def _typed(column: Any, unit: str | None, name: str, first: int, stray: Stray) -> Times:
-    """Numbers, epochs and Arrow's own dates as times."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+def keys_of(batch: Any, key: str | tuple[str, ...] | None) -> Iterator[tuple[Any, NDArray[np.int64] | slice]]:
+    """Each key in a piece of a table and its rows in order; without a key column, one key "" with all rows.
 
-    kind = column.type
-    if pa.types.is_timestamp(kind):
-        values = column.cast(pa.timestamp(kind.unit)).to_numpy(zero_copy_only=False)
-        return Times(values, None if kind.tz is None else zone_of(kind.tz))
-    if pa.types.is_date(kind):
-        return Times(column.cast(pa.timestamp("s")).to_numpy(zero_copy_only=False))
-    if unit is None or pa.types.is_floating(kind):
-        return _of_seconds(_floats(column, name, first, stray), unit)
-    try:
-        text = pc.if_else(pc.equal(pc.utf8_trim_whitespace(column), ""), None, column) if _is_text(kind) else column
-        return Times(text.cast(pa.int64()).cast(pa.timestamp(unit)).to_numpy(zero_copy_only=False))
-    except pa.ArrowInvalid:  # seconds with a fraction, or a cell that is no number
-        return _of_seconds(_floats(column, name, first, stray), unit)
-
-
-def _of_seconds(numbers: Any, unit: str | None) -> Times:
-    """Numbers as times: of an epoch to the microsecond, as float64 holds them."""
-    if unit is None:
-        return Times(numbers)
-    gone = ~np.isfinite(numbers)
-    values = np.rint(np.where(gone, 0, numbers) * (1e6 / dict(EPOCHS)[unit])).astype("datetime64[us]")
-    values[gone] = np.datetime64("NaT")
-    return Times(values)
-
-
-def _floats(column: Any, name: str, first: int, stray: Stray) -> Any:
-    import pyarrow as pa
-
-    if _is_text(column.type):
-        return stray.read(name, column.to_pylist(), first - 1)
-    try:
-        found = column.cast(pa.float64(), safe=False)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise ValueError(f"time column {name!r} cannot be read as numbers or dates: {error}") from None
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.float64)
-
-
-def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def keys_of(batch: Any, key: str | None) -> Iterator[tuple[str, NDArray[np.int64] | slice]]:
-    """Each key in a batch and its rows in order; without a key column, one key "" with all rows."""
-    if key is None:
+    Keys of Arrow batches are text, joined where there are several columns; those of frames are the cells, or tuples.
+    """
+    names = () if key is None else (key,) if isinstance(key, str) else key
+    if not names:
         yield "", slice(None)
-        return
-    encoded = batch.column(batch.schema.get_field_index(key)).dictionary_encode()
-    codes = np.asarray(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
-    names = ["" if name is None else str(name) for name in encoded.dictionary.to_pylist()]
-    order = np.argsort(codes, kind="stable")
-    starts = np.flatnonzero(np.diff(codes[order], prepend=np.iinfo(np.int64).min))
-    for start, rows in zip(starts, np.split(order, starts[1:]), strict=True):
-        code = codes[order[start]]
-        yield (names[code] if code >= 0 else "(no key)"), rows
+    elif hasattr(batch, "num_rows"):
+        names = tuple(part for name in names for part in ([name] if name in batch.schema.names else name.split(" + ")))
+        columns = [batch.column(batch.schema.get_field_index(name)) for name in names]
+        if len(columns) > 1:
+            import pyarrow.compute as pc
 
-
-def _arrow_times(times: Times) -> Any:
-    import pyarrow as pa
-
-    unit = np.datetime_data(times.values.dtype)[0]
-    return pa.array(times.values, pa.timestamp(unit, tz=None if times.zone is None else str(times.zone)))
+            columns = [pc.binary_join_element_wise(*(column.cast("string") for column in columns), JOINT)]
+        encoded = columns[0].dictionary_encode()
+        codes = np.asarray(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
+        texts = ["" if name is None else str(name) for name in encoded.dictionary.to_pylist()]
+        order = np.argsort(codes, kind="stable")
+        starts = np.flatnonzero(np.diff(codes[order], prepend=np.iinfo(np.int64).min))
+        for start, rows in zip(starts, np.split(order, starts[1:]), strict=True):
+            code = codes[order[start]]
+            yield (texts[code] if code >= 0 else "(no key)"), rows
+    else:
+        places: dict[Any, list[int]] = {}
+        cells = [column_of(batch, name).to_list() for name in names]
+        for row, cell in enumerate(cells[0] if len(names) == 1 else zip(*cells, strict=True)):
+            places.setdefault(cell, []).append(row)
+        yield from ((cell, np.array(rows)) for cell, rows in places.items())

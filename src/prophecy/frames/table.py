@@ -1,24 +1,24 @@
-"""A table opened for reading in pieces: Arrow batches whose predicted columns are float64, whatever the file's format.
-
-All other columns of text files are carried along as the very text they were.
-"""
+"""A table opened for reading in pieces: value columns are float64, whatever the source; all others as they were."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.frames.objects import read_excel, read_json, read_json_lines, read_npy, read_parquet
+from prophecy.frames.clock import as_times, column_of, in_narwhals, is_clock
+from prophecy.frames.columns import Hints, Layout
+from prophecy.frames.objects import described_frame, read_excel, read_json, read_json_lines, read_npy, read_parquet
 from prophecy.frames.opening import Opened, explained, open_bytes
-from prophecy.frames.roles import Content, Hints, Layout, Roles, keys_of, resolve
+from prophecy.frames.roles import Content, Roles, keys_of, resolve, spread_over_columns
+from prophecy.frames.source import Kind
 from prophecy.frames.stray import Stray
 from prophecy.frames.text import read_csv
-from prophecy.frames.times import Times
-from prophecy.frames.zones import Local, zone_of
+from prophecy.frames.times import Times, zone_of
+from prophecy.frames.zones import Local
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -44,22 +44,28 @@ NOTHING = Hints()
 
 @dataclass
 class Table:
-    """A file opened for reading in pieces; `batches` can be gone through once."""
+    """A file or frame opened for reading in pieces; `batches` can be gone through once."""
 
     path: str
     roles: Roles
     layout: Layout
-    opened: Opened
-    batches: Iterator[Any]
-    found: list[str]  # what was noted so far
-    texts: tuple[str, ...]  # columns of text, any of which may tell series apart
-    local: Local | None  # the zone whose clocks the times are of, where one was named
+    batches: Iterator[Any]  # Arrow batches of a file; of a frame, the frame
     stray: Stray
-    sizes: Sizes = SIZES
+    found: list[str]  # what was noted so far
+    kind: Kind
+    opened: Opened | None = None
+    local: Local | None = None  # the zone whose clocks the times are of, where one was named
+    given: Times | None = None  # times that are no column
+    sizes: Sizes = field(default=SIZES)
 
     @property
     def names(self) -> tuple[str, ...]:
         return self.layout.names
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Columns of text, any of which may tell series apart."""
+        return tuple(name for name in self.names if self.layout.kind(name) == "text")
 
     @property
     def notes(self) -> list[str]:
@@ -71,17 +77,17 @@ class Table:
 
     @property
     def size(self) -> int:
-        return self.opened.size
+        return 0 if self.opened is None else self.opened.size
 
     def position(self) -> int:
-        return self.opened.position()
+        return 0 if self.opened is None else self.opened.position()
 
     def times(self, batch: Any, first: int = 1) -> Times | None:
         """When the rows of a batch were."""
         if self.roles.clock is None:
-            return None
+            return self.given
         times = self.roles.clock.read(batch, first, self.stray)
-        return times if self.local is None else self.local.read(times, keys_of(batch, self.roles.key))
+        return times if self.local is None else self.local.read(times, keys_of(batch, self.roles.keys))
 
 
 READERS: dict[str, Callable[[Opened, Hints, Sizes], Content]] = {
@@ -102,9 +108,9 @@ def open_table(source: str | bytes, asked: Hints = NOTHING, sizes: Sizes = SIZES
         layout, batches, notes, stray = READERS[opened.kind](opened, asked, sizes)
         roles = resolve(layout)
         local = _local(asked.time_zone, roles, layout)
-        texts = tuple(name for name, kind in zip(layout.names, layout.kinds, strict=True) if kind == "text")
+        kind = Kind(time=roles.time, key=roles.keys)
         found = [*notes, *roles.notes]
-        return Table(opened.path, roles, layout, opened, batches(roles), found, texts, local, stray, sizes)
+        return Table(opened.path, roles, layout, batches(roles), stray, found, kind, opened, local, sizes=sizes)
 
 
 def _local(zone: str | None, roles: Roles, layout: Layout) -> Local | None:
@@ -119,7 +125,70 @@ def _local(zone: str | None, roles: Roles, layout: Layout) -> Local | None:
     return Local(found, roles.time, roles.clock is not None and roles.clock.unit is not None)
 
 
+def open_frame(data: Any, asked: Hints, time: Any = None) -> Table:
+    """The same for a frame or series of any library. time: times beside it, in place of a column or an index."""
+    import narwhals.stable.v2 as nw
+
+    data, levels = unstacked(data)
+    asked = replace(asked, key=asked.keys or levels or None)
+    frame = in_narwhals(data)
+    if isinstance(frame, nw.Series):
+        frame = (frame if frame.name else frame.alias("value")).to_frame()
+    if not len(frame):
+        raise ValueError("the frame has no rows; a forecast needs some")
+    odd = next((name for name in frame.columns if not isinstance(name, str)), None)
+    if odd is not None:
+        spread_over_columns([str(name) for name in frame.columns], asked)
+        raise TypeError(f"column names must be text, got {odd!r}; rename them")
+    index = nw.maybe_get_index(frame)
+    given, as_index = None if time is None else as_times(time), False
+    if given is not None and len(given) != len(frame):
+        raise ValueError(f"time has {len(given)} moments for {len(frame)} rows; give one for each")
+    if given is None and asked.time is None and index is not None and is_clock(index):
+        given, as_index = as_times(index), True
+    layout, notes = described_frame("data", frame, asked)
+    layout = replace(layout, strict=True)
+    roles = resolve(layout, None if given is None else given.values[: len(layout.cells[0])].tolist())
+    if given is None and roles.clock is None and not roles.keys and type(index).__name__ == "RangeIndex":
+        given, as_index = (Times(np.asarray(index, dtype=np.float64)), True) if len(frame) > 1 else (None, False)
+    kind = Kind(frame.implementation, "time" if given is not None else None, key=roles.keys)
+    if as_index and index is not None:
+        period = index.freq if type(index).__name__ == "PeriodIndex" else None
+        kind = replace(kind, time=index.name, as_index=True, period=period)
+    elif roles.clock is not None:
+        kind = replace(kind, time=roles.time, dtype=frame[roles.clock.columns[0]].dtype, clock=roles.clock)
+    stray = Stray(asked, layout.styles)
+    return Table("data", roles, layout, _whole(frame, roles, stray), stray, [*notes, *roles.notes], kind, given=given)
+
+
+def _whole(frame: Any, roles: Roles, stray: Stray) -> Iterator[Any]:
+    """A frame in one piece."""
+    import narwhals.stable.v2 as nw
+
+    backend = frame.implementation
+    values = [nw.new_series(name, stray.read(name, frame[name]), backend=backend) for name in roles.values]
+    others = [frame[name] for name in frame.columns if name not in roles.values]
+    yield (
+        nw.concat([column.to_frame() for column in (*values, *others)], how="horizontal")
+        if others
+        else nw.concat([column.to_frame() for column in values], how="horizontal")
+    )
+    stray.finish()
+
+
+def unstacked(data: Any) -> tuple[Any, tuple[str, ...]]:
+    """A pandas frame whose index has several levels as one with columns in their place, and the levels that are keys:
+    all but that of the times. Other frames as they are."""
+    index = getattr(data, "index", None)
+    if type(index).__name__ != "MultiIndex" or index is None:
+        return data, ()
+    names = [str(name) if name is not None else f"level_{i}" for i, name in enumerate(index.names)]
+    frame = data.to_frame(data.name if data.name is not None else "value") if data.ndim == 1 else data
+    dated = [i for i, level in enumerate(index.levels) if is_clock(level) and level.dtype.kind not in "iufb"]
+    time = dated[0] if dated else len(names) - 1
+    return frame.reset_index(names=names), tuple(name for i, name in enumerate(names) if i != time)
+
+
 def floats(batch: Any, name: str) -> Array:
     """A value column as float64, missing values as NaN."""
-    column = batch.column(batch.schema.get_field_index(name))
-    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+    return np.asarray(column_of(batch, name).to_numpy(), dtype=np.float64)

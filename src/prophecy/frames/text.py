@@ -8,27 +8,31 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 from prophecy.frames import dates
-from prophecy.frames.names import printable
-from prophecy.frames.numbers import JUDGED, MOSTLY, column_style, file_mark, is_missing, is_number, marks_of, number
+from prophecy.frames.clock import column_of
+from prophecy.frames.columns import Hints, described, kind_of
+from prophecy.frames.names import count, printable
+from prophecy.frames.numbers import JUDGED, MOSTLY, is_missing, is_number
 from prophecy.frames.opening import HEAD, LARGEST_HEAD, Opened, Replay, encoding_of, explained
-from prophecy.frames.roles import CLOCKS, KEYS, VALUES, Content, Hints, Layout, Roles, spread_over_columns
+from prophecy.frames.roles import USUAL, Content, Roles, spread_over_columns
 from prophecy.frames.stray import Stray
 
 SEPARATORS = (",", ";", "\t", "|")
 MOST_COLUMNS = 20_000  # of a table: one of more is no table of series, and takes minutes to look at
 TYPED = ("number", "date", "clock")
-USUAL = frozenset({*CLOCKS, *KEYS, *VALUES})  # names that tell a line of names from a title or units
+NOTHING = Hints()
+REMARKS = ("#", "%")  # what lines of remarks above a table begin with
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """separator, encoding; names of the columns; lines before the rows (`skipped`); kinds and first cells of columns.
+    """separator, encoding; names of the columns and their first cells; lines before the rows (`skipped`).
 
     longest: characters of the longest line looked at.
     """
@@ -37,7 +41,6 @@ class Dialect:
     encoding: str
     names: tuple[str, ...]
     skipped: int
-    kinds: tuple[str, ...]
     cells: tuple[tuple[str, ...], ...]
     longest: int
     notes: tuple[str, ...]
@@ -46,32 +49,11 @@ class Dialect:
 def read_csv(opened: Opened, asked: Hints, piece: int) -> Content:
     """A text table in any dialect, parsed by Arrow. piece: bytes of text parsed at once."""
     dialect = sniff(opened.path, opened.stream, asked)
-    columns = [column[:JUDGED] for column in dialect.cells]
-    notes, styles = list(dialect.notes), {}
-    mark, open_ = (asked.decimal, None) if asked.decimal else file_mark(_numbers_of(dialect), dialect.separator)
-    for name, kind, cells in zip(dialect.names, dialect.kinds, columns, strict=True):
-        if kind != "number":
-            continue
-        own = styles[name] = column_style(name, cells, asked.decimal, mark, asked.ways("decimal", ","))
-        if open_ is not None and marks_of(cells).either == open_:
-            shown, other = number(open_, own.decimal), "." if own.decimal == "," else ","
-            notes.append(f"{open_!r} is read as {shown:g}; if it is not, {asked.ways('decimal', other)}")
-            open_ = None
-    units = {unit: name for name, style in styles.items() for unit in style.units}
-    if units:
-        notes.append(f"{', '.join(repr(unit) for unit in units)} after numbers taken out")
-    if any(style.grouped for style in styles.values()):
-        notes.append("marks between thousands taken out")
-    layout = Layout(opened.path, dialect.names, dialect.kinds, dialect.cells, styles, asked)
-    stray = Stray(asked, styles)
-    return Content(layout, lambda roles: _batches(opened, dialect, roles, piece, stray), notes, stray)
-
-
-def _numbers_of(dialect: Dialect) -> list[tuple[str, ...]]:
-    """Cells of the columns of numbers, and of dates (which tell how the country writes)."""
-    return [
-        cells[:JUDGED] for cells, kind in zip(dialect.cells, dialect.kinds, strict=True) if kind in ("number", "date")
-    ]
+    layout, notes = described(opened.path, dialect.names, dialect.cells, asked, dialect.separator)
+    stray = Stray(asked, layout.styles)
+    return Content(
+        layout, lambda roles: _batches(opened, dialect, roles, piece, stray), [*dialect.notes, *notes], stray
+    )
 
 
 def sniff(path: str, stream: Replay, asked: Hints) -> Dialect:
@@ -79,13 +61,18 @@ def sniff(path: str, stream: Replay, asked: Hints) -> Dialect:
     text, encoding, complete = _beginning(path, stream)
     lines = text.split("\n")
     skipped = min(asked.skip or 0, len(lines) - 1)
-    while skipped < len(lines) - 1 and (not lines[skipped].strip() or lines[skipped].startswith("#")):
+    named = re.fullmatch(r"sep=(.)", lines[skipped].strip())  # what Excel writes above a table for itself
+    skipped += named is not None
+    remarks = []
+    while skipped < len(lines) - 1 and (not lines[skipped].strip() or lines[skipped].startswith(REMARKS)):
+        remarks += [lines[skipped]] if lines[skipped].strip() else []
         skipped += 1
     if not any(line.strip() for line in lines[skipped:]):
         raise ValueError(f"{path} is empty; a table needs at least two rows")
-    notes = [] if not any(line.startswith("#") for line in lines[:skipped]) else [_said(skipped, "before the table")]
+    notes = [_said(skipped, "before the table")] if remarks else []
     body = "\n".join(lines[skipped:])
-    separator = asked.sep or _separator(body)
+    separator = asked.sep or (named[1] if named else _separator(body))
+    body = _single_spaces(body) if separator == " " else body
     widest = max(line.count(separator) for line in lines[skipped : skipped + 50]) + 1
     if widest > MOST_COLUMNS:
         raise ValueError(f"{path} has {widest:,} columns, and at most {MOST_COLUMNS:,} are read; put series into rows")
@@ -95,14 +82,18 @@ def sniff(path: str, stream: Replay, asked: Hints) -> Dialect:
     names, header, start = header_of(path, rows, asked)
     if start >= len(rows):
         raise ValueError(f"{path} has a header but no rows")
+    for remark in remarks if header is None and asked.header is None else ():  # the first that names every column
+        line = remark.lstrip("#% \t")
+        found = line.split() if separator == " " else line.split(separator)
+        if len(found) == len(names) and _is_names(found, range(len(names)), asked):
+            names, header = tuple(cell.strip() for cell in found), -1
+            break
     notes += said_about(rows, header, start, len(names))
     whole = [row for row in rows[start:] if len(row) == len(names)]
     cells = tuple(tuple(row[i].strip() for row in whole) for i in range(len(names)))
-    more = asked.absent
-    kinds = tuple(kind_of(column[:JUDGED], more) for column in cells)
     before = ends[start - 1] if start else 0
     longest = max(len(line) for line in lines)
-    return Dialect(separator, encoding, names, skipped + before, kinds, cells, longest, tuple(notes))
+    return Dialect(separator, encoding, names, skipped + before, cells, longest, tuple(notes))
 
 
 def said_about(rows: Sequence[Sequence[str]], header: int | None, start: int, width: int) -> list[str]:
@@ -120,8 +111,8 @@ def said_about(rows: Sequence[Sequence[str]], header: int | None, start: int, wi
     return notes
 
 
-def _said(count: int, where: str) -> str:
-    return f"{count} line{'' if count == 1 else 's'} {where} skipped"
+def _said(lines: int, where: str) -> str:
+    return f"{count(lines, 'line')} {where} skipped"
 
 
 def _shown(row: Sequence[str], about: str = "") -> str:
@@ -136,7 +127,7 @@ def header_of(path: str, rows: Sequence[Sequence[str]], asked: Hints) -> tuple[t
     width = max(sorted(set(widths), reverse=True), key=widths.count)
     whole = [row for row in some if len(row) == width]
     whole = whole[min(30, len(whole) // 2) :]  # what is above may be titles and units
-    kinds = [kind_of([row[i].strip() for row in whole], asked.absent) for i in range(width)]
+    kinds = [kind_of([row[i].strip() for row in whole], asked) for i in range(width)]
     used = [i for i, kind in enumerate(kinds) if kind != "empty"]
     start = _first_row(rows, kinds, asked) if any(kind in TYPED for kind in kinds) else min(1, len(rows) - 1)
     if start is None:
@@ -168,7 +159,7 @@ def _first_row(rows: Sequence[Sequence[str]], kinds: Sequence[str], asked: Hints
         fit = miss = 0
         for cell, kind in zip(row, kinds, strict=False):
             if kind in TYPED and not is_missing(cell, asked.absent):
-                own = kind_of([cell.strip()], asked.absent)
+                own = kind_of([cell.strip()], asked)
                 fit, miss = fit + (own == kind), miss + (own != kind)
         if len(row) == len(kinds) and fit and (not miss or (named and fit >= miss)):
             return k
@@ -195,18 +186,6 @@ def _names(path: str, first: list[str], width: int) -> tuple[str, ...]:
     blank = [i for i, name in enumerate(first) if not name]
     # One column without a name is the row number pandas writes; several are empty cells beyond the table.
     return tuple(name or ("" if i == blank[0] else f"column{i + 1}") for i, name in enumerate(first))
-
-
-def kind_of(cells: Sequence[str], more: frozenset[str] = frozenset()) -> str:
-    """number, date, clock (a time of day), text or empty, by most of the cells that are there."""
-    filled = [cell for cell in cells if not is_missing(cell, more)]
-    if not filled:
-        return "empty"
-    enough = MOSTLY * len(filled)
-    for kind, fits in (("number", is_number), ("date", dates.is_date), ("clock", dates.is_time_of_day)):
-        if sum(map(fits, filled)) >= enough:
-            return kind
-    return "text"
 
 
 def _beginning(path: str, stream: Replay) -> tuple[str, str, bool]:
@@ -246,24 +225,29 @@ def _too_long(most: int, where: str) -> str:
     return f"{where} has a cell of more than {most:,} characters; perhaps a quotation mark is not closed"
 
 
+def _single_spaces(text: str) -> str:
+    """Lines whose cells stand in columns, with one space between two."""
+    return "\n".join(" ".join(line.split()) for line in text.split("\n"))
+
+
 def _separator(text: str) -> str:
     """The separator that makes rows of one width out of numbers and dates."""
     sample = "\n".join(text.split("\n")[: JUDGED + 1])
 
     def merit(mark: str) -> tuple[bool, float, float, int]:
-        rows, _ = _rows(sample, mark)
+        rows, _ = _rows(_single_spaces(sample) if mark == " " else sample, mark)
         body = rows[1:] or rows
         widths = [len(row) for row in body]
         usual = max(set(widths), key=widths.count)
         if usual == 1:
             return False, 0.0, 0.0, 0
         cells = [cell.strip() for row in body[:100] for cell in row[:100]]
-        typed = sum(is_missing(cell) or kind_of([cell]) != "text" for cell in cells) / max(1, len(cells))
+        typed = sum(is_missing(cell) or kind_of([cell], NOTHING) != "text" for cell in cells) / max(1, len(cells))
         return len(rows[0]) == usual, round(widths.count(usual) / len(widths), 1), round(typed, 2), usual
 
     best = max(SEPARATORS, key=merit)
     lines = [line.strip() for line in sample.split("\n")[1:] if line.strip()]
-    if merit(best)[3] == 0 and kind_of(lines[:100]) == "text" and merit(" ")[2] >= MOSTLY:
+    if merit(best)[3] == 0 and kind_of(lines[:100], NOTHING) == "text" and merit(" ")[2] >= MOSTLY:
         return " "
     return best
 
@@ -272,9 +256,12 @@ def _batches(opened: Opened, dialect: Dialect, roles: Roles, piece: int, stray: 
     import pyarrow as pa
     import pyarrow.csv as arrow
 
-    names, path = list(dialect.names), opened.path
+    names, path, encoding = list(dialect.names), opened.path, dialect.encoding
     stream: Any = opened.stream
-    if opened.file and not opened.packed:
+    if dialect.separator == " ":
+        encoding, codec = "utf-8", dialect.encoding.replace("utf-8", "utf-8-sig")
+        stream = io.BytesIO(_single_spaces(opened.stream.read().decode(codec, errors="replace")).encode())
+    elif opened.file and not opened.packed:
         # Arrow's own file: its threads may still be reading when an error ends the process, and a Python file then
         # takes the interpreter down with it.
         opened.raw.close()
@@ -284,7 +271,7 @@ def _batches(opened: Opened, dialect: Dialect, roles: Roles, piece: int, stray: 
         block_size=max(piece, 4 * dialect.longest),
         column_names=names,
         skip_rows=dialect.skipped,
-        encoding={"utf-8": "utf8"}.get(dialect.encoding, dialect.encoding),
+        encoding={"utf-8": "utf8"}.get(encoding, encoding),
     )
     parse = arrow.ParseOptions(
         delimiter=dialect.separator,
@@ -296,7 +283,7 @@ def _batches(opened: Opened, dialect: Dialect, roles: Roles, piece: int, stray: 
     with explained(path):
         try:
             for batch in _ahead(lambda: arrow.open_csv(stream, read, parse, convert)):
-                yield stray.numbers(batch, roles)
+                yield with_numbers(batch, roles, stray)
         except pa.ArrowInvalid as error:
             if "straddl" in str(error):
                 raise ValueError(_too_long(read.block_size, "a row")) from None
@@ -312,3 +299,17 @@ def _ahead(opened: Callable[[], Iterable[Any]]) -> Iterator[Any]:
         while (batch := due.result()) is not None:
             due = pool.submit(next, reader, None)
             yield batch
+
+
+def with_numbers(batch: Any, roles: Roles, stray: Stray) -> Any:
+    """An Arrow batch with its value columns as float64."""
+    import pyarrow as pa
+
+    columns = [
+        pa.array(stray.read(name, column_of(batch, name)), pa.float64(), from_pandas=True)
+        if name in roles.values
+        else column
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    ]
+    stray.done(batch.num_rows)
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)

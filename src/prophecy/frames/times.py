@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,7 @@ Moments = NDArray[Any]  # datetime64 of some unit, or float64
 
 _EPOCH = datetime(1970, 1, 1)
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_QUARTER = 900  # seconds: every zone's clocks are changed at a full quarter of an hour
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,29 +62,17 @@ class Times:
         """What a clock on the wall showed: datetime64 in the zone's own time."""
         if self.zone is None or not self.dates:
             return self.values
-        unit = np.datetime_data(self.values.dtype)[0]
-        return np.asarray(
-            self.values + np.array(_offsets(self.values, self.zone), "timedelta64[s]").astype(f"m8[{unit}]")
-        )
+        return shifted(self.values, offsets(self.values, self.zone))
 
     def from_wall(self, wall: Moments) -> Moments:
         """The moments (UTC) at which the zone's clocks show `wall`; a time that is skipped in spring is an hour later,
         of two that are the same in autumn it is the first."""
-        if self.zone is None:
-            return wall
-        shown = wall.astype("datetime64[s]").astype(np.int64).tolist()
-        zone, offsets = self.zone, []
-        for second in shown:
-            local = (_EPOCH + timedelta(seconds=second)).replace(tzinfo=zone)
-            offsets.append(second - int(local.astimezone(UTC).replace(tzinfo=None).__sub__(_EPOCH).total_seconds()))
-        return np.asarray(wall - np.array(offsets, "timedelta64[s]").astype(wall.dtype.str.replace("M8", "m8")))
+        return wall if self.zone is None else shifted(wall, -offsets(wall, self.zone, fold=0))
 
     def text(self, place: int) -> str:
         """One moment for a message: a date without a time of day where it has none."""
         value = self.wall()[place]
-        if not self.dates:
-            return f"{float(value):.15g}"
-        return written(value)
+        return written(value) if self.dates else f"{float(value):.15g}"
 
 
 def joined(parts: Sequence[Times]) -> Times:
@@ -92,22 +83,51 @@ def joined(parts: Sequence[Times]) -> Times:
     return Times(np.concatenate(values), parts[-1].zone)
 
 
-def _offsets(values: Moments, zone: tzinfo) -> list[int]:
-    """Seconds by which the zone's clocks were ahead of UTC. Asked once per hour that occurs: offsets change on them."""
-    hours = values.astype("datetime64[h]").astype(np.int64)
-    unique, place = np.unique(hours, return_inverse=True)
+def shifted(moments: Moments, seconds: NDArray[np.int64]) -> Moments:
+    """Moments some seconds later."""
+    return np.asarray(moments + seconds.astype("m8[s]").astype(f"m8[{np.datetime_data(moments.dtype)[0]}]"))
+
+
+def offsets(moments: Moments, zone: tzinfo, fold: int | None = None) -> NDArray[np.int64]:
+    """Seconds by which a zone's clocks are ahead of UTC at some moments.
+
+    fold: the moments are what the clocks show, at the first (0) or second (1) time; None: they are UTC.
+    """
+    seconds = np.where(np.isnat(moments), np.datetime64(0, "s"), moments.astype("datetime64[s]")).astype(np.int64)
+    quarters, place = np.unique(seconds // _QUARTER, return_inverse=True)
     found = []
-    for hour in unique.tolist():
-        offset = (_EPOCH + timedelta(hours=hour)).replace(tzinfo=UTC).astimezone(zone).utcoffset()
-        found.append(0 if offset is None else int(offset.total_seconds()))
-    return [int(offset) for offset in np.array(found, dtype=np.int64)[place]]
+    for quarter in quarters.tolist():
+        at = _EPOCH + timedelta(seconds=_QUARTER * quarter)
+        local = at.replace(tzinfo=UTC).astimezone(zone) if fold is None else at.replace(tzinfo=zone, fold=fold)
+        ahead = local.utcoffset()
+        found.append(0 if ahead is None else int(ahead.total_seconds()))
+    return np.array(found, dtype=np.int64)[place]
+
+
+def parse_offset(zone: str) -> int:
+    """Seconds by which a zone such as `+01:00`, `-0530`, `Z` or `UTC` is ahead of UTC."""
+    if zone in ("Z", "UTC", "GMT"):
+        return 0
+    digits = zone[1:].replace(":", "").ljust(4, "0")
+    return (1 if zone[0] == "+" else -1) * (int(digits[:2]) * 3600 + int(digits[2:]) * 60)
+
+
+def zone_of(name: str) -> tzinfo:
+    """A time zone by its name (Europe/Berlin, UTC) or its distance from UTC (+01:00)."""
+    try:
+        if re.fullmatch(r"[+-]\d\d:?\d\d", name):
+            return timezone(timedelta(seconds=parse_offset(name)))
+        return ZoneInfo(name)
+    except (ValueError, OSError, KeyError):  # ZoneInfoNotFoundError is a KeyError; a folder's name is an OSError
+        raise ValueError(
+            f"there is no time zone {name!r}; name one such as Europe/Berlin, America/New_York, UTC or +01:00"
+        ) from None
 
 
 def written(value: Any) -> str:
     """A datetime64 as people write it: no time of day at midnight, no seconds where they are zero."""
-    day = value.astype("datetime64[D]")
-    if value == day:
-        return str(day)
+    if value == value.astype("datetime64[D]"):
+        return str(value.astype("datetime64[D]"))
     for unit in ("m", "s", "ms", "us", "ns"):
         if value == value.astype(f"datetime64[{unit}]"):
             return str(value.astype(f"datetime64[{unit}]")).replace("T", " ")

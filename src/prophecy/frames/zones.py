@@ -7,33 +7,16 @@ Which of the two a row belongs to follows from its place: rows are in the order 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import tzinfo
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prophecy.frames.times import Moments, Times, written
+from prophecy.frames.times import Moments, Times, offsets, shifted, written
 
-_EPOCH = datetime(1970, 1, 1)
-_QUARTER = 900  # seconds: every zone's clocks are changed at a full quarter of an hour
 _CHANGES = (3, 4, 9, 10, 11)  # months in which some country puts its clocks back
 _BACK = (0, 4)  # hours of the day between which the doubled hour lies, in every zone in use
-
-
-def zone_of(name: str) -> tzinfo:
-    """A time zone by its name (Europe/Berlin, UTC) or its distance from UTC (+01:00)."""
-    try:
-        if name.startswith(("+", "-")):
-            sign = 1 if name[0] == "+" else -1
-            hours, minutes = name[1:].split(":")
-            return timezone(sign * timedelta(hours=int(hours), minutes=int(minutes)))
-        return ZoneInfo(name)
-    except (ValueError, OSError, KeyError):  # ZoneInfoNotFoundError is a KeyError; a folder's name is an OSError
-        raise ValueError(
-            f"there is no time zone {name!r}; name one such as Europe/Berlin, America/New_York, UTC or +01:00"
-        ) from None
 
 
 class Local:
@@ -59,16 +42,14 @@ class Local:
             )
         if self._utc or times.zone is not None:
             return Times(times.values, self._zone)
-        early, late = (_offsets(times.values, self._zone, fold) for fold in (0, 1))
+        early, late = (offsets(times.values, self._zone, fold) for fold in (0, 1))
         self._refuse_skipped(times, early, late)
         second = np.zeros(len(times), dtype=bool)
         length = np.maximum(early - late, 0)
         if length.any() or self._before:
             for key, rows in series:
                 second[rows] = self._second(key, times.values[rows], length[rows])
-        offsets = np.where(second, late, early)
-        unit = np.datetime_data(times.values.dtype)[0]
-        return Times(times.values - offsets.astype("m8[s]").astype(f"m8[{unit}]"), self._zone)
+        return Times(shifted(times.values, -np.where(second, late, early)), self._zone)
 
     def _refuse_skipped(self, times: Times, early: NDArray[np.int64], late: NDArray[np.int64]) -> None:
         skipped = np.flatnonzero((early < late) & ~times.missing)
@@ -153,15 +134,3 @@ def _downwards(wall: Moments) -> bool:
 def _most_frequent(rows: Moments) -> Any:
     found, counts = np.unique(rows, return_counts=True)
     return found[int(np.argmax(counts))]
-
-
-def _offsets(wall: Moments, zone: tzinfo, fold: int) -> NDArray[np.int64]:
-    """Seconds by which the zone's clocks are ahead of UTC when they show `wall`, at the first or second time."""
-    quarters = np.where(np.isnat(wall), np.datetime64(0, "s"), wall.astype("datetime64[s]")).astype(np.int64)
-    unique, place = np.unique(quarters // _QUARTER, return_inverse=True)
-    found = []
-    for quarter in unique.tolist():
-        local = (_EPOCH + timedelta(seconds=_QUARTER * quarter)).replace(tzinfo=zone, fold=fold)
-        offset = local.utcoffset()
-        found.append(0 if offset is None else int(offset.total_seconds()))
-    return np.array(found, dtype=np.int64)[place]

@@ -16,20 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.laws.flow import FOURTH, RECIPROCAL
-from prophecy.laws.problem import Problem, least_noise
+from prophecy.laws.problem import Problem, Steps, least_noise, linear_field, one_step
 from prophecy.laws.select_terms import widened
 from prophecy.laws.settings import LAWS, LawSettings
 from prophecy.laws.sparse import SparseField
 from prophecy.laws.weak_form import (
     LEAST_NOISE,
     Budget,
-    Steps,
-    linear_field,
-    one_step,
     regression,
     roughness,
     smoothed,
-    thinned,
 )
 
 Array = NDArray[np.float64]
@@ -106,13 +102,13 @@ def assimilate(
     if _dependent(values, noise):
         problem.choice = _choice(allowed, laws)
     best, falling = None, 0
-    returns = laws.returns if allowed.sum() <= laws.most_parameters else laws.returns_of_many
-    for looseness in [each for each in laws.stages if hint is None or each < laws.useless]:
+    few = allowed.sum() <= laws.most_parameters
+    for looseness in laws.stages if hint is None else laws.stages[1:]:
         problem.at(looseness)
         problem.improve(6, 1e-2)
         problem.rescale()
         if looseness < laws.stages[0]:
-            problem.select(allowed, looseness in returns)
+            problem.select(allowed, again=few or looseness == laws.stages[1])
         problem.improve(4)
         problem.rescale()
         evidence = problem.evidence()
@@ -120,7 +116,7 @@ def assimilate(
         falling = falling + 1 if not fall < laws.hopeless else 0
         behind = rival.get(looseness, -np.inf) - evidence
         rival[looseness] = max(rival.get(looseness, -np.inf), evidence)
-        if falling == 2 or not max(fall, behind) < laws.lost or problem.budget.left < 0:
+        if falling == 2 or not max(fall, behind) < 2 * laws.hopeless or problem.budget.left < 0:
             break
         if -fall > laws.rising:
             problem.budget.left += laws.work_more
@@ -178,15 +174,12 @@ def _start(
     field: SparseField, values: Array, states: Array, noise: Array, laws: LawSettings
 ) -> tuple[SparseField, Array]:
     """Coefficients from the smooth path; where their flow misses by far, from single steps. And the noise."""
-    start = regression(field, states)
-    if field.coefficients > laws.many:
-        start = thinned(start, states, laws.kept, laws.thin)
+    thin = laws.thin if field.coefficients > laws.kept else 0.0
+    start = regression(field, states, nats=thin, most=laws.kept)
     rest = (values[1:] - start.steps(FOURTH, states[:-1], 2))[:, start.own]
     if np.median(np.abs(rest)) < 3 * np.median(noise[start.own]) and noise.max() < 0.1:
         return start, noise
     starts = [start, linear_field(field, values)]
-    found = [
-        one_step(each, Steps.of(values), FOURTH, 2, laws.first, exact=laws.exact) for each in starts if each is not None
-    ]
+    found = [one_step(each, Steps.of(values), FOURTH, 2, exact=laws.exact) for each in starts if each is not None]
     start, rest = min(found, key=lambda item: float(np.mean(np.minimum(np.nan_to_num(np.abs(item[1]), nan=9.0), 9.0))))
     return start, np.maximum(np.minimum(noise, np.median(np.abs(rest), axis=0) / 0.6745), LEAST_NOISE)

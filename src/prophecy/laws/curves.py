@@ -21,8 +21,8 @@ from prophecy.laws.families import Proposal
 from prophecy.laws.features import Units
 from prophecy.laws.flow import MODULUS, SIGN, Function
 from prophecy.laws.readings import Curve, Reader, added, joined, unexplained
-from prophecy.laws.rises import Rises, alike
 from prophecy.laws.settings import FunctionSettings, LawSettings
+from prophecy.laws.weak_form import Rises, alike
 
 Array = NDArray[np.float64]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -92,29 +93,8 @@ class Equations:
         x = np.asarray(state, dtype=np.float64)
         if x.shape[-1] != len(self.names):
             raise ValueError(f"state must have {len(self.names)} values, {', '.join(self.names)}, got shape {x.shape}")
-        known = {
-            "sin": np.sin,
-            "cos": np.cos,
-            "tanh": np.tanh,
-            "abs": np.abs,
-            "exp": np.exp,
-            "1/": np.reciprocal,
-            "sign": np.sign,
-            "log": np.log,
-            "sqrt": np.sqrt,
-        }
-        factors = [x[..., j] for j in range(len(self.names))]
-        for function in self.functions:
-            at = x @ np.array(function.rates) + function.shift
-            at = at + sum(c * x[..., a] * x[..., b] for a, b, c in function.bends)
-            factors.append(known[function.function](at))
-        out = [
-            sum(
-                (t.coefficient * np.prod([f**p for f, p in zip(factors, t.powers, strict=True)], axis=0) for t in each),
-                0.0,
-            )
-            for each in self.terms
-        ]
+        known = {name: getattr(np, name) for name in ("sin", "cos", "tanh", "abs", "exp", "sign", "log", "sqrt")}
+        out = self._rates([x[..., j] for j in range(len(self.names))], known | {"1/": np.reciprocal})
         return np.stack(np.broadcast_arrays(*out, np.zeros(x.shape[:-1]))[:-1], axis=-1)
 
     def sympy(self) -> dict[Any, Any]:
@@ -124,19 +104,21 @@ class Equations:
         except ImportError:
             raise ImportError("expressions need SymPy: pip install sympy") from None
         symbols = [sympy.Symbol(name) for name in self.names]
-        known = {"sin": sympy.sin, "cos": sympy.cos, "tanh": sympy.tanh, "exp": sympy.exp, "abs": sympy.Abs}
-        known |= {"sign": sympy.sign, "1/": lambda z: 1 / z, "log": sympy.log, "sqrt": sympy.sqrt}
-        factors = list(symbols)
+        known = {name: getattr(sympy, name) for name in ("sin", "cos", "tanh", "exp", "sign", "log", "sqrt")}
+        rates = self._rates(symbols, known | {"abs": sympy.Abs, "1/": lambda z: 1 / z})
+        return {symbol: sympy.sympify(rate) for symbol, rate in zip(symbols, rates, strict=False)}  # not of inputs
+
+    def _rates(self, variables: Sequence[Any], known: dict[str, Any]) -> list[Any]:
+        """The time derivatives, of numbers or symbols; known: the functions of these."""
+        factors = list(variables)
         for function in self.functions:
-            at = sum((rate * s for rate, s in zip(function.rates, symbols, strict=True) if rate), function.shift)
-            at += sum(c * symbols[a] * symbols[b] for a, b, c in function.bends)
+            at = sum((rate * x for rate, x in zip(function.rates, variables, strict=True) if rate), function.shift)
+            at = at + sum(c * variables[a] * variables[b] for a, b, c in function.bends)
             factors.append(known[function.function](at))
-        return {
-            symbol: sympy.Add(
-                *(t.coefficient * sympy.Mul(*(f**p for f, p in zip(factors, t.powers, strict=True) if p)) for t in each)
-            )
-            for symbol, each in zip(symbols, self.terms, strict=False)  # inputs have no equation
-        }
+        return [
+            sum((t.coefficient * prod(f**p for f, p in zip(factors, t.powers, strict=True) if p) for t in each), 0.0)
+            for each in self.terms
+        ]
 
     def _sum(self, terms: Sequence[Term], errors: bool) -> str:
         if not terms:

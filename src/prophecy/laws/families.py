@@ -9,7 +9,7 @@ slope, place) to where they explain still more; the best of them joins, and the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from typing import NamedTuple
 
@@ -30,9 +30,9 @@ from prophecy.laws.flow import (
     Function,
     Terms,
 )
-from prophecy.laws.rises import Rises, alike, movable
 from prophecy.laws.settings import LAWS, FunctionSettings, LawSettings
-from prophecy.laws.sparse import SparseField
+from prophecy.laws.sparse import STEEP, SparseField
+from prophecy.laws.weak_form import Rises, alike, movable
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -53,6 +53,29 @@ class Proposal(NamedTuple):
 
     def terms(self, variables: int) -> Terms:
         return flow.polynomial_terms(variables, self.degree, self.functions, self.reach)
+
+
+@dataclass(frozen=True)
+class Library:
+    """Terms of a user's own: functions of sums of the variables as they were given, each times the monomials below
+    degree `reach`, beside all monomials up to `degree`. `replace(DEFAULT.laws, libraries=(Library(...),))`."""
+
+    functions: tuple[Function, ...]
+    degree: int = 2
+    reach: int = 1
+
+    def field(self, units: Units) -> SparseField:
+        """The same of variables in their scaled units."""
+        v, scaled = len(units.scale), list[Function]()
+        for f in self.functions:
+            if len(f.rates) != v or len(f.bends) not in (0, v * v):
+                raise ValueError(f"functions of a library need a rate for each of {v} variables, got {f}")
+            rates, bends = np.array(f.rates), np.array(f.bends or np.zeros(v * v)).reshape(v, v)
+            shift = f.shift + rates @ units.centre + units.centre @ bends @ units.centre
+            rates = (rates + (bends + bends.T) @ units.centre) * units.scale
+            inside = tuple((np.outer(units.scale, units.scale) * bends).reshape(-1)) if f.bends else ()
+            scaled.append(Function(f.kind, tuple(rates), float(shift), inside))
+        return SparseField.of(flow.polynomial_terms(v, self.degree, scaled, self.reach))
 
 
 def propose(
@@ -212,17 +235,24 @@ def _along(path: Array, rates: Array, shift: float, shapes: FunctionSettings) ->
         yield Function(MODULUS, tuple(unit), origin - place)
     for place in places[::4]:
         yield Function(SIGN, tuple(unit), origin - place)
-    for slope in shapes.slopes:
-        for place in (-0.5, *places[::2], 1.5) if slope < shapes.flat else places[::2]:
+    for slope in _sizes(0, 2, shapes):
+        for place in (-0.5, *places[::2], 1.5) if slope < STEEP else places[::2]:
             yield Function(TANH, tuple(slope * unit), slope * (origin - place))
     for growth in _growths(shapes):
         yield Function(EXPONENTIAL, tuple(growth * unit), growth * (origin - (growth > 0)))
-    for pole in shapes.poles:
-        yield Function(RECIPROCAL, tuple(unit), origin - pole)
+    for away in _sizes(-1.5, 0, shapes):
+        yield Function(RECIPROCAL, tuple(unit), origin + away)
+        yield Function(RECIPROCAL, tuple(unit), origin - 1 - away)
 
 
-def _growths(shapes: FunctionSettings) -> list[float]:
-    return [sign * 2.0**p for sign in (-1, 1) for p in range(1, shapes.growths + 1)]
+def _sizes(low: float, high: float, shapes: FunctionSettings) -> Array:
+    """Powers of ten from 10^low to 10^high of the range: functions are moved from the nearest to where they are."""
+    return np.asarray(10.0 ** np.arange(low, high + 1e-9, shapes.apart))
+
+
+def _growths(shapes: FunctionSettings) -> Array:
+    """Exponents over the range, of either sign."""
+    return np.concatenate([-_sizes(0.3, 1.8, shapes), _sizes(0.3, 1.8, shapes)])
 
 
 def _bent(path: Array, units: Units, shapes: FunctionSettings, variable: int | None = None) -> Iterator[Function]:
@@ -252,7 +282,7 @@ def _bent(path: Array, units: Units, shapes: FunctionSettings, variable: int | N
         yield bent(SINE, 1.0, np.pi / 2)
         for growth in _growths(shapes):
             yield bent(EXPONENTIAL, growth / span, -growth * (high if growth > 0 else low) / span)
-        for half in shapes.halves if a == b else ():
+        for half in _sizes(-3, 0, shapes) if a == b else ():
             yield bent(RECIPROCAL, 1 / span, half)
 
 

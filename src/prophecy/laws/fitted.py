@@ -46,7 +46,7 @@ class FittedFlow:
     def _tolerance(self) -> float:
         laws = self.laws
         if self.exact:
-            return max(laws.integrated, laws.integrated_exact * self.residual)
+            return max(laws.exact.least, laws.integrated_exact * self.residual)
         return laws.integrated_noisy * self.residual
 
     def nats(self, variables: int) -> float:
@@ -179,7 +179,8 @@ class FittedFlow:
         noise = self.found.noise
         path = np.where(self.field.own, smoothed(x, noise), x)
         problem = Problem(self.field, x, seen, noise, path, fixed=True, laws=self.laws)
-        for looseness in (*(each for each in self.laws.settled if each > self.found.looseness), self.found.looseness):
+        last = self.found.looseness
+        for looseness in (*(each for each in self.laws.stages[:2] if each > last), last):
             problem.at(looseness)
             problem.improve(4, 1e-2)
         ends, tangent = self.field.tangents(FOURTH, problem.states[:-1], problem.substeps, False)

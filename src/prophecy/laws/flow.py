@@ -1,58 +1,98 @@
-"""Flows: methods of integration, fields as tables, and the compiled functions that follow them (`kernels/flow.py`)."""
+"""Fields as tables of terms, methods of integration, and the compiled functions that follow fields.
+
+f_i(x) = sum_p theta[p, i] phi_p(x). phi_0 = 1 and every other phi_p is an earlier one times a *factor*: a variable, or
+a function of a weighted sum of variables. `kernels/unrolled.py` evaluates them, `kernels/flow.py` follows them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import DOP853
 
-from prophecy.laws.kernels.flow import paths, steps
-from prophecy.laws.kernels.lanes import features
-from prophecy.laws.terms import (
-    EXPONENTIAL,
-    LOGARITHM,
-    MODULUS,
-    RATE,
-    RECIPROCAL,
-    ROOT,
-    SHIFT,
-    SIGN,
-    SINE,
-    TANH,
-    Function,
-    Terms,
-    polynomial_terms,
-    powers,
-)
-
-__all__ = [
-    "EIGHTH",
-    "EXPONENTIAL",
-    "FOURTH",
-    "LOGARITHM",
-    "MODULUS",
-    "NO_KICKS",
-    "RATE",
-    "RECIPROCAL",
-    "ROOT",
-    "SHIFT",
-    "SIGN",
-    "SINE",
-    "TANH",
-    "Function",
-    "Shapes",
-    "Tableau",
-    "Terms",
-    "features",
-    "paths",
-    "polynomial_terms",
-    "powers",
-    "steps",
-]
+from prophecy.laws.kernels.flow import paths as paths
+from prophecy.laws.kernels.tangents import steps as steps
+from prophecy.laws.kernels.unrolled import EXPONENTIAL as EXPONENTIAL
+from prophecy.laws.kernels.unrolled import LOGARITHM as LOGARITHM
+from prophecy.laws.kernels.unrolled import MODULUS as MODULUS
+from prophecy.laws.kernels.unrolled import RECIPROCAL as RECIPROCAL
+from prophecy.laws.kernels.unrolled import ROOT as ROOT
+from prophecy.laws.kernels.unrolled import SIGN as SIGN
+from prophecy.laws.kernels.unrolled import SINE as SINE
+from prophecy.laws.kernels.unrolled import TANH as TANH
+from prophecy.laws.kernels.unrolled import features as features
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+#: In the place of a variable's number: the parameter is a function's shift, or (-2 - j) its rate along variable j, or
+#: (-2 - variables - a * variables - b) the coefficient of x_a x_b in what it is taken of.
+SHIFT, RATE = -1, -2
+
+
+class Terms(NamedTuple):
+    """The table a field is evaluated from.
+
+    parents[p], factors[p]: term p is term parents[p] times factor factors[p]; term 0 is the constant 1.
+    Factors 0 ... variables - 1 are the variables; factor variables + j is the function kinds[j] of
+    x @ bends[j] @ x + rates[j] @ x + shifts[j].
+    """
+
+    variables: int
+    parents: Indices
+    factors: Indices
+    kinds: Indices
+    rates: Array
+    shifts: Array
+    bends: Array
+
+    @property
+    def size(self) -> int:
+        return len(self.parents)
+
+
+class Function(NamedTuple):
+    """kind(x @ bends @ x + rates @ x + shift); bends: row by row, () for none."""
+
+    kind: int
+    rates: tuple[float, ...]
+    shift: float
+    bends: tuple[float, ...] = ()
+
+
+def polynomial_terms(variables: int, degree: int, functions: Sequence[Function] = (), with_functions: int = 1) -> Terms:
+    """All monomials of the variables up to `degree`, then each function times those below degree `with_functions`."""
+    powers = [list(combinations_with_replacement(range(variables), p)) for p in range(degree + 1)]
+    place = {term: index for index, term in enumerate(term for level in powers for term in level)}
+    parents = [0, *(place[term[:-1]] for term in place if term)]
+    factors = [0, *(term[-1] for term in place if term)]
+    for j in range(len(functions)):
+        multiplied = [index for term, index in place.items() if len(term) < with_functions]
+        parents += multiplied
+        factors += [variables + j] * len(multiplied)
+    bends = [f.bends or np.zeros(variables**2) for f in functions]
+    return Terms(
+        variables,
+        np.array(parents, dtype=np.int64),
+        np.array(factors, dtype=np.int64),
+        np.array([f.kind for f in functions], dtype=np.int64),
+        np.array([f.rates for f in functions], dtype=np.float64).reshape(len(functions), variables),
+        np.array([f.shift for f in functions], dtype=np.float64),
+        np.array(bends, dtype=np.float64).reshape(len(functions), variables, variables),
+    )
+
+
+def powers(terms: Terms) -> Indices:
+    """How often each factor occurs in each term: (size, factors)."""
+    out = np.zeros((terms.size, terms.variables + len(terms.kinds)), dtype=np.int64)
+    for p in range(1, terms.size):
+        out[p] = out[terms.parents[p]]
+        out[p, terms.factors[p]] += 1
+    return out
 
 
 class Tableau(NamedTuple):

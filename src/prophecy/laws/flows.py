@@ -16,11 +16,11 @@ from prophecy.laws.features import Units, monomial_count
 from prophecy.laws.fitted import FittedFlow
 from prophecy.laws.flow import EIGHTH
 from prophecy.laws.noise_free import as_it_is, exactly, grown, step_by_step
+from prophecy.laws.problem import Steps
 from prophecy.laws.quotients import quotients
-from prophecy.laws.rises import Rises
 from prophecy.laws.settings import LAWS, LawSettings
 from prophecy.laws.sparse import SparseField, circles, free
-from prophecy.laws.weak_form import Budget, Steps, roughness, smoothed, unsure
+from prophecy.laws.weak_form import Budget, Rises, roughness, smoothed, unsure
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -48,7 +48,7 @@ class Search:
             self._x, self._seen = _after_gap(self._x, self._seen, laws)
         self._known = np.asarray(self._seen.all(axis=1))
         self._complete = bool(np.mean(self._known[1:] & self._known[:-1]) > laws.complete)
-        self._work, self._noisy_work = Budget(laws.work_exact), Budget(laws.work_noisy)
+        self._work, self._noisy_work = Budget(laws.work_exact), Budget(2 * laws.work)
         self._stages: dict[float, float] = {}
         self._little_noise = False
         variables = self._x.shape[1]
@@ -99,6 +99,14 @@ class Search:
     def of_one_variable(self) -> FittedFlow | None:
         """The law x' = f(x) of the single variable."""
         return self._of(of_one_variable(self._units, float(self._x[:, 0].min())))
+
+    def of_libraries(self) -> FittedFlow | None:
+        """The first law of the user's own libraries."""
+        for library in self._laws.libraries:
+            found = self._of(library.field(self._units))
+            if found is not None and found.conclusive:
+                return found
+        return None
 
     def of_angles(self, angles: Mask) -> FittedFlow | None:
         """The law of variables some of which are angles that grow."""
@@ -176,7 +184,7 @@ class Search:
         laws, path, noise = self._laws, smoothed(self._x, self._rough), float(self._rough.max())
         quartic = False
         for proposals, work in (
-            (drawn(Rises(path, noise, laws), self._units, laws), Budget(laws.work_drawn)),
+            (drawn(Rises(path, noise, laws), self._units, laws), Budget(laws.work_exact)),
             (propose(path, self._units, 2, noise, laws), self._work),
         ):
             tried = list[Proposal]()
@@ -188,7 +196,7 @@ class Search:
                 if attempt is not None and not self._little_noise:
                     self._little_noise = self._within_noise(attempt.closest)
                 tried.append(proposal)
-                if proposal.mask is not None and (attempt is None or attempt.left > laws.almost):
+                if proposal.mask is not None and (attempt is None or attempt.left > 10 * laws.exact.rounding):
                     break  # the curves were read wrongly by more than by a kind of function
             best = self._through_noise(tried, best)
             if best is not None and len(best.field.terms.kinds) and self._law(best):
@@ -274,7 +282,7 @@ def fit_part(values: Array, known: Mask, whole: FittedFlow, laws: LawSettings = 
     x, seen = _read(values, known, whole.offset, laws)
     if whole.exact:
         return _as_it_is(whole.field, x, np.asarray(seen.all(axis=1)), whole.offset, values, laws)
-    if whole.found.looseness > laws.useless or whole.field.count > seen.sum() / 3:
+    if whole.found.looseness > laws.stages[1] or whole.field.count > seen.sum() / 3:
         return None
     x, seen = _after_gap(x, seen, laws)
     found = assimilate(whole.field, x, seen, whole.found, Budget(laws.work), laws)

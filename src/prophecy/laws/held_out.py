@@ -1,4 +1,4 @@
-"""Whether a law that passes through noisy samples would have foretold the last of them.
+"""Whether a law that passes through noisy samples forecasts rows that it was solved without.
 
 Through noise several fields pass through the same samples and lead elsewhere after them, and the spread of a field's
 parameters says nothing about those that it might have been instead. So the law is solved again without the last part of
@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
-class Foretold(NamedTuple):
+class HeldOut(NamedTuple):
     """wider: how many times as wide as the law says its spread has to be. astray: whether it is not the law; lost: nor
     worth following. rows: the most that were held back."""
 
@@ -34,7 +34,7 @@ class Foretold(NamedTuple):
     rows: int
 
 
-def foretold(model: FittedFlow, values: Array, known: Mask, seen: int, steps: int) -> Foretold:
+def held_out(model: FittedFlow, values: Array, known: Mask, seen: int, steps: int) -> HeldOut:
     """How a law solved from early parts of (time, variables) did on the rest. seen: variables that were measured."""
     laws, length = model.laws, len(model.found.states)
     values, known = values[-length:], known[-length:]
@@ -44,11 +44,11 @@ def foretold(model: FittedFlow, values: Array, known: Mask, seen: int, steps: in
         rows = int(share * length)
         part = _without_the_last(model, values, known, rows, allowed)
         ratios.append(np.inf if part is None else _ratio(part, values, known, length - rows, min(rows, steps), seen))
-    second, most = np.clip(np.sort(ratios)[-2:], 1.0, laws.widest_spread)
-    twice = bool(second > laws.astray)
-    wider = float(np.sqrt(second * most) if twice else most)
-    astray = twice or bool(most > laws.astray_once)
-    return Foretold(wider, astray, bool(second > laws.follows), int(max(laws.held_back) * length))
+    second, most = np.maximum(np.sort(ratios)[-2:], 1.0)
+    wider = np.sqrt(second * most) if second > laws.astray else most
+    astray = second > laws.astray or most > laws.astray_once
+    rows = int(max(laws.held_back) * length)
+    return HeldOut(float(min(wider, laws.widest_spread)), bool(astray), bool(second > laws.follows), rows)
 
 
 def _family(model: FittedFlow, seen: int, samples: float) -> Mask:
@@ -96,9 +96,9 @@ def _ratio(part: FittedFlow, values: Array, known: Mask, early: int, steps: int,
     spread = np.mean((draws - path) ** 2, axis=0)
     close = np.sqrt(spread.mean(axis=1)) < laws.foretold_close
     there = known[early : early + steps] & np.logical_and.accumulate(close)
-    if there.sum() < laws.foretold_least:
+    if there.sum() < 8:
         return 1.0
     missed = np.mean((values[early : early + steps, :seen] - path)[there] ** 2, axis=0)
-    doubt = 3 * np.sqrt(2 / there.sum())
+    doubt = 3 * np.sqrt(2 / there.sum())  # three standard errors of a mean square
     beyond = np.maximum(missed - noise**2 * (1 + doubt), 0.0)
     return float(np.sqrt(np.max(beyond / spread[there].mean(axis=0))))

@@ -8,33 +8,81 @@ and y^2 obey a quadratic field of their own. What is minimised is the distance b
 and the next state, over the hidden part of all states and the coefficients; the visible part is the data, exactly.
 Hidden variables are known up to an affine change only, so they are kept uncorrelated and of unit variance.
 
-The problem has many minima and long curved valleys. Several starts (`hidden_guesses.py`) take a few steps each, the
-best go on; steps are Levenberg-Marquardt with the second-order correction along
-the step (geodesic acceleration, Transtrum and Sethna 2012), which follows a curved valley several times faster.
+The problem has many minima and long curved valleys. Several starts (`hidden_starts.py`) take a few steps each, the
+best go on; steps are Levenberg-Marquardt with the second-order correction along the step (geodesic acceleration,
+Transtrum and Sethna 2012), which follows a curved valley several times faster.
 The law found from an early stretch is accepted once it has forecast the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cho_solve_banded, cholesky_banded
 
-from prophecy.laws.flow import EIGHTH, FOURTH, Tableau, Terms
-from prophecy.laws.hidden_guesses import Family, alike, drifting, guesses, plain
-from prophecy.laws.kernels.hidden_descent import descend, monomials, standardised
-from prophecy.laws.settings import BEYOND, HiddenSettings
+from prophecy.laws.flow import EIGHTH, FOURTH, Tableau, Terms, features
+from prophecy.laws.hidden_starts import FAMILIES, Family, alike, derivatives, driven, guesses, unit
+from prophecy.laws.settings import BEYOND, HiddenSettings, Settings
 from prophecy.laws.sparse import SparseField
-from prophecy.laws.weak_form import integrated
+from prophecy.laws.weak_form import regression
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 _LOST = 1e4  # square standard deviations: defects beyond it are those of a field that leads nowhere
 _INTEGRATED = 1e-10  # standard deviations: what a step ahead may miss by
-_COMPARED: dict[tuple[int, bytes, bytes], tuple[Array, Array]] = {}  # by family: a handful, each some kilobytes
+_ROUNDING = 1e-9  # standard deviations: misfits below it are those of the integrator
+
+
+class Eliminated:
+    """The damped normal equations of one linearisation, solved for any defects.
+
+    Defects couple the hidden parts of neighbouring states and the parameters: a band with a border. With F the
+    derivatives by the hidden part of the state before and G those by the parameters, the band has blocks F'F + 1 and
+    -F, its border is F'G less G of the step before, and what is left of G'G without the states is the parameters' own
+    matrix. Squaring the condition is affordable since every step is damped.
+    """
+
+    def __init__(self, tangent: Array, seen: int, damping: float) -> None:
+        steps, v, h = len(tangent), tangent.shape[1], tangent.shape[1] - seen
+        self._seen, self._slopes, by = seen, tangent[:, :, seen:v], tangent[:, :, v:]
+        across = self._slopes.swapaxes(1, 2)
+        blocks, border = np.zeros((steps + 1, h, h)), np.zeros((steps + 1, h, by.shape[2]))
+        blocks[:-1], border[:-1] = across @ self._slopes, across @ by
+        blocks[1:] += np.eye(h)
+        blocks += damping**2 * np.eye(h)
+        border[1:] -= by[:, seen:]
+        band = np.zeros((2 * h, steps + 1, h))
+        for i, j in np.ndindex(h, h):
+            band[h + i - j, :-1, j] = -self._slopes[:, seen + i, j]
+            if i >= j:
+                band[i - j, :, j] = blocks[:, i, j]
+        self._by, border = by.reshape(steps * v, -1), border.reshape(len(border) * h, -1)
+        self._band = cholesky_banded(band.reshape(2 * h, -1), lower=True, check_finite=False), True
+        self._inner = cho_solve_banded(self._band, border, check_finite=False)
+        own = self._by.T @ self._by - border.T @ self._inner
+        self._norms = np.sqrt(np.maximum(np.diag(own), 1e-300))
+        scaled = own / np.outer(self._norms, self._norms)
+        # Scaled parameters are damped less than hidden variables are.
+        self._factor = cho_factor(scaled + ((0.4 * damping) ** 2 + 1e-14) * np.eye(len(own)), check_finite=False)
+
+    def solve(self, defects: Array) -> tuple[Array, Array]:
+        """The change of the hidden states, (time, h), and of the parameters. defects: (time - 1, v)."""
+        right = np.zeros((len(defects) + 1, self._slopes.shape[2]))
+        right[:-1] = -np.einsum("kvh,kv->kh", self._slopes, defects)
+        right[1:] += defects[:, self._seen :]
+        rest = -self._by.T @ defects.reshape(-1) - self._inner.T @ right.reshape(-1)
+        change = cho_solve(self._factor, rest / self._norms, check_finite=False) / self._norms
+        own = cho_solve_banded(self._band, right.reshape(-1), check_finite=False)
+        return (own - self._inner @ change).reshape(right.shape), change
+
+    def along(self, shift: Array, change: Array) -> Array:
+        """The derivative of the defects along a step: (time - 1, v)."""
+        out = np.einsum("kvh,kh->kv", self._slopes, shift[:-1]) + (self._by @ change).reshape(len(shift) - 1, -1)
+        out[:, self._seen :] -= shift[1:]
+        return np.asarray(out)
 
 
 @dataclass
@@ -60,25 +108,61 @@ class Search:
     @property
     def misfit(self) -> float:
         """Root mean square distance between the flow's ends and the next states, in standard deviations."""
-        size = float(np.sqrt(np.mean(self._defects(self.field, self.states) ** 2)))
+        size = float(np.sqrt(np.mean(self._defects(self.field, self.states, self._counts()) ** 2)))
         return size if np.isfinite(size) else np.inf
 
-    def improve(self, steps: int, enough: float, settings: HiddenSettings, least_gain: float = 0.0) -> float:
+    def improve(self, steps: int, enough: float, least_gain: float = 0.0) -> float:
         """At most that many steps, until the misfit is below `enough` or falls by no more than a share; the misfit."""
-        misfit, onward = np.inf, True
-        for done in range(0, steps, settings.restandardised):
-            self.standardise()
-            most = min(settings.restandardised, steps - done)
-            theta, self.states, self.damping, misfit, onward = descend(
-                self.field.terms, self.field.theta, self.tableau, self.states, self._counts(),
-                self.seen, self.damping, most, enough, least_gain, settings, _LOST,
-            )  # fmt: skip
-            self.field = replace(self.field, theta=theta)
-            if not onward:
+        self.reached, before = np.inf, np.inf
+        for done in range(steps):
+            if done % 4 == 0:
+                self.standardise()
+                counts = self._counts()
+            before, self.reached = self._step(counts)
+            if not enough <= self.reached < (1 - least_gain) * before:
                 break
         self.standardise()
-        self.reached = misfit
-        return misfit
+        return self.reached
+
+    def _step(self, counts: Counts) -> tuple[float, float]:
+        """One step that lowers the misfit, with its second-order correction where this is small against the step and
+        helps; the damping that it takes. Returns the misfit before and after, infinite where the field leads nowhere.
+        """
+        ends, tangent = self.field.tangents(self.tableau, self.states[:-1], counts)
+        defects = ends - self.states[1:]
+        cost = float(np.sum(defects**2))
+        if not (cost < _LOST * len(defects) and np.isfinite(tangent).all()):
+            return np.inf, np.inf
+        before = float(np.sqrt(cost / defects.size))
+        for _ in range(8):
+            for field, states in self._trials(tangent, defects, counts):
+                there = float(np.sum(self._defects(field, states, counts) ** 2))
+                if there < cost:
+                    self.field, self.states, self.damping = field, states, max(self.damping / 3, 1e-6)
+                    return before, float(np.sqrt(there / defects.size))
+            self.damping *= 2
+        return before, before
+
+    def _trials(self, tangent: Array, defects: Array, counts: Counts) -> list[tuple[SparseField, Array]]:
+        """Where the step of the present damping leads with the correction, if that is trusted, and without."""
+        try:
+            normal = Eliminated(tangent, self.seen, self.damping)
+        except LinAlgError:
+            return []
+        ahead, (shift, change) = 0.1, normal.solve(defects)
+        nearby = self._defects(*self._moved(ahead * change, ahead * shift), counts)
+        bend = 2 / ahead * ((nearby - defects) / ahead - normal.along(shift, change))
+        trials = [self._moved(change, shift)]
+        if np.isfinite(bend).all():
+            more, further = normal.solve(bend)
+            if np.sum(more**2) < 1.5**2 * np.sum(shift**2):
+                trials.insert(0, self._moved(change + further / 2, shift + more / 2))
+        return trials
+
+    def _moved(self, change: Array, shift: Array) -> tuple[SparseField, Array]:
+        states = self.states.copy()
+        states[:, self.seen :] += shift
+        return self.field.moved(change), states
 
     def _counts(self) -> Counts:
         """Substeps of every sample."""
@@ -86,15 +170,25 @@ class Search:
             return np.ones(len(self.states) - 1, dtype=np.int64)
         return self.field.substeps(self.tableau, self.states[:-1], self.tolerance)
 
-    def _defects(self, field: SparseField, states: Array) -> Array:
-        return np.asarray(field.steps(self.tableau, states[:-1], self._counts()) - states[1:])
+    def _defects(self, field: SparseField, states: Array, counts: Counts) -> Array:
+        return np.asarray(field.steps(self.tableau, states[:-1], counts) - states[1:])
 
     def standardise(self) -> None:
-        """Hidden variables uncorrelated with all others, mean 0, variance 1; the field expressed in them."""
-        theta, states = standardised(
-            self.field.terms, self.field.theta, self.states, self.seen, *_compared(self.field.terms)
-        )
-        self.field, self.states = replace(self.field, theta=theta), states
+        """Hidden variables uncorrelated with all others, mean 0, variance 1; the field expressed in them, as it is
+        where a variable is an affine function of the others."""
+        v, spread = self.states.shape[1], np.cov(self.states.T, bias=True).reshape(self.states.shape[1], -1)
+        try:
+            root = np.linalg.cholesky(spread + 1e-14 * np.trace(spread) * np.eye(v))
+        except LinAlgError:
+            return
+        change = np.eye(v)
+        change[self.seen :] = np.linalg.inv(root)[self.seen :]
+        centre = np.where(np.arange(v) < self.seen, 0.0, change @ self.states.mean(axis=0))
+        points = np.random.default_rng(0).standard_normal((4 * self.field.terms.size, v))
+        before = np.linalg.solve(change, (points + centre).T).T
+        slopes = features(self.field.terms, np.ascontiguousarray(before)) @ self.field.theta @ change.T
+        theta = np.linalg.lstsq(features(self.field.terms, points), slopes, rcond=None)[0]
+        self.field, self.states = replace(self.field, theta=theta), self.states @ change.T - centre
 
     def extended(self, visible: Array) -> float:
         """Go on over further samples, hidden variables first as the flow forecasts them.
@@ -114,79 +208,54 @@ class Search:
         )
 
 
-def _compared(terms: Terms) -> tuple[Array, Array]:
-    """Points at which fields of these powers are compared, (points, variables), and the pseudo-inverse of the
-    features there."""
-    key = terms.variables, terms.parents.tobytes(), terms.factors.tobytes()
-    if key not in _COMPARED:
-        points = np.random.default_rng(0).standard_normal((4 * terms.size, terms.variables))
-        _COMPARED[key] = points, np.asarray(np.linalg.pinv(monomials(terms, points)), dtype=np.float64)
-    return _COMPARED[key]
-
-
 def searched(
-    visible: Array, centre: Array, family: Family, settings: HiddenSettings, rough: float = 0.0
-) -> tuple[list[Search], int]:
-    """The searches on an early stretch that came close to a law, closest first, often none; and how many rounds some
-    search of the family passed.
+    visible: Array, centre: Array, family: Family, settings: Settings, rough: float = 0.0
+) -> tuple[list[Search], bool]:
+    """The searches on an early stretch that came close to a law, closest first, often none; and whether more samples
+    may help.
 
-    rough: the roughness of samples that may be far apart or noisy; none where the misfit shows that they are noisy.
+    All starts take some steps, the better half goes on, and so on. rough: the roughness of samples that may be far
+    apart or noisy; noise leaves a misfit of its size.
     """
-    worst = settings.forcing_left if family.forced else settings.hopeless
-    pool, passed = _best(starts(visible, centre, family, settings, worst), family, settings, rough)
-    return different(sorted(pool, key=reached), settings), passed
+    how = settings.hidden
+    pool = starts(visible, centre, family, settings, how.hopeless)
+    for number, (order, steps) in enumerate(how.rounds):
+        for start in pool:
+            if order == 8:  # order 4 was enough to choose the starts
+                start.tableau, start.tolerance = EIGHTH, how.near / 10
+            start.improve(steps, how.near / 10, how.least_gain / 2 if number == len(how.rounds) - 1 else 0.0)
+        pool = different(sorted(pool, key=reached), how)[: max(len(pool) // 2, 2)]
+        limit = how.close if order == 8 else how.coarse / 4 ** (family.variables - 3)
+        if order == 4 and rough:
+            limit = min(limit, how.noisy * rough)
+        if number and not family.forced:
+            pool = [start for start in pool if start.reached < limit]
+        if not pool:
+            return [], number > 1
+        if pool[0].reached < how.near:
+            break
+    return pool, True
 
 
-def starts(
-    visible: Array, centre: Array, family: Family, settings: HiddenSettings, worst: float = np.inf
-) -> list[Search]:
+def starts(visible: Array, centre: Array, family: Family, settings: Settings, worst: float = np.inf) -> list[Search]:
     """Searches of a family that have not yet made a step, from guesses that leave less than `worst` open."""
-    hidden = [guess.hidden for guess in guesses(visible, centre, family, settings) if guess.share < worst]
-    if hidden and family.kind == (3, 2):
-        hidden += plain(visible, centre, settings)
-    if hidden and family.kind == (3, 3) and visible.shape[1] == 1:
-        hidden.append(drifting(visible))
-    return [_started(visible, family.terms, each, settings) for each in hidden]
+    how, count = settings.hidden, family.variables - visible.shape[1]
+    if family.forced:
+        hidden = [driven(visible, settings)[1]] if visible.shape[1] == 1 else []
+        return [_started(visible, family.terms, each, how) for each in hidden if each.shape[1]]
+    found = [hidden for share, hidden in guesses(visible, centre, family, how) if share < worst]
+    if found and family.variables == 3:
+        found.append(derivatives(visible, count))
+    if found and family.degree == 3 and visible.shape[1] == 1:  # parameters of x'' = f(x, x') that drift
+        found.append(np.column_stack([derivatives(visible, 1), unit(np.arange(float(len(visible))))]))
+    return [_started(visible, family.terms, each, how) for each in found]
 
 
 def _started(visible: Array, terms: Terms, guess: Array, settings: HiddenSettings) -> Search:
-    start = Search(visible, SparseField.of(terms), np.concatenate([visible, guess], axis=1), damping=settings.damping)
+    start = Search(visible, SparseField.of(terms), np.concatenate([visible, guess], axis=1))
     start.standardise()
-    start.states = np.clip(start.states, -settings.farthest, settings.farthest)
-    start.states[:, : visible.shape[1]] = visible
-    start.field = replace(start.field, theta=_regressed(terms, start.states, settings.ridge))
+    start.field = regression(start.field, start.states, settings.ridge)
     return start
-
-
-def _regressed(terms: Terms, path: Array, ridge: float) -> Array:
-    """Coefficients of all terms, as `guesses.regression` has them, all equations at once."""
-    inner, rise = integrated(monomials(terms, path)), path[2:-1] - path[1:-2]
-    norms = np.sqrt(np.sum(inner**2, axis=0)) + 1e-300
-    columns = inner / norms
-    matrix = columns.T @ columns
-    largest = np.linalg.eigvalsh(matrix)[-1]
-    damped = matrix + ridge**2 * largest * np.eye(len(matrix))
-    return np.ascontiguousarray(np.linalg.solve(damped, columns.T @ rise) / norms[:, None])
-
-
-def _best(pool: list[Search], family: Family, settings: HiddenSettings, rough: float) -> tuple[list[Search], int]:
-    """What is left of some starts after all rounds, those that came close to a law; and how many rounds some passed."""
-    last = len(settings.rounds) - 1
-    for number, (order, steps, kept, behind) in enumerate(settings.rounds):
-        for start in pool:
-            if order == 8:  # order 4 was enough to choose the starts
-                start.tableau, start.tolerance = EIGHTH, settings.near / 10
-            start.improve(steps, settings.near / 10, settings, settings.crawling if number == last else 0.0)
-        pool = different(sorted(pool, key=reached), settings)[:kept]
-        if number == 1 and rough and pool and pool[0].reached > settings.noisy * rough:
-            return [], 0
-        limit = max(family.limits[number], settings.coarse * rough)
-        pool = [start for start in pool if start.reached < min(limit, behind * pool[0].reached)]
-        if not pool:
-            return [], number
-        if pool[0].reached < settings.near:
-            break
-    return pool, len(settings.rounds)
 
 
 def different(pool: list[Search], settings: HiddenSettings) -> list[Search]:
@@ -223,48 +292,32 @@ class Law:
         return self.search.reached < settings.exact and self.errors[-1] < settings.certain
 
 
-def found(
-    visible: Array,
-    centre: Array,
-    settings: HiddenSettings,
-    rough: float = 0.0,
-    looked: Callable[..., tuple[list[Search], int]] = searched,
-) -> Law | None:
+def found(visible: Array, centre: Array, settings: Settings, rough: float = 0.0) -> Law | None:
     """A field that passes through all of (time, seen), in standard deviations; None if none comes close.
 
-    rough: the roughness, where it may be that of noise. looked: how a family is searched for.
+    rough: the roughness, where it may be that of noise: then three variables alone are looked for, which cost least.
     A law is found on an early stretch and has to forecast the rest, a stretch at a time, before that is used. The first
     family with an exact one has it; otherwise the field with the best forecasts, if these are good.
     """
-    best: Law | None = None
+    how, best = settings.hidden, None
+    early = [each for each in how.stretches if each <= 0.75 * len(visible)] or [3 * len(visible) // 4]
+    families = [each for each in FAMILIES if each.variables > visible.shape[1]]
+    hopeless = {each for each in families if rough and each != (3, 2) and not each.forced}
     with np.errstate(all="ignore"):  # fields that lead nowhere overflow
-        passed: dict[tuple[int, int], int] = {}
-        for family, early in _tried(visible, settings, rough):
-            if passed.get(family.kind, settings.again) < settings.again:
-                continue
-            pool, passed[family.kind] = looked(
-                visible[:early], centre, family, settings, 0.0 if family.forced else rough
-            )
-            for search in pool:
-                law = _continued(search, family, visible, settings)
-                if law is not None and law.exact(settings):
-                    return law
-                if law is not None and law.worst < min(settings.trusted, best.worst if best else np.inf):
-                    best = law
+        for stretch in early:
+            for family in families:
+                if family in hopeless:
+                    continue
+                pool, onward = searched(visible[:stretch], centre, family, settings, 0.0 if family.forced else rough)
+                if not onward:
+                    hopeless.add(family)
+                for search in pool:
+                    law = _continued(search, family, visible, how)
+                    if law is not None and law.exact(how):
+                        return law
+                    if law is not None and law.worst < min(how.trusted, best.worst if best else np.inf):
+                        best = law
     return best
-
-
-def _tried(visible: Array, settings: HiddenSettings, rough: float) -> list[tuple[Family, int]]:
-    """Families to try and how many early samples of each, none twice.
-
-    Behind coarse samples larger families found no law, and where they are noise three variables cost least.
-    """
-    tried: dict[tuple[tuple[int, int], int], Family] = {}
-    for family in (Family(*each) for each in settings.families if each[0] > visible.shape[1]):
-        if not rough or family.forced or family.kind == (3, 2):
-            early = min(family.early, int(settings.early_share * len(visible)))
-            tried.setdefault((family.kind, early), family)
-    return [(family, early) for (_, early), family in tried.items()]
 
 
 def _continued(search: Search, family: Family, visible: Array, settings: HiddenSettings) -> Law | None:
@@ -274,7 +327,7 @@ def _continued(search: Search, family: Family, visible: Array, settings: HiddenS
         errors.append(search.extended(visible[: known + settings.stretch]))
         if not errors[-1] < settings.lost:
             return None
-        search.improve(settings.extended, settings.near / 10, settings, settings.least_gain)
+        search.improve(10, settings.near / 10, settings.least_gain)
     search.tableau, search.tolerance = EIGHTH, settings.near / 100
-    search.improve(settings.polished, settings.rounding, settings, settings.least_gain)
+    search.improve(24, _ROUNDING, settings.least_gain)
     return Law(search, family, tuple(errors))

@@ -8,14 +8,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
+from scipy.ndimage import uniform_filter1d
 
 from prophecy.laws.assimilation import Assimilated
 from prophecy.laws.damped import LEAST, Damped
 from prophecy.laws.flow import EIGHTH, FOURTH
+from prophecy.laws.problem import Steps, linear_field, one_step
 from prophecy.laws.select_terms import shortest, widened
 from prophecy.laws.settings import LAWS, ExactSettings, LawSettings
 from prophecy.laws.sparse import SparseField, eliminated
-from prophecy.laws.weak_form import Budget, Steps, interpolated, linear_field, one_step, unsure
+from prophecy.laws.weak_form import Budget, interpolated, unsure
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -45,21 +47,18 @@ def exactly(field: SparseField, x: Array, known: Mask, budget: Budget, laws: Law
     starts += [start for start in (linear_field(field, x),) if start is not None and not shaped]
     closest, left = None, np.inf
     missed = [_median(steps.missed(each, EIGHTH, 1)) for each in starts]
-    if field.coefficients > laws.costly and not min(missed, default=np.inf) < laws.costly_left:
+    if field.coefficients > laws.costly and not min(missed, default=np.inf) < laws.roughly:
         return Attempt(None, None, np.inf)
     for index in np.argsort(missed):
         rough, rest = one_step(starts[index], steps, EIGHTH, 1, 12, robust=True, budget=budget, exact=laws.exact)
-        for _ in range(laws.exact.refinements):
-            coarse = _median(rest)
-            if not laws.nearly < coarse < laws.roughly:
-                break
+        while 3 * laws.exact.rounding < (coarse := _median(rest)) < laws.roughly:
             substeps = rough.substeps(EIGHTH, steps.before, laws.exact.share * coarse)
             rough, rest = one_step(rough, steps, EIGHTH, substeps, 12, robust=True, budget=budget, exact=laws.exact)
             if _median(rest) > 0.5 * coarse:
                 break
         if _median(rest) < left:
             closest, left = rough, _median(rest)
-        found = step_by_step(rough, x, steps, budget, laws.exact) if _median(rest) < laws.nearly else None
+        found = step_by_step(rough, x, steps, budget, laws.exact) if _median(rest) < 3 * laws.exact.rounding else None
         jumping = rough.jumping(x) if found is None else None
         if jumping is not None:
             found = step_by_step(jumping, x, steps, budget, laws.exact)
@@ -77,7 +76,7 @@ def grown(field: SparseField, x: Array, known: Mask, left: float, laws: LawSetti
     all steps misses by; where paths are better known than that, they are not what it lacks, and one that grows has to
     miss by far less.
     """
-    steps, count, budget = Steps.of(x, known), 2 * field.terms.size, Budget(laws.work_grown)
+    steps, count, budget = Steps.of(x, known), 2 * field.terms.size, Budget(laws.work_exact)
     if len(x) <= 8 or len(steps.before) < 2 * count:
         return None
     both = known[:-1] & known[1:]
@@ -102,7 +101,7 @@ def grown(field: SparseField, x: Array, known: Mask, left: float, laws: LawSetti
         if share == 1:
             return step_by_step(rough, x, steps, budget, laws.exact)
         missed = _furthest(steps.missed(rough, EIGHTH, 2))
-        if _median(rest) < laws.nearly and rough.count:
+        if _median(rest) < 3 * laws.exact.rounding and rough.count:
             sparse = _thinned(rough, few, substeps, rest, laws.exact)[0]
             there = _furthest(steps.missed(sparse, EIGHTH, 2))
             if np.median(there) < 0.3 * np.median(missed):  # what is sparse holds farther off
@@ -141,11 +140,11 @@ def step_by_step(
             continue
         if tolerance == exact.rounding:
             field, rest = one_step(field, steps, EIGHTH, substeps, 6, robust=True, budget=budget, exact=exact)
-        for _ in range(exact.polishes):
+        while True:
             before = _most(rest, exact)
             substeps = np.maximum(substeps, field.substeps(EIGHTH, steps.before, tolerance, exact.most_substeps))
             field, rest = one_step(
-                field, steps, EIGHTH, substeps, 12, far=max(exact.few_off, 3 * before), budget=budget, exact=exact
+                field, steps, EIGHTH, substeps, 12, far=max(exact.close, 3 * before), budget=budget, exact=exact
             )
             if _most(rest, exact) < exact.rounding or _most(rest, exact) > 0.5 * before:
                 break
@@ -188,9 +187,7 @@ def _thinned(
             continue
         mask, theta = np.zeros_like(field.mask), np.zeros_like(field.theta)
         mask.T[field.mask.T], theta.T[field.mask.T] = alive[:count], value[:count]
-        trial, there = one_step(
-            field.with_mask(mask, theta), steps, EIGHTH, substeps, 3, far=exact.few_off, exact=exact
-        )
+        trial, there = one_step(field.with_mask(mask, theta), steps, EIGHTH, substeps, 3, far=exact.close, exact=exact)
         if np.sqrt(np.mean(_typical(there, exact) ** 2)) < max(1.5 * level, exact.negligible):
             field, rest = trial, there
     return field, rest
@@ -210,7 +207,7 @@ def _shortened(
         trial = shortest(found, wide, steps.before, share * max(3 * level, exact.negligible), exact)
         if trial is None:
             continue
-        trial, there = one_step(trial, steps, EIGHTH, substeps, 6, far=exact.few_off, exact=exact)
+        trial, there = one_step(trial, steps, EIGHTH, substeps, 6, far=exact.close, exact=exact)
         if np.sqrt(np.mean(_typical(there, exact) ** 2)) < enough:
             return _thinned(trial, steps, substeps, there, exact)
     return field, rest
@@ -224,22 +221,16 @@ def _weighed(
     if not field.count or len(rest) < 4 * exact.around:
         return field, rest
     typical = _typical(rest, exact)
-    local = np.exp(0.5 * _mean_around(np.log(_mean_around(typical**2, exact.around) + exact.least**2), exact.around))
-    weight = 1 / np.maximum(local, np.maximum(exact.least, exact.quieter * np.sqrt(np.mean(typical**2, axis=0))))
-    weight = np.where(typical == rest, weight, 0.0).reshape(-1)
+    around = uniform_filter1d(typical**2, exact.around, axis=0, mode="nearest")
+    least = np.maximum(exact.least, 1e-3 * np.sqrt(np.mean(typical**2, axis=0)))
+    weight = np.where(typical == rest, 1 / np.sqrt(np.maximum(around, least**2)), 0.0)
     tangent = field.tangents(FOURTH, steps.before, np.maximum(2, substeps))[1][:, :, field.terms.variables :]
-    system = np.where(weight[:, None] > 0, tangent.reshape(len(weight), -1), 0.0) * weight[:, None]
-    trial = field.moved(Damped(system, np.where(weight > 0, rest.reshape(-1), 0.0) * weight, long=True)(LEAST))
+    system = np.where(weight[..., None] > 0, weight[..., None] * tangent, 0.0).reshape(-1, field.count)
+    target = np.where(weight > 0, weight * rest, 0.0).reshape(-1)
+    trial = field.moved(Damped(system, target, long=True)(LEAST))
     there = steps.missed(trial, EIGHTH, substeps)
-    better = np.sqrt(np.mean(_typical(there, exact) ** 2)) < 1.5 * np.sqrt(np.mean(typical**2))
+    better = np.mean(_typical(there, exact) ** 2) < 1.5**2 * np.mean(typical**2)
     return (trial, there) if better else (field, rest)
-
-
-def _mean_around(columns: Array, width: int) -> Array:
-    """The mean of each column over `width` rows around each."""
-    sums = np.cumsum(np.vstack([np.zeros(columns.shape[1]), columns]), axis=0)
-    first = np.clip(np.arange(len(columns)) - width // 2, 0, len(columns) - width)
-    return np.asarray((sums[first + width] - sums[first]) / width)
 
 
 def _median(rest: Array) -> float:

@@ -1,16 +1,22 @@
-"""The least squares behind assimilation: states, parameters and noise of one field, and Gauss-Newton steps on them."""
+"""The least squares behind every law: states, parameters and noise of one field, and Gauss-Newton steps on them.
+
+`Problem` has the states at the samples as unknowns. Without noise they are the samples, the equations of single steps
+are all there is, and `one_step` solves those: by order 8, and robustly, since a few steps may be too fast for a guess.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
 from prophecy.laws.damped import LEAST, Damped
-from prophecy.laws.flow import FOURTH
+from prophecy.laws.flow import FOURTH, Tableau
 from prophecy.laws.kernels.smoother import eliminate, substitute
 from prophecy.laws.select_terms import exchanged
-from prophecy.laws.settings import LAWS, LawSettings
+from prophecy.laws.settings import LAWS, ExactSettings, LawSettings
 from prophecy.laws.sparse import SparseField, eliminated, gathered
 from prophecy.laws.weak_form import Budget
 
@@ -51,7 +57,7 @@ class Problem:
     def at(self, looseness: float) -> None:
         """Set the model error, as a share of the noise."""
         self.looseness = looseness
-        most = self.laws.substeps if looseness <= self.laws.tight else self.laws.substeps // 2
+        most = self.laws.substeps if looseness <= self.laws.stages[2] else self.laws.substeps // 2
         tolerance = min(self.laws.converged, self.laws.below * looseness) * self.noise
         self.substeps = self.field.substeps(FOURTH, self.states[:-1], tolerance, most)
         self._cost = self._squares(self.states, self.field)
@@ -138,7 +144,7 @@ class Problem:
         """
         noise = self.noise * np.sqrt(self._cost / self._spare)
         observed = self.seen.any(axis=0) & self.field.own
-        if self.looseness <= self.laws.tight:
+        if self.looseness <= self.laws.stages[2]:
             left = self.seen * (self.values - self.states)
             ratio = np.sqrt((left**2).sum(axis=0) / np.maximum(self.seen.sum(axis=0), 1)) / self.noise
             noise = noise * np.where(observed, ratio / np.sqrt(np.mean(ratio[observed] ** 2)), 1.0)
@@ -201,7 +207,7 @@ class Problem:
             return 0
         count = self.field.coefficients
         value = np.append(self.field.theta.T[self.field.mask.T], np.zeros(self.field.count - count))
-        value = value + (self._solved(self.laws.returning) if anew else 0.0)
+        value = value + (self._solved(self.laws.held) if anew else 0.0)
         root = self._solved.root()
         terms = np.arange(len(value)) < count
         limit = float(np.log(self.seen.sum())) + 2 * self.choice
@@ -242,3 +248,100 @@ def most_noise(noise: Array, rows: int, laws: LawSettings) -> Array:
 def least_noise(noise: Array, laws: LawSettings) -> float:
     """The least noise a variable is taken to have: with less, errors of integration would count for more than noise."""
     return max(laws.noiseless, laws.quiet * float(noise.max()))
+
+
+class Steps(NamedTuple):
+    """Samples and the ones after them, (steps, variables) each."""
+
+    before: Array
+    after: Array
+
+    @classmethod
+    def of(cls, values: Array, known: NDArray[np.bool_] | None = None) -> Steps:
+        """All steps of (time, variables) between samples that are known."""
+        if known is None or known.all():
+            return cls(values[:-1], values[1:])
+        both = known[:-1] & known[1:]
+        return cls(values[:-1][both], values[1:][both])
+
+    def missed(self, field: SparseField, tableau: Tableau, substeps: int | Counts) -> Array:
+        """What the field's flow misses each step by; inputs, which jump, are missed by nothing."""
+        return np.asarray(np.where(field.own, self.after - field.steps(tableau, self.before, substeps), 0.0))
+
+
+def _cost(rest: Array, robust: bool, far: float) -> float:
+    size = np.minimum(np.nan_to_num(np.abs(rest), nan=far), far)
+    return float(np.mean(np.sqrt(size))) if robust else float(np.sqrt(np.mean(size**2)))
+
+
+def one_step(
+    field: SparseField,
+    steps: Steps,
+    tableau: Tableau,
+    substeps: int | Counts,
+    iterations: int = 8,
+    robust: bool = False,
+    far: float | None = None,
+    budget: Budget | None = None,
+    exact: ExactSettings = LAWS.exact,
+) -> tuple[SparseField, Array]:
+    """The field whose flow takes each value to the next, in least squares, and the errors it leaves, (steps, v).
+
+    robust: least roots of absolute errors instead, so that a few steps that are far off do not pull at the others.
+    far: an error, in standard deviations, that is as bad as any, `exact.far` where None; steps ten times as far off are
+    left out.
+    budget: the work it may do.
+    """
+    damping, far = 1e-6, exact.far if far is None else far
+    rest = steps.missed(field, tableau, substeps)
+    cost = _cost(rest, robust, far)
+    shaped = field.count > field.coefficients  # shapes of functions make narrow valleys
+    budget = budget or Budget()
+    for _ in range(iterations if field.count else 0):
+        budget.left -= float(np.mean(substeps)) * len(tableau.weights) / 4 * (field.count + rest.shape[1])
+        if budget.left < 0:
+            break
+        before = cost
+        tangent = field.tangents(tableau, steps.before, substeps)[1][:, :, field.terms.variables :]
+        system, target = tangent.reshape(-1, tangent.shape[2]), rest.reshape(-1)
+        sound = np.isfinite(system).all(axis=1) & (np.abs(target) < 10 * far)
+        weight = np.where(sound, _weights(target) if robust else 1.0, 0.0)
+        system = np.where(sound[:, None], system, 0.0) * weight[:, None]
+        target = np.where(sound, target, 0.0) * weight
+        change, taken = Damped(system, target, long=True), False
+        for _ in range(4):
+            trial = field.moved(change(max(damping, LEAST)))
+            there = steps.missed(trial, tableau, substeps)
+            cost_there = _cost(there, robust, far)
+            if cost_there < cost:
+                field, rest, cost, taken = trial, there, cost_there, True
+                break
+            damping = max(damping * 30, 1e-5)
+        damping /= 10 if cost < 0.95 * before else 1000
+        if not taken or (cost > 0.95 * before and (not shaped or damping < LEAST)):
+            break
+    return field, rest
+
+
+def _weights(rest: Array) -> Array:
+    """Under which least squares minimises the sum of square roots of absolute errors: most of them small, a few not."""
+    size = np.nan_to_num(np.abs(rest), nan=np.inf)
+    return np.asarray(np.maximum(size, np.median(size) + 1e-12) ** -0.75)
+
+
+def linear_field(field: SparseField, values: Array) -> SparseField | None:
+    """The field, linear in the variables, whose flow is the best linear map from sample to sample.
+
+    Where samples are so far apart that no interpolation helps, that map still has a logarithm.
+    """
+    variables = values.shape[1]
+    matrix = np.eye(variables + 1)
+    ones = np.column_stack([np.ones(len(values) - 1), values[:-1]])
+    matrix[1:][field.own] = np.linalg.lstsq(ones, values[1:], rcond=None)[0].T[field.own]
+    eigenvalues, vectors = np.linalg.eig(matrix)
+    if np.min(np.abs(eigenvalues)) < 1e-12 or np.linalg.cond(vectors) > 1e8:
+        return None
+    theta = np.zeros(field.theta.shape)
+    generator = np.real(vectors @ np.diag(np.log(eigenvalues + 0j)) @ np.linalg.inv(vectors))[1:]
+    theta[: variables + 1] = generator.T
+    return field.with_mask(field.mask, theta)

@@ -17,7 +17,7 @@ from prophecy.laws.features import monomial_count
 from prophecy.laws.flow import RECIPROCAL, Function
 from prophecy.laws.settings import LawSettings
 from prophecy.laws.sparse import SparseField
-from prophecy.laws.starts import WEIGHTS, interpolate
+from prophecy.laws.weak_form import Between
 
 Array = NDArray[np.float64]
 
@@ -25,31 +25,25 @@ Array = NDArray[np.float64]
 def quotients(values: Array, laws: LawSettings) -> Iterator[SparseField]:
     """Fields with denominators of degree 1, then 2, shapes of the denominators filled in, coefficients not."""
     variables = values.shape[1]
-    rows = np.arange(len(values) - 1)
     for degree in laws.quotients:
         count = variables * (monomial_count(variables, laws.shapes.numerators) + monomial_count(variables, degree))
         if len(values) > 8 and count <= min(laws.most_parameters, values.size / 3):
-            functions = _denominators(values, rows, degree, laws)
+            functions = _denominators(values, degree, laws)
             if any(each is not None for each in functions):
                 yield _field(variables, functions, laws.shapes.numerators)
 
 
-def _denominators(values: Array, rows: NDArray[np.intp], degree: int, laws: LawSettings) -> list[Function | None]:
+def _denominators(values: Array, degree: int, laws: LawSettings) -> list[Function | None]:
     """For each variable 1 / q of its equation, None where a polynomial alone leaves as little."""
-    variables = values.shape[1]
-    path, slope = interpolate(values, rows, 8)
-    error = np.abs(path - interpolate(values, rows, 4)[0]).max(axis=(0, 2))
-    weight = (1 / np.maximum(error, np.quantile(error, 0.1) + 1e-12))[:, None]
-    points = np.ascontiguousarray(path.reshape(variables, -1).T)
+    variables, between = values.shape[1], Between(values)
     above, below = (
-        flow.features(flow.polynomial_terms(variables, d), points) for d in (laws.shapes.numerators, degree)
+        flow.features(flow.polynomial_terms(variables, d), between.points) for d in (laws.shapes.numerators, degree)
     )
-    phi = weight * _integrated(above, len(rows))
-    rise = weight * np.diff(values, axis=0)
+    phi, rise = between.integrals(above), between.rise
     alone = rise - phi @ solve(phi, rise)
     found: list[Function | None] = []
     for i in range(variables):
-        columns = -weight * _integrated(below[:, 1:] * slope[i].reshape(-1, 1), len(rows))
+        columns = -between.integrals(below[:, 1:] * between.slopes[:, [i]])
         found.append(_denominator(phi, columns, rise[:, i], alone[:, i], below, variables, laws))
     return found
 
@@ -89,8 +83,3 @@ def _field(variables: int, functions: list[Function | None], degree: int) -> Spa
         mask[:, i] = shares[:, place] == 1 if each is not None else shares.sum(axis=1) == 0
         place += each is not None
     return field.with_mask(mask)
-
-
-def _integrated(columns: Array, steps: int) -> Array:
-    """(steps * nodes, terms) -> integrals over each step."""
-    return np.asarray(np.einsum("rnp,n->rp", columns.reshape(steps, len(WEIGHTS), -1), WEIGHTS))

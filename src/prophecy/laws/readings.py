@@ -12,8 +12,8 @@ from prophecy.laws import flow
 from prophecy.laws.families import functions_of
 from prophecy.laws.features import Units
 from prophecy.laws.flow import MODULUS, SIGN, SINE, Function
-from prophecy.laws.rises import Rises, movable
 from prophecy.laws.settings import FunctionSettings
+from prophecy.laws.weak_form import Rises, movable
 
 Array = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ Mask = NDArray[np.bool_]
 _FREE_RATES = (SINE, TANH, EXPONENTIAL)
 _FIXED_SHIFTS = (EXPONENTIAL, LOGARITHM, ROOT)
 _ALONE = 1e-9  # of a column's square: a term of which those chosen leave less is one of them
-_STEEP = 6.0  # of the argument of tanh: from -3 to 3 it goes from one end to the other, but for half a per cent
+STEEP = 6.0  # of the argument of tanh: from -3 to 3 it goes from one end to the other, but for half a per cent
 _RETURNS = 4  # times that a term may join
 
 
@@ -105,7 +105,7 @@ class SparseField:
         for j in np.nonzero(kinds == TANH)[0]:
             at = path @ terms.rates[j] + np.einsum("ka,ab,kb->k", path, terms.bends[j], path) + terms.shifts[j]
             across = np.abs(np.diff(at))[at[1:] * at[:-1] < 0]
-            if len(across) and np.median(across) > _STEEP:
+            if len(across) and np.median(across) > STEEP:
                 kinds[j] = SIGN
         return None if (kinds == terms.kinds).all() else replace(self, terms=terms._replace(kinds=kinds))
 
@@ -209,17 +209,20 @@ def _each(substeps: int | Indices, count: int) -> Indices:
     return np.full(count, substeps, dtype=np.int64) if np.ndim(substeps) == 0 else np.asarray(substeps)
 
 
-def eliminated(value: Array, inverse: Array, alive: Mask, limit: float, most: int) -> tuple[Array, Mask]:
+def eliminated(
+    value: Array, inverse: Array, alive: Mask, limit: float, most: int, enough: int | None = None
+) -> tuple[Array, Mask]:
     """Backward elimination under a quadratic cost: minimiser and covariance in, minimiser without the weak terms out.
 
     The term whose removal costs least goes first, as long as that is at most `limit`, and at most `most` of them go.
-    alive: the entries that may go.
+    alive: the entries that may go; as long as more than `enough` of them are left they go whatever that costs.
     """
     removable, inverse = alive.copy(), inverse.copy()
+    enough = len(value) if enough is None else enough
     for _ in range(most):
         loss = np.where(removable, value**2 / np.maximum(np.diag(inverse), 1e-300), np.inf)
         weakest = int(np.argmin(loss))
-        if not loss[weakest] <= limit:
+        if not loss[weakest] <= limit and removable.sum() <= enough:
             break
         column = inverse[:, weakest] / inverse[weakest, weakest]
         value = value - column * value[weakest]

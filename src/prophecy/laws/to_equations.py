@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# How each kind of function in `terms.py` is written.
+# How each kind of function in `flow.py` is written.
 _NAMES = {SINE: "sin", TANH: "tanh", MODULUS: "abs", EXPONENTIAL: "exp", RECIPROCAL: "1/", SIGN: "sign"}
 _NAMES |= {LOGARITHM: "log", ROOT: "sqrt"}
 _ODD = ("sin", "tanh")  # f(-z) = -f(z)
 _FOLDED = 50.0  # exponents up to this become factors: exp(r x + s) is exp(s) exp(r x)
 _CANCELLED = 1e-9  # of the parts of a coefficient: what is left of their sum below this is rounding
+_DRIVEN = "{}, {}: cosine and sine of a forcing that is not seen, period {:.6g}, 1 and 0 at the last row"
 _HOMOGENEOUS = {"abs": 1, "sign": 0, "1/": -1}  # f(c z) = c^p f(z) for positive c
 
 
@@ -84,11 +85,12 @@ class FoundSystem:
         if self.second:
             names.append(next(name for name in ("v", "rate", "rate_of_change") if name not in names))
             scale[-1] /= dt
-        names += _unlike(self.inputs, names)
+        names += [f"{name}_input" if name in names else name for name in self.inputs]
         names += [f"phase{i + 1}" for i in range(variables - len(names))]
         field, found = self.model.field, self.model.found
         powers = powers_of(field.terms)
-        centres = _rounded(centre - self.model.offset * scale, scale)
+        centres = centre - self.model.offset * scale
+        centres = np.where(np.abs(centres) < 1e-9 * scale, 0.0, centres)  # zero up to rounding
         functions, factors = self._functions(centres)
         ratio = np.append(1 / scale, factors)
         whose, chosen = np.nonzero(field.there.T)
@@ -111,9 +113,9 @@ class FoundSystem:
             dt / self.stride,
             tuple((found.noise * scale)[: len(terms)].tolist()),
             self._relations(len(names) + len(functions)),
-            () if self.drive is None else (_driven(names[-2:], 2 * np.pi / self.drive[0] * dt),),
+            () if self.drive is None else (_DRIVEN.format(*names[-2:], 2 * np.pi / self.drive[0] * dt),),
         )
-        return _without_idle(_used(whole), len(self.columns)) if not self.inputs else _used(whole)
+        return _needed(whole, len(names) if self.inputs else len(self.columns))
 
     def _relations(self, factors: int) -> tuple[tuple[int, tuple[Term, ...]], ...]:
         """Which of the variables seen are sums of others in every row."""
@@ -161,16 +163,6 @@ class FoundSystem:
         return shift, shape[:v], shape[v:].reshape(v, v, count)
 
 
-def _unlike(inputs: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Names of inputs, each marked where a variable has it."""
-    return [f"{name}_input" if name in names else name for name in inputs]
-
-
-def _driven(names: Sequence[str], period: float) -> str:
-    what = f"{names[0]}, {names[1]}: cosine and sine of a forcing that is not seen"
-    return f"{what}, period {period:.6g}, 1 and 0 at the last row"
-
-
 def _plain(
     name: str, along: Array, shift: float, pairs: tuple[tuple[int, int, float], ...], errors: Array, significant: float
 ) -> tuple[Argument, float]:
@@ -204,52 +196,36 @@ def _plain(
     return argument, float(factor)
 
 
-def _used(whole: Equations) -> Equations:
-    """Without functions that no term has."""
-    v = len(whole.names)
-    used = [j for j in range(len(whole.functions)) if any(t.powers[v + j] for each in whole.terms for t in each)]
-    columns = [*range(v), *(v + j for j in used)]
-    terms = tuple(_with_factors(each, columns) for each in whole.terms)
-    related = tuple((i, _with_factors(each, columns)) for i, each in whole.relations)
-    return replace(whole, terms=terms, functions=tuple(whole.functions[j] for j in used), relations=related)
+def _needed(whole: Equations, seen: int) -> Equations:
+    """Without functions that no term has, and without variables from number `seen` on (phases) that act on none of
+    those before: they are not part of the law."""
+    v, functions = len(whole.names), whole.functions
+    used = [j for j in range(len(functions)) if any(t.powers[v + j] for each in whole.terms for t in each)]
+    places = {j for each in whole.terms[:seen] for term in each for j, power in enumerate(term.powers) if power}
+    inside = [_inside(functions[j - v]) for j in places if j >= v]
+    kept = sorted({j for j in range(v) if j < seen or j in places}.union(*inside))
+    if any(not _inside(functions[j]) <= set(kept) for j in used):
+        kept = list(range(v))
+    columns, own = [*kept, *(v + j for j in used)], [j for j in kept if j < len(whole.terms)]
 
+    def with_factors(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+        return tuple(replace(t, powers=tuple(t.powers[c] for c in columns)) for t in terms)
 
-def _with_factors(terms: tuple[Term, ...], columns: Sequence[int]) -> tuple[Term, ...]:
-    """Terms as products of those factors alone."""
-    return tuple(replace(t, powers=tuple(t.powers[c] for c in columns)) for t in terms)
-
-
-def _without_idle(whole: Equations, seen: int) -> Equations:
-    """Phases (variables from number `seen` on) that act on none of the variables seen are not part of the law."""
-    functions = whole.functions
-    acting = {
-        j
-        for terms in whole.terms[:seen]
-        for term in terms
-        for place, power in enumerate(term.powers)
-        if power
-        for j in (_inside(functions[place - len(whole.names)]) if place >= len(whole.names) else (place,))
-    }
-    kept = [j for j in range(len(whole.names)) if j < seen or j in acting]
-    if len(kept) == len(whole.names) or any(j not in kept for function in functions for j in _inside(function)):
-        return whole
-    place = {j: index for index, j in enumerate(kept)}
-    columns = [*kept, *range(len(whole.names), len(whole.names) + len(functions))]
     return replace(
         whole,
         names=tuple(whole.names[j] for j in kept),
-        terms=tuple(_with_factors(whole.terms[j], columns) for j in kept),
-        relations=tuple((i, _with_factors(each, columns)) for i, each in whole.relations),
+        terms=tuple(with_factors(whole.terms[j]) for j in own),
+        noise=tuple(whole.noise[j] for j in own),
+        relations=tuple((i, with_factors(each)) for i, each in whole.relations),
         functions=tuple(
             replace(
-                f,
-                rates=tuple(f.rates[j] for j in kept),
-                bends=tuple((place[a], place[b], c) for a, b, c in f.bends),
-                errors=tuple(f.errors[j] for j in (*kept, -1)),
+                functions[j],
+                rates=tuple(functions[j].rates[i] for i in kept),
+                bends=tuple((kept.index(a), kept.index(b), c) for a, b, c in functions[j].bends),
+                errors=tuple(functions[j].errors[i] for i in (*kept, -1)),
             )
-            for f in functions
+            for j in used
         ),
-        noise=tuple(whole.noise[j] for j in kept),
     )
 
 
@@ -309,8 +285,3 @@ def _without_weak(
             root = root - np.outer(share, root[weakest])
         kept[weakest] = weak[weakest] = False
     return value, root, kept
-
-
-def _rounded(centres: Array, scale: Array) -> Array:
-    """Centres that are zero up to rounding are zero."""
-    return np.where(np.abs(centres) < 1e-9 * scale, 0.0, centres)

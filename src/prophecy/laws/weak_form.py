@@ -1,30 +1,37 @@
-"""What is known before any field is solved for: the noise, a smooth path, and coefficients from linear equations."""
+"""What is known before any field is solved for: the noise, a smooth path, and coefficients from the weak form.
+
+x_i(k + 1) - x_i(k) = sum_p theta_p int phi_p(x(s)) ds is linear in theta once the path between samples is known: a
+smooth path through noisy samples, or the polynomial through exact ones around. Functions are moved along it to where
+they explain most of what known terms leave.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import comb
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import dct, idct
 
 from prophecy.laws import flow
-from prophecy.laws.damped import LEAST, Damped, solve
-from prophecy.laws.flow import Tableau
-from prophecy.laws.settings import LAWS, ExactSettings
+from prophecy.laws.damped import LEAST, Damped
+from prophecy.laws.flow import EXPONENTIAL, MODULUS, RECIPROCAL, SIGN, SINE, Function, Terms
+from prophecy.laws.kernels.unrolled import function_at
+from prophecy.laws.settings import LAWS, LawSettings
 from prophecy.laws.sparse import SparseField, eliminated
-from prophecy.laws.starts import WEIGHTS, interpolate
 
 Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
+Indices = NDArray[np.intp]
 
 LEAST_NOISE = 1e-9  # standard deviations: below this, integrators and rounding are the noise
 _MEDIAN = 0.6745  # the median of |z| for a standard normal z
 _ENOUGH = 16  # differences whose median says how large noise is, to about a quarter
-_HELD = 1e-9  # singular values below this share of the largest belong to directions that nothing determines
+_AT_POLE = 1e-12  # a sum as close to zero as this is taken as this: its reciprocal is a number
+
+_NODES, WEIGHTS = np.polynomial.legendre.leggauss(5)  # exact for products of order 9
+_NODES, WEIGHTS = (_NODES + 1) / 2, WEIGHTS / 2
 
 
 @dataclass
@@ -92,14 +99,60 @@ def smoothed(values: Array, noise: Array) -> Array:
     return out
 
 
-def regression(field: SparseField, path: Array, ridge: float = 1e-6) -> SparseField:
-    """Coefficients from x[k + 1] - x[k] = integral of the features along the path, these taken as cubic in between."""
-    phi = flow.features(field.terms, path)
-    inner, rise = integrated(phi), path[2:-1] - path[1:-2]
-    theta = np.zeros(field.theta.shape)
-    for i in range(field.terms.variables):
-        theta[field.mask[:, i], i] = solve(inner[:, field.mask[:, i]], rise[:, i], ridge)
-    return field.with_mask(field.mask, theta)
+def interpolate(values: Array, rows: Indices, width: int) -> tuple[Array, Array]:
+    """Values and slopes between samples k and k + 1, by the polynomial through the `width` samples around them.
+
+    Both (variables, rows, nodes).
+    """
+    first = np.clip(rows - width // 2 + 1, 0, len(values) - width)
+    path = np.empty((values.shape[1], len(rows), len(_NODES)))
+    slope = np.empty_like(path)
+    for offset in np.unique(first - rows):
+        here = np.nonzero(first - rows == offset)[0]
+        stencil = values[first[here][:, None] + np.arange(width)]
+        centre = offset + (width - 1) / 2
+        vander = np.polynomial.legendre.legvander((np.arange(offset, offset + width) - centre) * 2 / width, width - 1)
+        to_series = np.linalg.inv(vander)
+        at = (_NODES - centre) * 2 / width
+        weights = np.polynomial.legendre.legvander(at, width - 1) @ to_series
+        series_slopes = np.polynomial.legendre.legder(np.eye(width), axis=0) * 2 / width
+        slopes = np.polynomial.legendre.legvander(at, width - 2) @ series_slopes @ to_series
+        path[:, here] = np.einsum("nw,hwv->vhn", weights, stencil)
+        slope[:, here] = np.einsum("nw,hwv->vhn", slopes, stencil)
+    return path, slope
+
+
+def regression(
+    field: SparseField, path: Array, ridge: float = 1e-6, nats: float = 0.0, most: int | None = None
+) -> SparseField:
+    """Coefficients from x[k + 1] - x[k] = integral of the features along the path, these taken as cubic in between.
+
+    nats, most: as in `_solved`. The errors of neighbouring steps of a smooth path are alike, so that what seems to be
+    worth some nats may be worth nothing, and terms that assimilation wants back can come back.
+    """
+    return _solved(field, integrated(flow.features(field.terms, path)), path[2:-1] - path[1:-2], ridge, nats, most)
+
+
+class Between:
+    """The weak form along exact samples: between samples the path is the polynomial through the `width` samples around.
+
+    Each step counts by how well its path is known, so that where samples are too far apart for the fastest moments the
+    slow ones determine the law. rows: the steps, all where None. points, slopes: (steps * nodes, variables); rise:
+    (steps, variables).
+    """
+
+    def __init__(self, values: Array, width: int = 8, rows: Indices | None = None) -> None:
+        rows = np.arange(len(values) - 1) if rows is None else rows
+        path, slope = interpolate(values, rows, width)
+        error = unsure(values, width)[rows]
+        self._weight = 1 / np.maximum(error, np.quantile(error, 0.1) + 1e-12)[:, None]
+        self.points, self.slopes = (np.ascontiguousarray(each.reshape(len(each), -1).T) for each in (path, slope))
+        self.rise = self._weight * np.diff(values, axis=0)[rows]
+
+    def integrals(self, columns: Array) -> Array:
+        """(steps * nodes, terms) -> (steps, terms): the weighted integrals over each step."""
+        inside = columns.reshape(len(self.rise), len(WEIGHTS), -1)
+        return np.asarray(self._weight * np.einsum("rnp,n->rp", inside, WEIGHTS))
 
 
 def interpolated(
@@ -107,29 +160,14 @@ def interpolated(
     values: Array,
     width: int,
     nats: float = 0.0,
-    rows: NDArray[np.intp] | None = None,
+    rows: Indices | None = None,
     damping: float = LEAST,
 ) -> SparseField:
-    """The regression with the path between samples taken from the polynomial through the `width` samples around.
-
-    Each step counts by how well its path is known, so that where samples are too far apart for the fastest moments the
-    slow ones determine the law. Terms worth less than `nats` are left out. rows: the steps it is solved from, all where
-    None.
-    """
-    rows = np.arange(len(values) - 1) if rows is None else rows
-    path, _ = interpolate(values, rows, width)
-    points = np.ascontiguousarray(path.reshape(len(path), -1).T)
-    phi = flow.features(field.terms, points).reshape(len(rows), len(WEIGHTS), -1)
-    system, rise = np.einsum("rnp,n->rp", phi, WEIGHTS), np.diff(values, axis=0)[rows]
-    error = unsure(values, width)[rows]
-    weight = 1 / np.maximum(error, np.quantile(error, 0.1) + 1e-12)
-    system, rise = weight[:, None] * system, weight[:, None] * rise
-    if nats:
-        return _selected(field, system, rise, len(field.theta), nats)
-    theta = np.zeros(field.theta.shape)
-    for i in range(field.terms.variables):
-        theta[field.mask[:, i], i] = solve(system[:, field.mask[:, i]], rise[:, [i]], damping)[:, 0]
-    return field.with_mask(field.mask, theta)
+    """The regression along exact samples. Terms worth less than `nats` are left out. rows: the steps it is solved from,
+    all where None."""
+    between = Between(values, width, rows)
+    system = between.integrals(flow.features(field.terms, between.points))
+    return _solved(field, system, between.rise, damping, nats)
 
 
 def unsure(values: Array, width: int = 8) -> Array:
@@ -139,42 +177,25 @@ def unsure(values: Array, width: int = 8) -> Array:
     return np.asarray(np.abs(apart).max(axis=(0, 2)))
 
 
-def thinned(field: SparseField, path: Array, most: int, nats: float) -> SparseField:
-    """The regression along a smooth path with at most `most` terms in each equation, none worth less than `nats`.
+def _solved(
+    field: SparseField, system: Array, rise: Array, damping: float, nats: float, most: int | None = None
+) -> SparseField:
+    """The coefficients of system @ theta = rise, each variable on its own.
 
-    The errors of neighbouring steps are alike, so that what seems to be worth some nats may be worth nothing, and terms
-    that assimilation wants back can come back.
+    Terms worth less than `nats` are left out one after the other, and so many that an equation keeps `most`.
     """
-    phi = flow.features(field.terms, path)
-    return _selected(field, integrated(phi), path[2:-1] - path[1:-2], most, nats)
-
-
-def _selected(field: SparseField, system: Array, rise: Array, most: int, nats: float) -> SparseField:
-    """Backward elimination in the linear equations system @ theta = rise, each variable on its own."""
-    mask, theta = field.mask.copy(), field.theta.copy()
+    mask, theta = field.mask.copy(), np.zeros(field.theta.shape)
     for i in range(field.terms.variables):
         inside = np.nonzero(mask[:, i])[0]
-        norms = np.linalg.norm(system[:, inside], axis=0) + 1e-300
-        u, s, vt = np.linalg.svd(system[:, inside] / norms, full_matrices=False)
-        s = np.maximum(s, _HELD * s[0])
-        value = vt.T @ ((u.T @ rise[:, i]) / s)
-        left = rise[:, i] - (system[:, inside] / norms) @ value
-        spread = float(left @ left) / max(1, len(left) - len(inside)) + 1e-300
-        inverse = (vt.T / s**2) @ vt * spread
-        alive = np.ones(len(inside), dtype=np.bool_)
-        value, alive = eliminated(value, inverse, alive, np.inf, len(inside) - most)
-        value, alive = eliminated(value, _without(inverse, alive), alive, 2 * nats, len(inside))
-        theta[inside, i], mask[inside, i] = value / norms, alive
+        solved = Damped(system[:, inside], rise[:, i])
+        value = solved(LEAST if nats else damping)
+        if nats:
+            root, left = solved.root(), rise[:, i] - system[:, inside] @ value
+            inverse = root @ root.T * (float(left @ left) / max(1, len(left) - len(inside)) + 1e-300)
+            alive = np.ones(len(inside), dtype=np.bool_)
+            value, mask[inside, i] = eliminated(value, inverse, alive, 2 * nats, len(inside), most)
+        theta[inside, i] = value
     return field.with_mask(mask, theta)
-
-
-def _without(inverse: Array, alive: NDArray[np.bool_]) -> Array:
-    """The covariance of what is alive when the rest is held at zero."""
-    gone = np.nonzero(~alive)[0]
-    if not len(gone):
-        return inverse
-    across = inverse[:, gone]
-    return np.asarray(inverse - across @ np.linalg.pinv(inverse[np.ix_(gone, gone)]) @ across.T)
 
 
 def integrated(columns: Array) -> Array:
@@ -182,101 +203,160 @@ def integrated(columns: Array) -> Array:
     return np.asarray((-columns[:-3] + 13 * columns[1:-2] + 13 * columns[2:-1] - columns[3:]) / 24)
 
 
-def linear_field(field: SparseField, values: Array) -> SparseField | None:
-    """The field, linear in the variables, whose flow is the best linear map from sample to sample.
+class Rises:
+    """The rises along a path (time, variables), each step counted by how well it is known.
 
-    Where samples are so far apart that no interpolation helps, that map still has a logarithm.
+    noise: of the path, in standard deviations. columns: one and the variables, (time, 1 + variables). floor: what is
+    left of a step of an equation that is known exactly, at most.
     """
-    variables = values.shape[1]
-    matrix = np.eye(variables + 1)
-    ones = np.column_stack([np.ones(len(values) - 1), values[:-1]])
-    matrix[1:][field.own] = np.linalg.lstsq(ones, values[1:], rcond=None)[0].T[field.own]
-    eigenvalues, vectors = np.linalg.eig(matrix)
-    if np.min(np.abs(eigenvalues)) < 1e-12 or np.linalg.cond(vectors) > 1e8:
-        return None
-    theta = np.zeros(field.theta.shape)
-    generator = np.real(vectors @ np.diag(np.log(eigenvalues + 0j)) @ np.linalg.inv(vectors))[1:]
-    theta[: variables + 1] = generator.T
-    return field.with_mask(field.mask, theta)
 
+    def __init__(self, path: Array, noise: float, laws: LawSettings = LAWS) -> None:
+        self.path, self._moves = path, laws.shapes.moves
+        sixth = np.abs(np.diff(path, 6, axis=0)).max(axis=1) / 60  # of integrals by six points, roughly
+        error = np.append(sixth, sixth[-1])
+        self.floor = max(float(np.quantile(error, 0.1)), noise, 1e-12)
+        self._weight = self.floor / np.maximum(error, self.floor)[:, None]
+        self.rise = self._weight * (path[3:-2] - path[2:-3])
+        self.columns = np.column_stack([np.ones(len(path)), path])
 
-class Steps(NamedTuple):
-    """Samples and the ones after them, (steps, variables) each."""
+    def integrated(self, columns: Array) -> Array:
+        """(time, terms) -> (steps, terms): integrals over the middle one of every five steps, weighted."""
+        inside = 11 * (columns[:-5] + columns[5:]) - 93 * (columns[1:-4] + columns[4:-1])
+        return np.asarray(self._weight * (inside + 802 * (columns[2:-3] + columns[3:-2])) / 1440)
 
-    before: Array
-    after: Array
+    def explained(self, left: float, times: float) -> bool:
+        """Whether a share of the rises is no more than `times` the square sum of what an exact equation leaves."""
+        sizes = np.sum(self.rise**2, axis=0)
+        return bool(left**2 * float(sizes.min()) < times * len(self.rise) * self.floor**2)
 
-    @classmethod
-    def of(cls, values: Array, known: NDArray[np.bool_] | None = None) -> Steps:
-        """All steps of (time, variables) between samples that are known."""
-        if known is None or known.all():
-            return cls(values[:-1], values[1:])
-        both = known[:-1] & known[1:]
-        return cls(values[:-1][both], values[1:][both])
+    def known(self, terms: Terms) -> Array:
+        """An orthonormal basis of the integrals of terms."""
+        return orthonormal(self.integrated(flow.features(terms, self.path)))
 
-    def missed(self, field: SparseField, tableau: Tableau, substeps: int | Counts) -> Array:
-        """What the field's flow misses each step by; inputs, which jump, are missed by nothing."""
-        return np.asarray(np.where(field.own, self.after - field.steps(tableau, self.before, substeps), 0.0))
+    def square_sums(self, functions: Sequence[Function], factors: Array, known: Array, left: Array) -> Array:
+        """The square sums that are left, for one function at a time."""
+        terms = flow.polynomial_terms(self.path.shape[1], 0, functions, 1)
+        values = flow.features(terms, self.path)[:, 1:]
+        columns = (values[:, :, None] * factors[:, None]).reshape(len(values), -1)
+        added = self.integrated(columns)
+        size = np.linalg.norm(added, axis=0)
+        added = (added - known @ (known.T @ added)) / np.where(size > 0, size, 1.0)
+        added = np.where(np.isfinite(added), added, 0.0) + 1e-14
+        by_function = added.reshape(len(left), len(functions), -1).transpose(1, 0, 2)
+        onto = np.linalg.qr(by_function)[0].transpose(0, 2, 1) @ left
+        return np.asarray(left @ left - np.sum(onto**2, axis=1))
 
-
-def _cost(rest: Array, robust: bool, far: float) -> float:
-    size = np.minimum(np.nan_to_num(np.abs(rest), nan=far), far)
-    return float(np.mean(np.sqrt(size))) if robust else float(np.sqrt(np.mean(size**2)))
-
-
-def one_step(
-    field: SparseField,
-    steps: Steps,
-    tableau: Tableau,
-    substeps: int | Counts,
-    iterations: int = 8,
-    robust: bool = False,
-    far: float | None = None,
-    budget: Budget | None = None,
-    exact: ExactSettings = LAWS.exact,
-) -> tuple[SparseField, Array]:
-    """The field whose flow takes each value to the next, in least squares, and the errors it leaves, (steps, v).
-
-    robust: least roots of absolute errors instead, so that a few steps that are far off do not pull at the others.
-    far: an error, in standard deviations, that is as bad as any, `exact.far` where None; steps ten times as far off are
-    left out.
-    budget: the work it may do.
-    """
-    damping, far = 1e-6, exact.far if far is None else far
-    rest = steps.missed(field, tableau, substeps)
-    cost = _cost(rest, robust, far)
-    first, shaped = cost, field.count > field.coefficients  # shapes of functions make narrow valleys
-    budget = budget or Budget()
-    for iteration in range(iterations if field.count else 0):
-        budget.left -= float(np.mean(substeps)) * len(tableau.weights) / 4 * (field.count + rest.shape[1])
-        if budget.left < 0:
-            break
-        late = robust and iteration == exact.patience and np.median(np.abs(rest)) > exact.close
-        if late and cost > exact.progress * first:
-            break
-        before = cost
-        tangent = field.tangents(tableau, steps.before, substeps)[1][:, :, field.terms.variables :]
-        system, target = tangent.reshape(-1, tangent.shape[2]), rest.reshape(-1)
-        sound = np.isfinite(system).all(axis=1) & (np.abs(target) < 10 * far)
-        weight = np.where(sound, _weights(target) if robust else 1.0, 0.0)
-        system = np.where(sound[:, None], system, 0.0) * weight[:, None]
-        target = np.where(sound, target, 0.0) * weight
-        change, taken = Damped(system, target, long=True), False
-        for _ in range(4):
-            trial = field.moved(change(max(damping, LEAST)))
-            there = steps.missed(trial, tableau, substeps)
-            cost_there = _cost(there, robust, far)
-            if cost_there < cost:
-                field, rest, cost, taken = trial, there, cost_there, True
+    def moved(self, function: Function, factors: Array, known: Array, left: Array) -> tuple[Function, float]:
+        """The function moved to where it explains most, by damped Gauss-Newton steps, and the square sum it leaves."""
+        free = movable(function)
+        rest, slopes = self._left_and_slopes(function, free, factors, known, left)
+        cost, damping = float(rest @ rest), 1e-3
+        for _ in range(2 * self._moves if factors.shape[1] == 1 else self._moves):
+            before = cost
+            if not np.isfinite(slopes).all():
                 break
-            damping = max(damping * 30, 1e-5)
-        damping /= 10 if cost < 0.95 * before else 1000
-        if not taken or (cost > 0.95 * before and (not shaped or damping < exact.undamped)):
-            break
-    return field, rest
+            normal, right = slopes.T @ slopes, slopes.T @ rest
+            for _ in range(3):
+                change = np.linalg.lstsq(normal + damping * np.diag(np.diag(normal)) + 1e-300, -right, rcond=None)[0]
+                trial = function
+                for place, by in zip(free, change, strict=True):
+                    trial = _put(trial, place, _get(trial, place) + by)
+                there, turned = self._left_and_slopes(trial, free, factors, known, left)
+                if there @ there < cost:
+                    function, rest, slopes, cost = trial, there, turned, float(there @ there)
+                    damping /= 10
+                    break
+                damping = max(30 * damping, 1e-2)
+            if not cost < 0.99 * before:
+                break
+        return function, cost
+
+    def _left_and_slopes(
+        self, function: Function, free: list[int], factors: Array, known: Array, left: Array
+    ) -> tuple[Array, Array]:
+        """What is left, and its derivatives with what can be moved, (steps, free).
+
+        Coefficients are solved for, not moved along, so that the derivatives are those of the function's values times
+        the coefficients, less what known and added terms explain of them (Kaufman's approximation).
+        """
+        value, slope = _value(function.kind, self._sum(function))
+        basis, triangle = self._basis(value[:, None] * factors, known)
+        onto = basis.T @ left
+        factor = factors @ np.linalg.lstsq(triangle, onto, rcond=1e-12)[0]
+        changes = np.column_stack([self._by(place) for place in free])
+        moved = self.integrated((slope * factor)[:, None] * changes)
+        moved = np.where(np.isfinite(moved), moved, 0.0)
+        moved -= known @ (known.T @ moved)
+        return left - basis @ onto, -(moved - basis @ (basis.T @ moved))
+
+    def _sum(self, function: Function) -> Array:
+        at = self.path @ np.array(function.rates) + function.shift
+        if function.bends:
+            v = self.path.shape[1]
+            at = at + np.einsum("ka,ab,kb->k", self.path, np.array(function.bends).reshape(v, v), self.path)
+        return np.asarray(at)
+
+    def _by(self, place: int) -> Array:
+        """The derivative of a function's sum with what `movable` counts as `place`."""
+        v = self.path.shape[1]
+        if place >= v:
+            return np.asarray(self.path[:, (place - v) // v] * self.path[:, (place - v) % v])
+        return np.ones(len(self.path)) if place < 0 else self.path[:, place]
+
+    def _basis(self, columns: Array, known: Array) -> tuple[Array, Array]:
+        """An orthonormal basis of what columns add to the known terms, and the triangle that turns it into them."""
+        added = self.integrated(columns)
+        size = np.linalg.norm(added, axis=0)
+        size = np.where(size > 0, size, 1.0)
+        added = (added - known @ (known.T @ added)) / size
+        basis, triangle = np.linalg.qr(np.where(np.isfinite(added), added, 0.0) + 1e-14)
+        return basis, triangle * size
 
 
-def _weights(rest: Array) -> Array:
-    """Under which least squares minimises the sum of square roots of absolute errors: most of them small, a few not."""
-    size = np.nan_to_num(np.abs(rest), nan=np.inf)
-    return np.asarray(np.maximum(size, np.median(size) + 1e-12) ** -0.75)
+def orthonormal(columns: Array, least: float = 1e-10) -> Array:
+    """An orthonormal basis of the columns, without directions below `least` of the largest."""
+    norms = np.linalg.norm(columns, axis=0)
+    u, s, _ = np.linalg.svd(columns / np.where(norms > 0, norms, 1.0), full_matrices=False)
+    return np.asarray(u[:, s > least * s[0]])
+
+
+def _value(kind: int, at: Array) -> tuple[Array, Array]:
+    """Value and slope of a function at (time,); a jump is its mean over a sample, which moves with its place."""
+    if kind == SIGN:
+        passing = np.maximum(np.abs(np.gradient(at)), 1e-300)  # how far the sum goes from sample to sample
+        inside = np.abs(2 * at) < passing
+        return np.clip(2 * at / passing, -1.0, 1.0), np.where(inside, 2 / passing, 0.0)
+    value, slope = function_at(kind, np.where(np.abs(at) > _AT_POLE, at, _AT_POLE) if kind == RECIPROCAL else at)
+    return value, slope
+
+
+def movable(function: Function) -> list[int]:
+    """Places of what can be moved: of rates, then bends, -1 for the shift. The rest is a factor of the function."""
+    shape = np.array([*function.rates, *function.bends])
+    there = np.nonzero(shape)[0].tolist()
+    if function.kind in (MODULUS, RECIPROCAL, SIGN):
+        there.remove(int(np.argmax(np.abs(shape))))
+    return there if function.kind == EXPONENTIAL else [*there, -1]
+
+
+def _get(function: Function, place: int) -> float:
+    return function.shift if place == -1 else (*function.rates, *function.bends)[place]
+
+
+def _put(function: Function, place: int, value: float) -> Function:
+    if place == -1:
+        return function._replace(shift=float(value))
+    shape = [*function.rates, *function.bends]
+    shape[place] = float(value)
+    v = len(function.rates)
+    return function._replace(rates=tuple(shape[:v]), bends=tuple(shape[v:]))
+
+
+def alike(a: Function, b: Function) -> bool:
+    """The same kind along the same direction with nearly the same rate: one of them can become the other."""
+    if a.kind != b.kind or bool(a.bends) != bool(b.bends):
+        return False
+    x, y = np.array([*a.rates, *a.bends]), np.array([*b.rates, *b.bends])
+    near = np.linalg.norm(x - y) < 0.15 * np.linalg.norm(x)
+    apart = 0.02 if a.kind in (MODULUS, RECIPROCAL, SIGN) else 0.3  # of the range; radians, or of the width of a step
+    return bool(near and (a.kind == SINE or abs(a.shift - b.shift) < apart))

@@ -12,14 +12,14 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 import prophecy
-from prophecy.service import files, models
+from prophecy.service import files
 from prophecy.service.bodies import Batch, BodyNames, check_key, from_json, from_lines
 from prophecy.service.core import Core
 from prophecy.service.errors import Problem, bad
 from prophecy.service.guard import GuardMiddleware, address, bearer, headers_of
 from prophecy.service.readers import follow
 from prophecy.service.settings import DEFAULT, Settings
-from prophecy.service.shapes import dumped, rows_of
+from prophecy.service.shapes import dumped, reference, rows_of, schemas
 from prophecy.service.tables import from_csv, preview
 
 if TYPE_CHECKING:
@@ -32,11 +32,27 @@ READERS: dict[str, Callable[[bytes, BodyNames, Settings], Batch]] = {
     "text/csv": from_csv,
     **dict.fromkeys(JSON_LINES, from_lines),
 }
+EXAMPLES = {
+    "application/json": [{"key": "boiler", "time": "2026-03-01T12:00:00Z", "value": 20.5}],
+    "application/x-ndjson": '{"key": "boiler", "value": 20.5}\n',
+    "text/csv": "key,time,value\nboiler,2026-03-01T12:00:00Z,20.5\n",
+}
+ERRORS = {
+    400: "The request cannot be used.",
+    401: "A token is needed.",
+    404: "There is no such series.",
+    409: "Too few values yet.",
+    413: "Body, batch or number of series over the limit.",
+    415: "Not JSON, JSON lines or CSV.",
+    429: "Too many from this address.",
+    503: "The disk is behind, or the service is stopping.",
+}
 
 Background = Callable[[Core], Coroutine[Any, Any, None]]
 
 Key = Annotated[str, Query(description="The series.", min_length=1, max_length=DEFAULT.key_length)]
 Keys = Annotated[list[str] | None, Query(description="Series to send; repeatable; all if not given.")]
+Cursor = Annotated[int, Query(ge=0, le=2**62, description="The cursor of the last answer.")]
 
 
 def _asked(
@@ -57,6 +73,16 @@ def _asked(
 
 
 Asked = Annotated[BodyNames, Depends(_asked)]
+
+
+def _answers(shape: str | None, *errors: int) -> dict[int | str, dict[str, Any]]:
+    """What a route answers, for the API's description: a shape, and these errors besides those of all routes."""
+    named = {200: (shape, "Answered.")} if shape else {}
+    named |= {code: ("Error", ERRORS[code]) for code in errors}
+    return {
+        code: {"description": text, "content": {"application/json": {"schema": reference(name or "")}}}
+        for code, (name, text) in named.items()
+    }
 
 
 def create_app(
@@ -89,24 +115,18 @@ def create_app(
     app = FastAPI(
         title="prophecy",
         version=prophecy.__version__,
-        summary="Predictions, intervals, alarms and forecasts of live series, with no training.",
+        summary="Predictions, intervals, events and forecasts of live series, with no training.",
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
-        responses={
-            code: {"model": models.Error, "description": text}
-            for code, text in (
-                (400, "The request cannot be used."),
-                (401, "A token is needed."),
-                (429, "Too many from this address."),
-            )
-        },
+        responses=_answers(None, 400, 401, 429),
     )
     _errors(app)
     _values(app, core)
     _series(app, core)
     _live(app, core)
     _pages(app, core)
+    app.openapi().setdefault("components", {}).setdefault("schemas", {}).update(schemas())
     return GuardMiddleware(app, core.guard, core.metrics.note, core.strangers)
 
 
@@ -140,26 +160,15 @@ def _errors(app: FastAPI) -> None:
 
 
 def _values(app: FastAPI, core: Core) -> None:
-    content = {
-        "application/json": {
-            "schema": {"type": "object"},
-            "example": [{"key": "boiler", "time": "2026-03-01T12:00:00Z", "value": 20.5}],
-        },
-        "application/x-ndjson": {"schema": {"type": "string"}, "example": '{"key": "boiler", "value": 20.5}\n'},
-        "text/csv": {"schema": {"type": "string"}, "example": "key,time,value\nboiler,2026-03-01T12:00:00Z,20.5\n"},
-    }
+    def body(*kinds: str) -> dict[str, Any]:
+        return {"requestBody": {"required": True, "content": {kind: {"example": EXAMPLES[kind]} for kind in kinds}}}
 
     @app.post(
         "/v1/observe",
         tags=["values"],
         summary="Take in one value or a batch",
-        openapi_extra={"requestBody": {"required": True, "content": content}},
-        responses={
-            200: {"model": models.Observed},
-            413: {"model": models.Error, "description": "Body, batch or number of series over the limit."},
-            415: {"model": models.Error, "description": "Not JSON, JSON lines or CSV."},
-            503: {"model": models.Error, "description": "The disk is behind, or the service is stopping."},
-        },
+        openapi_extra=body(*EXAMPLES),
+        responses=_answers("Observed", 413, 415, 503),
     )
     async def observe(
         request: Request,
@@ -167,11 +176,11 @@ def _values(app: FastAPI, core: Core) -> None:
         answers: Annotated[str, Query(description="rows, columns or none", pattern="^(rows|columns|none)$")] = "rows",
     ) -> Response:
         reader = _reader(request)
-        body = await _body(request, core)
+        sent = await _body(request, core)
         if asked.name is not None:
             check_key(asked.name, core.settings, field="name")
-        small = len(body) <= core.settings.inline
-        batch = reader(body, asked, core.settings) if small else await core.read(reader, body, asked, core.settings)
+        small = len(sent) <= core.settings.inline
+        batch = reader(sent, asked, core.settings) if small else await core.read(reader, sent, asked, core.settings)
         core.guard.rates.take(address(request.scope), "values", len(batch))
         taken = await core.observe(batch)
         status = taken.columns["status"]
@@ -183,26 +192,22 @@ def _values(app: FastAPI, core: Core) -> None:
             answer[answers] = taken.columns if answers == "columns" else rows_of(taken.columns)
         return _json(answer)
 
+    about = "What the columns of a table are, by its first rows"
+
     @app.post(
-        "/v1/table",
-        tags=["values"],
-        summary="What the columns of a table are, by its first rows",
-        openapi_extra={"requestBody": {"required": True, "content": {"text/csv": content["text/csv"]}}},
-        responses={200: {"model": models.Columns}},
+        "/v1/table", tags=["values"], summary=about, openapi_extra=body("text/csv"), responses=_answers("Columns", 413)
     )
     async def columns(request: Request, asked: Asked) -> Response:
-        body = await _body(request, core)
-        return _json(await core.read(preview, body, asked))
+        return _json(await core.read(preview, await _body(request, core), asked))
 
-    @app.get("/v1/values", tags=["values"], summary="Values after a cursor", responses={200: {"model": models.Values}})
+    @app.get("/v1/values", tags=["values"], summary="Values after a cursor", responses=_answers("Values"))
     async def values(
-        since: Annotated[int, Query(ge=0, description="The cursor of the last answer.")] = 0,
+        since: Cursor = 0,
         limit: Annotated[int, Query(ge=1, le=core.settings.frame_rows)] = 1_000,
         key: Keys = None,
     ) -> Response:
         read = core.backlog.read(since, limit, None if key is None else frozenset(key))
-        missed = None if read.missed is None else list(read.missed)
-        return _json({"columns": read.columns, "cursor": read.after, "boot": core.backlog.boot, "missed": missed})
+        return _json({"columns": read.columns, "cursor": read.after, "boot": core.backlog.boot, "missed": read.missed})
 
 
 def _reader(request: Request) -> Callable[[bytes, BodyNames, Settings], Batch]:
@@ -245,10 +250,9 @@ async def _body(request: Request, core: Core) -> bytes:
 
 
 def _series(app: FastAPI, core: Core) -> None:
-    unknown = {404: {"model": models.Error, "description": "There is no such series."}}
-    limits = core.settings
+    limits, path = core.settings, "/v1/series/{key:path}"
 
-    @app.get("/v1/series", tags=["series"], summary="The series", responses={200: {"model": models.Listed}})
+    @app.get("/v1/series", tags=["series"], summary="The series", responses=_answers("Listed"))
     async def series(
         search: Annotated[str | None, Query(max_length=200, description="Part of the key, any case.")] = None,
         offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
@@ -257,24 +261,16 @@ def _series(app: FastAPI, core: Core) -> None:
     ) -> Response:
         return _json(await core.series(search or None, offset, limit, recent))
 
-    whole: Any = {200: {"model": models.Whole}, **unknown}
-
-    @app.get("/v1/series/{key:path}", tags=["series"], summary="Everything about one", responses=whole)
+    @app.get(path, tags=["series"], summary="Everything about one", responses=_answers("Whole", 404))
     async def one(key: str, count: Annotated[int, Query(ge=1, le=limits.count)] = 500) -> Response:
         return _json(await core.one(key, count))
 
-    @app.delete("/v1/series/{key:path}", tags=["series"], summary="Forget one", status_code=204, responses=unknown)  # type: ignore[arg-type]
+    @app.delete(path, tags=["series"], summary="Forget one", status_code=204, responses=_answers(None, 404))
     async def remove(key: str) -> Response:
         await core.remove(key)
         return Response(status_code=204)
 
-    ahead: Any = {
-        200: {"model": models.Forecasted},
-        **unknown,
-        409: {"model": models.Error, "description": "Too few values yet."},
-    }
-
-    @app.get("/v1/forecast", tags=["series"], summary="The next values of one", responses=ahead)
+    @app.get("/v1/forecast", tags=["series"], summary="The next values", responses=_answers("Forecasted", 404, 409))
     async def forecast(
         key: Key,
         horizon: Annotated[int, Query(ge=1, le=limits.horizon, description="Steps.")] = 100,
@@ -282,14 +278,17 @@ def _series(app: FastAPI, core: Core) -> None:
     ) -> Response:
         return _json(await core.forecast(key, horizon, level))
 
-    @app.get("/v1/alarms", tags=["alarms"], summary="Alarms after a cursor", responses={200: {"model": models.Alarms}})
-    async def alarms(
-        since: Annotated[int, Query(ge=0, le=2**62, description="The cursor of the last answer.")] = 0,
+    @app.get("/v1/alarms", include_in_schema=False)  # as it was called in version 0.2
+    @app.get("/v1/events", tags=["events"], summary="Events after a cursor", responses=_answers("Events", 404))
+    async def events(
+        request: Request,
+        since: Cursor = 0,
         limit: Annotated[int, Query(ge=1, le=limits.page)] = 100,
         key: Annotated[str | None, Query(max_length=limits.key_length)] = None,
-        first: Annotated[bool, Query(description="Of every disturbance only the alarm that began it.")] = False,
+        first: Annotated[bool, Query(description="Of every disturbance only the event that began it.")] = False,
     ) -> Response:
-        return _json(await core.alarms(since, limit, key, first))
+        found = await core.events(since, limit, key, first)
+        return _json(found if request.url.path == "/v1/events" else {"alarms": found.pop("events"), **found})
 
 
 def _live(app: FastAPI, core: Core) -> None:
@@ -300,7 +299,7 @@ def _live(app: FastAPI, core: Core) -> None:
 
 def _pages(app: FastAPI, core: Core) -> None:
     @app.head("/v1/health", include_in_schema=False)
-    @app.get("/v1/health", tags=["service"], summary="Whether it answers", responses={200: {"model": models.Health}})
+    @app.get("/v1/health", tags=["service"], summary="Whether it answers", responses=_answers("Health"))
     async def health(request: Request) -> Response:
         found: dict[str, Any] = {"status": "ok", "version": prophecy.__version__}
         with contextlib.suppress(Problem):
@@ -321,19 +320,9 @@ def _pages(app: FastAPI, core: Core) -> None:
         ]
         return Response(core.metrics.text(gauges), media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    @app.head("/", include_in_schema=False)
-    @app.get("/", include_in_schema=False)
     async def page(request: Request) -> Response:
-        return files.answer("index.html", request.headers)
-
-    @app.get("/docs", include_in_schema=False)
-    async def docs(request: Request) -> Response:
-        return files.answer("docs.html", request.headers)
-
-    @app.get("/favicon.ico", include_in_schema=False)
-    async def icon(request: Request) -> Response:
-        return files.answer("icon.svg", request.headers)
-
-    @app.get("/page/{name}", include_in_schema=False)
-    async def part(name: str, request: Request) -> Response:
+        name = files.PAGES.get(request.url.path) or request.path_params["name"]
         return await core.read(files.answer, name, request.headers)
+
+    for path in (*files.PAGES, "/page/{name}"):
+        app.add_api_route(path, page, methods=["GET", "HEAD"], include_in_schema=False)

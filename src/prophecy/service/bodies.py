@@ -1,10 +1,10 @@
-"""Bodies of `POST /v1/observe`: JSON, JSON lines or CSV as columns of keys, times and values."""
+"""Bodies of `POST /v1/observe`: JSON and JSON lines as columns of keys, times and values."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -21,6 +21,10 @@ TIME_NAMES = ("time", "at", "timestamp", "datetime", "date", "ds", "ts")
 """Names under which times are usual. CSV reads the first of them; JSON reads `time` alone, and refuses the others."""
 
 ROW = 'write a row as {"key": "boiler", "time": "2026-03-01T12:00:00Z", "value": 20.5}'
+VALUES = "send a number, or null where it is missing"
+TIMES = "send seconds as a number, or a date such as 2026-03-01T12:00:00+01:00; without a zone it is UTC"
+FARTHEST = 9.2e9
+"""Seconds before and after 1970 of dates taken, 1678 to 2261: what 64 bits of nanoseconds hold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +46,32 @@ class Batch:
     def __len__(self) -> int:
         return len(self.keys)
 
+    @property
+    def kind(self) -> tuple[bool, bool]:
+        """Whether rows have times, and whether these are dates; rows of one transaction are alike."""
+        return self.times is not None, self.dated
+
+    def moments(self) -> Any:
+        """Times as the fleet takes them: datetime64 for dates, so that it remembers that they were."""
+        if self.times is None or not self.dated:
+            return self.times
+        return np.round(self.times * 1e6).astype(np.int64).astype("datetime64[us]")
+
+    def part(self, begin: int, end: int) -> Batch:
+        """Some of the rows."""
+        times = None if self.times is None else self.times[begin:end]
+        return Batch(self.keys[begin:end], times, self.values[begin:end], self.dated)
+
+
+def merged(batches: Sequence[Batch]) -> Batch:
+    """Batches of one kind as one."""
+    first, times = batches[0], [batch.times for batch in batches if batch.times is not None]
+    if len(batches) == 1:
+        return first
+    keys = [key for batch in batches for key in batch.keys]
+    values = np.concatenate([batch.values for batch in batches])
+    return Batch(keys, np.concatenate(times) if times else None, values, first.dated)
+
 
 @dataclass(frozen=True)
 class BodyNames:
@@ -59,38 +89,32 @@ class BodyNames:
     sep: str | None = None
 
 
-def text_of(body: bytes) -> str:
-    """The body as text; a byte order mark is dropped."""
-    try:
-        return body.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise bad(f"byte {error.start} of the body is no UTF-8", "send text in UTF-8") from None
-
-
 def from_json(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
     """One object, a list of objects, or one object whose fields are lists (columns)."""
     _check_structure(body, settings)
-    found = _parsed(text_of(body), None)
-    if isinstance(found, dict):
-        columns = found.get(asked.value)
-        found = _from_columns(found, asked, settings) if isinstance(columns, list) else [found]
-    if not isinstance(found, list):
-        raise bad(f"the body is {shown(found)}, neither an object nor a list", ROW)
-    _check_size(len(found), settings)
-    return _batch(found, range(1, len(found) + 1), asked, settings)
+    found = _parsed(_text(body), None)
+    if isinstance(found, dict) and isinstance(found.get(asked.value), list):
+        return _from_columns(found, asked, settings)
+    rows = [found] if isinstance(found, dict) else found
+    if not isinstance(rows, list):
+        raise bad(f"the body is {shown(rows)}, neither an object nor a list", ROW)
+    return _from_rows(rows, range(1, len(rows) + 1), asked, settings)
 
 
 def from_lines(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
     """JSON lines: an object on every line; empty lines are passed over."""
     _check_structure(body, settings)
-    rows: list[Any] = []
-    lines: list[int] = []
-    for number, line in enumerate(text_of(body).split("\n"), start=1):
-        if line.strip():
-            rows.append(_parsed(line, number))
-            lines.append(number)
-            _check_size(len(rows), settings)
-    return _batch(rows, lines, asked, settings)
+    lines = {number: line for number, line in enumerate(_text(body).split("\n"), start=1) if line.strip()}
+    check_size(len(lines), settings)
+    return _from_rows([_parsed(line, number) for number, line in lines.items()], list(lines), asked, settings)
+
+
+def _text(body: bytes) -> str:
+    """The body as text; a byte order mark is dropped."""
+    try:
+        return body.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise bad(f"byte {error.start} of the body is no UTF-8", "send text in UTF-8") from None
 
 
 def _parsed(text: str, row: int | None) -> Any:
@@ -112,58 +136,75 @@ def _no_number(name: str) -> Any:
     raise _Constant(f"{name} is no number there")
 
 
-def _from_columns(found: dict[str, Any], asked: BodyNames, settings: Settings) -> list[dict[str, Any]]:
-    """{"key": …, "time": [...], "value": [...]} as rows; a single key or time stands for all of them."""
-    values = found[asked.value]
-    if asked.time not in found:
-        _refuse_other_time(found, None, asked)
-    _check_size(len(values), settings)
-    columns = {}
-    for field in (asked.key, asked.time, asked.value):
-        column = found.get(field)
-        if isinstance(column, list) and len(column) != len(values):
-            raise bad(
-                f"{field!r} has {len(column)} entries and {asked.value!r} {len(values)}",
-                "give every column as many entries",
-                field=field,
-            )
-        if field in found:
-            columns[field] = column if isinstance(column, list) else [column] * len(values)
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+def _from_columns(found: dict[str, Any], asked: BodyNames, settings: Settings) -> Batch:
+    """{"key": …, "time": [...], "value": [...]}; a single key or time stands for all of them."""
+    count = len(found[asked.value])
+    _refuse_other_time(found, None, asked)
+    columns = []
+    for field, default in ((asked.key, asked.name), (asked.time, None), (asked.value, None)):
+        column = found.get(field, default)
+        column = column if isinstance(column, list) else [column] * count
+        if len(column) != count:
+            error = f"{field!r} has {len(column)} entries and {asked.value!r} {count}"
+            raise bad(error, "give every column as many entries", field=field)
+        columns.append(column)
+    keys, times, values = columns
+    return _batch(keys, times, values, range(1, count + 1), asked, settings)
 
 
-def _batch(rows: Sequence[Any], lines: Sequence[int], asked: BodyNames, settings: Settings) -> Batch:
-    if not rows:
-        raise bad("the body has no rows", ROW)
-    keys, moments, values = [], [], []
+def _from_rows(rows: Sequence[Any], lines: Sequence[int], asked: BodyNames, settings: Settings) -> Batch:
     for number, row in zip(lines, rows, strict=True):
         if not isinstance(row, dict):
             raise bad(f"row {number} is {shown(row)}, not an object", ROW, number)
         if asked.value not in row:
             raise bad(f"row {number} has no {asked.value!r}", ROW + "; null is a missing value", number, asked.value)
-        keys.append(row.get(asked.key, asked.name))
-        if asked.time not in row:
-            _refuse_other_time(row, number, asked)
-        moments.append(row.get(asked.time))
-        values.append(_number(row[asked.value], number, asked.value))
-    times, dated = times_of(moments, lines, asked.time)
-    return Batch(_keys(keys, lines, asked, settings), times, np.array(values, dtype=np.float64), dated, lines)
+        _refuse_other_time(row, number, asked)
+    keys, times = [row.get(asked.key, asked.name) for row in rows], [row.get(asked.time) for row in rows]
+    return _batch(keys, times, [row[asked.value] for row in rows], lines, asked, settings)
 
 
 def _refuse_other_time(row: dict[str, Any], number: int | None, asked: BodyNames) -> None:
     """Refuse a row whose time stands under another usual name: it would be taken without a time, and a stream that
     began without times cannot be given any later."""
+    if asked.time in row:
+        return
     other = next((name for name in TIME_NAMES if name in row and name not in (asked.key, asked.value)), None)
     if other is not None:
         where = "the body" if number is None else f"row {number}"
         raise bad(f"{where} has {other!r} and no {asked.time!r}", f"say ?time={other}, or leave it out", number, "time")
 
 
-def _number(value: Any, row: int, field: str) -> float:
-    return math.nan if value is None else _finite(value, row, field, "send a number, or null where it is missing")
+def _batch(
+    keys: list[Any], moments: list[Any], values: list[Any], lines: Sequence[int], asked: BodyNames, settings: Settings
+) -> Batch:
+    """A batch of columns, every entry of which is checked."""
+    if not keys:
+        raise bad("the body has no rows", ROW)
+    check_size(len(keys), settings)
+    known: set[str] = set()
+    for row, key in zip(lines, keys, strict=True):
+        if key.__class__ is str and key in known:
+            continue
+        if key is None:
+            way_out = f"add {asked.key!r} to every row, or ?name=… for a body of one series"
+            raise bad(f"row {row} has no {asked.key!r}", way_out, row, asked.key)
+        check_key(key, settings, row, asked.key)
+        known.add(key)
+    numbers = [
+        math.nan if value is None else _number(value, row, asked.value, VALUES)
+        for row, value in zip(lines, values, strict=True)
+    ]
+    kind, times = _kind(moments[0]), np.empty(len(moments))
+    for place, (row, moment) in enumerate(zip(lines, moments, strict=True)):
+        if _kind(moment) != kind:
+            error = f"row {row} has {_kind(moment)} and row {lines[0]} {kind}"
+            raise bad(error, "send rows that are stamped alike in one batch", row, asked.time)
+        if kind is not NO_TIME:
+            times[place] = (_date if kind is DATE else _seconds)(moment, row, asked.time)
+    return Batch(keys, None if kind is NO_TIME else times, np.array(numbers), kind is DATE, lines)
 
 
-def _finite(value: Any, row: int, field: str, way_out: str) -> float:
+def _number(value: Any, row: int, field: str, way_out: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise bad(f"row {row}: {field} is {shown(value)}, not a number", way_out, row, field)
     try:
@@ -175,75 +216,32 @@ def _finite(value: Any, row: int, field: str, way_out: str) -> float:
     return number
 
 
-def _keys(found: Sequence[Any], lines: Sequence[int], asked: BodyNames, settings: Settings) -> list[str]:
-    good: set[str] = set()
-    for row, key in zip(lines, found, strict=True):
-        if key.__class__ is str and key in good:
-            continue
-        if key is None:
-            raise bad(
-                f"row {row} has no {asked.key!r}",
-                f"add {asked.key!r} to every row, or ?name=… for a body of one series",
-                row,
-                asked.key,
-            )
-        check_key(key, settings, row, asked.key)
-        good.add(key)
-    return list(found)
-
-
 def check_key(key: Any, settings: Settings, row: int | None = None, field: str = "key") -> None:
     """Refuse keys that cannot be shown in a line or be part of an address."""
-    where = "" if row is None else f"row {row}: "
     if not isinstance(key, str):
-        raise bad(f"{where}{field} is {shown(key)}, not text", 'write keys as text, "7" rather than 7', row, field)
-    if not 0 < len(key) <= settings.key_length:
-        raise bad(f"{where}{field} has {len(key)} characters", f"use 1 to {settings.key_length} characters", row, field)
-    if not key.isprintable() or key != key.strip():
-        raise bad(
-            f"{where}{field} {ascii(key)[:60]} has characters that cannot be printed, or spaces around it",
-            "use letters, digits, marks and spaces within",
-            row,
-            field,
-        )
-    if not {".", ".."}.isdisjoint(key.split("/")):
-        raise bad(
-            f"{where}{field} {shown(key)} has . or .. between slashes, which addresses cannot carry",
-            "name that part",
-            row,
-            field,
-        )
+        wrong, way_out = f"is {shown(key)}, not text", 'write keys as text, "7" rather than 7'
+    elif not 0 < len(key) <= settings.key_length:
+        wrong, way_out = f"has {len(key)} characters", f"use 1 to {settings.key_length} characters"
+    elif not key.isprintable() or key != key.strip():
+        wrong = f"{ascii(key)[:60]} has characters that cannot be printed, or spaces around it"
+        way_out = "use letters, digits, marks and spaces within"
+    elif not {".", ".."}.isdisjoint(key.split("/")):
+        wrong = f"{shown(key)} has . or .. between slashes, which addresses cannot carry"
+        way_out = "name that part"
+    else:
+        return
+    raise bad(f"{'' if row is None else f'row {row}: '}{field} {wrong}", way_out, row, field)
 
 
-def times_of(moments: Sequence[Any], lines: Sequence[int], field: str) -> tuple[Array | None, bool]:
-    """Seconds and whether they were dates; None where no row has a time. All rows are stamped alike or none is."""
-    kind = _kind(moments[0])
-    read: Callable[[Any, int, str], float] = _date if kind == "a date" else _seconds
-    times = np.empty(len(moments))
-    for place, (row, moment) in enumerate(zip(lines, moments, strict=True)):
-        if _kind(moment) != kind:
-            raise bad(
-                f"row {row} has {_kind(moment)} and row {lines[0]} {kind}",
-                "send rows that are stamped alike in one batch",
-                row,
-                field,
-            )
-        if moment is not None:
-            times[place] = read(moment, row, field)
-    return (None if kind == "no time" else times), kind == "a date"
+NO_TIME, DATE, SECONDS = "no time", "a date", "a number for its time"
 
 
 def _kind(moment: Any) -> str:
-    return "no time" if moment is None else "a date" if isinstance(moment, str) else "a number for its time"
+    return NO_TIME if moment is None else DATE if isinstance(moment, str) else SECONDS
 
 
 def _seconds(moment: Any, row: int, field: str) -> float:
-    return _finite(moment, row, field, TIMES)
-
-
-TIMES = "send seconds as a number, or a date such as 2026-03-01T12:00:00+01:00; without a zone it is UTC"
-FARTHEST = 9.2e9
-"""Seconds before and after 1970 of dates taken, 1678 to 2261: what 64 bits of nanoseconds hold."""
+    return _number(moment, row, field, TIMES)
 
 
 def _date(moment: str, row: int, field: str) -> float:
@@ -264,11 +262,12 @@ def check_date(seconds: float, row: int, field: str) -> None:
         raise bad(f"row {row}: {field} lies outside the years 1678 to 2261", "send a later or earlier date", row, field)
 
 
-def _check_structure(body: bytes, settings: Settings) -> None:
-    """Refuse what cannot be a batch before it is parsed: millions of empty lists take fifty times their text."""
-    _check_size(max(body.count(b"{"), body.count(b"[")) - 1, settings)
-
-
-def _check_size(rows: int, settings: Settings) -> None:
+def check_size(rows: int, settings: Settings) -> None:
+    """Refuse more rows than a request may have."""
     if rows > settings.batch:
         raise Problem(413, f"the batch has more than {settings.batch} rows", f"send at most {settings.batch} at a time")
+
+
+def _check_structure(body: bytes, settings: Settings) -> None:
+    """Refuse what cannot be a batch before it is parsed: millions of empty lists take fifty times their text."""
+    check_size(max(body.count(b"{"), body.count(b"[")) - 1, settings)

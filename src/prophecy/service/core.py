@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +17,7 @@ from prophecy.service.guard import Guard, Rates
 from prophecy.service.live import Backlog
 from prophecy.service.metrics import Metrics
 from prophecy.service.settings import Settings
-from prophecy.service.shapes import event_of, forecast_of, number, recent_of, row_of
+from prophecy.service.shapes import event_of, forecast_of, number, recent_of, series_of
 from prophecy.service.writer import Taken, Writer
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Core:
 
     async def open(self) -> None:
         """Start the threads."""
-        self.backlog = Backlog(self.settings.backlog, self.settings.alarms_kept)
+        self.backlog = Backlog(self.settings.backlog, self.settings.events)
         self.writer = Writer(self.fleet, self.settings, self._publish, self._new_events)
         self._readers = ThreadPoolExecutor(self.settings.threads, thread_name_prefix="prophecy-reader")
         self._forecaster = ThreadPoolExecutor(1, thread_name_prefix="prophecy-forecast")
@@ -73,7 +73,7 @@ class Core:
 
     def _series(self, search: str | None, offset: int, limit: int, spark: int) -> dict[str, Any]:
         found = self.fleet.summary(search=search, offset=offset, limit=limit)
-        rows = [row_of(row) for row in found.rows]
+        rows = [series_of(row) for row in found.rows]
         for row in rows if spark else ():
             with contextlib.suppress(KeyError):  # removed or set aside since
                 recent = recent_of(self.fleet.recent(row["key"], spark))
@@ -82,15 +82,13 @@ class Core:
 
     async def one(self, key: str, count: int) -> dict[str, Any]:
         """Everything about a series. `cursor` is exact: live values after it, and none before, are not in `recent`."""
-        try:
+        with _known(key):
             recent, cursor = await self.writer.between(lambda: recent_of(self.fleet.recent(key, count)))
             about = await self.read(self._about, key)
-        except KeyError:
-            raise _unknown(key) from None
         return {**about, "recent": recent, "cursor": cursor, "boot": self.backlog.boot}
 
     def _about(self, key: str) -> dict[str, Any]:
-        row, model = row_of(self.fleet.summary(keys=[key]).rows[0]), self.fleet.model(key)
+        row, model = series_of(self.fleet.summary(keys=[key]).rows[0]), self.fleet.model(key)
         return {
             **row,
             "derivative": number(model.derivative()),
@@ -101,10 +99,8 @@ class Core:
 
     async def remove(self, key: str) -> None:
         """Forget a series."""
-        try:
+        with _known(key):
             await self.writer.between(lambda: self.fleet.remove(key))
-        except KeyError:
-            raise _unknown(key) from None
 
     async def forecast(self, key: str, horizon: int, level: float) -> dict[str, Any]:
         """A forecast from the context kept; one is computed at a time, and a few may wait."""
@@ -113,10 +109,9 @@ class Core:
             raise Problem(503, waiting, "ask again in a moment", retry_after=2.0)
         self._forecasting += 1
         try:
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._forecaster, self._forecast, key, horizon, level)
-        except KeyError:
-            raise _unknown(key) from None
+            with _known(key):
+                loop = asyncio.get_running_loop()
+                return await loop.run_in_executor(self._forecaster, self._forecast, key, horizon, level)
         except ValueError as error:
             raise Problem(409, str(error), "observe more values of the series first") from None
         finally:
@@ -128,28 +123,31 @@ class Core:
         due = np.asarray(row.time + model.dt * np.arange(1, horizon + 1), dtype=np.float64)
         return forecast_of(made, key, due, bool(row.dated))
 
-    async def alarms(self, since: int, limit: int, key: str | None, first: bool) -> dict[str, Any]:
-        """Alarms after a number, oldest first; `cursor` is the number to ask with next time."""
-        try:
-            events, last = await self.read(
-                lambda: (self.fleet.alarms(since, limit, key, first=first), self.fleet.last_event)
+    async def events(self, since: int, limit: int, key: str | None, first: bool) -> dict[str, Any]:
+        """Events after a number, oldest first; `cursor` is the number to ask with next time."""
+        with _known(key or ""):
+            found, last = await self.read(
+                lambda: (self.fleet.events(since, limit, key, first=first), self.fleet.last_event)
             )
-        except KeyError:
-            raise _unknown(key or "") from None
-        found = [event_of(event) for event in events]
-        return {"alarms": found, "cursor": found[-1]["number"] if found else since, "last": last}
+        cursor = found[-1].number if found else since
+        return {"events": [event_of(event) for event in found], "cursor": cursor, "last": last}
 
     def _new_events(self) -> list[dict[str, Any]]:
-        """On the writer's thread: alarms raised since the last time."""
-        events = self.fleet.alarms(since=self._last_event, limit=self.settings.alarms_at_once)
+        """On the writer's thread: events raised since the last time."""
+        events = self.fleet.events(since=self._last_event, limit=self.settings.slice_rows)
         if events:
             self._last_event = events[-1].number
         return [event_of(event) for event in events]
 
     def _publish(self, columns: dict[str, list[Any]], events: list[dict[str, Any]]) -> int:
-        self.metrics.alarms += len(events)
+        self.metrics.events += len(events)
         return self.backlog.publish(columns, events)
 
 
-def _unknown(key: str) -> Problem:
-    return Problem(404, f"there is no series {key[:200]!r}", "GET /v1/series lists them", field="key")
+@contextlib.contextmanager
+def _known(key: str) -> Iterator[None]:
+    """404 where the fleet does not know the series."""
+    try:
+        yield
+    except KeyError:
+        raise Problem(404, f"there is no series {key[:200]!r}", "GET /v1/series lists them", field="key") from None

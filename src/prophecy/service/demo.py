@@ -10,14 +10,15 @@ import asyncio
 import contextlib
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prophecy.service.bodies import Batch
 from prophecy.service.core import Core
 from prophecy.service.errors import Problem
+
+Array = NDArray[np.float64]
 
 STEP = 0.25
 """Seconds between values: fast enough to watch."""
@@ -32,93 +33,58 @@ FIRST, BETWEEN = 24, (32, 80)
 """Values before the first disturbance (6 seconds) and between two (8 to 20 seconds)."""
 
 
-@dataclass
-class Demo:
-    """All streams and the dice behind them. disturbed: for how long which stream is, and by how much."""
+STREAMS = (
+    "demo/city load, MW",
+    "demo/drifting sensor, °C",
+    "demo/orders",
+    "demo/pump vibration, mm per s",
+    "demo/x of Lorenz, chaotic",
+)
+DISTURBED = {"spike": 17.0, "shift": 1.6, "rush": 2.0, "burst": 0.32}
+"""By how much each disturbance moves the first four streams: load, level, share of orders, noise."""
 
-    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(20260301))
-    k: int = 0
-    wander: float = 0.0
-    lorenz: tuple[float, float, float] = (1.0, 1.0, 20.0)
-    until: int = 0
-    kind: str = ""
-    due: int = PAST + FIRST
+
+class Demo:
+    """All streams and the dice behind them."""
+
+    def __init__(self) -> None:
+        self._rng = np.random.default_rng(20260301)
+        self._k = self._until = 0
+        self._due, self._kind = PAST + FIRST, ""
+        self._wander, self._lorenz = 0.0, np.array([1.0, 1.0, 20.0])
 
     def values(self) -> dict[str, float]:
-        """The next value of every stream."""
-        self.k += 1
-        self._disturb()
-        return {name: make(self) for name, make in STREAMS.items()}
+        """The next value of every stream: a city with a morning and an evening peak, a sensor that wanders, whole
+        numbers of orders, a pump whose bearing may run dry, and Lorenz's x, which only its own chaos disturbs."""
+        self._k += 1
+        spike, shift, rush, burst = self._disturbed()
+        day, turn = 2 * math.pi * self._k / DAY, 0.45 * self._k
+        load, walk, noise, vibration = self._rng.standard_normal(4)
+        self._wander = 0.9995 * self._wander + 0.02 * walk
+        for _ in range(5):  # midpoint steps: 50 values in a unit of Lorenz's time
+            self._lorenz = self._lorenz + 0.004 * _lorenz(self._lorenz + 0.002 * _lorenz(self._lorenz))
+        made = (
+            42.0 - 9.0 * math.cos(day) - 4.0 * math.cos(2 * day + 0.6) + 0.5 * load + spike,
+            21.0 + self._wander + 0.04 * noise + shift,
+            float(self._rng.poisson((14.0 - 11.0 * math.cos(day)) * (1.0 + rush))),
+            2.0 + math.sin(turn) + 0.3 * math.sin(2 * turn + 1.0) + (0.03 + burst) * vibration,
+            float(self._lorenz[0]),
+        )
+        return dict(zip(STREAMS, made, strict=True))
 
-    def _disturb(self) -> None:
-        """Choose the next disturbance when it is due: a spike lasts one value, a shift or a burst several."""
-        if self.k < self.due:
-            return
-        self.kind = KINDS[int(self.rng.integers(len(KINDS)))] if self.k > PAST + FIRST else "spike"
-        self.until = self.k + (1 if self.kind == "spike" else 40)
-        self.due = self.until + int(self.rng.integers(*BETWEEN))
-
-    def on(self, kind: str) -> bool:
-        """Whether a disturbance of this kind lasts."""
-        return self.kind == kind and self.k < self.until
-
-
-KINDS = ("spike", "shift", "burst", "rush")
-
-
-def _load(demo: Demo) -> float:
-    """Megawatts of a city: a morning and an evening peak."""
-    day = 2 * math.pi * demo.k / DAY
-    calm = 42.0 - 9.0 * math.cos(day) - 4.0 * math.cos(2 * day + 0.6) + 0.5 * demo.rng.standard_normal()
-    return calm + (17.0 if demo.on("spike") else 0.0)
-
-
-def _drift(demo: Demo) -> float:
-    """Degrees of a sensor that wanders; a shift moves it for ten seconds."""
-    demo.wander = 0.9995 * demo.wander + 0.02 * float(demo.rng.standard_normal())
-    return 21.0 + demo.wander + 0.04 * float(demo.rng.standard_normal()) + (1.6 if demo.on("shift") else 0.0)
+    def _disturbed(self) -> list[float]:
+        """How large each disturbance is now; the next is chosen when it is due: a spike is one value, others last."""
+        if self._k >= self._due:
+            later = self._k > PAST + FIRST
+            self._kind = list(DISTURBED)[int(self._rng.integers(len(DISTURBED)))] if later else "spike"
+            self._until = self._k + (1 if self._kind == "spike" else 40)
+            self._due = self._until + int(self._rng.integers(*BETWEEN))
+        return [size if kind == self._kind and self._k < self._until else 0.0 for kind, size in DISTURBED.items()]
 
 
-def _lorenz(demo: Demo) -> float:
-    """The first coordinate of Lorenz's system, 50 values in its unit of time: nothing disturbs it but its own chaos."""
-    x, y, z = demo.lorenz
-    for _ in range(5):
-        x, y, z = _midpoint(x, y, z, 0.004)
-    demo.lorenz = (x, y, z)
-    return x
-
-
-def _midpoint(x: float, y: float, z: float, h: float) -> tuple[float, float, float]:
-    """One midpoint step of Lorenz's equations."""
-
-    def slope(x: float, y: float, z: float) -> tuple[float, float, float]:
-        return 10.0 * (y - x), x * (28.0 - z) - y, x * y - 8.0 / 3.0 * z
-
-    a, b, c = slope(x, y, z)
-    a, b, c = slope(x + 0.5 * h * a, y + 0.5 * h * b, z + 0.5 * h * c)
-    return x + h * a, y + h * b, z + h * c
-
-
-def _orders(demo: Demo) -> float:
-    """Orders of a shop in a quarter of an hour: whole numbers, more by day, and a rush now and then."""
-    rate = 14.0 - 11.0 * math.cos(2 * math.pi * demo.k / DAY)
-    return float(demo.rng.poisson(rate * (3.0 if demo.on("rush") else 1.0)))
-
-
-def _pump(demo: Demo) -> float:
-    """Vibration of a pump, in millimetres a second; a burst is a bearing that runs dry."""
-    turn = 0.45 * demo.k
-    noise = 0.35 if demo.on("burst") else 0.03
-    return 2.0 + math.sin(turn) + 0.3 * math.sin(2 * turn + 1.0) + noise * float(demo.rng.standard_normal())
-
-
-STREAMS: dict[str, Callable[[Demo], float]] = {
-    "demo/city load, MW": _load,
-    "demo/drifting sensor, °C": _drift,
-    "demo/orders": _orders,
-    "demo/pump vibration, mm per s": _pump,
-    "demo/x of Lorenz, chaotic": _lorenz,
-}
+def _lorenz(state: Array) -> Array:
+    x, y, z = state
+    return np.array([10.0 * (y - x), x * (28.0 - z) - y, x * y - 8.0 / 3.0 * z])
 
 
 async def run(core: Core) -> None:

@@ -22,6 +22,7 @@ TYPES = {
     "svg": "image/svg+xml",
 }
 PLOTLY = "plotly.min.js"
+PAGES = {"/": "index.html", "/docs": "docs.html", "/favicon.ico": "icon.svg"}
 
 
 class Part(NamedTuple):

@@ -13,7 +13,6 @@ import ipaddress
 import json
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -49,66 +48,32 @@ HEADERS = [
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
 
 
-class Bucket:
-    """Tokens that refill at `rate` a second up to `most`; `take` returns how long to wait where too few are left."""
-
-    def __init__(self, rate: float, most: float, now: float) -> None:
-        self.rate, self.most, self.left, self.then = rate, most, most, now
-
-    def take(self, amount: float, now: float) -> float:
-        """0 where `amount` was taken; else seconds until it could be, and nothing is taken.
-
-        >>> bucket = Bucket(10.0, 20.0, now=0.0)
-        >>> bucket.take(20, 0.0), bucket.take(5, 0.0), bucket.take(5, 0.5)
-        (0.0, 0.5, 0.0)
-        """
-        self.left = min(self.most, self.left + self.rate * max(0.0, now - self.then))
-        self.then = now
-        wanted = min(amount, self.most)
-        if wanted <= self.left:
-            self.left -= wanted
-            return 0.0
-        return (wanted - self.left) / self.rate
-
-
 class Rates:
-    """Buckets by address and kind, of which the ones idle longest are forgotten (they are full by then, or nearly)."""
+    """What each address may still ask for: amounts that refill at a rate a second, up to some seconds' worth.
+
+    The addresses idle longest are forgotten (theirs are full by then, or nearly).
+    """
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
-        self._settings, self._clock = settings, clock
-        self._buckets: OrderedDict[tuple[str, str], Bucket] = OrderedDict()
+        self._clock, self._most = clock, 3 * settings.addresses
+        self._buckets: dict[tuple[str, str], tuple[float, float]] = {}  # what was left, and when
+        self._kinds = {
+            "values": ("values", settings.values, max(settings.values * settings.burst, settings.batch)),
+            "wrong": ("wrong tokens", settings.wrong_tokens, settings.wrong_at_once),
+            "requests": ("requests", settings.requests, max(settings.requests * settings.burst, 1.0)),
+        }
 
     def take(self, address: str, kind: str, amount: float = 1.0) -> None:
         """Count `amount` requests, values or wrong tokens of an address; 429 where they are too many."""
-        wait = self.bucket(address, kind).take(amount, self._clock())
-        if wait > 0.0:
-            what, rate, _ = self._kind(kind)
-            raise Problem(
-                429,
-                f"more than {rate:g} {what} a second from this address",
-                "wait, then go on more slowly",
-                retry_after=wait,
-            )
-
-    def bucket(self, address: str, kind: str) -> Bucket:
-        """The bucket of an address, full where it is new."""
-        place = (address, kind)
-        if place not in self._buckets:
-            _, rate, most = self._kind(kind)
-            self._buckets[place] = Bucket(rate, most, self._clock())
-        self._buckets.move_to_end(place)
-        while len(self._buckets) > 3 * self._settings.addresses:
-            self._buckets.popitem(last=False)
-        return self._buckets[place]
-
-    def _kind(self, kind: str) -> tuple[str, float, float]:
-        """Words, amount a second and amount at once."""
-        s = self._settings
-        if kind == "values":
-            return "values", s.values, max(s.values * s.burst, s.batch)
-        if kind == "wrong":
-            return "wrong tokens", s.wrong_tokens, s.wrong_at_once
-        return "requests", s.requests, max(s.requests * s.burst, 1.0)
+        (what, rate, most), now = self._kinds[kind], self._clock()
+        left, then = self._buckets.pop((address, kind), (most, now))
+        left = min(most, left + rate * max(0.0, now - then)) - min(amount, most)
+        self._buckets[address, kind] = left if left >= 0.0 else left + min(amount, most), now
+        while len(self._buckets) > self._most:
+            del self._buckets[next(iter(self._buckets))]
+        if left < 0.0:
+            error = f"more than {rate:g} {what} a second from this address"
+            raise Problem(429, error, "wait, then go on more slowly", retry_after=-left / rate)
 
 
 class Guard:

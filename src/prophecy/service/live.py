@@ -15,10 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prophecy.service.settings import DEFAULT
-
-COLUMNS = ("key", "time", "value", "mean", "lower", "upper", "next", "next_lower", "next_upper", "score", "alarm",
-           "event", "status")  # fmt: skip
-"""Columns of a message beside `number`."""
+from prophecy.service.shapes import COLUMNS
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,14 +39,14 @@ class Read:
 
 
 class Backlog:
-    """The last `capacity` values and `alarms` alarms, and a signal when there are more.
+    """The last `capacity` values and `events` events, and a signal when there are more.
 
     boot: a name of this run of the process; numbers of another run mean nothing here.
     """
 
-    def __init__(self, capacity: int, alarms: int = DEFAULT.alarms_kept) -> None:
+    def __init__(self, capacity: int, events: int = DEFAULT.events) -> None:
         self.boot = secrets.token_hex(8)
-        self.capacity, self._alarms = capacity, alarms
+        self.capacity, self._kept = capacity, events
         self.last = 0
         self.events: list[dict[str, Any]] = []
         self.event_offset = 0
@@ -64,16 +61,16 @@ class Backlog:
         return self._firsts[0] if self._firsts else self.last + 1
 
     def publish(self, columns: dict[str, list[Any]], events: Sequence[dict[str, Any]]) -> int:
-        """Number values and alarms and wake the readers; the number of the last value."""
+        """Number values, add events and wake the readers; the number of the last value."""
         if columns["key"]:
             self._chunks.append(Chunk(self.last + 1, columns))
             self._firsts.append(self.last + 1)
             self.last += len(columns["key"])
             self._trim()
         self.events.extend(events)
-        if len(self.events) > 2 * self._alarms:
-            self.event_offset += len(self.events) - self._alarms
-            del self.events[: -self._alarms]
+        if len(self.events) > 2 * self._kept:
+            self.event_offset += len(self.events) - self._kept
+            del self.events[: -self._kept]
         self.more.set()
         self.more = asyncio.Event()
         return self.last

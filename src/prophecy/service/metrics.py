@@ -9,10 +9,8 @@ from collections.abc import Iterable
 EDGES = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Seconds: from an answer out of memory to a long forecast."""
 
-_ROUTES = (
-    "/v1/observe", "/v1/table", "/v1/series", "/v1/values", "/v1/forecast", "/v1/alarms", "/v1/health", "/v1/live",
-    "/metrics", "/openapi.json", "/docs", "/",
-)  # fmt: skip
+_V1 = ("observe", "table", "series", "values", "forecast", "events", "alarms", "health", "live")
+_ROUTES = {"/metrics", "/openapi.json", "/docs", "/", *(f"/v1/{name}" for name in _V1)}
 
 
 def route(path: str) -> str:
@@ -33,7 +31,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.values: Counter[str] = Counter()
-        self.alarms = 0
+        self.events = 0
         self.missed = 0
         self.readers = 0
         self._requests: Counter[tuple[str, str, int]] = Counter()
@@ -56,7 +54,7 @@ class Metrics:
         lines = _head("prophecy_values_total", "counter", "Values by what became of them.")
         lines += [_line("prophecy_values_total", count, status=status) for status, count in sorted(self.values.items())]
         for name, text, count in (
-            ("prophecy_alarms_total", "Alarms raised.", self.alarms),
+            ("prophecy_events_total", "Events raised.", self.events),
             (
                 "prophecy_live_missed_total",
                 "Values that live readers missed and were named to them.",

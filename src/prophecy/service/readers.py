@@ -1,4 +1,4 @@
-"""One live reader: sends its token, names the series it wants, and is sent values and alarms as fast as it reads."""
+"""One live reader: sends its token, names the series it wants, and is sent values and events as fast as it reads."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ async def follow(socket: WebSocket, core: Core) -> None:
     core.metrics.readers += 1
     try:
         reader = _begun(socket, core)
-        await _send(socket, _hello(core, reader))
+        backlog = core.backlog
+        hello = {"type": "hello", "boot": backlog.boot, "cursor": reader.after, "oldest": backlog.oldest}
+        await _send(socket, hello)
         await _both(socket, core, reader)
     except (WebSocketDisconnect, RuntimeError, OSError):
         pass  # the reader has left; nobody is there to be answered
@@ -57,7 +59,7 @@ async def _shown(socket: WebSocket, core: Core) -> bool:
         return True  # the guard has seen the header
     who, loop = socket.scope.get("client"), asyncio.get_running_loop()
     try:
-        async with asyncio.timeout(core.settings.hello_seconds) as limit:
+        async with asyncio.timeout(core.settings.quiet_seconds) as limit:
             core.strangers.enter(who, lambda: limit.reschedule(loop.time()))
             message = _object(await socket.receive_text(), core)
         token = message.get("token")
@@ -84,11 +86,6 @@ def _begun(socket: WebSocket, core: Core) -> Reader:
         after = min(int(text), backlog.last)
     keys = asked.getlist("key")
     return Reader(after, backlog.event_offset + len(backlog.events), _keys(keys, core) if keys else None)
-
-
-def _hello(core: Core, reader: Reader) -> dict[str, Any]:
-    backlog = core.backlog
-    return {"type": "hello", "boot": backlog.boot, "cursor": reader.after, "oldest": backlog.oldest}
 
 
 async def _both(socket: WebSocket, core: Core, reader: Reader) -> None:
@@ -128,11 +125,16 @@ async def _sending(socket: WebSocket, core: Core, reader: Reader) -> None:
         if read.columns["number"]:
             await socket.send_text(_written(core, read, shared=reader.keys is None))
         if events:
-            await _send(socket, {"type": "alarms", "alarms": events})
+            await _send(socket, {"type": "events", "events": events})
         if backlog.last > reader.after or reader.answered != reader.asked:
             await asyncio.sleep(settings.frame_seconds)
             continue
-        await _either(more.wait(), reader.changed.wait())
+        waits = [asyncio.ensure_future(one.wait()) for one in (more, reader.changed)]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for one in waits:
+                one.cancel()
         reader.changed.clear()
         await asyncio.sleep(settings.frame_seconds)
 
@@ -148,15 +150,6 @@ def _written(core: Core, read: Read, shared: bool) -> str:
             while len(core.written) > core.settings.frames_kept:
                 del core.written[next(iter(core.written))]
     return found
-
-
-async def _either(*waits: Any) -> None:
-    tasks = [asyncio.ensure_future(wait) for wait in waits]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
 
 
 def _missed(core: Core, numbers: tuple[int, int]) -> dict[str, Any]:

@@ -61,12 +61,9 @@ class Settings:
     backlog: int = 200_000
     """Values kept for live readers that fall behind or come back, about 100 bytes each."""
 
-    alarms_kept: int = 1_000
-    """Alarms kept for live readers, at least (up to twice as many between two cuts): older ones have numbers in the
-    database, where `GET /v1/alarms` finds them."""
-
-    alarms_at_once: int = 10_000
-    """Alarms read from the database after one transaction; what is left is read after the next one."""
+    events: int = 1_000
+    """Events kept for live readers, at least (up to twice as many between two cuts); `GET /v1/events` finds older ones
+    by their number."""
 
     frame_rows: int = 2_000
     """Values in one message of the live channel: about 200 kB of JSON, a tenth of a second of a browser's time."""
@@ -90,11 +87,9 @@ class Settings:
     message: int = 256 * 1024
     """Bytes of a message a live reader may send: 500 keys of 200 characters, some of them four bytes long."""
 
-    hello_seconds: float = 5.0
-    """Time in which a live reader must show its token, in seconds."""
-
     quiet_seconds: float = 15.0
-    """Time a connection may be open, or be idle after an answer, before the whole head of a request has come."""
+    """Time a connection may be open, or be idle after an answer, before the whole head of a request has come, and a
+    live reader may be silent before it shows its token."""
 
     inline: int = 16 * 1024
     """Bytes of a body read on the event loop, a millisecond or less; handing them to a thread would take longer."""
@@ -112,7 +107,7 @@ class Settings:
     """Recent values one request may ask for; a fleet keeps the last 256 of a stream."""
 
     page: int = 500
-    """Series or alarms in one answer, some 250 bytes of JSON each."""
+    """Series or events in one answer, some 250 bytes of JSON each."""
 
     connections: int = 512
     """Connections at once, open files being what a process has least of (1 024 on many systems)."""

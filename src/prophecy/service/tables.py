@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from prophecy.frames.align import ADDRESS
+from prophecy.frames.columns import Hints, Layout
 from prophecy.frames.opening import explained, open_bytes
-from prophecy.frames.roles import Hints, Layout, Roles, keys_of, resolve
+from prophecy.frames.roles import Roles, keys_of, resolve
 from prophecy.frames.stray import Stray
 from prophecy.frames.table import SIZES, floats, open_table
 from prophecy.frames.text import read_csv, sniff
-from prophecy.service.bodies import Batch, BodyNames, check_date, check_key
+from prophecy.service.bodies import Batch, BodyNames, check_date, check_key, check_size
 from prophecy.service.errors import Problem, bad
 from prophecy.service.settings import Settings
 
@@ -40,8 +41,7 @@ def hints(asked: BodyNames) -> Hints:
 
 def from_csv(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
     """Rows of a table, in the order of time: a series for each key, or for each column of numbers."""
-    if body.count(b"\n") > 2 * settings.batch:
-        raise _too_many(settings)
+    check_size(body.count(b"\n") // 2, settings)
     try:
         return _batch(body, asked, settings)
     except ValueError as error:
@@ -50,44 +50,42 @@ def from_csv(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
 
 def _batch(body: bytes, asked: BodyNames, settings: Settings) -> Batch:
     table = open_table(body, hints(asked))
-    roles = table.roles
-    batches = list(table.batches)
-    count = sum(batch.num_rows for batch in batches)
-    if not count:
-        raise ValueError("the table has names but no rows; " + WAY_OUT)
-    if count * len(roles.values) > settings.batch:
-        raise _too_many(settings)
-    values = np.concatenate([np.stack([floats(one, name) for name in roles.values], axis=1) for one in batches])
-    keys = np.empty(count, dtype=object)
-    times, done = np.full(count, np.nan), 0
+    roles, width = table.roles, len(table.roles.values)
+    keys: list[str] = []
+    values: list[Any] = []
+    times: list[Any] = []
     dated = False
-    for one in batches:
+    for one in table.batches:
+        check_size((len(keys) + one.num_rows) * width, settings)
+        named = np.empty(one.num_rows, dtype=object)
         for key, rows in keys_of(one, roles.key):
-            keys[np.arange(done, done + one.num_rows)[rows]] = key
-        moments = table.times(one, done + 1)
-        if moments is not None:
-            dated, times[done : done + one.num_rows] = moments.dates, _seconds(moments)
-        done += one.num_rows
-    lines = np.arange(count) + 2
-    order = np.arange(count)
+            named[rows] = key
+        moments = table.times(one, len(keys) + 1)
+        times.append(np.full(one.num_rows, np.nan) if moments is None else _seconds(moments))
+        dated |= moments is not None and moments.dates
+        values.append(np.stack([floats(one, name) for name in roles.values], axis=1))
+        keys += named.tolist()
+    if not keys:
+        raise ValueError("the table has names but no rows; " + WAY_OUT)
+    when, numbers, order = np.concatenate(times), np.concatenate(values), np.arange(len(keys))
     if roles.clock is not None:
-        order = np.argsort(times, kind="stable")
-        order = order[np.isfinite(times[order])]
+        order = np.argsort(when, kind="stable")
+        order = order[np.isfinite(when[order])]
         if not len(order):
             raise ValueError("no row has a time; correct the column, or leave it out")
-        if dated:
-            for place in (order[0], order[-1]):
-                check_date(float(times[place]), int(lines[place]), asked.time)
-    names = _series(keys[order].tolist(), roles.values, roles.key, asked, settings)
-    keep = _not_again(names, times[order], values[order])
-    order = order[keep]
-    repeated = len(roles.values)
+        for place in (order[0], order[-1]) if dated else ():
+            check_date(float(when[place]), int(place) + 2, asked.time)
+        first: dict[Any, int] = {}  # of exact repetitions
+        for row in order.tolist():
+            first.setdefault((keys[row], when[row], str(numbers[row].tolist())), row)
+        order = np.array(list(first.values()))
+    series = {key: _series(key, roles.values, roles.key, asked, settings) for key in {keys[row] for row in order}}
     return Batch(
-        [name for row, kept in zip(names, keep, strict=True) if kept for name in row],
-        None if roles.clock is None else np.repeat(times[order], repeated),
-        values[order].ravel(),
+        [name for row in order for name in series[keys[row]]],
+        None if roles.clock is None else np.repeat(when[order], width),
+        numbers[order].ravel(),
         dated,
-        np.repeat(lines[order], repeated).tolist(),
+        np.repeat(order + 2, width).tolist(),
         tuple(table.notes),
     )
 
@@ -101,31 +99,16 @@ def _seconds(moments: Any) -> Any:
 
 
 def _series(
-    keys: list[str], columns: tuple[str, ...], key: str | None, asked: BodyNames, settings: Settings
-) -> list[tuple[str, ...]]:
-    """The series of each row's values: the key, the column, or both."""
-    found: dict[str, tuple[str, ...]] = {}
-    for one in dict.fromkeys(keys):
-        start = one.strip() if key is not None else asked.name
-        if key is not None:
-            check_key(start, settings, field=key)
-        single = len(columns) == 1 and start is not None
-        found[one] = (start or "",) if single else tuple(f"{start}/{name}" if start else name for name in columns)
-        for name in found[one]:
-            check_key(name, settings, field=key or "value")
-    return [found[one] for one in keys]
-
-
-def _not_again(names: list[tuple[str, ...]], times: Any, values: Any) -> Any:
-    """Which rows are not exact repetitions of one before them; rows without times are never."""
-    seen: set[Any] = set()
-    keep = np.ones(len(names), dtype=bool)
-    if np.isnan(times).all():
-        return keep
-    for place, row in enumerate(zip(names, times.tolist(), map(str, values.tolist()), strict=True)):
-        keep[place] = row not in seen
-        seen.add(row)
-    return keep
+    key: str, columns: tuple[str, ...], column: str | None, asked: BodyNames, settings: Settings
+) -> tuple[str, ...]:
+    """The series of a row's values: the key, the column, or both."""
+    start = asked.name if column is None else key.strip()
+    if column is not None:
+        check_key(start, settings, field=column)
+    names = (start,) if start and len(columns) == 1 else tuple(f"{start}/{one}" if start else one for one in columns)
+    for name in names:
+        check_key(name, settings, field=column or "value")
+    return names
 
 
 def preview(body: bytes, asked: BodyNames) -> dict[str, Any]:
@@ -179,7 +162,7 @@ def _downwards(layout: Layout, roles: Roles) -> bool:
 
 
 def _mark(layout: Layout) -> str | None:
-    marks = {style.decimal for style in (layout.styles or {}).values() if not style.plain}
+    marks = {style.decimal for style in layout.styles.values() if not style.plain}
     return marks.pop() if len(marks) == 1 else None
 
 
@@ -190,7 +173,3 @@ def refused(error: ValueError) -> Problem:
     wrong, way_out = wrong or way_out, way_out if wrong else ""
     row = re.search(r"row (\d+) of the (data|file)", text)
     return bad(wrong[:1000], way_out[:1000] or WAY_OUT, None if row is None else int(row[1]) + (row[2] == "data"))
-
-
-def _too_many(settings: Settings) -> Problem:
-    return Problem(413, f"the body has more than {settings.batch} values", f"send at most {settings.batch} at a time")

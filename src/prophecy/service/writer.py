@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from prophecy.service.bodies import Batch
+from prophecy.service.bodies import Batch, merged
 from prophecy.service.errors import Problem
 from prophecy.service.settings import Settings
 from prophecy.service.shapes import columns_of
@@ -54,14 +54,6 @@ class Part(NamedTuple):
 
     waiting: Waiting
     end: int
-
-    def rows(self) -> Batch:
-        """These rows, which keep the places they have in the body."""
-        batch, some = self.waiting.batch, slice(self.waiting.done, self.end)
-        lines = batch.lines[some] if batch.lines else range(some.start + 1, some.stop + 1)
-        return Batch(
-            batch.keys[some], None if batch.times is None else batch.times[some], batch.values[some], batch.dated, lines
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,27 +134,22 @@ class Writer:
                 self._refuse(parts, error)
 
     def _next(self) -> list[Part]:
-        """A share of every batch that waits, as much as one transaction takes, all stamped or none."""
-        free = self._free()
-        kind = free[0].batch.times is None, free[0].batch.dated
-        alike = [one for one in free if (one.batch.times is None, one.batch.dated) == kind]
-        left, ends = self._settings.slice_rows, {}
+        """A share of every batch that waits, as much as one transaction takes, all stamped or none. A batch waits for
+        an earlier one that has keys of its own and is taken by parts."""
+        left = self._settings.slice_rows
+        share, free, claimed = left // len(self._line), set[Waiting](), set[str]()
+        for one in sorted(self._line, key=lambda one: one.number):
+            if not claimed or claimed.isdisjoint(one.keys):
+                free.add(one)
+            if one.done or len(one.batch) > share:
+                claimed |= one.keys
+        first = next(one for one in self._line if one in free).batch
+        alike = [one for one in self._line if one in free and one.batch.kind == first.kind]
+        ends = {}
         for place, one in enumerate(sorted(alike, key=lambda one: len(one.batch) - one.done)):
             ends[one] = min(len(one.batch), one.done + left // (len(alike) - place))
             left -= ends[one] - one.done
         return [Part(one, ends[one]) for one in alike if ends[one] > one.done]
-
-    def _free(self) -> list[Waiting]:
-        """Batches that need not wait for an earlier one that has keys of theirs and is taken by parts."""
-        share = self._settings.slice_rows // len(self._line)
-        free, claimed = set(), set[str]()
-        for one in sorted(self._line, key=lambda one: one.number):
-            large = one.done or len(one.batch) > share
-            if not claimed or claimed.isdisjoint(one.keys):
-                free.add(one)
-            if large:
-                claimed |= one.keys
-        return [one for one in self._line if one in free]
 
     def _refuse(self, parts: Sequence[Part], error: Exception) -> None:
         for waiting, _ in parts:
@@ -205,9 +192,9 @@ class Writer:
             if not waiting.done:
                 self._check_keys(waiting.batch.keys)
                 if end < len(waiting.batch):
-                    self._fleet.check(waiting.batch.keys, waiting.batch.values, moments(waiting.batch))
-        batch = _merged([part.rows() for part in parts])
-        answers = self._fleet.observe_some(batch.keys, batch.values, moments(batch), self._settings.slice_steps)
+                    self._fleet.check(waiting.batch.keys, waiting.batch.values, waiting.batch.moments())
+        batch = merged([waiting.batch.part(waiting.done, end) for waiting, end in parts])
+        answers = self._fleet.observe_some(batch.keys, batch.values, batch.moments(), self._settings.slice_steps)
         self._numbered += len(answers)
         return columns_of(answers), self._events() if np.any(answers.event) else []
 
@@ -222,22 +209,6 @@ class Writer:
                     f"the batch begins {new} new series; there are {len(self._fleet)} and {most} are allowed",
                     "remove some with DELETE /v1/series/{key}, or start the service with a larger --max-keys",
                 )
-
-
-def moments(batch: Batch) -> Any:
-    """Times as the fleet takes them: datetime64 for dates, so that it remembers that they were."""
-    if batch.times is None or not batch.dated:
-        return batch.times
-    return np.round(batch.times * 1e6).astype(np.int64).astype("datetime64[us]")
-
-
-def _merged(batches: Sequence[Batch]) -> Batch:
-    if len(batches) == 1:
-        return batches[0]
-    stamped = batches[0].times is not None
-    times = np.concatenate([batch.times for batch in batches if batch.times is not None]) if stamped else None
-    keys = [key for batch in batches for key in batch.keys]
-    return Batch(keys, times, np.concatenate([batch.values for batch in batches]), batches[0].dated)
 
 
 def _fail(waiting: Waiting, error: Exception) -> None:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from prophecy import _machine
 from prophecy.streams.context import joined
-from prophecy.streams.kernels.feed import Streams
+from prophecy.streams.kernels.entry import Streams
 from prophecy.streams.limits import LARGEST_TIME
 from prophecy.streams.members import FIXED
-from prophecy.streams.rows import Records, fresh, fresh_clocks, fresh_samples, rings
+from prophecy.streams.rows import Records, fresh, fresh_clocks, fresh_samples, rings, settle
 from prophecy.streams.settings import Settings
 from prophecy.streams.table import between, table
 
@@ -58,6 +58,10 @@ class Channels:
     def rows(self) -> tuple[Records, Array, Records, Records]:
         """Everything the series know."""
         return self.records, self.rings, self.clocks, self.samples
+
+    def settle(self) -> None:
+        """Bring everything inside the limits of a file, before it is written to one."""
+        settle(self.records, self.clocks, self.samples)
 
     @property
     def count(self) -> int:

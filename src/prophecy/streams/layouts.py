@@ -1,7 +1,7 @@
 """Layouts of the structs that compiled code works on: the records of streams, and the table of all constants.
 
 Plain lists, without NumPy: tools/structs.py writes the C structs from them when the package is built, `rows` makes
-dtypes of the same lists, and `kernels.feed` compares sizes and offsets at import.
+dtypes of the same lists, and `kernels.entry` compares sizes and offsets at import.
 """
 
 from __future__ import annotations

@@ -65,6 +65,16 @@ TRIES = 16
 RECENT = 128
 """Stamps and values kept as they came, to look for a grid anew and to start from there: 2 kB a stream."""
 
+HALF, QUARTER, EIGHTH = RECENT // 2, RECENT // 4, RECENT // 8
+"""Parts of them: those a grid is fitted to, those after which it is looked for again, those before which nothing is
+decided."""
+
+WALKED = 2**15
+"""Steps of holes that are taken one by one, at most, until values have earned others: 40 ms of work."""
+
+PARTS = 6
+"""Parts in which the typical interval is tried as a step."""
+
 FINE, AGAIN, ANOTHER, NONE, TRUE = range(5)
 """What a check of the grid finds: nothing to do; the old grid, after irregular times; another grid; no grid; a grid,
 but values truly taken at stamps that jitter about it."""
@@ -76,13 +86,13 @@ DEGREES = (1, 3, 5, 7, 9, 11, 13)
 NODES = DEGREES[-1] + 1
 """Degrees of the polynomials, and the samples the longest goes through. Odd ones: a place lies between two samples."""
 
-CARRIED = (0.0, 0.5, 1.0)
-"""Parts of the newest sample's distance from the forecast path that may persist."""
+PATH = 3
+"""Least degree of the path of forecasts between steps: that is smooth, also where samples are joined by straight
+lines."""
 
-KINDS = 3
-AS_NOISE, LINE, CUBIC = range(KINDS)
-"""The readings of a stamp off its grid: it is noise; the value was taken then, and moves along the line from the newest
-value to the forecast; or along the cubic through the three newest values and the forecast."""
+READINGS = 2
+AS_NOISE, THEN = range(READINGS)
+"""The readings of a stamp off its grid: it is noise; or the value was taken then, on the path of the forecasts."""
 
 # Several values ahead.
 
@@ -90,5 +100,5 @@ KEPT, NEWEST, WIDEST = 8192, 6, 26
 """Values kept (seasons up to 2 700 values, and what is solved anew when seasons are found), newest lags read, and lags
 at most."""
 
-FAR_FEATURES = WIDEST + 2 + 2 + 1
+AHEAD_FEATURES = WIDEST + 2 + 2 + 1
 """Lags, two seasonal profiles, two slow means, one constant."""

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from prophecy import _checks, _files
 from prophecy._forecast import Forecast
-from prophecy.frames.cells import is_frame
-from prophecy.frames.source import Source, read
+from prophecy.frames.clock import is_frame
+from prophecy.frames.collect import read
+from prophecy.frames.source import Source
 from prophecy.streams.arguments import as_moments, checked_level, one_moment, without_none
 from prophecy.streams.limits import RING
 from prophecy.streams.settings import DEFAULT, Settings
@@ -30,7 +31,7 @@ GAPS = ("predict", "hold", "raise")
 GROUP = 256
 """Series run at a time by `predict_all`: 9 MB of records and as much of rings, whatever the number of series."""
 
-FORMAT = 5  # of saved files; others are refused
+FORMAT = 6  # of saved files; others are refused
 METHOD = "memories mixed in context"
 
 
@@ -264,6 +265,7 @@ class Prophecy:
         path: a name, or a file open for bytes.
         """
         stream = self._stream
+        stream.settle()
         meta = {
             "channels": self._channels,
             "dt": self._dt,
@@ -308,7 +310,7 @@ class Prophecy:
 
 
 def of_rows(records: Any, rings: Any, clocks: Any, samples: Any, *, dt: float | None, count: int) -> Prophecy:
-    """A `Prophecy` of one channel from the rows of a stream (`kernels.feed`), which it owns from then on. dt: the step
+    """A `Prophecy` of one channel from the rows of a stream (`kernels.entry`), which it owns from then on. dt: the step
     the stream was made with; count: values it has seen."""
     model = Prophecy(dt=dt)
     model._stream.put(records, rings, clocks, samples, count)

@@ -10,12 +10,10 @@ from prophecy.streams import members as m
 from prophecy.streams.fields import REAL, WHOLE, Field, documented
 from prophecy.streams.limits import (
     BLOCKS,
-    CARRIED,
     CENTROIDS,
     DEGREES,
     FLAGS,
     JITTER,
-    KINDS,
     LARGEST,
     LARGEST_TIME,
     LOGS,
@@ -27,6 +25,7 @@ from prophecy.streams.limits import (
     OCTAVES,
     QUANTITIES,
     RANKED,
+    READINGS,
     RECENT,
     RING,
     SLOW,
@@ -81,8 +80,6 @@ FIELDS = (
     Field("doubts", WHOLE, (), 0, 2, "samples", "wild values in a row until now, not yet confirmed"),
     Field("doubted", REAL, (2,), -MOVED, MOVED, "signal", "their errors"),
     Field("withheld", REAL, (2,), -MOVED, MOVED, "signal", "how far each lies beyond what was believed of it"),
-    Field("stamps", WHOLE, (), 0, MOST, "samples", "values that came off their grid"),
-    Field("stamp_error", REAL, (KINDS,), 0, SQUARED, "signal²", "mean squared errors of the readings of timestamps"),
     Field("gap_seen", WHOLE, (OCTAVES,), 0, MOST, "1", "unusual gaps of 1, 2–3, 4–7, … steps so far"),
     Field("gap_error", REAL, (OCTAVES,), 0, MOVED, "signal", "largest recent error right after each kind"),
     Field("shrink_ahead", REAL, (2,), -MOVED, MOVED, "signal", "next change, as the members forecast it and shrunk"),
@@ -209,12 +206,17 @@ SAMPLE_FIELDS = (
         "signal²",
         "errors of samples predicted from their neighbours, by degree",
     ),
-    Field("carry", REAL, (len(CARRIED),), 0, SQUARED, "signal²", "errors of forecasts with each of `CARRIED`"),
+    Field(
+        *("carry", REAL, (3,), -SQUARED, SQUARED, "signal²"),
+        "squared errors of forecasts, errors times distances of the sample before from its path, squares of these",
+    ),
+    Field("compared", WHOLE, (), 0, MOST, "samples", "values that `reading` was judged by"),
+    Field("reading", REAL, (READINGS,), 0, SQUARED, "signal²", "errors by reading: the stamp is noise, or true"),
     Field("doubts", WHOLE, (), 0, 2, "samples", "wild samples in a row until now, not yet confirmed"),
     Field("doubted", REAL, (2,), -MOVED, MOVED, "signal", "their errors"),
     Field("alarm", REAL, (), 0, 1, "1 - probability", "the alarm with the newest value", True),
 )
-"""All mean squared errors."""
+"""All means."""
 
 
 if __name__ == "__main__":

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from prophecy import _checks
 from prophecy.streams.channels import Channels
 from prophecy.streams.limits import LARGEST, MOST
-from prophecy.streams.record import ERRORS
-from prophecy.streams.rows import RECORD, check, check_clocks, check_samples, within
+from prophecy.streams.rows import CALIBRATIONS, RECORD, check, check_clocks, check_samples
 
 
 def restored(stream: Channels, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -41,7 +40,7 @@ def _refill_rings(stream: Channels, records: NDArray[Any], rings: NDArray[Any]) 
 
 
 def progress(meta: dict[str, Any], first: int, longest: int) -> tuple[int, int, tuple[int, ...]]:
-    """How many values a `Far` has seen, when it looks for seasons next, and those it found, each at most `longest`."""
+    """How many values an `Ahead` has seen, when it looks for seasons next, and those found, each at most `longest`."""
     seen = _checks.whole("seen", meta["seen"], least=0)
     following = _checks.whole("next", meta["next"], least=first)
     if seen > MOST or following != first << max(0, (seen // first).bit_length()):
@@ -53,11 +52,11 @@ def progress(meta: dict[str, Any], first: int, longest: int) -> tuple[int, int, 
 
 
 WAITING = frozenset({"last", "due", "mixed"})
-"""Arrays of a `Far` that are NaN where nothing is predicted yet."""
+"""Arrays of a `Ahead` that are NaN where nothing is predicted yet."""
 
 
 def refill(own: dict[str, NDArray[Any]], arrays: dict[str, NDArray[Any]], table: NDArray[np.void]) -> None:
-    """Set the arrays of a fresh `Far` to those of a file."""
+    """Set the arrays of a fresh `Ahead` to those of a file."""
     if own.keys() != arrays.keys():
         raise ValueError(f"it must hold {', '.join(own)}, and holds {', '.join(arrays)}")
     for name, mine in own.items():
@@ -67,7 +66,7 @@ def refill(own: dict[str, NDArray[Any]], arrays: dict[str, NDArray[Any]], table:
         if mine.dtype == np.float64 and not (np.isfinite(theirs) | (np.isnan(theirs) & (name in WAITING))).all():
             raise ValueError(f"{name} must hold finite numbers")
     check(arrays["records"], table)
-    within(arrays["errors"], ERRORS)
+    CALIBRATIONS.check(arrays["errors"])
     for name in ("rings", "ring"):
         if not (np.abs(arrays[name]) <= LARGEST).all():
             raise ValueError(f"{name} must hold values of at most {LARGEST:g} in size")

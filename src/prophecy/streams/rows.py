@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prophecy.streams import members as m
-from prophecy.streams.fields import Field
-from prophecy.streams.kernels.feed import begin_all, layout
+from prophecy.streams.fields import WHOLE, Field
+from prophecy.streams.kernels.entry import begin_all, layout
 from prophecy.streams.layouts import LAYOUTS
-from prophecy.streams.limits import RING, SHORTEST
-from prophecy.streams.record import CLOCK_FIELDS, FIELDS, SAMPLE_FIELDS
+from prophecy.streams.limits import ON_GRID, RING, SHORTEST
+from prophecy.streams.record import CLOCK_FIELDS, ERRORS, FIELDS, SAMPLE_FIELDS
 from prophecy.streams.settings import DEFAULT, Settings
 
 Records = NDArray[np.void]
@@ -44,14 +45,53 @@ def check_layout(dtypes: dict[str, Any]) -> None:
 check_layout(DTYPES)
 
 
-def within(records: NDArray[np.void], fields: tuple[Field, ...]) -> None:
-    """Refuse fields outside their limits, and NaN where it means nothing; ValueError."""
-    for field in fields:
-        values = records[field.name]
-        fine = (values >= field.low) & (values <= field.high)
-        if field.missing:
-            fine |= np.isnan(values)
-        require(records, field.name, fine, f"must lie between {field.low:g} and {field.high:g}")
+class Limits:
+    """The limits of all numbers of a record, in their order: one table for what a file may hold and for what is written
+    to one."""
+
+    def __init__(self, fields: tuple[Field, ...]) -> None:
+        self.fields = fields
+        sizes = [prod(field.shape) for field in fields]
+        self._low, self._high = (np.repeat([getattr(f, end) for f in fields], sizes) for end in ("low", "high"))
+        self._whole, self._missing = (
+            np.repeat(some, sizes) for some in zip(*((f.kind == WHOLE, f.missing) for f in fields), strict=True)
+        )
+
+    def _numbers(self, records: Records) -> NDArray[np.float64]:
+        real, whole = (records.view(kind).reshape(len(records), -1) for kind in (np.float64, np.int64))
+        return np.where(self._whole, whole, real)
+
+    def _outside(self, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+        fine = (numbers >= self._low) & (numbers <= self._high) | (np.isnan(numbers) & self._missing)
+        return np.asarray(~fine)
+
+    def check(self, records: Records) -> None:
+        """Refuse numbers outside their limits, and NaN where it means nothing; ValueError."""
+        if not self._outside(self._numbers(records)).any():
+            return
+        for field in self.fields:
+            values = records[field.name]
+            fine = (values >= field.low) & (values <= field.high) | (np.isnan(values) & field.missing)
+            require(records, field.name, fine, f"must lie between {field.low:g} and {field.high:g}")
+
+    def settle(self, records: Records) -> None:
+        """Bring numbers inside their limits, in place. Streams stay there by themselves; one from a forged file, which
+        was inside when it was read, may leave them with its next value."""
+        numbers = self._numbers(records)
+        outside = self._outside(numbers)
+        if outside.any():
+            nearest = np.clip(np.nan_to_num(numbers, posinf=np.inf, neginf=-np.inf), self._low, self._high)
+            for kind, chosen in ((np.float64, outside & ~self._whole), (np.int64, outside & self._whole)):
+                records.view(kind).reshape(len(records), -1)[chosen] = nearest[chosen]
+
+
+RECORDS, CALIBRATIONS, CLOCKS, ALL_SAMPLES = map(Limits, (FIELDS, ERRORS, CLOCK_FIELDS, SAMPLE_FIELDS))
+
+
+def settle(records: Records, clocks: Records, samples: Records) -> None:
+    """Bring everything that streams know inside the limits of a file, in place."""
+    for limits, some in ((RECORDS, records), (CLOCKS, clocks), (ALL_SAMPLES, samples)):
+        limits.settle(some)
 
 
 def require(records: NDArray[np.void], name: str, fine: Any, rule: str) -> None:
@@ -79,7 +119,7 @@ def rings(count: int) -> NDArray[np.float64]:
 
 def check(records: Records, table: NDArray[np.void]) -> None:
     """Refuse records that no stream could have reached, naming stream, field and value; ValueError."""
-    within(records, FIELDS)
+    RECORDS.check(records)
     t = table[0]
     require(records, "weight", np.abs(records["weight"].sum(axis=1) - 1.0) < 1e-9, "must add up to 1")
     require(records, "weight", records["weight"] >= 0.999 * t["share"] * t["prior"], "must be at least the share")
@@ -117,9 +157,14 @@ def check_clocks(clocks: NDArray[np.void], count: int, settings: Settings = DEFA
     """Refuse clocks no stream could have reached; ValueError."""
     if clocks.dtype != CLOCK or clocks.shape != (count,):
         raise ValueError(f"clocks must be {count} records of {CLOCK.itemsize} bytes")
-    within(clocks, CLOCK_FIELDS)
+    CLOCKS.check(clocks)
     require(clocks, "jumps", clocks["jumps"] <= settings.clock.late, f"must be at most {settings.clock.late}")
-    require(clocks, "dt", (clocks["dt"] > 0.0) | (clocks["count"] <= 1), "must be positive by now")
+    begun = clocks["dt"] > 0.0
+    require(
+        clocks, "dt", begun | ((clocks["count"] <= 1) & (clocks["irregular"] == ON_GRID)), "must be positive by now"
+    )
+    apart = np.abs(clocks["last"] - clocks["grid"]) <= (settings.clock.longest_hole + 1.0) * clocks["dt"]
+    require(clocks, "grid", apart | ~begun | (clocks["count"] == 0), "must be near the newest stamp")
 
 
 def fresh_samples(count: int) -> NDArray[np.void]:
@@ -133,4 +178,4 @@ def check_samples(samples: NDArray[np.void], series: int) -> None:
     """Refuse samples no stream could have; ValueError."""
     if samples.dtype != SAMPLES or samples.shape != (series,):
         raise ValueError(f"samples must be {series} records of {SAMPLES.itemsize} bytes, got shape {samples.shape}")
-    within(samples, SAMPLE_FIELDS)
+    ALL_SAMPLES.check(samples)

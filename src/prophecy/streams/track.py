@@ -76,6 +76,6 @@ class Followed(Track):
         return f"<Followed: {rows:,} values{channels}, each with mean, lower, upper, score and alarm>"
 
     def _repr_html_(self) -> str:
-        from prophecy.tables.spark import of_track
+        from prophecy.tables.notebook import of_followed
 
-        return of_track(self)
+        return of_followed(self)

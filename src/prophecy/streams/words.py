@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from prophecy.streams.channels import Channels
-from prophecy.streams.limits import AS_NOISE, JITTER, RANDOM, VALUE
+from prophecy.streams.limits import AS_NOISE, JITTER, QUARTER, RANDOM, THEN, VALUE
 from prophecy.streams.readouts import members
 from prophecy.streams.seasonal import MEMBERS as SEASONAL
 from prophecy.streams.settings import Settings
@@ -139,19 +139,14 @@ def _about_time(stream: Channels, record: Any) -> list[str]:
     unit = float(stream.clocks["unit"][0])
     if unit > 0.0:
         line += f" Stamps are rounded to whole multiples of {_counted(unit, 'seconds')}."
-    if how == JITTER or record["stamps"] > stream.settings.stuck:
+    errors = stream.samples["reading"][0]
+    if how == JITTER or stream.samples["compared"][0] > QUARTER:
         line += (
             " They jitter, and values are corrected for having been taken at these very times."
-            if how == JITTER or _taken_then(record, stream.settings)
+            if how == JITTER or errors[THEN] < stream.settings.clock.better * errors[AS_NOISE]
             else " They jitter, and so little depends on it that they are taken for noise."
         )
     return [line]
-
-
-def _taken_then(record: Any, settings: Settings) -> bool:
-    """Whether forecasts for the stamps themselves are better than those for the places of the grid."""
-    errors = record["stamp_error"]
-    return bool(np.delete(errors, AS_NOISE).min() < settings.stamps.better * errors[AS_NOISE])
 
 
 def _about_sensor(record: Any, settings: Settings) -> list[str]:

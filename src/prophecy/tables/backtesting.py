@@ -15,9 +15,10 @@ from prophecy import _checks, evaluation
 from prophecy._forecast import Failure, Forecast
 from prophecy.forecasting.batch import in_order
 from prophecy.forecasting.known import Known
-from prophecy.frames.build import build
+from prophecy.frames.collect import read, split
 from prophecy.frames.names import printable
-from prophecy.frames.source import Key, Source, read, split, unstacked
+from prophecy.frames.source import Key, Source, build
+from prophecy.frames.table import unstacked
 from prophecy.laws.settings import Settings
 from prophecy.tables.forecasting import Bounds, Progress, Season, Task, shown, solve_task
 from prophecy.tables.regressors import known_for

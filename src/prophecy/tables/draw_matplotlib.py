@@ -8,25 +8,8 @@ from typing import Any
 import numpy as np
 
 from prophecy.frames.names import for_matplotlib
-from prophecy.tables.panels import SHAPES, Band, Line, Panel, Picture, limits
+from prophecy.tables.panels import DARK, LIGHT, Colours, Panel, Picture
 
-LIGHT = {
-    "ink": "#1f2937",
-    "muted": "#6b7280",
-    "grid": "#e5e7eb",
-    "paper": "#ffffff",
-    "forecast": "#2563eb",
-    "flagged": "#dc2626",
-}
-DARK = {
-    "ink": "#e5e7eb",
-    "muted": "#9ca3af",
-    "grid": "#374151",
-    "paper": "#111827",
-    "forecast": "#60a5fa",
-    "flagged": "#f87171",
-}
-RIVALS = ("#d97706", "#059669", "#9333ea", "#0891b2", "#be185d")
 DPI = 160  # of pictures on disk: sharp on a slide
 
 
@@ -35,29 +18,24 @@ def figure(picture: Picture, dark: bool = False, width: float = 9.0) -> Any:
     from matplotlib.figure import Figure
 
     colours = DARK if dark else LIGHT
-    tall = 3.4 if len([p for p in picture.panels if not p.bars]) == 1 else 2.5
+    tall = 3.4 if sum(not panel.bars for panel in picture.panels) == 1 else 2.5
     heights = [0.3 + 0.32 * len(p.bars) if p.bars else max(0.9, tall * p.height) for p in picture.panels]
     made = Figure(figsize=(width, sum(heights) + 0.5), layout="constrained", facecolor=colours["paper"])
     axes = made.subplots(len(heights), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
     for place, (axis, panel) in enumerate(zip(axes, picture.panels, strict=True)):
-        _dress(axis, panel, colours)
+        axis.set_facecolor(colours["paper"])
+        axis.set_title(for_matplotlib(panel.title), loc="left", fontsize=11, color=colours["ink"])
+        axis.tick_params(colors=colours["muted"], labelsize=9, length=0)
+        axis.grid(axis="y", color=colours["grid"], linewidth=0.7)
+        axis.set_axisbelow(True)
+        axis.spines[:].set_visible(False)
+        axis.margins(x=0.01)
         if panel.bars:
             _bars(axis, panel, colours)
-            continue
-        for band in panel.bands:
-            _band(axis, band, colours)
-        names = rival_names(panel)
-        for line in (*panel.lines, *panel.marks):
-            _line(axis, line, colours, names)
-        if panel.now is not None:
-            axis.axvline(panel.now, color=colours["muted"], linewidth=0.8, linestyle=":")
-        for first, last in panel.spans:
-            axis.axvspan(first, last, color=colours["flagged"], alpha=0.12, linewidth=0)
-        if panel.threshold is not None:
-            axis.axhline(panel.threshold, color=colours["flagged"], linewidth=0.9, linestyle="--")
-        _scale(axis, panel)
-        if place == 0:
-            _legend(axis, colours)
+        else:
+            _lines(axis, panel, colours)
+            if place == 0:
+                _legend(axis, colours)
     return made
 
 
@@ -68,49 +46,36 @@ def image(picture: Picture, kind: str, dark: bool = False, width: float = 10.0) 
     return buffer.getvalue()
 
 
-def _dress(axis: Any, panel: Panel, colours: dict[str, str]) -> None:
-    axis.set_facecolor(colours["paper"])
-    axis.set_title(for_matplotlib(panel.title), loc="left", fontsize=11, color=colours["ink"])
-    axis.tick_params(colors=colours["muted"], labelsize=9, length=0)
-    axis.grid(axis="y", color=colours["grid"], linewidth=0.7)
-    axis.set_axisbelow(True)
-    for side in axis.spines.values():
-        side.set_visible(False)
-    axis.margins(x=0.01)
+def _lines(axis: Any, panel: Panel, colours: Colours) -> None:
+    for band in panel.bands:
+        fill = {"color": colours["forecast"], "alpha": band.alpha, "linewidth": 0}
+        axis.fill_between(band.x, band.lower, band.upper, label=for_matplotlib(band.name), **fill)
+    for line, look in panel.looks(colours):
+        style = look.shape[0] if look.shape is not None else "--" if look.dashed else "-"
+        size = {"markersize" if look.shape is not None else "linewidth": look.size}
+        label = for_matplotlib(line.name)
+        axis.plot(line.x, line.y, style, color=look.colour, label=label, solid_capstyle="round", **size)
+    if panel.now is not None:
+        axis.axvline(panel.now, color=colours["muted"], linewidth=0.8, linestyle=":")
+    for first, last in panel.spans:
+        axis.axvspan(first, last, color=colours["flagged"], alpha=0.12, linewidth=0)
+    if panel.threshold is not None:
+        axis.axhline(panel.threshold, color=colours["flagged"], linewidth=0.9, linestyle="--")
+    ends = panel.limits()
+    if ends is not None:
+        axis.set_ylim(*ends)
+    if panel.log:
+        axis.set_yscale("log")
+    if any(line.x.dtype.kind == "M" for line in panel.lines):
+        import matplotlib.dates
+
+        locator = matplotlib.dates.AutoDateLocator(minticks=4, maxticks=9)
+        axis.xaxis.set_major_locator(locator)
+        axis.xaxis.set_major_formatter(matplotlib.dates.ConciseDateFormatter(locator))
+        axis.xaxis.get_offset_text().set_color(colours["muted"])
 
 
-def _band(axis: Any, band: Band, colours: dict[str, str]) -> None:
-    axis.fill_between(
-        band.x, band.lower, band.upper, color=colours["forecast"], alpha=0.26 if band.inner else 0.15, linewidth=0,
-        label=for_matplotlib(band.name),
-    )  # fmt: skip
-
-
-def _line(axis: Any, line: Line, colours: dict[str, str], rivals: list[str]) -> None:
-    colour = (
-        RIVALS[rivals.index(line.name) % len(RIVALS)]
-        if line.role == "rival"
-        else colours.get(line.role, colours["ink"])
-    )
-    if line.dots:
-        size = 6 if line.role == "flagged" else 3.2
-        axis.plot(
-            line.x,
-            line.y,
-            SHAPES.get(line.name, ("o", ""))[0] if line.role == "flagged" else ".",
-            color=colour,
-            markersize=size,
-            label=for_matplotlib(line.name),
-        )
-        return
-    width = {"forecast": 1.9, "rival": 1.2}.get(line.role, 1.2)
-    style = "--" if line.role == "rival" else "-"
-    axis.plot(
-        line.x, line.y, style, color=colour, linewidth=width, label=for_matplotlib(line.name), solid_capstyle="round"
-    )
-
-
-def _bars(axis: Any, panel: Panel, colours: dict[str, str]) -> None:
+def _bars(axis: Any, panel: Panel, colours: Colours) -> None:
     names = [for_matplotlib(name) for name, _ in panel.bars]
     sizes = np.array([size for _, size in panel.bars], dtype=np.float64)
     tints = [colours["forecast"], *[colours["muted"]] * (len(names) - 1)]
@@ -125,25 +90,7 @@ def _bars(axis: Any, panel: Panel, colours: dict[str, str]) -> None:
         axis.text(np.nan_to_num(size), place, text, va="center", color=colours["ink"], fontsize=9)
 
 
-def _scale(axis: Any, panel: Panel) -> None:
-    ends = limits(panel)
-    if ends is not None:
-        axis.set_ylim(*ends)
-    if panel.log:
-        axis.set_yscale("log")
-    dated = [line.x for line in panel.lines if line.x.dtype.kind == "M"]
-    if dated:
-        import matplotlib.dates
-
-        locator = matplotlib.dates.AutoDateLocator(minticks=4, maxticks=9)
-        axis.xaxis.set_major_locator(locator)
-        axis.xaxis.set_major_formatter(matplotlib.dates.ConciseDateFormatter(locator))
-        axis.xaxis.get_offset_text().set_color(
-            axis.xaxis.get_ticklabels()[0].get_color() if axis.xaxis.get_ticklabels() else "grey"
-        )
-
-
-def _legend(axis: Any, colours: dict[str, str]) -> None:
+def _legend(axis: Any, colours: Colours) -> None:
     handles, labels = axis.get_legend_handles_labels()
     once = dict(zip(labels, handles, strict=True))
     order = sorted(once, key=lambda name: (name != "observed", "%" in name))
@@ -151,7 +98,3 @@ def _legend(axis: Any, colours: dict[str, str]) -> None:
         [once[name] for name in order], order, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=min(len(once), 5),
         frameon=False, fontsize=9, labelcolor=colours["ink"], handlelength=1.4, borderaxespad=0.2, columnspacing=1.2,
     )  # fmt: skip
-
-
-def rival_names(panel: Panel) -> list[str]:
-    return list(dict.fromkeys(line.name for line in panel.lines if line.role == "rival"))

@@ -10,54 +10,43 @@ from typing import Any
 import numpy as np
 
 from prophecy.frames.names import for_html
-from prophecy.tables.draw_matplotlib import DARK, LIGHT, RIVALS, rival_names
-from prophecy.tables.panels import SHAPES, Band, Line, Panel, Picture, limits
+from prophecy.tables.panels import DARK, LIGHT, Band, Colours, Line, Look, Panel, Picture
 
 HEIGHT = 300  # pixels of a panel
 BETWEEN = 62  # pixels between two: an axis and a title
 ABOVE = 64  # pixels above the first: the legend, on a phone in two lines, and a title
+POINTS = 20_000  # of a line, beyond which the graphics card draws it
 
 
 def figure(picture: Picture, dark: bool = False) -> Any:
     """A Plotly figure: zoom, hover, a legend whose entries switch series on and off in all panels."""
     from plotly.subplots import make_subplots
 
-    colours = DARK if dark else LIGHT
-    heights = [_height(panel) for panel in picture.panels]
+    colours, panels = DARK if dark else LIGHT, picture.panels
+    heights = [30 * len(panel.bars) if panel.bars else int(HEIGHT * panel.height) for panel in panels]
     inside = sum(heights) + BETWEEN * (len(heights) - 1)
+    # Zooming into one panel zooms into all where they show the same kind of axis.
+    shared = all(panel.lines for panel in panels) and len({panel.lines[0].x.dtype.kind for panel in panels}) == 1
     made = make_subplots(
-        rows=len(heights),
-        cols=1,
-        row_heights=heights,
-        vertical_spacing=BETWEEN / inside,
-        shared_xaxes=_one_clock(picture.panels),
-        subplot_titles=[for_html(panel.title) for panel in picture.panels],
-    )
+        rows=len(heights), cols=1, row_heights=heights, vertical_spacing=BETWEEN / inside, shared_xaxes=shared,
+        subplot_titles=[for_html(panel.title) for panel in panels],
+    )  # fmt: skip
     named: set[str] = set()
-    for row, panel in enumerate(picture.panels, start=1):
+    for row, panel in enumerate(panels, start=1):
         for trace in _traces(panel, colours):
             trace["showlegend"] = bool(trace.get("showlegend", True)) and trace["name"] not in named
-            if trace["showlegend"]:
-                named.add(trace["name"])
+            named |= {trace["name"]} if trace["showlegend"] else set()
             made.add_trace(trace, row=row, col=1)
-        _axes(made, panel, row, colours)
     made.update_layout(height=inside + ABOVE + 40, **_look(colours))
     made.update_xaxes(showgrid=False, zeroline=False, automargin=True, showticklabels=True)
     made.update_yaxes(gridcolor=colours["grid"], zeroline=False, automargin=True)
-    for row, panel in enumerate(picture.panels, start=1):
-        if panel.bars:
-            made.update_xaxes(showticklabels=False, row=row, col=1)
-            made.update_yaxes(showgrid=False, ticklabelstandoff=8, row=row, col=1)
+    for row, panel in enumerate(panels, start=1):
+        _axes(made, panel, {"row": row, "col": 1}, colours)
     made.update_annotations(font={"size": 14, "color": colours["ink"]}, x=0.0, xanchor="left")
     return made
 
 
-def _height(panel: Panel) -> int:
-    return 30 * len(panel.bars) if panel.bars else int(HEIGHT * panel.height)
-
-
-def _axes(made: Any, panel: Panel, row: int, colours: dict[str, str]) -> None:
-    place = {"row": row, "col": 1}
+def _axes(made: Any, panel: Panel, place: dict[str, int], colours: Colours) -> None:
     if panel.now is not None:
         made.add_vline(x=_plain(panel.now), line={"color": colours["muted"], "width": 1, "dash": "dot"}, **place)
     if panel.threshold is not None:
@@ -65,96 +54,71 @@ def _axes(made: Any, panel: Panel, row: int, colours: dict[str, str]) -> None:
     for first, last in panel.spans:
         shade = {"fillcolor": _tint(colours["flagged"], 0.12), "line_width": 0, "layer": "below"}
         made.add_vrect(x0=_plain(first), x1=_plain(last), **shade, **place)
-    ends = limits(panel)
+    ends = panel.limits()
     if panel.log:
         made.update_yaxes(type="log", **place)
     elif ends is not None:
         made.update_yaxes(range=ends, **place)
     if panel.bars:
-        made.update_yaxes(autorange="reversed", **place)
+        made.update_xaxes(showticklabels=False, **place)
+        made.update_yaxes(autorange="reversed", showgrid=False, ticklabelstandoff=8, **place)
 
 
-def _look(colours: dict[str, str]) -> dict[str, Any]:
+def _look(colours: Colours) -> dict[str, Any]:
+    ink, clear = {"color": colours["ink"]}, "rgba(0,0,0,0)"
+    legend = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yref": "container", "yanchor": "top"}
     return {
         "template": "none",
         "paper_bgcolor": colours["paper"],
         "plot_bgcolor": colours["paper"],
-        "font": {"family": "system-ui, sans-serif", "size": 13, "color": colours["ink"]},
+        "font": {"family": "system-ui, sans-serif", "size": 13, **ink},
         "margin": {"l": 44, "r": 34, "t": ABOVE, "b": 40},
         "hovermode": "x unified",
-        "hoverlabel": {"bgcolor": colours["paper"], "bordercolor": colours["grid"], "font": {"color": colours["ink"]}},
-        "legend": {
-            "orientation": "h",
-            "x": 0,
-            "xanchor": "left",
-            "y": 1,
-            "yref": "container",
-            "yanchor": "top",
-            "bgcolor": "rgba(0,0,0,0)",
-            "traceorder": "normal",
-        },
-        "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)", "color": colours["muted"]},
+        "hoverlabel": {"bgcolor": colours["paper"], "bordercolor": colours["grid"], "font": ink},
+        "legend": {**legend, "bgcolor": clear, "traceorder": "normal"},
+        "modebar": {"orientation": "v", "bgcolor": clear, "color": colours["muted"]},
         "dragmode": "zoom",
     }
 
 
-def _traces(panel: Panel, colours: dict[str, str]) -> list[dict[str, Any]]:
+def _traces(panel: Panel, colours: Colours) -> list[dict[str, Any]]:
     if panel.bars:
         return [_bars(panel, colours)]
-    names = rival_names(panel)
-    lines = [_line(line, colours, names) for line in (*panel.lines, *panel.marks)]
     # Bands are drawn first, below the lines, and come last in the legend.
     bands = [{**trace, "legendrank": 2000} for band in panel.bands for trace in _band(band, colours)]
-    return bands + lines
+    return bands + [_line(line, look) for line, look in panel.looks(colours)]
 
 
-def _band(band: Band, colours: dict[str, str]) -> list[dict[str, Any]]:
-    name = for_html(band.name)
-    base = {
-        "type": "scatter",
-        "x": _cells(band.x),
-        "mode": "lines",
-        "line": {"width": 0, "color": colours["forecast"]},
-        "legendgroup": name,
-        "name": name,
-    }
+def _band(band: Band, colours: Colours) -> list[dict[str, Any]]:
+    name, line = for_html(band.name), {"width": 0, "color": colours["forecast"]}
+    base = {"type": "scatter", "x": _cells(band.x), "mode": "lines", "line": line, "legendgroup": name, "name": name}
     ends = [f"{low:.5g} … {high:.5g}" for low, high in zip(band.lower, band.upper, strict=True)]
-    fill = _tint(colours["forecast"], 0.26 if band.inner else 0.15)
-    upper = {"y": _cells(band.upper), "fill": "tonexty", "fillcolor": fill, "customdata": ends}
+    fill = {"fill": "tonexty", "fillcolor": _tint(colours["forecast"], band.alpha)}
     return [
         {**base, "y": _cells(band.lower), "showlegend": False, "hoverinfo": "skip"},
-        {**base, **upper, "hovertemplate": "%{customdata}"},
+        {**base, "y": _cells(band.upper), **fill, "customdata": ends, "hovertemplate": "%{customdata}"},
     ]
 
 
-def _line(line: Line, colours: dict[str, str], rivals: list[str]) -> dict[str, Any]:
-    colour = colours.get(line.role, colours["ink"])
-    if line.role == "rival":
-        colour = RIVALS[rivals.index(line.name) % len(RIVALS)]
+def _line(line: Line, look: Look) -> dict[str, Any]:
     name = for_html(line.name)
-    trace: dict[str, Any] = {
-        "type": "scattergl" if len(line.x) > 20_000 else "scatter",
-        "x": _cells(line.x),
-        "y": _cells(line.y),
-        "name": name,
-        "legendgroup": name,
-        "hovertemplate": "%{y:.5g}",
-        "showlegend": line.listed,
-    }
-    if line.dots:
-        shape = SHAPES.get(line.name, ("", "circle"))[1] if line.role == "flagged" else "circle"
-        marker = {"color": colour, "size": 9 if line.role == "flagged" else 4, "symbol": shape}
+    trace = {
+        "type": "scattergl" if len(line.x) > POINTS else "scatter", "x": _cells(line.x), "y": _cells(line.y),
+        "name": name, "legendgroup": name, "hovertemplate": "%{y:.5g}", "showlegend": line.listed,
+    }  # fmt: skip
+    if look.shape is not None:
+        marker = {"color": look.colour, "size": 9 if line.role == "flagged" else 4, "symbol": look.shape[1]}
         return {**trace, "mode": "markers", "marker": marker}
-    look = {"color": colour, "width": 2.4 if line.role == "forecast" else 1.4}
-    return {**trace, "mode": "lines", "line": {**look, "dash": "dash" if line.role == "rival" else "solid"}}
+    dash = "dash" if look.dashed else "solid"
+    return {**trace, "mode": "lines", "line": {"color": look.colour, "width": 1.25 * look.size, "dash": dash}}
 
 
-def _bars(panel: Panel, colours: dict[str, str]) -> dict[str, Any]:
-    sizes = [size for _, size in panel.bars]
+def _bars(panel: Panel, colours: Colours) -> dict[str, Any]:
+    sizes = np.array([size for _, size in panel.bars], dtype=np.float64)
     return {
         "type": "bar",
         "orientation": "h",
-        "x": _cells(np.array(sizes, dtype=np.float64)),
+        "x": _cells(sizes),
         "y": [for_html(name) for name, _ in panel.bars],
         "marker": {"color": [colours["forecast"], *[colours["muted"]] * (len(sizes) - 1)]},
         "showlegend": False,
@@ -200,11 +164,6 @@ def _cells(values: Any) -> list[Any]:
 
 def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, np.datetime64) else float(value)
-
-
-def _one_clock(panels: Sequence[Panel]) -> bool:
-    """Whether zooming into one panel should zoom into all: they show the same kind of axis."""
-    return all(panel.lines for panel in panels) and len({panel.lines[0].x.dtype.kind for panel in panels}) == 1
 
 
 def _tint(colour: str, alpha: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -19,8 +20,8 @@ from prophecy.forecasting import forecast as solve
 from prophecy.forecasting.batch import Stopped, in_order
 from prophecy.forecasting.known import Known
 from prophecy.forecasting.own import Fit, own_candidates
-from prophecy.frames.cells import is_frame
-from prophecy.frames.source import Key, Source, is_file, read, split
+from prophecy.frames.collect import is_table, read, split
+from prophecy.frames.source import Key, Source
 from prophecy.laws.context import check_variables
 from prophecy.laws.settings import DEFAULT, Settings
 from prophecy.tables.regressors import known_for
@@ -56,9 +57,9 @@ class Forecasts(Mapping[Key, Forecast | Failure]):
         return f"<Forecasts of {len(self)} series" + (f", {failed} failed" if failed else "") + ">"
 
     def _repr_html_(self) -> str:
-        from prophecy.tables.spark import of_forecasts
+        from prophecy.tables.notebook import of_many
 
-        return of_forecasts(self)
+        return of_many(self)
 
     def explain(self) -> str:
         """What `explain` says of each series."""
@@ -165,23 +166,25 @@ def forecast_many(
     All other arguments (level, season, bounds, known, settings …) are those of `forecast`, the same for every series.
     """
     options: dict[str, Any] = {"level": level, "bounds": bounds, "settings": _joined(settings, candidates)}
-    failed: dict[Key, Failure] = {}
-    sources: dict[Key, Source]
-    if is_frame(data) or is_file(data):
-        sources = split(data, key, time, columns, duplicates)
+    failed: dict[Key, Exception] = {}
+    sources: dict[Key, Source] = {}
+    if is_table(data):
+        sources = split(data, key, time, columns, duplicates, failed)
+        if failed and not sources:
+            raise next(iter(failed.values()))
     elif key is not None:
         raise TypeError(f"key={key!r} names a column, so data must be a frame, got {type(data).__name__}")
     elif not isinstance(data, Sequence | np.ndarray) or isinstance(data, bytes):
         raise TypeError(f"data must be a list of series, an array or a frame, got {type(data).__name__}")
     else:
-        sources = {}
         for place, item in enumerate(data):
             try:
                 sources[place] = read(item, time, columns, duplicates)
             except (TypeError, ValueError, OSError) as error:
-                failed[place] = Failure(place, error)
-    made = {**failed, **forecast_sources(sources, horizon, season, known, options, jobs, progress, client)}
-    order = sorted(made) if failed else list(made)
+                failed[place] = error
+    made = dict(forecast_sources(sources, horizon, season, known, options, jobs, progress, client))
+    made |= {one: Failure(0, error) for one, error in failed.items()}
+    order = list(made) if is_table(data) else sorted(made)
     return Forecasts(
         {
             one: Failure(place, found.error) if isinstance(found := made[one], Failure) else found
@@ -251,35 +254,19 @@ def solve_task(task: Task, horizon: int, level: float, **options: Any) -> Foreca
 def _dressed(made: Forecast, source: Source) -> Forecast:
     """With times, names and what was assumed when the rows were read."""
     horizon = len(np.asarray(made.point))
-    notes = tuple(_NUMBERED.sub(lambda found: _named(found, source), note) for note in made.notes)
-    made = replace(made, notes=notes)
-    return replace(
-        made, index=source.future(horizon), names=source.names, source=source, notes=(*made.notes, *source.notes())
-    )
+    names = {str(place): repr(name) for place, name in enumerate(source.names)}
+    notes = (_NUMBERED.sub(lambda found: names.get(found[1], found[0]), note) for note in made.notes)
+    index = source.future(horizon)
+    return replace(made, index=index, names=source.names, source=source, notes=(*notes, *source.notes()))
 
 
-def _named(found: re.Match[str], source: Source) -> str:
-    place = int(found[1])
-    return repr(source.names[place]) if place < len(source.names) else found[0]
-
-
-class shown:
+@contextmanager
+def shown(progress: Progress | bool | None, total: int, unit: str = "series") -> Iterator[Progress | None]:
     """progress as a callback: given, a bar of tqdm's on a terminal or in a notebook, or nothing."""
+    if progress is not True:
+        yield progress or None
+        return
+    from tqdm.auto import tqdm
 
-    def __init__(self, progress: Progress | bool | None, total: int, unit: str = "series") -> None:
-        self._asked, self._total, self._unit = progress, total, unit
-        self._bar: Any = None
-
-    def __enter__(self) -> Progress | None:
-        if self._asked is None or self._asked is False:
-            return None
-        if self._asked is not True:
-            return self._asked
-        from tqdm.auto import tqdm
-
-        bar = self._bar = tqdm(total=self._total, unit=self._unit, leave=False)
-        return lambda done, total: bar.update(done - bar.n)
-
-    def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
+    with tqdm(total=total, unit=unit, leave=False) as bar:
+        yield lambda done, total: bar.update(done - bar.n)

@@ -1,10 +1,10 @@
-"""What a picture shows, before anyone draws it: panels of lines, bands and marks over time or rows."""
+"""What a picture shows, before anyone draws it: panels of lines, bands and marks over time or rows, and their look."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,17 @@ if TYPE_CHECKING:
     from prophecy.tables.backtesting import Backtest
 
 Array = NDArray[np.float64]
+Colours = dict[str, str]
+
+LIGHT: Colours = {
+    "ink": "#1f2937", "muted": "#6b7280", "grid": "#e5e7eb", "paper": "#ffffff",
+    "forecast": "#2563eb", "flagged": "#dc2626",
+}  # fmt: skip
+DARK: Colours = {
+    "ink": "#e5e7eb", "muted": "#9ca3af", "grid": "#374151", "paper": "#111827",
+    "forecast": "#60a5fa", "flagged": "#f87171",
+}  # fmt: skip
+RIVALS = ("#d97706", "#059669", "#9333ea", "#0891b2", "#be185d")
 
 SHAPES: dict[str, tuple[str, str]] = {
     Kind.SPIKE: ("o", "circle"),
@@ -34,9 +45,19 @@ LEAST = 120  # rows of history drawn at least, where there are that many
 MOST = 6  # panels drawn: a picture of more is a texture
 
 
+class Look(NamedTuple):
+    """How a line is drawn. size: its width, or that of dots. shape: of dots, in matplotlib and in Plotly."""
+
+    colour: str
+    size: float
+    dashed: bool = False
+    shape: tuple[str, str] | None = None
+
+
 @dataclass(frozen=True)
 class Line:
-    """role: observed, forecast or rival; `dots` marks every value instead of joining them; `listed`: in the legend."""
+    """role: observed, forecast, flagged or rival; `dots` marks every value instead of joining them; `listed`: in the
+    legend."""
 
     name: str
     x: NDArray[Any]
@@ -56,11 +77,15 @@ class Band:
     upper: Array
     inner: bool = False
 
+    @property
+    def alpha(self) -> float:
+        return 0.26 if self.inner else 0.15
+
 
 @dataclass(frozen=True)
 class Panel:
     """One set of axes. now: where the past ends. bars: names and lengths, in place of lines. spans: stretches of the
-    axis, first and last, that are shaded."""
+    axis, first and last, that are shaded. threshold: where a horizontal line is drawn."""
 
     title: str
     lines: Sequence[Line] = ()
@@ -70,8 +95,32 @@ class Panel:
     bars: Sequence[tuple[str, float]] = ()
     height: float = 1.0
     log: bool = False
-    threshold: float | None = field(default=None)  # where a horizontal line is drawn
+    threshold: float | None = field(default=None)
     spans: Sequence[tuple[Any, Any]] = ()
+
+    def looks(self, colours: Colours) -> list[tuple[Line, Look]]:
+        """Every line and mark with its look; rivals have a colour each."""
+        rivals = list(dict.fromkeys(line.name for line in self.lines if line.role == "rival"))
+        made = []
+        for line in (*self.lines, *self.marks):
+            rival = line.role == "rival"
+            colour = RIVALS[rivals.index(line.name) % len(RIVALS)] if rival else colours.get(line.role, colours["ink"])
+            flagged = line.role == "flagged"
+            shape = SHAPES.get(line.name, SHAPES[Kind.SPIKE]) if flagged else (".", "circle")
+            size = (6.0 if flagged else 3.2) if line.dots else 1.9 if line.role == "forecast" else 1.2
+            made.append((line, Look(colour, size, rival, shape if line.dots else None)))
+        return made
+
+    def limits(self) -> tuple[float, float] | None:
+        """Where the vertical axis should end: an interval wider than everything it belongs to must not set the
+        scale."""
+        seen = np.concatenate([line.y[np.isfinite(line.y)] for line in (*self.lines, *self.marks)] or [np.empty(0)])
+        if not seen.size or np.ptp(seen) == 0 or self.log:
+            return None
+        low, high, size = seen.min(), seen.max(), np.ptp(seen)
+        edges = [part[np.isfinite(part)] for band in self.bands for part in (band.lower, band.upper)]
+        all_ = np.concatenate([seen, *edges])
+        return float(max(all_.min(), low - size) - 0.04 * size), float(min(all_.max(), high + size) + 0.04 * size)
 
 
 @dataclass(frozen=True)
@@ -90,43 +139,35 @@ def moments(times: Times | None, rows: int, first: int = 0) -> NDArray[Any]:
 
 
 def of_forecast(made: Forecast, source: Source, title: str = "", history: int | None = None) -> list[Panel]:
-    """The past, the mean and its fan, a panel for each variable."""
-    mean = np.asarray(made.point, dtype=np.float64)
-    columns = mean.reshape(len(mean), -1)
-    rows = len(source.series.values)
-    shown = min(rows, max(LEAST, PAST * len(mean)) if history is None else history)
-    after = source.series.after(len(mean))
+    """The past, the point and its fan, a panel for each variable."""
+    steps, rows = len(np.asarray(made.point)), len(source.series.values)
+    shown = min(rows, max(LEAST, PAST * steps) if history is None else history)
+    after = source.series.after(steps)
     # A single row has no step: nothing ahead has a date then, and rows are counted.
     past = moments(None if after is None else source.series.times, rows)[rows - shown :]
-    ahead = after.wall() if after is not None else np.arange(rows, rows + len(mean))
+    ahead = moments(after, steps, rows)
     bands = [(f"{100 * made.level:g} %", made.lower, made.upper, False)]
     if made.level > INNER + 0.1:
         low, high = made.quantile(np.array([0.5 - INNER / 2, 0.5 + INNER / 2]))
         bands.append((f"{100 * INNER:g} %", low, high, True))
     panels = []
-    for i in range(min(columns.shape[1], MOST)):
+    for i, name in enumerate(source.names[:MOST]):
         # Lines and bands begin at the last value seen: nothing is uncertain there, and the eye can follow.
-        start = source.series.values[-1:, i] if rows else np.empty(0)
-        joined = len(start) == 1 and bool(np.isfinite(start[0]))
-        x = np.concatenate([past[-1:], ahead]) if joined else ahead
-        start = start if joined else np.empty(0)
-        name = " · ".join(
-            part for part in (title, source.names[i] if columns.shape[1] > 1 or not title else "") if part
-        )
-        panels.append(
-            Panel(
-                name,
-                [
-                    Line("observed", past, source.series.values[rows - shown :, i]),
-                    Line("forecast", x, np.concatenate([start, columns[:, i]]), "forecast"),
-                ],
-                [
-                    Band(label, x, _joined(start, low, i), _joined(start, high, i), inner)
-                    for label, low, high, inner in bands
-                ],
-                now=past[-1] if len(past) else None,
-            )
-        )
+        last = source.series.values[-1:, i]
+        last = last[np.isfinite(last)]
+        x = np.concatenate([past[-1:], ahead]) if len(last) else ahead
+
+        def joined(values: Any, i: int = i, last: Array = last) -> Array:
+            return np.concatenate([last, _column(values, i)])
+
+        lines = [
+            Line("observed", past, source.series.values[rows - shown :, i]),
+            Line("forecast", x, joined(made.point), "forecast"),
+        ]
+        fan = [Band(label, x, joined(low), joined(high), inner) for label, low, high, inner in bands]
+        several = len(source.names) > 1 or not title
+        parts = (title, name if several else "")
+        panels.append(Panel(" · ".join(filter(None, parts)), lines, fan, now=past[-1] if len(past) else None))
     return panels
 
 
@@ -134,45 +175,29 @@ def of_forecasts(
     many: Mapping[str, Forecast], sources: Mapping[str, Source], history: int | None = None
 ) -> list[Panel]:
     """The first few series below each other."""
-    panels: list[Panel] = []
-    for name, made in many.items():
-        panels += of_forecast(made, sources[name], name, history)
-        if len(panels) >= MOST:
-            break
-    return panels[:MOST]
+    some = list(many.items())[:MOST]
+    return [panel for name, made in some for panel in of_forecast(made, sources[name], name, history)][:MOST]
 
 
 def of_backtest(result: Backtest) -> list[Panel]:
     """The first series with what was forecast in every fold, and every model's MASE (the MAE where it has none)."""
     source, horizon = result.source, result.horizon
-    rows = len(source.series.values)
     shown = max(0, result.cuts[0] - max(LEAST, PAST * horizon))
-    axis = moments(source.series.times, rows)
-    lines = [Line("observed", axis[shown:], source.series.values[shown:, 0])]
-    bands = []
-    for fold, cut in enumerate(result.cuts):
-        for model in result.models:
-            made = result.paths.get((model, fold))
-            if made is None or (model != result.models[0] and model != _best_rival(result)):
-                continue
-            x = axis[cut : cut + horizon]
-            role = "forecast" if model == result.models[0] else "rival"
-            lines.append(Line(model, x, _column(made.point, 0), role))
-            if role == "forecast":
-                bands.append(Band(f"{100 * result.level:g} %", x, _column(made.lower, 0), _column(made.upper, 0)))
-    scores = result.overall()
+    axis = moments(source.series.times, len(source.series.values))
+    lines, bands = [Line("observed", axis[shown:], source.series.values[shown:, 0])], []
+    scores, ours = result.overall(), result.models[0]
+    errors = {model: row["mae"] for model, row in scores.items() if model != ours and np.isfinite(row["mae"])}
+    best = min(errors, key=lambda model: errors[model], default=None)
+    for (model, fold), made in result.paths.items():
+        x = axis[result.cuts[fold] : result.cuts[fold] + horizon]
+        if model in (ours, best):
+            lines.append(Line(model, x, _column(made.point, 0), "forecast" if model == ours else "rival"))
+        if model == ours:
+            bands.append(Band(f"{100 * result.level:g} %", x, _column(made.lower, 0), _column(made.upper, 0)))
     measure = "mase" if all(np.isfinite(row["mase"]) for row in scores.values()) else "mae"
+    title = f"mean absolute {'scaled ' if measure == 'mase' else ''}error (less is better)"
     bars = [(model, row[measure]) for model, row in scores.items()]
-    title = {"mase": "mean absolute scaled error (less is better)", "mae": "mean absolute error (less is better)"}[
-        measure
-    ]
     return [Panel(source.names[0], lines, bands), Panel(title, bars=bars, height=0.22 * len(bars))]
-
-
-def _best_rival(result: Backtest) -> str | None:
-    scores = {model: row["mae"] for model, row in result.overall().items() if model != result.models[0]}
-    known = {model: mae for model, mae in scores.items() if np.isfinite(mae)}
-    return min(known, key=lambda model: known[model]) if known else None
 
 
 def of_track(
@@ -187,30 +212,10 @@ def of_track(
 ) -> Panel:
     """Every value with the prediction made before it came."""
     marks = [] if flags is None else [Line("flagged", x[flags], truth[flags], "flagged", dots=True)]
-    return Panel(
-        title,
-        [Line("predicted before seen", x, mean, "forecast"), Line("observed", x, truth, dots=len(x) <= 400)],
-        [Band(f"{100 * level:g} %", x, lower, upper)],
-        marks,
-    )
-
-
-def limits(panel: Panel) -> tuple[float, float] | None:
-    """Where the vertical axis should end: an interval wider than everything it belongs to must not set the scale."""
-    seen = np.concatenate([line.y[np.isfinite(line.y)] for line in (*panel.lines, *panel.marks)] or [np.empty(0)])
-    if not seen.size or np.ptp(seen) == 0 or panel.log:
-        return None
-    low, high, size = seen.min(), seen.max(), np.ptp(seen)
-    ends = [(band.lower[np.isfinite(band.lower)], band.upper[np.isfinite(band.upper)]) for band in panel.bands]
-    floor = min([low, *(part.min() for part, _ in ends if part.size)])
-    ceiling = max([high, *(part.max() for _, part in ends if part.size)])
-    return float(max(floor, low - size) - 0.04 * size), float(min(ceiling, high + size) + 0.04 * size)
+    lines = [Line("predicted before seen", x, mean, "forecast"), Line("observed", x, truth, dots=len(x) <= 400)]
+    return Panel(title, lines, [Band(f"{100 * level:g} %", x, lower, upper)], marks)
 
 
 def _column(values: Any, i: int) -> Array:
     array = np.asarray(values, dtype=np.float64)
     return np.asarray(array if array.ndim == 1 else array[:, i])
-
-
-def _joined(start: Array, values: Any, i: int) -> Array:
-    return np.concatenate([start, _column(values, i)])

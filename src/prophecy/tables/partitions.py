@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from prophecy import _checks, _files
 from prophecy._forecast import Failure, Forecast
-from prophecy.frames.source import Key, Source, split
+from prophecy.frames.collect import split
+from prophecy.frames.source import Key
 from prophecy.tables.forecasting import Forecasts, Season, forecast_sources
 
 SENT = 256
@@ -36,6 +37,23 @@ class PartitionTask(NamedTuple):
     quantiles: tuple[float, ...]
     duplicates: str
     options: dict[str, Any]
+
+
+def partition_task(
+    horizon: int,
+    key: str | Sequence[str],
+    time: str | None,
+    columns: str | Sequence[str] | None,
+    season: Season,
+    quantiles: Sequence[float],
+    duplicates: str,
+    options: dict[str, Any],
+) -> PartitionTask:
+    """The same for every partition, checked once."""
+    keys = (key,) if isinstance(key, str) else tuple(key)
+    names = None if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
+    horizon = _checks.whole("horizon", horizon)
+    return PartitionTask(horizon, keys, time, names, season, tuple(quantiles), duplicates, options)
 
 
 class Done(NamedTuple):
@@ -73,47 +91,45 @@ def forecast_partitions(
 
     Files of `out` that are there already are kept with `resume`, and refused without.
     """
-    from distributed import as_completed
-
     folder = Path(out).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     if not resume and any(folder.iterdir()):
         raise ValueError(f"{str(out)!r} is not empty; name another folder, or resume the run that filled it")
-    _check_apart([str(Path(source).resolve()) for source in sources], client, asked.key)
-    targets = [folder / f"part-{number:05d}.parquet" for number in range(len(sources))]
-    left = [number for number, target in enumerate(targets) if not target.exists()]
-    paths = [(str(Path(sources[number]).resolve()), str(targets[number])) for number in left]
-    task = partial(_forecast_partition, asked=asked)
-    futures = client.map(task, paths, retries=RETRIES, pure=False, batch_size=1000)
+    paths = [str(Path(source).resolve()) for source in sources]
+    _check_apart(paths, client, asked.key)
+    targets = [folder / f"part-{number:05d}.parquet" for number in range(len(paths))]
+    left = [(path, str(target)) for path, target in zip(paths, targets, strict=True) if not target.exists()]
     done: list[Done] = []
+    for found in _answers(client, partial(_forecast_partition, asked=asked), left):
+        done.append(found)
+        if progress is not None:
+            progress(len(targets) - len(left) + len(done), len(targets))
+    return sorted(done)
+
+
+def _answers(client: Any, one: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+    """one(item) of every item by a Dask client, as they come."""
+    from distributed import as_completed
+
+    futures = client.map(one, items, retries=RETRIES, pure=False, batch_size=1000)
     try:
         for _, found in as_completed(futures, with_results=True):
-            done.append(found)
-            if progress is not None:
-                progress(len(targets) - len(left) + len(done), len(targets))
+            yield found
     finally:
         client.cancel(futures)
-    return sorted(done)
 
 
 def _check_apart(sources: Sequence[str], client: Any, key: tuple[str, ...]) -> None:
     """Refuse keys that lie in several partitions, before any work: each of their forecasts would see a part of the
     series. Workers read the columns of the key alone."""
-    from distributed import as_completed
-
-    futures = client.map(partial(_keys_of, key=key), sources, retries=RETRIES, pure=False, batch_size=1000)
     seen: dict[tuple[Any, ...], str] = {}
-    try:
-        for _, (source, keys) in as_completed(futures, with_results=True):
-            for one in keys:
-                if one in seen:
-                    names = " and ".join(sorted((Path(seen[one]).name, Path(source).name)))
-                    shown = one if len(one) > 1 else one[0]
-                    wrong = f"series {shown!r} lies in two partitions ({names})"
-                    raise ValueError(f"{wrong}; partition the table by its key")
-                seen[one] = source
-    finally:
-        client.cancel(futures)
+    for source, keys in _answers(client, partial(_keys_of, key=key), sources):
+        for one in keys:
+            if one in seen:
+                names = " and ".join(sorted((Path(seen[one]).name, Path(source).name)))
+                wrong = f"series {one if len(one) > 1 else one[0]!r} lies in two partitions ({names})"
+                raise ValueError(f"{wrong}; partition the table by its key")
+            seen[one] = source
 
 
 def _keys_of(source: str, key: tuple[str, ...]) -> tuple[str, list[tuple[Any, ...]]]:
@@ -134,49 +150,23 @@ def _forecast_partition(paths: tuple[str, str], asked: PartitionTask) -> Done:
     table = parquet.read_table(source)
     index = [name for name in table.column_names if name.startswith("__index_level_")]
     table = table.drop_columns(index)  # row numbers that pandas stored without being asked
-    found = dict(_sources(table, asked))
-    good = {key: one for key, one in found.items() if isinstance(one, Source)}
-    made: dict[Key, Forecast | Failure] = dict(
-        forecast_sources(good, asked.horizon, asked.season, None, asked.options, 1, None)
-    )
-    made |= {key: one for key, one in found.items() if isinstance(one, Failure)}
-    errors = {key: str(one.error) for key, one in made.items() if isinstance(one, Failure)}
-    _write(_table(made, errors, asked, table.schema), target)
-    return Done(target, list(made), errors)
+    failed: dict[Key, Exception] = {}
+    sources = split(table, asked.key, asked.time, asked.columns, asked.duplicates, failed)
+    made = forecast_sources(sources, asked.horizon, asked.season, None, asked.options, 1, None)
+    errors = {key: str(one.error) for key, one in made.failures.items()}
+    errors |= {key: str(error) for key, error in failed.items()}
+    with _files.replacing(target) as temporary:
+        parquet.write_table(_table(made, errors, asked, table.schema), temporary)
+    return Done(target, [*made, *failed], errors)
 
 
-def _sources(table: Any, asked: PartitionTask) -> Iterator[tuple[Key, Source | Failure]]:
-    """The series of a partition; where one of them cannot be read, the others still are."""
-    columns = None if asked.columns is None else list(asked.columns)
-    key = asked.key if len(asked.key) > 1 else asked.key[0]
-    try:
-        yield from split(table, key, asked.time, columns, asked.duplicates).items()
-        return
-    except ValueError as error:
-        if asked.key[0] not in str(error):
-            raise
-    import pyarrow.compute as compute
-
-    for cells in table.select(list(asked.key)).group_by(list(asked.key)).aggregate([]).to_pylist():
-        chosen = None
-        for name, cell in cells.items():
-            same = compute.is_null(table[name]) if cell is None else compute.equal(table[name], cell)
-            chosen = same if chosen is None else compute.and_(chosen, same)
-        one: Key = tuple(cells[name] for name in asked.key) if len(asked.key) > 1 else cells[asked.key[0]]
-        try:
-            yield from split(table.filter(chosen), key, asked.time, columns, asked.duplicates).items()
-        except ValueError as error:
-            yield one, Failure(0, error)
-
-
-def _table(made: dict[Key, Forecast | Failure], errors: dict[Key, str], asked: PartitionTask, schema: Any) -> Any:
+def _table(made: Forecasts, errors: dict[Key, str], asked: PartitionTask, schema: Any) -> Any:
     """Forecasts below each other with a column `error`; a series that failed has one row, which says why."""
     import pyarrow
 
     frames = []
-    good = {key: one for key, one in made.items() if isinstance(one, Forecast)}
-    if good:
-        frame = Forecasts(good).to_frame(asked.quantiles)
+    if len(made) > len(made.failures):
+        frame = made.to_frame(asked.quantiles)
         frames.append(frame.append_column("error", pyarrow.nulls(len(frame), pyarrow.string())))
     if errors:
         cells = [key if len(asked.key) > 1 else (key,) for key in errors]
@@ -188,34 +178,18 @@ def _table(made: dict[Key, Forecast | Failure], errors: dict[Key, str], asked: P
     return pyarrow.concat_tables(frames, promote_options="permissive") if frames else pyarrow.table({})
 
 
-def _write(table: Any, target: str) -> None:
-    """The whole file or none."""
-    import pyarrow.parquet as parquet
-
-    with _files.replacing(target) as temporary:
-        parquet.write_table(table, temporary)
-
-
 def solve_on(
     client: Any, solve: Callable[[Any], Forecast], tasks: Sequence[Any], progress: Callable[[int, int], None] | None
 ) -> list[Forecast | Failure]:
     """solve(task) for every task on the workers of a Dask client, in order, with a `Failure` where it raised."""
-    from distributed import as_completed
-
     size = max(1, min(SENT, len(tasks) // (4 * max(1, sum(client.nthreads().values())))))
     pieces = [(first, list(tasks[first : first + size])) for first in range(0, len(tasks), size)]
-    futures = client.map(partial(_solve_piece, solve), pieces, retries=RETRIES, pure=False)
-    made: list[Forecast | Failure] = [Failure(k, RuntimeError("not solved")) for k in range(len(tasks))]
-    done = 0
-    try:
-        for _, (first, answers) in as_completed(futures, with_results=True):
-            made[first : first + len(answers)] = answers
-            done += len(answers)
-            if progress is not None:
-                progress(done, len(tasks))
-    finally:
-        client.cancel(futures)
-    return made
+    made: dict[int, Forecast | Failure] = {}
+    for first, answers in _answers(client, partial(_solve_piece, solve), pieces):
+        made |= dict(enumerate(answers, first))
+        if progress is not None:
+            progress(len(made), len(tasks))
+    return [made[k] for k in range(len(tasks))]
 
 
 def _solve_piece(
@@ -229,24 +203,3 @@ def _solve_piece(
         except Exception as error:  # it is this series' alone; it is handed to the caller
             answers.append(Failure(first + k, error))
     return first, answers
-
-
-def partition_task(
-    horizon: int,
-    key: str | Sequence[str],
-    time: str | None,
-    columns: str | Sequence[str] | None,
-    season: Season,
-    quantiles: Sequence[float],
-    duplicates: str,
-    options: dict[str, Any],
-) -> PartitionTask:
-    """The same for every partition, checked once."""
-    keys = (key,) if isinstance(key, str) else tuple(key)
-    names = None if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
-    return PartitionTask(
-        _checks.whole("horizon", horizon), keys, time, names, season, tuple(quantiles), duplicates, options
-    )
-
-
-__all__ = ["Done", "PartitionTask", "forecast_partitions", "partition_task", "partitions", "solve_on"]

@@ -20,70 +20,48 @@ if TYPE_CHECKING:
 
 ENDINGS = (".png", ".svg", ".html")
 
-
 Where = str | os.PathLike[str] | None
 
 
-def plot_forecast(
-    made: Forecast,
-    path: Where,
-    interactive: bool,
-    *,
-    history: int | None = None,
-    dark: bool = False,
-    width: float = 9.0,
-) -> Any:
-    """history: rows of the past to show. dark: for a dark background. width: inches (matplotlib)."""
+def plot_forecast(made: Forecast, path: Where, interactive: bool, history: int | None = None, **look: Any) -> Any:
+    """history: rows of the past to show; dark, width: as of `drawn`."""
     panels = of_forecast(made, source_of(made), history=history)
-    return drawn(Picture("", panels, made.explain().splitlines()), path, interactive, dark, width)
+    return drawn(Picture("", panels, made.explain().splitlines()), path, interactive, **look)
 
 
 def plot_forecasts(
-    many: Mapping[str, Forecast],
-    path: Where,
-    interactive: bool,
-    *,
-    history: int | None = None,
-    dark: bool = False,
-    width: float = 9.0,
+    many: Mapping[str, Forecast], path: Where, interactive: bool, history: int | None = None, **look: Any
 ) -> Any:
     sources = {name: source_of(made) for name, made in many.items()}
-    return drawn(Picture("", of_forecasts(many, sources, history)), path, interactive, dark, width)
+    return drawn(Picture("", of_forecasts(many, sources, history)), path, interactive, **look)
 
 
-def plot_backtest(result: Backtest, path: Where, interactive: bool, *, dark: bool = False, width: float = 9.0) -> Any:
-    return drawn(Picture("", of_backtest(result)), path, interactive, dark, width)
+def plot_backtest(result: Backtest, path: Where, interactive: bool, **look: Any) -> Any:
+    return drawn(Picture("", of_backtest(result)), path, interactive, **look)
 
 
-def plot_track(
-    track: Any, path: Where, interactive: bool, *, last: int = 400, dark: bool = False, width: float = 9.0
-) -> Any:
+def plot_track(track: Any, path: Where, interactive: bool, last: int = 400, **look: Any) -> Any:
     """last: how many of the newest rows to show."""
     series = track.source.series
     rows = len(series.values)
     shown = slice(max(0, rows - last), rows)
-    x = moments(series.times, rows)[shown]
-    panels = []
-    for i, name in enumerate(track.source.names[:MOST]):
-        truth, mean, lower, upper = (
-            np.asarray(part).reshape(rows, -1)[shown, i] for part in (series.values, *track[:3])
-        )
-        panels.append(of_track(x, truth, mean, lower, upper, track.level, name))
-    return drawn(Picture("", panels), path, interactive, dark, width)
+    parts = [np.asarray(part).reshape(rows, -1)[shown].T for part in (series.values, *track[:3])]
+    x, names = moments(series.times, rows)[shown], track.source.names[:MOST]
+    rows_of = zip(names, *parts, strict=False)
+    panels = [of_track(x, truth, mean, low, high, track.level, name) for name, truth, mean, low, high in rows_of]
+    return drawn(Picture("", panels), path, interactive, **look)
 
 
-def drawn(picture: Picture, path: Any, interactive: bool, dark: bool, width: float) -> Any:
-    """A figure; or, where a path is given, nothing but the file."""
+def drawn(picture: Picture, path: Any, interactive: bool, dark: bool = False, width: float = 9.0) -> Any:
+    """A figure of matplotlib's, or (interactive) Plotly's; or, where a path is given, nothing but the file.
+
+    dark: for a dark background. width: inches (matplotlib).
+    """
     if isinstance(path, bool):  # plot(True) of version 0.2
         warnings.warn("plot(True) is now plot(interactive=True)", DeprecationWarning, stacklevel=4)
         path, interactive = None, path
-    if path is None:
-        return draw(picture, interactive, dark, width)
-    return save(picture, Path(path), dark, width)
-
-
-def draw(picture: Picture, interactive: bool = False, dark: bool = False, width: float = 9.0) -> Any:
-    """A Plotly figure, or one of matplotlib's."""
+    if path is not None:
+        return save(picture, Path(path), dark, width)
     if interactive:
         from prophecy.tables.draw_plotly import figure
 

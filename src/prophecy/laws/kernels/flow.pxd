@@ -1,4 +1,4 @@
-from prophecy.laws.kernels.lanes cimport Lanes, Terms
+from prophecy.laws.kernels.unrolled cimport Lanes, Terms
 from prophecy.laws.kernels.stepping cimport Tableau, Work
 
 # What functions are taken of, for each of several paths, and the rest that `paths` is asked for.
@@ -24,14 +24,6 @@ cdef struct Following:
     double* miss
 
 
-cdef long long steps_room(Terms* terms, Tableau* tableau, long long count) noexcept nogil
-cdef void step_points(
-    Terms* terms, double* theta, Tableau* tableau, double* points, long long count, long long* substeps, double* room,
-    double* out) noexcept nogil
-cdef void _step_all(
-    Terms* terms, double* theta, Tableau* tableau, double* points, long long* substeps, long long* chosen, long long count,
-    double* room, double* out) noexcept nogil
-cdef int check_substeps(object substeps) except -1
 cdef double _miss(Tableau* tableau, double* slopes, long long v, long long lanes, long long lane, double h) noexcept nogil
 cdef void _paths(Terms* terms, Tableau* tableau, Asked* asked, long long lanes, double* room, double* out) noexcept nogil
 cdef long long _next_paths(

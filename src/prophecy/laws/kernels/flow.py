@@ -1,10 +1,10 @@
-"""Flows: steps of a field from sample to sample, and paths as exact as a tolerance."""
+"""Paths of a field, as exact as a tolerance."""
 
 import cython
 import numpy as np
 from cython.cimports.libc.math import INFINITY, fabs, pow, sqrt
-from cython.cimports.prophecy.laws.kernels.arrays import doubles, indices
-from cython.cimports.prophecy.laws.kernels.lanes import (
+from cython.cimports.prophecy.laws.kernels.arrays import doubles
+from cython.cimports.prophecy.laws.kernels.unrolled import (
     FEW,
     LANES,
     Lanes,
@@ -22,10 +22,6 @@ from cython.cimports.prophecy.laws.kernels.stepping import (
     MOST_SWITCHES,
     Tableau,
     Work,
-    alike,
-    begin,
-    look_for_switches,
-    one_less,
     passed,
     read_tableau,
     step,
@@ -36,85 +32,6 @@ from cython.cimports.prophecy.laws.kernels.stepping import (
 
 #: Of a sample: what is too fast for shorter steps is not worth following.
 SHORTEST = cython.declare(cython.double, 1.0 / 512.0)
-
-
-def check_substeps(substeps):
-    if len(substeps) and substeps.min() < 1:
-        raise ValueError(f"substeps must be at least 1, got {substeps.min()}")
-    return 0
-
-
-def steps(table, theta, method, points, substeps):
-    """Every one of (points, variables) one sample later, each by as many substeps as (points,) says."""
-    theta, points = np.ascontiguousarray(theta, dtype=np.float64), np.ascontiguousarray(points, dtype=np.float64)
-    substeps = np.ascontiguousarray(substeps, dtype=np.int64)
-    check_substeps(substeps)
-    terms, tableau = cython.declare(Terms), cython.declare(Tableau)
-    read_terms(table, cython.address(terms))
-    read_tableau(method, cython.address(tableau))
-    count: cython.longlong = len(points)
-    made, work = np.empty(points.shape), np.empty(steps_room(cython.address(terms), cython.address(tableau), count))
-    weights = doubles(theta, "theta", (terms.size, terms.variables))
-    at, out = doubles(points, "points", (count, terms.variables)), doubles(made, "out", made.shape)
-    counts, room = indices(substeps, "substeps", (count,)), doubles(work, "work", work.shape)
-    with cython.nogil:
-        step_points(cython.address(terms), weights, cython.address(tableau), at, count, counts, room, out)
-    return made
-
-
-def steps_room(terms, tableau, count):
-    """How many numbers `step_points` works in."""
-    lanes: cython.longlong = min(LANES, count)
-    wide = lanes_room(terms, lanes) + work_room(terms, tableau, lanes)
-    return count + wide + lanes_room(terms, FEW) + work_room(terms, tableau, FEW)
-
-
-def step_points(terms, theta, tableau, points, count, substeps, room, out):
-    """`steps` for (count, variables) points."""
-    chosen = cython.cast(cython.p_longlong, room)
-    done: cython.longlong = 0
-    most: cython.longlong = 1
-    while done < count:
-        some = alike(substeps, count, most, chosen)
-        if some > 0:
-            _step_all(terms, theta, tableau, points, substeps, chosen, some, room + count, out)
-        done, most = done + some, 2 * most
-
-
-def _step_all(terms, theta, tableau, points, substeps, chosen, count, room, out):
-    """The same for some of the points, with about as many substeps each."""
-    v = terms.variables
-    lanes: cython.longlong = min(LANES, count)
-    numbers, few_numbers = cython.declare(Lanes), cython.declare(Lanes)
-    arrays, few_arrays = cython.declare(Work), cython.declare(Work)
-    field, few, work, other = (
-        cython.address(numbers), cython.address(few_numbers), cython.address(arrays), cython.address(few_arrays),
-    )  # fmt: skip
-    rest = cython.address(room)
-    switching: cython.bint = any_switches(terms, tableau.estimates)
-    lanes_of(terms, theta, lanes, field, rest)
-    work_for(terms, tableau, lanes, work, rest)
-    lanes_of(terms, theta, FEW, few, rest)
-    work_for(terms, tableau, FEW, other, rest)
-    first: cython.longlong = 0
-    while first < count:
-        begin(terms, field, points, substeps, chosen + first, count - first, tableau.estimates, work)
-        going = lanes
-        while going > 0:
-            for lane in range(lanes):
-                work.h[lane] = work.left[lane] if work.todo[lane] > 0 else 0.0
-            copy(work.start, work.x, v * lanes)
-            step(terms, field, tableau, work.x, work.h, work)
-            if switching:
-                look_for_switches(terms, field, work)
-                until_switch(terms, field, tableau, work, few, other)
-            for lane in range(lanes):
-                k = chosen[min(first + lane, count - 1)]
-                if one_less(work, lane, 1.0 / cython.cast(cython.double, substeps[k])):
-                    going -= 1
-                    for i in range(v):
-                        out[k * v + i] = work.x[i * lanes + lane]
-        first += lanes
 
 
 def _miss(tableau, slopes, v, lanes, lane, h):

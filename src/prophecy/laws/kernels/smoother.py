@@ -13,7 +13,7 @@ import cython
 import numpy as np
 from cython.cimports.libc.math import fabs, log, sqrt
 from cython.cimports.prophecy.laws.kernels.arrays import doubles
-from cython.cimports.prophecy.laws.kernels.lanes import copy, fill
+from cython.cimports.prophecy.laws.kernels.unrolled import copy, fill
 
 #: The triangular system that elimination leaves: see `eliminate`.
 Eliminated = namedtuple("Eliminated", "rows rest logarithm")

@@ -5,7 +5,7 @@ import cython
 import numpy as np
 from cython.cimports.libc.math import INFINITY, exp, isnan, log
 from cython.cimports.prophecy.laws.kernels.arrays import doubles, indices
-from cython.cimports.prophecy.laws.kernels.lanes import copy, fill
+from cython.cimports.prophecy.laws.kernels.unrolled import copy, fill
 
 
 def smooth(y, alpha, beta, phi, gamma, free, m, origins, horizon, drag):

@@ -1,4 +1,4 @@
-from prophecy.laws.kernels.lanes cimport Lanes, Terms
+from prophecy.laws.kernels.unrolled cimport Lanes, Terms
 
 # Switches within one step (of `steps`) or one sample (of `paths`): where both branches lead back to the switch there is
 # no end to them.

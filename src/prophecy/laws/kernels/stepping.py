@@ -7,7 +7,7 @@ jumps have the order of all others.
 
 import cython
 from cython.cimports.prophecy.laws.kernels.arrays import doubles
-from cython.cimports.prophecy.laws.kernels.lanes import (
+from cython.cimports.prophecy.laws.kernels.unrolled import (
     argument,
     choose_branches,
     copy,

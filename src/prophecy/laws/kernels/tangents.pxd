@@ -1,4 +1,4 @@
-from prophecy.laws.kernels.lanes cimport Lanes, Terms
+from prophecy.laws.kernels.unrolled cimport Lanes, Terms
 from prophecy.laws.kernels.stepping cimport Tableau, Work
 
 # Arrays to work in, the last axis of each being the lane: at every stage of a step the features phi, the state and the
@@ -20,7 +20,7 @@ cdef struct Derived:
     long long* chosen
     long long* whose
 
-cdef long long _room(Terms* terms, Tableau* tableau, long long count, long long parameters) noexcept nogil
+cdef long long _room(Terms* terms, Tableau* tableau, long long count, long long columns) noexcept nogil
 cdef void _derived_for(Terms* terms, Tableau* tableau, long long lanes, Derived* derived, double** room) noexcept nogil
 cdef void _linear(Terms* terms, Lanes* field, Work* work, Derived* derived, long long stage) noexcept nogil
 cdef void _answers(Terms* terms, Tableau* tableau, double* h, long long lanes, Derived* derived) noexcept nogil

@@ -1,10 +1,9 @@
-"""How a step of a flow depends on its start and on the parameters of the field."""
+"""Steps of a flow from sample to sample, and how they depend on their start and on the parameters of the field."""
 
 import cython
 import numpy as np
 from cython.cimports.prophecy.laws.kernels.arrays import doubles, indices
-from cython.cimports.prophecy.laws.kernels.flow import check_substeps
-from cython.cimports.prophecy.laws.kernels.lanes import (
+from cython.cimports.prophecy.laws.kernels.unrolled import (
     FEW,
     LANES,
     Lanes,
@@ -36,8 +35,13 @@ from cython.cimports.prophecy.laws.kernels.stepping import (
 )
 
 
-def tangents(table, theta, method, chosen, whose, points, substeps):
-    """One sample onwards from each point, and its derivatives.
+def steps(table, theta, method, points, substeps):
+    """Every one of (points, variables) one sample later, each by as many substeps as (points,) says."""
+    return tangents(table, theta, method, (), (), points, substeps, False)[0]
+
+
+def tangents(table, theta, method, chosen, whose, points, substeps, derivatives=True):
+    """One sample onwards from each point, and its derivatives (none where these are not wanted).
 
     Parameter c is theta[chosen[c], whose[c]], or, where whose[c] is negative, shift or rate of function chosen[c].
     Returns ends (points, variables) and derivatives (points, variables, variables + parameters): with the start, and
@@ -45,13 +49,14 @@ def tangents(table, theta, method, chosen, whose, points, substeps):
     """
     theta, points = np.ascontiguousarray(theta, dtype=np.float64), np.ascontiguousarray(points, dtype=np.float64)
     chosen, whose, substeps = (np.ascontiguousarray(each, dtype=np.int64) for each in (chosen, whose, substeps))
-    check_substeps(substeps)
+    if len(substeps) and substeps.min() < 1:
+        raise ValueError(f"substeps must be at least 1, got {substeps.min()}")
     terms, tableau, derived = cython.declare(Terms), cython.declare(Tableau), cython.declare(Derived)
     read_terms(table, cython.address(terms))
     read_tableau(method, cython.address(tableau))
     v, count = terms.variables, cython.declare(cython.longlong, len(points))
     derived.parameters = len(chosen)
-    derived.columns = v + derived.parameters
+    derived.columns = v + derived.parameters if derivatives else 0
     derived.chosen = indices(chosen, "chosen", (derived.parameters,))
     derived.whose = indices(whose, "whose", (derived.parameters,))
     for c in range(derived.parameters):
@@ -60,7 +65,7 @@ def tangents(table, theta, method, chosen, whose, points, substeps):
         if not (0 <= derived.chosen[c] < there and -2 - v - v * v < owner < v):
             raise ValueError(f"parameter {c} is none of the field: chosen {derived.chosen[c]}, whose {owner}")
     ends, made = np.empty(points.shape), np.empty((count, v, derived.columns))
-    work = np.empty(_room(cython.address(terms), cython.address(tableau), count, derived.parameters))
+    work = np.empty(_room(cython.address(terms), cython.address(tableau), count, derived.columns))
     weights, at = doubles(theta, "theta", (terms.size, v)), doubles(points, "points", (count, v))
     counts, room = indices(substeps, "substeps", (count,)), doubles(work, "work", work.shape)
     reached, out = doubles(ends, "ends", ends.shape), doubles(made, "out", made.shape)
@@ -72,15 +77,15 @@ def tangents(table, theta, method, chosen, whose, points, substeps):
     return ends, made
 
 
-def _room(terms, tableau, count, parameters):
+def _room(terms, tableau, count, columns):
     """How many numbers `_tangents` works in."""
     v, size, factors, stages = terms.variables, terms.size, terms.variables + terms.functions, tableau.count
     lanes: cython.longlong = min(LANES, count)
     fields = lanes_room(terms, lanes) + lanes_room(terms, FEW)
     works = work_room(terms, tableau, lanes) + work_room(terms, tableau, FEW)
     stagewise = stages * (size + v + v * factors + 2 * v * v)
-    derived = size * factors + (stagewise + size * factors + v * v + v + v * (v + parameters)) * lanes
-    return count + fields + works + derived
+    derived = size * factors + (stagewise + size * factors + v * v + v + v * columns) * lanes
+    return count + fields + works + (derived if columns > 0 else 0)
 
 
 def _derived_for(terms, tableau, lanes, derived, room):
@@ -147,7 +152,7 @@ def _answers(terms, tableau, h, lanes, derived):
 
 
 def _share(which, at, v, lanes, lane):
-    """The derivative of a function's sum with its shift (-1), a rate or a bend, counted as in `terms.SHIFT`."""
+    """The derivative of a function's sum with its shift (-1), a rate or a bend, counted as in `flow.SHIFT`."""
     if which >= v:
         return at[(which - v) // v * lanes + lane] * at[(which - v) % v * lanes + lane]
     return at[which * lanes + lane] if which >= 0 else 1.0
@@ -301,28 +306,32 @@ def _all_tangents(terms, theta, tableau, derived, points, substeps, chosen, coun
     work_for(terms, tableau, lanes, work, rest)
     lanes_of(terms, theta, FEW, few, rest)
     work_for(terms, tableau, FEW, other, rest)
-    _derived_for(terms, tableau, lanes, derived, rest)
+    if columns > 0:
+        _derived_for(terms, tableau, lanes, derived, rest)
     first: cython.longlong = 0
     while first < count:
         begin(terms, field, points, substeps, chosen + first, count - first, tableau.estimates, work)
         fill(derived.out, v * columns * lanes, 0.0)
-        for i in range(v):
+        for i in range(v if columns > 0 else 0):
             fill(derived.out + (i * columns + i) * lanes, lanes, 1.0)
         going, filled = lanes, v
         while going > 0:
             for lane in range(lanes):
                 work.h[lane] = work.left[lane] if work.todo[lane] > 0 else 0.0
-            if switching:
+            if switching or columns == 0:
                 copy(work.start, work.x, v * lanes)
                 step(terms, field, tableau, work.x, work.h, work)
+            if switching:
                 look_for_switches(terms, field, work)
                 until_switch(terms, field, tableau, work, few, other)
-                copy(work.x, work.start, v * lanes)
-            _onwards(terms, field, tableau, filled, work, derived)
-            filled = columns
+            if columns > 0:
+                if switching:
+                    copy(work.x, work.start, v * lanes)
+                _onwards(terms, field, tableau, filled, work, derived)
+                filled = columns
             for lane in range(lanes):
                 k = chosen[min(first + lane, count - 1)]
-                if work.which[lane] >= 0:
+                if columns > 0 and work.which[lane] >= 0:
                     _switched(terms, field, lane, work, derived)
                 if not one_less(work, lane, 1.0 / cython.cast(cython.double, substeps[k])):
                     continue

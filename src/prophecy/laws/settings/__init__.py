@@ -3,7 +3,7 @@
 `Settings` (`forecasts.py`) holds those of ordinary series, and groups of others: `context` and `known` (`context.py`),
 `laboratory` (`laboratory.py`), `laws` (`laws.py`) with its own `shapes` and `exact` (`functions.py`), `hidden`
 (`hidden.py`). `replace(DEFAULT, laws=replace(DEFAULT.laws, draws=32))`, with `dataclasses.replace`, is how ablations
-are made (benchmarks/forecast_ideas.py).
+are made.
 """
 
 from prophecy.laws.settings.context import ContextSettings, KnownSettings

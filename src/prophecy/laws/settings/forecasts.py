@@ -28,10 +28,9 @@ class Settings:
     interval_rounding: float = 1e-8  #: of a value: what integrating an exact law leaves, three times its tolerance
     rolling_span: float = 1.5  #: lengths of the stretch rolled over that errors are taken to come from: origins overlap
 
-    # Hidden periodic forcing (`forcing.py`)
+    # Hidden periodic forcing (`inputs.py`)
     forcing_variables: int = 3  #: seen at most: the field of degree 3 they are fitted with has 20 terms
     forcing_least: int = 128  #: samples: six for each of those terms
-    forcing_most: int = 1024  #: latest samples looked at
     forcing_periods: float = 4.0  #: that a forcing has at least in them; slower ones are drifts
     forcing_worth: float = 0.8  #: as `forcing_left`, before the frequency is refined: half a period off leaves 0.8
     #: Share of the unexplained variance that one sinusoid must leave less of: forced systems leave 0 to 0.22 with 1 %

@@ -7,22 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FunctionSettings:
-    """Which functions are looked for, and how (`families.py`, `curves.py`, `readings.py`, `rises.py`, `quotients.py`).
+    """Which functions are looked for, and how (`families.py`, `curves.py`, `readings.py`, `quotients.py`).
 
     Chosen on the development systems and on 84 other flows of dysts.
     """
 
     # The dictionary: functions of a variable, of a sum or of a product, by the range that this has along the path
     waves: tuple[float, float, int] = (1.5, 60.0, 48)  #: least and most radians over the range, and how many
-    #: Slopes of tanh, per range: from a bend to nearly a switch.
-    slopes: tuple[float, ...] = (1.5, 4.0, 12.0, 40.0, 150.0)
-    flat: float = 6.0  #: slopes below which only one end of tanh may lie in the range
     places: tuple[float, float, int] = (0.1, 0.9, 17)  #: of kinks and of the middle of tanh, in ranges; how many
-    growths: int = 6  #: exponents over the range are 2, 4, 8 … two to this, of either sign
-    #: Places of poles, in ranges from the lower end; none lies inside, where paths do not pass.
-    poles: tuple[float, ...] = (-1.0, -0.3, -0.1, -0.03, 1.03, 1.1, 1.3, 2.0)
-    #: Squares of half-saturations, in ranges of the square.
-    halves: tuple[float, ...] = (0.001, 0.004, 0.015, 0.06, 0.25, 1.0)
+    #: Decades between one size and the next of slopes, exponents, half-saturations and distances of poles.
+    apart: float = 0.5
 
     # One function after the other
     tried: int = 24  #: functions whose products with the variables are tried too
@@ -57,9 +51,6 @@ class FunctionSettings:
         100.0  #: times the square sum of integration errors: where splines leave more, the curve bends sharply
     )
 
-    #: Of a sixth difference: the error of integrals over one step by six points, roughly.
-    integrals: float = 1.0 / 60
-
     # Quotients
     numerators: int = 3  #: their degree: saturations of two variables, times a third
     dampings: tuple[float, ...] = (1e-12, 1e-9, 1e-6, 1e-3)  #: of the largest singular value, tried in turn
@@ -68,23 +59,19 @@ class FunctionSettings:
 
 @dataclass(frozen=True)
 class ExactSettings:
-    """Fields that take every sample to the next up to rounding (`exactly.py`, `guesses.py`)."""
+    """Fields that take every sample to the next up to rounding (`noise_free.py`, `problem.py`)."""
 
     rounding: float = 1e-6  #: standard deviations: only the true equations leave less
     most_steps: float = (
         0.99  #: share of the steps that must be as exact as that; spikes are too fast to integrate blindly
     )
-    refinements: int = 3  #: rounds in which steps are integrated to `share` of what they miss by
     share: float = 0.03  #: of what steps miss by: errors of integration that do not matter beside it
-    polishes: int = 3  #: rounds of least squares, each over the steps that the one before came close to
-    few_off: float = 1e-4  #: standard deviations: steps that far off no longer pull once the others are exact
     negligible: float = 6e-9  #: standard deviations: the accuracy at which chaotic systems are usually integrated
     sure: float = (
         4.0  #: times log(n): integration errors are not white, and terms go more easily than by Bayes' criterion
     )
-    most_substeps: int = 64  #: of one step
     around: int = 11  #: steps around one that say how far off it may be
-    quieter: float = 1e-3  #: of what steps are missed by on the whole: the least that one is taken to be
+    most_substeps: int = 64  #: of one step
     integrated: float = 1e-12  #: standard deviations: what a step may miss by at the end
     least: float = 1e-13  #: standard deviations: rounding of samples whose mean is some standard deviations away
 
@@ -100,9 +87,5 @@ class ExactSettings:
     growing_steps: int = 30  #: steps of least squares whenever samples have joined
 
     # Least squares on single steps
-    patience: int = 4  #: robust steps after which the cost must have fallen to `progress`: the law comes fast
-    progress: float = 0.7  #: share of the first cost
     close: float = 1e-4  #: standard deviations: unless half of the steps are this close already
     far: float = 3.0  #: standard deviations: an error that is as bad as any
-    #: Of the largest singular value: a step without this much damping moved every direction.
-    undamped: float = 1e-15

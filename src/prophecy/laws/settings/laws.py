@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from prophecy.laws.settings.functions import ExactSettings, FunctionSettings
+
+if TYPE_CHECKING:
+    from prophecy.laws.families import Library
 
 BEYOND = 30.0  # standard deviations: a path of whatever model that far out does not come back
 
@@ -24,20 +28,13 @@ class LawSettings:
     explained: float = 0.1  #: share of the rises that powers explain; random walks stay below 0.06
     resolved: float = 1.0  #: standard deviations: rougher series are noise, or sampled too coarsely to be distinguished
 
-    glanced: int = 1024  #: latest samples of that glance: bounds its cost
-    glance_apart: int = 4  #: samples over which rises are taken: noise averages out
-    glance_block: int = 32  #: samples: coefficients solved from every other block are tried on those between
-
     # Samples that may be exact
     clean: float = 1e-3  #: standard deviations: noise below which single steps may be solved for exactly
     complete: float = 0.75  #: share of the steps between samples that were both observed
     hopeful: float = 0.02  #: share of the rises: functions that leave more of a smooth path are not tried as exact
     spare: float = 30.0  #: nats that a term beside functions must be worth: these can imitate many others
     roughly: float = 2e-3  #: standard deviations: a field that misses half of the single steps by more is not exact
-    nearly: float = 3e-6  #: the same once each step has the substeps it needs
     costly: int = 90  #: coefficients: families with more (degree 4 of three variables) must begin close
-    costly_left: float = 5e-4  #: standard deviations that the first guess misses half of the steps by
-    almost: float = 1e-5  #: the same with functions of which one may be an imitation of another
     growing: float = 0.01  #: standard deviations: the same while a field learned from the slowest steps meets others
     grown: float = 1.3  #: how many times as many steps such a field is solved from next
     grown_left: float = 0.1  #: of what the field of all steps misses: one that grows from the slowest misses less
@@ -50,18 +47,14 @@ class LawSettings:
     noise_even: float = 0.1
 
     # Work, in derivatives per sample; 5e3 take about half a second with 512 samples. Laws that were found took less.
-    work: float = 3e3  #: for each family with noise, and for a part of the series
-    work_noisy: float = 6e3  #: for all of them together
+    work: float = 3e3  #: for each family with noise, and for a part of the series; twice that for all of them
     work_more: float = 2e3  #: added after every stage whose evidence rose by `rising`: a law shows itself on the way
     rising: float = 100.0  #: nats
-    work_grown: float = 8e3  #: for each family that grows from the slowest steps: coarse samples need many substeps
-    work_drawn: float = 6e3  #: for functions that curves were read as
     work_exact: float = 1e4  #: for all families together while samples are taken to be exact
 
     # Assimilation
     centred: float = 5.0  #: standard deviations: means up to this stay in, so that sparse equations stay sparse
     first_state: float = 1e-3  #: 1 / standard deviations: how little is known about the first state
-    returning: float = 1e-9  #: damping of the step that terms which may come back take first
     #: Nats that a term costs for every natural logarithm of how many an equation could have, in laws of few terms: the
     #: best of many is three standard errors from zero by chance
     choice: float = 1.0
@@ -72,19 +65,13 @@ class LawSettings:
     most_quadratic: int = 400  #: the same for quadratic fields: 360 of eight variables
     most_exact: int = 1100  #: the same for exact samples: a quadratic field of twelve variables
     stages: tuple[float, ...] = (3.0, 0.6, 0.12, 0.03, 0.01)  #: model error per step as a share of the noise
-    returns: tuple[float, ...] = (0.6, 0.12, 0.03, 0.01)  #: stages at which terms may come back
-    returns_of_many: tuple[float, ...] = (0.6,)  #: the same for more than `most_parameters`: all are solved for there
-    tight: float = 0.12  #: from this stage on what the states leave is the noise of each variable
     substeps: int = 16  #: of one step, half as many at looser stages: a spike between two samples has no more
     converged: float = 0.02  #: of the noise: integration errors below this do not matter
     #: Of the model error: errors of integration differ from sample to sample and must not pass for it
     below: float = 0.1
     quiet: float = 1e-3  #: of the noisiest variable's noise: the least that a variable is taken to have
     held: float = 1e-7  #: of the largest singular value: what is below belongs to directions that nothing determines
-    first: int = 5  #: steps of least squares on single steps, before any stage: what comes next starts anywhere near
-    hopeless: float = 30.0  #: nats: two stages in a row that far below the best end the tightening
-    lost: float = 60.0  #: nats: one stage that far below the best does
-    many: int = 24  #: coefficients above which the first guess is thinned out
+    hopeless: float = 30.0  #: nats: two stages in a row that far below the best end the tightening, or one twice as far
     kept: int = 20  #: terms of an equation that are kept then, at most
     thin: float = 5.0  #: nats along the smooth path that a term must be worth to be there from the start
     #: Standard deviations: the least noise to begin with where values are missing. What gaps are filled with is off by
@@ -94,7 +81,6 @@ class LawSettings:
     after_gap: float = 0.2  #: share of the rows: where so many come after such a gap, those before it are left out
     coarser: float = 1.3  #: how far the noise may rise above its first estimate, which is an upper bound
     alike: float = 5.0  #: standard errors of an autocorrelation above which a remainder is not noise
-    useless: float = 1.0  #: model error as a share of the noise: a field that needs more is no candidate either
 
     # Functions beside powers
     short: float = 5.0  #: terms for each variable: a law of powers with more may be an imitation of functions
@@ -107,6 +93,7 @@ class LawSettings:
     further: float = 3.0  #: products with monomials one degree higher must leave this much less of some equation
     further_noisy: float = 1.12  #: the same where most of what is left is noise
 
+    libraries: tuple[Library, ...] = ()  #: of the user's own, tried after powers through exact samples
     shapes: FunctionSettings = field(default_factory=FunctionSettings)  #: which functions, and how they are found
     exact: ExactSettings = field(default_factory=ExactSettings)  #: fields through exact samples
 
@@ -118,21 +105,16 @@ class LawSettings:
     significant: float = 3.0  #: standard errors that a term from expanding a power must differ from zero by
 
     # The forecast
-    integrated: float = 1e-13  #: standard deviations: tightest tolerance, rounding
     integrated_exact: float = 0.1  #: of what exact steps miss by: what integrating them may add
     integrated_noisy: float = 1e-3  #: of the noise: the same for noisy ones
     located: int = 128  #: samples before an origin that its state is estimated from
-    settled: tuple[float, ...] = (3.0, 0.3)  #: model errors, as shares of the noise, on the way to that state
     noise: float = 0.25  #: standard deviations: more than this left unexplained is not a measurement of a system
     noise_second: float = 0.05  #: the same of one variable whose rate is not seen; ordinary seasons have more
     growth: float = 1e6  #: standard deviations that the path of an exact law may go; beyond it is lost
-    reach: float = 1.0  #: ranges of the context: a path through noise that goes farther must have foretold rows
     rest: float = 0.3  #: of the least standard deviation of any stretch as long: a path that moves less came to rest
-    rest_least: int = 32  #: samples of such a stretch
-    #: Shares of the context: a law solved again without the last so much of it has to forecast that (`foretold.py`)
+    #: Shares of the context: a law solved again without the last so much of it has to forecast that (`held_out.py`)
     held_back: tuple[float, ...] = (0.15, 0.3, 0.5)
     foretold_close: float = 0.3  #: standard deviations between draws from which on they say nothing about errors
-    foretold_least: int = 8  #: samples that are compared
     #: Of its own spread: a law that is further off in two of these forecasts is none. True ones of 14 textbook systems
     #: and half of the development file at 1 to 10 % noise are up to 1.8 off in two, false ones 2 to 17.
     astray: float = 2.0

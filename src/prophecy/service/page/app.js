@@ -29,9 +29,9 @@ const live = new Live({
     detail.values(columns);
     list.draw();
   },
-  alarms(found) {
+  events(found) {
     events.add(found);
-    if (found.some((alarm) => !list.rows.has(alarm.key))) soon();
+    if (found.some((event) => !list.rows.has(event.key))) soon();
   },
   watching(request) { if (opening?.request === request) { const { key, seed } = opening; opening = null; open(key, seed); } },
   missed() { start(); },
@@ -111,8 +111,8 @@ function jump(event) {
 function located(event) {
   const found = detail.jump(event);
   get("caption").textContent = found
-    ? `Alarm ${event.number}${event.kind ? `: ${reason(event.kind)}` : ""}. “Go on” returns to the newest values.`
-    : `Alarm ${event.number} is older than the values kept for the chart.`;
+    ? `Event ${event.number}${event.kind ? `: ${reason(event.kind)}` : ""}. “Go on” returns to the newest values.`
+    : `Event ${event.number} is older than the values kept for the chart.`;
   get("detail").scrollIntoView({ block: "start" });
 }
 

@@ -1,4 +1,4 @@
-// The chart of one series: value, prediction, interval, alarms, and the fan of a forecast.
+// The chart of one series: value, prediction, interval, events, and the fan of a forecast.
 
 import { place } from "./format.js";
 
@@ -53,15 +53,15 @@ export class Chart {
     const part = rows.slice(begin);
     const x = part.map((row) => row.x);
     const column = (name) => part.map((row) => row[name]);
-    const alarmed = part.filter((row) => row.event > 0 && row.value !== null);
+    const marked = part.filter((row) => row.event > 0 && row.value !== null);
     const line = { shape: "linear", simplify: true };
     const traces = [
       { x, y: column("lower"), mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false, name: "lower" },
       { x, y: column("upper"), mode: "lines", line: { width: 0 }, fill: "tonexty", fillcolor: faint(c.blue, 0.16), name: "interval", hoverinfo: "skip" },
       { x, y: column("mean"), mode: "lines", name: "predicted", line: { ...line, color: c.blue, width: 1.4, dash: "dot" } },
       { x, y: column("value"), mode: part.length < 60 ? "lines+markers" : "lines", name: "value", line: { ...line, color: c.ink, width: 1.9 }, marker: { size: 4, color: c.ink } },
-      { x: alarmed.map((row) => row.x), y: alarmed.map((row) => row.value), mode: "markers", name: "alarm",
-        marker: { color: c.red, size: 10, line: { color: c.card, width: 2 } }, showlegend: alarmed.length > 0 },
+      { x: marked.map((row) => row.x), y: marked.map((row) => row.value), mode: "markers", name: "event",
+        marker: { color: c.red, size: 10, line: { color: c.card, width: 2 } }, showlegend: marked.length > 0 },
       ...this.fanTraces(c),
       ...this.nextTrace(c),
     ];

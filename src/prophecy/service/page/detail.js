@@ -2,7 +2,7 @@
 
 import { address, request } from "./api.js";
 import { Chart } from "./chart.js";
-import { interval, moment, number, odds, place, whole } from "./format.js";
+import { every, interval, moment, number, odds, place, unit, whole } from "./format.js";
 
 const get = (id) => document.getElementById(id);
 const KEPT = 20_000; // values held in the page for the series that is open
@@ -107,12 +107,13 @@ export class Detail {
     get("name").textContent = found.key;
     this.dt = found.dt ?? 1;
     const facts = [`${whole(found.count)} values`];
-    if (found.dt !== null && found.time !== null) facts.push(`every ${number(found.dt, 3)} s`);
+    if (found.dt !== null && found.time !== null) facts.push(every(found.dt));
     if (found.seasons.length) facts.push(`season of ${found.seasons.map((s) => number(s, 3)).join(" and ")} values`);
-    if (found.last_alarm !== null) facts.push(`last alarm ${moment(found.last_alarm, true)}`);
+    if (found.event_time !== null) facts.push(`last event ${moment(found.event_time, true)}`);
     get("facts").textContent = facts.join(" · ");
-    get("slope").textContent = number(found.derivative, 4);
-    get("per").textContent = found.time === null ? "per value" : "per second";
+    const [per, length] = found.time === null || found.dt === null ? ["value", 1] : unit(found.dt);
+    get("slope").textContent = number(found.derivative === null ? null : found.derivative * length, 4);
+    get("per").textContent = `per ${per}`;
     const lines = found.words.split("\n").filter((line) => line.trim());
     paragraphs(get("words"), lines);
     get("chart").setAttribute("aria-label", `Chart of ${found.key}: ${get("value").textContent}, next ${get("next").textContent}`);
@@ -169,7 +170,7 @@ export class Detail {
     this.chart.soon();
   }
 
-  // Show one alarm in the chart; false where it is older than the values kept.
+  // Show one event in the chart; false where it is older than the values kept.
   jump(event) {
     const at = this.rows.findLastIndex((row) => row.event === event.number);
     if (at < 0) return false;

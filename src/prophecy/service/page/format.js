@@ -21,13 +21,23 @@ export function whole(value) {
   return value.toLocaleString("en").replaceAll(",", " ");
 }
 
+// The longest usual unit of time that a step is not shorter than: its name, and its length in seconds.
+const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]];
+export const unit = (step) => UNITS.find(([, length]) => step >= length) ?? UNITS.at(-1);
+
+export function every(step) {
+  const [name, length] = unit(step), count = number(step / length, 3);
+  return count === "1" ? `every ${name}` : `every ${count} ${name}s`;
+}
+
 // Dates come as ISO 8601 in UTC; they are shown in UTC too, as in the chart.
 export function moment(time, short = false) {
   if (time === null || time === undefined) return "";
   if (typeof time === "number") return `t = ${number(time, 9)}`;
   const [day, rest] = time.replace("Z", "").split("T");
   const clock = rest.replace(/\.\d+$/, "");
-  return short && day === new Date().toISOString().slice(0, 10) ? `${clock} UTC` : `${day} ${clock} UTC`;
+  if (short && day === new Date().toISOString().slice(0, 10)) return `${clock} UTC`;
+  return clock === "00:00:00" ? day : `${day} ${clock} UTC`;
 }
 
 // What Plotly takes: dates without the zone (it draws them as they are written), numbers, or a count.
@@ -36,7 +46,7 @@ export function place(time, count) {
   return typeof time === "number" ? time : time.replace("Z", "");
 }
 
-// What of an alarm's row was rarest, in words.
+// What of an event's row was rarest, in words.
 const REASONS = { error: "far from its prediction", change: "an unusual change", value: "an unusual value", level: "an unusual level", noise: "unusual noise" };
 export const reason = (kind) => REASONS[kind] ?? kind ?? "";
 

@@ -1,11 +1,11 @@
-// The list of series: a small picture of each, its newest value, whether it has just alarmed.
+// The list of series: a small picture of each, its newest value, whether it has just raised an event.
 
 import { request } from "./api.js";
 import { number, whole } from "./format.js";
 
 const SHOWN = 100; // at a time; the rest is found by searching or "show more"
 const KEPT = 80; // values of a small picture
-const RECENT = 60_000; // milliseconds for which an alarm is marked
+const RECENT = 60_000; // milliseconds for which an event is marked
 
 export class List {
   constructor(changed) {
@@ -40,7 +40,7 @@ export class List {
       row.values = series.recent.value;
       row.marks = series.recent.event.map((event) => event > 0);
       row.value = series.value;
-      if (row.marks.slice(-30).some(Boolean)) row.alarmed ??= Date.now();
+      if (row.marks.slice(-30).some(Boolean)) row.eventful ??= Date.now();
       this.rows.set(series.key, row);
       this.dirty.add(series.key);
     }
@@ -64,7 +64,7 @@ export class List {
     canvas.setAttribute("aria-hidden", "true");
     link.append(name, canvas, now);
     item.append(link);
-    return { item, link, now, canvas, values: [], marks: [], value: null, alarmed: null };
+    return { item, link, now, canvas, values: [], marks: [], value: null, eventful: null };
   }
 
   mark(key) {
@@ -89,7 +89,7 @@ export class List {
       row.marks.push(columns.event[at] > 0);
       if (row.values.length > KEPT) { row.values.shift(); row.marks.shift(); }
       if (columns.value[at] !== null) row.value = columns.value[at];
-      if (columns.event[at] > 0) row.alarmed = Date.now();
+      if (columns.event[at] > 0) row.eventful = Date.now();
       this.dirty.add(key);
     });
   }
@@ -107,10 +107,10 @@ export class List {
   }
 
   paint(row, ink, red) {
-    const lit = row.alarmed !== null && Date.now() - row.alarmed < RECENT;
-    row.link.classList.toggle("alarmed", lit);
+    const lit = row.eventful !== null && Date.now() - row.eventful < RECENT;
+    row.link.classList.toggle("eventful", lit);
     row.now.textContent = number(row.value);
-    if (lit) row.now.append(" ", Object.assign(document.createElement("span"), { className: "chip", textContent: "alarm" }));
+    if (lit) row.now.append(" ", Object.assign(document.createElement("span"), { className: "chip", textContent: "event" }));
     const ratio = devicePixelRatio || 1, width = row.canvas.clientWidth, height = row.canvas.clientHeight;
     if (!width) return;
     row.canvas.width = width * ratio;

@@ -4,7 +4,7 @@ import { ask, token } from "./api.js";
 
 export class Live {
   constructor(on) {
-    this.on = on; // hello(fresh), values(columns), alarms(list), watching(request, cursor), missed(message), state(text)
+    this.on = on; // hello(fresh), values(columns), events(list), watching(request, cursor), missed(message), state(text)
     this.boot = null;
     this.cursor = null;
     this.keys = [];
@@ -53,7 +53,7 @@ export class Live {
     } else if (message.type === "values") {
       this.cursor = message.cursor;
       this.on.values(message.columns);
-    } else if (message.type === "alarms") this.on.alarms(message.alarms);
+    } else if (message.type === "events") this.on.events(message.events);
     else if (message.type === "watching") this.on.watching(message.request, message.cursor);
     else if (message.type === "missed") this.on.missed(message);
   }

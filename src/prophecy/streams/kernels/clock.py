@@ -3,11 +3,14 @@
 One rule for all streams. The grid (its step and its phase) follows the stamps as a phase-locked loop does: slowly, so
 that noise in single stamps averages out. A stamp within `off` of a place on the grid belongs to it, and the places
 passed over are gaps. Where one stamp in five belongs to no place, the times are irregular: then values are brought to
-the grid by interpolation (`kernels/irregular.py`), and the grid is looked for again every 32 values. Clocks also do:
+the grid by interpolation (`irregular`), and the grid is looked for again.
+
+A clock knows the last `RECENT` stamps. A grid is fitted to the newer half of them and looked for whenever a quarter is
+new; shares are averaged over a quarter, and nothing is decided before an eighth of them came. Clocks also do:
 
 - a stamp that is not after the newest one is late; after `late` late ones in a row the clock was set back, and the
   stream goes on from there, with a step for each of them;
-- the steps of a hole are walked as far as values have earned them (`earned`, `most_walked`), the rest is passed over:
+- the steps of a hole are walked as far as values have earned them (`earned`), the rest is passed over:
   the cost of a value is bounded;
 - a hole of more than `longest_hole` steps means a clock that was set forward: its value is the next one. If the stamps
   after it are as before, it was wild, and the clock is set back at once. `late` such holes in a row mean another unit
@@ -24,14 +27,14 @@ A grid is the coarsest that most stamps lie on (`fit`), or the one that they wer
 
 import cython
 from cython.cimports.libc.math import INFINITY, NAN, fabs, floor, log, sqrt
-from cython.cimports.prophecy.streams.kernels.lanes import spacing
+from cython.cimports.prophecy.streams.kernels.unrolled import spacing
 from cython.cimports.prophecy.streams.kernels.whole import whole as truncated
 
 
-def check_due(t, count):
-    """Whether the grid is checked after this many stamps."""
-    if count > t.clock.first_checks:
-        return count % t.clock.check_every == 0
+def check_due(count):
+    """Whether the grid is looked for after this many stamps: 3, 4, 6, 8, 12, 16, 24, … and then every `QUARTER`."""
+    if count > RECENT:
+        return count % QUARTER == 0
     power: cython.longlong = 1
     while power * 2 <= count:
         power *= 2
@@ -117,17 +120,17 @@ def note(c, t, time):
 
 
 def worth(c, t, steps):
-    """How many of the steps of a hole are taken one by one: `earned` for every value since the last holes, `most_walked`
-    in all. What a value costs is then bounded, whatever its stamp says; the rest of a hole is passed over."""
-    return min(steps, t.clock.most_walked - c.walked)
+    """How many of the steps of a hole are taken one by one: `earned` for every value since the last holes, `WALKED` in
+    all. What a value costs is then bounded, whatever its stamp says; the rest of a hole is passed over."""
+    return max(min(steps, WALKED - c.walked), cython.cast(cython.longlong, 0))
 
 
-def keep_twice(c, t):
+def keep_twice(c):
     """A stamp equal to the newest was not taken: steps may be below the resolution of the stamps, which shows later."""
     c.recent[c.count % RECENT] = c.last
     c.count += 1
     c.odd = 1
-    c.off += (1.0 - c.off) / min(t.clock.off_over, cython.cast(cython.double, c.count))
+    c.off += (1.0 - c.off) / min(QUARTER, c.count)
 
 
 def place(c, t, time):
@@ -144,7 +147,7 @@ def place(c, t, time):
 
 def slack(c, t):
     """Seconds that a rounded stamp may be from its place."""
-    return max(min(t.clock.most_rounded * c.unit, c.dt - 0.5 * c.unit), t.clock.rounded * c.unit)
+    return t.clock.rounded * c.unit
 
 
 def beside(c, t, offset):
@@ -156,9 +159,7 @@ def follow_stamp(c, t, offset, whole):
     """Move grid and step towards a stamp `whole` steps on and `offset` beside."""
     c.coarse = c.coarse + 1 if whole > 1.0 else 0
     off = beside(c, t, offset)
-    c.off += ((1.0 if fabs(off) > t.clock.off else 0.0) - c.off) / min(
-        t.clock.off_over, cython.cast(cython.double, c.count)
-    )
+    c.off += ((1.0 if fabs(off) > t.clock.off else 0.0) - c.off) / min(QUARTER, c.count)
     if whole > 1.0 or off != 0.0:
         c.odd = 1
     seen = _remembered(c, t, offset)
@@ -168,20 +169,21 @@ def follow_stamp(c, t, offset, whole):
 
 
 def _remembered(c, t, offset):
-    """Over how many stamps the grid is fitted, with this one: fewer once the clock has drifted."""
+    """Over how many stamps the grid is fitted, with this one: `steady` again once the clock has drifted, which is where
+    the mean of the last offsets lies four standard errors from 0 (an average that forgets has half of their square)."""
     c.fitted += 1.0
     rate = 1.0 / min(c.fitted, t.clock.steady)
     c.mean_offset += (offset - c.mean_offset) * rate
     c.mean_square += (offset * offset - c.mean_square) * rate
-    doubt = sqrt(0.5 * t.clock.drifted * c.mean_square / t.clock.steady)
+    doubt = 4.0 * sqrt(0.5 * c.mean_square / t.clock.steady)
     if c.fitted > t.clock.steady and fabs(c.mean_offset) > doubt:
         c.fitted, c.mean_offset = t.clock.steady, 0.0
     return c.fitted
 
 
-def begin_anew(c, t):
+def begin_anew(c):
     """The step was found anew, from the last stamps."""
-    c.fitted, c.mean_offset, c.mean_square = min(c.count, t.clock.fitted_over), 0.0, 0.0
+    c.fitted, c.mean_offset, c.mean_square = min(c.count, HALF), 0.0, 0.0
 
 
 def check_grid(c, t, true):
@@ -195,10 +197,10 @@ def check_grid(c, t, true):
         respace(c, t)
         c.found, c.start, c.unit, c.jumps = c.jump, c.last, 0.0, 0
         return ANOTHER
-    if c.odd == 0 or c.count < 3 or not check_due(t, c.count):
+    if c.odd == 0 or not check_due(c.count):
         return FINE
-    young: cython.bint = c.count <= t.clock.first_checks
-    fine: cython.bint = c.irregular == ON_GRID and c.off <= t.clock.irregular and c.coarse < t.clock.check_every
+    young: cython.bint = c.count <= RECENT
+    fine: cython.bint = c.irregular == ON_GRID and c.off <= t.clock.irregular and c.coarse < QUARTER
     if fine and (c.unit > 0.0 or not young):
         c.odd = 1 if c.coarse > 0 or c.off > 0.0 or true else 0
         return TRUE if true else FINE
@@ -215,7 +217,7 @@ def check_grid(c, t, true):
         c.odd = 1 if c.coarse > 0 or c.off > 0.0 or true else 0
         return TRUE if true else FINE
     found: cython.longlong = 0
-    for i in range(max(n - t.clock.fitted_over, 0), n):
+    for i in range(max(n - HALF, 0), n):
         if found == 0 or times[i] > times[found - 1]:
             times[found] = times[i]
             found += 1
@@ -224,16 +226,16 @@ def check_grid(c, t, true):
 
 def _verdict(c, t, true, times, n, young):
     """What the last stamps, in rising order, ask for."""
-    c.found, off, miss = fit(t, times, n)
+    c.found, miss = fit(t, times, n)
     c.start = c.last
-    regular: cython.bint = off <= t.clock.regular
-    same: cython.bint = fabs(log(c.found / c.dt)) < (t.clock.changed if regular else 0.25 if young else 0.5)
+    regular: cython.bint = miss < t.clock.close
+    same: cython.bint = fabs(log(c.found / c.dt)) < (t.clock.changed if regular else log(1.25 if young else 2.0))
     if regular and same:
-        settled: cython.bint = c.irregular == RANDOM or miss < t.clock.regular_again or not true
+        settled: cython.bint = c.irregular == RANDOM or miss < t.clock.rounding or not true
         return AGAIN if c.irregular != ON_GRID and settled else FINE
     if not regular and same and c.irregular != ON_GRID:
         c.irregular = RANDOM
-    if not regular and (n < t.clock.fewest or (c.irregular == RANDOM and same)):
+    if not regular and (n < EIGHTH or (c.irregular == RANDOM and same)):
         return FINE
     return ANOTHER if regular else NONE
 
@@ -246,7 +248,8 @@ def rounded(t, times, n):
     all 0 where there is none.
 
     Rounding makes two lengths of intervals, a unit apart, so evenly mixed that every stamp is within half a unit of a
-    straight line. Holes in a grid of one unit look like that too if they come evenly; they are not so many then.
+    straight line. Holes in a grid of one unit look like that too if they come evenly; they are not so many then. Where
+    one length is rare, rounding is jitter of a small part of a step, which the grid averages out.
     """
     unit, fuzz = 0.0, max(1e-3 * (times[n - 1] - times[0]) / n, 8.0 * spacing(fabs(times[n - 1])))
     for i in range(1, n):
@@ -269,8 +272,7 @@ def rounded(t, times, n):
     for i in range(count):
         across += (i - middle) * (times[first + i] - times[first] - mean)
         along += (i - middle) * (i - middle)
-    odd = count - 1 - larger if shortest < 0.5 * unit else larger if shortest < 1.5 * unit else count
-    if min(larger, count - 1 - larger) < t.clock.each or odd < t.clock.skipped * count:
+    if count < QUARTER or min(larger, count - 1 - larger) < t.clock.skipped * count:
         return 0.0, 0.0, 0.0
     dt = across / along
     for i in range(count):
@@ -297,34 +299,32 @@ def sort(x, count):
 
 
 def fit(t, times, n):
-    """The coarsest grid these increasing times fit: its step, the share of them that are off it, and how far they are
-    from it on average, in steps.
-
-    Where none fits, the median interval, 1 and 1. Tried are the median interval and the shortest usual
-    one, whole and in 2 to 6 parts.
+    """The coarsest grid these increasing times fit: its step, and how far they are from it on average, in steps; the
+    median interval and 1 where none fits. Tried are the median interval and the shortest usual one, whole and in up to
+    `PARTS` parts: a sensor may report every few steps of its clock.
     """
     intervals: cython.double[RECENT]
-    steps: cython.double[MOST_STEPS]
-    count, most = n - 1, t.clock.parts
+    steps: cython.double[TRIED]
+    count = n - 1
     for i in range(count):
         intervals[i] = times[i + 1] - times[i]
     sort(intervals, count)
     usual = 0.5 * (intervals[(count - 1) // 2] + intervals[count // 2])
     short = intervals[truncated(0.1 * (count - 1))]
-    for parts in range(1, most + 1):
-        steps[parts - 1], steps[most + parts - 1] = usual / parts, short / parts
-    sort(steps, 2 * most)
-    for i in range(2 * most - 1, -1, -1):
-        dt, off, miss = _fit_step(t, times, n, steps[i])
-        if dt > 0.0 and off <= t.clock.regular and miss < t.clock.close:
-            return dt, off, miss
-    return usual, 1.0, 1.0
+    for parts in range(1, PARTS + 1):
+        steps[parts - 1], steps[PARTS + parts - 1] = usual / parts, short / parts
+    sort(steps, TRIED)
+    for i in range(TRIED - 1, -1, -1):
+        dt, miss = _fit_step(times, n, steps[i])
+        if miss < t.clock.close:
+            return dt, miss
+    return usual, 1.0
 
 
-def _fit_step(t, times, n, step):
-    """Least squares for a grid whose step is about `step`: the step, the share of times off it, the mean distance."""
+def _fit_step(times, n, step):
+    """Least squares for a grid whose step is about `step`: the step, and the mean distance of the times from it."""
     place: cython.double[RECENT]
-    dt, off, miss = step, 0.0, 0.0
+    dt, miss = step, 0.0
     for _ in range(3):
         for i in range(1, n):
             place[i] = max(floor((times[i] - times[i - 1]) / dt + 0.5), 1.0)
@@ -338,11 +338,9 @@ def _fit_step(t, times, n, step):
             across += (place[i] - mean_place) * (times[i] - times[0] - mean_time)
             along += (place[i] - mean_place) * (place[i] - mean_place)
         if not along > 0.0 or not across > 0.0:
-            return 0.0, 1.0, 1.0
+            return step, 1.0
         dt = across / along
-        start, off, miss = mean_time - dt * mean_place, 0.0, 0.0
+        start, miss = mean_time - dt * mean_place, 0.0
         for i in range(n):
-            distance = fabs((times[i] - times[0] - start) / dt - place[i])
-            off += (1.0 if distance > t.clock.off else 0.0) / n
-            miss += distance / n
-    return dt, off, miss
+            miss += fabs((times[i] - times[0] - start) / dt - place[i]) / n
+    return dt, miss

@@ -6,21 +6,18 @@ and smooth signals come to the grid with next to all their digits. Where the ban
 errors than that, the place gets the forecast plus what the two samples around it say the forecast is off by.
 Holes of more than three typical intervals are gaps.
 What is predicted for a moment between places lies on the path of the bank's forecasts, plus the part of the newest
-sample's distance from that path that has turned out to persist: none, half or all of it.
+sample's distance from that path that has turned out to persist.
 
 A stamp off its grid is noise itself, or the time at which the value was really taken. Both are tried side by side, the
-second along a straight line and along a cubic: forecasts are moved from the grid to the stamp, and values back to the
-grid by the same amount. The reading whose forecasts had the smallest squared errors lately is used. Where stamps are
-true for certain and the signal is smooth, times are taken as irregular ones that have a grid to return to.
+second on the path of the forecasts: these are moved from the grid to the stamp, and values back to the grid by the same
+amount. The reading whose forecasts had the smaller squared errors lately is used. Where stamps are true and the signal
+is smooth, times are taken as irregular ones that have a grid to return to: the wobble of a grid that follows stamps
+costs more digits than polynomials do. In noise, moving values one by one is better.
 """
 
 import cython
 from cython.cimports.libc.math import fabs, isnan
-
-
-def hole(c, t):
-    """Steps beyond which nothing is interpolated."""
-    return t.irregular.hole_in_grid if c.irregular == JITTER else t.irregular.hole
+from cython.cimports.prophecy.streams.kernels.whole import bounded
 
 
 def neville(x, y, count, at, found):
@@ -44,9 +41,9 @@ def nodes(c, s, t, count, x, y):
     for ago in range(1, min(count, RECENT) + 1):
         place = (count - ago) % RECENT
         at = (c.recent[place] - time) / c.dt
-        if x[found - 1] - at > t.irregular.hole:
+        if x[found - 1] - at > t.clock.hole:
             break
-        if isnan(s.value[place]) or x[found - 1] - at < t.irregular.apart:
+        if isnan(s.value[place]) or x[found - 1] - at < t.clock.apart:
             continue
         x[found], y[found] = at, s.value[place]
         found += 1
@@ -55,7 +52,7 @@ def nodes(c, s, t, count, x, y):
     return found
 
 
-def judge(s, t, x, y, count):
+def judge(s, x, y, count):
     """How well the sample before the newest is predicted from its neighbours by each degree."""
     others_x: cython.double[POINTS]
     others_y: cython.double[POINTS]
@@ -67,7 +64,7 @@ def judge(s, t, x, y, count):
         others_x[i - 1], others_y[i - 1] = x[i], y[i]
     neville(others_x, others_y, count - 1, x[1], found)
     s.seen += 1
-    rate = 1.0 / min(s.seen, t.irregular.over)
+    rate = 1.0 / min(s.seen, HALF)
     for k in range(DEGREE_COUNT):
         # What cannot be tried for lack of samples is as bad as the straight line.
         error = found[DEGREES[k] if DEGREES[k] < count - 1 else 1] - y[1]
@@ -77,9 +74,9 @@ def judge(s, t, x, y, count):
 def best_fit(s, t):
     """Which of `DEGREES` has done best lately; a higher one only where it is clearly better."""
     best: cython.longlong = 0
-    if s.seen >= t.irregular.settled:
+    if s.seen >= EIGHTH:
         for k in range(1, DEGREE_COUNT):
-            if s.fit[k] < t.irregular.smoother * s.fit[best]:
+            if s.fit[k] < t.clock.smoother * s.fit[best]:
                 best = k
     return best
 
@@ -91,10 +88,9 @@ def degree(s, t):
 
 def by_forecast(s, t):
     """Whether forecasts bring samples to the grid better than polynomials do."""
-    least = s.carry[0]
-    for k in range(1, CARRIED_COUNT):
-        least = min(least, s.carry[k])
-    return s.seen >= t.irregular.over and least < s.fit[best_fit(s, t)]
+    part = carried(s)
+    least = s.carry[0] - part * (2.0 * s.carry[1] - part * s.carry[2])
+    return s.seen >= HALF and least < s.fit[best_fit(s, t)]
 
 
 def on_place(x, y, count, at, power):
@@ -111,74 +107,60 @@ def on_place(x, y, count, at, power):
     return min(max(found[used - 1], min(y[0], before) - width), max(y[0], before) + width)
 
 
-def carried(s, t):
-    """The part of the newest sample's distance from the path that persists."""
-    best: cython.longlong = 0
-    for k in range(1, CARRIED_COUNT):
-        if t.irregular.preferred * s.carry[k] < s.carry[best] * (t.irregular.preferred if best > 0 else 1.0):
-            best = k
-    return CARRIED[best]
+def carried(s):
+    """The part of the newest sample's distance from the path that persists: the least squares of errors on distances,
+    none at least and all of it at most."""
+    return min(max(s.carry[1] / s.carry[2], 0.0), 1.0) if s.carry[2] > 0.0 else 0.0
 
 
-def learn_carried(s, t, error, off):
+def learn_carried(s, error, off):
     """Take in that the path erred by `error` where the newest sample was `off` from it."""
-    rate = 1.0 / min(max(s.seen, 1), t.irregular.over)
-    for k in range(CARRIED_COUNT):
-        left = error - CARRIED[k] * off
-        s.carry[k] += (min(left * left, SQUARED) - s.carry[k]) * rate
+    rate = 1.0 / min(max(s.seen, 1), HALF)
+    error, off = bounded(error), bounded(off)
+    s.carry[0] += (error * error - s.carry[0]) * rate
+    s.carry[1] += (error * off - s.carry[1]) * rate
+    s.carry[2] += (off * off - s.carry[2]) * rate
 
 
 # Stamps off the grid.
 
 
-def stamp_kind(r, t):
-    """The reading of the timestamps with the least recent error, the simplest where they are alike."""
-    best: cython.longlong = AS_NOISE
-    for kind in range(1, KINDS):
-        if r.stamp_error[kind] < t.stamps.better * r.stamp_error[best]:
-            best = kind
-    return best
+def then(s, t):
+    """Whether values were taken at their stamps: forecasts for these had smaller errors lately."""
+    return s.reading[THEN] < t.clock.better * s.reading[AS_NOISE]
 
 
-def shift(r, expected, offset, kind):
-    """What the forecast `expected` changes if the value was taken `offset` steps late, by one reading (backward
-    differences)."""
-    if kind == AS_NOISE or offset == 0.0:
-        return 0.0
-    first = expected - r.lag[0]
-    slope = first
-    if kind == CUBIC:
-        second = first - (r.lag[0] - r.lag[1])
-        third = second - (r.lag[0] - 2.0 * r.lag[1] + r.lag[2])
-        slope += (offset + 1.0) * (0.5 * second + (offset + 2.0) / 6.0 * third)
-    # A single wild forecast must not move values far: no slope is steeper than twice the last steps.
-    steepest = 2.0 * max(fabs(r.lag[0] - r.lag[1]), fabs(r.lag[1] - r.lag[2]))
-    return offset * min(max(slope, -steepest), steepest)
+def compare(s, as_noise, then):
+    """Take in the errors of both readings."""
+    s.compared += 1
+    rate = 1.0 / min(s.compared, 2 * RECENT)
+    s.reading[AS_NOISE] += (bounded(as_noise) * bounded(as_noise) - s.reading[AS_NOISE]) * rate
+    s.reading[THEN] += (bounded(then) * bounded(then) - s.reading[THEN]) * rate
 
 
-def compare(r, t, kind, error):
-    """Take in the error of one reading."""
-    r.stamp_error[kind] += (error * error - r.stamp_error[kind]) / min(r.stamps, t.stamps.over)
-
-
-def taken_then(r, t, s):
-    """Whether values have for certain been taken at their stamps, and are smooth."""
-    if r.stamps < t.stamps.sure or stamp_kind(r, t) == AS_NOISE:
+def is_smooth(s, t):
+    """Whether values were taken at their stamps, and polynomials beyond the cubic, or any exact to rounding, bring them
+    to the grid."""
+    if min(s.compared, s.seen) < QUARTER or not then(s, t):
         return False
-    if s.seen >= t.stamps.sure and s.fit[best_fit(s, t)] < t.stamps.exactly * r.stamp_error[AS_NOISE]:
-        return True
-    return degree(s, t) > t.stamps.smooth
+    return degree(s, t) > PATH or s.fit[best_fit(s, t)] < t.clock.rounding * s.reading[AS_NOISE]
+
+
+def shift(r, expected, offset):
+    """What the forecast `expected` changes if the value was taken `offset` steps late: along the line from the newest
+    value, no steeper than twice the last steps, so that one wild forecast moves no value far."""
+    steepest = 2.0 * max(fabs(r.lag[0] - r.lag[1]), fabs(r.lag[1] - r.lag[2]))
+    return offset * min(max(expected - r.lag[0], -steepest), steepest)
 
 
 def placed(r, t, c, s, time, value, expected, offset):
     """The value as it would have been on the grid, `offset` steps before its stamp; the readings are compared on it."""
     x: cython.double[POINTS]
     y: cython.double[POINTS]
-    moved = shift(r, expected, offset, stamp_kind(r, t))
+    moved: cython.bint = then(s, t)
+    by = shift(r, expected, offset)
     if r.gap == 0:
-        r.stamps += 1
-        for kind in range(KINDS):
-            compare(r, t, kind, value - expected - shift(r, expected, offset, kind))
+        compare(s, value - expected, value - expected - by)
     x[0], y[0] = time, value
-    judge(s, t, x, y, nodes(c, s, t, c.count, x, y))
-    return value - moved
+    judge(s, x, y, nodes(c, s, t, c.count, x, y))
+    return value - by if moved else value

@@ -12,7 +12,7 @@ is lost.
 
 import cython
 from cython.cimports.libc.math import sqrt
-from cython.cimports.prophecy.streams.kernels.lanes import total
+from cython.cimports.prophecy.streams.kernels.unrolled import total
 from cython.cimports.prophecy.streams.kernels.structs import MEMBERS, MEMBERS_ROW
 
 

@@ -8,19 +8,16 @@ from cython.cimports.cpython.bytearray import PyByteArray_AS_STRING
 from cython.cimports.prophecy.streams.kernels import (
     alarms,
     calibration,
-    lines,
     mixture,
     past,
     paths,
+    periods,
     seasonal,
     solved,
-    spectra,
 )
 from cython.cimports.prophecy.streams.kernels import step as bank
 from cython.cimports.prophecy.streams.kernels.buffers import given, numbers, records_of, table_of
-from cython.cimports.prophecy.streams.kernels.lines import LINES
-from cython.cimports.prophecy.streams.kernels.seasons import Search
-from cython.cimports.prophecy.streams.kernels.spectra import PHASES, Scratch
+from cython.cimports.prophecy.streams.kernels.periods import Search
 from cython.cimports.prophecy.streams.kernels.stream import Stream
 from cython.cimports.prophecy.streams.kernels.structs import CENTROIDS, RING
 
@@ -89,45 +86,28 @@ def tail(table, middle, weight, size: cython.longlong, total: cython.double, x: 
 
 def transform(re, im):
     """The FFT of re + i im in place; their length is a power of two."""
-    spectra.transform(numbers(re, "re", len(re)), numbers(im, "im", len(re)), len(re))
+    periods.transform(numbers(re, "re", len(re)), numbers(im, "im", len(re)), len(re))
 
 
-def autocorrelations(a, b, of_a, of_b):
-    """Autocorrelations of two series, at as many lags as of_a and of_b have places."""
-    room, n, lags = bytearray(cython.sizeof(Scratch)), len(a), len(of_a)
-    spectra.autocorrelations(
-        given(a, "a", n), given(b, "b", n), n, lags - 1, numbers(of_a, "of_a", lags), numbers(of_b, "of_b", lags),
-        cython.cast(cython.pointer(Scratch), PyByteArray_AS_STRING(room)),
-    )  # fmt: skip
-
-
-def explained(z, known, period: cython.double):
-    """The power of z that a mean profile over `period` explains, less what it would explain of noise."""
-    room, n = bytearray(cython.sizeof(Scratch)), len(z)
-    scratch = cython.cast(cython.pointer(Scratch), PyByteArray_AS_STRING(room))
-    return spectra.explained(given(z, "z", n), given(known, "known", n), n, period, PHASES, scratch)
-
-
-def unfold(z, known, period: cython.double):
-    """Subtract the mean profile over `period` from z; returns the power left."""
-    room, n = bytearray(cython.sizeof(Scratch)), len(z)
-    scratch = cython.cast(cython.pointer(Scratch), PyByteArray_AS_STRING(room))
-    return spectra.unfold(numbers(z, "z", n), given(known, "known", n), n, period, scratch)
-
-
-def find_lines(table, z):
-    """The lines of z, strongest first: the frequency of each, its power, and whether it is narrow."""
-    frequency: cython.double[LINES]
-    strength: cython.double[LINES]
-    room, n, t = bytearray(cython.sizeof(Scratch)), len(z), table_of(table)
-    scratch = cython.cast(cython.pointer(Scratch), PyByteArray_AS_STRING(room))
-    x = given(z, "z", n)
-    bins = lines.spectrum(x, n, scratch)
-    count = lines.find_lines(t, scratch.re, bins, n, spectra.product(x, x, n), frequency, strength)
-    return [
-        (frequency[i], strength[i], lines.narrow(t, scratch.re, bins, n, frequency, strength, count, i))
-        for i in range(count)
-    ]
+def examined(values, known, steps: cython.bint, tried):
+    """Of differences (steps) or values less their line: autocorrelation, pairs, lines as (frequency, strength), and for each
+    period tried what it explains and how far it wanders."""
+    room, n = bytearray(cython.sizeof(Search)), len(values)
+    s = cython.cast(cython.pointer(Search), PyByteArray_AS_STRING(room))
+    x, there = given(values, "values", n), given(known, "known", n)
+    s.count = min(n, RING)
+    for i in range(s.count):
+        s.values[i], s.known[i] = x[i], there[i]
+    periods.prepare(s, steps)
+    periods.autocorrelation(s)
+    periods.find_lines(s)
+    judged = []
+    for period in tried:
+        part = periods.repeats(s, period)
+        judged.append((part, periods.wander(s, period, part)))
+    lags = range(s.lags + 1)
+    lines = [(s.frequency[j], s.strength[j]) for j in range(s.lines)]
+    return [s.r[lag] for lag in lags], [s.pairs[lag] for lag in lags], lines, judged
 
 
 def solve_seasonal(records, table, m: cython.longlong, difference: cython.double):

@@ -6,6 +6,7 @@ from prophecy.streams.kernels.structs cimport (
     JITTER,
     LEVELS,
     ON_GRID,
+    PATH,
     RANDOM,
     RECENT,
     RING,

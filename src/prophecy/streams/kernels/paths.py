@@ -1,7 +1,7 @@
 """Forecasts for any time: one step, many, and between two steps; and values at irregular times, which fill the grid.
 
 Steps are walked on a copy of the record, as across a gap. On a grid, a time within `off` of a place is read as its
-stamp would be (`irregular.shift`), any other lies on the cubic through four steps. With irregular times it lies on the
+stamp would be (`irregular.shift`), any other lies on the cubic through the steps around it. With irregular times it lies on the
 polynomial through the steps around it, moved by what persists of the newest sample's distance from it.
 """
 
@@ -17,7 +17,7 @@ from cython.cimports.prophecy.streams.kernels.calibration import (
     note_gap,
     resolution,
 )
-from cython.cimports.prophecy.streams.kernels.lanes import spacing
+from cython.cimports.prophecy.streams.kernels.unrolled import spacing
 from cython.cimports.prophecy.streams.kernels.seasonal import check_if_due
 from cython.cimports.prophecy.streams.kernels.step import begin, expected, pass_over, read, step, surprise_of, walk
 from cython.cimports.prophecy.streams.kernels.whole import whole as truncated
@@ -60,17 +60,14 @@ def beside_grid(stream, t, time, room):
     count = max(truncated(ceil(steps - 1e-9)), 1)
     q = copied(stream, room)
     walk_far(q, stream.c, t, count - 1, room)
-    before, left, right = q.lag[1], q.lag[0], expected(q, t)
+    left, right = q.lag[0], expected(q, t)
     wider = across(q, t, 1.0)
     part = min(max(steps - (count - 1), 0.0), 1.0)
     if part > 1.0 - 1e-9:
         return right, wider, 0.0
     walk(q, room.ring, t)
-    after = expected(q, t)
-    line = left + (right - left) * part
-    bend = (before - 2.0 * left + right) * (2.0 - part) + (left - 2.0 * right + after) * (1.0 + part)
-    curve = line - bend * part * (1.0 - part) / 6.0
-    return curve, wider, fabs(curve - line)
+    curve = _along(q, t, 2, PATH, part)
+    return curve, wider, fabs(curve - left - (right - left) * part)
 
 
 def between(stream, t, time, room):
@@ -80,7 +77,7 @@ def between(stream, t, time, room):
     """
     c, s, q, off = stream.c, stream.s, stream.r, 0.0
     ahead, newest = (time - c.grid) / c.dt, (s.newest - c.grid) / c.dt
-    power = max(irregular.degree(s, t), t.irregular.path_degree)
+    power = max(irregular.degree(s, t), PATH)
     top = max(truncated(ceil(min(ahead, 2.0 * t.clock.longest_hole) - 1e-9)), 1)
     room.path[1] = expected(q, t)
     if newest > 1e-9:
@@ -111,7 +108,7 @@ def widening(r, c, s, t, time):
     """How many times wider than one typical interval ahead the interval for `time` is: in proportion to the time since
     the newest sample; across a hole as across other gaps."""
     since = max((time - s.newest) / c.dt, 1.0) if not isnan(s.newest) else 1.0
-    return since if since <= irregular.hole(c, t) else beyond(r, t, since)
+    return since if since <= t.clock.hole else beyond(r, t, since)
 
 
 def judged(r, t, mean, wider, more, value, where):
@@ -133,18 +130,19 @@ def forecast(stream, t, time, value, where, room):
         return judged(r, t, expected(r, t), across(r, t, (time - c.last) / c.dt), 0.0, value, where)
     if c.irregular != ON_GRID:
         path, off = between(stream, t, time, room)
-        return judged(r, t, path + irregular.carried(s, t) * off, widening(r, c, s, t, time), 0.0, value, where)
+        return judged(r, t, path + irregular.carried(s) * off, widening(r, c, s, t, time), 0.0, value, where)
     whole, offset = clock.place(c, t, time)
     offset = clock.beside(c, t, offset)
     if fabs(offset) > t.clock.off:
         mean, wider, more = beside_grid(stream, t, time, room)
         return judged(r, t, mean, wider, more, value, where)
-    # As `feed` does when the value comes: read and judged from the place before.
+    # As `entry` does when the value comes: read and judged from the place before.
     if whole > 1.0:
         r = copied(stream, room)
         walk_far(r, c, t, truncated(whole) - 1, room)
     mean, half = read(r, t, where)
-    mean += irregular.shift(r, mean, offset, irregular.stamp_kind(r, t))
+    if offset != 0.0 and irregular.then(s, t):
+        mean += irregular.shift(r, mean, offset)
     return mean, half, NAN if isnan(value) else surprise_of(r, t, value - mean)
 
 
@@ -152,7 +150,7 @@ def doubt(stream, t, time, value, path, off, room):
     """What is believed of a sample at an irregular time, and the path: moved, where the sample confirms another level
     (`past`)."""
     r, s = stream.r, stream.s
-    forecast, wider = path + irregular.carried(s, t) * off, widening(r, stream.c, s, t, time)
+    forecast, wider = path + irregular.carried(s) * off, widening(r, stream.c, s, t, time)
     if not past.is_wild(r, t, (value - forecast) / wider, (value - s.known) / wider):
         s.doubts = 0
         return value, path
@@ -182,7 +180,7 @@ def sample(stream, t, count, time, value, path, off, room):
     y: cython.double[POINTS]
     r, c, s = stream.r, stream.c, stream.s
     places = truncated(min(max(floor((time - c.grid) / c.dt + 1e-9), 0.0), t.clock.longest_hole))
-    near: cython.bint = time - s.newest <= irregular.hole(c, t) * c.dt
+    near: cython.bint = time - s.newest <= t.clock.hole * c.dt
     if isnan(value):
         if not near:
             _gap(stream, t, places)
@@ -194,7 +192,7 @@ def sample(stream, t, count, time, value, path, off, room):
     _learn(stream, t, time, value, path, off)
     x[0], y[0] = time, value
     found = irregular.nodes(c, s, t, count, x, y)
-    irregular.judge(s, t, x, y, found)
+    irregular.judge(s, x, y, found)
     if near:
         _fill(stream, t, time, x, y, found, places, value - path, off, room)
         return places
@@ -235,13 +233,13 @@ def _gap(stream, t, places):
 def _learn(stream, t, time, value, path, off):
     """Learn from the error of the forecast for a sample."""
     r, c, s = stream.r, stream.c, stream.s
-    error = value - path - irregular.carried(s, t) * off
+    error = value - path - irregular.carried(s) * off
     wider = widening(r, c, s, t, time)
-    if time - s.newest > irregular.hole(c, t) * c.dt:
+    if time - s.newest > t.clock.hole * c.dt:
         note_gap(r, t, (time - s.newest) / c.dt, error)
     else:
         calibrate(r, t, error / wider, False)
-        irregular.learn_carried(s, t, value - path, off)
+        irregular.learn_carried(s, value - path, off)
 
 
 def start_over(stream, t, verdict, room):
@@ -251,18 +249,18 @@ def start_over(stream, t, verdict, room):
     if verdict == TRUE:
         c.irregular = JITTER
         return
-    clock.begin_anew(c, t)
+    clock.begin_anew(c)
     if verdict == AGAIN:
         if (c.last - c.grid) / c.dt > 0.5:
             step(r, stream.ring, t, s.value[(c.count - 1) % RECENT])
             check_if_due(r, stream.ring, t)
         c.irregular, c.off, c.dt, c.grid = ON_GRID, 0.0, c.found, c.last
-        r.stamps = 0
+        s.compared = 0
         return
     void: cython.bint = fabs(c.found / c.dt - 1.0) >= t.clock.changed
     c.dt, c.irregular = c.found, ON_GRID if verdict == ANOTHER else RANDOM
     c.off, c.coarse, c.grid = 0.0, 0, c.start
-    s.seen, r.stamps = 0, 0
+    s.seen, s.compared = 0, 0
     memset(s.fit, 0, cython.sizeof(s.fit))
     memset(s.carry, 0, cython.sizeof(s.carry))
     if void:
@@ -271,7 +269,7 @@ def start_over(stream, t, verdict, room):
         return
     first = max(c.count - RECENT, 0)
     for k in range(first + 1, c.count):
-        if c.recent[k % RECENT] - c.recent[(k - 1) % RECENT] > t.irregular.longest_replayed * c.dt:
+        if c.recent[k % RECENT] - c.recent[(k - 1) % RECENT] > t.clock.longest_hole * c.dt:
             first = k
     if verdict == ANOTHER:
         _replay_grid(stream, t, first)

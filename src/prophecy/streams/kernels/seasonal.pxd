@@ -1,4 +1,4 @@
-from prophecy.streams.kernels.seasons cimport Search
+from prophecy.streams.kernels.periods cimport Search
 from prophecy.streams.kernels.structs cimport (
     FLAGS,
     LONGEST,
@@ -35,7 +35,8 @@ cdef void learn(Record* r, const Table* t, double value, double difference, doub
 cdef double advance(Record* r, const double* ring, const Table* t, double bank) noexcept nogil
 
 cdef void replay(Record* r, const double* ring, const Table* t, long long count, long long available, double alone, bint keep) noexcept nogil
-cdef void _check_long(Record* r, const double* ring, const Table* t, long long count, Search* search, double* periods, double* strengths) noexcept nogil
+cdef double find_long(Record* r, const double* ring, const Table* t, long long count, Search* search) noexcept nogil
+cdef void find_all(Record* r, const double* ring, const Table* t, long long count, Search* search, double* periods, double* strengths) noexcept nogil
 cdef long long next_check(const Table* t, long long count, bint settled) noexcept nogil
 cdef void check(Record* r, const double* ring, const Table* t, long long count, Search* search) noexcept nogil
 cdef void check_if_due(Record* r, const double* ring, const Table* t) noexcept nogil

@@ -16,7 +16,7 @@ import cython
 from cython.cimports.libc.math import fabs, floor, sqrt
 from cython.cimports.libc.stdlib import free, malloc
 from cython.cimports.prophecy.streams.kernels import mixture
-from cython.cimports.prophecy.streams.kernels.seasons import find, find_long
+from cython.cimports.prophecy.streams.kernels.periods import examine, find, repeats
 from cython.cimports.prophecy.streams.kernels.solved import grow, update
 from cython.cimports.prophecy.streams.kernels.whole import whole
 
@@ -255,9 +255,10 @@ def replay(r, ring, t, count, available, alone, keep):
     r.season_scales[0], r.season_peak[0], r.season_last_peak[0] = alone, alone, alone
 
 
-def _check_long(r, ring, t, count, search, periods, strengths):
-    """Add the means of what has come since the last check, and look for a long season among them."""
-    means: cython.double[MEANS]
+def find_long(r, ring, t, count, search):
+    """A season of 16 means of 32 values or more that was seen four times at least among the last 512 of them, in
+    samples, else 0: the recent values have seen it only a few times."""
+    periods: cython.double[2]
     r.season_blocks = max(r.season_blocks, count // MEAN_OF - MEANS)  # older ones would not be kept
     while (r.season_blocks + 1) * MEAN_OF <= count:
         total = 0.0
@@ -265,14 +266,36 @@ def _check_long(r, ring, t, count, search, periods, strengths):
             total += ring[(r.season_blocks * MEAN_OF + i) % RING]
         r.season_means[r.season_blocks % MEANS] = total / MEAN_OF
         r.season_blocks += 1
-    if periods[0] >= t.seasons.first_long or periods[1] > 0.0:
+    search.count = min(r.season_blocks, MEANS)
+    longest = min(LONGEST // MEAN_OF, search.count // 4)
+    if longest < 16:
+        return 0.0
+    for i in range(search.count):
+        search.values[i], search.known[i] = r.season_means[(r.season_blocks - search.count + i) % MEANS], 1.0
+    examine(search, t, False, longest, periods)
+    longer = max(periods[0], periods[1])
+    return min(floor(longer * MEAN_OF + 0.5), LONGEST) if longer >= 16.0 else 0.0
+
+
+def find_all(r, ring, t, count, search, periods, strengths):
+    """Up to two periods of the values in the ring, or one of these and a long one that explains more of them."""
+    longer, available = find_long(r, ring, t, count, search), min(count, RING)
+    search.count = available
+    for i in range(available):
+        place = (count - available + i) % RING
+        search.values[i] = ring[place]
+        search.known[i] = 0.0 if r.season_filled[place // FLAGS] >> (place % FLAGS) & 1 else 1.0
+    find(t, search, periods, strengths)
+    if longer == 0.0 or periods[0] >= 16 * MEAN_OF or periods[1] > 0.0:
         return
-    kept = min(r.season_blocks, MEANS)
-    for i in range(kept):
-        means[i] = r.season_means[(r.season_blocks - kept + i) % MEANS]
-    strength = 0.0
-    longer = find_long(t, means, kept, search, periods[0], cython.address(strength))
-    if longer > 0.0:
+    short = 0.0
+    if periods[0] > 0.0:
+        times = floor(longer / periods[0] + 0.5)
+        if fabs(longer - times * periods[0]) < MEAN_OF // 4:
+            longer = times * periods[0]  # a week is seven days
+        short = repeats(search, periods[0]) + t.periods.least
+    strength = repeats(search, longer)
+    if strength > short:
         place = 0 if periods[0] == 0.0 else 1
         periods[place], strengths[place] = longer, strength
 
@@ -280,11 +303,11 @@ def _check_long(r, ring, t, count, search, periods, strengths):
 def next_check(t, count, settled):
     """The number of values after which periods are looked for next, from the number seen now; settled: the last check
     found the periods of the one before."""
-    due = t.seasons.first_check
+    due = t.periods.first_check
     while due <= count and due < 2 * LONGEST:
-        due = whole(due * t.seasons.check_growth)
+        due = whole(due * t.periods.check_growth)
     if due > 2 * LONGEST or due <= count:
-        every = 2 * t.seasons.check_every if settled and count >= 8 * t.seasons.check_every else t.seasons.check_every
+        every = 2 * t.periods.check_every if settled and count >= 8 * t.periods.check_every else t.periods.check_every
         due = (count // every + 1) * every
     return due
 
@@ -294,13 +317,7 @@ def check(r, ring, t, count, search):
     periods: cython.double[2]
     strengths: cython.double[2]
     available = min(count, RING)
-    search.count = available
-    for i in range(available):
-        place = (count - available + i) % RING
-        search.values[i] = ring[place]
-        search.known[i] = 0.0 if r.season_filled[place // FLAGS] >> (place % FLAGS) & 1 else 1.0
-    find(t, search, periods, strengths)
-    _check_long(r, ring, t, count, search, periods, strengths)
+    find_all(r, ring, t, count, search, periods, strengths)
     was_on: cython.bint = r.season_on == 1
     changed: cython.bint = False
     others: cython.bint = not was_on

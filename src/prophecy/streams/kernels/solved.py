@@ -12,7 +12,7 @@ when the factor is also bounded. A value whose noise has another variance than o
 
 import cython
 from cython.cimports.libc.math import copysign, fabs, isfinite, sqrt
-from cython.cimports.prophecy.streams.kernels.lanes import dot, product, subtract
+from cython.cimports.prophecy.streams.kernels.unrolled import dot, product, subtract
 from cython.cimports.prophecy.streams.kernels.structs import FIXED, SOLVED, WIDTH
 
 

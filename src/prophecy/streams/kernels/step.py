@@ -33,7 +33,7 @@ from cython.cimports.prophecy.streams.kernels.calibration import (
     surprise,
     within_reach,
 )
-from cython.cimports.prophecy.streams.kernels.lanes import product, spacing
+from cython.cimports.prophecy.streams.kernels.unrolled import product, spacing
 from cython.cimports.prophecy.streams.kernels.mixture import combine, learn_shrinkage, shrunk, weigh
 from cython.cimports.prophecy.streams.kernels.solved import learn_solved, predict_solved
 from cython.cimports.prophecy.streams.kernels.structs import (
@@ -61,7 +61,7 @@ from cython.cimports.prophecy.streams.kernels.whole import within
 
 def begin(r, t):
     """Set the fields of a record that has seen nothing; all others are 0."""
-    r.spacing, r.season_check = 1.0, t.seasons.first_check
+    r.spacing, r.season_check = 1.0, t.periods.first_check
     for i in range(MEMBERS):
         r.weight[i] = t.prior[i]
     for l in range(LEVELS):

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from prophecy.streams.settings.ahead import AheadSettings
 from prophecy.streams.settings.alarms import AlarmSettings
 from prophecy.streams.settings.checked import Group
-from prophecy.streams.settings.far import FarSettings
-from prophecy.streams.settings.seasons import LineSettings, SeasonalSettings, SeasonSettings
-from prophecy.streams.settings.times import ClockSettings, IrregularSettings, StampSettings
+from prophecy.streams.settings.seasons import PeriodSettings, SeasonalSettings
+from prophecy.streams.settings.times import ClockSettings
 
 
 @dataclass(frozen=True)
@@ -175,14 +175,11 @@ class Settings(Group):
     rounding."""
 
     # Parts with settings of their own.
-    seasons: SeasonSettings = SeasonSettings()
-    lines: LineSettings = LineSettings()
+    periods: PeriodSettings = PeriodSettings()
     seasonal: SeasonalSettings = SeasonalSettings()
     alarms: AlarmSettings = AlarmSettings()
     clock: ClockSettings = ClockSettings()
-    stamps: StampSettings = StampSettings()
-    irregular: IrregularSettings = IrregularSettings()
-    far: FarSettings = FarSettings()
+    ahead: AheadSettings = AheadSettings()
     """Which periods a stream has, by autocorrelations and by lines of its spectrum; members that use them; alarms; the
     grid of timestamps, stamps off it, irregular times; predictions several values ahead."""
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from prophecy.streams import far
-from prophecy.streams.far import Far
+from prophecy.streams import ahead
+from prophecy.streams.ahead import Ahead
 from prophecy.streams.settings import DEFAULT
 
 RNG = np.random.default_rng(0)
@@ -21,7 +21,7 @@ STEPS = RNG.standard_normal(1000).cumsum()
 
 def errors(values, horizon):
     """Absolute errors of ours and of copying, where both predict."""
-    mean, _, _ = Far(horizon, 0.9).advance(np.ascontiguousarray(values, dtype=float))
+    mean, _, _ = Ahead(horizon, 0.9).advance(np.ascontiguousarray(values, dtype=float))
     copy = np.concatenate([np.full(horizon, np.nan), values])[: len(values)]
     fair = np.isfinite(mean) & np.isfinite(copy) & np.isfinite(values)
     return np.abs(values - mean)[fair], np.abs(values - copy)[fair]
@@ -29,10 +29,10 @@ def errors(values, horizon):
 
 @pytest.mark.parametrize("horizon", [2, 3, 24, 100])
 def test_predictions_h_values_ahead_use_values_h_before_alone(horizon):
-    base = Far(horizon, 0.9).advance(STEPS)
+    base = Ahead(horizon, 0.9).advance(STEPS)
     changed = STEPS.copy()
     changed[400:] += 100
-    other = Far(horizon, 0.9).advance(changed)
+    other = Ahead(horizon, 0.9).advance(changed)
     assert np.array_equal(base[0, : 400 + horizon], other[0, : 400 + horizon], equal_nan=True)
     assert np.isnan(base[0, :horizon]).all()
     assert np.isfinite(base[0, horizon:]).all()
@@ -42,8 +42,8 @@ def test_predictions_h_values_ahead_use_values_h_before_alone(horizon):
 @given(st.lists(st.integers(0, 1000), max_size=6), st.sampled_from([2, 7, 60]))
 def test_where_a_series_is_cut_changes_nothing(cuts, horizon):
     values = np.where(np.arange(1000) % 97 == 5, np.nan, STEPS + 5 * np.sin(np.arange(1000) / 4))
-    whole = Far(horizon, 0.9).advance(values)
-    model = Far(horizon, 0.9)
+    whole = Ahead(horizon, 0.9).advance(values)
+    model = Ahead(horizon, 0.9)
     parts = [model.advance(np.ascontiguousarray(part)) for part in np.split(values, sorted(cuts))]
     assert np.array_equal(np.concatenate(parts, axis=1), whole, equal_nan=True)
 
@@ -52,10 +52,10 @@ def test_where_a_series_is_cut_changes_nothing(cuts, horizon):
 @pytest.mark.parametrize("horizon", [2, 60])
 def test_a_saved_model_goes_on_as_if_it_had_not_been(cut, horizon, tmp_path):
     values = np.where(np.arange(1000) % 97 == 5, np.nan, STEPS + 5 * np.sin(np.arange(1000) / 4))
-    whole, model = Far(horizon, 0.8).advance(values), Far(horizon, 0.8)
+    whole, model = Ahead(horizon, 0.8).advance(values), Ahead(horizon, 0.8)
     first = model.advance(values[:cut].copy())
-    model.save(tmp_path / "far")
-    rest = Far.load(tmp_path / "far").advance(values[cut:].copy())
+    model.save(tmp_path / "ahead")
+    rest = Ahead.load(tmp_path / "ahead").advance(values[cut:].copy())
     assert np.array_equal(np.concatenate([first, rest], axis=1), whole, equal_nan=True)
 
 
@@ -87,17 +87,17 @@ def forged(path, header=(), **arrays):
     ],
 )
 def test_a_header_no_model_could_have_written_is_refused(header, says, tmp_path):
-    model = Far(5, 0.9)
+    model = Ahead(5, 0.9)
     model.advance(STEPS)
-    model.save(tmp_path / "far")
+    model.save(tmp_path / "ahead")
     with pytest.raises(ValueError, match=says):
-        Far.load(forged(tmp_path / "far", header))
+        Ahead.load(forged(tmp_path / "ahead", header))
 
 
 def test_numbers_no_model_could_have_reached_are_refused(tmp_path):
-    model = Far(5, 0.9)
+    model = Ahead(5, 0.9)
     model.advance(STEPS)
-    model.save(tmp_path / "far")
+    model.save(tmp_path / "ahead")
     for name, own in model.arrays().items():
         wrong = own.copy()
         if own.dtype.names is None:
@@ -105,13 +105,13 @@ def test_numbers_no_model_could_have_reached_are_refused(tmp_path):
         else:
             wrong["quantile"] = np.inf
         for array in (wrong, own[:0].copy(), np.zeros(own.shape, dtype=np.float32)):
-            with pytest.raises(ValueError, match="damaged Far file"):
-                Far.load(forged(tmp_path / "far", **{name: array}))
+            with pytest.raises(ValueError, match="damaged Ahead file"):
+                Ahead.load(forged(tmp_path / "ahead", **{name: array}))
     with pytest.raises(ValueError, match="it must hold"):
-        Far.load(forged(tmp_path / "far", more=np.zeros(3)))
+        Ahead.load(forged(tmp_path / "ahead", more=np.zeros(3)))
     for name in ("rings", "ring"):
         with pytest.raises(ValueError, match=r"at most 1e\+75"):
-            Far.load(forged(tmp_path / "far", **{name: np.full_like(model.arrays()[name], 1e100)}))
+            Ahead.load(forged(tmp_path / "ahead", **{name: np.full_like(model.arrays()[name], 1e100)}))
 
 
 HOSTILE = st.floats(-1e6, 1e6) | st.sampled_from([0.0, 1e9, -1e9, 5.0])
@@ -122,7 +122,7 @@ HOSTILE = st.floats(-1e6, 1e6) | st.sampled_from([0.0, 1e9, -1e9, 5.0])
 def test_the_summed_error_is_never_more_than_allowed_above_that_of_copying(values, horizon):
     ours, copying = errors(values, horizon)
     slack = 1e-9 * np.abs(values).sum()
-    assert (np.cumsum(ours) <= (1 + DEFAULT.far.allowed) * np.cumsum(copying) + slack).all()
+    assert (np.cumsum(ours) <= (1 + DEFAULT.ahead.allowed) * np.cumsum(copying) + slack).all()
 
 
 @pytest.mark.parametrize("horizon", [2, 24, 96])
@@ -149,7 +149,7 @@ def test_days_within_weeks_are_found_and_beat_copying(horizon, most):
         level[k] = 0.97 * level[k - 1] + 0.15 * rng.standard_normal()
     ours, copying = errors(10 + 3 * day + level, horizon)
     assert ours[500:].mean() < most * copying[500:].mean()
-    assert far.seasons(10 + 3 * day + 0.1 * level)[0] == 24
+    assert ahead.seasons(10 + 3 * day + 0.1 * level)[0] == 24
 
 
 def test_what_follows_a_rule_is_soon_predicted_by_it():
@@ -157,7 +157,7 @@ def test_what_follows_a_rule_is_soon_predicted_by_it():
     ours, copying = errors(wave, 10)
     assert ours[1000:].mean() < 1e-6 * copying[1000:].mean()
     ramp = 3.0 * np.arange(400) + 1e6
-    mean, _, _ = Far(10, 0.9).advance(ramp)
+    mean, _, _ = Ahead(10, 0.9).advance(ramp)
     assert np.allclose(mean[200:], ramp[200:], rtol=1e-12)
 
 
@@ -165,7 +165,7 @@ def test_what_follows_a_rule_is_soon_predicted_by_it():
 def test_intervals_hold_what_they_say(horizon):
     rng = np.random.default_rng(3)
     for values in (rng.standard_normal(4000), rng.standard_normal(4000).cumsum()):
-        mean, half, _ = Far(horizon, 0.9).advance(values)
+        mean, half, _ = Ahead(horizon, 0.9).advance(values)
         assert 0.87 < (np.abs(values - mean) <= half)[500:].mean() < 0.93
 
 
@@ -173,13 +173,13 @@ def test_gaps_constants_and_empty_pieces_are_survived():
     values = np.sin(np.arange(600) / 5)
     values[::7] = np.nan
     values[:20] = np.nan
-    mean, half, score = Far(3, 0.9).advance(values)
+    mean, half, score = Ahead(3, 0.9).advance(values)
     assert np.isfinite(mean[30:]).all()
     assert np.nanmean(np.abs(values - mean)[300:]) < 0.2
-    flat, _, _ = Far(5, 0.9).advance(np.full(300, 7.0))
+    flat, _, _ = Ahead(5, 0.9).advance(np.full(300, 7.0))
     assert (flat[5:] == 7.0).all()
-    assert Far(2, 0.9).advance(np.empty(0)).shape == (3, 0)
-    assert np.isnan(Far(2, 0.9).advance(np.full(50, np.nan))[0]).all()
-    assert far.seasons(np.zeros(300)) == ()
+    assert Ahead(2, 0.9).advance(np.empty(0)).shape == (3, 0)
+    assert np.isnan(Ahead(2, 0.9).advance(np.full(50, np.nan))[0]).all()
+    assert ahead.seasons(np.zeros(300)) == ()
     assert np.isfinite(half[100:]).all()
     assert np.isnan(score[np.isnan(values)]).all()

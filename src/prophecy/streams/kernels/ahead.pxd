@@ -1,12 +1,12 @@
 from prophecy.streams.kernels.stream cimport Where
-from prophecy.streams.kernels.structs cimport FAR_FEATURES, FAR_MEMBERS, Calibration, Record, Table
+from prophecy.streams.kernels.structs cimport AHEAD_FEATURES, AHEAD_MEMBERS, Calibration, Record, Table
 
-ctypedef double Features[FAR_FEATURES]
-ctypedef double Power[FAR_FEATURES][FAR_FEATURES]
-ctypedef double Due[FAR_MEMBERS]
+ctypedef double Features[AHEAD_FEATURES]
+ctypedef double Power[AHEAD_FEATURES][AHEAD_FEATURES]
+ctypedef double Due[AHEAD_MEMBERS]
 
 
-# What `far.Far` has learned: its arrays.
+# What `ahead.Ahead` has learned: its arrays.
 cdef struct Learned:
     long long horizon
     long long lags

@@ -23,39 +23,39 @@ from numpy.typing import NDArray
 from prophecy import _checks, _files
 from prophecy._periods import autocorrelation, less_line
 from prophecy.streams.arguments import checked_level
-from prophecy.streams.kernels import far_step
-from prophecy.streams.limits import FAR_FEATURES, KEPT, NEWEST, WIDEST
+from prophecy.streams.kernels import ahead
+from prophecy.streams.limits import AHEAD_FEATURES, KEPT, NEWEST, WIDEST
 from prophecy.streams.rows import CALIBRATION, fresh, rings
 from prophecy.streams.settings import DEFAULT, Settings
-from prophecy.streams.settings.far import FarSettings
+from prophecy.streams.settings.ahead import AheadSettings
 from prophecy.streams.table import between, table
 
 Array = NDArray[np.float64]
 
-FORMAT = 1  # of saved files
+FORMAT = 2  # of saved files
 
-_SETS, _READOUTS = len(DEFAULT.far.forgetting), len(DEFAULT.far.ridges)
+_SETS, _READOUTS = len(DEFAULT.ahead.forgetting), len(DEFAULT.ahead.ridges)
 _MEMBERS = _READOUTS + 2  # the copy first, the bank last
 
 
-class Far:
+class Ahead:
     """Predictions `horizon` values ahead with intervals of one level; where the series is cut changes nothing."""
 
     def __init__(self, horizon: int, level: float, settings: Settings = DEFAULT) -> None:
         self._level, self._all = level, settings
-        self._table, self._where, self._settings = table(settings), between(level), settings.far
+        self._table, self._where, self._settings = table(settings), between(level), settings.ahead
         self._records, self._rings = fresh(2, self._table), rings(2)
         self._errors = np.zeros(1, dtype=CALIBRATION)
         self._errors["quantile"] = self._table["normal"]
-        self._horizon, self._seen, self._next = horizon, 0, settings.far.first
+        self._horizon, self._seen, self._next = horizon, 0, settings.ahead.first
         self._seasons: tuple[int, ...] = ()
         self._lags = _lags(horizon, ())
         self._ring = np.zeros(KEPT)
-        self._features, self._last = np.zeros((horizon, FAR_FEATURES)), np.full(horizon, np.nan)
+        self._features, self._last = np.zeros((horizon, AHEAD_FEATURES)), np.full(horizon, np.nan)
         self._due, self._mixed = np.full((horizon, _MEMBERS), np.nan), np.full(horizon, np.nan)
-        self._power, self._moment = np.zeros((_SETS, FAR_FEATURES, FAR_FEATURES)), np.zeros((_SETS, FAR_FEATURES))
-        self._weights, self._loss = np.zeros((_READOUTS, FAR_FEATURES)), np.zeros(_MEMBERS)
-        self._slow = np.zeros(len(settings.far.slow))
+        self._power, self._moment = np.zeros((_SETS, AHEAD_FEATURES, AHEAD_FEATURES)), np.zeros((_SETS, AHEAD_FEATURES))
+        self._weights, self._loss = np.zeros((_READOUTS, AHEAD_FEATURES)), np.zeros(_MEMBERS)
+        self._slow = np.zeros(len(settings.ahead.slow))
         self._sums = np.zeros(5)  # C, E, P, the usual step, and how many targets were learned
 
     def advance(self, values: Array) -> Array:
@@ -91,14 +91,14 @@ class Far:
             "seasons": list(self._seasons),
             "settings": dataclasses.asdict(self._all),
         }
-        _files.write_state(path, "Far", FORMAT, meta, **self.arrays())
+        _files.write_state(path, "Ahead", FORMAT, meta, **self.arrays())
 
     @classmethod
-    def load(cls, path: _files.Place) -> Far:
+    def load(cls, path: _files.Place) -> Ahead:
         """A model that goes on where the saved one stood. Every number of the file is checked before it is used."""
         from prophecy.streams import restore
 
-        meta, arrays = _files.read_state(path, "Far", FORMAT)
+        meta, arrays = _files.read_state(path, "Ahead", FORMAT)
         try:
             horizon = _checks.whole("horizon", meta["horizon"], least=2)
             if arrays["last"].shape != (horizon,):  # before anything of its size is made
@@ -108,13 +108,13 @@ class Far:
             model._lags = _lags(horizon, model._seasons)
             restore.refill(model.arrays(), arrays, model._table)
         except (KeyError, AttributeError, ValueError, TypeError, IndexError, OverflowError) as error:
-            raise ValueError(f"{_files.named(path)} is a damaged Far file: {error}") from error
+            raise ValueError(f"{_files.named(path)} is a damaged Ahead file: {error}") from error
         return model
 
     def _run(self, values: Array, out: Array) -> None:
         made, new = np.empty((len(values), 3)), np.ascontiguousarray(values)
         given = self._where, new, self._seen, self._lags, _pair(self._seasons)
-        far_step.run(self.arrays(), self._table, *given, made)
+        ahead.run(self.arrays(), self._table, *given, made)
         out[:] = made.T
 
     def _find_seasons(self) -> None:
@@ -125,10 +125,10 @@ class Far:
             return
         self._seasons, self._lags = found, _lags(self._horizon, found)
         self._power[:], self._moment[:], self._weights[:] = 0.0, 0.0, 0.0
-        far_step.again(self.arrays(), self._table, self._seen, self._lags, _pair(found))
+        ahead.again(self.arrays(), self._table, self._seen, self._lags, _pair(found))
 
 
-def seasons(values: Array, settings: FarSettings = DEFAULT.far) -> tuple[int, ...]:
+def seasons(values: Array, settings: AheadSettings = DEFAULT.ahead) -> tuple[int, ...]:
     """The shortest strong period of a stretch and, where it repeats better still, a longer one; in values.
 
     >>> seasons(np.sin(2 * np.pi * np.arange(400) / 24))

@@ -1,8 +1,8 @@
-"""Numbers of predictions h values ahead (`far.py`).
+"""Numbers of predictions h values ahead (`ahead.py`).
 
 Beside each stands what others do to the mean absolute error 4 and 24 values ahead: geometric means over ETTh1's columns
-and the measured series of the report, the even ones of 24 series first, then the odd ones (streams.json, part `far`;
-made by benchmarks/streams.py). `profile` and `forgetting` were chosen on even series of NAB, ETTh1 and the report, and
+and the measured series of the report, the even ones of 24 series first, then the odd ones (version
+0.2.0). `profile` and `forgetting` were chosen on even series of NAB, ETTh1 and the report, and
 seen on the odd ones; the others are round numbers. Nothing moves all four means by a per cent for the better.
 """
 
@@ -15,7 +15,7 @@ from prophecy.streams.settings.checked import Group
 
 
 @dataclass(frozen=True)
-class FarSettings(Group):
+class AheadSettings(Group):
     """Readouts solved for one distance, and how they are mixed."""
 
     LIMITS: ClassVar = {

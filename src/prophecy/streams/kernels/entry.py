@@ -22,15 +22,12 @@ from cython.cimports.prophecy.streams.kernels.seasonal import check_if_due
 from cython.cimports.prophecy.streams.kernels.step import begin, expected, read, slope, step, surprise_of
 from cython.cimports.prophecy.streams.kernels.stream import PLACES, Room, Stream
 from cython.cimports.prophecy.streams.kernels.structs import (
-    AS_NOISE,
-    CUBIC,
     FINE,
     FIXED,
     FLAGS,
     JITTER,
     LAGS,
     LARGEST,
-    LINE,
     ON_GRID,
     RANKED,
     RECENT,
@@ -207,7 +204,7 @@ def _take_timed(stream, t, time, value, where, noting, row, room):
         if time != c.last or value == s.known:
             return passed
         s.value[c.count % RECENT] = value
-        clock.keep_twice(c, t)
+        clock.keep_twice(c)
     elif c.irregular != ON_GRID:
         value = _take_between(stream, t, time, value, where, noting, row, room)
     else:
@@ -217,7 +214,7 @@ def _take_timed(stream, t, time, value, where, noting, row, room):
         if not isnan(value):
             s.newest, s.known = time, value
         clock.note(c, t, time)
-    verdict = clock.check_grid(c, t, irregular.taken_then(stream.r, t, s))
+    verdict = clock.check_grid(c, t, irregular.is_smooth(s, t))
     if verdict != FINE:
         paths.start_over(stream, t, verdict, room)
     return passed
@@ -275,7 +272,8 @@ def _take_on_grid(stream, t, time, value, where, noting, row, room):
         row[0], row[1] = read(r, t, where)
         row[2] = 0.0
         if r.count > 0:
-            row[0] += irregular.shift(r, row[0], offset, irregular.stamp_kind(r, t))
+            if offset != 0.0 and irregular.then(s, t):
+                row[0] += irregular.shift(r, row[0], offset)
             row[2] = surprise_of(r, t, value - row[0])
     if offset != 0.0 and r.count > 0 and not isnan(value):
         value = irregular.placed(r, t, c, s, time, value, expected(r, t), offset)
@@ -292,17 +290,14 @@ def _take_between(stream, t, time, value, where, noting, row, room):
         path, off = paths.between(stream, t, time, room)
     if noting:
         wider = paths.widening(r, c, s, t, time)
-        row[0], row[1], row[2] = paths.judged(r, t, path + irregular.carried(s, t) * off, wider, 0.0, value, where)
+        row[0], row[1], row[2] = paths.judged(r, t, path + irregular.carried(s) * off, wider, 0.0, value, where)
     came = value
     if not isnan(path + value):
         value, path = paths.doubt(stream, t, time, value, path, off, room)
     if c.irregular == JITTER and not isnan(path + value):
         nearest = cython.cast(cython.longlong, min(floor((time - c.grid) / c.dt + 0.5), PLACES - 1.0))
         place = room.path[nearest] if nearest > 0 else r.lag[0]
-        r.stamps += 1
-        irregular.compare(r, t, AS_NOISE, value - place)
-        irregular.compare(r, t, LINE, value - path)
-        irregular.compare(r, t, CUBIC, value - path)
+        irregular.compare(s, value - place, value - path)
     offsets = paths.sample(stream, t, c.count, time, value, path, off, room)
     row[3] = NAN if isnan(value) else (r.alarm if offsets else 0.0)
     if value != came and not isnan(value):

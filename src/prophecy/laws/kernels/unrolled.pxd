@@ -15,7 +15,7 @@ cpdef enum:
     LANES = 64
     FEW = 16
 
-# The table of a field (`prophecy.laws.terms.Terms`).
+# The table of a field (`prophecy.laws.flow.Terms`).
 cdef struct Terms:
     long long variables
     long long size

@@ -1,4 +1,4 @@
-"""Predictions h values ahead (`far.py`): features, normal equations, their solution, the mixture."""
+"""Predictions h values ahead (`ahead.py`): features, normal equations, their solution, the mixture."""
 
 import cython
 from cython.cimports.libc.math import INFINITY, NAN, exp, fabs, isnan, sqrt
@@ -14,13 +14,13 @@ from cython.cimports.prophecy.streams.kernels.buffers import (
     wholes,
 )
 from cython.cimports.prophecy.streams.kernels.calibration import calibrate, half_width, surprise
-from cython.cimports.prophecy.streams.kernels.lanes import spacing
+from cython.cimports.prophecy.streams.kernels.unrolled import spacing
 from cython.cimports.prophecy.streams.kernels.structs import (
-    FAR_FEATURES,
-    FAR_MEMBERS,
-    FAR_READOUTS,
-    FAR_SETS,
-    FAR_SLOW,
+    AHEAD_FEATURES,
+    AHEAD_MEMBERS,
+    AHEAD_READOUTS,
+    AHEAD_SETS,
+    AHEAD_SLOW,
     KEPT,
     LEVELS,
     NEWEST,
@@ -34,7 +34,7 @@ def _read(t, f, count, first, slow, unit, out):
     """Features after `count` values, relative to the newest; what lies before value `first` is not there."""
     newest, place = f.ring[(count - 1) % KEPT], 0
     first = max(first, count - KEPT)
-    for i in range(FAR_FEATURES):
+    for i in range(AHEAD_FEATURES):
         out[i] = 0.0
     for i in range(f.lags):
         at = count - 1 - f.lag[i]
@@ -46,7 +46,7 @@ def _read(t, f, count, first, slow, unit, out):
         if season > 0:
             total, seen = 0.0, 0
             whole = (f.horizon + season - 1) // season
-            for k in range(t.far.profile):
+            for k in range(t.ahead.profile):
                 at = count - 1 - ((whole + k) * season - f.horizon)
                 if at >= first:
                     total += f.ring[at % KEPT]
@@ -54,7 +54,7 @@ def _read(t, f, count, first, slow, unit, out):
             if seen:
                 out[place] = total / seen - newest
         place += 1
-    for j in range(FAR_SLOW):
+    for j in range(AHEAD_SLOW):
         out[place] = slow[j] - newest
         place += 1
     out[place] = unit
@@ -62,22 +62,22 @@ def _read(t, f, count, first, slow, unit, out):
 
 def _follow(t, slow, value, count):
     """Slow means, plain means at first."""
-    for j in range(FAR_SLOW):
-        slow[j] += max(1.0 / count, t.far.slow[j]) * (value - slow[j])
+    for j in range(AHEAD_SLOW):
+        slow[j] += max(1.0 / count, t.ahead.slow[j]) * (value - slow[j])
 
 
 def _learn(t, f, features, change):
     """One more equation: features times weights should be the change that came."""
-    for q in range(FAR_SETS):
-        for i in range(FAR_FEATURES):
-            f.moment[q][i] = t.far.forgetting[q] * f.moment[q][i] + features[i] * change
+    for q in range(AHEAD_SETS):
+        for i in range(AHEAD_FEATURES):
+            f.moment[q][i] = t.ahead.forgetting[q] * f.moment[q][i] + features[i] * change
             for j in range(i + 1):
-                f.power[q][i][j] = t.far.forgetting[q] * f.power[q][i][j] + features[i] * features[j]
+                f.power[q][i][j] = t.ahead.forgetting[q] * f.power[q][i][j] + features[i] * features[j]
 
 
 def _solve(power, moment, ridge, factor, weights):
     """(power + ridge diag(power)) weights = moment, by Cholesky; a feature that adds nothing but rounding gets none."""
-    for i in range(FAR_FEATURES):
+    for i in range(AHEAD_FEATURES):
         for j in range(i + 1):
             rest = power[i][j]
             if i == j:
@@ -88,14 +88,14 @@ def _solve(power, moment, ridge, factor, weights):
                 factor[i][j] = rest / factor[j][j]
             else:
                 factor[i][i] = sqrt(rest) if rest > 1e-12 * power[i][i] + 1e-290 else 1e150
-    for i in range(FAR_FEATURES):
+    for i in range(AHEAD_FEATURES):
         rest = moment[i]
         for k in range(i):
             rest -= factor[i][k] * weights[k]
         weights[i] = rest / factor[i][i]
-    for i in range(FAR_FEATURES - 1, -1, -1):
+    for i in range(AHEAD_FEATURES - 1, -1, -1):
         rest = weights[i]
-        for k in range(i + 1, FAR_FEATURES):
+        for k in range(i + 1, AHEAD_FEATURES):
             rest -= factor[k][i] * weights[k]
         weights[i] = rest / factor[i][i]
 
@@ -103,16 +103,16 @@ def _solve(power, moment, ridge, factor, weights):
 def _mix(t, loss, usual, due):
     """The members' predictions, each by how its errors compare with the least."""
     best: cython.double = INFINITY
-    for m in range(FAR_MEMBERS):
-        behind = loss[m] + (t.far.handicap * usual if m > 0 else 0.0)
+    for m in range(AHEAD_MEMBERS):
+        behind = loss[m] + (t.ahead.handicap * usual if m > 0 else 0.0)
         if not isnan(due[m]) and behind < best:
             best = behind
     total, mixed = 0.0, 0.0
-    for m in range(FAR_MEMBERS):
+    for m in range(AHEAD_MEMBERS):
         if isnan(due[m]):
             continue
-        behind = loss[m] + (t.far.handicap * usual if m > 0 else 0.0)
-        share = exp((best - behind) / (t.far.sharpness * best)) if best > 0 else (1.0 if behind == best else 0.0)
+        behind = loss[m] + (t.ahead.handicap * usual if m > 0 else 0.0)
+        share = exp((best - behind) / (t.ahead.sharpness * best)) if best > 0 else (1.0 if behind == best else 0.0)
         total += share
         mixed += share * due[m]
     return mixed / total
@@ -122,15 +122,15 @@ def _judge(t, f, value, place):
     """What the members, the mixture and the copy were off by."""
     f.sums[0] += fabs(value - f.last[place])
     f.sums[1] += fabs(value - f.mixed[place]) - fabs(value - f.last[place])
-    for m in range(FAR_MEMBERS):
+    for m in range(AHEAD_MEMBERS):
         if not isnan(f.due[place][m]):
-            f.loss[m] = t.far.discount * f.loss[m] + fabs(value - f.due[place][m])
+            f.loss[m] = t.ahead.discount * f.loss[m] + fabs(value - f.due[place][m])
 
 
 def _advance(t, f, records, rings, e, where, value, count, out):
     """Take in the value after `count` others; out: its mean, half width and score as they were `horizon` values before.
     Row `place` of features, last, due and mixed belongs to the prediction due when `place` comes round again."""
-    factor: cython.double[FAR_FEATURES][FAR_FEATURES]
+    factor: cython.double[AHEAD_FEATURES][AHEAD_FEATURES]
     place = count % f.horizon
     expected = f.mixed[place]
     out[0], out[1], out[2] = expected, NAN, NAN
@@ -152,27 +152,27 @@ def _advance(t, f, records, rings, e, where, value, count, out):
     if isnan(value):  # a gap is filled by what was expected here
         newest = f.ring[(count - 1) % KEPT] if isnan(expected) else expected
     elif count > 0 and records.count > 1:
-        f.sums[3] += max(1.0 / count, t.far.slow[1]) * (fabs(value - f.ring[(count - 1) % KEPT]) - f.sums[3])
+        f.sums[3] += max(1.0 / count, t.ahead.slow[1]) * (fabs(value - f.ring[(count - 1) % KEPT]) - f.sums[3])
     f.ring[count % KEPT] = newest
     _follow(t, f.slow, newest, count + 1)
     _read(t, f, count + 1, 0, f.slow, f.sums[3], f.features[place])
-    if count % t.far.solved_every == 0 and f.sums[4] > 2 * NEWEST:
-        for m in range(FAR_READOUTS):
-            _solve(f.power[m % FAR_SETS], f.moment[m % FAR_SETS], t.far.ridges[m], factor, f.weights[m])
+    if count % t.ahead.solved_every == 0 and f.sums[4] > 2 * NEWEST:
+        for m in range(AHEAD_READOUTS):
+            _solve(f.power[m % AHEAD_SETS], f.moment[m % AHEAD_SETS], t.ahead.ridges[m], factor, f.weights[m])
     f.last[place] = newest
     f.due[place][0] = newest
-    for m in range(FAR_READOUTS):
+    for m in range(AHEAD_READOUTS):
         change = 0.0
-        for i in range(FAR_FEATURES):
+        for i in range(AHEAD_FEATURES):
             change += f.weights[m][i] * f.features[place][i]
         f.due[place][m + 1] = newest + change
-    if f.horizon <= t.far.rolled:
+    if f.horizon <= t.ahead.rolled:
         records[1] = records[0]
         for _ in range(f.horizon - 1):
             step.step(cython.address(records[1]), rings + RING, t, NAN)
-        f.due[place][FAR_MEMBERS - 1] = step.expected(cython.address(records[1]), t)
+        f.due[place][AHEAD_MEMBERS - 1] = step.expected(cython.address(records[1]), t)
     move = _mix(t, f.loss, f.sums[3], f.due[place]) - newest
-    most = max(0.0, t.far.allowed * f.sums[0] - f.sums[1] - f.sums[2]) * t.far.share / max(f.horizon, t.far.share)
+    most = max(0.0, t.ahead.allowed * f.sums[0] - f.sums[1] - f.sums[2]) * t.ahead.share / max(f.horizon, t.ahead.share)
     move = min(max(move, -most), most)
     f.sums[2] += fabs(move)
     f.mixed[place] = newest + move
@@ -180,10 +180,10 @@ def _advance(t, f, records, rings, e, where, value, count, out):
 
 def _again(t, f, seen, unit):
     """Normal equations and waiting features from the ring alone."""
-    slow: cython.double[FAR_SLOW]
-    now: cython.double[FAR_FEATURES]
+    slow: cython.double[AHEAD_SLOW]
+    now: cython.double[AHEAD_FEATURES]
     first = max(0, seen - KEPT)
-    for j in range(FAR_SLOW):
+    for j in range(AHEAD_SLOW):
         slow[j] = f.ring[first % KEPT]
     for count in range(first + 1, seen + 1):
         _follow(t, slow, f.ring[(count - 1) % KEPT], count - first)
@@ -191,7 +191,7 @@ def _again(t, f, seen, unit):
         if count - 1 + f.horizon < seen:
             _learn(t, f, now, f.ring[(count - 1 + f.horizon) % KEPT] - f.ring[(count - 1) % KEPT])
         else:
-            for i in range(FAR_FEATURES):
+            for i in range(AHEAD_FEATURES):
                 f.features[(count - 1) % f.horizon][i] = now[i]
 
 
@@ -215,7 +215,7 @@ def _copy_out(e, r):
 
 
 def _learned(arrays, lags, found):
-    """The memory of the arrays of a `far.Far`, by name."""
+    """The memory of the arrays of an `ahead.Ahead`, by name."""
     f: Learned
     horizon = len(arrays["last"])
     f.horizon, f.lags = horizon, len(lags)
@@ -223,24 +223,26 @@ def _learned(arrays, lags, found):
         raise ValueError(f"lags must be at most {WIDEST}")
     f.lag, f.found = wholes(lags, "lags", f.lags), wholes(found, "found", 2)
     f.ring = numbers(arrays["ring"], "ring", KEPT)
-    f.features = cython.cast(cython.pointer[Features], numbers(arrays["features"], "features", horizon * FAR_FEATURES))
+    f.features = cython.cast(
+        cython.pointer[Features], numbers(arrays["features"], "features", horizon * AHEAD_FEATURES)
+    )
     f.last, f.mixed = numbers(arrays["last"], "last", horizon), numbers(arrays["mixed"], "mixed", horizon)
-    f.due = cython.cast(cython.pointer[Due], numbers(arrays["due"], "due", horizon * FAR_MEMBERS))
+    f.due = cython.cast(cython.pointer[Due], numbers(arrays["due"], "due", horizon * AHEAD_MEMBERS))
     f.power = cython.cast(
-        cython.pointer[Power], numbers(arrays["power"], "power", FAR_SETS * FAR_FEATURES * FAR_FEATURES)
+        cython.pointer[Power], numbers(arrays["power"], "power", AHEAD_SETS * AHEAD_FEATURES * AHEAD_FEATURES)
     )
-    f.moment = cython.cast(cython.pointer[Features], numbers(arrays["moment"], "moment", FAR_SETS * FAR_FEATURES))
+    f.moment = cython.cast(cython.pointer[Features], numbers(arrays["moment"], "moment", AHEAD_SETS * AHEAD_FEATURES))
     f.weights = cython.cast(
-        cython.pointer[Features], numbers(arrays["weights"], "weights", FAR_READOUTS * FAR_FEATURES)
+        cython.pointer[Features], numbers(arrays["weights"], "weights", AHEAD_READOUTS * AHEAD_FEATURES)
     )
-    f.loss, f.slow = numbers(arrays["loss"], "loss", FAR_MEMBERS), numbers(arrays["slow"], "slow", FAR_SLOW)
+    f.loss, f.slow = numbers(arrays["loss"], "loss", AHEAD_MEMBERS), numbers(arrays["slow"], "slow", AHEAD_SLOW)
     f.sums = numbers(arrays["sums"], "sums", 5)
     return f
 
 
 def run(arrays, table, place, values, seen: cython.longlong, lags, found, out):
     """Take in `values` after `seen` others; out (time, 3) gets mean, half width and score of each. arrays: those of a
-    `far.Far` by name; place: where the level lies (`table.between`)."""
+    `ahead.Ahead` by name; place: where the level lies (`table.between`)."""
     e: Record
     where = where_of(place)
     f, count = _learned(arrays, lags, found), cython.cast(cython.longlong, len(values))
